@@ -1,0 +1,110 @@
+"""Sets of CPUs (or NUMA nodes), written in the kernel's and the kubelet's list format.
+
+Parsing and its error texts follow the kubelet (``k8s.io/utils/cpuset``); the list format is the one
+of the kernel document *Documentation/admin-guide/cputopology.rst*.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import reduce
+
+MAX_CPU = (1 << 20) - 1
+"""The largest CPU number accepted: far beyond any kernel's ``NR_CPUS``, small enough for a mask."""
+
+_INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_GO_ESCAPES = {"\n": r"\n", "\t": r"\t", "\r": r"\r", '"': r"\"", "\\": r"\\"}
+
+
+@dataclass(frozen=True, slots=True)
+class CPUSet:
+    """An immutable set of CPU numbers: bit *n* of ``mask`` is set when CPU *n* is a member."""
+
+    mask: int = 0
+
+    @classmethod
+    def of(cls, cpus: Iterable[int]) -> CPUSet:
+        """Collect CPU numbers, in any order, repeated or not."""
+        return cls(reduce(lambda mask, cpu: mask | 1 << cpu, cpus, 0))
+
+    @classmethod
+    def parse(cls, text: str) -> CPUSet:
+        """Read the list format, ``0-3,8``; empty text is the empty set.
+
+        Raise ValueError with the kubelet's own text: blanks, empty parts, strides and backward
+        ranges are refused, overlaps are not.
+        """
+        mask = 0
+        for part in text.split(",") if text else ():
+            first, dash, last = part.partition("-")
+            low = _integer(first)
+            high = _integer(last) if dash else low
+            if low > high:
+                raise ValueError(f'invalid range "{part}" ({low} > {high})')
+            mask |= (1 << high + 1) - (1 << low)
+        return cls(mask)
+
+    def __or__(self, other: CPUSet) -> CPUSet:
+        return CPUSet(self.mask | other.mask)
+
+    def __and__(self, other: CPUSet) -> CPUSet:
+        return CPUSet(self.mask & other.mask)
+
+    def __sub__(self, other: CPUSet) -> CPUSet:
+        return CPUSet(self.mask & ~other.mask)
+
+    def __le__(self, other: CPUSet) -> bool:
+        return not self.mask & ~other.mask
+
+    def __len__(self) -> int:
+        return self.mask.bit_count()
+
+    def __bool__(self) -> bool:
+        return self.mask != 0
+
+    def __contains__(self, cpu: int) -> bool:
+        return cpu >= 0 and self.mask >> cpu & 1 == 1
+
+    def __iter__(self) -> Iterator[int]:
+        for first, last in self.runs():
+            yield from range(first, last + 1)
+
+    def __str__(self) -> str:
+        return ",".join(f"{a}" if a == b else f"{a}-{b}" for a, b in self.runs())
+
+    def runs(self) -> Iterator[tuple[int, int]]:
+        """Yield (first, last) of every unbroken stretch, ascending."""
+        rest, base = self.mask, 0
+        while rest:
+            gap = (rest & -rest).bit_length() - 1
+            rest, base = rest >> gap, base + gap
+            length = (~rest & rest + 1).bit_length() - 1
+            yield base, base + length - 1
+            rest, base = rest >> length, base + length
+
+    def isdisjoint(self, other: CPUSet) -> bool:
+        """Tell whether no CPU is in both sets."""
+        return not self.mask & other.mask
+
+    @property
+    def lowest(self) -> int:
+        """The smallest CPU number; raise ValueError for the empty set."""
+        if not self.mask:
+            raise ValueError("the empty CPU set has no lowest CPU")
+        return (self.mask & -self.mask).bit_length() - 1
+
+
+def _integer(text: str) -> int:
+    """Read a decimal as Go's ``strconv.Atoi`` does, errors included."""
+    if not _INTEGER.fullmatch(text):
+        shown = "".join(_GO_ESCAPES.get(char, char) for char in text)
+        raise ValueError(f'strconv.Atoi: parsing "{shown}": invalid syntax')
+    # int() refuses very long digit strings with a text of its own, so length decides first.
+    digits, sign = text.lstrip("+-").lstrip("0") or "0", -1 if text.startswith("-") else 1
+    if len(digits) > 19 or not -(1 << 63) <= (number := sign * int(digits)) < 1 << 63:
+        raise ValueError(f'strconv.Atoi: parsing "{text}": value out of range')
+    if number > MAX_CPU:
+        raise ValueError(f"CPU {number} is beyond {MAX_CPU}, the largest CPU number cpuctl accepts")
+    return number

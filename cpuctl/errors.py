@@ -1,0 +1,50 @@
+"""The one error tree: what stops a command, where it happened, and what to do next.
+
+A kubelet's "no" is never an error here: decisions are values (see ``cpuctl.engine.outcome``).
+Only ``cpuctl.cli`` catches these, prints them and exits with their ``exit_code``.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Self
+
+
+class CpuctlError(Exception):
+    """Base of everything cpuctl raises on purpose.
+
+    ``where`` names the place (file, line, path inside it), ``hint`` the next step for the reader.
+    """
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, message: str, *, where: str = "", hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.where = where
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.message}" if self.where else self.message
+
+    def within(self, outer: str) -> Self:
+        """Return the same error, its place prefixed with *outer* (a file, say)."""
+        where = f"{outer}: {self.where}" if self.where else outer
+        return type(self)(self.message, where=where, hint=self.hint)
+
+
+class UsageError(CpuctlError):
+    """The command line asks for something that does not fit together."""
+
+    exit_code = 2
+
+
+class InputError(CpuctlError):
+    """A file, archive or value that cpuctl was given cannot be used."""
+
+    exit_code = 4
+
+
+class NodeAccessError(CpuctlError):
+    """The node refused (permission, kernel) and nothing was changed."""
+
+    exit_code = 5

@@ -1,0 +1,313 @@
+"""Amounts of a resource in the Kubernetes notation: ``2``, ``500m``, ``1Gi``, ``1e3``.
+
+Values are exact. Canonical text, rounding, 64-bit overflow and error texts are the kubelet's
+(``k8s.io/apimachinery/pkg/api/resource`` in 1.36). The kubelet holds an amount in one of two forms, and
+which one shows in its answers: the *short form* is a 64-bit integer times a power of ten, the *long
+form* an arbitrary decimal that overflows in another way and is never an "exact int64".
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+MAX_PLACES = 300
+"""How far from the decimal point a digit may stand: parsing refuses 10^300 and beyond.
+
+The kubelet has no such bound, and ``1e999999999`` makes it fill its memory. Sums and texts inside this
+bound stay below 640 digits, the lowest limit that Python can be given for turning integers into text.
+"""
+
+_GRAMMAR_TEXT = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
+_WRONG_FORMAT = f"quantities must match the regular expression '{_GRAMMAR_TEXT}'"
+_WRONG_NUMBER = "unable to parse numeric part of quantity"
+_WRONG_SUFFIX = "unable to parse quantity's suffix"
+
+# The kubelet quotes the expression above but scans more freely: the digits may be missing ("Gi" is 0).
+# Possessive repeats keep hostile text linear.
+_GRAMMAR = re.compile(r"([+-]?)(0*+)([0-9]*+)(?:\.([0-9]*+))?([eEinumkKMGTP]*+[+-]?[0-9]*+)")
+_EXPONENT = re.compile(r"[eE]([+-]?)([0-9]++)")
+
+_INT64_MAX = (1 << 63) - 1
+_SHORT_DIGITS = 18
+_NANO, _MILLI = -9, -3
+
+
+class Format(StrEnum):
+    """The notation that a quantity was written in and prints in."""
+
+    BINARY_SI = "BinarySI"
+    DECIMAL_SI = "DecimalSI"
+    DECIMAL_EXPONENT = "DecimalExponent"
+
+
+_DECIMAL_SUFFIXES = {
+    -9: "n", -6: "u", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P", 18: "E",
+}  # fmt: skip
+_BINARY_SUFFIXES = {10: "Ki", 20: "Mi", 30: "Gi", 40: "Ti", 50: "Pi", 60: "Ei"}
+_SUFFIXES = {text: (Format.DECIMAL_SI, power) for power, text in _DECIMAL_SUFFIXES.items()} | {
+    text: (Format.BINARY_SI, power) for power, text in _BINARY_SUFFIXES.items()
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Quantity:
+    """An immutable amount, ``unscaled * 10**exponent``; equality, order and hash go by that number.
+
+    Make one with ``parse``, ``from_value`` or ``from_milli``. ``short`` names the form in which the
+    kubelet would hold it, ``verbatim`` the input where the kubelet would print it back unchanged.
+    """
+
+    unscaled: int = 0
+    exponent: int = 0
+    format: Format = Format.DECIMAL_SI
+    short: bool = True
+    verbatim: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> Quantity:
+        """Read a quantity; digits below nano round away from zero, binary suffixes cap at 2^63-1.
+
+        Raise ValueError with the kubelet's own text, or with ours beyond ``MAX_PLACES``.
+        """
+        match = _GRAMMAR.fullmatch(text)
+        if match is None or not text:
+            raise ValueError(_WRONG_FORMAT)
+        sign, zeros, whole, fraction, suffix = match.groups("")
+        notation, power = _SUFFIXES.get(suffix) or (Format.DECIMAL_EXPONENT, _exponent(suffix))
+        if len(whole) + power > MAX_PLACES or len(fraction) - power > MAX_PLACES:
+            raise ValueError(
+                f"quantity is too large or too finely divided: cpuctl computes with at most"
+                f" {MAX_PLACES} digits on either side of the decimal point"
+            )
+        digits = (whole or "0") + fraction
+        if notation is Format.BINARY_SI:
+            quantity = _binary(text, sign, digits, len(fraction), power)
+        else:
+            quantity = _decimal(text, sign, digits, power - len(fraction), notation)
+        if not (quantity.short or zeros or whole or fraction):
+            raise ValueError(_WRONG_NUMBER)
+        return quantity
+
+    @classmethod
+    def from_value(cls, number: int, notation: Format = Format.DECIMAL_SI) -> Quantity:
+        """Make a quantity of whole units; beyond 64 bits it is held in long form."""
+        return cls(number, 0, notation, short=_fits_int64(number))
+
+    @classmethod
+    def from_milli(cls, number: int, notation: Format = Format.DECIMAL_SI) -> Quantity:
+        """Make a quantity of thousandths; beyond 64 bits it is held in long form."""
+        return cls(number, _MILLI, notation, short=_fits_int64(number))
+
+    def __str__(self) -> str:
+        return self.verbatim or _canonical_text(self)
+
+    def __repr__(self) -> str:
+        return f"Quantity({str(self)!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return self.nano == other.nano if isinstance(other, Quantity) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.nano)
+
+    def __lt__(self, other: Quantity) -> bool:
+        return self.nano < other.nano
+
+    def __le__(self, other: Quantity) -> bool:
+        return self.nano <= other.nano
+
+    def __add__(self, other: Quantity) -> Quantity:
+        """Add exactly; the result prints in the left format, or in the right one if the left is zero."""
+        notation = self.format if self.unscaled else other.format
+        short = self.short and other.short
+        if short and not (self.unscaled and other.unscaled):
+            # The kubelet leaves the scale of the other operand alone: "exact int64" depends on it.
+            kept = other if other.unscaled else self
+            return Quantity(kept.unscaled, kept.exponent, notation)
+        exponent = min(self.exponent, other.exponent)
+        left = _shifted(self.unscaled, self.exponent - exponent)
+        right = _shifted(other.unscaled, other.exponent - exponent)
+        short = short and all(map(_fits_int64, (left, right, left + right)))
+        return Quantity(left + right, exponent, notation, short=short)
+
+    def __sub__(self, other: Quantity) -> Quantity:
+        """Subtract exactly, by the rules of addition."""
+        return self + -other
+
+    def __neg__(self) -> Quantity:
+        short = self.short and _fits_int64(-self.unscaled)
+        return Quantity(-self.unscaled, self.exponent, self.format, short=short)
+
+    @property
+    def nano(self) -> int:
+        """The exact amount, counted in units of 10^-9, the finest that a quantity holds."""
+        return _shifted(self.unscaled, self.exponent - _NANO)
+
+    @property
+    def sign(self) -> int:
+        """-1, 0 or 1."""
+        return (self.unscaled > 0) - (self.unscaled < 0)
+
+    @property
+    def value(self) -> int:
+        """Whole units as the kubelet's 64-bit integer: rounded away from zero, *wrapped* on overflow.
+
+        Only for answers that must equal the kubelet's; our own arithmetic uses ``nano``.
+        """
+        return self._count_in(0)
+
+    @property
+    def milli_value(self) -> int:
+        """Thousandths as the kubelet's 64-bit integer, with the reservations of ``value``."""
+        return self._count_in(_MILLI)
+
+    @property
+    def exact_int64(self) -> int | None:
+        """What the memory manager can count: None for ``1.5Gi`` or ``1000m``, whole number or not.
+
+        The kubelet converts only short forms written without fraction, and never shortens digits.
+        """
+        if not self.short or self.exponent < 0:
+            return None
+        number = _shifted(self.unscaled, self.exponent)
+        return number if _fits_int64(number) else None
+
+    @property
+    def is_integral_cpu(self) -> bool:
+        """Whether the CPU manager sees whole CPUs: value and milli-value agree, in 64 bits.
+
+        Both are rounded up before, so ``999999u`` counts as one whole CPU.
+        """
+        return _low64(self.value * 1000) == self.milli_value
+
+    def canonical(self) -> Quantity:
+        """Return what a node reads after the API server wrote this quantity down as text.
+
+        The notation can change on the way: 2000 in BinarySI prints as ``2000`` and reads back as DecimalSI.
+        Raise ValueError where a sum has grown beyond what ``parse`` accepts.
+        """
+        return Quantity.parse(str(self))
+
+    def rounded_up_to_milli(self) -> Quantity:
+        """Return what API defaulting stores: nothing finer than 1m, rounded away from zero."""
+        if self.short and self.exponent >= _MILLI:
+            return self
+        count = _shifted(self.unscaled, self.exponent - _MILLI)
+        return Quantity(count, _MILLI, self.format, short=self.short)
+
+    def _count_in(self, unit: int) -> int:
+        count = _short_count if self.short else _long_count
+        return count(self.unscaled, self.exponent - unit)
+
+
+def _exponent(suffix: str) -> int:
+    """Read ``e<int>`` as Go's ``strconv.ParseInt`` does, errors included."""
+    match = _EXPONENT.fullmatch(suffix)
+    if match is None:
+        raise ValueError(_WRONG_SUFFIX)
+    sign, digits = match.groups()
+    digits = digits.lstrip("0") or "0"
+    if len(digits) > 19 or not _fits_int64(exponent := int(sign + digits)):
+        raise ValueError(_WRONG_SUFFIX)
+    return exponent
+
+
+def _decimal(text: str, sign: str, digits: str, exponent: int, notation: Format) -> Quantity:
+    """Hold *digits* times a power of ten."""
+    mantissa = int(sign + digits)
+    if len(digits) <= _SHORT_DIGITS and exponent >= _NANO:
+        kept = exponent % 3 == 0 and digits[0] != "0" and not digits.endswith("000")
+        return Quantity(mantissa, exponent, notation, verbatim=text if kept else "")
+    if not mantissa:
+        return Quantity(0, exponent, notation, short=False)
+    return Quantity(_shifted(mantissa, exponent - _NANO), _NANO, notation, short=False)
+
+
+def _binary(text: str, sign: str, digits: str, places: int, power: int) -> Quantity:
+    """Hold *digits*, of which *places* are a fraction, times a power of two."""
+    mantissa = int(sign + digits)
+    scaled = mantissa << power
+    # The kubelet estimates three decimal digits per ten bits and wants room for fifteen in all.
+    if not places and len(digits) + power * 3 // 10 < 15:
+        return Quantity(scaled, 0, Format.BINARY_SI, verbatim=text if mantissa % 8 else "")
+    if not mantissa:
+        return Quantity(0, -places, Format.BINARY_SI, short=False)
+    nano = _shifted(scaled, -places - _NANO)
+    if abs(nano) > _shifted(_INT64_MAX, -_NANO):
+        return Quantity(_INT64_MAX if nano > 0 else -_INT64_MAX, 0, Format.BINARY_SI, short=False)
+    notation = Format.DECIMAL_SI if abs(nano) < _shifted(1, -_NANO) else Format.BINARY_SI
+    return Quantity(nano, _NANO, notation, short=False)
+
+
+def _canonical_text(quantity: Quantity) -> str:
+    """Print with the largest suffix that leaves a whole number."""
+    if not quantity.unscaled:
+        return "0"
+    if quantity.format is Format.BINARY_SI:
+        whole, rest = divmod(quantity.nano, 10**9)
+        if not rest and abs(whole) >= 1024:
+            return _binary_text(whole)
+    number, exponent = _without_factors(quantity.unscaled, 10)
+    exponent += quantity.exponent
+    number, exponent = _shifted(number, exponent % 3), exponent - exponent % 3
+    if quantity.format is Format.DECIMAL_EXPONENT:
+        return f"{number}e{exponent}" if exponent else f"{number}"
+    # Up to 1.36 the kubelet prints no suffix beyond E: 1000E reads back as 1.
+    return f"{number}{_DECIMAL_SUFFIXES.get(exponent, '')}"
+
+
+def _binary_text(number: int) -> str:
+    number, times = _without_factors(number, 1024)
+    return f"{number}{_BINARY_SUFFIXES.get(times * 10, '')}"
+
+
+def _without_factors(number: int, factor: int) -> tuple[int, int]:
+    """Divide by *factor* while that is exact; return the rest and how often it was."""
+    times = 0
+    while not number % factor:
+        number //= factor
+        times += 1
+    return number, times
+
+
+def _shifted(number: int, places: int) -> int:
+    """Return ``number * 10**places``, rounded away from zero to a whole number."""
+    power: int = 10 ** abs(places)
+    if places >= 0:
+        return number * power
+    magnitude = -(-abs(number) // power)
+    return magnitude if number > 0 else -magnitude
+
+
+def _fits_int64(number: int) -> bool:
+    return -(1 << 63) <= number < 1 << 63
+
+
+def _low64(number: int) -> int:
+    """Keep the low 64 bits, signed: what Go's integers do on overflow."""
+    return (number + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
+def _short_count(unscaled: int, places: int) -> int:
+    """Return ``unscaled * 10**places`` as the kubelet's short form does."""
+    count = _shifted(unscaled, places)
+    if _fits_int64(count):
+        return count
+    # The kubelet multiplies by these powers at once and lets them wrap; by others it steps, and gives up.
+    return _low64(count) if places in (1, 2, 3, 6, 9) else 0
+
+
+def _long_count(unscaled: int, places: int) -> int:
+    """Return ``unscaled * 10**places`` as the kubelet's long form does."""
+    power: int = 10 ** abs(places)
+    if places >= 0:
+        # Go's conversion of a too large float to int64 gives -2^63 on amd64.
+        return _low64(unscaled * min(power, 1 << 63))
+    if unscaled >= _INT64_MAX or places <= -19:
+        return _low64(-(-unscaled // power))
+    # The range check forgets negative numbers: they wrap first, and an inexact one rounds up once too often.
+    low = _low64(unscaled)
+    ceiling = -(-low // power)
+    return ceiling + 1 if low < 0 and low % power else ceiling

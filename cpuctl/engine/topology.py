@@ -1,0 +1,153 @@
+"""The kubelet's picture of the CPUs: four labels per CPU, five totals, three integer averages.
+
+Rule: kubelet v1.36 ``pkg/kubelet/cm/cpumanager/topology``. A core is known by its smallest CPU number,
+an uncore cache by the first id listed for the core, or by the socket where none is listed. The
+averages are the kubelet's own rounding-down ones, wrong on hybrid or partly offline machines on purpose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.machine.machine_info import InfoCore, InfoNode, MachineInfo
+
+Masks = Mapping[int, int]
+"""CPU masks by element id, ids ascending."""
+
+_Label = tuple[int, int, int, int, int]
+"""NUMA node, socket, core and uncore cache of one core entry, and the mask of its threads."""
+
+
+@dataclass(frozen=True, kw_only=True)  # no slots: cached_property needs a __dict__
+class CPUTopology:
+    """Where every CPU sits, as masks; totals come from the machine information, not from the masks."""
+
+    numa_nodes: Masks
+    sockets: Masks
+    cores: Masks
+    uncore_caches: Masks
+    num_cpus: int
+    num_sockets: int
+    num_cores: int
+
+    @classmethod
+    def discover(cls, info: MachineInfo) -> CPUTopology:
+        """Label every CPU; raise ValueError with the kubelet's text when it would refuse to start."""
+        if info.num_cpus == 0:
+            raise ValueError("could not detect number of cpus")
+        labels = _without_repeats([_labels(node, core) for node, core in _entries(info)])
+        return cls(
+            numa_nodes=_masks((node, threads) for node, _, _, _, threads in labels),
+            sockets=_masks((socket, threads) for _, socket, _, _, threads in labels),
+            cores=_masks((core, threads) for _, _, core, _, threads in labels),
+            uncore_caches=_masks((cache, threads) for _, _, _, cache, threads in labels),
+            num_cpus=info.num_cpus,
+            num_sockets=info.num_sockets,
+            num_cores=len(labels),
+        )
+
+    @property
+    def num_numa_nodes(self) -> int:
+        """NUMA nodes that own a CPU."""
+        return len(self.numa_nodes)
+
+    @property
+    def num_uncore_caches(self) -> int:
+        """Distinct uncore cache ids over the CPUs."""
+        return len(self.uncore_caches)
+
+    @cached_property
+    def cpus(self) -> int:
+        """Mask of all CPUs."""
+        return _union(self.cores)
+
+    @cached_property
+    def cpus_per_core(self) -> int:
+        """Average, rounded down; 0 without cores."""
+        return self.num_cpus // self.num_cores if self.num_cores else 0
+
+    @cached_property
+    def cpus_per_socket(self) -> int:
+        """Average, rounded down; 0 without sockets."""
+        return self.num_cpus // self.num_sockets if self.num_sockets else 0
+
+    @cached_property
+    def cpus_per_uncore(self) -> int:
+        """Average, rounded down; 0 without caches."""
+        return self.num_cpus // self.num_uncore_caches if self.uncore_caches else 0
+
+    @cached_property
+    def smallest_core(self) -> int:
+        """Number of CPUs of the smallest core."""
+        return min((mask.bit_count() for mask in self.cores.values()), default=0)
+
+    @cached_property
+    def numa_first(self) -> bool:
+        """Whether pickers sort NUMA nodes above sockets: there are at least as many sockets as nodes."""
+        return self.num_sockets >= self.num_numa_nodes
+
+    def siblings(self, cpus: int) -> int:
+        """Mask of every core that has a thread among *cpus*."""
+        return _union({core: mask for core, mask in self.cores.items() if mask & cpus})
+
+    def in_numa_nodes(self, nodes: int) -> int:
+        """Mask of the CPUs of the NUMA nodes whose bits are set in *nodes*."""
+        return _union({node: mask for node, mask in self.numa_nodes.items() if nodes >> node & 1})
+
+    def sockets_of(self, cpus: int) -> frozenset[int]:
+        """Ids of the sockets that *cpus* touch."""
+        return frozenset(socket for socket, mask in self.sockets.items() if mask & cpus)
+
+    def of_cpu(self, cpu: int) -> tuple[int, int, int, int]:
+        """Tell the NUMA node, socket, core and uncore cache ids of one CPU."""
+        return (
+            _holder(self.numa_nodes, cpu),
+            _holder(self.sockets, cpu),
+            _holder(self.cores, cpu),
+            _holder(self.uncore_caches, cpu),
+        )
+
+
+def _entries(info: MachineInfo) -> Iterator[tuple[InfoNode, InfoCore]]:
+    return ((node, core) for node in info.nodes for core in node.cores)
+
+
+def _labels(node: InfoNode, core: InfoCore) -> _Label:
+    if not core.threads:
+        raise ValueError("no cpus provided")
+    threads = CPUSet.of(core.threads)
+    if len(threads) != len(core.threads):
+        raise ValueError("cpus provided are not unique")
+    cache = core.uncore_cache_ids[0] if core.uncore_cache_ids else core.socket_id
+    return node.id, core.socket_id, threads.lowest, cache, threads.mask
+
+
+def _without_repeats(labels: list[_Label]) -> list[_Label]:
+    """Leave a CPU that several core entries list to the last of them, as the kubelet's map does."""
+    claimed, kept = 0, []
+    for node, socket, core, cache, threads in reversed(labels):
+        kept.append((node, socket, core, cache, threads & ~claimed))
+        claimed |= threads
+    return kept[::-1]
+
+
+def _masks(labelled: Iterator[tuple[int, int]]) -> Masks:
+    masks: dict[int, int] = {}
+    for element, mask in labelled:
+        if mask:
+            masks[element] = masks.get(element, 0) | mask
+    return dict(sorted(masks.items()))
+
+
+def _union(masks: Masks) -> int:
+    union = 0
+    for mask in masks.values():
+        union |= mask
+    return union
+
+
+def _holder(masks: Masks, cpu: int) -> int:
+    return next(element for element, mask in masks.items() if mask >> cpu & 1)

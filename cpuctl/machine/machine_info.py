@@ -1,0 +1,41 @@
+"""What a kubelet is told about its machine: the values cAdvisor hands it.
+
+The kubelet never reads sysfs itself; its managers see only these values (cAdvisor's ``MachineInfo``,
+``info/v1/machine.go``), quirks included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InfoCore:
+    """One core entry: its threads in discovery order and the ids of the uncore caches listed for it."""
+
+    socket_id: int
+    threads: tuple[int, ...]
+    uncore_cache_ids: tuple[int, ...] = ()
+    core_id: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InfoNode:
+    """One NUMA node entry; ``hugepages`` counts pages by page size in KiB."""
+
+    id: int
+    cores: tuple[InfoCore, ...]
+    memory_bytes: int = 0
+    hugepages: Mapping[int, int] = field(default_factory=dict)
+    distances: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachineInfo:
+    """The node entries and the three totals that cAdvisor counts separately."""
+
+    nodes: tuple[InfoNode, ...]
+    num_cpus: int
+    num_sockets: int
+    memory_bytes: int = 0

@@ -1,0 +1,79 @@
+"""Reading recorded answers: one JSON object a line, ``{"case": ..., "expect": ..., markers}``."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """One case, the kubelet's answer and the markers beside them."""
+
+    case: Json
+    expect: Json
+    markers: Json = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """What to call the case in a report."""
+        return str(self.case.get("name") or json.dumps(self.case, ensure_ascii=False)[:100])
+
+    @property
+    def operation(self) -> str:
+        """The operation, whole-node scenario where none is named."""
+        return str(self.case.get("op", "node"))
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusFile:
+    """One topic file; ``machines`` resolves the machine names its cases use."""
+
+    name: str
+    path: Path
+    machines: Json
+
+    def recorded(self) -> Iterator[Recorded]:
+        """Yield every recorded answer; lines without one (benchmark input) are left out."""
+        with gzip.open(self.path, "rt", encoding="utf-8") as lines:
+            for line in lines:
+                entry = json.loads(line)
+                if "expect" in entry:
+                    case, expect = entry.pop("case"), entry.pop("expect")
+                    yield Recorded(self._with_machine(case), expect, entry)
+
+    def inputs(self) -> Iterator[Json]:
+        """Yield every line as it is: benchmark inputs have no recorded answer."""
+        with gzip.open(self.path, "rt", encoding="utf-8") as lines:
+            yield from map(json.loads, lines)
+
+    def _with_machine(self, case: Json) -> Json:
+        if isinstance(name := case.get("machine"), str):
+            return case | {"machine": self.machines[name]}
+        return case
+
+
+def corpus_files(directory: Path) -> list[CorpusFile]:
+    """List the topic files of a corpus directory and of its sub-directories, by name.
+
+    A sub-directory without a ``machines.json`` of its own uses that of *directory*.
+    """
+    return [
+        CorpusFile(
+            str(path.relative_to(directory)).removesuffix(".jsonl.gz"), path, _machines(path, directory)
+        )
+        for path in sorted(directory.rglob("*.jsonl.gz"), key=lambda path: (len(path.parts), str(path)))
+    ]
+
+
+def _machines(path: Path, directory: Path) -> Json:
+    own = path.parent / "machines.json"
+    found = own if own.exists() else directory / "machines.json"
+    machines: Json = json.loads(found.read_text(encoding="utf-8"))
+    return machines

@@ -1,0 +1,123 @@
+"""What each recorded operation asks of the public engine API."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.documents import Cursor, load_documents
+from cpuctl.engine.distributed_picker import Dealing, take_distributed
+from cpuctl.engine.outcome import AllocationError, KubeletFault, Picked, PickResult, Undetermined
+from cpuctl.engine.packed_picker import Spread, take_packed
+from cpuctl.engine.picker_rules import picker_rules
+from cpuctl.engine.topology import CPUTopology
+from cpuctl.machine.cadvisor_json import decode_machine_info
+from cpuctl.quantity import Quantity
+from tests.conformance.corpus import Json
+from tests.conformance.machines import machine_info
+
+
+def cpu_set(case: Json) -> Json:
+    """Parse a CPU list."""
+    try:
+        cpus = CPUSet.parse(case["cpuset"])
+    except ValueError as error:
+        return {"error": str(error)}
+    return {"string": str(cpus), "size": len(cpus), "list": list(cpus)}
+
+
+def quantity(case: Json) -> Json:
+    """Parse a quantity, perhaps add another, and look at it from every side."""
+    try:
+        number = Quantity.parse(case["quantity"])
+        if "add" in case:
+            number += Quantity.parse(case["add"])
+    except ValueError as error:
+        return {"error": str(error)}
+    exact = number.exact_int64
+    return {
+        "string": str(number),
+        "format": str(number.format),
+        "sign": number.sign,
+        "value": str(number.value),
+        "milliValue": str(number.milli_value),
+        "asInt64": None if exact is None else str(exact),
+        "integralCPU": number.is_integral_cpu,
+    }
+
+
+def discover(case: Json) -> Json:
+    """Label the CPUs of a machine."""
+    try:
+        if "machine" in case:
+            topology = CPUTopology.discover(machine_info(case["machine"]))
+        else:
+            recorded = Cursor.at_root(load_documents(json.dumps(case["machineInfo"]), "case")[0])
+            topology = CPUTopology.discover(decode_machine_info(recorded))
+    except ValueError as error:
+        return {"error": str(error)}
+    return topology_counts(topology) | {
+        "cpusPerSocket": topology.cpus_per_socket,
+        "cpusPerUncore": topology.cpus_per_uncore,
+        "cpus": {str(cpu): list(topology.of_cpu(cpu)) for cpu in CPUSet(topology.cpus)},
+    }
+
+
+def topology_counts(topology: CPUTopology) -> Json:
+    """Report the totals every started node reports."""
+    return {
+        "numCPUs": topology.num_cpus,
+        "numCores": topology.num_cores,
+        "numSockets": topology.num_sockets,
+        "numNUMANodes": topology.num_numa_nodes,
+        "numUncoreCaches": topology.num_uncore_caches,
+        "cpusPerCore": topology.cpus_per_core,
+    }
+
+
+def take_by_topology(case: Json) -> Json:
+    """Pick CPUs from a free set."""
+    return pick_answer(pick(CPUTopology.discover(machine_info(case["machine"])), case))
+
+
+def pick(topology: CPUTopology, case: Json) -> PickResult:
+    """Run the picker that the case names, under the rules of its minor."""
+    offered, count = CPUSet.parse(case["available"]).mask, case["numCPUs"]
+    minor = int(case.get("kubeletVersion", "1.36").removeprefix("1."))
+    rules = picker_rules(minor, align_by_socket=case.get("alignBySocket", False))
+    spread = Spread.by(rules) if case.get("sorting") == "spread" else Spread.OFF
+    if case["mode"] == "packed":
+        uncore = case.get("preferUncore", False)
+        return take_packed(topology, offered, count, spread=spread, prefer_uncore=uncore)
+    dealing = Dealing(
+        group_size=case.get("groupSize", 1),
+        spread=spread,
+        rules=rules,
+        hint_width=case.get("hintNUMANodes", 0),
+    )
+    return take_distributed(topology, offered, count, dealing)
+
+
+def pick_answer(result: PickResult) -> Json:
+    """Write a picker's result as the recordings do."""
+    match result:
+        case Picked(cpus=cpus):
+            return {"cpuset": str(CPUSet(cpus))}
+        case AllocationError(message=message):
+            return {"error": message}
+        case KubeletFault():
+            return {"hang": True}
+        case Undetermined(why=why):
+            return {"undetermined": why}
+
+
+OPERATIONS: Mapping[str, Callable[[Json], Json]] = MappingProxyType(
+    {
+        "cpuset": cpu_set,
+        "discover": discover,
+        "quantity": quantity,
+        "takeByTopology": take_by_topology,
+    }
+)

@@ -1,0 +1,77 @@
+"""Running recorded cases against the engine and counting what happens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.conformance.corpus import CorpusFile, Json, Recorded
+from tests.conformance.coverage import GAPS, Gap
+from tests.conformance.operations import OPERATIONS
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts of one file, and a line for every failure."""
+
+    passed: int = 0
+    failed: int = 0
+    not_covered: int = 0
+    failures: list[str] = field(default_factory=list)
+
+    def add(self, other: Tally) -> None:
+        """Take another file's counts into this one."""
+        self.passed += other.passed
+        self.failed += other.failed
+        self.not_covered += other.not_covered
+
+    def fail(self, recorded: Recorded, why: str) -> None:
+        """Count a failure and keep what to say of it."""
+        self.failed += 1
+        self.failures.append(f"{recorded.operation} {recorded.name}: {why}")
+
+
+def run_file(corpus_file: CorpusFile) -> Tally:
+    """Run every recorded case of one file."""
+    return run_cases(corpus_file.recorded())
+
+
+def run_cases(cases: Iterable[Recorded], gaps: Sequence[Gap] = GAPS) -> Tally:
+    """Run recorded cases; a case inside a declared gap must not pass."""
+    tally = Tally()
+    for recorded in cases:
+        gap = next((gap for gap in gaps if gap.applies(recorded)), None)
+        differences = list(_differences(recorded))
+        if gap is not None and differences:
+            tally.not_covered += 1
+        elif gap is not None:
+            tally.fail(recorded, f"passes although listed as not covered ({gap.why})")
+        elif differences:
+            tally.fail(recorded, "; ".join(differences[:3]))
+        else:
+            tally.passed += 1
+    return tally
+
+
+def _differences(recorded: Recorded) -> Iterator[str]:
+    operation = OPERATIONS.get(recorded.operation)
+    if operation is None:
+        yield f"no operation {recorded.operation!r}"
+        return
+    answer = operation(recorded.case)
+    if not any(answer == right for right in _right_answers(recorded)):
+        yield from _compare(answer, recorded.expect, "")
+
+
+def _right_answers(recorded: Recorded) -> Iterator[Json]:
+    yield recorded.expect
+    yield from recorded.markers.get("variants", ())
+
+
+def _compare(answer: Any, expect: Any, path: str) -> Iterator[str]:  # any JSON value
+    if isinstance(answer, dict) and isinstance(expect, dict):
+        for key in sorted(answer.keys() | expect.keys()):
+            yield from _compare(answer.get(key, "(absent)"), expect.get(key, "(absent)"), f"{path}.{key}")
+    elif answer != expect:
+        yield f"{path or 'answer'}: got {answer!r}, expected {expect!r}"

@@ -6,7 +6,20 @@ Only ``cpuctl.cli`` catches these, prints them and exits with their ``exit_code`
 
 from __future__ import annotations
 
+import errno
 from typing import ClassVar, Self
+
+_REASONS = {
+    errno.EACCES: "permission denied",
+    errno.EIO: "input/output error",
+    errno.EISDIR: "it is a directory",
+    errno.ELOOP: "too many symbolic links",
+    errno.ENAMETOOLONG: "the name is too long",
+    errno.ENOENT: "no such file or directory",
+    errno.ENOSPC: "no space left on the device",
+    errno.ENOTDIR: "a part of the path is no directory",
+    errno.EPERM: "operation not permitted",
+}
 
 
 class CpuctlError(Exception):
@@ -48,3 +61,15 @@ class NodeAccessError(CpuctlError):
     """The node refused (permission, kernel) and nothing was changed."""
 
     exit_code = 5
+
+
+def os_reason(error: OSError) -> str:
+    """Say why the system refused: for the usual reasons in words of our own, as C libraries' differ."""
+    return _REASONS.get(error.errno or 0) or error.strerror or str(error)
+
+
+def unreadable(error: OSError, where: str) -> CpuctlError:
+    """Make the error for something at *where* that cannot be read: the node's refusal, or bad input."""
+    if isinstance(error, PermissionError):
+        return NodeAccessError(f"cannot be read: {os_reason(error)}", where=where, hint="try again with sudo")
+    return InputError(f"cannot be read: {os_reason(error)}", where=where)

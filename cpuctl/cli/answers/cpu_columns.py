@@ -1,0 +1,27 @@
+"""The columns of the CPU table and the member of the answer that each one shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+CPU_COLUMNS: Mapping[str, str] = MappingProxyType(
+    {
+        "CPU": "cpu",
+        "NODE": "node",
+        "SOCKET": "socket",
+        "CORE": "core",
+        "L1D": "l1d",
+        "L1I": "l1i",
+        "L2": "l2",
+        "L3": "l3",
+        "ONLINE": "online",
+        "TYPE": "type",
+        "SIBLINGS": "siblings",
+        "ISOLATED": "isolated",
+        "NOHZ": "nohzFull",
+        "CAPACITY": "capacity",
+        "MAXKHZ": "maxKHz",
+        "MINKHZ": "minKHz",
+    }
+)

@@ -1,0 +1,117 @@
+"""The root command, and the one place where errors become text and exit codes."""
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from cpuctl import __version__
+from cpuctl.cli.command_table import COMMANDS
+from cpuctl.cli.output import printable
+from cpuctl.errors import CpuctlError, NodeAccessError, os_reason
+
+EXIT_INTERNAL = 1
+EXIT_USAGE = 2
+EXIT_NO = 3
+EXIT_INTERRUPTED = 130
+
+HELP = """Inspect and plan what the kubelet's CPU, memory and topology managers do on a node.
+
+Exit codes: 0 yes or clean, 1 internal error, 2 usage, 3 the answer is no, 4 unusable input, 5 the node
+refused.
+"""
+
+
+class LazyGroup(TyperGroup):
+    """A group that imports a command's module when that command is asked for, not before."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401, ARG002  # typer's context type is private
+        """Name the commands without importing them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401, ARG002
+        """Import the one command that is wanted."""
+        entry = COMMANDS.get(cmd_name)
+        return None if entry is None else typer.main.get_command(import_module(entry.module).app)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401, ARG002
+        """Print the table's own help lines."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.help) for name, entry in COMMANDS.items()])
+
+
+def command_group(**settings: Any) -> typer.Typer:  # noqa: ANN401  # handed on to typer as they are
+    """Make a Typer with the settings that every group and command of cpuctl shares."""
+    return typer.Typer(
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        **settings,
+    )
+
+
+app = command_group(cls=LazyGroup)
+
+
+def _print_version(wanted: bool) -> None:  # typer calls it so
+    if wanted:
+        typer.echo(f"cpuctl {__version__}")
+        raise typer.Exit
+
+
+@app.callback(help=HELP)
+def root(
+    version: bool = typer.Option(
+        False, "--version", "-V", help="Print the version and exit.", callback=_print_version, is_eager=True
+    ),
+) -> None:
+    """Take the options that stand before the command."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line and return its exit code; nothing else in cpuctl catches or exits."""
+    command = typer.main.get_command(app)
+    command.commands = dict.fromkeys(COMMANDS, command)  # type: ignore[attr-defined]  # names, for typos
+    try:
+        code = command.main(list(arguments) or ["--help"], prog_name="cpuctl", standalone_mode=False)
+        sys.stdout.flush()
+    except CpuctlError as error:
+        return _report(error)
+    except typer._click.exceptions.ClickException as error:  # noqa: SLF001  # typer vendors click
+        error.show()
+        return error.exit_code
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except OSError as error:
+        return _report_lost_answer(error)
+    except Exception as error:  # noqa: BLE001  # a defect of ours must not look like an answer
+        return _report_defect(error)
+    return code if isinstance(code, int) else 0
+
+
+def _report(error: CpuctlError) -> int:
+    typer.echo(f"error: {printable(str(error))}", err=True)
+    if error.hint:
+        typer.echo(f"hint: {printable(error.hint)}", err=True)
+    return error.exit_code
+
+
+def _report_lost_answer(error: OSError) -> int:
+    """Explain the one failure that readers do not: nobody takes the answer (a full disk, mostly)."""
+    with suppress(OSError):
+        sys.stdout.close()  # what is left in it would fail once more when the process ends
+    return _report(NodeAccessError(f"the answer cannot be written: {os_reason(error)}", where="stdout"))
+
+
+def _report_defect(error: Exception) -> int:
+    if os.environ.get("CPUCTL_DEBUG"):
+        raise error
+    typer.echo(f"error: internal error: {type(error).__name__}: {printable(str(error))}", err=True)
+    typer.echo("hint: this is a defect of cpuctl; CPUCTL_DEBUG=1 shows where, please report it", err=True)
+    return EXIT_INTERNAL

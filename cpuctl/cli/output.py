@@ -1,0 +1,63 @@
+"""Answers leave here: plain documents become text in the form that was asked for."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib import import_module
+from typing import Any
+
+API_VERSION = "cpuctl/v1alpha1"
+"""The version of every published answer; its schemas are printed by ``cpuctl schema``."""
+
+Document = Mapping[str, Any]
+"""A plain answer: JSON types only, with ``apiVersion`` and ``kind``."""
+
+
+class Output(StrEnum):
+    """The forms an answer can take."""
+
+    TABLE = "table"
+    WIDE = "wide"
+    JSON = "json"
+    YAML = "yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How an answer is written: its form, colour and diagnostics wanted or not.
+
+    ``layout`` names the picture for people where the answer's kind has more than one.
+    """
+
+    output: Output
+    color: bool = True
+    quiet: bool = False
+    layout: str = ""
+
+    @property
+    def for_people(self) -> bool:
+        """Whether a person reads it, so that origins and warnings go to stderr."""
+        return self.output in (Output.TABLE, Output.WIDE)
+
+
+def emit(document: Document, style: Style) -> None:
+    """Write one answer to stdout."""
+    name = "table" if style.for_people else style.output.value
+    # Chosen by name: rich and yaml are loaded only for the forms that need them.
+    import_module(f"cpuctl.cli.render.as_{name}").write(document, style)
+
+
+def note(text: str, style: Style) -> None:
+    """Tell the reader something that is not the answer."""
+    if not style.quiet:
+        sys.stderr.write(f"{printable(text)}\n")
+
+
+def printable(text: str) -> str:
+    """Write control characters as escapes: no input steers the reader's terminal or breaks a line."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)

@@ -1,0 +1,14 @@
+"""JSON: stable names, two blanks of indent, one newline at the end."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from cpuctl.cli.output import Document, Style
+
+
+def write(document: Document, style: Style) -> None:  # noqa: ARG001  # every renderer has this shape
+    """Write the document as JSON; with escapes where stdout does not take every character."""
+    ascii_only = sys.stdout.encoding.lower() != "utf-8"
+    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=ascii_only) + "\n")

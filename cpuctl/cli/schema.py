@@ -1,0 +1,34 @@
+"""``cpuctl schema``: the published JSON Schemas."""
+
+from typing import Annotated
+
+import typer
+
+from cpuctl.cli.app import command_group
+from cpuctl.errors import UsageError
+
+app = command_group()
+
+HELP = """Print the JSON Schema of an answer; without a name, list the answers that have one.
+
+Examples:
+
+\b
+  cpuctl schema
+  cpuctl schema plan > plan.schema.json
+"""
+
+
+@app.command(name="schema", help=HELP)
+def schema(
+    name: Annotated[str, typer.Argument(metavar="[NAME]", help="The answer, e.g. plan.")] = "",
+) -> None:
+    """Print one schema or the list of them."""
+    from cpuctl.schemas import schema_names, schema_text
+
+    if not name:
+        typer.echo("\n".join(schema_names()))
+        return
+    if name not in schema_names():
+        raise UsageError(f"no schema is called {name!r}", hint=f"choose from {', '.join(schema_names())}")
+    typer.echo(schema_text(name), nl=False)

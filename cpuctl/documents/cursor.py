@@ -1,0 +1,165 @@
+"""Typed access to a document: every reader says where it stands when the value is not what it must be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.documents.document import Document, Origin, Path, Value
+from cpuctl.documents.tree import describe
+from cpuctl.errors import InputError
+from cpuctl.quantity import Quantity
+
+T = TypeVar("T")
+D = TypeVar("D")
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """A value inside a document and the path to it.
+
+    Every reader raises InputError with file, line, path, what was expected and what was found.
+    """
+
+    document: Document
+    value: Value
+    path: Path = ()
+
+    @classmethod
+    def at_root(cls, document: Document) -> Cursor:
+        """Stand at the top of a document."""
+        return cls(document, document.value)
+
+    @property
+    def where(self) -> str:
+        """The place for people: ``pods.yaml:12: spec.containers[0].name``. Finding the line takes a while."""
+        return self.document.where(self.path)
+
+    @property
+    def origin(self) -> Origin:
+        """The same place for keeping: nothing is worked out until it is printed."""
+        return Origin(self.document, self.path)
+
+    def error(self, message: str, *, hint: str = "") -> InputError:
+        """Make an error at this place."""
+        return InputError(message, where=self.where, hint=hint)
+
+    def expected(self, wanted: str, *, hint: str = "") -> InputError:
+        """Make the error ``expected <wanted>, found <the value here>``."""
+        return self.error(f"expected {wanted}, found {describe(self.value)}", hint=hint)
+
+    # Members of a mapping
+
+    def get(self, key: str) -> Cursor | None:
+        """Step to a member; None where it is absent or null, which Kubernetes does not tell apart."""
+        value = self._mapping().get(key)
+        return None if value is None else self._below(key, value)
+
+    def required(self, key: str) -> Cursor:
+        """Step to a member that must be there."""
+        below = self.get(key)
+        if below is None:
+            raise self.error(f"{key} is missing")
+        return below
+
+    def optional(self, key: str, read: Callable[[Cursor], T], default: D) -> T | D:
+        """Read a member with *read*, or return *default* where it is absent."""
+        below = self.get(key)
+        return default if below is None else read(below)
+
+    def members(self) -> dict[str, Cursor]:
+        """Step to every member, null ones included, in the order of the text."""
+        return {key: self._below(key, value) for key, value in self._mapping().items()}
+
+    def items(self) -> list[Cursor]:
+        """Step to every item of a list."""
+        if not isinstance(self.value, list):
+            raise self.expected("a list")
+        return [self._below(index, item) for index, item in enumerate(self.value)]
+
+    def _below(self, step: str | int, value: Value) -> Cursor:
+        return Cursor(self.document, value, (*self.path, step))
+
+    def _mapping(self) -> dict[str, Value]:
+        if not isinstance(self.value, dict):
+            raise self.expected("a mapping")
+        return self.value
+
+    # Values
+
+    def text(self) -> str:
+        """Read a string."""
+        if not isinstance(self.value, str):
+            hint = "" if isinstance(self.value, dict | list | None) else "put it in quotes"
+            raise self.expected("a string", hint=hint)
+        return self.value
+
+    def texts(self) -> tuple[str, ...]:
+        """Read a list of strings."""
+        return tuple(item.text() for item in self.items())
+
+    def text_map(self) -> dict[str, str]:
+        """Read a mapping whose members are all strings."""
+        return {key: member.text() for key, member in self.members().items()}
+
+    def boolean(self) -> bool:
+        """Read true or false."""
+        if not isinstance(self.value, bool):
+            raise self.expected("true or false")
+        return self.value
+
+    def integer(self, *, minimum: int | None = None, maximum: int | None = None) -> int:
+        """Read a whole number within inclusive bounds."""
+        number = self.value
+        if isinstance(number, float) and number.is_integer():
+            number = int(number)
+        if isinstance(number, bool) or not isinstance(number, int):
+            raise self.expected("a whole number")
+        if minimum is not None and number < minimum:
+            raise self.expected(f"a whole number of at least {minimum}")
+        if maximum is not None and number > maximum:
+            raise self.expected(f"a whole number of at most {maximum}")
+        return number
+
+    def number(self) -> float:
+        """Read a number, whole or not."""
+        if isinstance(self.value, bool) or not isinstance(self.value, int | float):
+            raise self.expected("a number")
+        return float(self.value)
+
+    def one_of(self, words: Iterable[str]) -> str:
+        """Read a string that must be one of *words*."""
+        allowed = list(words)
+        if self.value not in allowed:
+            raise self.expected("one of " + ", ".join(allowed))
+        return self.text()
+
+    def quantity(self) -> Quantity:
+        """Read a Kubernetes quantity: a string, a bare number (``0.5``), or null for zero."""
+        try:
+            return Quantity.parse(self._quantity_text())
+        except ValueError as error:
+            raise self.error(f"expected a quantity, found {describe(self.value)}: {error}") from None
+
+    def _quantity_text(self) -> str:
+        match self.value:
+            case None:
+                return "0"
+            case str() as text:
+                return text.strip()
+            case bool() | list() | dict():
+                raise self.expected("a quantity")
+            case int() as number:
+                return str(number)
+            case float() as number:
+                return str(int(number)) if number.is_integer() else repr(number)
+
+    def cpu_set(self) -> CPUSet:
+        """Read a CPU list such as ``0-3,8``."""
+        text = self.text()
+        try:
+            return CPUSet.parse(text)
+        except ValueError as error:
+            raise self.error(f"expected a CPU list, found {describe(text)}: {error}") from None

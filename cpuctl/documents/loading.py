@@ -1,0 +1,90 @@
+"""Text to documents: which notation, and everything that both of them refuse."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import cast
+
+from cpuctl.documents.document import Document, Repeat, Syntax, Value
+from cpuctl.documents.json_text import (
+    NotPlainJsonError,
+    careful_documents,
+    fast_values,
+    looks_like_json,
+    syntax_error,
+)
+from cpuctl.documents.tree import TextError, TreeBuilder
+from cpuctl.documents.yaml_text import YamlReader, place_at
+from cpuctl.errors import InputError
+
+
+def load_documents(text: str | bytes, source: str, *, last_wins: bool = False) -> list[Document]:
+    """Read YAML or JSON, one document or several; empty ones are left out.
+
+    A repeated key is an error, or with *last_wins* noted in ``Document.repeats``. Raise InputError with
+    file, line and column for text that is no YAML or JSON, and for what JSON has no room for: keys that
+    are not text, infinity, tags, aliases that write out to more than a million values.
+    """
+    content = _decoded(text, source)
+    try:
+        documents = _read(content, source, last_wins=last_wins)
+    except TextError as error:
+        raise error.as_input_error(source) from None
+    if not documents:
+        raise InputError("empty: expected YAML or JSON", where=source)
+    return documents
+
+
+def _decoded(text: str | bytes, source: str) -> str:
+    try:
+        content = text.decode() if isinstance(text, bytes) else text
+    except UnicodeDecodeError as error:
+        before = error.object[: error.start].decode()
+        message = f"not UTF-8 text: byte 0x{error.object[error.start]:02x} makes no character"
+        raise TextError(message, place_at(before, len(before))).as_input_error(source) from None
+    return content.removeprefix("\ufeff")
+
+
+def _read(text: str, source: str, *, last_wins: bool) -> list[Document]:
+    if not looks_like_json(text):
+        return _from_yaml(text, source, last_wins=last_wins)
+    try:
+        return _from_json(text, source, last_wins=last_wins)
+    except json.JSONDecodeError as error:
+        not_json = error
+    try:  # `{"a": 1, b: 2}` and JSON documents parted by `---` are YAML
+        return _from_yaml(text, source, last_wins=last_wins)
+    except TextError:
+        raise syntax_error(not_json) from None
+
+
+def _from_yaml(text: str, source: str, *, last_wins: bool) -> list[Document]:
+    return _built(YamlReader(text, last_wins=last_wins), text, source, Syntax.YAML)
+
+
+def _from_json(text: str, source: str, *, last_wins: bool) -> list[Document]:
+    try:
+        values = fast_values(text)
+    except NotPlainJsonError:
+        return _built(careful_documents(text, last_wins=last_wins), text, source, Syntax.JSON)
+    return [
+        Document(source=source, index=index, value=value, syntax=Syntax.JSON, text=text)
+        for index, value in enumerate(values)
+    ]
+
+
+def _built(builders: Iterable[TreeBuilder], text: str, source: str, syntax: Syntax) -> list[Document]:
+    return [
+        Document(
+            source=source,
+            index=index,
+            value=cast("Value", builder.root),
+            syntax=syntax,
+            text=text,
+            line=builder.line,
+            repeats=tuple(Repeat(key, place) for key, place in builder.repeats),
+        )
+        for index, builder in enumerate(builders)
+        if builder.root is not None
+    ]

@@ -1,0 +1,37 @@
+"""Numbers of JSON and YAML texts, limited to what a Go program would read from them."""
+
+from __future__ import annotations
+
+import math
+
+from cpuctl.documents.tree import Place, TextError
+
+_LONGEST = 22
+"""Digits of the largest unsigned 64-bit number, written in octal."""
+
+
+def exact_int(text: str, place: Place) -> int | float | str:
+    """Read ``12``, ``0x1f``, ``0o17``, ``017`` or ``0b1``.
+
+    Beyond 64 bits decimal digits become a float, and the other notations stay text, as in Go.
+    """
+    digits = text.lstrip("+-")
+    prefixed = digits[1:2].isalpha()
+    number = _number(digits) if prefixed or len(digits.lstrip("0")) <= _LONGEST else 1 << 64
+    if number < 1 << 64:
+        return -number if text.startswith("-") else number
+    return text if prefixed else finite_float(text, place)
+
+
+def _number(digits: str) -> int:
+    octal = len(digits) > 1 and digits.isdecimal() and digits.startswith("0")
+    return int(digits, 8 if octal else 0)
+
+
+def finite_float(text: str, place: Place) -> float:
+    """Read ``0.5`` or ``1e3``; raise TextError for what no 64-bit float can hold."""
+    number = float(text)
+    if not math.isfinite(number):
+        shown = text if len(text) <= 40 else f"{text[:37]}..."
+        raise TextError(f"the number {shown} is too large", place)
+    return number

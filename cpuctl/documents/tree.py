@@ -1,0 +1,231 @@
+"""A stack that turns a flat stream of parts (scalar, open, close) into a tree, without recursion.
+
+The streams come from untrusted text. So nothing here recurses, nesting is bounded, a repeated key is
+noticed, and an alias is counted with all that it stands for before anything walks over it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from cpuctl.errors import InputError
+
+MAX_DEPTH = 100
+"""Levels of nesting accepted; a pod needs about twelve."""
+MAX_NODES = 5_000_000
+"""Values accepted in one document, aliases written out: ten times the pods of a full node."""
+
+Container: TypeAlias = dict[object, object] | list[object]
+
+MERGE = object()
+"""What the key ``<<`` reads as: the members of its value join the mapping around it."""
+
+
+class Place(NamedTuple):
+    """A place in a text; line and column count from 1."""
+
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A value with the place of its key (in a mapping) or of itself."""
+
+    place: Place
+    value: object
+
+    def child(self, step: str | int) -> Placed | None:
+        """Return the member or item one step down, None where there is none."""
+        inside = self.value
+        if isinstance(inside, dict) and isinstance(step, str):
+            found = inside.get(step)
+        elif isinstance(inside, list) and isinstance(step, int) and 0 <= step < len(inside):
+            found = inside[step]
+        else:
+            found = None
+        return found if isinstance(found, Placed) else None
+
+
+class Measured(NamedTuple):
+    """A value with its size (values in it, itself included) and its height (levels below it)."""
+
+    value: object
+    size: int = 1
+    height: int = 0
+
+
+class TextError(Exception):
+    """The text breaks a rule at a place; the reader that knows the file's name turns it into InputError."""
+
+    def __init__(self, message: str, place: Place, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.place = place
+        self.hint = hint
+
+    def as_input_error(self, source: str) -> InputError:
+        """Name the file too."""
+        where = f"{source}:{self.place.line}:{self.place.column}"
+        return InputError(self.message, where=where, hint=self.hint)
+
+
+@dataclass(slots=True)
+class _Level:
+    """A mapping or list that is still open."""
+
+    container: Container
+    place: Place
+    anchor: str | None
+    key: object = None
+    key_place: Place | None = None
+    size: int = 1
+    height: int = 0
+    merged: list[object] | None = None
+
+
+class TreeBuilder:
+    """Build one document from its parts.
+
+    ``places`` wraps every value in ``Placed``; ``line`` is where the root begins. ``repeats`` lists repeated keys where *last_wins*;
+    elsewhere they raise ``TextError``, as do all other broken rules.
+    """
+
+    def __init__(self, *, places: bool = False, last_wins: bool = False) -> None:
+        self.root: object = None
+        self.line = 1
+        self.repeats: list[tuple[str, Place]] = []
+        self._places = places
+        self._last_wins = last_wins
+        self._levels: list[_Level] = []
+        self._anchors: dict[str, Measured | None] = {}
+
+    @property
+    def wants_key(self) -> bool:
+        """Tell whether the next part is a mapping's key."""
+        return bool(self._levels) and self._levels[-1].key_place is None and self._in_mapping
+
+    @property
+    def _in_mapping(self) -> bool:
+        return isinstance(self._levels[-1].container, dict)
+
+    def scalar(self, value: object, place: Place, anchor: str | None = None) -> None:
+        """Add a text, number, true, false or null; as a key only text (or ``MERGE``) is accepted."""
+        if self.wants_key:
+            self._take_key(value, place)
+        else:
+            self._add(Measured(value), place)
+        if anchor is not None:
+            self._anchors[anchor] = Measured(value)
+
+    def open(self, container: Container, place: Place, anchor: str | None = None) -> None:
+        """Begin a mapping or a list."""
+        if self.wants_key:
+            kind = "mapping" if isinstance(container, dict) else "list"
+            raise TextError(f"expected a text as key, found a {kind}", place)
+        if len(self._levels) >= MAX_DEPTH:
+            raise TextError(f"nesting is deeper than {MAX_DEPTH} levels", place)
+        if anchor is not None:
+            self._anchors[anchor] = None  # still open: an alias to it would never end
+        self._levels.append(_Level(container, place, anchor))
+
+    def close(self) -> None:
+        """End the innermost mapping or list."""
+        level = self._levels.pop()
+        if level.merged is not None and isinstance(level.container, dict):
+            level.container = _with_merged(level.container, level.merged)
+        done = Measured(level.container, level.size, level.height)
+        if level.anchor is not None:
+            self._anchors[level.anchor] = done
+        self._add(done, level.place)
+
+    def alias(self, anchor: str, place: Place) -> None:
+        """Add once more what carries *anchor*."""
+        if anchor not in self._anchors:
+            raise TextError(f"the alias *{anchor} has no anchor &{anchor} before it", place)
+        meant = self._anchors[anchor]
+        if meant is None:
+            raise TextError(f"the anchor &{anchor} contains an alias to itself", place)
+        if self.wants_key:
+            self._take_key(meant.value, place)
+        else:
+            self._add(meant, place)
+
+    def _take_key(self, key: object, place: Place) -> None:
+        level = self._levels[-1]
+        if key is not MERGE:
+            text = _key_text(key, place)
+            if text in level.container:
+                self._repeat(text, place)
+        level.key, level.key_place = key, place
+
+    def _repeat(self, key: str, place: Place) -> None:
+        if not self._last_wins:
+            raise TextError(f'the key "{key}" is given twice', place)
+        self.repeats.append((key, place))
+
+    def _add(self, part: Measured, place: Place) -> None:
+        if not self._levels:
+            self.root = Placed(place, part.value) if self._places else part.value
+            self.line = place.line
+            return
+        level = self._levels[-1]
+        self._measure(level, part, place)
+        if isinstance(level.container, list):
+            level.container.append(Placed(place, part.value) if self._places else part.value)
+            return
+        key, key_place = level.key, level.key_place or place
+        level.key_place = None
+        if key is MERGE:
+            level.merged = [*(level.merged or ()), *_merge_sources(part.value, place)]
+        else:
+            level.container[key] = Placed(key_place, part.value) if self._places else part.value
+
+    def _measure(self, level: _Level, part: Measured, place: Place) -> None:
+        level.size += part.size
+        level.height = max(level.height, part.height + 1)
+        if level.size > MAX_NODES:
+            raise TextError(f"more than {MAX_NODES:,} values, aliases written out", place)
+        if len(self._levels) + part.height > MAX_DEPTH:
+            raise TextError(f"nesting is deeper than {MAX_DEPTH} levels", place)
+
+
+def _key_text(key: object, place: Place) -> str:
+    if isinstance(key, str):
+        return key
+    raise TextError(f"expected a text as key, found {describe(key)}", place, hint="put the key in quotes")
+
+
+def _merge_sources(value: object, place: Place) -> list[object]:
+    """List the mappings that ``<<`` names, one or several, the first of them strongest."""
+    sources = value if isinstance(value, list) else [value]
+    bare = [source.value if isinstance(source, Placed) else source for source in sources]
+    if not all(isinstance(source, dict) for source in bare):
+        raise TextError("expected a mapping or a list of mappings after <<", place)
+    return bare
+
+
+def _with_merged(own: dict[object, object], sources: list[object]) -> dict[object, object]:
+    merged: dict[object, object] = {}
+    for source in sources:
+        if isinstance(source, dict):
+            merged = source | merged
+    return merged | own
+
+
+def describe(value: object) -> str:
+    """Say what a value is, for the second half of ``expected ..., found ...``."""
+    match value:
+        case None:
+            return "nothing (null)"
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return f"the number {value}"
+        case str():
+            return f'the text "{value}"' if len(value) <= 60 else f'the text "{value[:57]}..."'
+        case list():
+            return "a list"
+        case _:
+            return "a mapping"

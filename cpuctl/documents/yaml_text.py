@@ -1,0 +1,163 @@
+"""YAML text to plain data, read the way Kubernetes reads it.
+
+Plain scalars mean what they mean to ``sigs.k8s.io/yaml`` (YAML 1.1 as Go reads it): ``yes`` is true,
+``1e3`` a number, ``2024-01-01`` and ``10:30`` texts. Parser events are used directly, because the
+libyaml binding's own composer recurses and ends the process on deep nesting.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cpuctl.documents.numbers import exact_int, finite_float
+from cpuctl.documents.tree import MERGE, Place, TextError, TreeBuilder
+
+if TYPE_CHECKING:
+    import yaml
+
+_UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+_INTEGER = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)", re.ASCII)
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", re.ASCII)
+_WORDS: dict[str, object] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+    **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), True),
+    **dict.fromkeys(("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"), False),
+}
+_NOT_FINITE = frozenset(
+    sign + word for sign in ("", "+", "-") for word in (".inf", ".Inf", ".INF", ".nan", ".NaN", ".NAN")
+)
+_TAG = "tag:yaml.org,2002:"
+_KINDS: dict[str, tuple[type, ...]] = {
+    f"{_TAG}str": (str,),
+    f"{_TAG}int": (int,),
+    f"{_TAG}float": (float, int),
+    f"{_TAG}bool": (bool,),
+    f"{_TAG}null": (type(None),),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class YamlReader:
+    """The documents of one text; ``places`` and ``last_wins`` as in ``TreeBuilder``."""
+
+    text: str
+    places: bool = False
+    last_wins: bool = False
+
+    def __iter__(self) -> Iterator[TreeBuilder]:
+        """Yield every document as a finished builder; raise TextError where the text is not usable."""
+        import yaml
+
+        builder = TreeBuilder()
+        for event in self._events():
+            match event:
+                case yaml.ScalarEvent():
+                    place = _place(event.start_mark)
+                    value = _scalar(event, place, as_key=builder.wants_key)
+                    builder.scalar(value, place, event.anchor)
+                case yaml.MappingStartEvent():
+                    builder.open({}, _container_place(event, "map"), event.anchor)
+                case yaml.SequenceStartEvent():
+                    builder.open([], _container_place(event, "seq"), event.anchor)
+                case yaml.CollectionEndEvent():
+                    builder.close()
+                case yaml.AliasEvent():
+                    builder.alias(event.anchor or "", _place(event.start_mark))
+                case yaml.DocumentStartEvent():
+                    builder = TreeBuilder(places=self.places, last_wins=self.last_wins)
+                case yaml.DocumentEndEvent():
+                    yield builder
+                case _:
+                    pass  # the stream's own start and end
+
+    def _events(self) -> Iterator[yaml.Event]:
+        import yaml
+
+        if odd := _UNPRINTABLE.search(self.text):
+            place = place_at(self.text, odd.start())
+            raise TextError(f"the character U+{ord(odd[0]):04X} is not allowed in YAML", place)
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        try:
+            yield from yaml.parse(self.text, Loader=loader)
+        except yaml.MarkedYAMLError as error:
+            raise _reworded(error, self.text) from None
+        except (yaml.YAMLError, ValueError, OverflowError) as error:  # escapes that mean no character
+            raise TextError(f"not YAML: {error}", Place(1, 1)) from None
+
+
+def _place(mark: yaml.error.Mark | yaml._yaml.Mark | None) -> Place:
+    return Place(1, 1) if mark is None else Place(mark.line + 1, mark.column + 1)
+
+
+def _container_place(event: yaml.CollectionStartEvent, tag: str) -> Place:
+    place = _place(event.start_mark)
+    if event.tag not in (None, "!", _TAG + tag):
+        raise _unsupported(event.tag, place)
+    return place
+
+
+def _scalar(event: yaml.ScalarEvent, place: Place, *, as_key: bool) -> object:
+    if event.tag not in (None, "!"):
+        return _tagged(event.tag, event.value, place)
+    if event.tag == "!" or not event.implicit[0]:
+        return _whole_text(event.value, place)
+    return MERGE if as_key and event.value == "<<" else _plain(event.value, place)
+
+
+def _whole_text(text: str, place: Place) -> str:
+    """Refuse the half characters that escapes can spell (only PyYAML's own parser lets them through)."""
+    if _HALF_CHARACTER.search(text):
+        raise TextError("a text holds half a character (a lone surrogate)", place)
+    return text
+
+
+def _tagged(tag: str, text: str, place: Place) -> object:
+    if tag not in _KINDS:
+        raise _unsupported(tag, place)
+    if tag == f"{_TAG}str":
+        return _whole_text(text, place)
+    value = _plain(text, place)
+    kinds = _KINDS[tag]
+    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+        raise TextError(f'"{text}" is no {tag.removeprefix(_TAG)}, as its tag says', place)
+    return value
+
+
+def _plain(text: str, place: Place) -> object:
+    """Resolve an unquoted scalar."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if text[0] not in "+-.0123456789":
+        return text
+    if text in _NOT_FINITE:
+        raise TextError(f"{text} is no number that Kubernetes accepts", place)
+    digits = text.replace("_", "") if text[0] != "." else text
+    if _INTEGER.fullmatch(digits):
+        return exact_int(digits, place)
+    if _FLOAT.fullmatch(digits):
+        return finite_float(digits, place)
+    return text
+
+
+def _unsupported(tag: str, place: Place) -> TextError:
+    shown = f"!!{tag.removeprefix(_TAG)}" if tag.startswith(_TAG) else tag
+    return TextError(f"the YAML tag {shown} is not supported", place, hint="Kubernetes data needs no tags")
+
+
+def _reworded(error: yaml.MarkedYAMLError, text: str) -> TextError:
+    place = _place(error.problem_mark or error.context_mark)
+    lines = text.splitlines()
+    line = lines[place.line - 1] if place.line <= len(lines) else ""
+    if line[place.column - 1 : place.column] == "\t" and not line[: place.column - 1].strip():
+        return TextError("a tab is used for indentation", place, hint="YAML is indented with blanks only")
+    during = f" {error.context}" if error.context else ""
+    return TextError(f"not YAML: {error.problem}{during}", place)
+
+
+def place_at(text: str, offset: int) -> Place:
+    """Turn an offset in *text* into line and column."""
+    return Place(text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset))

@@ -1,0 +1,175 @@
+"""The CPU Manager's static policy: its construction, its state, and allocation for one container.
+
+Rule: kubelet v1.36 ``pkg/kubelet/cm/cpumanager``. CPU sets are masks throughout.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.outcome import (
+    AllocationError,
+    KubeletFault,
+    Picked,
+    PickStep,
+    Rejected,
+    RejectionReason,
+    Undetermined,
+)
+from cpuctl.engine.picker import Picker
+from cpuctl.engine.topology import CPUTopology
+from cpuctl.kubelet.policy_options import CPUPolicyOptions
+from cpuctl.kubelet.reservations import CPUReservation
+from cpuctl.pods.model import Container, ContainerKind, Pod
+
+
+@dataclass(slots=True)
+class CPUManagerState:
+    """What the kubelet keeps in ``cpu_manager_state``, and the CPUs one pod may use again.
+
+    ``default`` is the shared pool, ``assignments`` the exclusive CPUs by pod UID and container. The CPUs
+    of an ordinary init container may go to later containers of its pod (``reusable``); they are kept in
+    memory only, and for the pod that was last allocated to.
+    """
+
+    default: int
+    assignments: dict[str, dict[str, int]] = field(default_factory=dict)
+    reusable_by: str = ""
+    reusable: int = 0
+
+    def copy(self) -> CPUManagerState:
+        """Return a state of its own with the same content."""
+        assignments = {uid: dict(containers) for uid, containers in self.assignments.items()}
+        return CPUManagerState(self.default, assignments, self.reusable_by, self.reusable)
+
+    def assigned(self, uid: str, container: str) -> int | None:
+        """Tell a container's exclusive CPUs, None when it runs in the shared pool."""
+        return self.assignments.get(uid, {}).get(container)
+
+    def reusable_for(self, uid: str) -> int:
+        """Tell the CPUs a container of this pod may use although they are assigned already."""
+        return self.reusable if self.reusable_by == uid else 0
+
+    def remember_reuse(self, uid: str, kind: ContainerKind, cpus: int) -> None:
+        """Lend an ordinary init container's CPUs to its successors; others keep what they take."""
+        reusable = self.reusable_for(uid)
+        self.reusable_by = uid
+        self.reusable = reusable | cpus if kind is ContainerKind.INIT else reusable & ~cpus
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """Exclusive CPUs for a container; ``known`` when the state held them already."""
+
+    cpus: int
+    steps: tuple[PickStep, ...] = ()
+    known: bool = False
+
+
+AllocationResult = Allocation | Rejected | KubeletFault | Undetermined
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StaticPolicy:
+    """The static policy as constructed at kubelet start: ``reserved`` never becomes exclusive."""
+
+    topology: CPUTopology
+    options: CPUPolicyOptions
+    picker: Picker
+    reserved: int
+
+    @classmethod
+    def construct(
+        cls, topology: CPUTopology, options: CPUPolicyOptions, reservation: CPUReservation, minor: int
+    ) -> StaticPolicy:
+        """Choose the reserved CPUs; raise ValueError with the kubelet's text when that fails."""
+        picker = Picker.of(topology, options, minor)
+        reserved = _reserved_cpus(topology, picker, reservation)
+        unknown = reserved & ~topology.cpus
+        if unknown:
+            raise ValueError(
+                "[cpumanager] unable to build the reserved physical CPUs from the reserved set: "
+                f"unknown CPU ID: {CPUSet(unknown).lowest}"
+            )
+        return cls(topology=topology, options=options, picker=picker, reserved=reserved)
+
+    @property
+    def reserved_physical(self) -> int:
+        """All threads of every core that has a reserved thread."""
+        return self.topology.siblings(self.reserved)
+
+    @property
+    def allocatable(self) -> int:
+        """CPUs that may ever become exclusive."""
+        return self.topology.cpus & ~self.reserved
+
+    def fresh_state(self) -> CPUManagerState:
+        """Return the state a kubelet starts with when it finds no file."""
+        strict = self.options.strict_cpu_reservation
+        return CPUManagerState(self.allocatable if strict else self.topology.cpus)
+
+    def allocate(
+        self, state: CPUManagerState, pod: Pod, container: Container, count: int
+    ) -> AllocationResult:
+        """Give *container* its *count* exclusive CPUs and record them in *state*."""
+        if refusal := self._smt_refusal(state, container, count):
+            return refusal
+        known = state.assigned(pod.uid, container.name)
+        if known is not None:
+            state.remember_reuse(pod.uid, container.kind, known)
+            return Allocation(known, known=True)
+        offered = state.default & ~self.reserved | state.reusable_for(pod.uid)
+        match self.picker.pick(offered, count):
+            case Picked(cpus=cpus, steps=steps):
+                state.default &= ~cpus
+                state.assignments.setdefault(pod.uid, {})[container.name] = cpus
+                state.remember_reuse(pod.uid, container.kind, cpus)
+                return Allocation(cpus, steps)
+            case AllocationError(message=message):
+                return Rejected(
+                    reason=RejectionReason.UNEXPECTED_ADMISSION,
+                    message=f"Allocate failed due to {message}, which is unexpected",
+                    container=container.name,
+                    details={"requested": count, "free": offered.bit_count()},
+                )
+            case fault:
+                return fault
+
+    def _smt_refusal(self, state: CPUManagerState, container: Container, count: int) -> Rejected | None:
+        """Check ``full-pcpus-only``, as the kubelet does before it looks for an existing assignment."""
+        if not self.options.full_pcpus_only:
+            return None
+        per_core = self.topology.cpus_per_core
+        free = (state.default & ~self.reserved_physical).bit_count()
+        if count % per_core:
+            why = f"requested {count} cpus not multiple cpus per core = {per_core}"
+        elif count > free:
+            why = (
+                f"not enough free physical CPUs: available physical CPUs = {free}, "
+                f"requested CPUs = {count}, CPUs per core = {per_core}"
+            )
+        else:
+            return None
+        return Rejected(
+            reason=RejectionReason.SMT_ALIGNMENT,
+            message=f"SMT Alignment Error: {why}",
+            container=container.name,
+            details={"requested": count, "freePhysicalCPUs": free, "cpusPerCore": per_core},
+        )
+
+
+def _reserved_cpus(topology: CPUTopology, picker: Picker, reservation: CPUReservation) -> int:
+    """Take the listed CPUs, or let the policy's own picker choose as many as are reserved."""
+    if reservation.cpus:
+        reserved = reservation.cpus.mask
+    else:
+        picked = picker.pick(topology.cpus, reservation.count)
+        # The kubelet drops the picker's error here and goes on with the empty set.
+        reserved = picked.cpus if isinstance(picked, Picked) else 0
+    if reserved.bit_count() != reservation.count:
+        raise ValueError(
+            "[cpumanager] unable to reserve the required amount of CPUs "
+            f"(size of {CPUSet(reserved)} did not equal {reservation.count})"
+        )
+    return reserved

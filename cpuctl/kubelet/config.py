@@ -1,0 +1,82 @@
+"""What a kubelet is told: the parts of KubeletConfiguration that its resource managers depend on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from cpuctl.kubelet.duration import MILLISECOND, MINUTE, SECOND
+from cpuctl.quantity import Quantity
+
+DEFAULT_EVICTION_HARD: Mapping[str, str] = {
+    "memory.available": "100Mi",
+    "nodefs.available": "10%",
+    "nodefs.inodesFree": "5%",
+    "imagefs.available": "15%",
+    "imagefs.inodesFree": "5%",
+}
+"""The thresholds that a configuration file gets where it names none (Linux)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReservedMemory:
+    """Memory kept from pods on one NUMA node, by resource name (``memory``, ``hugepages-1Gi``)."""
+
+    numa_node: int
+    limits: Mapping[str, Quantity]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KubeletConfiguration:
+    """Field names and defaults are those of ``kubelet.config.k8s.io/v1beta1``, in Python's spelling.
+
+    Without arguments it is a kubelet that runs without a configuration file. Durations are nanoseconds.
+    Reserved amounts and eviction thresholds stay text, since the kubelet reads them late, too. Where the
+    default depends on the release, None stands for it. ``root_dir`` is the flag ``--root-dir``.
+    """
+
+    cgroups_per_qos: bool = True
+    cgroup_driver: str = "cgroupfs"
+    cgroup_root: str = ""
+    kubelet_cgroups: str = ""
+    system_cgroups: str = ""
+    cpu_manager_policy: str = "none"
+    cpu_manager_policy_options: Mapping[str, str] = field(default_factory=dict)
+    cpu_manager_reconcile_period: int = 10 * SECOND
+    memory_manager_policy: str = "None"
+    reserved_memory: tuple[ReservedMemory, ...] = ()
+    topology_manager_policy: str = "none"
+    topology_manager_scope: str = "container"
+    topology_manager_policy_options: Mapping[str, str] = field(default_factory=dict)
+    reserved_system_cpus: str = ""
+    kube_reserved: Mapping[str, str] = field(default_factory=dict)
+    system_reserved: Mapping[str, str] = field(default_factory=dict)
+    kube_reserved_cgroup: str = ""
+    system_reserved_cgroup: str = ""
+    enforce_node_allocatable: tuple[str, ...] = ("pods",)
+    eviction_hard: Mapping[str, str] = field(default_factory=dict)
+    eviction_soft: Mapping[str, str] = field(default_factory=dict)
+    eviction_soft_grace_period: Mapping[str, str] = field(default_factory=dict)
+    eviction_minimum_reclaim: Mapping[str, str] = field(default_factory=dict)
+    eviction_pressure_transition_period: int = 5 * MINUTE
+    merge_default_eviction_settings: bool = False
+    cpu_cfs_quota: bool = True
+    cpu_cfs_quota_period: int = 100 * MILLISECOND
+    max_pods: int = 110
+    pods_per_core: int = 0
+    pod_pids_limit: int = -1
+    qos_reserved: Mapping[str, str] = field(default_factory=dict)
+    fail_swap_on: bool = True
+    swap_behavior: str = ""
+    memory_throttling_factor: float | None = None
+    memory_reservation_policy: str = "None"
+    fail_cgroup_v1: bool | None = None
+    single_process_oom_kill: bool | None = None
+    oom_score_adj: int = -999
+    node_status_update_frequency: int = 10 * SECOND
+    feature_gates: Mapping[str, bool] = field(default_factory=dict)
+    static_pod_path: str = ""
+    container_runtime_endpoint: str = "unix:///run/containerd/containerd.sock"
+    port: int = 10250
+    read_only_port: int = 0
+    root_dir: str = "/var/lib/kubelet"

@@ -1,0 +1,52 @@
+"""Durations in Go's notation, ``1m30s``, as whole nanoseconds."""
+
+from __future__ import annotations
+
+import re
+
+from cpuctl.kubelet.golang import quoted
+
+MICROSECOND, MILLISECOND, SECOND = 1_000, 1_000_000, 1_000_000_000
+MINUTE, HOUR = 60 * SECOND, 3600 * SECOND
+
+_UNITS = {
+    "ns": 1, "us": MICROSECOND, "µs": MICROSECOND, "μs": MICROSECOND, "ms": MILLISECOND,
+    "s": SECOND, "m": MINUTE, "h": HOUR,
+}  # fmt: skip
+_PART = re.compile(r"(?P<whole>[0-9]*)(?:\.(?P<fraction>[0-9]*))?(?P<unit>[^0-9.]*)", re.ASCII)
+_LARGEST = (1 << 63) - 1
+
+
+def parse_duration(text: str) -> int:
+    """Read a duration as ``time.ParseDuration`` does, in nanoseconds; raise ValueError with its text."""
+    sign = -1 if text.startswith("-") else 1
+    rest = text[1:] if text[:1] in ("-", "+") else text
+    if rest == "0":
+        return 0
+    if not rest:
+        raise ValueError(f"time: invalid duration {quoted(text)}")
+    total, position = 0, 0
+    while position < len(rest):
+        nanoseconds, position = _part(text, rest, position)
+        total += nanoseconds
+        if total > _LARGEST + (sign < 0):
+            raise ValueError(f"time: invalid duration {quoted(text)}")
+    return sign * total
+
+
+def _part(text: str, rest: str, position: int) -> tuple[int, int]:
+    """Read one number with its unit; return nanoseconds, cut off below one, and where to go on."""
+    found = _PART.match(rest, position)
+    assert found is not None  # every piece of the expression may be empty
+    whole, fraction, unit = found["whole"], found["fraction"] or "", found["unit"]
+    if not whole and not fraction:
+        raise ValueError(f"time: invalid duration {quoted(text)}")
+    if not unit:
+        raise ValueError(f"time: missing unit in duration {quoted(text)}")
+    if unit not in _UNITS:
+        raise ValueError(f"time: unknown unit {quoted(unit)} in duration {quoted(text)}")
+    if len(whole.lstrip("0")) > 19:
+        raise ValueError(f"time: invalid duration {quoted(text)}")
+    digits = fraction[:18]
+    nanoseconds = int(whole or "0") * _UNITS[unit] + int(digits or "0") * _UNITS[unit] // 10 ** len(digits)
+    return nanoseconds, found.end()

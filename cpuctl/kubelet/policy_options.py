@@ -1,0 +1,130 @@
+"""Options of the CPU manager's static policy: which exist, from which release on, and how they clash.
+
+History per option: the enhancement documents KEP-2625, KEP-2902, KEP-3327, KEP-4176, KEP-4540 and
+KEP-4800. Error texts and their order are the kubelet's (``policy_options.go``); where it walks a map
+in random order, the order here is by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from cpuctl.kubelet.feature_gates import FeatureGates
+from cpuctl.kubelet.golang import map_text, parse_bool, quoted
+
+FULL_PCPUS_ONLY = "full-pcpus-only"
+DISTRIBUTE_NUMA = "distribute-cpus-across-numa"
+DISTRIBUTE_CORES = "distribute-cpus-across-cores"
+ALIGN_BY_SOCKET = "align-by-socket"
+STRICT_RESERVATION = "strict-cpu-reservation"
+PREFER_UNCORE = "prefer-align-cpus-by-uncorecache"
+
+
+@dataclass(frozen=True, slots=True)
+class OptionHistory:
+    """The minor release in which an option came to each stage; None where it has not got there."""
+
+    alpha: int
+    beta: int | None = None
+    stable: int | None = None
+
+    def stage(self, minor: int) -> str:
+        """Name the stage in a release: ``alpha``, ``beta``, ``stable``, or nothing before it existed."""
+        if self.stable is not None and minor >= self.stable:
+            return "stable"
+        if self.beta is not None and minor >= self.beta:
+            return "beta"
+        return "alpha" if minor >= self.alpha else ""
+
+
+OPTIONS: Mapping[str, OptionHistory] = {
+    FULL_PCPUS_ONLY: OptionHistory(22, 23, 33),
+    DISTRIBUTE_NUMA: OptionHistory(23, 33),
+    ALIGN_BY_SOCKET: OptionHistory(25),
+    DISTRIBUTE_CORES: OptionHistory(31),
+    STRICT_RESERVATION: OptionHistory(32, 33, 35),
+    PREFER_UNCORE: OptionHistory(32, 34, 36),
+}
+
+_CLASHES = (
+    (FULL_PCPUS_ONLY, DISTRIBUTE_CORES),
+    (DISTRIBUTE_NUMA, DISTRIBUTE_CORES),
+    (PREFER_UNCORE, DISTRIBUTE_CORES),
+    (PREFER_UNCORE, DISTRIBUTE_NUMA),
+)
+_STAGE_GATES = {"alpha": "CPUManagerPolicyAlphaOptions", "beta": "CPUManagerPolicyBetaOptions"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CPUPolicyOptions:
+    """The options of the static CPU policy, all off unless asked for."""
+
+    full_pcpus_only: bool = False
+    distribute_cpus_across_numa: bool = False
+    distribute_cpus_across_cores: bool = False
+    align_by_socket: bool = False
+    strict_cpu_reservation: bool = False
+    prefer_align_cpus_by_uncorecache: bool = False
+
+
+def parse_cpu_policy_options(options: Mapping[str, str], gates: FeatureGates) -> CPUPolicyOptions:
+    """Read ``cpuManagerPolicyOptions`` as the static policy of the release of *gates* does.
+
+    Raise ValueError with the kubelet's text for an unknown option, one whose stage is gated off, a value
+    that is no boolean, or two options that exclude each other.
+    """
+    values = {name: _read(name, options[name], gates) for name in sorted(options)}
+    for one, other in _CLASHES:
+        if values.get(one) and values.get(other):
+            raise ValueError(f"static policy options {one} and {other} can not be used at the same time")
+    return CPUPolicyOptions(**{name.replace("-", "_"): value for name, value in values.items()})
+
+
+def refuse_gated_options(options: Mapping[str, str], gates: FeatureGates) -> None:
+    """Raise ValueError where options are given, of whatever policy, and the gate for all of them is off."""
+    if options and not gates.enabled("CPUManagerPolicyOptions"):
+        raise ValueError(
+            f"CPU Manager policy options {map_text(options)} require feature gates"
+            ' "CPUManager", "CPUManagerPolicyOptions" enabled'
+        )
+
+
+def refuse_options_of_none_policy(options: Mapping[str, str]) -> None:
+    """Raise ValueError with the text of the policy ``none``, which takes no options."""
+    if options:
+        raise ValueError(f"None policy: received unsupported options={map_text(options)}")
+
+
+def check_align_by_socket(options: CPUPolicyOptions, topology_policy: str) -> None:
+    """Raise ValueError where ``align-by-socket`` meets the topology policy ``single-numa-node``."""
+    if options.align_by_socket and topology_policy == "single-numa-node":
+        raise ValueError(
+            "Topolgy manager single-numa-node policy is incompatible with CPUManager"
+            " align-by-socket policy option"
+        )
+
+
+def check_sockets_for_alignment(options: CPUPolicyOptions, *, sockets: int, numa_nodes: int) -> None:
+    """Raise ValueError where ``align-by-socket`` meets a machine with more sockets than NUMA nodes."""
+    if options.align_by_socket and sockets > numa_nodes:
+        raise ValueError(
+            "Align by socket is not compatible with hardware where number of sockets are more than"
+            " number of NUMA"
+        )
+
+
+def _read(name: str, value: str, gates: FeatureGates) -> bool:
+    stage = OPTIONS[name].stage(gates.minor) if name in OPTIONS else ""
+    if not stage:
+        raise ValueError(f"unknown CPU Manager Policy option: {quoted(name)}")
+    gate = _STAGE_GATES.get(stage)
+    if gate is not None and not gates.enabled(gate):
+        level = f"{stage.capitalize()}-level"
+        raise ValueError(
+            f"CPU Manager Policy {level} Options not enabled, but option {quoted(name)} provided"
+        )
+    try:
+        return parse_bool(value)
+    except ValueError as error:
+        raise ValueError(f"bad value for option {quoted(name)}: {error}") from None

@@ -1,0 +1,37 @@
+"""Which kubelet release is meant."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_VERSION = re.compile(r"v?1\.(?P<minor>[0-9]{1,4})(?:\.[0-9]+)?(?:[-+][0-9A-Za-z.+~-]+)?", re.ASCII)
+_OLDEST, _NEWEST = 27, 38
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class KubeletVersion:
+    """A Kubernetes minor release, 1.27 to 1.38; patch releases do not change what cpuctl computes."""
+
+    minor: int
+    major: int = 1
+
+    def __post_init__(self) -> None:
+        if self.major != 1 or not _OLDEST <= self.minor <= _NEWEST:
+            supported = f"1.{_OLDEST} to 1.{_NEWEST}"
+            raise ValueError(f"kubelet {self.major}.{self.minor} is not supported: expected {supported}")
+
+    @classmethod
+    def parse(cls, text: str) -> KubeletVersion:
+        """Read ``1.36``, ``v1.36.2``, ``1.38-alpha`` or ``v1.36.2+k3s1``; raise ValueError for other text."""
+        found = _VERSION.fullmatch(text.strip())
+        if found is None:
+            raise ValueError(f'"{text}" is no kubelet version: expected one such as 1.36 or v1.36.2')
+        return cls(int(found["minor"]))
+
+    def __str__(self) -> str:
+        return f"{self.major}.{self.minor}"
+
+
+DEFAULT_VERSION = KubeletVersion(36)
+"""The release that is assumed where the input does not name one."""

@@ -1,0 +1,92 @@
+"""Typed reading of a kernel's file tree, one file at a time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.errors import InputError
+from cpuctl.machine.kernel_text import parse_cpu_list, parse_cpu_map, parse_number
+from cpuctl.machine.model import MAX_CPUS
+from cpuctl.machine.tree import Tree
+
+T = TypeVar("T")
+
+_NUMBER = re.compile(r"\d{1,4}", re.ASCII)
+_LONGEST_TEXT = 1 << 17
+"""A list of every second of 8192 CPUs has 20 kB, a map of them 2 kB, a meminfo 2 kB."""
+
+
+class KernelFiles:
+    """Values of one tree: an absent file is None, a file that makes no sense an InputError with its path.
+
+    ``notes`` collects what the reading had to work around, as plain sentences.
+    """
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self.notes: list[str] = []
+        # CPU lists repeat on every CPU of a package: parsing each text once is half of the work saved.
+        self._sets: dict[tuple[Callable[[str], CPUSet], str], CPUSet] = {}
+
+    def value(self, path: str, parse: Callable[[str], T]) -> T | None:
+        """Read one file with a parser of ``cpuctl.machine.kernel_text``."""
+        return self._parsed(path, self._small_text(path), parse)
+
+    def large_value(self, path: str, parse: Callable[[str], T]) -> T | None:
+        """Read one file that grows with the number of CPUs, /proc/cpuinfo."""
+        return self._parsed(path, self.tree.read(path), parse)
+
+    def _small_text(self, path: str) -> str | None:
+        text = self.tree.read(path)
+        if text is not None and len(text) > _LONGEST_TEXT:
+            raise InputError(f"found {len(text)} characters, expected at most {_LONGEST_TEXT}", where=path)
+        return text
+
+    def _parsed(self, path: str, text: str | None, parse: Callable[[str], T]) -> T | None:
+        if text is None:
+            return None
+        try:
+            return parse(text)
+        except ValueError as error:
+            raise InputError(str(error), where=path) from None
+
+    def number(self, path: str) -> int | None:
+        """Read a decimal number."""
+        return self.value(path, parse_number)
+
+    def cpu_list(self, path: str) -> CPUSet | None:
+        """Read a list of CPUs or NUMA nodes."""
+        return self._cpu_set(path, parse_cpu_list)
+
+    def cpu_map(self, path: str) -> CPUSet | None:
+        """Read a hexadecimal CPU mask."""
+        return self._cpu_set(path, parse_cpu_map)
+
+    def cpu_set(self, directory: str, lists: Sequence[str], maps: Sequence[str]) -> CPUSet | None:
+        """Read the first of several files of a directory that exists, list formats before masks."""
+        for name in lists:
+            if (cpus := self.cpu_list(directory + name)) is not None:
+                return cpus
+        for name in maps:
+            if (cpus := self.cpu_map(directory + name)) is not None:
+                return cpus
+        return None
+
+    def numbered(self, path: str, prefix: str) -> CPUSet:
+        """Collect the numbers N of the entries ``prefixN`` in a directory."""
+        names = (name.removeprefix(prefix) for name in self.tree.names(path) if name.startswith(prefix))
+        return CPUSet.of(int(name) for name in names if _NUMBER.fullmatch(name) and int(name) < MAX_CPUS)
+
+    def _cpu_set(self, path: str, parse: Callable[[str], CPUSet]) -> CPUSet | None:
+        text = self._small_text(path)
+        if text is None:
+            return None
+        if (known := self._sets.get((parse, text))) is None:
+            try:
+                known = self._sets[parse, text] = parse(text)
+            except ValueError as error:
+                raise InputError(str(error), where=path) from None
+        return known

@@ -1,0 +1,141 @@
+"""The text formats of sysfs and procfs, as values: ``parse_*`` takes a file's text, never a path.
+
+Every parser raises ValueError with what was found and what was expected. Formats: the kernel documents
+*Documentation/admin-guide/cputopology.rst* and *Documentation/filesystems/proc.rst*.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.machine.model import MAX_CPUS
+
+_BLANK = " \t\r\n\0"
+_UNSET = "(null)"  # with a bare NUL, what kernels print for a mask that was never set, nohz_full above all
+_HEX = frozenset("0123456789abcdefABCDEF")
+_GROUP = 8  # hexadecimal digits between two commas of a CPU map
+_SIZE_UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_MODEL_KEYS = ("model name", "cpu model", "Processor", "cpu", "uarch", "family", "CPU part", "vendor_id")
+
+
+def shown(text: str) -> str:
+    """Quote *text* for a message, shortened where it is long."""
+    text = text.strip()
+    return repr(text if len(text) <= 40 else f"{text[:37]}...")
+
+
+def parse_cpu_list(text: str) -> CPUSet:
+    """Read a list of CPUs or NUMA nodes, ``0-3,8``; empty text and ``(null)`` are the empty set."""
+    text = text.strip(_BLANK).removeprefix(_UNSET)
+    try:
+        cpus = CPUSet.parse(text)
+    except ValueError as error:
+        raise ValueError(f"found {shown(text)}, expected a list such as 0-3,8 ({error})") from None
+    return _checked(cpus)
+
+
+def parse_cpu_map(text: str) -> CPUSet:
+    """Read a CPU mask, groups of eight hexadecimal digits, the highest first: ``0000,0000000f``."""
+    first, *groups = text.strip().split(",")
+    digits = first + "".join(groups)
+    if not digits or not _HEX.issuperset(digits) or any(len(group) != _GROUP for group in groups):
+        raise ValueError(f"found {shown(text)}, expected a CPU map such as 00000000,0000000f")
+    return _checked(CPUSet(int(digits, 16)))
+
+
+def _checked(cpus: CPUSet) -> CPUSet:
+    if cpus.mask.bit_length() > MAX_CPUS:
+        raise ValueError(f"found number {cpus.mask.bit_length() - 1}, expected none beyond {MAX_CPUS - 1}")
+    return cpus
+
+
+def parse_number(text: str) -> int:
+    """Read one decimal number, -1 included."""
+    text = text.strip()
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdecimal() and len(digits) <= 19):
+        raise ValueError(f"found {shown(text)}, expected a number")
+    return int(text)
+
+
+def parse_flag(text: str) -> bool:
+    """Read a switch: ``0`` or ``1``."""
+    if text.strip() not in {"0", "1"}:
+        raise ValueError(f"found {shown(text)}, expected 0 or 1")
+    return text.strip() == "1"
+
+
+def parse_word(text: str) -> str:
+    """Read one short line, a cache's type or an architecture."""
+    word = text.strip()
+    if not word.isprintable() or len(word) > 80:
+        raise ValueError(f"found {shown(word)}, expected one word")
+    return word
+
+
+def parse_size(text: str) -> int:
+    """Read a cache size in bytes: ``32K``, ``16M``."""
+    text = text.strip()
+    try:
+        return parse_number(text[:-1]) * _SIZE_UNITS[text[-1:]]
+    except (KeyError, ValueError):
+        raise ValueError(f"found {shown(text)}, expected a size such as 32K") from None
+
+
+def parse_distances(text: str) -> tuple[int, ...]:
+    """Read a NUMA node's distances, in the order of the online nodes."""
+    try:
+        return tuple(parse_number(word) for word in text.split())
+    except ValueError:
+        raise ValueError(f"found {shown(text)}, expected distances such as 10 21") from None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryTotals:
+    """The two lines of a ``meminfo`` that describe the hardware, in bytes; None where absent."""
+
+    total: int | None
+    free: int | None
+
+
+def parse_meminfo(text: str) -> MemoryTotals:
+    """Read ``MemTotal`` and ``MemFree`` from /proc/meminfo or a NUMA node's meminfo."""
+    return MemoryTotals(total=_kibibytes(text, "MemTotal:"), free=_kibibytes(text, "MemFree:"))
+
+
+def _kibibytes(text: str, key: str) -> int | None:
+    for line in text.splitlines():
+        _, found, rest = line.partition(key)
+        if found:
+            number, _, unit = rest.strip().partition(" ")
+            if unit.strip() != "kB":
+                raise ValueError(f"found {shown(line)}, expected {key} and a number of kB")
+            return parse_number(number) * 1024
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessorSummary:
+    """What /proc/cpuinfo adds to sysfs: a name, and how many ``physical id`` values it lists."""
+
+    model_name: str | None = None
+    sockets: int = 0
+
+
+def parse_cpuinfo(text: str) -> ProcessorSummary:
+    """Read the processor's name (the key depends on the architecture) and count ``physical id``s.
+
+    Only non-negative ids count, as in cAdvisor (``machine/machine.go``).
+    """
+    names: dict[str, str] = {}
+    sockets: set[str] = set()
+    for line in text.splitlines():
+        key, colon, value = line.partition(":")
+        key, value = key.strip(), value.strip()
+        if key == "physical id" and value.isdecimal():
+            sockets.add(value)
+        elif colon and value and key in _MODEL_KEYS:
+            names.setdefault(key, value)
+    known = (names[key] for key in _MODEL_KEYS if key in names)
+    return ProcessorSummary(model_name=next(known, None), sockets=len(sockets))

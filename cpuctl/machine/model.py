@@ -1,0 +1,202 @@
+"""What a node's hardware is, as the kernel tells it: frozen values, no reading.
+
+The words are those of *Documentation/admin-guide/cputopology.rst* and
+*Documentation/ABI/testing/sysfs-devices-system-cpu*. What a kubelet makes of the same machine is
+``cpuctl.machine.machine_info``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import count
+
+from cpuctl.cpuset import CPUSet
+
+MAX_CPUS = 8192
+"""The most CPUs a Linux kernel can be built for (CONFIG_NR_CPUS, the largest of all architectures)."""
+
+MAX_NUMA_NODES = 1024
+"""The most NUMA nodes a Linux kernel can be built for (CONFIG_NODES_SHIFT)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CPU:
+    """One online logical CPU and the ids the kernel gives it; None where nothing was recorded.
+
+    ``core_id``, ``die_id`` and ``cluster_id`` are unique only inside their parent, if at all: cores
+    are told apart by ``siblings``. ``package_id`` is -1 where the kernel does not know the socket;
+    ``package_cpus`` are the CPUs it puts into the same package.
+    """
+
+    number: int
+    siblings: CPUSet
+    numa_node: int | None = None
+    package_id: int | None = None
+    package_cpus: CPUSet | None = None
+    die_id: int | None = None
+    cluster_id: int | None = None
+    core_id: int | None = None
+    book_id: int | None = None
+    drawer_id: int | None = None
+    capacity: int | None = None
+    max_khz: int | None = None
+    min_khz: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cache:
+    """One cache and the online CPUs that share it; ``size_bytes`` is None where not recorded."""
+
+    level: int
+    kind: str
+    cpus: CPUSet
+    id: int | None = None
+    size_bytes: int | None = None
+
+
+def cache_order(cache: Cache) -> tuple[int, str, int, int, int]:
+    """Sort key: level, kind, lowest CPU; the rest only makes the order complete."""
+    return cache.level, cache.kind, cache.cpus.lowest, cache.cpus.mask, -1 if cache.id is None else cache.id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumaNode:
+    """One online NUMA node; without CPUs or without memory it is still a node.
+
+    ``hugepages`` counts pages by page size in KiB. ``distances`` follow the order of the machine's
+    nodes, as the kernel's ``distance`` file does. ``directory_cpus`` is None unless the node's directory
+    holds other CPUs than the node's list says: a kubelet goes by the directory.
+    """
+
+    id: int
+    cpus: CPUSet
+    memory_bytes: int | None = None
+    free_bytes: int | None = None
+    hugepages: Mapping[int, int] = field(default_factory=dict)
+    free_hugepages: Mapping[int, int] = field(default_factory=dict)
+    distances: tuple[int, ...] = ()
+    directory_cpus: CPUSet | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Core:
+    """One physical core: the online CPUs that are each other's thread siblings."""
+
+    cpus: CPUSet
+    numa_node: int | None
+    socket: int | None
+
+
+@dataclass(frozen=True, kw_only=True)  # no slots: cached_property needs a __dict__
+class Machine:
+    """A node's topology as one value; CPU sets cover online CPUs unless their name says otherwise.
+
+    ``offline`` are the CPUs that are present and do not run. ``cpuinfo_sockets`` counts the ``physical id``s
+    of /proc/cpuinfo. ``findings`` say in plain sentences what is unusual.
+
+    Raise ValueError when the parts contradict each other (a CPU that is listed twice, say).
+    """
+
+    cpus: tuple[CPU, ...]
+    numa_nodes: tuple[NumaNode, ...] = ()
+    caches: tuple[Cache, ...] = ()
+    present: CPUSet | None = None
+    possible: CPUSet | None = None
+    offline: CPUSet = field(default=CPUSet())
+    isolated: CPUSet = field(default=CPUSet())
+    nohz_full: CPUSet = field(default=CPUSet())
+    performance_cpus: CPUSet | None = None
+    efficiency_cpus: CPUSet | None = None
+    memory_bytes: int | None = None
+    hugepages: Mapping[int, int] = field(default_factory=dict)
+    cpuinfo_sockets: int = 0
+    model_name: str | None = None
+    architecture: str | None = None
+    source: str = ""
+    findings: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        numbers = [cpu.number for cpu in self.cpus]
+        if numbers != sorted(set(numbers)):
+            raise ValueError("CPUs must be listed once each, ascending")
+        nodes = [node.id for node in self.numa_nodes]
+        if nodes != sorted(set(nodes)):
+            raise ValueError("NUMA nodes must be listed once each, ascending")
+        claimed = CPUSet()
+        for node in self.numa_nodes:
+            if not claimed.isdisjoint(node.cpus):
+                raise ValueError(f"CPUs {claimed & node.cpus} belong to two NUMA nodes")
+            claimed |= node.cpus
+        if not claimed <= self.online:
+            raise ValueError(f"NUMA nodes list CPUs {claimed - self.online}, which are not online")
+
+    @cached_property
+    def online(self) -> CPUSet:
+        """The CPUs that run."""
+        return CPUSet.of(cpu.number for cpu in self.cpus)
+
+    @cached_property
+    def cpu_by_number(self) -> Mapping[int, CPU]:
+        """Every online CPU by its number."""
+        return {cpu.number: cpu for cpu in self.cpus}
+
+    @cached_property
+    def caches_by_cpu(self) -> Mapping[int, tuple[Cache, ...]]:
+        """The caches that every CPU uses, in the order of ``caches``."""
+        used: dict[int, list[Cache]] = {}
+        for cache in self.caches:
+            for cpu in cache.cpus:
+                used.setdefault(cpu, []).append(cache)
+        return {cpu: tuple(caches) for cpu, caches in used.items()}
+
+    @cached_property
+    def cores(self) -> tuple[Core, ...]:
+        """Physical cores by lowest CPU; siblings decide, because core ids repeat on real machines."""
+        seen, cores = CPUSet(), []
+        for cpu in self.cpus:
+            if cpu.number not in seen:
+                threads = (cpu.siblings & self.online) - seen
+                cores.append(Core(cpus=threads, numa_node=cpu.numa_node, socket=self.socket_of[cpu.number]))
+                seen |= threads
+        return tuple(cores)
+
+    @cached_property
+    def sockets(self) -> Mapping[int, CPUSet]:
+        """CPUs by socket number; CPUs of unknown socket are left out."""
+        members: dict[int, int] = {}
+        for cpu, socket in self.socket_of.items():
+            if socket is not None:
+                members[socket] = members.get(socket, 0) | 1 << cpu
+        return {socket: CPUSet(members[socket]) for socket in sorted(members)}
+
+    @cached_property
+    def socket_of(self) -> Mapping[int, int | None]:
+        """The socket of every CPU: its package id; None where the kernel names neither id nor package.
+
+        Packages without an id (-1, or no file) are numbered after the known ids, by lowest CPU.
+        """
+        known = {
+            cpu.number: cpu.package_id
+            for cpu in self.cpus
+            if cpu.package_id is not None and cpu.package_id >= 0
+        }
+        packages = {
+            cpu.package_cpus: known[cpu.number]
+            for cpu in self.cpus
+            if cpu.package_cpus and cpu.number in known
+        }
+        free = count(1 + max(known.values(), default=-1))
+        for cpu in self.cpus:
+            if cpu.package_cpus and cpu.number not in known and cpu.package_cpus not in packages:
+                packages[cpu.package_cpus] = next(free)
+        return {
+            cpu.number: known.get(cpu.number, packages.get(cpu.package_cpus or CPUSet())) for cpu in self.cpus
+        }
+
+    @cached_property
+    def l3_groups(self) -> tuple[CPUSet, ...]:
+        """The CPU sets that share a level-3 cache, by lowest CPU; empty where no L3 is recorded."""
+        groups = {cache.cpus for cache in self.caches if cache.level == 3}
+        return tuple(sorted(groups, key=lambda group: group.lowest))

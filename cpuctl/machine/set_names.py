@@ -1,0 +1,57 @@
+"""CPU lists that may name parts of the machine: ``0-3,8``, ``node:1``, ``socket:0``, ``l3:2``, ``core:5``.
+
+Nodes and sockets are the kernel's numbers; cores and L3 caches count from 0 by their lowest CPU, as
+``cpuctl topology`` prints them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.errors import InputError
+from cpuctl.machine.model import Machine
+
+_HINT = "write CPU numbers and ranges (0-3,8), or node:N, socket:N, l3:N, core:N, joined by commas"
+
+
+def parse_cpu_names(text: str, machine: Machine) -> CPUSet:
+    """Read a CPU list with set names; raise InputError for what the machine does not have."""
+    cpus = CPUSet()
+    for part in text.split(",") if text else ():
+        cpus |= _part(part, machine)
+    return cpus
+
+
+def _part(part: str, machine: Machine) -> CPUSet:
+    kind, colon, number = part.partition(":")
+    if not colon:
+        return _numbers(part)
+    members = _elements(kind, machine)
+    if members is None:
+        raise InputError(f"no set of CPUs is called {part!r}", hint=_HINT)
+    if not number.isdecimal() or int(number) not in members:
+        known = str(CPUSet.of(members)) or "none"
+        raise InputError(f"this machine has no {part}: expected one of {kind}:{{{known}}}")
+    return members[int(number)]
+
+
+def _numbers(part: str) -> CPUSet:
+    try:
+        return CPUSet.parse(part)
+    except ValueError as error:
+        raise InputError(f"expected a CPU list, found {part!r}: {error}", hint=_HINT) from None
+
+
+def _elements(kind: str, machine: Machine) -> Mapping[int, CPUSet] | None:
+    match kind:
+        case "node":
+            return {node.id: node.cpus for node in machine.numa_nodes}
+        case "socket":
+            return machine.sockets
+        case "l3":
+            return dict(enumerate(machine.l3_groups))
+        case "core":
+            return dict(enumerate(core.cpus for core in machine.cores))
+        case _:
+            return None

@@ -1,0 +1,103 @@
+"""Where a machine comes from: one word on the command line, one value with both views of the machine."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from cpuctl.errors import InputError
+from cpuctl.machine.cadvisor_view import kubelet_view
+from cpuctl.machine.machine_info import MachineInfo
+from cpuctl.machine.model import Machine
+from cpuctl.machine.tree import DirectoryTree, Tree
+
+LIVE = "live"
+SYNTHETIC = "synthetic:"
+
+_ACCEPTED = (
+    "accepted are: live; a directory that holds sys/; a .tar, .tar.gz, .tar.xz or .tar.zst of one; "
+    "synthetic:2s4n16c2t; a file with cAdvisor's machine information (JSON)"
+)
+_MAX_JSON_BYTES = 64 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachineSource:
+    """A machine as its kernel describes it and as a kubelet sees it; ``origin`` names the source."""
+
+    machine: Machine
+    info: MachineInfo
+    origin: str
+
+
+def read_machine(spec: str) -> MachineSource:
+    """Read a machine from ``live``, a directory, an archive, a ``synthetic:`` text or cAdvisor JSON.
+
+    Raise InputError that says what is accepted, or what in the input makes no sense and where it stands.
+    """
+    if spec == LIVE:
+        return _live()
+    if spec.startswith(SYNTHETIC):
+        from cpuctl.machine.synthetic import parse_synthetic
+
+        return _seen_by_kubelet(parse_synthetic(spec), spec)
+    path = Path(spec)
+    if path.is_dir():
+        return _from_directory(path)
+    if not path.is_file():
+        found = "is neither a file nor a directory" if path.exists() else "no such file or directory"
+        raise InputError(found, where=spec, hint=_ACCEPTED)
+    if _first_bytes(path, 64).lstrip()[:1] in {b"{", b"["}:
+        return _from_cadvisor_json(path)
+    return _from_archive(path)
+
+
+def read_machine_tree(tree: Tree, origin: str) -> MachineSource:
+    """Read a machine from any file tree that has ``sys`` and ``proc``; errors begin with *origin*."""
+    from cpuctl.machine.sysfs import read_machine_files
+
+    try:
+        return _seen_by_kubelet(read_machine_files(tree, origin), origin)
+    except InputError as error:
+        raise error.within(origin) from None
+
+
+def _seen_by_kubelet(machine: Machine, origin: str) -> MachineSource:
+    return MachineSource(machine=machine, info=kubelet_view(machine), origin=origin)
+
+
+def _live() -> MachineSource:
+    source = read_machine_tree(DirectoryTree(Path("/")), LIVE)
+    architecture = source.machine.architecture or os.uname().machine
+    return replace(source, machine=replace(source.machine, architecture=architecture))
+
+
+def _from_directory(path: Path) -> MachineSource:
+    if not (path / "sys").is_dir():
+        raise InputError("found no sys/ in this directory", where=str(path), hint=_ACCEPTED)
+    return read_machine_tree(DirectoryTree(path), str(path))
+
+
+def _from_archive(path: Path) -> MachineSource:
+    from cpuctl.machine.archive import read_archive
+
+    return read_machine_tree(read_archive(path), str(path))
+
+
+def _from_cadvisor_json(path: Path) -> MachineSource:
+    from cpuctl.machine.cadvisor_json import read_cadvisor_json
+
+    data = _first_bytes(path, _MAX_JSON_BYTES + 1)
+    if len(data) > _MAX_JSON_BYTES:
+        raise InputError(f"is larger than {_MAX_JSON_BYTES >> 20} MiB", where=str(path))
+    machine, info = read_cadvisor_json(data, str(path))
+    return MachineSource(machine=machine, info=info, origin=str(path))
+
+
+def _first_bytes(path: Path, length: int) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(length)
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from error

@@ -1,0 +1,170 @@
+"""The tar format (POSIX ustar and pax, GNU long names), read forward from a stream.
+
+Why not ``tarfile``: a recording has tens of thousands of tiny members, on which it spends most of the time
+of reading a machine, keeps an object for each, and recurses along chains of extended headers that an
+untrusted archive may hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+MAX_MEMBERS = 500_000
+"""Twice what the complete CPU tree of 8192 CPUs would need."""
+
+_BLOCK = 512
+_MAX_EXTENDED_HEADER = 1 << 20
+_CHECKSUM = slice(148, 156)
+_FILE_KINDS = frozenset(b"0\x007")
+_KINDS_WITHOUT_DATA = frozenset(b"123456")  # links, devices, directories, pipes, whatever size they state
+
+
+class Member(NamedTuple):
+    """One entry; ``data`` is that of a wanted regular file, ``link`` the file that a hard link stands for."""
+
+    name: str
+    link: str
+    data: bytes | None
+
+
+class ByteStream:
+    """Pieces of bytes, handed out in exact lengths; raise EOFError when they end too early."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self._piece = b""
+        self._at = 0
+
+    def take(self, length: int) -> bytes:
+        """Return the next *length* bytes."""
+        taken = self._piece[self._at : self._at + length]
+        self._at += len(taken)
+        if len(taken) == length:
+            return taken
+        parts = [taken]
+        while length := length - len(parts[-1]):
+            self._refill()
+            parts.append(self._piece[:length])
+            self._at = len(parts[-1])
+        return b"".join(parts)
+
+    def skip(self, length: int) -> None:
+        """Pass over the next *length* bytes without keeping them."""
+        while length > len(self._piece) - self._at:
+            length -= len(self._piece) - self._at
+            self._refill()
+        self._at += length
+
+    def _refill(self) -> None:
+        self._piece = next(self._pieces, b"")
+        self._at = 0
+        if not self._piece:
+            raise EOFError("the archive ends too early")
+
+
+def tar_members(stream: ByteStream, wanted: Callable[[str, int], bool]) -> Iterator[Member]:
+    """Yield every member in the archive's order, with the data of files for which *wanted(name, size)*.
+
+    Raise ValueError for what is no tar archive, EOFError for a truncated one.
+    """
+    extended: dict[str, str] = {}
+    for index in range(MAX_MEMBERS):
+        header = stream.take(_BLOCK)
+        if not header.strip(b"\0"):
+            return
+        if not _has_right_checksum(header):
+            raise ValueError(
+                f"a member's header is damaged (number {index})" if index else "it is no tar archive"
+            )
+        kind = header[156:157]
+        size = _number(header[124:136])
+        if kind in b"xLKg":
+            extended |= _extended(kind, _padded(stream, size, _MAX_EXTENDED_HEADER))
+            continue
+        yield _member(stream, header, size, extended, wanted)
+        extended = {}
+    raise ValueError(f"it has more than {MAX_MEMBERS} members")
+
+
+def _member(
+    stream: ByteStream,
+    header: bytes,
+    size: int,
+    extended: dict[str, str],
+    wanted: Callable[[str, int], bool],
+) -> Member:
+    name = extended.get("path") or _name(header)
+    link = extended.get("linkpath") or _text(header[157:257])
+    if header[156] == ord("S") or any(key.startswith("GNU.sparse.") for key in extended):
+        raise ValueError("it holds sparse files: make it without tar's --sparse")
+    if "size" in extended:
+        size = _decimal(extended["size"])
+    if header[156] in _FILE_KINDS and wanted(name, size):
+        return Member(name, "", _padded(stream, size, size))
+    if header[156] not in _KINDS_WITHOUT_DATA:
+        stream.skip(size + -size % _BLOCK)
+    return Member(name, link if header[156] == ord("1") else "", None)
+
+
+def _has_right_checksum(header: bytes) -> bool:
+    # The checksum is computed as if its own field were blank.
+    total = sum(header) - sum(header[_CHECKSUM]) + 8 * ord(" ")
+    return header[_CHECKSUM].strip(b" \0").lstrip(b"0") == b"%o" % total
+
+
+def _padded(stream: ByteStream, size: int, limit: int) -> bytes:
+    if size > limit:
+        raise ValueError(f"an extended header of {size} bytes")
+    data = stream.take(size)
+    stream.skip(-size % _BLOCK)
+    return data
+
+
+def _name(header: bytes) -> str:
+    name = _text(header[:100])
+    # GNU tar writes another magic and keeps dates where POSIX has the prefix.
+    if header[257:263] == b"ustar\0" and header[345]:
+        return f"{_text(header[345:500])}/{name}"
+    return name
+
+
+def _text(field: bytes) -> str:
+    return field.partition(b"\0")[0].decode(errors="replace")
+
+
+def _number(field: bytes) -> int:
+    """Read an octal field, or the binary form that GNU tar uses for large files."""
+    if field[0] & 0x80:
+        return int.from_bytes(field[1:], "big")
+    digits = field.strip(b" \0")
+    if digits.translate(None, b"01234567"):
+        raise ValueError(f"a member's header holds {digits!r} where an octal number belongs")
+    return int(digits or b"0", 8)
+
+
+def _decimal(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) <= 19):
+        raise ValueError(f"a pax header holds {text[:40]!r} where a number belongs")
+    return int(text)
+
+
+def _extended(kind: bytes, data: bytes) -> dict[str, str]:
+    """Read what an extended header says of the member after it."""
+    if kind == b"L":
+        return {"path": _text(data)}
+    if kind == b"K":
+        return {"linkpath": _text(data)}
+    return dict(_pax_records(data)) if kind == b"x" else {}
+
+
+def _pax_records(data: bytes) -> Iterator[tuple[str, str]]:
+    """Yield the records of a pax header, each ``LENGTH KEY=VALUE`` and a line end."""
+    while data:
+        digits, _, _ = data.partition(b" ")
+        length = _decimal(digits.decode(errors="replace"))
+        key, equals, value = data[len(digits) + 1 : length].rstrip(b"\n").partition(b"=")
+        if not equals or length > len(data):
+            raise ValueError("a pax header is cut short")
+        yield key.decode(errors="replace"), value.decode(errors="replace")
+        data = data[length:]

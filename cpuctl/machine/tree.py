@@ -1,0 +1,143 @@
+"""Read-only file trees: the live node, a recording of one, or texts in memory, read all the same way.
+
+Paths are relative to the tree's root and written without a leading slash: ``sys/devices/system/cpu/online``.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from cpuctl.errors import InputError
+
+MAX_FILE_BYTES = 32 << 20
+"""The largest file read: /proc/cpuinfo of 8192 CPUs has about 16 MB."""
+
+_CHUNK = 1 << 16
+
+
+class Tree(Protocol):
+    """What a reader needs of a file tree; a path that is not there is an answer, not an error."""
+
+    def read(self, path: str) -> str | None:
+        """Return the whole text of a regular file, or None where there is none."""
+
+    def names(self, path: str) -> Sequence[str]:
+        """Return the sorted names in a directory (links included), empty where there is none."""
+
+
+class DirectoryTree:
+    """A directory on disk: ``/`` for the live node, or a recording, whose links never lead out of it."""
+
+    def __init__(self, root: Path) -> None:
+        self._prefix = os.path.realpath(root).rstrip("/") + "/"
+        self._resolved: dict[str, str | None] = {}
+
+    def read(self, path: str) -> str | None:
+        """Return the text of a file; raise InputError where it exists and cannot be read."""
+        parent, _, name = path.rpartition("/")
+        directory = self._real_directory(parent)
+        if directory is None:
+            return None
+        try:
+            data = _read_regular_file(f"{directory}/{name}", MAX_FILE_BYTES)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise InputError(f"cannot be read: {error.strerror}", where=path) from error
+        if data is None:
+            return None
+        if len(data) > MAX_FILE_BYTES:
+            raise InputError(f"is larger than {MAX_FILE_BYTES >> 20} MiB", where=path)
+        return data.decode(errors="replace")
+
+    def names(self, path: str) -> Sequence[str]:
+        """Return the names in a directory; raise InputError where it exists and cannot be listed."""
+        directory = self._real_directory(path)
+        if directory is None:
+            return ()
+        try:
+            with os.scandir(directory) as entries:
+                return sorted(entry.name for entry in entries)
+        except (FileNotFoundError, NotADirectoryError):
+            return ()
+        except OSError as error:
+            raise InputError(f"cannot be listed: {error.strerror}", where=path) from error
+
+    def _real_directory(self, path: str) -> str | None:
+        """Resolve a directory once; None when its links lead out of the root."""
+        if path not in self._resolved:
+            real = os.path.realpath(self._prefix + path)
+            self._resolved[path] = real if f"{real}/".startswith(self._prefix) else None
+        return self._resolved[path]
+
+
+def _read_regular_file(path: str, limit: int) -> bytes | None:
+    """Read a file, or a little more than *limit* of it; None for a link, a pipe or a device."""
+    try:
+        # Without O_NONBLOCK, a named pipe in a recording would wait for a writer for ever.
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            return None
+        raise
+    try:
+        return _read_up_to(descriptor, limit) if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
+    finally:
+        os.close(descriptor)
+
+
+def _read_up_to(descriptor: int, limit: int) -> bytes:
+    # Sizes are not known beforehand: stat says 4096 for sysfs files and 0 for procfs files.
+    chunks, length = [], 0
+    while length <= limit and (chunk := os.read(descriptor, _CHUNK)):
+        chunks.append(chunk)
+        length += len(chunk)
+    return b"".join(chunks)
+
+
+class MemoryTree:
+    """Texts by path; an entry whose text is None is a link, listed by name and not followed."""
+
+    def __init__(self, files: Mapping[str, str | None]) -> None:
+        self._files = files
+        self._names: dict[str, set[str]] = {}
+        for path in files:
+            self._list(path)
+
+    def read(self, path: str) -> str | None:
+        """Return the text stored under *path*."""
+        return self._files.get(path)
+
+    def names(self, path: str) -> Sequence[str]:
+        """Return the names of all entries under *path*."""
+        return sorted(self._names.get(path, ()))
+
+    def _list(self, path: str) -> None:
+        while path:
+            path, _, name = path.rpartition("/")
+            known = self._names.setdefault(path, set())
+            if name in known:
+                return
+            known.add(name)
+
+
+class OverlayTree:
+    """Texts that hide or add to the files of another tree; keys may begin with a slash."""
+
+    def __init__(self, below: Tree, texts: Mapping[str, str]) -> None:
+        self._below = below
+        self._above = MemoryTree({path.lstrip("/"): text for path, text in texts.items()})
+
+    def read(self, path: str) -> str | None:
+        """Return the overlaid text, else what the tree below has."""
+        above = self._above.read(path)
+        return self._below.read(path) if above is None else above
+
+    def names(self, path: str) -> Sequence[str]:
+        """Return the names of both trees."""
+        return sorted({*self._above.names(path), *self._below.names(path)})

@@ -1,0 +1,136 @@
+"""A Pod object, or the pod template of a workload, to a ``Pod``.
+
+Only what planning needs is checked: containers with unique names, and quantities that parse. What the
+API server would refuse beyond that is the business of validation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from cpuctl.documents import Cursor
+from cpuctl.pods.model import (
+    Container,
+    ContainerKind,
+    Pod,
+    QosClass,
+    ResourceRequirements,
+)
+from cpuctl.quantity import Quantity
+
+_NO_REQUIREMENTS = ResourceRequirements()
+_CONFIG_SOURCE = "kubernetes.io/config.source"
+
+
+def decode_pod(pod: Cursor) -> Pod:
+    """Read a Pod object; raise InputError with the place of what is missing or wrong."""
+    metadata = pod.required("metadata")
+    status = pod.get("status")
+    decoded = replace(
+        decode_spec(pod.required("spec")),
+        name=decode_name(metadata),
+        namespace=decode_namespace(metadata),
+        uid=metadata.optional("uid", Cursor.text, ""),
+        static=_is_static(metadata),
+        origin=pod.origin,
+    )
+    if status is None:
+        return decoded
+    return replace(
+        decoded,
+        phase=status.optional("phase", Cursor.text, ""),
+        qos_class=status.optional("qosClass", _qos_class, None),
+    )
+
+
+def decode_spec(spec: Cursor) -> Pod:
+    """Read a pod's spec into a pod that has no name yet."""
+    containers = tuple(_container(item, ContainerKind.APP) for item in spec.required("containers").items())
+    if not containers:
+        raise spec.required("containers").error("expected at least one container, found none")
+    inits = spec.optional("initContainers", _init_containers, ())
+    _refuse_repeated_names(spec)
+    return Pod(
+        name="",
+        containers=containers,
+        init_containers=inits,
+        resources=spec.optional("resources", _requirements, None),
+        overhead=spec.optional("overhead", _resource_list, {}),
+        priority=spec.optional("priority", Cursor.integer, None),
+        priority_class_name=spec.optional("priorityClassName", Cursor.text, ""),
+        node_name=spec.optional("nodeName", Cursor.text, ""),
+        os_name=spec.optional("os", _os_name, ""),
+    )
+
+
+def decode_name(metadata: Cursor) -> str:
+    """Read a name, or ``generateName`` with ``0`` behind it, for an object that has no name yet."""
+    name = metadata.optional("name", Cursor.text, "")
+    prefix = metadata.optional("generateName", Cursor.text, "")
+    if not name and not prefix:
+        raise metadata.error("name is missing")
+    return name or f"{prefix}0"
+
+
+def decode_namespace(metadata: Cursor) -> str:
+    """Read a namespace; ``default`` where there is none."""
+    return metadata.optional("namespace", Cursor.text, "") or "default"
+
+
+def _is_static(metadata: Cursor) -> bool:
+    """Tell a pod that the kubelet took from a file or URL; its mirror in the API server says so too."""
+    annotations = metadata.get("annotations")
+    source = annotations.optional(_CONFIG_SOURCE, Cursor.text, "") if annotations is not None else ""
+    return source in ("file", "http")
+
+
+def _init_containers(inits: Cursor) -> tuple[Container, ...]:
+    return tuple(_container(item, _init_kind(item)) for item in inits.items())
+
+
+def _init_kind(container: Cursor) -> ContainerKind:
+    policy = container.optional("restartPolicy", Cursor.text, "")
+    return ContainerKind.SIDECAR if policy == "Always" else ContainerKind.INIT
+
+
+def _container(container: Cursor, kind: ContainerKind) -> Container:
+    name = container.required("name").text()
+    if not name:
+        raise container.required("name").error("expected a container name, found an empty text")
+    resources = container.optional("resources", _requirements, _NO_REQUIREMENTS)
+    return Container(name=name, kind=kind, resources=resources)
+
+
+def _refuse_repeated_names(spec: Cursor) -> None:
+    groups = (spec.get("initContainers"), spec.get("containers"))
+    seen: set[str] = set()
+    for container in (item for group in groups if group is not None for item in group.items()):
+        name = container.required("name")
+        if name.text() in seen:
+            raise name.error(f'two containers are called "{name.text()}"')
+        seen.add(name.text())
+
+
+def _requirements(resources: Cursor) -> ResourceRequirements:
+    return ResourceRequirements(
+        requests=resources.optional("requests", _resource_list, {}),
+        limits=resources.optional("limits", _resource_list, {}),
+        claims=resources.optional("claims", _claims, ()),
+    )
+
+
+def _resource_list(amounts: Cursor) -> Mapping[str, Quantity]:
+    return {name: amount.quantity() for name, amount in amounts.members().items()}
+
+
+def _claims(claims: Cursor) -> tuple[str, ...]:
+    return tuple(claim.required("name").text() for claim in claims.items())
+
+
+def _os_name(os: Cursor) -> str:
+    return os.optional("name", Cursor.text, "")
+
+
+def _qos_class(word: Cursor) -> QosClass:
+    return QosClass(word.one_of(QosClass))

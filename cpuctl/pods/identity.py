@@ -1,0 +1,45 @@
+"""UIDs for pods that have none yet."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import count
+
+from cpuctl.pods.model import Pod
+
+
+def with_uids(pods: Iterable[Pod]) -> tuple[Pod, ...]:
+    """Give every pod without UID one that is the same in every run and unique among *pods*.
+
+    It is a UUID of version 5 (RFC 9562) made from ``namespace/name``; where that is taken, from
+    ``namespace/name#2`` and so on. Raise ValueError where two pods come with the same UID.
+    """
+    pods = tuple(pods)
+    taken = _given_uids(pods)
+    candidates: dict[str, Iterator[str]] = {}
+    identified = []
+    for pod in pods:
+        uid = pod.uid
+        if not uid:
+            derived = candidates.setdefault(pod.full_name, _derived_uids(pod.full_name))
+            uid = next(candidate for candidate in derived if candidate not in taken)
+            taken.add(uid)
+        identified.append(replace(pod, uid=uid))
+    return tuple(identified)
+
+
+def _derived_uids(name: str) -> Iterator[str]:
+    space = uuid.uuid5(uuid.NAMESPACE_OID, "cpuctl pod")
+    yield str(uuid.uuid5(space, name))
+    for number in count(2):
+        yield str(uuid.uuid5(space, f"{name}#{number}"))
+
+
+def _given_uids(pods: Iterable[Pod]) -> set[str]:
+    owners: dict[str, Pod] = {}
+    for pod in pods:
+        if pod.uid and (other := owners.setdefault(pod.uid, pod)) is not pod:
+            raise ValueError(f"pods {other.full_name} and {pod.full_name} have the same uid {pod.uid}")
+    return set(owners)

@@ -1,0 +1,103 @@
+"""What a pod asks for: frozen values with the parts of a Pod object that decide its resources.
+
+Ephemeral containers are left out: Kubernetes gives them no resources.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from cpuctl.quantity import Quantity
+
+_TERMINAL_PHASES = frozenset({"Succeeded", "Failed"})
+
+
+class ContainerKind(StrEnum):
+    """The part a container plays; a sidecar is an init container with restart policy ``Always``."""
+
+    APP = "app"
+    INIT = "init"
+    SIDECAR = "sidecar"
+
+
+class QosClass(StrEnum):
+    """The Kubernetes quality-of-service class of a pod."""
+
+    GUARANTEED = "Guaranteed"
+    BURSTABLE = "Burstable"
+    BEST_EFFORT = "BestEffort"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceRequirements:
+    """Requests and limits by resource name, and the names of the resource claims used."""
+
+    requests: Mapping[str, Quantity] = field(default_factory=dict)
+    limits: Mapping[str, Quantity] = field(default_factory=dict)
+    claims: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Container:
+    """One container; its name is unique in the pod."""
+
+    name: str
+    kind: ContainerKind = ContainerKind.APP
+    resources: ResourceRequirements = field(default_factory=ResourceRequirements)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pod:
+    """One pod. ``init_containers`` holds sidecars too, in the order of the manifest.
+
+    ``resources`` are the pod-level ones: None where the manifest has none, which is not the same as an
+    empty value (KEP-2837). ``qos_class`` and ``phase`` come from the status, if there is one. ``uid`` is
+    empty until one is given or derived (``cpuctl.pods.identity``). ``str(origin)`` says for people where
+    the pod was read, ``owner`` which workload it is a replica of (``Deployment/web``).
+    """
+
+    name: str
+    containers: tuple[Container, ...]
+    init_containers: tuple[Container, ...] = ()
+    namespace: str = "default"
+    uid: str = ""
+    resources: ResourceRequirements | None = None
+    overhead: Mapping[str, Quantity] = field(default_factory=dict)
+    priority: int | None = None
+    priority_class_name: str = ""
+    node_name: str = ""
+    os_name: str = ""
+    static: bool = False
+    qos_class: QosClass | None = None
+    phase: str = ""
+    origin: object = field(default="", compare=False, repr=False)
+    owner: str = ""
+
+    @property
+    def all_containers(self) -> tuple[Container, ...]:
+        """Init containers and sidecars, then app containers: the order in which a kubelet admits them."""
+        return self.init_containers + self.containers
+
+    @property
+    def terminal(self) -> bool:
+        """Whether the pod has ended, so that it holds nothing on its node."""
+        return self.phase in _TERMINAL_PHASES
+
+    @property
+    def full_name(self) -> str:
+        """``namespace/name``."""
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def has_pod_level_resources(self) -> bool:
+        """Whether ``spec.resources`` names a resource that the pod level supports; ``{}`` does not."""
+        return self.resources is not None and any(
+            is_pod_level_resource(name) for name in (*self.resources.requests, *self.resources.limits)
+        )
+
+
+def is_pod_level_resource(name: str) -> bool:
+    """Tell whether ``spec.resources`` may name *name*: cpu, memory and huge pages (KEP-2837)."""
+    return name in ("cpu", "memory") or name.startswith("hugepages-")

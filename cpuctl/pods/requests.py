@@ -1,0 +1,110 @@
+"""What a pod requests and is limited to as a whole: the scheduler's and the node's sum.
+
+App containers and sidecars run side by side; an ordinary init container runs beside the sidecars
+started before it. Whichever of the two needs more counts, for every resource on its own (KEP-753).
+Pod-level resources replace that sum (KEP-2837), the pod's overhead comes on top.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirements, is_pod_level_resource
+from cpuctl.quantity import Quantity
+
+Amounts: TypeAlias = dict[str, Quantity]
+_Side: TypeAlias = Callable[[ResourceRequirements], Mapping[str, Quantity]]
+
+
+def pod_requests(pod: Pod, *, pod_level: bool = True, overhead: bool = True) -> Amounts:
+    """Sum up the requests of *pod*.
+
+    *pod_level* False leaves pod-level resources out of account, as with the gate PodLevelResources off.
+    """
+    total = _effective(pod, _requests, pod_level=pod_level)
+    return _sum(total, pod.overhead) if overhead else total
+
+
+def pod_limits(pod: Pod, *, pod_level: bool = True, overhead: bool = True) -> Amounts:
+    """Sum up the limits of *pod*; containers without a limit add nothing, so the sum is not always a bound.
+
+    Overhead is added only where there is a limit other than zero.
+    """
+    total = _effective(pod, _limits, pod_level=pod_level)
+    limited = {name for name, amount in total.items() if amount.sign}
+    extra = {name: amount for name, amount in pod.overhead.items() if name in limited}
+    return _sum(total, extra) if overhead else total
+
+
+def container_requests(pod: Pod) -> Amounts:
+    """Sum up the requests of the containers alone."""
+    return _aggregate(pod, _requests)
+
+
+def container_limits(pod: Pod) -> Amounts:
+    """Sum up the limits of the containers alone."""
+    return _aggregate(pod, _limits)
+
+
+def _requests(resources: ResourceRequirements) -> Mapping[str, Quantity]:
+    return resources.requests
+
+
+def _limits(resources: ResourceRequirements) -> Mapping[str, Quantity]:
+    return resources.limits
+
+
+def _effective(pod: Pod, side: _Side, *, pod_level: bool) -> Amounts:
+    total = _aggregate(pod, side)
+    if pod_level and pod.resources is not None:
+        total |= {name: amount for name, amount in side(pod.resources).items() if is_pod_level_resource(name)}
+    return total
+
+
+def _aggregate(pod: Pod, side: _Side) -> Amounts:
+    total: Amounts = {}
+    for container in pod.containers:
+        total = _sum(total, side(container.resources))
+    return _largest(_sum(total, _sidecars(pod, side)), _init_peak(pod, side))
+
+
+def _sidecars(pod: Pod, side: _Side) -> Amounts:
+    total: Amounts = {}
+    for container in pod.init_containers:
+        if container.kind is ContainerKind.SIDECAR:
+            total = _sum(total, side(container.resources))
+    return total
+
+
+def _init_peak(pod: Pod, side: _Side) -> Amounts:
+    """Return the most that is needed at once while the init containers run, one after the other."""
+    peak: Amounts = {}
+    sidecars: Amounts = {}
+    for container in pod.init_containers:
+        needed = _while_running(container, sidecars, side)
+        if container.kind is ContainerKind.SIDECAR:
+            sidecars = needed
+        peak = _largest(peak, needed)
+    return peak
+
+
+def _while_running(container: Container, sidecars: Amounts, side: _Side) -> Amounts:
+    own = side(container.resources)
+    # The kubelet adds the sidecars to an init container and a sidecar to the sidecars: formats follow.
+    return _sum(sidecars, own) if container.kind is ContainerKind.SIDECAR else _sum(own, sidecars)
+
+
+def _sum(left: Mapping[str, Quantity], right: Mapping[str, Quantity]) -> Amounts:
+    total = dict(left)
+    for name, amount in right.items():
+        total[name] = total[name] + amount if name in total else amount
+    return total
+
+
+def _largest(left: Mapping[str, Quantity], right: Mapping[str, Quantity]) -> Amounts:
+    larger = dict(left)
+    for name, amount in right.items():
+        if name not in larger or larger[name] < amount:
+            larger[name] = amount
+    return larger

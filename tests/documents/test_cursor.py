@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+
+from cpuctl.documents import Cursor, load_documents, path_text
+from cpuctl.errors import InputError
+
+
+def cursor(text: str) -> Cursor:
+    return Cursor.at_root(load_documents(text, "f.yaml")[0])
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A value that a reader refuses, and the message behind the place."""
+
+    text: str
+    read: Callable[[Cursor], object]
+    want: str
+
+
+WRONG = [
+    Wrong("3", Cursor.text, "expected a string, found the number 3"),
+    Wrong("yes", Cursor.text, "expected a string, found true"),
+    Wrong("[1]", Cursor.text, "expected a string, found a list"),
+    Wrong("'3'", Cursor.integer, 'expected a whole number, found the text "3"'),
+    Wrong("1.5", Cursor.integer, "expected a whole number, found the number 1.5"),
+    Wrong("true", Cursor.integer, "expected a whole number, found true"),
+    Wrong("0", lambda c: c.integer(minimum=1), "expected a whole number of at least 1, found the number 0"),
+    Wrong("9", lambda c: c.integer(maximum=8), "expected a whole number of at most 8, found the number 9"),
+    Wrong("x", Cursor.number, 'expected a number, found the text "x"'),
+    Wrong("false", Cursor.number, "expected a number, found false"),
+    Wrong("1", Cursor.boolean, "expected true or false, found the number 1"),
+    Wrong("{b: 1}", Cursor.items, "expected a list, found a mapping"),
+    Wrong("[1]", Cursor.members, "expected a mapping, found a list"),
+    Wrong("blue", lambda c: c.one_of(("red", "green")), 'expected one of red, green, found the text "blue"'),
+    Wrong("[2]", Cursor.quantity, "expected a quantity, found a list"),
+    Wrong("true", Cursor.quantity, "expected a quantity, found true"),
+    Wrong("5", Cursor.cpu_set, "expected a string, found the number 5"),
+    Wrong("x" * 70, Cursor.boolean, f'expected true or false, found the text "{"x" * 57}..."'),
+    Wrong(
+        "1-",
+        Cursor.cpu_set,
+        'expected a CPU list, found the text "1-": strconv.Atoi: parsing "": invalid syntax',
+    ),
+]
+
+
+@pytest.mark.parametrize("case", WRONG, ids=lambda case: case.want)
+def test_errors_say_place_expected_and_found(case: Wrong) -> None:
+    with pytest.raises(InputError) as caught:
+        case.read(cursor(f"x: 1\na: {case.text}").required("a"))
+    assert str(caught.value) == f"f.yaml:2: a: {case.want}"
+
+
+def test_wrong_quantity_gives_the_kubelets_words_too() -> None:
+    with pytest.raises(InputError, match=r'expected a quantity, found the text "2x": quantities must match'):
+        cursor("a: 2x").required("a").quantity()
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("2", "2"),
+        ("0.5", "500m"),
+        ("1e3", "1k"),
+        ("'1e3'", "1e3"),
+        ("null", "0"),
+        ("' 1Gi '", "1Gi"),
+        ("1e18", "1E"),
+    ],
+)
+def test_quantities_may_be_bare_numbers(text: str, want: str) -> None:
+    (amount,) = cursor(f"a: {text}").members().values()
+    assert str(amount.quantity().canonical()) == want
+
+
+def test_right_values_are_returned() -> None:
+    root = cursor("{t: x, i: 3, f: 3.0, r: 1.5, b: true, l: [a, b], m: {k: v}, c: 0-2, w: red}")
+    assert root.required("t").text() == "x"
+    assert root.required("i").integer() == root.required("f").integer() == 3
+    assert root.required("r").number() == 1.5
+    assert root.required("b").boolean() is True
+    assert root.required("l").texts() == ("a", "b")
+    assert root.required("m").text_map() == {"k": "v"}
+    assert str(root.required("c").cpu_set()) == "0-2"
+    assert root.required("w").one_of(("red", "green")) == "red"
+
+
+def test_null_is_absent() -> None:
+    root = cursor("{a: null, b: 0}")
+    assert root.get("a") is None
+    assert root.get("nothing") is None
+    assert root.optional("a", Cursor.integer, 7) == 7
+    assert root.optional("b", Cursor.integer, 7) == 0
+    with pytest.raises(InputError, match=r"^f.yaml:1: a is missing$"):
+        root.required("a")
+
+
+def test_hint_only_where_quotes_help() -> None:
+    with pytest.raises(InputError) as number:
+        cursor("a: 3").required("a").text()
+    with pytest.raises(InputError) as listed:
+        cursor("a: [3]").required("a").text()
+    assert (number.value.hint, listed.value.hint) == ("put it in quotes", "")
+
+
+def test_origin_is_printed_as_the_place() -> None:
+    assert str(cursor("a:\n  b: 1").required("a").required("b").origin) == "f.yaml: a.b"
+
+
+@pytest.mark.parametrize(
+    ("path", "want"),
+    [
+        ((), ""),
+        (("spec", "containers", 0, "name"), "spec.containers[0].name"),
+        (("limits", "nvidia.com/gpu"), 'limits["nvidia.com/gpu"]'),
+        ((0, "a"), "[0].a"),
+    ],
+)
+def test_path_text(path: tuple[str | int, ...], want: str) -> None:
+    assert path_text(path) == want

@@ -1,0 +1,58 @@
+"""Which containers qualify for exclusive CPUs, and the one reason why not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from cpuctl.engine.exclusive_claim import ExclusiveClaim, exclusive_claim
+from cpuctl.pods.model import Pod
+from cpuctl.pods.qos import pod_qos
+from tests.support.pods import app, pod, resources
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    name: str
+    pod: Pod
+    count: int
+    why_not: str = ""
+
+
+def both(cpu: str) -> tuple[str, str]:
+    """Make requests and limits that are equal."""
+    amounts = f"cpu={cpu} memory=1Gi"
+    return amounts, amounts
+
+
+CASES = [
+    Case("a whole number of CPUs", pod(app(*both("3"))), 3),
+    Case("written in milli", pod(app(*both("2000m"))), 2),
+    Case("a fraction", pod(app(*both("1500m"))), 0, "its cpu request 1500m is not a whole number of CPUs"),
+    Case(
+        "no memory limit",
+        pod(app("cpu=2", "cpu=2")),
+        0,
+        "the pod is Burstable, not Guaranteed: container main has no memory limit",
+    ),
+    Case(
+        "nothing at all",
+        pod(app()),
+        0,
+        "the pod is BestEffort, not Guaranteed: no container requests or limits cpu or memory",
+    ),
+    Case(
+        "pod-level resources",
+        pod(app(*both("2")), pod_level=resources(*both("4"))),
+        0,
+        "the pod sets spec.resources, which the CPU Manager does not align",
+    ),
+    Case("pod-level only", pod(app(), pod_level=resources(*both("4"))), 0, "it requests no cpu"),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_claim(case: Case) -> None:
+    claim = exclusive_claim(case.pod, case.pod.containers[0], pod_qos(case.pod))
+    assert claim == ExclusiveClaim(case.count, case.why_not)

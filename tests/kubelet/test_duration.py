@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import pytest
+
+from cpuctl.kubelet.duration import parse_duration
+
+
+@pytest.mark.parametrize(
+    ("text", "nanoseconds"),
+    [
+        ("0", 0),
+        ("+0", 0),
+        ("0s", 0),
+        ("10s", 10_000_000_000),
+        ("1m30s", 90_000_000_000),
+        ("1h", 3_600_000_000_000),
+        ("100ms", 100_000_000),
+        ("1us", 1_000),
+        ("1µs", 1_000),
+        ("1μs", 1_000),
+        ("5ns", 5),
+        (".5s", 500_000_000),
+        ("1.s", 1_000_000_000),
+        ("-1.5s", -1_500_000_000),
+        ("0.1ns", 0),
+        ("9223372036854775807ns", 2**63 - 1),
+        ("-9223372036854775808ns", -(2**63)),
+    ],
+)
+def test_durations_are_nanoseconds(text: str, nanoseconds: int) -> None:
+    assert parse_duration(text) == nanoseconds
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", 'time: invalid duration ""'),
+        ("-", 'time: invalid duration "-"'),
+        (".s", 'time: invalid duration ".s"'),
+        ("s", 'time: invalid duration "s"'),
+        ("5", 'time: missing unit in duration "5"'),
+        ("1m5", 'time: missing unit in duration "1m5"'),
+        ("5x", 'time: unknown unit "x" in duration "5x"'),
+        ("5 s", 'time: unknown unit " s" in duration "5 s"'),
+        ("5s\n", 'time: unknown unit "s\\n" in duration "5s\\n"'),
+        ("9223372036854775808ns", 'time: invalid duration "9223372036854775808ns"'),
+        ("99999999999999999999h", 'time: invalid duration "99999999999999999999h"'),
+    ],
+)
+def test_errors_are_those_of_go(text: str, message: str) -> None:
+    with pytest.raises(ValueError) as caught:  # noqa: PT011  # the whole text is compared
+        parse_duration(text)
+    assert str(caught.value) == message

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from cpuctl.pods.defaulting import with_api_defaults
+from cpuctl.pods.model import ResourceRequirements
+from tests.support.pods import app, init, pod, resources
+
+
+def as_text(requirements: ResourceRequirements | None) -> tuple[str, str]:
+    assert requirements is not None
+    sides = (requirements.requests, requirements.limits)
+    first, second = (" ".join(f"{name}={side[name]}" for name in sorted(side)) for side in sides)
+    return first, second
+
+
+def test_limits_become_requests_where_those_are_missing() -> None:
+    given = pod(app("cpu=1", "cpu=2 memory=0 nvidia.com/gpu=1"), init(limits="cpu=3"))
+    filled = with_api_defaults(given)
+    assert as_text(filled.containers[0].resources)[0] == "cpu=1 memory=0 nvidia.com/gpu=1"
+    assert as_text(filled.init_containers[0].resources)[0] == "cpu=3"
+
+
+def test_amounts_are_rounded_up_to_whole_milli_units() -> None:
+    filled = with_api_defaults(
+        pod(app("cpu=1500u", "cpu=1n"), pod_level=resources("cpu=1u"), overhead="cpu=1n")
+    )
+    assert as_text(filled.containers[0].resources) == ("cpu=2m", "cpu=1m")
+    assert as_text(filled.resources) == ("cpu=1m", "")
+    assert str(filled.overhead["cpu"]) == "1m"
+
+
+@dataclass(frozen=True)
+class PodLevel:
+    """Pod-level resources beside two containers' ones, and what they become (requests, limits)."""
+
+    name: str
+    containers: tuple[str, str]
+    given: tuple[str, str]
+    want: tuple[str, str]
+
+
+POD_LEVEL = [
+    PodLevel("empty stays empty", ("cpu=1", "cpu=2"), ("", ""), ("", "")),
+    PodLevel("requests alone get nothing", ("cpu=1", "cpu=2"), ("cpu=5", ""), ("cpu=5", "")),
+    PodLevel(
+        "limits become requests", ("", ""), ("", "cpu=6 memory=6Gi"), ("cpu=6 memory=6Gi", "cpu=6 memory=6Gi")
+    ),
+    PodLevel("container requests come first", ("cpu=1", ""), ("", "cpu=6"), ("cpu=2", "cpu=6")),
+    PodLevel(
+        "even without a pod-level limit", ("memory=1Gi", ""), ("", "cpu=6"), ("cpu=6 memory=2Gi", "cpu=6")
+    ),
+    PodLevel("given requests stay", ("cpu=1", ""), ("cpu=5", "cpu=6"), ("cpu=5", "cpu=6")),
+    PodLevel("unsupported limits stay limits", ("", ""), ("", "pid=6"), ("", "pid=6")),
+    PodLevel(
+        "huge page limits are summed up",
+        ("", "hugepages-2Mi=2Mi"),
+        ("cpu=1", ""),
+        ("cpu=1 hugepages-2Mi=4Mi", "hugepages-2Mi=4Mi"),
+    ),
+    PodLevel(
+        "unless the pod names them",
+        ("", "hugepages-2Mi=2Mi"),
+        ("hugepages-2Mi=8Mi", "cpu=1"),
+        ("cpu=1 hugepages-2Mi=8Mi", "cpu=1"),
+    ),
+]
+
+
+@pytest.mark.parametrize("case", POD_LEVEL, ids=lambda case: case.name)
+def test_pod_level_defaults(case: PodLevel) -> None:
+    containers = (app(*case.containers, name="a"), app(*case.containers, name="b"))
+    filled = with_api_defaults(pod(*containers, pod_level=resources(*case.given)))
+    assert as_text(filled.resources) == case.want
+
+
+def test_without_the_gate_pod_level_resources_are_left_alone() -> None:
+    given = pod(app("cpu=1"), pod_level=resources("", "cpu=6"))
+    assert as_text(with_api_defaults(given, pod_level=False).resources) == ("", "cpu=6")

@@ -1,0 +1,71 @@
+"""Laws of reading what a kubelet is told: bad input is one ValueError or InputError, never another."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.errors import InputError
+from cpuctl.kubelet.config_fields import FIELDS
+from cpuctl.kubelet.config_file import read_kubelet_config
+from cpuctl.kubelet.duration import parse_duration
+from cpuctl.kubelet.feature_gates import FeatureGates
+from cpuctl.kubelet.policy_options import OPTIONS, parse_cpu_policy_options
+from cpuctl.kubelet.reservations import cpu_reservation
+from cpuctl.kubelet.version import KubeletVersion
+
+MINORS = st.integers(27, 38)
+leaves = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5)
+values = leaves | st.lists(leaves, max_size=2) | st.dictionaries(st.text(max_size=5), leaves, max_size=2)
+gates = st.sampled_from(
+    ["AllAlpha", "AllBeta", "PodLevelResources", "MemoryQoS", "CPUManagerPolicyAlphaOptions"]
+)
+
+
+@given(st.dictionaries(st.sampled_from([*FIELDS, "bogus"]), values, max_size=4))
+def test_no_configuration_ends_in_a_traceback(fields: dict[str, Any]) -> None:
+    head = {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration"}
+    with suppress(InputError):
+        config = read_kubelet_config(json.dumps(head | fields), "config").config
+        with suppress(ValueError):
+            assert cpu_reservation(config, CPUSet.parse("0-7")).count >= 0
+
+
+@given(st.text(max_size=8) | st.from_regex(r"[-+]?([0-9.]{1,6}(ns|us|ms|s|m|h)?){0,3}", fullmatch=True))
+def test_no_duration_ends_in_a_traceback(text: str) -> None:
+    with suppress(ValueError):
+        assert abs(parse_duration(text)) <= 2**63
+
+
+@given(st.integers(0, 10**6), st.integers(0, 59), st.integers(0, 999))
+def test_parts_of_a_duration_add_up(hours: int, minutes: int, millis: int) -> None:
+    assert (
+        parse_duration(f"{hours}h{minutes}m{millis}ms")
+        == (hours * 3600 + minutes * 60) * 10**9 + millis * 10**6
+    )
+
+
+@given(MINORS, st.dictionaries(gates, st.booleans()))
+def test_explicit_gates_are_what_they_were_set_to(minor: int, settings: dict[str, bool]) -> None:
+    with suppress(ValueError):
+        found = FeatureGates.for_minor(minor).with_overrides(settings)
+        assert {name: found.enabled(name) for name in settings} == settings
+
+
+@given(MINORS, st.dictionaries(st.sampled_from([*OPTIONS, "bogus"]), st.sampled_from(["true", "false", "x"])))
+def test_accepted_options_are_what_they_were_set_to(minor: int, options: dict[str, str]) -> None:
+    alpha = FeatureGates.for_minor(minor).with_overrides({"CPUManagerPolicyAlphaOptions": True})
+    with suppress(ValueError):
+        found = parse_cpu_policy_options(options, alpha)
+        for name, value in options.items():
+            assert getattr(found, name.replace("-", "_")) is (value == "true")
+
+
+@given(MINORS)
+def test_versions_read_back(minor: int) -> None:
+    assert KubeletVersion.parse(str(KubeletVersion(minor))).minor == minor

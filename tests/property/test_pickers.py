@@ -1,0 +1,178 @@
+"""The pickers against naive twins that follow the kubelet step by step, and the laws they keep."""
+
+from __future__ import annotations
+
+from functools import reduce
+from itertools import islice
+from math import comb
+from operator import or_
+
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.balance import effective_combination
+from cpuctl.engine.distributed_picker import Dealing, take_distributed
+from cpuctl.engine.outcome import AllocationError, KubeletFault, Picked, PickResult, Undetermined
+from cpuctl.engine.packed_picker import Spread, take_packed
+from cpuctl.engine.picker_rules import PickerRules, picker_rules
+from cpuctl.engine.topology import CPUTopology
+from tests.support.drawn_machines import nested_machines, offers, regular_machines, tangled_machines
+from tests.support.naive_distributed import ENDLESS, Request, combinations_of, pick_distributed
+from tests.support.naive_packed import Cpus, Machine, pick_packed
+from tests.support.topologies import topology
+
+SPREADS = st.sampled_from(Spread)
+RULES = st.builds(
+    lambda minor, aligned: picker_rules(minor, align_by_socket=aligned),
+    st.sampled_from([36, 37, 38]),
+    st.booleans(),
+)
+
+
+def discovered(machine: Machine) -> CPUTopology:
+    return topology(machine.cores, unlisted_cpus=machine.unlisted_cpus)
+
+
+def mask_of(cpus: Cpus) -> int:
+    return CPUSet.of(cpus).mask
+
+
+def plain(result: PickResult) -> Cpus | str:
+    """Write a result as the naive twins do."""
+    match result:
+        case Picked(cpus=cpus):
+            return frozenset(CPUSet(cpus))
+        case AllocationError(message=message):
+            return message
+        case KubeletFault():
+            return ENDLESS
+        case Undetermined(why=why):
+            return why
+
+
+@given(st.data(), nested_machines() | tangled_machines(), SPREADS)
+def test_packed_equals_its_naive_twin(data: st.DataObject, machine: Machine, spread: Spread) -> None:
+    offered = data.draw(offers(machine))
+    need, prefer_uncore = data.draw(st.integers(0, len(offered) + 1)), data.draw(st.booleans())
+    result = take_packed(
+        discovered(machine), mask_of(offered), need, spread=spread, prefer_uncore=prefer_uncore
+    )
+    assert plain(result) == pick_packed(machine, offered, need, spread, prefer_uncore=prefer_uncore)
+
+
+@given(st.data(), nested_machines() | nested_machines(nodes=(5, 8)) | tangled_machines(), SPREADS, RULES)
+def test_distributed_equals_its_naive_twin(
+    data: st.DataObject, machine: Machine, spread: Spread, rules: PickerRules
+) -> None:
+    offered = data.draw(offers(machine))
+    group = data.draw(st.sampled_from([1, 2, max(machine.average("core"), 1)]))
+    need = data.draw(st.integers(0, len(offered) // group + 1)) * group
+    hint_width = data.draw(st.integers(0, 4))
+    dealing = Dealing(group_size=group, spread=spread, rules=rules, hint_width=hint_width)
+    result = take_distributed(discovered(machine), mask_of(offered), need, dealing)
+    assume(not isinstance(result, Undetermined))
+    assert plain(result) == pick_distributed(
+        machine, offered, Request(need, group, spread, rules, hint_width)
+    )
+
+
+@given(st.integers(1, 7), st.data())
+def test_the_formula_for_stored_combinations_equals_shared_slices(size: int, data: st.DataObject) -> None:
+    total = data.draw(st.integers(size, 9))
+    enumerated = combinations_of(range(total), size)
+    stored = next(islice(enumerated, data.draw(st.integers(0, comb(total, size) - 1)), None))
+    positions = tuple(stored.items())
+    next(enumerated, None)
+    assert effective_combination(positions, total, stopped=True) == tuple(stored.items())
+    for _ in enumerated:
+        pass
+    assert effective_combination(positions, total) == tuple(stored.items())
+
+
+@given(st.data(), regular_machines(), SPREADS)
+def test_packed_gives_what_is_asked_for_out_of_the_offer(
+    data: st.DataObject, machine: Machine, spread: Spread
+) -> None:
+    """Machines whose averages are wrong break this law in the kubelet, too."""
+    offered = data.draw(offers(machine))
+    need, prefer_uncore = data.draw(st.integers(0, len(offered) + 2)), data.draw(st.booleans())
+    result = take_packed(
+        discovered(machine), mask_of(offered), need, spread=spread, prefer_uncore=prefer_uncore
+    )
+    assert isinstance(result, Picked) is (need <= len(offered))
+    if isinstance(result, Picked):
+        assert CPUSet(result.cpus) <= CPUSet.of(offered)
+        assert len(CPUSet(result.cpus)) == need
+
+
+@given(st.data(), nested_machines(), RULES)
+def test_nested_machines_give_the_size_asked_for(
+    data: st.DataObject, machine: Machine, rules: PickerRules
+) -> None:
+    offered = data.draw(offers(machine))
+    need = data.draw(st.integers(0, len(offered)))
+    topology, offer = discovered(machine), mask_of(offered)
+    packed = take_packed(topology, offer, need)
+    dealt = take_distributed(topology, offer, need, Dealing(rules=rules))
+    assert isinstance(packed, Picked)
+    assert not isinstance(dealt, Undetermined)
+    for result in (packed, dealt):
+        assert not isinstance(result, Picked) or result.cpus.bit_count() == need
+
+
+@given(st.data(), regular_machines(), RULES)
+def test_distributed_refuses_for_want_of_cpus_only_when_there_are_too_few(
+    data: st.DataObject, machine: Machine, rules: PickerRules
+) -> None:
+    offered = data.draw(offers(machine))
+    need = data.draw(st.integers(0, len(offered) + 2))
+    result = take_distributed(discovered(machine), mask_of(offered), need, Dealing(rules=rules))
+    refused = isinstance(result, AllocationError) and result.message.startswith("not enough cpus available")
+    assert refused is (need > len(offered))
+    assert not isinstance(result, Picked) or CPUSet(result.cpus) <= CPUSet.of(offered)
+
+
+@given(st.data(), regular_machines(), st.lists(st.integers(1, 6), max_size=6))
+def test_cpus_are_never_given_twice(data: st.DataObject, machine: Machine, needs: list[int]) -> None:
+    topology, rest = discovered(machine), mask_of(data.draw(offers(machine)))
+    for need in needs:
+        packed = take_packed(topology, rest, need)
+        dealt = take_distributed(topology, rest, need, Dealing())
+        result = data.draw(st.sampled_from([packed, dealt]))
+        if isinstance(result, Picked):
+            assert result.cpus & ~rest == 0
+            rest &= ~result.cpus
+
+
+@given(st.data(), nested_machines(), RULES)
+def test_the_same_question_has_the_same_answer(
+    data: st.DataObject, machine: Machine, rules: PickerRules
+) -> None:
+    """On the same topology and on one discovered anew, its cores told in another order."""
+    offer = mask_of(data.draw(offers(machine)))
+    need = data.draw(st.integers(0, 10))
+    shuffled = Machine(data.draw(st.permutations(machine.cores)), machine.unlisted_cpus)
+    once, anew = discovered(machine), discovered(shuffled)
+    for spread in Spread:
+        dealing = Dealing(spread=spread, rules=rules)
+        first = take_distributed(once, offer, need, dealing)
+        assert (
+            first
+            == take_distributed(once, offer, need, dealing)
+            == take_distributed(anew, offer, need, dealing)
+        )
+
+
+@given(st.data(), regular_machines())
+def test_the_steps_split_the_result(data: st.DataObject, machine: Machine) -> None:
+    offered = data.draw(offers(machine))
+    need = data.draw(st.integers(0, len(offered)))
+    offer, topology = mask_of(offered), discovered(machine)
+    packed = take_packed(topology, offer, need, prefer_uncore=data.draw(st.booleans()))
+    for result in (packed, take_distributed(topology, offer, need, Dealing())):
+        if isinstance(result, Picked):
+            parts = [step.cpus for step in result.steps]
+            assert all(parts)
+            assert sum(part.bit_count() for part in parts) == need
+            assert reduce(or_, parts, 0) == result.cpus

@@ -1,0 +1,67 @@
+"""What a command loads decides how fast it answers, so that is what is held here, not milliseconds."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+HEAVY = {"rich", "rich.console", "yaml", "jsonschema", "psutil", "pydantic", "asyncio", "importlib.metadata"}
+MACHINE = str(ROOT / "fixtures" / "machines" / "2s-2numa-32cpu.tar.xz")
+
+PROBE = """
+import json, sys
+from cpuctl.__main__ import main
+sys.argv = ["cpuctl", *sys.argv[1:]]
+try:
+    main()
+except SystemExit as end:
+    code = end.code or 0
+else:
+    code = 0
+sys.stderr.write(json.dumps({"code": code, "modules": sorted(sys.modules)}))
+"""
+
+
+def modules_loaded(*arguments: str) -> set[str]:
+    """Run cpuctl in a process of its own and tell what it imported."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROBE, *arguments], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    report = json.loads(done.stderr.splitlines()[-1])
+    assert report["code"] == 0, done.stderr
+    return set(report["modules"])
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"],
+        ["plan", "--help"],
+        ["topology", "--help"],
+        ["plan", "-q", "-m", MACHINE, "-T", "web=4/4,2Gi", "-o", "json"],
+        ["topology", "show", "-q", "-m", MACHINE, "-o", "json"],
+    ],
+    ids=lambda arguments: " ".join(Path(argument).name for argument in arguments),
+)
+def test_heavy_modules_stay_out_of_help_and_json(arguments: list[str]) -> None:
+    assert not modules_loaded(*arguments) & HEAVY
+
+
+def test_version_is_answered_before_typer_is_imported() -> None:
+    assert not modules_loaded("--version") & (HEAVY | {"typer", "cpuctl.cli.app"})
+
+
+def test_help_imports_no_command() -> None:
+    loaded = modules_loaded("--help")
+    assert "cpuctl.cli.app" in loaded
+    assert not {"cpuctl.cli.plan", "cpuctl.cli.topology", "cpuctl.engine.node"} & loaded
+
+
+def test_a_table_is_what_loads_rich() -> None:
+    """The probe would notice: the same command without ``-o json`` does load it."""
+    assert "rich.console" in modules_loaded("topology", "show", "-q", "-m", MACHINE)

@@ -1,0 +1,222 @@
+"""Distributed picking the long way round: every combination, and Go's slices simulated.
+
+The kubelet keeps slices of the combinations it looks at; ``Slice`` shares memory as Go's ``append`` does,
+so that what it keeps is overwritten here in the same way, without a formula for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from math import ceil, isqrt
+
+from cpuctl.engine.packed_picker import Spread
+from cpuctl.engine.picker_rules import V1_36, PickerRules
+from tests.support.naive_packed import Cpus, Machine, Picking, pick_packed
+
+ENDLESS = "endless loop"
+Counts = dict[int, int]
+
+
+class EndlessLoopError(Exception):
+    """The kubelet would never come back."""
+
+
+@dataclass
+class Slice:
+    """A view of the first *length* entries of an array that appending may share with others."""
+
+    array: list[int] = field(default_factory=list)
+    length: int = 0
+
+    def append(self, item: int) -> Slice:
+        full = self.length == len(self.array)
+        array = self.array + [0] * max(self.length, 1) if full else self.array
+        array[self.length] = item
+        return Slice(array, self.length + 1)
+
+    def items(self) -> list[int]:
+        return self.array[: self.length]
+
+
+def combinations_of(items: Sequence[int], size: int, chosen: Slice | None = None) -> Iterator[Slice]:
+    """Enumerate combinations as the kubelet does: by appending to what is chosen so far."""
+    chosen = chosen or Slice()
+    if size == 0:
+        yield chosen
+    for index in range(len(items) - size + 1) if size else ():
+        yield from combinations_of(items[index + 1 :], size - 1, chosen.append(items[index]))
+
+
+def score_of(counts: Sequence[int]) -> int:
+    """Population standard deviation in thousandths, the mean rounded first, halves away from zero."""
+    size, total = len(counts), sum(counts)
+    mean = (2000 * total + size) // (2 * size)
+    squares = sum((1000 * count - mean) ** 2 for count in counts)
+    return (isqrt(4 * squares // size) + 1) // 2
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A combination of nodes, the nodes of its remainder, and how good it is."""
+
+    nodes: Slice
+    remainder: Slice
+    score: int
+    same_socket: bool = False
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked for and how to deal it out."""
+
+    need: int
+    group: int = 1
+    spread: Spread = Spread.OFF
+    rules: PickerRules = V1_36
+    hint_width: int = 0
+
+    def share(self, free: Counts, nodes: Sequence[int], *, limited: bool) -> int:
+        even = self.need // len(nodes) // self.group * self.group
+        whole = [free[node] // self.group * self.group for node in nodes]
+        return min(even, *whole) if limited else even
+
+    def deal(self, counts: Counts, nodes: Sequence[int], remainder: int) -> Counts:
+        """Hand out the remainder group by group, round after round."""
+        left = dict(counts)
+        while remainder > 0:
+            before = remainder
+            for node in nodes:
+                if remainder > 0 and left[node] >= self.group:
+                    left[node] -= self.group
+                    remainder -= self.group
+            if remainder == before:
+                raise EndlessLoopError
+        return left
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """The candidate nodes of one request, in order, with their free CPUs."""
+
+    machine: Machine
+    request: Request
+    free: Counts
+
+    def best(self, size: int) -> Choice | None:
+        """Choose among the combinations of one size."""
+        best: Choice | None = None
+        for nodes in combinations_of(list(self.free), size):
+            if best is not None and self._is_final(best):
+                break
+            choice = self._judge(nodes)
+            if choice is not None and self._is_better(choice, best):
+                best = self._kept(choice)
+        return best
+
+    def _is_final(self, best: Choice) -> bool:
+        return best.score == 0 and (best.same_socket or not self.request.rules.align_by_socket)
+
+    def _is_better(self, choice: Choice, best: Choice | None) -> bool:
+        if best is None:
+            return True
+        if self.request.rules.align_by_socket and choice.same_socket != best.same_socket:
+            return choice.same_socket
+        return choice.score < best.score
+
+    def _kept(self, choice: Choice) -> Choice:
+        if not self.request.rules.copies_combinations:
+            return choice
+        copy = Slice(choice.nodes.items(), choice.nodes.length)
+        return replace(choice, nodes=copy)
+
+    def _judge(self, combination: Slice) -> Choice | None:
+        nodes, request = combination.items(), self.request
+        if sum(self.free[node] // request.group * request.group for node in nodes) < request.need:
+            return None
+        share = request.share(self.free, nodes, limited=request.rules.align_by_socket)
+        if any(self.free[node] < share for node in nodes):
+            return None
+        left = {node: count - share if node in nodes else count for node, count in self.free.items()}
+        remainder = request.need - share * len(nodes)
+        if not remainder:
+            return Choice(combination, Slice(), score_of(list(left.values())), self._same_socket(nodes))
+        found = self._best_remainder(left, [n for n in nodes if left[n] >= request.group], remainder)
+        return found and replace(found, nodes=combination, same_socket=self._same_socket(nodes))
+
+    def _best_remainder(self, left: Counts, able: list[int], remainder: int) -> Choice | None:
+        best: Choice | None = None
+        for size in range(len(able), 0, -1):
+            for nodes in combinations_of(able, size):
+                if self._enough(left, nodes.items(), remainder):
+                    after = self.request.deal(left, nodes.items(), remainder)
+                    score = score_of(list(after.values()))
+                    if best is None or score < best.score:
+                        best = Choice(Slice(), self._remembered(nodes), score)
+        return best
+
+    def _remembered(self, nodes: Slice) -> Slice:
+        return Slice(nodes.items(), nodes.length) if self.request.rules.copies_combinations else nodes
+
+    def _enough(self, left: Counts, nodes: list[int], remainder: int) -> bool:
+        group = self.request.group if self.request.rules.counts_whole_groups else 1
+        return sum(left[node] // group * group for node in nodes) >= remainder
+
+    def _same_socket(self, nodes: list[int]) -> bool:
+        members = frozenset[int]().union(*(self.machine.members("node", node) for node in nodes))
+        return len({self.machine.labels["socket"][cpu] for cpu in members}) == 1
+
+    def take(self, choice: Choice, free: Cpus) -> Cpus | str:
+        """Take the share of every node, then the remainder, from what the slices hold by now."""
+        nodes, request = choice.nodes.items(), self.request
+        share = request.share(self.free, nodes, limited=request.rules.limits_share)
+        picking = Picking(self.machine, free, request.need)
+        for node in nodes:
+            self._take_from(node, share, picking)
+        remainder = request.need - share * len(nodes)
+        while remainder > 0:
+            before = remainder
+            for node in choice.remainder.items():
+                inside = picking.free & self.machine.members("node", node)
+                if remainder > 0 and len(inside) >= request.group:
+                    self._take_from(node, request.group, picking)
+                    remainder -= request.group
+            if remainder == before:
+                raise EndlessLoopError
+        if picking.need == 0:
+            return picking.taken
+        what = "not enough" if picking.need > 0 else "too many"
+        return f"accounting error, {what} CPUs allocated, remaining: {picking.need}"
+
+    def _take_from(self, node: int, count: int, picking: Picking) -> None:
+        inside = picking.free & self.machine.members("node", node)
+        picked = pick_packed(self.machine, inside, count, self.request.spread)
+        if not isinstance(picked, str):
+            picking.take(picked)
+
+
+def pick_distributed(machine: Machine, offered: Cpus, request: Request) -> Cpus | str:
+    """Pick CPUs, or tell the error or that the kubelet never comes back."""
+    free, need, group = offered & machine.cpus, request.need, request.group
+    if need % group == 0 and 0 < need <= len(free):
+        nodes = machine.order("node", free)
+        distribution = Distribution(
+            machine, request, {node: len(free & machine.members("node", node)) for node in nodes}
+        )
+        try:
+            for size in _sizes(machine, request, len(nodes)):
+                choice = distribution.best(size)
+                if choice is not None:
+                    return distribution.take(choice, free)
+        except EndlessLoopError:
+            return ENDLESS
+    return pick_packed(machine, offered, need, request.spread)
+
+
+def _sizes(machine: Machine, request: Request, candidates: int) -> range:
+    groups = request.need // request.group
+    per_node = ceil(ceil(len(machine.cpus) / request.group) / len(machine.ids("node")))
+    fewest, most = ceil(groups / per_node), min(groups, candidates)
+    if request.rules.hint_floor and fewest < request.hint_width <= most:
+        fewest = request.hint_width
+    return range(fewest, most + 1)

@@ -1,0 +1,164 @@
+"""CPU sets by example; the laws they keep are in ``tests/property/test_cpuset.py``."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import FrozenInstanceError, dataclass
+
+import pytest
+
+from cpuctl.cpuset import MAX_CPU, CPUSet
+
+INT64_MAX = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class Text:
+    """What one input prints as."""
+
+    text: str
+    want: str
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        Text("", ""),
+        Text("0", "0"),
+        Text("0-3", "0-3"),
+        Text("2-2", "2"),
+        Text("0-1", "0-1"),
+        Text("5,3,1", "1,3,5"),
+        Text("1,1,1", "1"),
+        Text("0-3,2-5", "0-5"),
+        Text("4-7,0-3", "0-7"),
+        Text("0-3,5-7,9", "0-3,5-7,9"),
+        Text("+1", "1"),
+        Text("1-+3", "1-3"),
+        Text("00-03", "0-3"),
+        Text("63-64", "63-64"),
+        Text("0,127-128,255", "0,127-128,255"),
+        Text(f"{MAX_CPU}", f"{MAX_CPU}"),
+        Text("0" * 5000 + "7", "7"),
+    ],
+    ids=lambda case: case.text[:20] or "empty",
+)
+def test_reads_the_list_format(case: Text) -> None:
+    assert str(CPUSet.parse(case.text)) == case.want
+
+
+@dataclass(frozen=True)
+class Refused:
+    """An input and the kubelet's complaint."""
+
+    text: str
+    error: str
+
+
+def syntax(quoted: str) -> str:
+    return f'strconv.Atoi: parsing "{quoted}": invalid syntax'
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        Refused("3-1", 'invalid range "3-1" (3 > 1)'),
+        Refused("0-3,94-91", 'invalid range "94-91" (94 > 91)'),
+        Refused("1--3", 'invalid range "1--3" (1 > -3)'),
+        Refused(" ", syntax(" ")),
+        Refused(" 0", syntax(" 0")),
+        Refused("0 ", syntax("0 ")),
+        Refused("0, 1", syntax(" 1")),
+        Refused("0\n", syntax(r"0\n")),
+        Refused("0\t1", syntax(r"0\t1")),
+        Refused('"0"', syntax(r"\"0\"")),
+        Refused("1\\2", syntax(r"1\\2")),
+        Refused("-", syntax("")),
+        Refused("0-", syntax("")),
+        Refused("-1", syntax("")),
+        Refused("1,", syntax("")),
+        Refused(",1", syntax("")),
+        Refused(",", syntax("")),
+        Refused("1-2-3", syntax("2-3")),
+        Refused("0-3:2", syntax("3:2")),
+        Refused("a", syntax("a")),
+        Refused("0-a", syntax("a")),
+        Refused("+", syntax("+")),
+        Refused("0x1", syntax("0x1")),
+        Refused("1.0", syntax("1.0")),
+        Refused("1_0", syntax("1_0")),
+        Refused("\N{ARABIC-INDIC DIGIT ONE}", syntax("\N{ARABIC-INDIC DIGIT ONE}")),
+    ],
+    ids=lambda case: repr(case.text),
+)
+def test_refuses_in_the_kubelets_words(case: Refused) -> None:
+    with pytest.raises(ValueError) as refused:  # noqa: PT011 - the whole text is compared below
+        CPUSet.parse(case.text)
+    assert str(refused.value) == case.error
+
+
+@pytest.mark.parametrize("text", [str(INT64_MAX + 1), "99999999999999999999", "1" * 20_000])
+def test_numbers_beyond_64_bits_are_out_of_range(text: str) -> None:
+    """However long: Python's own complaint about long digit strings never shows."""
+    with pytest.raises(ValueError) as refused:  # noqa: PT011 - the whole text is compared below
+        CPUSet.parse(text)
+    assert str(refused.value) == f'strconv.Atoi: parsing "{text}": value out of range'
+
+
+def test_the_last_of_a_range_may_be_any_64_bit_number() -> None:
+    """Only its order is wrong, however far below zero it lies."""
+    for last in (-INT64_MAX - 1, -MAX_CPU - 1):
+        with pytest.raises(ValueError, match=rf'^invalid range "0-{last}" \(0 > {last}\)$'):
+            CPUSet.parse(f"0-{last}")
+    with pytest.raises(ValueError, match="value out of range"):
+        CPUSet.parse(f"0-{-INT64_MAX - 2}")
+
+
+@pytest.mark.parametrize("text", [f"{MAX_CPU + 1}", f"0-{MAX_CPU + 1}", f"{INT64_MAX}"])
+def test_cpu_numbers_are_bounded(text: str) -> None:
+    """Without a bound one short line of text would ask for gigabytes."""
+    with pytest.raises(ValueError, match=rf"^CPU \d+ is beyond {MAX_CPU}, the largest CPU number"):
+        CPUSet.parse(text)
+
+
+def test_is_a_set() -> None:
+    cpus = CPUSet.parse("1-3,8")
+    assert list(cpus) == [1, 2, 3, 8]
+    assert len(cpus) == 4
+    assert 8 in cpus
+    assert 4 not in cpus
+    assert -1 not in cpus
+    assert cpus
+    assert not CPUSet()
+
+
+def test_order_is_inclusion() -> None:
+    assert CPUSet.parse("1-3") <= CPUSet.parse("0-3")
+    assert CPUSet.parse("1-3") <= CPUSet.parse("1-3")
+    assert not CPUSet.parse("1-4") <= CPUSet.parse("0-3")
+    assert CPUSet.parse("0-1").isdisjoint(CPUSet.parse("2-3"))
+    assert not CPUSet.parse("0-2").isdisjoint(CPUSet.parse("2-3"))
+
+
+def test_runs_are_first_and_last() -> None:
+    assert list(CPUSet.parse("0,2-3,63-65").runs()) == [(0, 0), (2, 3), (63, 65)]
+    assert list(CPUSet().runs()) == []
+
+
+def test_lowest() -> None:
+    assert CPUSet.parse("65,8-9").lowest == 8
+    with pytest.raises(ValueError, match=r"^the empty CPU set has no lowest CPU$"):
+        _ = CPUSet().lowest
+
+
+def test_equality_and_hash_go_by_content() -> None:
+    spellings = [CPUSet.parse("0-2"), CPUSet.of([2, 1, 0, 1]), CPUSet(0b111)]
+    assert len(set(spellings)) == 1
+    assert CPUSet(1) != object()
+
+
+def test_is_frozen_and_pickles() -> None:
+    cpus = CPUSet.parse("0-3,8")
+    with pytest.raises(FrozenInstanceError):
+        cpus.mask = 0  # type: ignore[misc]
+    assert pickle.loads(pickle.dumps(cpus)) == cpus  # noqa: S301 - our own bytes

@@ -1,13 +1,14 @@
-"""The CPU Manager's static policy: its construction, its state, and allocation for one container.
+"""The CPU Manager's static policy: its construction, and allocation for one container.
 
 Rule: kubelet v1.36 ``pkg/kubelet/cm/cpumanager``. CPU sets are masks throughout.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from cpuctl.cpuset import CPUSet
+from cpuctl.engine.cpu_state import CPUManagerState
 from cpuctl.engine.outcome import (
     AllocationError,
     KubeletFault,
@@ -21,41 +22,7 @@ from cpuctl.engine.picker import Picker
 from cpuctl.engine.topology import CPUTopology
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
 from cpuctl.kubelet.reservations import CPUReservation
-from cpuctl.pods.model import Container, ContainerKind, Pod
-
-
-@dataclass(slots=True)
-class CPUManagerState:
-    """What the kubelet keeps in ``cpu_manager_state``, and the CPUs one pod may use again.
-
-    ``default`` is the shared pool, ``assignments`` the exclusive CPUs by pod UID and container. The CPUs
-    of an ordinary init container may go to later containers of its pod (``reusable``); they are kept in
-    memory only, and for the pod that was last allocated to.
-    """
-
-    default: int
-    assignments: dict[str, dict[str, int]] = field(default_factory=dict)
-    reusable_by: str = ""
-    reusable: int = 0
-
-    def copy(self) -> CPUManagerState:
-        """Return a state of its own with the same content."""
-        assignments = {uid: dict(containers) for uid, containers in self.assignments.items()}
-        return CPUManagerState(self.default, assignments, self.reusable_by, self.reusable)
-
-    def assigned(self, uid: str, container: str) -> int | None:
-        """Tell a container's exclusive CPUs, None when it runs in the shared pool."""
-        return self.assignments.get(uid, {}).get(container)
-
-    def reusable_for(self, uid: str) -> int:
-        """Tell the CPUs a container of this pod may use although they are assigned already."""
-        return self.reusable if self.reusable_by == uid else 0
-
-    def remember_reuse(self, uid: str, kind: ContainerKind, cpus: int) -> None:
-        """Lend an ordinary init container's CPUs to its successors; others keep what they take."""
-        reusable = self.reusable_for(uid)
-        self.reusable_by = uid
-        self.reusable = reusable | cpus if kind is ContainerKind.INIT else reusable & ~cpus
+from cpuctl.pods.model import Container, Pod
 
 
 @dataclass(frozen=True, slots=True)

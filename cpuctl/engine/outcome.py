@@ -43,11 +43,15 @@ class RejectionReason(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rejected:
-    """The kubelet refuses the pod, with its reason and message; what was allocated before stays taken."""
+    """The kubelet refuses the pod, with its reason and message; what was allocated before stays taken.
 
-    reason: RejectionReason
+    ``reason`` is a ``RejectionReason`` or, where the node is too small, ``OutOf`` and the resource's name.
+    ``container`` is empty where the pod as a whole is refused.
+    """
+
+    reason: str
     message: str
-    container: str
+    container: str = ""
     details: Mapping[str, int] = field(default_factory=dict)
 
 

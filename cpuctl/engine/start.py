@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.cpu_manager import CPUManagerState, StaticPolicy
+from cpuctl.engine.cpu_manager import StaticPolicy
+from cpuctl.engine.cpu_state import CPUManagerState
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import FaultKind, KubeletFault, StartRefused, Undetermined
 from cpuctl.engine.topology import CPUTopology
@@ -21,6 +22,7 @@ from cpuctl.kubelet.policy_options import (
     check_align_by_socket,
     check_sockets_for_alignment,
     parse_cpu_policy_options,
+    refuse_gated_options,
     refuse_options_of_none_policy,
 )
 from cpuctl.kubelet.reservations import CPUReservation, cpu_reservation, require_cpu_reservation
@@ -66,6 +68,7 @@ def _start(info: MachineInfo, kubelet: Kubelet) -> Node | Undetermined:
     gates = _check("featureGates", lambda: _gates(kubelet))
     if unknown := _not_computed(config, gates):
         return Undetermined(unknown)
+    _check("cpuManager", lambda: refuse_gated_options(config.cpu_manager_policy_options, gates))
     topology = _check("cpuManager", lambda: CPUTopology.discover(info))
     reservation = _check("reservedSystemCPUs", lambda: cpu_reservation(config, CPUSet(topology.cpus)))
     policy = _check("cpuManager", lambda: _policy(topology, config, gates, reservation))

@@ -11,6 +11,9 @@ from tests.conformance.coverage import GAPS, Gap
 from tests.conformance.operations import OPERATIONS
 
 
+LONGEST_SHOWN = 200
+
+
 @dataclass(slots=True)
 class Tally:
     """Counts of one file, and a line for every failure."""
@@ -69,9 +72,17 @@ def _right_answers(recorded: Recorded) -> Iterator[Json]:
     yield from recorded.markers.get("variants", ())
 
 
-def _compare(answer: Any, expect: Any, path: str) -> Iterator[str]:  # any JSON value
+def _compare(answer: Any, expect: Any, path: str) -> Iterator[str]:
     if isinstance(answer, dict) and isinstance(expect, dict):
         for key in sorted(answer.keys() | expect.keys()):
             yield from _compare(answer.get(key, "(absent)"), expect.get(key, "(absent)"), f"{path}.{key}")
+    elif isinstance(answer, list) and isinstance(expect, list) and len(answer) == len(expect):
+        for index, (got, wanted) in enumerate(zip(answer, expect, strict=True)):
+            yield from _compare(got, wanted, f"{path}[{index}]")
     elif answer != expect:
-        yield f"{path or 'answer'}: got {answer!r}, expected {expect!r}"
+        yield f"{path or 'answer'}: got {_short(answer)}, expected {_short(expect)}"
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."

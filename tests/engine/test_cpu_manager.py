@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.cpu_manager import Allocation, CPUManagerState, StaticPolicy
+from cpuctl.engine.cpu_manager import Allocation, StaticPolicy
+from cpuctl.engine.cpu_state import CPUManagerState
 from cpuctl.engine.outcome import KubeletFault, Rejected
 from cpuctl.engine.topology import CPUTopology
 from cpuctl.kubelet.policy_options import CPUPolicyOptions

@@ -87,6 +87,14 @@ def test_single_cpus(case: Case) -> None:
             "0-2,4-6,8-10,12-14",
             group=4,
         ),
+        Case(
+            "nodes without a whole group are passed over",
+            uneven((0, 3), (0, 1), (1, 1), (1, 3), threads=2),
+            "0-2,4-15",
+            14,
+            "0-1,4-15",
+            group=2,
+        ),
     ],
     ids=lambda case: case.name,
 )
@@ -205,7 +213,7 @@ def test_kubernetes_issue_141237(minor: int, nodes: list[int]) -> None:
         Case("as many nodes as the hint", TWO_BY_TWO, "0-15", 4, "0,4,8,12", minor=38, hint_width=4),
         Case("no hint", TWO_BY_TWO, "0-15", 4, "0-3", minor=38),
         Case("not so many nodes possible", TWO_BY_TWO, "0-15", 3, "0-2", minor=38, hint_width=4),
-        Case("not so many nodes free", TWO_BY_TWO, "0-11", 4, "8-11", minor=38, hint_width=4),
+        Case("not so many nodes free", TWO_BY_TWO, "0-11", 6, "0-2,8-10", minor=38, hint_width=4),
         Case("a remainder", TWO_BY_TWO, "0-15", 8, "0-2,4-6,8-9", minor=38, hint_width=3),
         Case("more needed anyway", TWO_BY_TWO, "0-15", 8, "0-7", minor=38, hint_width=1),
         Case("not before 1.38", TWO_BY_TWO, "0-15", 4, "0-3", minor=37, hint_width=4),

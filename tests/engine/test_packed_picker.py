@@ -21,6 +21,7 @@ ONE_NODE = regular(cores=4, threads=2)
 TWO_SOCKETS = regular(sockets=2, cores=4, threads=2)
 FOUR_NODES = regular(sockets=2, nodes=2, cores=2, threads=2)
 TWO_CACHES = regular(cores=8, threads=2, cores_per_cache=4)
+UNEVEN_CACHES = topology(CoreAt((2 * core, 2 * core + 1), cache=core > 0) for core in range(4))
 INTERLEAVED = topology(CoreAt((cpu, cpu + 6), cpu % 2, cpu % 2) for cpu in range(6))
 ADJACENT = regular(cores=4, threads=2, adjacent=True)
 NOT_NESTED = topology(
@@ -72,7 +73,7 @@ def picked(case: Case, spread: Spread = Spread.OFF, *, prefer_uncore: bool = Fal
         Case("everything", ONE_NODE, "0-7", 8, "0-7"),
         Case("CPUs beyond the machine are not picked", ONE_NODE, "6-100", 2, "6-7"),
         Case("equally free nodes: the smallest id", TWO_SOCKETS, "0-15", 8, "0-3,8-11"),
-        Case("a smaller node later in the order is still taken", uneven((0, 4), (1, 1)), "0-4", 3, "0-1,4"),
+        Case("too large is passed over", uneven((0, 3), (0, 3), (1, 1), (1, 6)), "0-12", 2, "0,6"),
     ],
     ids=lambda case: case.name,
 )
@@ -98,7 +99,8 @@ def test_spread_takes_the_lowest_numbers(case: Case) -> None:
     "case",
     [
         Case("one thread of each core, then the second", ADJACENT, "0-7", 5, "0-2,4,6"),
-        Case("a half-used core first", ADJACENT, "0-2,4-7", 4, "0,2,4,6"),
+        Case("a half-used core first", ADJACENT, "0-1,3-7", 1, "3"),
+        Case("and it gives one like the others", ADJACENT, "0-2,4-7", 4, "0,2,4,6"),
         Case("a core that runs out is skipped", ADJACENT, "0-2,4-7", 6, "0-2,4-6"),
         Case("whole nodes all the same", TWO_SOCKETS, "0-15", 9, "0-4,8-11"),
         Case("nodes inside a socket play no part", FOUR_NODES, "1-2,8-10", 3, "1-2,8"),
@@ -133,6 +135,7 @@ def test_the_minor_says_how_to_spread(minor: int, want: Spread) -> None:
         Case("a half-used low core spoils its cache", TWO_CACHES, "1-15", 4, "4-5,12-13"),
         Case("or happens to fit", TWO_CACHES, "1-15", 3, "1,8-9"),
         Case("no cache fits: as without the option", TWO_CACHES, "0-2,4-6,8,12", 7, "0-2,4-5,8,12"),
+        Case("below the average no whole cache", UNEVEN_CACHES, "0-7", 3, "2-4"),
         Case("one-thread cores", regular(cores=8, cores_per_cache=4), "1-7", 3, "1-3"),
         Case("no caches listed: the socket is the cache", ONE_NODE, "1-3,5-7", 4, "1-2,5-6"),
     ],
@@ -163,13 +166,7 @@ def test_caches_count_for_nothing_without_the_option(case: Case) -> None:
         Case("average 2: but supply the odd CPU", FEW_SMALL_CORES, "0-6", 3, "0-2"),
         Case("average 2: two free of three is whole, but too large", FEW_SMALL_CORES, "0,7-8", 2, "0,7"),
         Case("average 2: and given away whole", FEW_SMALL_CORES, "0,7-8", 3, "7-9"),
-        Case(
-            "sockets beside the average are not whole",
-            uneven((0, 1), (0, 1), (1, 2), (1, 2)),
-            "0-5",
-            2,
-            "0-1",
-        ),
+        Case("sockets of 2 and 6: whole with 4 free", uneven((0, 2), (1, 3), (1, 3)), "0-5", 6, "2-7"),
         Case("counted twice, so one CPU short for each", NOT_NESTED, "0-4", 5, "0-2"),
     ],
     ids=lambda case: case.name,

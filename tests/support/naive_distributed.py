@@ -6,7 +6,7 @@ so that what it keeps is overwritten here in the same way, without a formula for
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil, isqrt
 
@@ -97,11 +97,11 @@ class Request:
 
 @dataclass(frozen=True)
 class Distribution:
-    """The candidate nodes of one request, in order, with their free CPUs."""
+    """The candidate nodes of one request, in order, with their free CPUs and their sockets."""
 
-    machine: Machine
     request: Request
     free: Counts
+    sockets: dict[int, set[int]]
 
     def best(self, size: int) -> Choice | None:
         """Choose among the combinations of one size."""
@@ -163,51 +163,66 @@ class Distribution:
         return sum(left[node] // group * group for node in nodes) >= remainder
 
     def _same_socket(self, nodes: list[int]) -> bool:
-        members = frozenset[int]().union(*(self.machine.members("node", node) for node in nodes))
-        return len({self.machine.labels["socket"][cpu] for cpu in members}) == 1
+        return len(set[int]().union(*(self.sockets[node] for node in nodes))) == 1
 
-    def take(self, choice: Choice, free: Cpus) -> Cpus | str:
+    def first(self, sizes: Iterable[int]) -> Choice | None:
+        """Choose from the first size that has an acceptable combination at all."""
+        return next((choice for size in sizes if (choice := self.best(size)) is not None), None)
+
+
+@dataclass
+class Dealer:
+    """Taking CPUs node by node, as chosen."""
+
+    request: Request
+    picking: Picking
+
+    def take(self, choice: Choice) -> Cpus | str:
         """Take the share of every node, then the remainder, from what the slices hold by now."""
         nodes, request = choice.nodes.items(), self.request
-        share = request.share(self.free, nodes, limited=request.rules.limits_share)
-        picking = Picking(self.machine, free, request.need)
+        share = request.share(self._free(nodes), nodes, limited=request.rules.limits_share)
         for node in nodes:
-            self._take_from(node, share, picking)
+            self._take_from(node, share)
         remainder = request.need - share * len(nodes)
         while remainder > 0:
             before = remainder
             for node in choice.remainder.items():
-                inside = picking.free & self.machine.members("node", node)
-                if remainder > 0 and len(inside) >= request.group:
-                    self._take_from(node, request.group, picking)
+                if remainder > 0 and self._free([node])[node] >= request.group:
+                    self._take_from(node, request.group)
                     remainder -= request.group
             if remainder == before:
                 raise EndlessLoopError
-        if picking.need == 0:
-            return picking.taken
-        what = "not enough" if picking.need > 0 else "too many"
-        return f"accounting error, {what} CPUs allocated, remaining: {picking.need}"
+        left = self.picking.need
+        what = "not enough" if left > 0 else "too many"
+        return f"accounting error, {what} CPUs allocated, remaining: {left}" if left else self.picking.taken
 
-    def _take_from(self, node: int, count: int, picking: Picking) -> None:
-        inside = picking.free & self.machine.members("node", node)
-        picked = pick_packed(self.machine, inside, count, self.request.spread)
+    def _free(self, nodes: Iterable[int]) -> Counts:
+        return {node: len(self._inside(node)) for node in nodes}
+
+    def _inside(self, node: int) -> Cpus:
+        return self.picking.free & self.picking.machine.members("node", node)
+
+    def _take_from(self, node: int, count: int) -> None:
+        picked = pick_packed(self.picking.machine, self._inside(node), count, self.request.spread)
         if not isinstance(picked, str):
-            picking.take(picked)
+            self.picking.take(picked)
 
 
 def pick_distributed(machine: Machine, offered: Cpus, request: Request) -> Cpus | str:
     """Pick CPUs, or tell the error or that the kubelet never comes back."""
-    free, need, group = offered & machine.cpus, request.need, request.group
-    if need % group == 0 and 0 < need <= len(free):
+    free, need = offered & machine.cpus, request.need
+    if need % request.group == 0 and 0 < need <= len(free):
         nodes = machine.order("node", free)
+        inside = {node: machine.members("node", node) for node in nodes}
         distribution = Distribution(
-            machine, request, {node: len(free & machine.members("node", node)) for node in nodes}
+            request,
+            free={node: len(free & inside[node]) for node in nodes},
+            sockets={node: {machine.labels["socket"][cpu] for cpu in inside[node]} for node in nodes},
         )
         try:
-            for size in _sizes(machine, request, len(nodes)):
-                choice = distribution.best(size)
-                if choice is not None:
-                    return distribution.take(choice, free)
+            choice = distribution.first(_sizes(machine, request, len(nodes)))
+            if choice is not None:
+                return Dealer(request, Picking(machine, free, need)).take(choice)
         except EndlessLoopError:
             return ENDLESS
     return pick_packed(machine, offered, need, request.spread)

@@ -1,0 +1,70 @@
+"""Whether a pod fits what is left of the node: the check a kubelet makes after its resource managers.
+
+Rule: kubelet v1.36 ``pkg/kubelet/lifecycle/predicate.go`` on the scheduler's resource fit. CPU counts
+in milli, everything else in its own unit; of several shortages the first one is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from cpuctl.engine.outcome import Rejected
+from cpuctl.pods.model import Pod
+from cpuctl.pods.requests import pod_requests
+from cpuctl.quantity import Quantity
+
+_FIRST = ("cpu", "memory", "ephemeral-storage")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allocatable:
+    """What a node has for pods: amounts by resource name (CPU in milli), and the number of pods.
+
+    A resource that is not listed is not checked, but for huge pages, of which a node without has none.
+    """
+
+    amounts: Mapping[str, int]
+    pods: int
+
+
+def check_fit(
+    pod: Pod, running: Iterable[Pod], allocatable: Allocatable, *, pod_level: bool
+) -> Rejected | None:
+    """Tell why *pod* does not fit beside the *running* pods, None if it does."""
+    running = [other for other in running if other.uid != pod.uid]
+    if len(running) + 1 > allocatable.pods:
+        return _short_of("pods", 1, len(running), allocatable.pods)
+    wanted = _requests(pod, pod_level=pod_level)
+    if not any(wanted.values()):
+        return None
+    used: dict[str, int] = {}
+    for other in running:
+        for name, amount in _requests(other, pod_level=pod_level).items():
+            used[name] = used.get(name, 0) + amount
+    for name in (*_FIRST, *sorted(wanted.keys() - set(_FIRST))):
+        capacity = allocatable.amounts.get(name, 0 if name.startswith("hugepages-") else None)
+        amount, taken = wanted.get(name, 0), used.get(name, 0)
+        if capacity is not None and amount and amount > capacity - taken:
+            return _short_of(name, amount, taken, capacity)
+    return None
+
+
+def _requests(pod: Pod, *, pod_level: bool) -> dict[str, int]:
+    requests = pod_requests(pod, pod_level=pod_level)
+    return {name: _amount(name, quantity) for name, quantity in requests.items()}
+
+
+def _amount(name: str, quantity: Quantity) -> int:
+    return quantity.milli_value if name == "cpu" else quantity.value
+
+
+def _short_of(name: str, requested: int, used: int, capacity: int) -> Rejected:
+    return Rejected(
+        reason=f"OutOf{name}",
+        message=(
+            f"Node didn't have enough resource: {name}, requested: {requested}, used: {used}, "
+            f"capacity: {capacity}"
+        ),
+        details={"requested": requested, "used": used, "capacity": capacity},
+    )

@@ -1,0 +1,63 @@
+"""Where a kubelet's picture of a machine departs from its kernel's.
+
+The kubelet knows only the CPUs that cAdvisor lists: a core by its (core id, package id) inside a NUMA node,
+an uncore cache by the first one listed for a core, or else by the socket.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.topology import CPUTopology
+from cpuctl.machine.model import Machine
+
+
+def differing_views(machine: Machine, topology: CPUTopology) -> Iterator[str]:
+    """Yield one sentence for every way in which the two views split the CPUs differently."""
+    missing = machine.online - CPUSet(topology.cpus)
+    if missing:
+        yield f"the kubelet does not know CPUs {missing}, which are online"
+    extra = CPUSet(topology.cpus) - machine.online
+    if extra:
+        yield f"the kubelet knows CPUs {extra}, which are not online"
+    for what, kernel, kubelet in _partitions(machine, topology):
+        yield from _compare(what, kernel, kubelet)
+
+
+def _partitions(machine: Machine, topology: CPUTopology) -> Iterator[tuple[str, set[int], set[int]]]:
+    yield "NUMA node", _masks(node.cpus for node in machine.numa_nodes), set(topology.numa_nodes.values())
+    yield "socket", _masks(machine.sockets.values()), set(topology.sockets.values())
+    yield "core", _masks(core.cpus for core in machine.cores), set(topology.cores.values())
+    yield "L3 cache", _masks(machine.l3_groups), set(topology.uncore_caches.values())
+
+
+def _masks(groups: Iterable[CPUSet]) -> set[int]:
+    return {group.mask for group in groups if group}
+
+
+def _compare(what: str, kernel: set[int], kubelet: set[int]) -> Iterator[str]:
+    only_kernel, only_kubelet = kernel - kubelet, kubelet - kernel
+    if only_kernel or only_kubelet:
+        counts = f"{what}: {len(kernel)} for the kernel, {len(kubelet)} for the kubelet"
+        yield counts + _example("the kernel", only_kernel) + _example("the kubelet", only_kubelet)
+
+
+def _example(who: str, masks: set[int]) -> str:
+    if not masks:
+        return ""
+    return f"; only {who} puts CPUs {CPUSet(min(masks, key=_lowest_bit))} together"
+
+
+def _lowest_bit(mask: int) -> int:
+    return mask & -mask
+
+
+def cpu_labels(topology: CPUTopology) -> Mapping[int, tuple[int, int, int, int]]:
+    """Tell NUMA node, socket, core and uncore cache of every CPU, as the kubelet numbers them."""
+    labels: dict[int, list[int]] = {cpu: [] for cpu in CPUSet(topology.cpus)}
+    for elements in (topology.numa_nodes, topology.sockets, topology.cores, topology.uncore_caches):
+        for element, mask in elements.items():
+            for cpu in CPUSet(mask):
+                labels[cpu].append(element)
+    return {cpu: (node, socket, core, cache) for cpu, (node, socket, core, cache) in labels.items()}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cpuctl.errors import InputError
+from cpuctl.errors import InputError, unreadable
 from cpuctl.machine.tar_stream import ByteStream, Member, tar_members
 from cpuctl.machine.tree import MAX_FILE_BYTES, MemoryTree
 from cpuctl.machine.unpacking import unpacked_pieces
@@ -34,10 +34,11 @@ def read_archive(path: Path) -> MemoryTree:
         return MemoryTree(kept.only_tree())
     except InputError as error:
         raise error.within(str(path)) from None
-    except (OSError, EOFError, ValueError) as error:
-        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+    except OSError as error:
+        raise unreadable(error, str(path)) from None
+    except (EOFError, ValueError) as error:
         raise InputError(
-            f"cannot be read as an archive: {reason}",
+            f"cannot be read as an archive: {error}",
             where=str(path),
             hint="expected a .tar, .tar.gz, .tar.xz or .tar.zst that holds sys/ and proc/",
         ) from error

@@ -71,6 +71,7 @@ def _decode_core(core: Cursor) -> InfoCore:
 
 def decode_machine(cursor: Cursor, info: MachineInfo, source: str) -> Machine:
     """Build the kernel's view as far as the kubelet's tells; raise InputError where it contradicts itself."""
+    _refuse_repeated_cpus(cursor)
     try:
         machine = Machine(
             cpus=tuple(sorted(_cpus(info), key=lambda cpu: cpu.number)),
@@ -83,6 +84,16 @@ def decode_machine(cursor: Cursor, info: MachineInfo, source: str) -> Machine:
     except ValueError as error:
         raise InputError(str(error), where=source) from None
     return replace(machine, findings=(_NOTE, *topology_findings(machine)))
+
+
+def _refuse_repeated_cpus(cursor: Cursor) -> None:
+    seen: set[object] = set()
+    for node in _items(cursor, "topology"):
+        for core in _items(node, "cores"):
+            for thread in _items(core, "thread_ids"):
+                if thread.value in seen:
+                    raise thread.error(f"CPU {thread.value} is listed twice")
+                seen.add(thread.value)
 
 
 def _cpus(info: MachineInfo) -> Iterator[CPU]:

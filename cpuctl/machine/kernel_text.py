@@ -31,7 +31,8 @@ def parse_cpu_list(text: str) -> CPUSet:
     try:
         cpus = CPUSet.parse(text)
     except ValueError as error:
-        raise ValueError(f"found {shown(text)}, expected a list such as 0-3,8 ({error})") from None
+        problem = str(error).removeprefix("strconv.Atoi: parsing ")
+        raise ValueError(f"found {shown(text)}, expected a list such as 0-3,8 ({problem})") from None
     return _checked(cpus)
 
 

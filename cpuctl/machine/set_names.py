@@ -40,7 +40,8 @@ def _numbers(part: str) -> CPUSet:
     try:
         return CPUSet.parse(part)
     except ValueError as error:
-        raise InputError(f"expected a CPU list, found {part!r}: {error}", hint=_HINT) from None
+        problem = str(error).removeprefix("strconv.Atoi: parsing ")
+        raise InputError(f"expected a CPU list, found {part!r} ({problem})", hint=_HINT) from None
 
 
 def _elements(kind: str, machine: Machine) -> Mapping[int, CPUSet] | None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import stat
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from cpuctl.errors import InputError
+from cpuctl.errors import CpuctlError, InputError, unreadable
 from cpuctl.machine.cadvisor_view import kubelet_view
 from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.machine.model import Machine
@@ -42,15 +43,21 @@ def read_machine(spec: str) -> MachineSource:
         from cpuctl.machine.synthetic import parse_synthetic
 
         return _seen_by_kubelet(parse_synthetic(spec), spec)
-    path = Path(spec)
-    if path.is_dir():
+    path, mode = Path(spec), _mode(spec)
+    if stat.S_ISDIR(mode):
         return _from_directory(path)
-    if not path.is_file():
-        found = "is neither a file nor a directory" if path.exists() else "no such file or directory"
-        raise InputError(found, where=spec, hint=_ACCEPTED)
+    if not stat.S_ISREG(mode):
+        raise InputError("is neither a file nor a directory", where=spec, hint=_ACCEPTED)
     if _first_bytes(path, 64).lstrip()[:1] in {b"{", b"["}:
         return _from_cadvisor_json(path)
     return _from_archive(path)
+
+
+def _mode(spec: str) -> int:
+    try:
+        return os.stat(spec).st_mode  # noqa: PTH116  # an empty text is an error here, no directory
+    except OSError as error:
+        raise unreadable(error, spec or "''", hint=_ACCEPTED) from None
 
 
 def read_machine_tree(tree: Tree, origin: str) -> MachineSource:
@@ -59,7 +66,7 @@ def read_machine_tree(tree: Tree, origin: str) -> MachineSource:
 
     try:
         return _seen_by_kubelet(read_machine_files(tree, origin), origin)
-    except InputError as error:
+    except CpuctlError as error:
         raise error.within(origin) from None
 
 
@@ -100,4 +107,4 @@ def _first_bytes(path: Path, length: int) -> bytes:
         with path.open("rb") as file:
             return file.read(length)
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from error
+        raise unreadable(error, str(path)) from None

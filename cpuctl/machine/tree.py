@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from cpuctl.errors import InputError
+from cpuctl.errors import InputError, unreadable
 
 MAX_FILE_BYTES = 32 << 20
 """The largest file read: /proc/cpuinfo of 8192 CPUs has about 16 MB."""
@@ -38,7 +38,7 @@ class DirectoryTree:
         self._resolved: dict[str, str | None] = {}
 
     def read(self, path: str) -> str | None:
-        """Return the text of a file; raise InputError where it exists and cannot be read."""
+        """Return the text of a file; raise CpuctlError where it exists and cannot be read."""
         parent, _, name = path.rpartition("/")
         directory = self._real_directory(parent)
         if directory is None:
@@ -48,7 +48,7 @@ class DirectoryTree:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
-            raise InputError(f"cannot be read: {error.strerror}", where=path) from error
+            raise unreadable(error, path) from None
         if data is None:
             return None
         if len(data) > MAX_FILE_BYTES:
@@ -56,7 +56,7 @@ class DirectoryTree:
         return data.decode(errors="replace")
 
     def names(self, path: str) -> Sequence[str]:
-        """Return the names in a directory; raise InputError where it exists and cannot be listed."""
+        """Return the names in a directory; raise CpuctlError where it exists and cannot be listed."""
         directory = self._real_directory(path)
         if directory is None:
             return ()
@@ -66,7 +66,7 @@ class DirectoryTree:
         except (FileNotFoundError, NotADirectoryError):
             return ()
         except OSError as error:
-            raise InputError(f"cannot be listed: {error.strerror}", where=path) from error
+            raise unreadable(error, path) from None
 
     def _real_directory(self, path: str) -> str | None:
         """Resolve a directory once; None when its links lead out of the root."""

@@ -36,7 +36,7 @@ def unpacked_pieces(packed: IO[bytes]) -> Iterator[bytes]:
     """Yield the content of an uncompressed, gzip, xz or zstd file, a quarter of a megabyte at a time.
 
     Raise InputError for a bomb and for a compression this Python cannot read, EOFError for a truncated
-    file, ValueError or OSError for a corrupt one.
+    file, ValueError for a corrupt one.
     """
     total = 0
     for piece in _pieces(packed):
@@ -67,8 +67,10 @@ def _gzip_pieces(packed: IO[bytes]) -> Iterator[bytes]:
     with gzip.GzipFile(fileobj=packed) as file:
         try:
             yield from iter(lambda: file.read(_PIECE), b"")
-        except zlib.error as error:
-            raise ValueError(str(error)) from None
+        except (gzip.BadGzipFile, zlib.error):
+            raise ValueError("its gzip data is damaged") from None
+        except EOFError:
+            raise EOFError("the file ends too early") from None
 
 
 def _xz_pieces(packed: IO[bytes]) -> Iterator[bytes]:

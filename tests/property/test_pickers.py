@@ -11,14 +11,21 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.balance import effective_combination
+from cpuctl.engine.balance import Search, effective_combination
 from cpuctl.engine.distributed_picker import Dealing, take_distributed
 from cpuctl.engine.outcome import AllocationError, KubeletFault, Picked, PickResult, Undetermined
 from cpuctl.engine.packed_picker import Spread, take_packed
 from cpuctl.engine.picker_rules import PickerRules, picker_rules
 from cpuctl.engine.topology import CPUTopology
 from tests.support.drawn_machines import nested_machines, offers, regular_machines, tangled_machines
-from tests.support.naive_distributed import ENDLESS, Request, combinations_of, pick_distributed
+from tests.support.naive_distributed import (
+    ENDLESS,
+    Distribution,
+    EndlessLoopError,
+    Request,
+    combinations_of,
+    pick_distributed,
+)
 from tests.support.naive_packed import Cpus, Machine, pick_packed
 from tests.support.topologies import topology
 
@@ -28,6 +35,7 @@ RULES = st.builds(
     st.sampled_from([36, 37, 38]),
     st.booleans(),
 )
+COUNTS = st.integers(1, 9) | st.integers(4000, 4009)
 
 
 def discovered(machine: Machine) -> CPUTopology:
@@ -75,6 +83,37 @@ def test_distributed_equals_its_naive_twin(
     assert plain(result) == pick_distributed(
         machine, offered, Request(need, group, spread, rules, hint_width)
     )
+
+
+@given(st.data(), RULES, st.sampled_from([1, 2, 3, 4]), st.lists(COUNTS, min_size=1, max_size=8))
+def test_the_search_equals_its_naive_twin(
+    data: st.DataObject, rules: PickerRules, group: int, free: list[int]
+) -> None:
+    """Counts far beyond real NUMA nodes, where rounding makes different balances equal."""
+    need = data.draw(st.integers(1, max(sum(free) // group, 1))) * group
+    fewest = data.draw(st.integers(1, len(free)))
+    split = Search(
+        free=tuple(free),
+        sockets=tuple(frozenset({position // 3}) for position in range(len(free))),
+        need=need,
+        group=group,
+        rules=rules,
+    ).run(fewest, hint_width=0)
+    twin = Distribution(
+        Request(need, group, rules=rules),
+        free=dict(enumerate(free)),
+        sockets={position: {position // 3} for position in range(len(free))},
+    )
+    try:
+        choice = twin.first(range(fewest, min(need // group, len(free)) + 1))
+    except EndlessLoopError:
+        assert isinstance(split, KubeletFault)
+        return
+    assert not isinstance(split, KubeletFault)
+    assert (split is None) is (choice is None)
+    if split is not None and choice is not None:
+        assert split.positions == tuple(choice.nodes.items())
+        assert split.extra == tuple(choice.remainder.items())
 
 
 @given(st.integers(1, 7), st.data())

@@ -1,0 +1,157 @@
+"""Every sentence that a machine can earn, and the ordinary machine that earns none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import pytest
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.machine.findings import machine_findings
+from cpuctl.machine.model import CPU, Machine, NumaNode
+from cpuctl.machine.synthetic import parse_synthetic
+from cpuctl.machine.wording import are, count, have, named
+
+
+def cpus(text: str) -> CPUSet:
+    return CPUSet.parse(text)
+
+
+def with_cpus(machine: Machine, change: Callable[[CPU], CPU]) -> Machine:
+    return replace(machine, cpus=tuple(map(change, machine.cpus)))
+
+
+def with_nodes(machine: Machine, change: Callable[[NumaNode], NumaNode]) -> Machine:
+    return replace(machine, numa_nodes=tuple(map(change, machine.numa_nodes)))
+
+
+BASE = parse_synthetic("2s2n2c2t")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A machine and its findings, one a line."""
+
+    name: str
+    machine: Machine
+    want: str
+
+
+CASES = [
+    Case("an ordinary machine", BASE, ""),
+    Case("a big ordinary machine", parse_synthetic("2s8n64c2t,l3=16"), ""),
+    Case(
+        "an offline CPU",
+        parse_synthetic("2c2t,offline=3"),
+        "CPU 3 is offline: a kubelet counts online CPUs only.\n"
+        "Cores have 1 or 2 CPUs online: a kubelet counts with the average, 1.",
+    ),
+    Case(
+        "no ids",
+        with_cpus(BASE, lambda cpu: replace(cpu, core_id=None, package_id=None)),
+        "CPUs 0-7 have no core id: a kubelet does not see such CPUs.\n"
+        "CPUs 0-7 have no package id: a kubelet does not see such CPUs.",
+    ),
+    Case(
+        "package id -1",
+        with_cpus(BASE, lambda cpu: replace(cpu, package_id=-1) if cpu.number == 2 else cpu),
+        "CPU 2 has package id -1, unknown: a kubelet takes -1 for a socket.",
+    ),
+    Case(
+        "core ids per cluster",
+        with_cpus(BASE, lambda cpu: replace(cpu, core_id=0)),
+        "2 core ids are repeated inside one socket and NUMA node, CPUs 0,4 and 1,5 for example: "
+        "a kubelet takes such cores for one.",
+    ),
+    Case(
+        "siblings that disagree",
+        with_cpus(
+            parse_synthetic("4c"), lambda cpu: cpu if cpu.number else replace(cpu, siblings=cpus("0-1"))
+        ),
+        "Thread siblings disagree about CPU 0: the list of the lowest CPU decides.\n"
+        "Cores have 1 or 2 CPUs online: a kubelet counts with the average, 1.",
+    ),
+    Case(
+        "packages that disagree",
+        with_cpus(BASE, lambda cpu: replace(cpu, package_cpus=cpus("0-7"))),
+        "Package ids make 2 sockets, package CPU lists 1: "
+        "both the sockets shown and a kubelet go by the ids.",
+    ),
+    Case(
+        "core types",
+        parse_synthetic("8c,pcores=0-3,ecores=4-7"),
+        "Performance cores (CPUs 0-3) and efficiency cores (CPUs 4-7) are alike to a kubelet.",
+    ),
+    Case(
+        "capacities",
+        with_cpus(BASE, lambda cpu: replace(cpu, capacity=1024 if cpu.number < 4 else 512)),
+        "CPUs differ in capacity (512, 1024): they are alike to a kubelet.",
+    ),
+    Case(
+        "no NUMA nodes",
+        parse_synthetic("0n4c"),
+        "The kernel shows no NUMA nodes: a kubelet takes every socket for one.",
+    ),
+    Case(
+        "CPUs outside all nodes",
+        parse_synthetic("4c,nodes=0-2"),
+        "CPU 3 is in no NUMA node: a kubelet does not see such CPUs.",
+    ),
+    Case(
+        "bare nodes",
+        parse_synthetic("4c,nodes=0-3/252:,mem=1Gi/0"),
+        "NUMA node 252 has no CPUs.\nNUMA node 252 has no memory.\nNUMA node numbers have gaps: 0,252.",
+    ),
+    Case(
+        "nine nodes",
+        parse_synthetic("9n9c"),
+        "There are 9 NUMA nodes: with a topology manager policy other than none a kubelet does not start "
+        "on more than 8 unless max-allowable-numa-nodes allows it.",
+    ),
+    Case(
+        "memory that does not add up",
+        replace(BASE, memory_bytes=256 << 30),
+        "/proc/meminfo tells of 262144 MiB of memory, the NUMA nodes of 131072 MiB: "
+        "a kubelet uses the one for the machine and the others for its Memory Manager.",
+    ),
+    Case(
+        "directories that disagree",
+        with_nodes(BASE, lambda node: replace(node, directory_cpus=cpus("0"))),
+        "The directories of NUMA nodes 0-1 hold other CPUs than their lists say: "
+        "a kubelet goes by the directories.",
+    ),
+    Case(
+        "ragged distances",
+        with_nodes(BASE, lambda node: replace(node, distances=(10, 21)[: node.id + 1])),
+        "The distances of NUMA node 0 do not match the number of nodes.",
+    ),
+    Case(
+        "no L3",
+        parse_synthetic("4c,l3=none"),
+        "No level-3 cache is recorded: a kubelet uses sockets in place of uncore caches.",
+    ),
+    Case(
+        "caches without ids",
+        replace(BASE, caches=tuple(replace(cache, id=None) for cache in BASE.caches)),
+        "Caches have no ids: a kubelet does not see them and uses sockets in place of uncore caches.",
+    ),
+    Case("L3 for some", parse_synthetic("4c,l3=0-2"), "Not every CPU has a level-3 cache."),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_findings(case: Case) -> None:
+    assert "\n".join(machine_findings(case.machine)) == case.want
+
+
+def test_words_agree_in_number() -> None:
+    one, two = cpus("3"), cpus("3-4")
+    assert (named(one), named(two, "NUMA node")) == ("CPU 3", "NUMA nodes 3-4")
+    assert (are(one), are(two)) == ("CPU 3 is", "CPUs 3-4 are")
+    assert (have(one), have(two)) == ("CPU 3 has", "CPUs 3-4 have")
+    assert (count(1, "socket"), count(2, "socket"), count(0, "socket")) == (
+        "1 socket",
+        "2 sockets",
+        "0 sockets",
+    )

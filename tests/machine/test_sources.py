@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from cpuctl.errors import InputError
+from cpuctl.machine.cadvisor_view import kubelet_view
+from cpuctl.machine.sources import read_machine, read_machine_tree
+from cpuctl.machine.tree import MemoryTree, OverlayTree
+from tests.machine.sysfs_writer import small_machine
+
+
+def written(root: Path) -> Path:
+    """Write the small machine below *root* and return it."""
+    for name, text in small_machine().items():
+        file = root / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    return root
+
+
+def test_a_directory_and_an_archive_of_it_are_the_same_machine(tmp_path: Path) -> None:
+    root = written(tmp_path / "recording")
+    with tarfile.open(tmp_path / "recording.tar.gz", "w:gz") as tar:
+        tar.add(root, arcname="recording")
+    from_directory = read_machine(str(root))
+    from_archive = read_machine(str(tmp_path / "recording.tar.gz"))
+    assert from_directory.info == from_archive.info
+    assert from_directory.machine.cpus == from_archive.machine.cpus
+    assert from_directory.machine.numa_nodes == from_archive.machine.numa_nodes
+    assert from_directory.machine.caches == from_archive.machine.caches
+    assert (from_directory.origin, from_directory.machine.source) == (str(root), str(root))
+
+
+def test_the_kubelets_view_comes_with_every_machine() -> None:
+    source = read_machine("synthetic:2s4c")
+    assert source.info == kubelet_view(source.machine)
+    assert source.origin == "synthetic:2s4c"
+
+
+def test_cadvisor_json_brings_its_own_view(tmp_path: Path) -> None:
+    file = tmp_path / "machine.json"
+    file.write_text(
+        " " + json.dumps({"num_cores": 9, "topology": [{"node_id": 0, "cores": [{"thread_ids": [0]}]}]})
+    )
+    source = read_machine(str(file))
+    assert (source.info.num_cpus, str(source.machine.online), source.origin) == (9, "0", str(file))
+
+
+def test_the_live_host_agrees_with_the_scheduler() -> None:
+    source = read_machine("live")
+    assert {cpu.number for cpu in source.machine.cpus} >= os.sched_getaffinity(0)
+    assert source.machine.architecture == os.uname().machine
+    assert source.info.num_cpus >= 1
+
+
+@pytest.mark.parametrize(
+    ("name", "want"),
+    [
+        ("missing", "no such file or directory"),
+        ("empty", "found no sys/ in this directory"),
+        ("pipe", "is neither a file nor a directory"),
+        ("text", "cannot be read as an archive: it is no tar archive"),
+        ("list.json", "expected cAdvisor's machine information, found a list"),
+        ("broken.json", "not JSON"),
+    ],
+)
+def test_a_wrong_path_is_answered_with_what_is_accepted(name: str, want: str, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "text").write_text("hello\n" * 1000)
+    (tmp_path / "list.json").write_text("[1]")
+    (tmp_path / "broken.json").write_text('{"topology": ')
+    with pytest.raises(InputError) as error:
+        read_machine(str(tmp_path / name))
+    assert want in error.value.message
+    assert error.value.where.startswith(str(tmp_path / name))
+    if name in {"missing", "empty", "pipe"}:
+        assert "accepted are: live; a directory" in error.value.hint
+
+
+def test_a_bad_file_is_named_after_its_source(tmp_path: Path) -> None:
+    root = written(tmp_path)
+    (root / "sys/devices/system/cpu/online").write_text("zero")
+    with pytest.raises(InputError) as error:
+        read_machine(str(root))
+    assert error.value.where == f"{root}: sys/devices/system/cpu/online"
+
+
+def test_any_tree_can_be_read() -> None:
+    files = {path: text for path, text in small_machine().items() if "/cpu7/" not in path}
+    tree = OverlayTree(MemoryTree(files), {"/sys/devices/system/cpu/online": "0-6"})
+    assert str(read_machine_tree(tree, "overlay").machine.offline) == "7"
+
+
+@pytest.mark.parametrize(
+    ("spec", "unneeded"),
+    [
+        ("synthetic:2c", {"tarfile", "gzip", "lzma", "json", "yaml", "cpuctl.machine.sysfs"}),
+        ("live", {"tarfile", "gzip", "lzma", "json", "yaml", "cpuctl.machine.synthetic"}),
+    ],
+)
+def test_only_what_a_source_needs_is_imported(spec: str, unneeded: set[str]) -> None:
+    program = (
+        "import sys; from cpuctl.machine.sources import read_machine; "
+        f"read_machine({spec!r}); print(*sys.modules)"
+    )
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert not unneeded & set(answer.stdout.split())

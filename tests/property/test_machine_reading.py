@@ -1,0 +1,181 @@
+"""No input makes a machine reader raise anything but InputError, and what is written is read back."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import lzma
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.errors import InputError
+from cpuctl.machine.archive import read_archive
+from cpuctl.machine.cadvisor_json import read_cadvisor_json
+from cpuctl.machine.cadvisor_view import kubelet_view
+from cpuctl.machine.kernel_text import parse_cpu_list, parse_cpu_map
+from cpuctl.machine.model import MAX_CPUS, Machine
+from cpuctl.machine.sources import MachineSource
+from cpuctl.machine.synthetic import describe_synthetic, parse_synthetic
+from cpuctl.machine.sysfs import read_machine_files
+from cpuctl.machine.tree import MemoryTree
+from tests.machine.sysfs_writer import cpu_map, small_machine, sysfs_files
+
+FILES = small_machine("2s2n2c2t,hugepages-2Mi=1,isolated=1")
+
+kernel_texts = st.one_of(
+    st.text(max_size=30),
+    st.text(alphabet="0123456789,-abcdefxKMG:/ \n\0", max_size=30),
+    st.sampled_from(["", "-1", "(null)", "99999999999999999999", "0-8191", "0-", "Node 0 MemTotal: 1 kB"]),
+)
+
+
+@contextmanager
+def input_errors_about(place: str) -> Iterator[None]:
+    """Let InputErrors pass whose place begins as it must, and nothing else."""
+    try:
+        yield
+    except InputError as error:
+        if not (error.where and error.where.startswith(place)):
+            raise AssertionError(f"the error names {error.where!r}") from error
+
+
+def topology(machine: Machine) -> tuple[object, ...]:
+    return (
+        machine.online,
+        machine.offline,
+        {core.cpus for core in machine.cores},
+        machine.sockets,
+        set(machine.l3_groups),
+        [
+            (node.id, node.cpus, node.memory_bytes, node.hugepages, node.distances)
+            for node in machine.numa_nodes
+        ],
+    )
+
+
+@given(path=st.sampled_from(sorted(FILES)), text=kernel_texts)
+def test_any_text_in_any_file(path: str, text: str) -> None:
+    with input_errors_about("sys/" if path.startswith("sys/") else "proc/"):
+        kubelet_view(read_machine_files(MemoryTree(FILES | {path: text}), "test"))
+
+
+@given(paths=st.sets(st.sampled_from(sorted(FILES)), max_size=len(FILES)))
+def test_any_files_missing(paths: set[str]) -> None:
+    files = {path: text for path, text in FILES.items() if path not in paths}
+    with input_errors_about("sys/"):
+        kubelet_view(read_machine_files(MemoryTree(files), "test"))
+
+
+def read_archive_bytes(data: bytes) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "machine.tar"
+        path.write_bytes(data)
+        with input_errors_about(str(path)):
+            read_archive(path)
+
+
+def archive() -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        for name in ("sys/" + "long/" * 30 + "name", "sys/a", "proc/b"):
+            member = tarfile.TarInfo(name)
+            member.size = 3
+            tar.addfile(member, io.BytesIO(b"0-3"))
+    return buffer.getvalue()
+
+
+ARCHIVES = [archive(), gzip.compress(archive(), mtime=0), lzma.compress(archive())]
+
+
+@given(data=st.binary(max_size=2000))
+def test_any_bytes_as_an_archive(data: bytes) -> None:
+    read_archive_bytes(data)
+
+
+@given(whole=st.sampled_from(ARCHIVES), at=st.integers(0, 10_000), junk=st.binary(min_size=1, max_size=8))
+def test_an_archive_damaged_anywhere(whole: bytes, at: int, junk: bytes) -> None:
+    at %= len(whole)
+    read_archive_bytes(whole[:at] + junk + whole[at + len(junk) :])
+
+
+@given(whole=st.sampled_from(ARCHIVES), length=st.integers(0, 10_000))
+def test_an_archive_cut_anywhere(whole: bytes, length: int) -> None:
+    read_archive_bytes(whole[: length % len(whole)])
+
+
+@given(text=st.text(alphabet="0123456789snctlmehuorapgi3=-+/:,.GM", max_size=40))
+def test_any_synthetic_text(text: str) -> None:
+    with input_errors_about("synthetic:"):
+        parse_synthetic(text)
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 9000) | st.text(max_size=3),
+    lambda values: (
+        st.lists(values, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["topology", "num_cores", "node_id", "cores", "thread_ids", "caches", "level", "memory"]
+            ),
+            values,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(document=json_values)
+def test_any_json_as_machine_information(document: object) -> None:
+    with input_errors_about("m.json"):
+        read_cadvisor_json(json.dumps({"topology": document}).encode(), "m.json")
+
+
+@st.composite
+def descriptions(draw: st.DrawFn) -> str:
+    """Draw a regular machine and a few irregularities that fit it."""
+    sockets = draw(st.sampled_from([1, 2, 4]))
+    nodes = draw(st.sampled_from([0, 1, sockets, 2 * sockets]))
+    cores = 2 * draw(st.integers(1, 4))
+    threads = draw(st.integers(1, 4))
+    cpus = st.sets(st.integers(0, sockets * cores * threads - 1), max_size=sockets * cores * threads - 1)
+    parts = [f"{sockets}s{nodes}n{cores}c{threads}t"]
+    parts += draw(st.lists(st.sampled_from(["near", "interleaved"]), unique=True))
+    parts += draw(st.sampled_from([[], ["l3=none"], [f"l3={sockets * cores // 2}"]]))
+    parts += draw(st.sampled_from([[], ["mem=-"], ["mem=1Gi"], ["hugepages-2Mi=3", "hugepages-64Ki=0"]]))
+    parts += draw(st.sampled_from([[], ["distances=none"], ["sockets=none"], ["cores=none"]]))
+    offline = CPUSet.of(draw(cpus))
+    parts += [f"offline={offline}".replace(",", "+")] if offline else []
+    return ",".join(parts)
+
+
+@given(text=descriptions())
+def test_synthetic_machines_are_printed_back(text: str) -> None:
+    machine = parse_synthetic(text)
+    description = describe_synthetic(machine)
+    again = parse_synthetic(description)
+    assert topology(again) == topology(machine)
+    assert describe_synthetic(again) == description
+
+
+@settings(max_examples=50)
+@given(text=descriptions())
+def test_a_machine_written_as_sysfs_is_read_back(text: str) -> None:
+    machine = parse_synthetic(text)
+    read = read_machine_files(MemoryTree(sysfs_files(machine)), machine.source)
+    assert topology(read) == topology(machine)
+    assert MachineSource(machine=read, info=kubelet_view(read), origin="").info == kubelet_view(machine)
+
+
+@given(cpus=st.sets(st.integers(0, MAX_CPUS - 1)).map(CPUSet.of))
+def test_lists_and_maps_are_read_back(cpus: CPUSet) -> None:
+    assert parse_cpu_list(f"{cpus}\n") == cpus
+    assert parse_cpu_map(cpu_map(cpus)) == cpus

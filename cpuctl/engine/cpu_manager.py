@@ -13,6 +13,7 @@ from cpuctl.engine.outcome import (
     AllocationError,
     KubeletFault,
     Picked,
+    PickResult,
     PickStep,
     Rejected,
     RejectionReason,
@@ -77,9 +78,12 @@ class StaticPolicy:
         return CPUManagerState(self.allocatable if strict else self.topology.cpus)
 
     def allocate(
-        self, state: CPUManagerState, pod: Pod, container: Container, count: int
+        self, state: CPUManagerState, pod: Pod, container: Container, count: int, affinity: int | None = None
     ) -> AllocationResult:
-        """Give *container* its *count* exclusive CPUs and record them in *state*."""
+        """Give *container* its *count* exclusive CPUs and record them in *state*.
+
+        *affinity* is the mask of NUMA nodes that the Topology Manager chose, None without one.
+        """
         if refusal := self._smt_refusal(state, container, count):
             return refusal
         known = state.assigned(pod.uid, container.name)
@@ -87,7 +91,7 @@ class StaticPolicy:
             state.remember_reuse(pod.uid, container.kind, known)
             return Allocation(known, known=True)
         offered = state.default & ~self.reserved | state.reusable_for(pod.uid)
-        match self.picker.pick(offered, count):
+        match self._pick(offered, count, affinity):
             case Picked(cpus=cpus, steps=steps):
                 state.default &= ~cpus
                 state.assignments.setdefault(pod.uid, {})[container.name] = cpus
@@ -102,6 +106,24 @@ class StaticPolicy:
                 )
             case fault:
                 return fault
+
+    def _pick(self, offered: int, count: int, affinity: int | None) -> PickResult:
+        """Pick from the affinity's NUMA nodes (or their sockets) first, what is missing from the rest."""
+        if affinity is None:
+            return self.picker.pick(offered, count)
+        aligned = offered & self._near(affinity)
+        near = self.picker.pick(aligned, min(count, aligned.bit_count()), hint_width=affinity.bit_count())
+        if not isinstance(near, Picked):
+            return near
+        rest = self.picker.pick(offered & ~near.cpus, count - near.cpus.bit_count())
+        if not isinstance(rest, Picked):
+            return rest
+        return Picked(near.cpus | rest.cpus, near.steps + rest.steps)
+
+    def _near(self, nodes: int) -> int:
+        """CPUs of the NUMA nodes, with ``align-by-socket`` of every socket that they touch."""
+        cpus = self.topology.in_numa_nodes(nodes)
+        return self.topology.in_sockets_of(cpus) if self.options.align_by_socket else cpus
 
     def _smt_refusal(self, state: CPUManagerState, container: Container, count: int) -> Rejected | None:
         """Check ``full-pcpus-only``, as the kubelet does before it looks for an existing assignment."""

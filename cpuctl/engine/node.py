@@ -7,16 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 
 from cpuctl.checkpoints.model import CPUStateFile, SavedCPUState, UnreadableState
 from cpuctl.cpuset import CPUSet
+from cpuctl.engine.admission import Admission, Admitted, Asked, Placement, PoolWarning, Verdict
 from cpuctl.engine.cpu_manager import Allocation, StaticPolicy
+from cpuctl.engine.cpu_provider import CPUAnswer, container_hints, pod_hints
 from cpuctl.engine.cpu_state import CPUManagerState, validate
 from cpuctl.engine.exclusive_claim import ExclusiveClaim, exclusive_claim
 from cpuctl.engine.node_fit import Allocatable, check_fit
-from cpuctl.engine.outcome import KubeletFault, PickStep, Rejected, StartRefused, Undetermined
+from cpuctl.engine.outcome import (
+    KubeletFault,
+    Rejected,
+    RejectionReason,
+    StartRefused,
+)
 from cpuctl.engine.topology import CPUTopology
+from cpuctl.engine.topology_manager import TopologyManager
 from cpuctl.pods.model import Container, Pod
 from cpuctl.pods.qos import Qos, pod_qos
 
@@ -27,47 +34,11 @@ _UNUSABLE = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Placement:
-    """Where one container runs: its exclusive CPUs, or the shared pool as it was when it was admitted."""
-
-    container: Container
-    claim: ExclusiveClaim
-    cpus: int
-    exclusive: bool
-    steps: tuple[PickStep, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Admitted:
-    """The kubelet runs the pod."""
-
-
-Verdict = Admitted | Rejected | KubeletFault | Undetermined
-
-
-class PoolWarning(StrEnum):
-    """What a pod's admission leaves of the shared pool, where that is worth a warning."""
-
-    EMPTY = "empty"
-    ONLY_RESERVED = "only reserved CPUs"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Admission:
-    """One decision: the verdict, what each container got until then, and the shared pool afterwards."""
-
-    pod: Pod
-    qos: Qos
-    verdict: Verdict
-    placements: tuple[Placement, ...]
-    shared_pool: int
-    pool_warning: PoolWarning | None = None
-
-
 @dataclass(slots=True, kw_only=True)
 class Node:
     """A started kubelet. ``policy`` is None for CPU policy ``none``; ``fault`` is set once it hangs.
+
+    ``topology_manager`` is None for topology policy ``none``.
 
     ``allocatable`` is what pods must fit into, None where that is not to be checked. ``active`` are the
     pods it takes for running, by UID. Clean-up is lazy as the kubelet's: what an inactive pod holds comes
@@ -78,6 +49,7 @@ class Node:
     policy: StaticPolicy | None
     state: CPUManagerState
     pod_level_resources: bool
+    topology_manager: TopologyManager | None = None
     allocatable: Allocatable | None = None
     fault: KubeletFault | None = None
     active: dict[str, Pod] = field(default_factory=dict)
@@ -117,7 +89,8 @@ class Node:
         placements: list[Placement] = []
         qos = pod_qos(pod, pod_level=self.pod_level_resources)
         self.active[pod.uid] = pod
-        verdict = self.fault or self._decide(pod, qos, placements)
+        asked: list[Asked] = []
+        verdict = self.fault or self._decide(pod, qos, placements, asked)
         if isinstance(verdict, KubeletFault):
             self.fault = verdict
         if not isinstance(verdict, Admitted):
@@ -129,6 +102,7 @@ class Node:
             verdict=verdict,
             # Shared containers run in the pool that is left once the whole pod is admitted.
             placements=tuple(each if each.exclusive else replace(each, cpus=pool) for each in placements),
+            asked=tuple(asked),
             shared_pool=pool,
             pool_warning=self._pool_warning(before),
         )
@@ -156,31 +130,66 @@ class Node:
         if self.policy is not None:
             self.state.remove_container(uid, container)
 
-    def _decide(self, pod: Pod, qos: Qos, placements: list[Placement]) -> Verdict:
-        verdict = self._allocate(pod, qos, placements)
+    def _decide(self, pod: Pod, qos: Qos, placements: list[Placement], asked: list[Asked]) -> Verdict:
+        verdict = self._allocate(pod, qos, placements, asked)
         if isinstance(verdict, Admitted) and self.allocatable is not None:
             # The managers come first: a pod that does not fit has been given its CPUs by then.
             running, pod_level = self.active.values(), self.pod_level_resources
             return check_fit(pod, running, self.allocatable, pod_level=pod_level) or verdict
         return verdict
 
-    def _allocate(self, pod: Pod, qos: Qos, placements: list[Placement]) -> Verdict:
+    def _allocate(self, pod: Pod, qos: Qos, placements: list[Placement], asked: list[Asked]) -> Verdict:
+        """Go through the containers, init first, asking for hints as the Topology Manager's scope says."""
+        manager = self.topology_manager
+        affinity: int | None = None
+        if manager is not None and manager.scope == "pod":
+            asked.append(self._ask(manager, pod, qos, None))
+            if not asked[-1].merged.admit:
+                return _NOT_ALIGNED
+            affinity = asked[-1].merged.hint.nodes
         for container in pod.all_containers:
-            # Every allocation cleans up first, also one that needs nothing.
-            self.clean_up()
-            claim = self._claim(pod, container, qos)
-            if self.policy is None or claim.count == 0:
-                placements.append(Placement(container=container, claim=claim, cpus=0, exclusive=False))
-                continue
-            result = self.policy.allocate(self.state, pod, container, claim.count)
-            if not isinstance(result, Allocation):
-                return result
-            placements.append(
-                Placement(
-                    container=container, claim=claim, cpus=result.cpus, exclusive=True, steps=result.steps
-                )
-            )
+            if manager is not None and manager.scope != "pod":
+                asked.append(self._ask(manager, pod, qos, container))
+                if not asked[-1].merged.admit:
+                    return replace(_NOT_ALIGNED, container=container.name)
+                affinity = asked[-1].merged.hint.nodes
+            refused = self._place(pod, container, qos, affinity, placements)
+            if refused is not None:
+                return refused
         return Admitted()
+
+    def ask(self, pod: Pod, container: Container | None) -> Asked:
+        """Ask for hints for a container, or for the pod where that is None, without admitting anything."""
+        manager = self.topology_manager or TopologyManager.none()
+        return self._ask(manager, pod, pod_qos(pod, pod_level=self.pod_level_resources), container)
+
+    def _ask(self, manager: TopologyManager, pod: Pod, qos: Qos, container: Container | None) -> Asked:
+        """Collect hints for a container, or for the pod where that is None, and merge them."""
+        self.clean_up()
+        cpu: CPUAnswer = None
+        if self.policy is not None and container is None:
+            cpu = pod_hints(self.policy, self.state, pod, lambda each: self._claim(pod, each, qos).count)
+        elif self.policy is not None and container is not None:
+            count = self._claim(pod, container, qos).count
+            cpu = container_hints(self.policy, self.state, pod, container, count)
+        return Asked(container=container, cpu=cpu, merged=manager.merge([cpu]))
+
+    def _place(
+        self, pod: Pod, container: Container, qos: Qos, affinity: int | None, placements: list[Placement]
+    ) -> Verdict | None:
+        """Allocate for one container; None when that went well."""
+        self.clean_up()
+        claim = self._claim(pod, container, qos)
+        if self.policy is None or claim.count == 0:
+            placements.append(Placement(container=container, claim=claim, cpus=0, exclusive=False))
+            return None
+        result = self.policy.allocate(self.state, pod, container, claim.count, affinity)
+        if not isinstance(result, Allocation):
+            return result
+        placements.append(
+            Placement(container=container, claim=claim, cpus=result.cpus, exclusive=True, steps=result.steps)
+        )
+        return None
 
     def _claim(self, pod: Pod, container: Container, qos: Qos) -> ExclusiveClaim:
         if self.policy is None:
@@ -194,6 +203,11 @@ class Node:
         if not after:
             return PoolWarning.EMPTY
         return PoolWarning.ONLY_RESERVED if not after & ~self.policy.reserved else None
+
+
+_NOT_ALIGNED = Rejected(
+    reason=RejectionReason.TOPOLOGY_AFFINITY, message="Resources cannot be allocated with Topology locality"
+)
 
 
 def _other_policy(wanted: str, saved: CPUStateFile) -> str:

@@ -37,6 +37,7 @@ class Undetermined:
 class RejectionReason(StrEnum):
     """The reasons a kubelet writes into the status of a pod it refuses."""
 
+    TOPOLOGY_AFFINITY = "TopologyAffinityError"
     SMT_ALIGNMENT = "SMTAlignmentError"
     UNEXPECTED_ADMISSION = "UnexpectedAdmissionError"
 

@@ -97,6 +97,10 @@ class CPUTopology:
         """Mask of the CPUs of the NUMA nodes whose bits are set in *nodes*."""
         return _union({node: mask for node, mask in self.numa_nodes.items() if nodes >> node & 1})
 
+    def in_sockets_of(self, cpus: int) -> int:
+        """Mask of the CPUs of every socket that *cpus* touch."""
+        return _union({socket: mask for socket, mask in self.sockets.items() if mask & cpus})
+
     def sockets_of(self, cpus: int) -> frozenset[int]:
         """Ids of the sockets that *cpus* touch."""
         return frozenset(socket for socket, mask in self.sockets.items() if mask & cpus)

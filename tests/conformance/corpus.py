@@ -54,8 +54,11 @@ class CorpusFile:
             yield from map(json.loads, lines)
 
     def _with_machine(self, case: Json) -> Json:
+        """Put machines in the place of their names, in the case and in the steps that change hardware."""
         if isinstance(name := case.get("machine"), str):
-            return case | {"machine": self.machines[name]}
+            case = case | {"machine": self.machines[name]}
+        if "steps" in case:
+            case = case | {"steps": [self._with_machine(step) for step in case["steps"]]}
         return case
 
 

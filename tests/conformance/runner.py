@@ -10,7 +10,6 @@ from tests.conformance.corpus import CorpusFile, Json, Recorded
 from tests.conformance.coverage import GAPS, Gap
 from tests.conformance.operations import OPERATIONS
 
-
 LONGEST_SHOWN = 200
 
 

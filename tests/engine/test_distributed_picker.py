@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 import pytest
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.balance import effective_combination
+from cpuctl.engine.balance import Search, Split, effective_combination
 from cpuctl.engine.distributed_picker import Dealing, take_distributed
 from cpuctl.engine.outcome import AllocationError, FaultKind, KubeletFault, Picked, PickResult, Undetermined
 from cpuctl.engine.packed_picker import Spread
-from cpuctl.engine.picker_rules import picker_rules
+from cpuctl.engine.picker_rules import V1_36, picker_rules
 from cpuctl.engine.topology import CPUTopology
 from tests.support.topologies import CoreAt, mask, regular, topology, uneven
 
@@ -142,6 +142,22 @@ def test_the_stored_combination_is_kept_from_1_38(case: Case) -> None:
     assert picked(case) == case.want
 
 
+def split(need: int, *free: int, nodes: int) -> Split:
+    """Search among NUMA nodes of so many free CPUs, all in one socket."""
+    one_socket = (frozenset({0}),) * len(free)
+    found = Search(free=free, sockets=one_socket, need=need, group=1, rules=V1_36).run(nodes, hint_width=0)
+    assert isinstance(found, Split)
+    return found
+
+
+def test_balances_are_compared_to_a_thousandth() -> None:
+    """Taking from the second node is better, by less than shows."""
+    assert split(2, 5000, 5001, 1, nodes=1).positions == (0,)
+    assert split(2, 500, 501, 1, nodes=1).positions == (1,)
+    assert split(3, 5001, 5002, 1, nodes=2).extra == (0, 1)
+    assert split(3, 501, 502, 1, nodes=2).extra == (1,)
+
+
 @pytest.mark.parametrize(("size", "own"), ENTRIES_KEPT.items())
 def test_entries_that_a_combination_keeps(size: int, own: int) -> None:
     """Go's append doubles an array once it is full: what fits into spare room is shared with later ones."""
@@ -172,6 +188,20 @@ class Stopped:
 )
 def test_a_perfect_balance_stops_the_overwriting(case: Stopped) -> None:
     assert effective_combination(case.combination, 8, stopped=True) == case.want
+
+
+@pytest.mark.parametrize(
+    ("free", "want"),
+    [
+        ((9, 9, 9, 9, 2, 2), (0, 1, 2, 4)),
+        ((2, 9, 9, 9, 9, 2), (1, 2, 3, 5)),
+        ((9, 9, 9, 2, 2, 9), (0, 1, 2, 5)),
+        ((9, 9, 9, 9, 2, 1), (0, 1, 2, 5)),
+    ],
+)
+def test_the_search_stops_at_a_perfect_balance(free: tuple[int, ...], want: tuple[int, ...]) -> None:
+    """Four nodes of 9 give 7 CPUs each and leave 2 everywhere; in the last case not quite."""
+    assert split(28, *free, nodes=4).positions == want
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.node import Admitted, Node, PoolWarning
+from cpuctl.engine.admission import Admitted, PoolWarning
+from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import FaultKind, KubeletFault, Rejected, StartRefused, Undetermined
 from cpuctl.engine.start import Kubelet, StartResult, start_node
 from cpuctl.kubelet.config import KubeletConfiguration

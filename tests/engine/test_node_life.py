@@ -11,7 +11,8 @@ import pytest
 from cpuctl.checkpoints.cpu_state import read_cpu_state, write_cpu_state
 from cpuctl.checkpoints.model import CPUStateFile, UnreadableState
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.node import Admitted, Node
+from cpuctl.engine.admission import Admitted
+from cpuctl.engine.node import Node
 from cpuctl.engine.node_fit import Allocatable
 from cpuctl.engine.outcome import Rejected, StartRefused
 from tests.engine.test_node import named, started, whole

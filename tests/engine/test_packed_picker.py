@@ -166,7 +166,7 @@ def test_caches_count_for_nothing_without_the_option(case: Case) -> None:
         Case("average 2: but supply the odd CPU", FEW_SMALL_CORES, "0-6", 3, "0-2"),
         Case("average 2: two free of three is whole, but too large", FEW_SMALL_CORES, "0,7-8", 2, "0,7"),
         Case("average 2: and given away whole", FEW_SMALL_CORES, "0,7-8", 3, "7-9"),
-        Case("sockets of 2 and 6: whole with 4 free", uneven((0, 2), (1, 3), (1, 3)), "0-5", 6, "2-7"),
+        Case("sockets of 3 and 7: whole with 5 free", uneven((0, 3), (1, 3), (1, 4)), "0-1,3-7", 7, "3-9"),
         Case("counted twice, so one CPU short for each", NOT_NESTED, "0-4", 5, "0-2"),
     ],
     ids=lambda case: case.name,

@@ -85,6 +85,13 @@ def test_a_core_is_known_by_its_smallest_cpu() -> None:
     assert list(topology([CoreAt((9, 1)), CoreAt((8, 0))]).cores) == [0, 1]
 
 
+def test_a_cpu_that_two_cores_list_belongs_to_the_last() -> None:
+    twice = topology([CoreAt((0, 1), 0, 0), CoreAt((1, 2), 1, 1)])
+    assert twice.cores == {0: mask("0"), 1: mask("1-2")}
+    assert twice.of_cpu(1) == (1, 1, 1, 1)
+    assert (twice.num_cpus, twice.num_cores) == (4, 2)
+
+
 def test_a_core_without_uncore_cache_gets_its_socket_as_cache() -> None:
     mixed = topology([CoreAt((0,), socket=3), CoreAt((1,), socket=3, cache=7)])
     assert mixed.uncore_caches == {3: mask("0"), 7: mask("1")}
@@ -122,5 +129,6 @@ def test_masks_of_neighbours() -> None:
     assert CPUSet(TWO_SOCKETS.siblings(mask("0,9"))) == CPUSet.parse("0-1,8-9")
     assert CPUSet(TWO_SOCKETS.in_numa_nodes(0b1001)) == CPUSet.parse("0-1,6-9,14-15")
     assert CPUSet(TWO_SOCKETS.in_numa_nodes(1 << 20)) == CPUSet()
+    assert CPUSet(TWO_SOCKETS.in_sockets_of(mask("2"))) == CPUSet.parse("0-3,8-11")
     assert TWO_SOCKETS.sockets_of(mask("3-4")) == {0, 1}
     assert TWO_SOCKETS.sockets_of(0) == frozenset()

@@ -7,7 +7,8 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initial
 
 from cpuctl.checkpoints.cpu_state import read_cpu_state, write_cpu_state
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.node import Admitted, Node
+from cpuctl.engine.admission import Admitted
+from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import KubeletFault, Rejected
 from cpuctl.engine.start import Kubelet, start_node
 from cpuctl.kubelet.config import KubeletConfiguration

@@ -1,0 +1,20 @@
+"""Topology hints: sets of NUMA nodes that can serve a request, and whether they are as narrow as can be.
+
+Rule: kubelet v1.36 ``pkg/kubelet/cm/topologymanager``. Sets of NUMA nodes are masks of node ids.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """A set of NUMA nodes, None for "no constraint", and whether it is preferred."""
+
+    nodes: int | None
+    preferred: bool
+
+
+DONT_CARE = Hint(None, preferred=True)
+IMPOSSIBLE = Hint(None, preferred=False)

@@ -1,0 +1,89 @@
+"""The Topology Manager: what a policy makes of the providers' hints.
+
+Rule: kubelet v1.36 ``pkg/kubelet/cm/topologymanager``: policies ``best-effort``, ``restricted`` and
+``single-numa-node``. With policy ``none`` no hint is ever asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from cpuctl.engine.cpu_hints import CPUHints
+from cpuctl.engine.hint_merge import Fit, HintList, merge
+from cpuctl.engine.hints import DONT_CARE, IMPOSSIBLE, Hint
+from cpuctl.machine.machine_info import MachineInfo
+
+Answer = Mapping[str, HintList | None] | None
+"""A provider's hints by resource; None, empty or a resource without a list mean no preference."""
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """What the hints come to, and whether the policy admits it."""
+
+    hint: Hint
+    admit: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopologyManager:
+    """One of the three policies that merge; ``everything`` are all NUMA nodes, also those without CPUs."""
+
+    policy: str
+    scope: str
+    everything: int
+    fit: Fit
+
+    @classmethod
+    def of(cls, info: MachineInfo, policy: str, scope: str, *, closest: bool) -> TopologyManager:
+        """Set the manager up for a machine; *closest* is the option ``prefer-closest-numa-nodes``."""
+        distances = {node.id: node.distances for node in info.nodes}
+        use = closest and policy != "single-numa-node"
+        everything = sum(1 << node.id for node in info.nodes)
+        return cls(
+            policy=policy, scope=scope, everything=everything, fit=Fit(distances=distances if use else {})
+        )
+
+    @classmethod
+    def none(cls) -> TopologyManager:
+        """Return the policy that takes no notice of hints."""
+        return cls(policy="none", scope="none", everything=0, fit=Fit())
+
+    def merge(self, answers: Sequence[Answer]) -> Merged:
+        """Merge all answers to one request."""
+        if self.policy == "none":
+            return Merged(IMPOSSIBLE, admit=True)
+        lists = [hints for answer in answers for hints in _lists(answer)]
+        if self.policy == "single-numa-node":
+            return self._single_numa_node(lists)
+        hint = merge(lists, self.everything, self.fit)
+        return Merged(hint, admit=hint.preferred or self.policy == "best-effort")
+
+    def _single_numa_node(self, lists: Sequence[HintList]) -> Merged:
+        kept = [_on_one_node(hints) for hints in lists]
+        # A list that the policy leaves empty makes no combination at all.
+        hint = merge(kept, self.everything, self.fit) if all(kept) else Hint(self.everything, preferred=False)
+        if hint.nodes == self.everything:
+            hint = Hint(None, hint.preferred)
+        return Merged(hint, admit=hint.preferred)
+
+
+def _lists(answer: Answer) -> list[HintList]:
+    if not answer:
+        return [[DONT_CARE]]
+    return [_filled(hints) for hints in answer.values()]
+
+
+def _filled(hints: HintList | None) -> HintList:
+    if hints is None:
+        return [DONT_CARE]
+    empty = not hints.narrowest if isinstance(hints, CPUHints) else not hints
+    return [IMPOSSIBLE] if empty else hints
+
+
+def _on_one_node(hints: HintList) -> list[Hint]:
+    if isinstance(hints, CPUHints):
+        nodes = (1 << node for node in hints.free)
+        return [Hint(node, preferred=True) for node in nodes if node in hints and hints.prefers(node)]
+    return [hint for hint in hints if hint.preferred and (hint.nodes is None or hint.nodes.bit_count() == 1)]

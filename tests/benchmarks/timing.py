@@ -1,0 +1,54 @@
+"""Timing single runs, and how fast this machine is beside the one that the kubelet was measured on."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import median
+from time import perf_counter_ns
+
+Run = Callable[[], object]
+Prepare = Callable[[], Run]
+"""Builds the input of one run from nothing, so that no run finds what another has cached."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Microseconds of every run of one operation."""
+
+    runs: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        return median(self.runs)
+
+
+def measure(prepare: Prepare, *, seconds: float = 0.25, at_most: int = 300) -> Timing:
+    """Time runs, at least five, until their sum fills *seconds*; preparing them is not timed."""
+    _time(prepare())  # what is imported on first use
+    gc.collect()
+    gc.freeze()  # what others left behind is not searched in our time
+    runs: list[float] = []
+    while len(runs) < 5 or (len(runs) < at_most and sum(runs) < seconds * 1e6):
+        runs.append(_time(prepare()))
+    return Timing(tuple(runs))
+
+
+def calibrate(best_of: int = 60) -> float:
+    """Time the program whose figure on the kubelet's machine is on record: milliseconds, best run."""
+    return min(_time(_bits_and_dictionary) for _ in range(best_of)) / 1000
+
+
+def _time(run: Run) -> float:
+    start = perf_counter_ns()
+    run()
+    return (perf_counter_ns() - start) / 1000
+
+
+def _bits_and_dictionary() -> int:
+    m, d = 0, {}
+    for i in range(200_000):
+        m ^= (i * 2654435761) & 0xFFFFFFFF
+        d[i & 255] = m.bit_count()
+    return m

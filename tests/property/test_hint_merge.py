@@ -1,0 +1,103 @@
+"""Merging without the product of lists gives what the product gives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cpuctl.engine import reachable
+from cpuctl.engine.cpu_hints import CPUHints
+from cpuctl.engine.hint_merge import Fit, HintList, merge
+from cpuctl.engine.hints import IMPOSSIBLE, Hint
+from tests.support.naive_merge import Better, naive_merge, narrower
+from tests.support.topologies import CoreAt, topology
+
+NODES = 4
+EVERYTHING = (1 << NODES) - 1
+
+hints = st.builds(Hint, st.none() | st.integers(1, EVERYTHING), st.booleans())
+lists = st.lists(st.lists(hints, min_size=1, max_size=6), max_size=4)
+matrices = st.lists(
+    st.lists(st.integers(10, 30), min_size=NODES, max_size=NODES), min_size=NODES, max_size=NODES
+)
+
+
+@st.composite
+def cpu_rules(draw: st.DrawFn) -> CPUHints:
+    """Draw the hints of a CPU request on a machine of four nodes on two sockets, partly taken."""
+    sizes = draw(st.lists(st.integers(1, 4), min_size=NODES, max_size=NODES))
+    cpus = iter(range(sum(sizes)))
+    machine = topology(
+        CoreAt(cpus=(next(cpus),), numa_node=node, socket=node // 2)
+        for node, size in enumerate(sizes)
+        for _ in range(size)
+    )
+    available = draw(st.integers(0, machine.cpus))
+    reusable = draw(st.integers(0, machine.cpus)) & ~available if draw(st.booleans()) else 0
+    request = draw(st.integers(1, sum(sizes) + 1))
+    return CPUHints.generate(machine, available, reusable, request, align_by_socket=draw(st.booleans()))
+
+
+def explicit(hint_list: HintList) -> Sequence[Hint]:
+    return list(hint_list) or [IMPOSSIBLE]
+
+
+def closer(matrix: list[list[int]]) -> Better:
+    fit = Fit(distances=dict(enumerate(matrix)))
+    return lambda one, other: fit.key(one) < fit.key(other)
+
+
+@given(lists, st.integers(1, EVERYTHING))
+def test_lists_merge_as_by_hand(given_lists: list[list[Hint]], everything: int) -> None:
+    assert merge(given_lists, everything, Fit()) == naive_merge(given_lists, everything)
+
+
+@given(lists, matrices)
+def test_distances_decide_as_by_hand(given_lists: list[list[Hint]], matrix: list[list[int]]) -> None:
+    fit = Fit(distances=dict(enumerate(matrix)))
+    assert merge(given_lists, EVERYTHING, fit) == naive_merge(given_lists, EVERYTHING, closer(matrix))
+
+
+@given(cpu_rules(), lists, st.none() | matrices)
+def test_a_cpu_rule_merges_as_its_list_would(
+    rule: CPUHints, others: list[list[Hint]], matrix: list[list[int]] | None
+) -> None:
+    fit = Fit(distances=dict(enumerate(matrix or ())))
+    rules: list[HintList] = [rule] if rule.narrowest else [[IMPOSSIBLE]]
+    better = closer(matrix) if matrix else narrower
+    assert merge([*rules, *others], EVERYTHING, fit) == naive_merge(
+        [explicit(rule), *others], EVERYTHING, better
+    )
+
+
+@given(cpu_rules(), cpu_rules())
+def test_two_rules_merge_as_their_lists_would(one: CPUHints, other: CPUHints) -> None:
+    rules: list[HintList] = [rule if rule.narrowest else [IMPOSSIBLE] for rule in (one, other)]
+    assert merge(rules, EVERYTHING, Fit()) == naive_merge([explicit(one), explicit(other)], EVERYTHING)
+
+
+@given(cpu_rules())
+def test_a_rule_knows_its_hints(rule: CPUHints) -> None:
+    listed = {hint.nodes: hint.preferred for hint in rule}
+    for nodes in range(1, EVERYTHING + 1):
+        assert (nodes in rule) == (nodes in listed)
+        assert nodes not in listed or listed[nodes] == rule.prefers(nodes)
+    assert rule.narrowest == min((nodes.bit_count() for nodes in listed if nodes), default=0)
+
+
+@given(st.lists(st.lists(st.integers(0, EVERYTHING), min_size=1, max_size=6), max_size=4))
+def test_counting_reaches_what_trying_reaches(masks: list[list[int]]) -> None:
+    tried = reachable.reachable_sets(masks, EVERYTHING)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reachable, "LARGEST_PRODUCT", 0)
+        assert reachable.reachable_sets(masks, EVERYTHING) == tried
+
+
+def test_sparse_node_numbers_are_counted_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reachable, "LARGEST_PRODUCT", 0)
+    everything = 1 << 0 | 1 << 8 | 1 << 63
+    masks = [[everything, 1 << 63], [1 << 63 | 1 << 8, 1 << 0]]
+    assert reachable.reachable_sets(masks, everything) == {1 << 63 | 1 << 8, 1 << 0, 1 << 63, 0}

@@ -1,0 +1,50 @@
+"""Merging as the kubelet does it: every combination, left to right, the better one kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+
+from cpuctl.engine.hints import Hint
+
+Better = Callable[[int, int], bool]
+
+
+def narrower(one: int, other: int) -> bool:
+    """Tell whether *one* fits better: fewer nodes, then the smaller number."""
+    return (one.bit_count(), one) < (other.bit_count(), other)
+
+
+def naive_merge(lists: Sequence[Sequence[Hint]], everything: int, better: Better = narrower) -> Hint:
+    """Try every combination of one hint of each list."""
+    sizes = [[hint.nodes.bit_count() for hint in hints if hint.nodes is not None] for hints in lists]
+    widest = max((min(each) for each in sizes if each), default=0)
+    best: Hint | None = None
+    for combination in product(*lists):
+        candidate = _combine(combination, everything)
+        if candidate.nodes and (best is None or _wins(candidate, best, widest, better)):
+            best = candidate
+    return best or Hint(everything, preferred=False)
+
+
+def _combine(hints: Sequence[Hint], everything: int) -> Hint:
+    nodes = everything
+    masks = {hint.nodes for hint in hints if hint.nodes is not None}
+    for mask in masks:
+        nodes &= mask
+    return Hint(nodes, all(hint.preferred for hint in hints) and len(masks) <= 1)
+
+
+def _wins(candidate: Hint, best: Hint, widest: int, better: Better) -> bool:
+    assert candidate.nodes is not None
+    assert best.nodes is not None
+    if candidate.preferred != best.preferred:
+        return candidate.preferred
+    if candidate.preferred or best.nodes.bit_count() > widest:
+        return better(candidate.nodes, best.nodes)
+    size, other = candidate.nodes.bit_count(), best.nodes.bit_count()
+    if other == widest:
+        return size == widest and better(candidate.nodes, best.nodes)
+    if size >= widest:
+        return size == widest
+    return size > other or (size == other and better(candidate.nodes, best.nodes))

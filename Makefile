@@ -4,11 +4,12 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 CORPUS ?= fixtures/conformance
 
-.PHONY: help demo test conformance bench lint types contracts check clean
+.PHONY: help demo test guest conformance bench lint types contracts check clean
 
 help:
 	@echo "make demo          plan the shipped pods on a shipped recording of a two-socket machine"
 	@echo "make test          run the tests"
+	@echo "make guest         boot machines with 2 and 8 NUMA nodes under QEMU and test in them (Debian, root)"
 	@echo "make conformance   run recorded kubelet answers (CORPUS=DIR for others)"
 	@echo "make bench         measure against the kubelet's recorded figures"
 	@echo "make check         linters, types, import contracts"
@@ -19,6 +20,10 @@ demo: $(VENV)/installed
 
 test: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -n auto -q
+
+guest: $(VENV)/installed-dev
+	tests/guest/install-packages
+	$(BIN)/python -m pytest -m guest -q tests/guest
 
 conformance: $(VENV)/installed-dev
 	$(BIN)/python -m tests.conformance $(CORPUS)

@@ -1,0 +1,87 @@
+"""The machines that the guest tests boot, and what was seen in each: one boot for all tests of a machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.guest.harness.guest import run_in_guest
+from tests.guest.harness.machine import GuestMachine, even_nodes
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+
+LABELS = ("node", "socket", "core", "l1d", "l1i", "l2", "l3")
+"""What puts CPUs into groups, in the order of lscpu's columns."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A machine to boot, and which of its CPUs do not run or are kept free by the kernel."""
+
+    machine: GuestMachine
+    offline: str = ""
+    isolated: str = ""
+
+
+CASES = {
+    "2-sockets-16-cpus": Case(
+        machine=GuestMachine(
+            sockets=2,
+            cores=4,
+            threads=2,
+            nodes=even_nodes(2, cpus=8, mib=256),
+            distances=((10, 21), (21, 10)),
+        )
+    ),
+    "8-nodes-32-cpus": Case(
+        machine=GuestMachine(
+            sockets=2,
+            dies=4,
+            cores=2,
+            threads=2,
+            nodes=even_nodes(8, cpus=4, mib=128),
+            distances=tuple(
+                tuple(10 if a == b else 12 if a // 4 == b // 4 else 32 for b in range(8)) for a in range(8)
+            ),
+            parameters="isolcpus=30-31",
+        ),
+        offline="5",
+        isolated="30-31",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What the commands printed in the guest of one case."""
+
+    case: Case
+    folder: Path
+
+    def text(self, name: str) -> str:
+        """Return what a command printed; a command that failed fails the test, with its own words."""
+        code = self.folder / f"{name}.code"
+        assert code.read_text() == "0\n", (self.folder / f"{name}.stderr").read_text()
+        return (self.folder / name).read_text()
+
+    def lscpu(self) -> dict[int, dict[str, str]]:
+        """Return what lscpu says of every CPU that runs: its node, socket, core and caches."""
+        rows = (line.replace(":", " ").split() for line in self.text("lscpu.txt").splitlines()[1:])
+        return {int(cpu): dict(zip(LABELS, labels, strict=True)) for cpu, *labels in rows}
+
+
+@pytest.fixture(scope="session", params=CASES)
+def observed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Observed:
+    """Boot a machine once and run every command in it."""
+    case = CASES[request.param]
+    result = run_in_guest(
+        f"sh observe.sh '{case.offline}'",
+        case.machine,
+        tmp_path_factory.mktemp("out"),
+        share=[ROOT / "cpuctl", HERE / "observe.sh", HERE / "kubelet.yaml"],
+    )
+    assert (result.code, result.stdout, result.stderr) == (0, "", "")
+    return Observed(case, result.out_dir)

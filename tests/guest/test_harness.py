@@ -1,0 +1,75 @@
+"""The harness itself: what it promises to the tests that boot guests."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.guest.harness.errors import GuestError, GuestTimeoutError
+from tests.guest.harness.guest import run_in_guest
+from tests.guest.harness.machine import GuestMachine, GuestNode
+
+pytestmark = pytest.mark.guest
+
+SMALL = GuestMachine(sockets=1, cores=1, threads=1, nodes=(GuestNode("0", 400),))
+
+
+def test_a_result_is_all_that_the_command_left(tmp_path: Path) -> None:
+    """One boot of a hybrid machine: exit status, both streams, files in and out byte for byte."""
+    shared = tmp_path / "shared"
+    (shared / "deep").mkdir(parents=True)
+    noise = os.urandom(100_001)
+    (shared / "deep" / "noise").write_bytes(noise)
+    (shared / "link").symlink_to("deep/noise")
+    command = r"""
+        sha256sum <shared/link
+        printf 'two\r\nlines\n' >&2
+        mkdir /out/sub && cp shared/deep/noise /out/sub && ln -s sub/noise /out/link
+        test -f /sys/fs/cgroup/cpuset/cpuset.cpus && test -f /sys/fs/cgroup/unified/cgroup.procs && exit 7
+    """
+    result = run_in_guest(command, replace(SMALL, cgroup="hybrid"), tmp_path / "out", share=[shared])
+    assert result.code == 7
+    assert result.stdout.split() == [hashlib.sha256(noise).hexdigest(), "-"]
+    assert result.stderr == "two\r\nlines\n"
+    assert (result.out_dir / "link").read_bytes() == noise
+
+
+def test_a_guest_that_takes_too_long_is_killed_without_a_trace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with pytest.raises(GuestTimeoutError, match=r"^no result after 0\.5 s"):
+        run_in_guest("true", SMALL, tmp_path / "out", timeout=0.5)
+    assert list(tmp_path.iterdir()) == []
+    assert not any(str(tmp_path).encode() in words for words in command_lines())
+
+
+def command_lines() -> list[bytes]:
+    found = []
+    for process in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            found.append(process.read_bytes())
+        except OSError:
+            continue
+    return found
+
+
+def test_a_guest_that_dies_tells_its_last_words(tmp_path: Path) -> None:
+    dying = "echo last words; sleep 1; echo c >/proc/sysrq-trigger"
+    with pytest.raises(GuestError, match=r"(?s)died after it had started.*sysrq.*--- stdout\nlast words"):
+        run_in_guest(dying, SMALL, tmp_path)
+
+
+def test_a_kernel_that_cannot_start_is_given_up_after_three_boots(tmp_path: Path) -> None:
+    with pytest.raises(GuestError, match=r"(?s)before its first process, 3 times.*Unable to mount root"):
+        run_in_guest("true", replace(SMALL, parameters="rdinit=/none"), tmp_path)
+
+
+def test_hardware_that_cannot_be_is_refused_in_the_words_of_qemu(tmp_path: Path) -> None:
+    with pytest.raises(GuestError, match=r"QEMU ended with 1: .*node-id"):
+        run_in_guest("true", replace(SMALL, nodes=(GuestNode("0", 200),) * 2), tmp_path)

@@ -68,8 +68,9 @@ def os_reason(error: OSError) -> str:
     return _REASONS.get(error.errno or 0) or error.strerror or str(error)
 
 
-def unreadable(error: OSError, where: str) -> CpuctlError:
+def unreadable(error: OSError, where: str, *, hint: str = "") -> CpuctlError:
     """Make the error for something at *where* that cannot be read: the node's refusal, or bad input."""
+    message = f"cannot be read: {os_reason(error)}"
     if isinstance(error, PermissionError):
-        return NodeAccessError(f"cannot be read: {os_reason(error)}", where=where, hint="try again with sudo")
-    return InputError(f"cannot be read: {os_reason(error)}", where=where)
+        return NodeAccessError(message, where=where, hint="try again with sudo")
+    return InputError(message, where=where, hint=hint)

@@ -107,7 +107,8 @@ class Cursor:
     def boolean(self) -> bool:
         """Read true or false."""
         if not isinstance(self.value, bool):
-            raise self.expected("true or false")
+            hint = "leave out the quotes" if self.value in ("true", "false") else ""
+            raise self.expected("true or false", hint=hint)
         return self.value
 
     def integer(self, *, minimum: int | None = None, maximum: int | None = None) -> int:
@@ -141,7 +142,8 @@ class Cursor:
         try:
             return Quantity.parse(self._quantity_text())
         except ValueError as error:
-            raise self.error(f"expected a quantity, found {describe(self.value)}: {error}") from None
+            message = f"expected a quantity, found {describe(self.value)}: {error}"
+            raise self.error(message, hint="write an amount such as 4, 500m or 2Gi") from None
 
     def _quantity_text(self) -> str:
         match self.value:

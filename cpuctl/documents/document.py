@@ -62,6 +62,8 @@ class Document:
 
     def line_of(self, path: Path) -> int | None:
         """Return the line (from 1) of the key or item at *path*; None where the text holds no such path."""
+        if not path:
+            return self.line
         node = self._root
         for step in path:
             below = node.child(step)

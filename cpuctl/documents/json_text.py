@@ -7,13 +7,26 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count, islice
 from typing import Any
 
 from cpuctl.documents.numbers import exact_int, finite_float
-from cpuctl.documents.tree import MAX_DEPTH, Place, TextError, TreeBuilder
+from cpuctl.documents.tree import (
+    MAX_DEPTH,
+    MAX_DOCUMENTS,
+    MAX_NODES,
+    Place,
+    TextError,
+    TreeBuilder,
+    too_many_documents,
+    too_many_values,
+)
 
 _LOOKS_LIKE_JSON = re.compile(r'\s*(?:\{\s*["}]|\[\s*["{\[\]])')
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]|[^\s{}\[\],:"]+')
+# Possessive repeats: without them the expression remembers a way back for every character of a text.
+_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[{}\[\]]|[^\s{}\[\],:"]+')
+_TEXT_OR_MARK = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[{](?!\s*[\]}])|,')
+"""A text, or what stands before every value but the first: a bracket or a comma."""
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]|\\\\u[dD][89a-fA-F]")
 
 
@@ -26,20 +39,32 @@ def looks_like_json(text: str) -> bool:
     return _LOOKS_LIKE_JSON.match(text) is not None
 
 
-def fast_values(text: str) -> list[Any]:
-    """Read one JSON value or several in a row, the way nearly every input goes.
+def fast_values(text: str) -> list[tuple[int, Any]]:
+    """Read one JSON value or several in a row, each with its line, the way nearly every input goes.
 
-    Raise NotPlainJsonError for whatever deserves a second look: repeated keys, deep nesting, odd
-    numbers, half characters; json.JSONDecodeError for what is not JSON.
+    Raise TextError for too many values, before they fill the memory; NotPlainJsonError for whatever deserves
+    a second look (repeated keys, deep nesting, odd numbers, half characters); json.JSONDecodeError for what
+    is not JSON.
     """
+    _refuse_too_many(text)
     hooks = _Hooks()
     try:
-        values = list(_values(hooks.decoder(), text))
+        found = list(_values(hooks.decoder(), text))
     except RecursionError:
         raise NotPlainJsonError from None
+    values = [value for _, value in found]
     if hooks.odd or not _shallow(values) or (_LONE_SURROGATE.search(text) and not _encodable(values)):
         raise NotPlainJsonError
-    return values
+    return found
+
+
+def _refuse_too_many(text: str) -> None:
+    if sum(map(text.count, "[{,")) < MAX_NODES:
+        return  # a quick guess, too high where texts hold such characters
+    marks = (found for found in _TEXT_OR_MARK.finditer(text) if found[0][0] != '"')
+    beyond = next(islice(marks, MAX_NODES - 1, None), None)
+    if beyond is not None:
+        raise too_many_values(Place.at(text, beyond.start()))
 
 
 @dataclass(slots=True)
@@ -99,14 +124,20 @@ def careful_documents(text: str, *, places: bool = False, last_wins: bool = Fals
             builder = TreeBuilder(places=places, last_wins=last_wins)
 
 
-def _values(decoder: json.JSONDecoder, text: str) -> Iterator[Any]:
-    position = _skip_blanks(text, 0)
-    while position < len(text):
-        if text[position] not in "{[":
-            raise json.JSONDecodeError("Extra data", text, position)
-        value, position = decoder.raw_decode(text, position)
-        yield value
-        position = _skip_blanks(text, position)
+def _values(decoder: json.JSONDecoder, text: str) -> Iterator[tuple[int, Any]]:
+    line, end = 1, 0
+    for number in count(1):
+        begin = _skip_blanks(text, end)
+        line += text.count("\n", end, begin)
+        if begin == len(text):
+            return
+        if text[begin] not in "{[":
+            raise json.JSONDecodeError("Extra data", text, begin)
+        if number > MAX_DOCUMENTS:
+            raise too_many_documents(Place(line, 1))
+        value, end = decoder.raw_decode(text, begin)
+        yield line, value
+        line += text.count("\n", begin, end)
 
 
 def _skip_blanks(text: str, position: int) -> int:
@@ -158,5 +189,12 @@ def _leaf(token: str, place: Place) -> object:
 
 
 def syntax_error(error: json.JSONDecodeError) -> TextError:
-    """Say in one line what is wrong with a text that is not JSON."""
-    return TextError(f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}", Place(error.lineno, error.colno))
+    """Say what is wrong with a text that is not JSON, in words that do not depend on Python's release."""
+    rest = error.doc[error.pos :].lstrip()
+    if not rest:
+        problem = "the text ends too early"
+    elif error.msg.startswith("Unterminated string"):
+        problem = "the string that begins here does not end"
+    else:
+        problem = f"unexpected {rest[0]!r}"
+    return TextError(f"not JSON: {problem}", Place(error.lineno, error.colno))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import cast
 
 from cpuctl.documents.document import Document, Repeat, Syntax, Value
@@ -14,8 +14,16 @@ from cpuctl.documents.json_text import (
     looks_like_json,
     syntax_error,
 )
-from cpuctl.documents.tree import TextError, TreeBuilder
-from cpuctl.documents.yaml_text import YamlReader, place_at
+from cpuctl.documents.tree import (
+    MAX_DOCUMENTS,
+    MAX_NODES,
+    Place,
+    TextError,
+    TreeBuilder,
+    too_many_documents,
+    too_many_values,
+)
+from cpuctl.documents.yaml_text import YamlReader
 from cpuctl.errors import InputError
 
 
@@ -23,8 +31,8 @@ def load_documents(text: str | bytes, source: str, *, last_wins: bool = False) -
     """Read YAML or JSON, one document or several; empty ones are left out.
 
     A repeated key is an error, or with *last_wins* noted in ``Document.repeats``. Raise InputError with
-    file, line and column for text that is no YAML or JSON, and for what JSON has no room for: keys that
-    are not text, infinity, tags, aliases that write out to more than a million values.
+    file, line and column for text that is no YAML or JSON, for what JSON has no room for (keys that are not
+    text, infinity, tags), and for more values or documents than the limits of ``cpuctl.documents.tree``.
     """
     content = _decoded(text, source)
     try:
@@ -42,7 +50,7 @@ def _decoded(text: str | bytes, source: str) -> str:
     except UnicodeDecodeError as error:
         before = error.object[: error.start].decode()
         message = f"not UTF-8 text: byte 0x{error.object[error.start]:02x} makes no character"
-        raise TextError(message, place_at(before, len(before))).as_input_error(source) from None
+        raise TextError(message, Place.at(before, len(before))).as_input_error(source) from None
     return content.removeprefix("\ufeff")
 
 
@@ -69,8 +77,8 @@ def _from_json(text: str, source: str, *, last_wins: bool) -> list[Document]:
     except NotPlainJsonError:
         return _built(careful_documents(text, last_wins=last_wins), text, source, Syntax.JSON)
     return [
-        Document(source=source, index=index, value=value, syntax=Syntax.JSON, text=text)
-        for index, value in enumerate(values)
+        Document(source=source, index=index, value=value, syntax=Syntax.JSON, text=text, line=line)
+        for index, (line, value) in enumerate(values)
     ]
 
 
@@ -85,6 +93,18 @@ def _built(builders: Iterable[TreeBuilder], text: str, source: str, syntax: Synt
             line=builder.line,
             repeats=tuple(Repeat(key, place) for key, place in builder.repeats),
         )
-        for index, builder in enumerate(builders)
+        for index, builder in enumerate(_within_limits(builders))
         if builder.root is not None
     ]
+
+
+def _within_limits(builders: Iterable[TreeBuilder]) -> Iterator[TreeBuilder]:
+    values = 0
+    for number, builder in enumerate(builders, start=1):
+        place = Place(builder.line, 1)
+        values += builder.size
+        if values > MAX_NODES:
+            raise too_many_values(place)
+        if number > MAX_DOCUMENTS:
+            raise too_many_documents(place)
+        yield builder

@@ -14,7 +14,9 @@ from cpuctl.errors import InputError
 MAX_DEPTH = 100
 """Levels of nesting accepted; a pod needs about twelve."""
 MAX_NODES = 5_000_000
-"""Values accepted in one document, aliases written out: ten times the pods of a full node."""
+"""Values accepted in one text, aliases written out: twenty thousand pods as ``kubectl`` prints them."""
+MAX_DOCUMENTS = 100_000
+"""Documents accepted in one text."""
 
 Container: TypeAlias = dict[object, object] | list[object]
 
@@ -27,6 +29,11 @@ class Place(NamedTuple):
 
     line: int
     column: int
+
+    @classmethod
+    def at(cls, text: str, offset: int) -> Place:
+        """Turn an offset in *text* into line and column."""
+        return cls(text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +78,16 @@ class TextError(Exception):
         return InputError(self.message, where=where, hint=self.hint)
 
 
+def too_many_values(place: Place) -> TextError:
+    """Make the error for a text of more than ``MAX_NODES`` values."""
+    return TextError(f"more than {MAX_NODES:,} values, aliases written out", place)
+
+
+def too_many_documents(place: Place) -> TextError:
+    """Make the error for a text of more than ``MAX_DOCUMENTS`` documents."""
+    return TextError(f"more than {MAX_DOCUMENTS:,} documents", place)
+
+
 @dataclass(slots=True)
 class _Level:
     """A mapping or list that is still open."""
@@ -88,13 +105,14 @@ class _Level:
 class TreeBuilder:
     """Build one document from its parts.
 
-    ``places`` wraps every value in ``Placed``; ``line`` is where the root begins. ``repeats`` lists repeated keys where *last_wins*;
-    elsewhere they raise ``TextError``, as do all other broken rules.
+    ``places`` wraps every value in ``Placed``. ``line`` is where the root begins, ``size`` counts its values.
+    ``repeats`` lists repeated keys where *last_wins*; elsewhere they raise ``TextError``, as do all other
+    broken rules.
     """
 
     def __init__(self, *, places: bool = False, last_wins: bool = False) -> None:
         self.root: object = None
-        self.line = 1
+        self.line = self.size = 1
         self.repeats: list[tuple[str, Place]] = []
         self._places = places
         self._last_wins = last_wins
@@ -168,7 +186,7 @@ class TreeBuilder:
     def _add(self, part: Measured, place: Place) -> None:
         if not self._levels:
             self.root = Placed(place, part.value) if self._places else part.value
-            self.line = place.line
+            self.line, self.size = place.line, part.size
             return
         level = self._levels[-1]
         self._measure(level, part, place)
@@ -186,7 +204,7 @@ class TreeBuilder:
         level.size += part.size
         level.height = max(level.height, part.height + 1)
         if level.size > MAX_NODES:
-            raise TextError(f"more than {MAX_NODES:,} values, aliases written out", place)
+            raise too_many_values(place)
         if len(self._levels) + part.height > MAX_DEPTH:
             raise TextError(f"nesting is deeper than {MAX_DEPTH} levels", place)
 
@@ -208,9 +226,9 @@ def _merge_sources(value: object, place: Place) -> list[object]:
 
 def _with_merged(own: dict[object, object], sources: list[object]) -> dict[object, object]:
     merged: dict[object, object] = {}
-    for source in sources:
+    for source in reversed(sources):
         if isinstance(source, dict):
-            merged = source | merged
+            merged.update(source)
     return merged | own
 
 

@@ -31,6 +31,8 @@ _NOT_FINITE = frozenset(
     sign + word for sign in ("", "+", "-") for word in (".inf", ".Inf", ".INF", ".nan", ".NaN", ".NAN")
 )
 _TAG = "tag:yaml.org,2002:"
+_DIRECTIVE = "%TAG"
+_MOST_DIRECTIVES = 1000
 _KINDS: dict[str, tuple[type, ...]] = {
     f"{_TAG}str": (str,),
     f"{_TAG}int": (int,),
@@ -78,8 +80,12 @@ class YamlReader:
         import yaml
 
         if odd := _UNPRINTABLE.search(self.text):
-            place = place_at(self.text, odd.start())
+            place = Place.at(self.text, odd.start())
             raise TextError(f"the character U+{ord(odd[0]):04X} is not allowed in YAML", place)
+        if self.text.count(_DIRECTIVE) > _MOST_DIRECTIVES:
+            # libyaml compares each with all before it.
+            place = Place.at(self.text, self.text.index(_DIRECTIVE))
+            raise TextError(f"more than {_MOST_DIRECTIVES} {_DIRECTIVE} directives", place)
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
         try:
             yield from yaml.parse(self.text, Loader=loader)
@@ -156,8 +162,3 @@ def _reworded(error: yaml.MarkedYAMLError, text: str) -> TextError:
         return TextError("a tab is used for indentation", place, hint="YAML is indented with blanks only")
     during = f" {error.context}" if error.context else ""
     return TextError(f"not YAML: {error.problem}{during}", place)
-
-
-def place_at(text: str, offset: int) -> Place:
-    """Turn an offset in *text* into line and column."""
-    return Place(text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset))

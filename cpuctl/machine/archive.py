@@ -1,22 +1,28 @@
 """Recordings in one file: ``.tar``, ``.tar.gz``, ``.tar.xz`` and, from Python 3.14 on, ``.tar.zst``.
 
 An archive is untrusted input: nothing is written to disk, no link is followed, only what lies below ``sys/``
-and ``proc/`` is kept, and size, number and compression of the members are limited while they stream by.
+and ``proc/`` and the kubelet's files of a capture are kept, and size, number and compression of the members
+are limited while they stream by.
 """
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 
 from cpuctl.errors import InputError, unreadable
+from cpuctl.machine.recording_layout import DROP_INS, RECORDED_FILES
 from cpuctl.machine.tar_stream import ByteStream, Member, tar_members
 from cpuctl.machine.tree import MAX_FILE_BYTES, MemoryTree
 from cpuctl.machine.unpacking import unpacked_pieces
 
 MAX_KEPT_BYTES = 128 << 20
 """The most text kept of one archive."""
+MAX_NAME_CHARACTERS = 64 << 20
+"""The longest that all names kept of one archive may be."""
 
 _KEPT_ROOTS = ("sys", "proc")
+_NAMES_SHOWN = 3
 _LONGEST_NAME = 4096  # PATH_MAX of Linux
 
 
@@ -50,6 +56,7 @@ class _Kept:
     def __init__(self) -> None:
         self._trees: dict[str, dict[str, str | None]] = {}
         self._bytes = 0
+        self._name_characters = 0
 
     def wants(self, name: str, size: int) -> bool:
         """Decide on a regular file before it is read; raise InputError beyond the limits."""
@@ -69,6 +76,9 @@ class _Kept:
         if place is None:
             return
         top, path = place
+        self._name_characters += len(path)
+        if self._name_characters > MAX_NAME_CHARACTERS:
+            raise InputError(f"holds more than {MAX_NAME_CHARACTERS >> 20} MiB of names")
         files = self._trees.setdefault(top, {})
         if member.data is not None:
             # tar pads with NULs when a file is shorter than stat said, as all files of a live sysfs are.
@@ -84,8 +94,9 @@ class _Kept:
         if "" in found or len(found) == 1:
             return found.get("") or next(iter(found.values()))
         if found:
+            names = ", ".join([*islice(found, _NAMES_SHOWN), *(["..."] if len(found) > _NAMES_SHOWN else [])])
             raise InputError(
-                f"holds several recordings ({', '.join(found)}), expected one", hint="unpack it and name one"
+                f"holds several recordings ({names}), expected one", hint="unpack it and name one"
             )
         raise InputError(
             "holds no sys/ directory, at its top or in one directory",
@@ -104,8 +115,15 @@ def _place(name: str) -> tuple[str, str] | None:
     parts = [part for part in name.split("/") if part not in {"", "."}]
     if ".." in parts or not parts:
         return None
-    if parts[0] in _KEPT_ROOTS:
+    if _is_kept(parts):
         return "", "/".join(parts)
-    if len(parts) > 1 and parts[1] in _KEPT_ROOTS:
+    if _is_kept(parts[1:]):
         return parts[0], "/".join(parts[1:])
     return None
+
+
+def _is_kept(parts: list[str]) -> bool:
+    if parts and parts[0] in _KEPT_ROOTS:
+        return True
+    path = "/".join(parts)
+    return path in RECORDED_FILES or path.startswith(f"{DROP_INS}/")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cpuctl.errors import CpuctlError, InputError, unreadable
@@ -25,11 +25,15 @@ _MAX_JSON_BYTES = 64 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MachineSource:
-    """A machine as its kernel describes it and as a kubelet sees it; ``origin`` names the source."""
+    """A machine as its kernel describes it and as a kubelet sees it; ``origin`` names the source.
+
+    ``files`` is the tree it was read from, where it was one: a recording may hold more than the machine.
+    """
 
     machine: Machine
     info: MachineInfo
     origin: str
+    files: Tree | None = field(default=None, repr=False, compare=False)
 
 
 def read_machine(spec: str) -> MachineSource:
@@ -65,7 +69,7 @@ def read_machine_tree(tree: Tree, origin: str) -> MachineSource:
     from cpuctl.machine.sysfs import read_machine_files
 
     try:
-        return _seen_by_kubelet(read_machine_files(tree, origin), origin)
+        return replace(_seen_by_kubelet(read_machine_files(tree, origin), origin), files=tree)
     except CpuctlError as error:
         raise error.within(origin) from None
 

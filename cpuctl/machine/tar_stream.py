@@ -15,8 +15,11 @@ MAX_MEMBERS = 500_000
 
 _BLOCK = 512
 _MAX_EXTENDED_HEADER = 1 << 20
+_MAX_EXTENDED_BYTES = 64 << 20  # of all extended headers: about a hundred bytes for each member
 _CHECKSUM = slice(148, 156)
 _FILE_KINDS = frozenset(b"0\x007")
+_PAX_KEYS = frozenset({b"path", b"linkpath", b"size"})
+_SPARSE = "GNU.sparse."
 _KINDS_WITHOUT_DATA = frozenset(b"123456")  # links, devices, directories, pipes, whatever size they state
 
 
@@ -69,6 +72,7 @@ def tar_members(stream: ByteStream, wanted: Callable[[str, int], bool]) -> Itera
     Raise ValueError for what is no tar archive, EOFError for a truncated one.
     """
     extended: dict[str, str] = {}
+    extended_bytes = 0
     for index in range(MAX_MEMBERS):
         header = stream.take(_BLOCK)
         if not header.strip(b"\0"):
@@ -80,6 +84,9 @@ def tar_members(stream: ByteStream, wanted: Callable[[str, int], bool]) -> Itera
         kind = header[156:157]
         size = _number(header[124:136])
         if kind in b"xLKg":
+            extended_bytes += size
+            if extended_bytes > _MAX_EXTENDED_BYTES:
+                raise ValueError(f"it has more than {_MAX_EXTENDED_BYTES >> 20} MiB of extended headers")
             extended |= _extended(kind, _padded(stream, size, _MAX_EXTENDED_HEADER))
             continue
         yield _member(stream, header, size, extended, wanted)
@@ -96,7 +103,7 @@ def _member(
 ) -> Member:
     name = extended.get("path") or _name(header)
     link = extended.get("linkpath") or _text(header[157:257])
-    if header[156] == ord("S") or any(key.startswith("GNU.sparse.") for key in extended):
+    if header[156] == ord("S") or _SPARSE in extended:
         raise ValueError("it holds sparse files: make it without tar's --sparse")
     if "size" in extended:
         size = _decimal(extended["size"])
@@ -150,21 +157,27 @@ def _decimal(text: str) -> int:
 
 
 def _extended(kind: bytes, data: bytes) -> dict[str, str]:
-    """Read what an extended header says of the member after it."""
+    """Read what an extended header says of the member after it, as far as it matters."""
     if kind == b"L":
         return {"path": _text(data)}
     if kind == b"K":
         return {"linkpath": _text(data)}
-    return dict(_pax_records(data)) if kind == b"x" else {}
+    records = _pax_records(data) if kind == b"x" else ()
+    return {
+        key.decode() if key in _PAX_KEYS else _SPARSE: value.decode(errors="replace")
+        for key, value in records
+        if key in _PAX_KEYS or key.startswith(_SPARSE.encode())
+    }
 
 
-def _pax_records(data: bytes) -> Iterator[tuple[str, str]]:
+def _pax_records(data: bytes) -> Iterator[tuple[bytes, bytes]]:
     """Yield the records of a pax header, each ``LENGTH KEY=VALUE`` and a line end."""
-    while data:
-        digits, _, _ = data.partition(b" ")
-        length = _decimal(digits.decode(errors="replace"))
-        key, equals, value = data[len(digits) + 1 : length].rstrip(b"\n").partition(b"=")
-        if not equals or length > len(data):
+    begin = 0
+    while begin < len(data):
+        digits = data[begin : begin + 20].partition(b" ")[0]
+        end = begin + _decimal(digits.decode(errors="replace"))
+        key, equals, value = data[begin + len(digits) + 1 : end].partition(b"=")
+        if not equals or end > len(data):
             raise ValueError("a pax header is cut short")
-        yield key.decode(errors="replace"), value.decode(errors="replace")
-        data = data[length:]
+        yield key, value.removesuffix(b"\n")
+        begin = end

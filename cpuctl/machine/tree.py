@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -18,6 +19,8 @@ MAX_FILE_BYTES = 32 << 20
 """The largest file read: /proc/cpuinfo of 8192 CPUs has about 16 MB."""
 
 _CHUNK = 1 << 16
+_NOT_THERE = (FileNotFoundError, NotADirectoryError, ProcessLookupError)
+"""The last is what procfs says of a process that has ended since its directory was found."""
 
 
 class Tree(Protocol):
@@ -45,7 +48,7 @@ class DirectoryTree:
             return None
         try:
             data = _read_regular_file(f"{directory}/{name}", MAX_FILE_BYTES)
-        except (FileNotFoundError, NotADirectoryError):
+        except _NOT_THERE:
             return None
         except OSError as error:
             raise unreadable(error, path) from None
@@ -63,23 +66,37 @@ class DirectoryTree:
         try:
             with os.scandir(directory) as entries:
                 return sorted(entry.name for entry in entries)
-        except (FileNotFoundError, NotADirectoryError):
+        except _NOT_THERE:
             return ()
         except OSError as error:
             raise unreadable(error, path) from None
 
+    def followed(self, path: str) -> str | None:
+        """Return where the links of a path lead, itself without links; None when that is outside the root."""
+        real = self._real_path(path)
+        return None if real is None else f"{real}/".removeprefix(self._prefix).rstrip("/")
+
     def _real_directory(self, path: str) -> str | None:
         """Resolve a directory once; None when its links lead out of the root."""
         if path not in self._resolved:
-            real = os.path.realpath(self._prefix + path)
-            self._resolved[path] = real if f"{real}/".startswith(self._prefix) else None
+            self._resolved[path] = self._real_path(path)
         return self._resolved[path]
+
+    def _real_path(self, path: str) -> str | None:
+        try:
+            real = os.path.realpath(self._prefix + path)
+        except RecursionError:  # more links, one behind the other, than any kernel follows
+            return None
+        return real if f"{real}/".startswith(self._prefix) else None
 
 
 def _read_regular_file(path: str, limit: int) -> bytes | None:
     """Read a file, or a little more than *limit* of it; None for a link, a pipe or a device."""
     try:
-        # Without O_NONBLOCK, a named pipe in a recording would wait for a writer for ever.
+        # Opening alone can change things: a watchdog starts to count, a pipe's writer wakes up.
+        if not stat.S_ISREG(os.lstat(path).st_mode):
+            return None
+        # Should it have become a pipe meanwhile: without O_NONBLOCK, that would wait for a writer for ever.
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
         if error.errno == errno.ELOOP:
@@ -105,9 +122,7 @@ class MemoryTree:
 
     def __init__(self, files: Mapping[str, str | None]) -> None:
         self._files = files
-        self._names: dict[str, set[str]] = {}
-        for path in files:
-            self._list(path)
+        self._paths = sorted(files)
 
     def read(self, path: str) -> str | None:
         """Return the text stored under *path*."""
@@ -115,15 +130,15 @@ class MemoryTree:
 
     def names(self, path: str) -> Sequence[str]:
         """Return the names of all entries under *path*."""
-        return sorted(self._names.get(path, ()))
-
-    def _list(self, path: str) -> None:
-        while path:
-            path, _, name = path.rpartition("/")
-            known = self._names.setdefault(path, set())
-            if name in known:
-                return
-            known.add(name)
+        prefix = f"{path}/" if path else ""
+        names = set()
+        at = bisect_left(self._paths, prefix)
+        while at < len(self._paths) and self._paths[at].startswith(prefix):
+            name, slash, _ = self._paths[at][len(prefix) :].partition("/")
+            names.add(name)
+            # What is below a directory stands together; the next character after the slash is behind it.
+            at = bisect_left(self._paths, f"{prefix}{name}0", at) if slash else at + 1
+        return sorted(names)
 
 
 class OverlayTree:

@@ -21,6 +21,7 @@ from cpuctl.quantity import Quantity
 
 _NO_REQUIREMENTS = ResourceRequirements()
 _CONFIG_SOURCE = "kubernetes.io/config.source"
+_LONGEST_NAME = 253  # a DNS name (RFC 1123), the longest that Kubernetes accepts for any object
 
 
 def decode_pod(pod: Cursor) -> Pod:
@@ -31,7 +32,7 @@ def decode_pod(pod: Cursor) -> Pod:
         decode_spec(pod.required("spec")),
         name=decode_name(metadata),
         namespace=decode_namespace(metadata),
-        uid=metadata.optional("uid", Cursor.text, ""),
+        uid=metadata.optional("uid", _name, ""),
         static=_is_static(metadata),
         origin=pod.origin,
     )
@@ -66,8 +67,8 @@ def decode_spec(spec: Cursor) -> Pod:
 
 def decode_name(metadata: Cursor) -> str:
     """Read a name, or ``generateName`` with ``0`` behind it, for an object that has no name yet."""
-    name = metadata.optional("name", Cursor.text, "")
-    prefix = metadata.optional("generateName", Cursor.text, "")
+    name = metadata.optional("name", _name, "")
+    prefix = metadata.optional("generateName", _name, "")
     if not name and not prefix:
         raise metadata.error("name is missing")
     return name or f"{prefix}0"
@@ -75,7 +76,15 @@ def decode_name(metadata: Cursor) -> str:
 
 def decode_namespace(metadata: Cursor) -> str:
     """Read a namespace; ``default`` where there is none."""
-    return metadata.optional("namespace", Cursor.text, "") or "default"
+    return metadata.optional("namespace", _name, "") or "default"
+
+
+def _name(text: Cursor) -> str:
+    """Read a name, however odd: only its length matters, because every replica carries it."""
+    name = text.text()
+    if len(name) > _LONGEST_NAME:
+        raise text.error(f"expected a name of at most {_LONGEST_NAME} characters, found {len(name)}")
+    return name
 
 
 def _is_static(metadata: Cursor) -> bool:
@@ -95,7 +104,7 @@ def _init_kind(container: Cursor) -> ContainerKind:
 
 
 def _container(container: Cursor, kind: ContainerKind) -> Container:
-    name = container.required("name").text()
+    name = _name(container.required("name"))
     if not name:
         raise container.required("name").error("expected a container name, found an empty text")
     resources = container.optional("resources", _requirements, _NO_REQUIREMENTS)

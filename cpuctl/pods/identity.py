@@ -41,5 +41,10 @@ def _given_uids(pods: Iterable[Pod]) -> set[str]:
     owners: dict[str, Pod] = {}
     for pod in pods:
         if pod.uid and (other := owners.setdefault(pod.uid, pod)) is not pod:
-            raise ValueError(f"pods {other.full_name} and {pod.full_name} have the same uid {pod.uid}")
+            raise ValueError(f"pods {_named(other)} and {_named(pod)} have the same uid {pod.uid}")
     return set(owners)
+
+
+def _named(pod: Pod) -> str:
+    origin = str(pod.origin)
+    return f"{pod.full_name} ({origin})" if origin else pod.full_name

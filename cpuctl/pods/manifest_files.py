@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-import sys
+import os.path
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cpuctl.errors import InputError
-from cpuctl.pods.manifests import Manifests, decode_manifests, finished, no_pods
+from cpuctl.documents.files import STDIN, read_input, source_name
+from cpuctl.errors import InputError, unreadable
+from cpuctl.pods.manifests import Allowance, Manifests, decode_manifests, finished, no_pods
 
-STDIN = "-"
 _SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 
 
 @dataclass(frozen=True, slots=True)
 class ManifestFile:
-    """A file to read; ``path`` is None for standard input. ``listed``: it was found in a directory."""
+    """A file to read, ``-`` for standard input. ``listed``: it was found in a directory."""
 
-    path: Path | None
+    name: str
     listed: bool = False
 
     @property
     def source(self) -> str:
         """The file's name for messages."""
-        return "<stdin>" if self.path is None else str(self.path)
+        return source_name(self.name)
 
     def read(self) -> bytes:
-        """Return the whole content; raise InputError where that is not possible."""
-        try:
-            return sys.stdin.buffer.read() if self.path is None else self.path.read_bytes()
-        except OSError as error:
-            raise InputError(_reason(error), where=self.source) from error
+        """Return the whole content; raise InputError or NodeAccessError where that is not possible."""
+        return read_input(self.name)
 
 
 def find_manifest_files(names: Sequence[str]) -> list[ManifestFile]:
@@ -42,12 +39,11 @@ def find_manifest_files(names: Sequence[str]) -> list[ManifestFile]:
     """
     files: list[ManifestFile] = []
     for name in names:
-        if name == STDIN:
-            files.append(ManifestFile(None))
-        elif Path(name).is_dir():
+        # os.path says False where pathlib raises: below a directory that may not be entered, say.
+        if name != STDIN and os.path.isdir(name):  # noqa: PTH112
             files.extend(_files_of(Path(name)))
         else:
-            files.append(ManifestFile(Path(name)))
+            files.append(ManifestFile(name))
     return files
 
 
@@ -56,15 +52,16 @@ def read_manifests(names: Sequence[str]) -> Manifests:
 
     A file named on its own must hold a pod; of a directory it is enough that one file does.
     """
-    parts = []
+    parts, allowance = [], Allowance()
     for file in find_manifest_files(names):
-        part = decode_manifests(file.read(), file.source)
+        part = decode_manifests(file.read(), file.source, allowance)
         if not part.pods and not file.listed:
             raise no_pods(part, file.source)
         parts.append(part)
-    found = finished(parts, ", ".join(names))
+    sources = ", ".join(map(source_name, names))
+    found = finished(parts, sources)
     if not found.pods:
-        raise no_pods(found, ", ".join(names))
+        raise no_pods(found, sources)
     return found
 
 
@@ -72,11 +69,7 @@ def _files_of(directory: Path) -> list[ManifestFile]:
     try:
         paths = sorted(path for path in directory.iterdir() if path.suffix in _SUFFIXES and path.is_file())
     except OSError as error:
-        raise InputError(_reason(error), where=str(directory)) from error
+        raise unreadable(error, source_name(str(directory))) from None
     if not paths:
         raise InputError("no .yaml, .yml or .json file in this directory", where=str(directory))
-    return [ManifestFile(path, listed=True) for path in paths]
-
-
-def _reason(error: OSError) -> str:
-    return f"cannot be read: {error.strerror or error}"
+    return [ManifestFile(str(path), listed=True) for path in paths]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from cpuctl.documents import Cursor, Origin, load_documents
+from cpuctl.documents import Cursor, Document, Origin, load_documents
 from cpuctl.errors import InputError
 from cpuctl.pods.decoding import decode_pod
 from cpuctl.pods.identity import with_uids
@@ -13,7 +13,9 @@ from cpuctl.pods.model import Pod
 from cpuctl.pods.workloads import WORKLOADS, decode_workload
 
 MAX_PODS = 100_000
-"""Pods accepted in one file: a bound for manifests that multiply, not for honest ones."""
+"""Pods accepted in all: a bound for manifests that multiply, not for honest ones."""
+MAX_PARTS = 2_000_000
+"""Containers, amounts and skipped objects accepted in all, those of every replica counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,36 @@ class Manifests:
     skipped: tuple[Skipped, ...] = ()
 
 
+@dataclass(slots=True)
+class Allowance:
+    """How much may still be read, of one text or of several together."""
+
+    pods: int = field(default_factory=lambda: MAX_PODS)
+    parts: int = field(default_factory=lambda: MAX_PARTS)
+
+    def spend(self, item: tuple[Pod, ...] | Skipped, document: Document) -> None:
+        """Count what one object made; raise InputError with the place of its document beyond the limits."""
+        pods, parts = (0, 1) if isinstance(item, Skipped) else (len(item), _parts(item))
+        self.pods, self.parts = self.pods - pods, self.parts - parts
+        if self.pods < 0:
+            raise InputError(f"more than {MAX_PODS:,} pods", where=document.where(()))
+        if self.parts < 0:
+            message = f"more than {MAX_PARTS:,} containers, amounts and other objects"
+            raise InputError(message, where=document.where(()))
+
+
+def _parts(replicas: tuple[Pod, ...]) -> int:
+    """Count the containers and amounts of pods that are all alike."""
+    if not replicas:
+        return 0
+    pod = replicas[0]
+    requirements = [each.resources for each in pod.all_containers]
+    if pod.resources is not None:
+        requirements.append(pod.resources)
+    amounts = sum(len(each.requests) + len(each.limits) for each in requirements) + len(pod.overhead)
+    return len(replicas) * (len(pod.all_containers) + amounts)
+
+
 def read_pods(text: str | bytes, source: str) -> Manifests:
     """Read the pods of one YAML or JSON text and give those without UID one.
 
@@ -44,18 +76,18 @@ def read_pods(text: str | bytes, source: str) -> Manifests:
     return finished([found], source)
 
 
-def decode_manifests(text: str | bytes, source: str) -> Manifests:
+def decode_manifests(text: str | bytes, source: str, allowance: Allowance | None = None) -> Manifests:
     """Read one text, which may hold no pod at all; UIDs are left as they are."""
+    allowance = allowance or Allowance()
     pods: list[Pod] = []
     skipped: list[Skipped] = []
     for document in load_documents(text, source):
         for item in _objects(Cursor.at_root(document), ""):
+            allowance.spend(item, document)
             if isinstance(item, Skipped):
                 skipped.append(item)
             else:
                 pods.extend(item)
-            if len(pods) > MAX_PODS:
-                raise InputError(f"more than {MAX_PODS:,} pods", where=document.where(()))
     return Manifests(tuple(pods), tuple(skipped))
 
 

@@ -12,6 +12,8 @@ from cpuctl.pods.model import Pod
 MAX_REPLICAS = 10_000
 """Replicas accepted for one workload: far more than any node holds."""
 
+_INT32_MAX = (1 << 31) - 1
+
 
 @dataclass(frozen=True, slots=True)
 class WorkloadKind:
@@ -61,7 +63,7 @@ def _count(number: Cursor) -> int:
 
 
 def _start(number: Cursor) -> int:
-    return number.integer(minimum=0)
+    return number.integer(minimum=0, maximum=_INT32_MAX)
 
 
 WORKLOADS: Mapping[str, WorkloadKind] = {

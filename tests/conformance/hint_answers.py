@@ -8,6 +8,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Asked
 from cpuctl.engine.hint_merge import HintList
 from cpuctl.engine.hints import Hint
+from cpuctl.engine.outcome import KubeletFault
 from tests.conformance.corpus import Json
 
 
@@ -22,13 +23,14 @@ def provider_calls(asked: Iterable[Asked]) -> list[Json]:
 
 def merged(asked: Asked) -> Json:
     """Write the result of one round."""
-    hint = asked.merged.hint
-    return {"container": _name(asked), "admit": asked.merged.admit, **_hint(hint)}
+    if isinstance(asked.merged, KubeletFault):
+        return {"container": _name(asked), "panic": asked.merged.why}
+    return {"container": _name(asked), "admit": asked.merged.admit, **written(asked.merged.hint)}
 
 
 def hint_list(hints: HintList) -> list[Json]:
     """Write hints in their order."""
-    return [_hint(hint) for hint in hints]
+    return [written(hint) for hint in hints]
 
 
 def _name(asked: Asked) -> str | None:
@@ -41,6 +43,7 @@ def _answer(asked: Asked) -> Json | None:
     return {name: hint_list(hints) for name, hints in asked.cpu.items()}
 
 
-def _hint(hint: Hint) -> Json:
+def written(hint: Hint) -> Json:
+    """Write one hint."""
     nodes = None if hint.nodes is None else list(CPUSet(hint.nodes))
     return {"numa": nodes, "preferred": hint.preferred}

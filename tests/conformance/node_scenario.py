@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 from cpuctl.checkpoints.cpu_state import read_cpu_state, write_cpu_state
 from cpuctl.checkpoints.memory_state import write_memory_state_of_none
@@ -33,6 +34,7 @@ class _Scenario:
         self.case = case
         self.kubelet: Json = case["kubelet"]
         self.machine: Json = case["machine"]
+        self.minor = int(case.get("kubeletVersion", "1.36").removeprefix("1."))
         self.cpu_file: str | None = case.get("cpuManagerState")
         self.memory_file: str | None = case.get("memoryManagerState")
         self.node: Node | None = None
@@ -52,18 +54,19 @@ class _Scenario:
 
     def _start(self) -> Json:
         self.node = None
-        started = start_kubelet(self.machine, self.kubelet)
+        started = start_kubelet(self.machine, self.kubelet, self.minor)
         if not isinstance(started, Node):
             return _not_started(started)
-        self.memory_file = self.memory_file or write_memory_state_of_none()
         saved = None if self.cpu_file is None else read_cpu_state(self.cpu_file)
         self.written = saved if isinstance(saved, CPUStateFile) else None
         refused = started.restore(saved)
         if refused is not None:
             return _not_started(refused)
         self.node = started
+        # The Memory Manager starts after the CPU Manager, so a refusal there leaves no file of its own.
+        self.memory_file = self.memory_file or write_memory_state_of_none()
         self._save()
-        return started_answer(started, self.machine, self.kubelet)
+        return started_answer(started, self.machine, self.kubelet, self.minor)
 
     def _save(self) -> None:
         """Write the file as the kubelet does: at once when the state changes, else never."""
@@ -80,16 +83,8 @@ class _Scenario:
             return self._restart(step)
         if self.node is None:
             return {"skipped": True}
-        handlers: dict[str, Callable[[Node, Json], Json]] = {
-            "admit": self._admit,
-            "hints": self._hints,
-            "gc": self._collect,
-            "removePod": self._remove_pod,
-            "removeContainer": self._remove_container,
-            "startContainer": self._container_state,
-            "state": lambda node, _step: self._files() | _default_set(node),
-        }
-        return handlers[step["op"]](self.node, step)
+        step_taken = STEPS.get(step["op"])
+        return {"unknownStep": step["op"]} if step_taken is None else step_taken(self, self.node, step)
 
     def _restart(self, step: Json) -> Json:
         self.active = list(self.node.active.values()) if self.node else self.active
@@ -100,7 +95,7 @@ class _Scenario:
         answer: Json = {"start": self._start()}
         if self.node is None:
             return answer
-        self.node.active = {pod.uid: pod for pod in self.active}
+        self.node.resume(self.active)
         if step.get("readmit"):
             answer["readmitted"] = [
                 _admission(self.node, admission) | {"podUID": admission.pod.uid}
@@ -139,6 +134,23 @@ class _Scenario:
     def _container_state(self, node: Node, step: Json) -> Json:
         return _containers(node, self.pods[step["podUID"]])
 
+    def _state(self, node: Node, _step: Json) -> Json:
+        return self._files() | _default_set(node)
+
+
+STEPS: Mapping[str, Callable[[_Scenario, Node, Json], Json]] = MappingProxyType(
+    {
+        "admit": _Scenario._admit,
+        "gc": _Scenario._collect,
+        "hints": _Scenario._hints,
+        "removeContainer": _Scenario._remove_container,
+        "removePod": _Scenario._remove_pod,
+        "restart": lambda scenario, _node, step: scenario._restart(step),
+        "startContainer": _Scenario._container_state,
+        "state": _Scenario._state,
+    }
+)
+
 
 def read_pod(step: Json) -> Pod:
     """Decode a step's pod, defaulted and with canonical quantities as the step says."""
@@ -156,7 +168,7 @@ def _not_started(result: StartRefused | KubeletFault | Undetermined) -> Json:
         case StartRefused(stage=stage, error=error):
             return {"ok": False, "stage": stage, "error": error}
         case KubeletFault(why=why):
-            return {"panic": why}
+            return {"ok": False, "stage": "panic", "error": why}
         case Undetermined(why=why):
             return {"undetermined": why}
 

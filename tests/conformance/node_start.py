@@ -4,21 +4,46 @@ from __future__ import annotations
 
 import json
 
+from cpuctl.cpuset import CPUSet
 from cpuctl.engine.node import Node
-from cpuctl.engine.start import Kubelet, StartResult, start_node
+from cpuctl.engine.outcome import StartRefused
+from cpuctl.engine.start import Kubelet, Started, StartResult, check_start, start_node
 from cpuctl.kubelet.config_file import read_kubelet_config
-from cpuctl.kubelet.version import DEFAULT_VERSION
+from cpuctl.kubelet.config_refusal import ConfigRefusedError
+from cpuctl.kubelet.version import KubeletVersion
 from tests.conformance.corpus import Json
 from tests.conformance.machines import machine_info
+from tests.conformance.operations import topology_counts
 
 _HEAD = {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration"}
 
 
-def start_kubelet(machine: Json, config: Json) -> StartResult:
-    """Start a kubelet of 1.36 on a recorded machine."""
-    told = read_kubelet_config(json.dumps(_HEAD | config), "case").config
-    return start_node(machine_info(machine), Kubelet(version=DEFAULT_VERSION, config=told))
+def start_kubelet(machine: Json, config: Json, minor: int) -> StartResult:
+    """Start a kubelet on a recorded machine; one that cannot load its configuration does not start."""
+    try:
+        kubelet = _kubelet(config, minor)
+    except ConfigRefusedError as error:
+        return StartRefused(stage=error.refusal.stage, error=error.refusal.error)
+    return start_node(machine_info(machine), kubelet)
 
 
-def started_answer(node: Node, machine: Json, config: Json) -> Json:
-    return {}
+def started_answer(node: Node, machine: Json, config: Json, minor: int) -> Json:
+    """Tell what a kubelet that came up has made of its configuration."""
+    started = check_start(machine_info(machine), _kubelet(config, minor))
+    assert isinstance(started, Started)
+    answer = {
+        "ok": True,
+        "reservation": {name: str(amount) for name, amount in started.reserved.items()},
+        "defaultCPUSet": str(node.state_file().default_cpu_set),
+        "topology": topology_counts(node.topology),
+    }
+    if node.policy is not None:
+        answer["reservedCPUs"] = str(CPUSet(node.policy.reserved))
+        answer["reservedPhysicalCPUs"] = str(CPUSet(node.policy.reserved_physical))
+        answer["allocatableCPUs"] = str(CPUSet(node.policy.allocatable))
+    return answer
+
+
+def _kubelet(config: Json, minor: int) -> Kubelet:
+    told = read_kubelet_config(json.dumps(_HEAD | config), "case", minor).config
+    return Kubelet(version=KubeletVersion(minor), config=told)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.documents import Cursor, load_documents
+from cpuctl.engine.cpu_hints import CPUHints
 from cpuctl.engine.distributed_picker import Dealing, take_distributed
 from cpuctl.engine.outcome import AllocationError, KubeletFault, Picked, PickResult, Undetermined
 from cpuctl.engine.packed_picker import Spread, take_packed
@@ -16,6 +15,7 @@ from cpuctl.engine.topology import CPUTopology
 from cpuctl.machine.cadvisor_json import decode_machine_info
 from cpuctl.quantity import Quantity
 from tests.conformance.corpus import Json
+from tests.conformance.hint_answers import hint_list
 from tests.conformance.machines import machine_info
 
 
@@ -113,11 +113,13 @@ def pick_answer(result: PickResult) -> Json:
             return {"undetermined": why}
 
 
-OPERATIONS: Mapping[str, Callable[[Json], Json]] = MappingProxyType(
-    {
-        "cpuset": cpu_set,
-        "discover": discover,
-        "quantity": quantity,
-        "takeByTopology": take_by_topology,
-    }
-)
+def cpu_hints(case: Json) -> Json:
+    """Make CPU hints from explicit sets."""
+    hints = CPUHints.generate(
+        CPUTopology.discover(machine_info(case["machine"])),
+        CPUSet.parse(case["available"]).mask,
+        CPUSet.parse(case.get("reusable", "")).mask,
+        case["numCPUs"],
+        align_by_socket=case.get("alignBySocket", False),
+    )
+    return {"hints": hint_list(hints)}

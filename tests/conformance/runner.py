@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.conformance.all_operations import OPERATIONS
 from tests.conformance.corpus import CorpusFile, Json, Recorded
 from tests.conformance.coverage import GAPS, Gap
-from tests.conformance.operations import OPERATIONS
 
 LONGEST_SHOWN = 200
 

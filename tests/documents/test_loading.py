@@ -7,8 +7,9 @@ from itertools import pairwise
 import pytest
 import yaml
 
-from cpuctl.documents import load_documents
+from cpuctl.documents import json_text, load_documents, loading, tree
 from cpuctl.errors import InputError
+from tests.support.costs import bytes_below, seconds_below
 
 
 def values(text: str | bytes) -> list[object]:
@@ -153,6 +154,69 @@ def test_documents_are_numbered_by_their_place_in_the_text() -> None:
 
 def test_json_values_may_follow_each_other() -> None:
     assert values('{"a": 1}\n{"b": 2}{"c": 3}') == [{"a": 1}, {"b": 2}, {"c": 3}]
+
+
+def limit(monkeypatch: pytest.MonkeyPatch, name: str, value: int) -> None:
+    for module in (tree, json_text, loading):
+        monkeypatch.setattr(module, name, value, raising=False)
+
+
+@pytest.mark.parametrize("text", ['{"a": 1}\n{"b": 2}{"c":\n3}{"d": 4}', "a: 1\n---\nb: 2\n---\nc: 3\n"])
+def test_every_document_knows_its_line(text: str) -> None:
+    """Without reading the text once more: thousands of documents would take hours."""
+    documents = load_documents(text, "input")
+    lines = [text.count("\n", 0, text.index(f"{name}")) + 1 for name in "abcd"[: len(documents)]]
+    assert [document.line for document in documents] == lines
+    assert [document.line_of(()) for document in documents] == lines
+
+
+MANY = {
+    "YAML": "".join(f"---\na: &a [1, 1, 1, 1]\nb: [*a, *a, *a, *a, *a, *a, *a, {n}]\n" for n in range(20)),
+    "JSON": '{"a": [1, "2,3", {"b": 4}]}\n' * 200,
+    "one list in JSON": "[" + "[]," * 1000 + "[]]",
+}
+
+
+@pytest.mark.parametrize("text", MANY.values(), ids=MANY)
+def test_values_of_all_documents_count_together(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    limit(monkeypatch, "MAX_NODES", 800)
+    with pytest.raises(InputError, match=r"^input:\d+:\d+: more than 800 values, aliases written out$"):
+        load_documents(text, "input")
+
+
+@pytest.mark.parametrize("text", ["--- a\n" * 6, "{}\n" * 6, '{"a": 1, "a": 2}\n' * 6])
+def test_documents_are_limited(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    limit(monkeypatch, "MAX_DOCUMENTS", 5)
+    with pytest.raises(InputError, match=r"^input:6:1: more than 5 documents$"):
+        load_documents(text, "input", last_wins=True)
+
+
+def test_long_texts_in_json_take_no_more_memory_than_they_have() -> None:
+    text = json.dumps({"a": "x" * 2_000_000})[:-1] + ', "a": 1}'
+    with bytes_below(20_000_000):
+        (document,) = load_documents(text, "input", last_wins=True)
+    assert document.value == {"a": 1}
+
+
+def test_commas_in_texts_are_no_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    limit(monkeypatch, "MAX_NODES", 800)
+    text = json.dumps({"a": '[{"x": 1, "y": [,]},' * 1000})
+    assert values(text) == [json.loads(text)]
+
+
+def test_merging_many_mappings_takes_no_longer_than_reading_them() -> None:
+    text = "<<: [" + ", ".join(f"{{k{number}: 1}}" for number in range(30_000)) + "]"
+    with seconds_below(10):
+        (value,) = values(text)
+    assert isinstance(value, dict)
+    assert len(value) == 30_000
+
+
+def test_handles_for_tags_are_limited() -> None:
+    """The parser compares every handle with all before it."""
+    text = "".join(f"%TAG !t{number}! tag:example.org,2000:\n" for number in range(100_000)) + "--- a\n"
+    with seconds_below(5), pytest.raises(InputError, match="more than 1000 %TAG directives"):
+        load_documents(text, "input")
 
 
 def test_what_begins_like_json_may_be_yaml() -> None:

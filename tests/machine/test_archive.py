@@ -14,6 +14,7 @@ import pytest
 from cpuctl.errors import InputError
 from cpuctl.machine import archive, tar_stream, unpacking
 from cpuctl.machine.archive import read_archive
+from tests.support.costs import bytes_below, seconds_below
 
 FILES = {"sys/devices/system/cpu/online": "0-3\n", "proc/meminfo": "MemTotal: 1 kB\n"}
 LONG_NAME = "sys/" + "/".join(f"directory-{number:03}" for number in range(40)) + "/file"
@@ -145,6 +146,63 @@ def test_sizes_of_links_count_for_nothing(tmp_path: Path) -> None:
     assert read_archive(saved(tmp_path, data)).read("proc/meminfo") == FILES["proc/meminfo"]
 
 
+def pax(name: str, records: bytes) -> bytes:
+    """Make an empty file that an extended header with *records* precedes."""
+    header = tarfile.TarInfo("pax")
+    header.type, header.size = tarfile.XHDTYPE, len(records)
+    padding = bytes(-len(records) % 512)
+    return header.tobuf() + records + padding + tarfile.TarInfo(name).tobuf()
+
+
+def test_many_records_of_a_pax_header_take_no_longer_than_their_bytes(tmp_path: Path) -> None:
+    data = pax("sys/a", b"5 a=\n" * 200_000) * 8 + GOOD
+    with seconds_below(15):
+        assert read_archive(saved(tmp_path, data)).read("sys/a") == ""
+
+
+def test_records_of_a_pax_header_that_mean_nothing_are_forgotten(tmp_path: Path) -> None:
+    """A chain of headers could fill the memory with them, as they all count for the next member."""
+    chain = b"".join(
+        pax("", b"".join(b"13 k%07d=\n" % number for number in range(first, first + 20_000)))[:-512]
+        for first in range(0, 120_000, 20_000)
+    )
+    path = saved(tmp_path, chain + GOOD)
+    with bytes_below(10_000_000):
+        read_archive(path)
+
+
+def test_pax_records_keep_their_blanks_and_lines(tmp_path: Path) -> None:
+    tree = read_archive(saved(tmp_path, pax("short", b"21 path=sys/ a\nb\n \n\n\n") + GOOD))
+    assert list(tree.names("sys")) == [" a\nb\n \n\n", "devices"]
+
+
+def test_names_are_limited_in_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archive, "MAX_NAME_CHARACTERS", 1000)
+    directories = [link(f"sys/{number:090}", "", tarfile.DIRTYPE) for number in range(11)]
+    with pytest.raises(InputError, match="holds more than 0 MiB of names"):
+        read_archive(saved(tmp_path, with_members(*directories)))
+
+
+def test_extended_headers_are_limited_in_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tar_stream, "_MAX_EXTENDED_BYTES", 50)
+    with pytest.raises(InputError, match="it has more than 0 MiB of extended headers"):
+        read_archive(saved(tmp_path, pax("sys/a", b"5 a=\n") * 11))
+
+
+def test_deep_names_take_no_more_memory_than_flat_ones(tmp_path: Path) -> None:
+    names = [f"sys/{number}/" + "a/" * 1900 + "b" for number in range(100)]
+    path = saved(tmp_path, tar_bytes(FILES | dict.fromkeys(names, "")))
+    with bytes_below(20_000_000):
+        tree = read_archive(path)
+        assert list(tree.names(names[7].removesuffix("/b"))) == ["b"]
+
+
+def test_of_many_recordings_only_a_few_are_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as error:
+        read_archive(saved(tmp_path, tar_bytes({f"d{n}/sys/x": "" for n in range(1000, 1100)})))
+    assert error.value.message == "holds several recordings (d1000, d1001, d1002, ...), expected one"
+
+
 def test_a_name_beyond_any_path_is_ignored(tmp_path: Path) -> None:
     tree = read_archive(saved(tmp_path, tar_bytes({"sys/" + "a/" * 5000 + "b": "1", **FILES})))
     assert list(tree.names("sys")) == ["devices"]
@@ -169,7 +227,7 @@ REFUSALS = [
     Refusal("no end", GOOD[:2048], "the archive ends too early"),
     Refusal("cut in a file", GOOD[:600], "the archive ends too early"),
     Refusal("damaged header", DAMAGED, "a member's header is damaged (number 1)"),
-    Refusal("gzip cut", gzip.compress(GOOD)[:-20], "Compressed file ended before"),
+    Refusal("gzip cut", gzip.compress(GOOD)[:-20], "the file ends too early"),
     Refusal("gzip damaged", gzip.compress(GOOD)[:10] + b"\xff" * 40, "its gzip data is damaged"),
     Refusal("xz cut", lzma.compress(GOOD)[:100], "the file ends too early"),
     Refusal("xz damaged", lzma.compress(GOOD)[:40] + b"\xff" * 40, "Corrupt input data"),

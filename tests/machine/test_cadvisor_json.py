@@ -10,6 +10,7 @@ from cpuctl.documents import Cursor, load_documents
 from cpuctl.errors import InputError
 from cpuctl.machine.cadvisor_json import decode_machine_info, read_cadvisor_json
 from cpuctl.machine.machine_info import InfoCore, InfoNode, MachineInfo
+from tests.support.costs import seconds_below
 
 L1 = {"id": 0, "size": 32768, "type": "Data", "level": 1}
 L3 = {"id": 4, "size": 1 << 20, "type": "Unified", "level": 3}
@@ -87,6 +88,18 @@ def test_a_package_of_unknown_number_is_no_numa_node() -> None:
     assert info.nodes[0].id == -1
 
 
+def test_large_cores_take_no_longer_than_small_ones() -> None:
+    """Thousands of threads in one core, and caches that all of them share."""
+    caches = [L3 | {"id": number % 8} for number in range(20_000)]
+    core = {"thread_ids": list(range(8192)), "caches": caches}
+    document = {"num_cores": 8192, "topology": [{"node_id": 0, "cores": [core], "caches": caches}]}
+    text = json.dumps(document).encode()
+    with seconds_below(10):
+        machine, _ = read_cadvisor_json(text, "m.json")
+    assert len(machine.cores) == 1
+    assert len(machine.caches) == 8
+
+
 @dataclass(frozen=True)
 class Refusal:
     name: str
@@ -116,7 +129,18 @@ REFUSALS = [
         "m.json:1: topology[0].cores[0].thread_ids[0]",
         "a whole number of at most 8191",
     ),
-    Refusal("a CPU twice", core(thread_ids=[0, 0]), "m.json", "CPUs must be listed once each, ascending"),
+    Refusal(
+        "a CPU twice",
+        core(thread_ids=[0, 0]),
+        "m.json:1: topology[0].cores[0].thread_ids[1]",
+        "CPU 0 is listed twice",
+    ),
+    Refusal(
+        "more caches than any machine has",
+        {"topology": [NODE | {"caches": [L3 | {"id": number} for number in range(1 << 18)]}]},
+        "m.json",
+        "found more caches than machines have: more than 1048576 uses of a cache by a CPU",
+    ),
     Refusal(
         "a node twice",
         {"topology": [{"node_id": 0}, {"node_id": 0}]},

@@ -73,6 +73,16 @@ CASES = [
         "Cores have 1 or 2 CPUs online: a kubelet counts with the average, 1.",
     ),
     Case(
+        "siblings beyond the machine",
+        with_cpus(parse_synthetic("2c"), lambda cpu: replace(cpu, siblings=cpus(f"{cpu.number},7"))),
+        "",
+    ),
+    Case(
+        "siblings that disagree in a row",
+        with_cpus(parse_synthetic("4c"), lambda cpu: replace(cpu, siblings=cpus(f"{cpu.number}-3"))),
+        "1 core id is repeated",
+    ),
+    Case(
         "packages that disagree",
         with_cpus(BASE, lambda cpu: replace(cpu, package_cpus=cpus("0-7"))),
         "Package ids make 2 sockets, package CPU lists 1: "

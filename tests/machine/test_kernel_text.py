@@ -20,6 +20,7 @@ from cpuctl.machine.kernel_text import (
     parse_size,
     parse_word,
 )
+from tests.support.costs import bytes_below
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,8 @@ READABLE = [
     Case(parse_cpuinfo, "", ProcessorSummary()),
     Case(parse_cpuinfo, "model name\t: A\nmodel name\t: B\n", ProcessorSummary("A", 0)),
     Case(parse_cpuinfo, "physical id : 0\nphysical id : 1\nphysical id : 0\n", ProcessorSummary(None, 2)),
+    Case(parse_cpuinfo, "physical id\t: 0\r\n  physical id:1\nmy physical id : 2", ProcessorSummary(None, 2)),
+    Case(parse_cpuinfo, "model name\nmodel name :\n\nmodel name : A: B \n", ProcessorSummary("A: B", 0)),
     Case(parse_cpuinfo, "physical id\t: -1\n", ProcessorSummary(None, 0)),
     Case(parse_cpuinfo, "vendor_id : IBM/S390\nprocessor 0: version = FF\n", ProcessorSummary("IBM/S390", 0)),
     Case(parse_cpuinfo, "cpu\t: POWER9\nmodel\t: 9006\n", ProcessorSummary("POWER9", 0)),
@@ -61,6 +64,12 @@ READABLE = [
 @pytest.mark.parametrize("case", READABLE, ids=lambda case: f"{case.parse.__name__}-{case.text[:20]!r}")
 def test_reads_what_kernels_print(case: Case) -> None:
     assert case.parse(case.text) == case.want
+
+
+def test_lines_of_cpuinfo_that_say_nothing_cost_nothing() -> None:
+    text = "ab\n" * 1_000_000
+    with bytes_below(1_000_000):
+        assert parse_cpuinfo(text) == ProcessorSummary()
 
 
 UNREADABLE = [
@@ -86,6 +95,7 @@ UNREADABLE = [
     Case(parse_size, "", "expected a size"),
     Case(parse_size, "xK", "expected a size"),
     Case(parse_distances, "10 x", "found '10 x', expected distances such as 10 21"),
+    Case(parse_distances, "10 " * 1025, "found more than 1024 distances, expected one for each NUMA node"),
     Case(parse_meminfo, "MemTotal: 16 MB", "expected MemTotal: and a number of kB"),
     Case(parse_meminfo, "MemTotal: many kB", "found 'many', expected a number"),
 ]

@@ -151,6 +151,8 @@ REFUSALS = [
     ("4c,nodes=5:0-1/5:2-3", "nodes=5:0-1/5:2-3", "number 5 is not above the one before it"),
     ("4c,nodes=x:0", "nodes=x:0", "found 'x', expected a number"),
     ("4c,nodes=9999:0", "", "NUMA nodes with numbers below 8192"),
+    ("4c,offline=8192", "offline=8192", "found number 8192, expected none beyond 8191"),
+    ("4c,nodes=0/8192", "nodes=0/8192", "found number 8192, expected none beyond 8191"),
     ("4c,cores=0,2", "2", "expected one of far, near"),
 ]
 
@@ -164,6 +166,12 @@ def test_refusals_name_the_option(text: str, option: str, want: str) -> None:
     assert error.value.where == f"synthetic:{text}" + (f": {option}" if option else "")
     assert want in error.value.message
     assert "synthetic:2s4n16c2t" in error.value.hint
+
+
+def test_numbers_of_sockets_may_be_as_large_as_firmware_makes_them() -> None:
+    machine = parse_synthetic("2n4c,sockets=9000000000000000000:0-1/9000000000000000001:2-3")
+    assert list(machine.sockets) == [9_000_000_000_000_000_000, 9_000_000_000_000_000_001]
+    assert [node.distances for node in machine.numa_nodes] == [(10, 21), (21, 10)]
 
 
 DESCRIPTIONS = [

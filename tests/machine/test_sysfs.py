@@ -273,10 +273,29 @@ REFUSALS = [
         "found 140000 characters, expected at most 131072",
     ),
     Refusal(
+        "too many caches of a CPU",
+        {f"{CPU_DIR}/cpu1/cache/index{n}/level": "1" for n in range(33)}, f"{CPU_DIR}/cpu1/cache",
+        "found 33 caches, expected at most 32",
+    ),
+    Refusal(
         "too many nodes", {f"{NODE_DIR}/node{n}/cpulist": "" for n in range(1025)}, NODE_DIR,
         "found 1025 NUMA nodes, expected at most 1024",
     ),
 ]  # fmt: skip
+
+
+def test_cpu_lists_are_limited_in_all() -> None:
+    lists = {
+        f"{CPU_DIR}/cpu{number}/topology/core_siblings_list": "0," * 65_000 + str(number)
+        for number in range(8)
+    }
+    assert str(read(small_machine() | lists).online) == "0-7"
+    many = small_machine("200c") | {
+        f"{CPU_DIR}/cpu{number}/topology/core_siblings_list": "0," * 65_000 + str(number)
+        for number in range(200)
+    }
+    with pytest.raises(InputError, match="more than 16 MiB of CPU lists"):
+        read(many)
 
 
 @pytest.mark.parametrize("case", REFUSALS, ids=lambda case: case.name)

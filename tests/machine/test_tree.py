@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -81,6 +82,39 @@ def test_pipes_and_directories_have_no_text(tmp_path: Path) -> None:
     assert tree.read("directory") is None
 
 
+def test_what_is_no_regular_file_is_not_even_opened(tmp_path: Path) -> None:
+    """Opening a device can change the node (a watchdog starts to count); a pipe's writer notices it too."""
+    os.mkfifo(tmp_path / "pipe")
+    writer = Thread(target=(tmp_path / "pipe").write_bytes, args=(b"",))
+    writer.start()
+    writer.join(0.1)
+    text = DirectoryTree(tmp_path).read("pipe")
+    writer.join(0.2)
+    undisturbed = writer.is_alive()
+    os.close(os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK))
+    writer.join()
+    assert text is None
+    assert undisturbed
+
+
+def test_an_endless_chain_of_links_ends(tmp_path: Path) -> None:
+    """The kernel gives up after 40, Python before release 3.13 after its own recursion limit."""
+    write(tmp_path, "link0/file", "text")
+    for number in range(1, 3000):
+        (tmp_path / f"link{number}").symlink_to(f"link{number - 1}")
+    tree = DirectoryTree(tmp_path)
+    assert tree.read("link2999/file") in (None, "text")
+    assert list(tree.names("link2999")) in ([], ["file"])
+
+
+def test_links_in_a_circle_lead_nowhere(tmp_path: Path) -> None:
+    (tmp_path / "one").symlink_to("two")
+    (tmp_path / "two").symlink_to("one")
+    tree = DirectoryTree(tmp_path)
+    assert tree.read("one") is None
+    assert tree.read("one/file") is None
+
+
 def test_too_large_a_file_is_refused_by_its_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tree_module, "MAX_FILE_BYTES", 10)
     write(tmp_path, "sys/large", "x" * 11)
@@ -110,6 +144,18 @@ def test_memory_lists_every_directory_on_the_way() -> None:
     assert tree.read("sys/a/b") == "1"
     assert tree.read("sys/a/c") is None
     assert tree.read("sys/a") is None
+
+
+def test_memory_tells_names_apart_that_begin_alike() -> None:
+    """Other characters sort before and behind the slash."""
+    tree = MemoryTree(
+        dict.fromkeys(["s/a", "s/a-b", "s/a/x", "s/a/y/z", "s/a0", "s/b/x", "s/b-", "s.", "t"], "")
+    )
+    assert list(tree.names("s")) == ["a", "a-b", "a0", "b", "b-"]
+    assert list(tree.names("s/a")) == ["x", "y"]
+    assert list(tree.names("")) == ["s", "s.", "t"]
+    assert list(tree.names("s/a-b")) == []
+    assert list(tree.names("u")) == []
 
 
 def test_overlay_hides_and_adds() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from cpuctl.errors import InputError
+from cpuctl.pods import manifests
 from cpuctl.pods.manifest_files import _files_of, find_manifest_files, read_manifests
 
 POD = "{kind: Pod, metadata: {name: %s}, spec: {containers: [{name: main}]}}"
@@ -53,6 +54,13 @@ def test_file_named_on_its_own_must_hold_a_pod(directory: Path) -> None:
         read_manifests([str(directory / "a.json"), str(directory / "b.yaml")])
 
 
+def test_limits_hold_for_all_files_together(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(manifests, "MAX_PODS", 2)
+    assert len(read_manifests([str(directory)]).pods) == 2
+    with pytest.raises(InputError, match=r"b.yaml:1: more than 2 pods$"):
+        read_manifests([str(directory), str(directory / "b.yaml")])
+
+
 def test_directory_must_hold_a_pod(tmp_path: Path) -> None:
     (tmp_path / "service.yaml").write_text("kind: Service")
     with pytest.raises(InputError, match="no pods: expected a Pod"):
@@ -65,11 +73,11 @@ def test_directory_without_manifests_says_so(tmp_path: Path) -> None:
 
 
 def test_missing_file_says_so(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"web.yaml: cannot be read: No such file or directory"):
+    with pytest.raises(InputError, match=r"web.yaml: cannot be read: no such file or directory"):
         read_manifests([str(tmp_path / "web.yaml")])
 
 
 def test_directory_that_is_gone_says_so(tmp_path: Path) -> None:
     """Between looking and listing a directory can vanish, or be unreadable for all but root."""
-    with pytest.raises(InputError, match=r"gone: cannot be read: No such file or directory"):
+    with pytest.raises(InputError, match=r"gone: cannot be read: no such file or directory"):
         _files_of(tmp_path / "gone")

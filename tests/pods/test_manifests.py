@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from cpuctl.errors import InputError
+from cpuctl.pods import manifests
 from cpuctl.pods.manifests import read_pods
 from cpuctl.pods.model import ContainerKind, Pod, QosClass
 
@@ -188,6 +189,8 @@ def pod_with(spec: str) -> str:
     return f"kind: Pod\nmetadata: {{name: web}}\nspec:\n  {spec}\n"
 
 
+LONG = "x" * 254
+
 REFUSALS = [
     Refusal(
         "no pods",
@@ -240,9 +243,40 @@ REFUSALS = [
         "pods.yaml:6: spec.replicas: expected a whole number of at most 10000, found the number 10001",
     ),
     Refusal(
+        "too large an ordinal",
+        workload("StatefulSet", "apps/v1", "ordinals: {start: 1e300}"),
+        "pods.yaml:6: spec.ordinals.start: expected a whole number of at most 2147483647,"
+        " found the number 1e+300",
+    ),
+    Refusal(
+        "long name",
+        POD.replace("name: web", f"name: {LONG}"),
+        "pods.yaml:1: metadata.name: expected a name of at most 253 characters, found 254",
+    ),
+    Refusal(
+        "long prefix of names",
+        POD.replace("name: web", f"generateName: {LONG}"),
+        "pods.yaml:1: metadata.generateName: expected a name of at most 253 characters, found 254",
+    ),
+    Refusal(
+        "long namespace",
+        POD.replace("name: web", f"name: web, namespace: {LONG}"),
+        "pods.yaml:1: metadata.namespace: expected a name of at most 253 characters, found 254",
+    ),
+    Refusal(
+        "long uid",
+        POD.replace("name: web", f"name: web, uid: {LONG}"),
+        "pods.yaml:1: metadata.uid: expected a name of at most 253 characters, found 254",
+    ),
+    Refusal(
+        "long container name",
+        pod_with(f"containers: [{{name: {LONG}}}]"),
+        "pods.yaml:4: spec.containers[0].name: expected a name of at most 253 characters, found 254",
+    ),
+    Refusal(
         "two pods of one uid",
         "\n---\n".join(POD.replace("name: web", f"name: {name}, uid: u") for name in "ab"),
-        "pods.yaml: pods default/a and default/b have the same uid u",
+        "pods.yaml: pods default/a (pods.yaml:1) and default/b (pods.yaml:3) have the same uid u",
     ),
 ]
 
@@ -257,6 +291,30 @@ def test_refusals_say_where_and_why(case: Refusal) -> None:
 def test_multiplying_manifests_are_stopped() -> None:
     text = "\n---\n".join([workload("Deployment", "apps/v1", "replicas: 10000")] * 11)
     with pytest.raises(InputError, match="more than 100,000 pods"):
+        read_pods(text, "pods.yaml")
+
+
+AMOUNTS = ", ".join(f"example.com/r{n}: 1" for n in range(250))
+MULTIPLIED = {
+    "containers": "containers: [" + ", ".join(f"{{name: c{n}}}" for n in range(250)) + "]",
+    "limits": f"containers: [{{name: a, resources: {{limits: {{{AMOUNTS}}}}}}}]",
+    "overhead": f"containers: [{{name: a}}], overhead: {{{AMOUNTS}}}",
+    "pod-level requests": f"containers: [{{name: a}}], resources: {{requests: {{{AMOUNTS}}}}}",
+}
+
+
+@pytest.mark.parametrize("spec", MULTIPLIED.values(), ids=MULTIPLIED)
+def test_replicas_multiply_containers_and_amounts(spec: str) -> None:
+    """Each replica gets defaults of its own later, so that the template's size counts as often."""
+    text = workload("Deployment", "apps/v1", "replicas: 10000").replace(SPEC, spec)
+    with pytest.raises(InputError, match=r"^pods.yaml:2: more than 2,000,000 containers, amounts and other"):
+        read_pods(text, "pods.yaml")
+
+
+def test_objects_that_are_no_pods_count_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(manifests, "MAX_PARTS", 100)
+    text = "kind: List\nitems:\n- &a {kind: List, items: [&b {kind: X}, *b, *b]}\n" + "- *a\n" * 40
+    with pytest.raises(InputError, match="more than 100 containers, amounts and other objects"):
         read_pods(text, "pods.yaml")
 
 

@@ -1,0 +1,51 @@
+"""Merging explicit hint lists, as a kubelet with given nodes, policy and options does."""
+
+from __future__ import annotations
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.hints import Hint
+from cpuctl.engine.outcome import KubeletFault
+from cpuctl.engine.topology_manager import TopologyManager
+from cpuctl.engine.topology_manager_start import start_topology_manager
+from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.feature_gates import FeatureGates
+from cpuctl.machine.machine_info import InfoNode, MachineInfo
+from tests.conformance.corpus import Json
+from tests.conformance.hint_answers import written
+
+
+def merge_hints(case: Json) -> Json:
+    """Merge what the providers of the case answer."""
+    config = KubeletConfiguration(
+        topology_manager_policy=case["policy"],
+        topology_manager_policy_options=case.get("policyOptions", {}),
+    )
+    try:
+        manager = start_topology_manager(_machine(case), config, FeatureGates.for_minor(36))
+    except ValueError as error:
+        return {"error": str(error)}
+    answers = [
+        provider and {name: _hints(hints) for name, hints in provider.items()}
+        for provider in case["providers"]
+    ]
+    merged = (manager or TopologyManager.none()).merge(answers)
+    if isinstance(merged, KubeletFault):
+        return {"panic": merged.why}
+    return {"admit": merged.admit, **written(merged.hint)}
+
+
+def _machine(case: Json) -> MachineInfo:
+    nodes = tuple(
+        InfoNode(id=node["id"], cores=(), distances=tuple(node.get("distances", ())))
+        for node in case["numaNodes"]
+    )
+    return MachineInfo(nodes=nodes, num_cpus=1, num_sockets=1)
+
+
+def _hints(hints: list[Json] | None) -> list[Hint] | None:
+    if hints is None:
+        return None
+    return [
+        Hint(None if hint["numa"] is None else CPUSet.of(hint["numa"]).mask, hint["preferred"])
+        for hint in hints
+    ]

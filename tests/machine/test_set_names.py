@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cpuctl.errors import InputError
+from cpuctl.machine.model import Machine
+from cpuctl.machine.set_names import parse_cpu_names
+from cpuctl.machine.synthetic import parse_synthetic
+
+MACHINE = parse_synthetic("2s4n4c2t")
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("", ""),
+        ("0-2,8", "0-2,8"),
+        ("node:1", "2-3,10-11"),
+        ("socket:1,core:0", "0,4-8,12-15"),
+        ("l3:3", "6-7,14-15"),
+    ],
+)
+def test_names_and_numbers_mix(text: str, want: str) -> None:
+    assert str(parse_cpu_names(text, MACHINE)) == want
+
+
+def with_package_ids(offset: int) -> Machine:
+    cpus = (replace(cpu, package_id=(cpu.package_id or 0) + offset) for cpu in MACHINE.cpus)
+    return replace(MACHINE, cpus=tuple(cpus))
+
+
+LARGE = 9_000_000_000_000_000_000
+REFUSALS = [
+    ("node:4", MACHINE, "this machine has no node:4: expected one of node:{0-3}"),
+    ("node:", MACHINE, "this machine has no node:: expected one of node:{0-3}"),
+    ("node:-1", MACHINE, "this machine has no node:-1: expected one of node:{0-3}"),
+    ("node:\N{ARABIC-INDIC DIGIT ONE}", MACHINE, "expected one of node:{0-3}"),
+    ("node:" + "1" * 5000, MACHINE, "expected one of node:{0-3}"),
+    ("socket:7", MACHINE, "this machine has no socket:7: expected one of socket:{0-1}"),
+    ("socket:7", with_package_ids(LARGE), f"expected one of socket:{{{LARGE},{LARGE + 1}}}"),
+    ("node:0", parse_synthetic("0n4c"), "this machine has no node:0: expected one of node:{none}"),
+    ("disk:0", MACHINE, "no set of CPUs is called 'disk:0'"),
+    ("0-", MACHINE, "expected a CPU list, found '0-'"),
+]
+
+
+@pytest.mark.parametrize(("text", "machine", "want"), REFUSALS, ids=[text[:12] for text, _, _ in REFUSALS])
+def test_refusals_say_what_there_is(text: str, machine: Machine, want: str) -> None:
+    with pytest.raises(InputError) as error:
+        parse_cpu_names(text, machine)
+    assert want in error.value.message
+
+
+def test_sockets_of_any_number_can_be_named() -> None:
+    assert str(parse_cpu_names(f"socket:{LARGE}", with_package_ids(LARGE))) == "0-3,8-11"

@@ -1,0 +1,30 @@
+"""Whatever is odd about a recorded machine, a capture of it is the same machine."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cpuctl.capture.manifest import make_capture
+from cpuctl.capture.node import Node, record
+from cpuctl.capture.packing import Compression, write_members
+from cpuctl.machine.archive import read_archive
+from cpuctl.machine.sources import MachineSource, read_machine
+
+MACHINES = Path(__file__).parents[2].parent / "shared" / "machines"
+
+
+def unnamed(source: MachineSource) -> MachineSource:
+    return replace(source, machine=replace(source.machine, source=""), origin="")
+
+
+@pytest.mark.parametrize("path", sorted(MACHINES.glob("*.tar.gz")), ids=lambda path: path.name)
+def test_a_capture_is_the_same_machine(path: Path, tmp_path: Path) -> None:
+    capture = make_capture(record(Node(tree=read_archive(path), follow=str)), cpuctl="test")
+    again = tmp_path / "node.tar"
+    with again.open("wb") as file:
+        write_members(capture.members, file, Compression.NONE)
+    assert unnamed(read_machine(str(again))) == unnamed(read_machine(str(path)))
+    assert capture.manifest["unreadable"] == []

@@ -30,7 +30,7 @@ class Asked:
 
     container: Container | None
     cpu: CPUAnswer
-    merged: Merged
+    merged: Merged | KubeletFault
 
 
 @dataclass(frozen=True, slots=True)

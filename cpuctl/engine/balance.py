@@ -8,7 +8,8 @@ sum is compared first, and the rounded deviation computed only for a possible wi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import isqrt
@@ -70,25 +71,30 @@ class Search:
         return None
 
     def _best_of_width(self, width: int) -> _Best | KubeletFault | None:
-        known: dict[tuple[int, ...], _Deal | KubeletFault | None] = {}
         best: _Best | None = None
-        for positions in combinations(self._able(width), width):
+        for positions in self._combinations(width):
             if best is not None and self._final(best):
                 break
-            free = tuple([self.free[position] for position in positions])
-            if free not in known:
-                known[free] = self._deal(free)
-            deal = known[free]
+            deal = self._deal(tuple([self.free[position] for position in positions]))
             if isinstance(deal, KubeletFault):
                 return deal
             if deal is not None:
                 best = self._better(best, positions, deal)
         return best
 
-    def _able(self, width: int) -> list[int]:
-        """Positions worth combining: a node too small for its share only gets combinations rejected."""
-        share = 0 if self.rules.align_by_socket else self.need // width // self.group * self.group
-        return [position for position, free in enumerate(self.free) if free >= share]
+    def _combinations(self, width: int) -> Iterator[tuple[int, ...]]:
+        """Combine positions as the kubelet does, but for those that cannot change its choice.
+
+        A node too small for its share only gets combinations rejected. Nodes alike come to the same split,
+        of which only the first counts; their sockets matter where all may be in one.
+        """
+        aligned = self.rules.align_by_socket
+        share = 0 if aligned else self.need // width // self.group * self.group
+        if aligned and width <= max(Counter(self.sockets).values()):
+            return _distinct(list(enumerate(zip(self.free, self.sockets, strict=True))), width)
+        return _distinct(
+            [(position, free) for position, free in enumerate(self.free) if free >= share], width
+        )
 
     def _final(self, best: _Best) -> bool:
         return best.score == 0 and (best.in_socket or not self.rules.align_by_socket)
@@ -158,6 +164,19 @@ class Search:
         )
 
 
+def _distinct(nodes: Sequence[tuple[int, object]], size: int) -> Iterator[tuple[int, ...]]:
+    """Combine positions in lexicographic order, once for every sequence of what the nodes there are like."""
+    if not size or len({like for _, like in nodes}) == len(nodes):
+        yield from combinations([position for position, _ in nodes], size)
+        return
+    seen = set()
+    for index, (position, like) in enumerate(nodes[: len(nodes) - size + 1], 1):
+        if like not in seen:
+            seen.add(like)
+            for others in _distinct(nodes[index:], size - 1):
+                yield position, *others
+
+
 def _remainders(
     left: list[int], groups: int, group: int, *, whole: bool
 ) -> Iterator[tuple[tuple[int, ...], int | None]]:
@@ -168,23 +187,18 @@ def _remainders(
     comes from counting free CPUs instead of *whole* groups.
     """
     unit = group if whole else 1
+    counted = [count // unit * unit for count in left]
     for size in range(len(left), 0, -1):
-        seen: set[tuple[int, ...]] = set()
-        for subset in _subsets(len(left), size, groups):
-            counts = tuple([left[index] for index in subset[:groups]])
-            enough = size >= groups or unit * sum(count // unit for count in counts) >= groups * group
-            if counts in seen or not enough:
-                continue
-            seen.add(counts)
-            yield subset, _change(counts, groups, group)
+        for subset in _subsets(left, size, groups):
+            given = subset[:groups]
+            if size >= groups or sum([counted[index] for index in given]) >= groups * group:
+                yield subset, _change(tuple([left[index] for index in given]), groups, group)
 
 
-def _subsets(total: int, size: int, groups: int) -> Iterator[tuple[int, ...]]:
-    """Subsets of one size; where only the first *groups* entries get anything, one for each such start."""
-    spare = size - groups
-    if spare <= 0:
-        return combinations(range(total), size)
-    starts = combinations(range(total - spare), groups)
+def _subsets(left: list[int], size: int, groups: int) -> Iterator[tuple[int, ...]]:
+    """Subsets of one size, one for every sequence of counts; only the first *groups* entries get anything."""
+    spare = max(size - groups, 0)
+    starts = _distinct(list(enumerate(left[: len(left) - spare])), size - spare)
     return (start + tuple(range(start[-1] + 1, start[-1] + 1 + spare)) for start in starts)
 
 

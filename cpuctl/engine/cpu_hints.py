@@ -1,39 +1,38 @@
 """The CPU Manager's topology hints for one request, as a rule instead of a list of up to 2^nodes hints.
 
-Rule: kubelet v1.36 ``policy_static.go``, hint generation.
+Rule: kubelet v1.36 ``policy_static.go``, hint generation. Sets of NUMA nodes are masks of node ids.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, combinations, takewhile
-from typing import Any
+from itertools import accumulate, combinations
 
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.fit import Fit
 from cpuctl.engine.hints import Hint
+from cpuctl.engine.node_search import Choice, best_sets
+from cpuctl.engine.socket_rule import SocketRule
 from cpuctl.engine.topology import CPUTopology
-
-Key = Callable[[int], Any]
-"""What sorts sets of nodes, the best first."""
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: cached_property needs a __dict__
 class CPUHints:
-    """The hints of the CPU Manager for one request, as a rule instead of a list.
+    """Hints for ``request`` CPUs out of those ``free`` in each NUMA node (by id) and the ``reusable`` ones.
 
-    A set of nodes is a hint when it holds every reusable CPU (``required`` nodes, ``reusable`` CPUs) and its
-    free CPUs with them reach the request. ``width`` is the fewest nodes whose capacity would do, taken or
-    not; hints that wide are preferred, with ``align-by-socket`` also those that touch ``sockets`` sockets.
+    A set of nodes is a hint when it holds every reusable CPU (in the ``required`` nodes) and its free CPUs
+    with them reach the request. ``width`` is the fewest nodes whose capacity would do, taken or not; hints
+    that wide are preferred, with ``align-by-socket`` also those that the socket ``rule`` allows.
     """
 
-    topology: CPUTopology
     free: dict[int, int]
     required: int
     reusable: int
     request: int
     width: int
-    sockets: int = 0
+    rule: SocketRule | None = None
 
     @classmethod
     def generate(
@@ -42,29 +41,23 @@ class CPUHints:
         """Make the hints for *request* CPUs out of the *available* and *reusable* ones (masks)."""
         nodes = topology.numa_nodes
         width = _width([mask.bit_count() for mask in nodes.values()], request)
-        per_socket = len(nodes) // topology.num_sockets if topology.num_sockets else 0
         return cls(
-            topology=topology,
             free={node: (available & mask).bit_count() for node, mask in nodes.items()},
-            required=sum(1 << node for node, mask in nodes.items() if reusable & mask),
+            required=CPUSet.of(node for node, mask in nodes.items() if reusable & mask).mask,
             reusable=reusable.bit_count(),
             request=request,
             width=width,
-            sockets=-(-width // per_socket) if align_by_socket and per_socket else 0,
+            rule=_socket_rule(topology, width) if align_by_socket else None,
         )
 
     def __iter__(self) -> Iterator[Hint]:
         """Yield every hint, by size, then in lexicographic order of node ids."""
-        nodes = list(self.free)
-        for size in range(1, len(nodes) + 1):
-            for chosen in combinations(nodes, size):
-                free = self.reusable
-                mask = 0
-                for node in chosen:
-                    free += self.free[node]
-                    mask |= 1 << node
-                if free >= self.request and not self.required & ~mask:
-                    yield Hint(mask, self.prefers(mask))
+        bits, counts = [1 << node for node in self.free], self.free.values()
+        for size in range(1, len(bits) + 1):
+            for chosen, free in zip(combinations(bits, size), combinations(counts, size), strict=True):
+                nodes = sum(chosen)
+                if self.reusable + sum(free) >= self.request and not self.required & ~nodes:
+                    yield Hint(nodes, self.prefers(nodes))
 
     def __contains__(self, nodes: int) -> bool:
         if self.required & ~nodes or nodes & ~self.all_nodes:
@@ -73,95 +66,50 @@ class CPUHints:
 
     def prefers(self, nodes: int) -> bool:
         """Tell whether a hint for these nodes is preferred."""
-        if nodes.bit_count() == self.width:
-            return True
-        return bool(self.sockets) and self._touched(nodes) == self.sockets
+        return nodes.bit_count() == self.width or (self.rule is not None and self.rule.allows(nodes))
 
     @cached_property
     def all_nodes(self) -> int:
         """All nodes that own CPUs."""
-        return sum(1 << node for node in self.free)
+        return CPUSet.of(self.free).mask
 
     @cached_property
     def narrowest(self) -> int:
         """Size of the smallest hint, 0 when there is none."""
-        free = self.reusable + self._free_in(self.required)
-        if free >= self.request and self.required:
-            return self.required.bit_count()
-        others = sorted((c for node, c in self.free.items() if not self.required >> node & 1), reverse=True)
-        for more, total in enumerate(accumulate(others), 1):
-            if free + total >= self.request:
-                return self.required.bit_count() + more
-        return 0
+        sizes = range(1, len(self.free) + 1)
+        return next((size for size in sizes if self._cuts(self.all_nodes, size).possible), 0)
 
-    def best_preferred(self, closest: Key | None) -> int | None:
-        """Find the best preferred hint: narrow, then first by *closest* if given, then low."""
-        if not self.sockets:
-            return self._best_of_size(self.all_nodes, self.width, closest)
-        preferred = (hint.nodes for hint in self if hint.preferred and hint.nodes is not None)
-        first = next(preferred, None)
-        if first is None:
-            return None
-        same_size = takewhile(lambda nodes: nodes.bit_count() == first.bit_count(), preferred)
-        return min([first, *same_size], key=closest or _identity)
+    def best_preferred(self, fit: Fit) -> list[int]:
+        """Find the best preferred hint, like ``best_sets``."""
+        for size in range(1, len(self.free) + 1) if self.rule else (self.width,):
+            rule = None if size == self.width else self.rule
+            if found := best_sets(self._cuts(self.all_nodes, size, rule), fit):
+                return found
+        return []
 
-    def best_cut(self, nodes: int, size: int, closest: Key | None) -> int | None:
-        """Find the best intersection of any hint with *nodes*: of this size, else narrower, else wider."""
-        inside = nodes & self.all_nodes
-        widest = inside.bit_count()
-        for wanted in (size, *range(min(size - 1, widest), 0, -1), *range(size + 1, widest + 1)):
-            best = self._best_of_size(inside, wanted, closest)
-            if best is not None:
-                return best
-        return None
+    def best_cut(self, nodes: int, sizes: Iterable[int], fit: Fit) -> list[int]:
+        """Find the best of what hints cut out of *nodes*, in the first size there is, like ``best_sets``."""
+        for size in sizes:
+            if found := best_sets(self._cuts(nodes & self.all_nodes, size), fit):
+                return found
+        return []
 
-    def _best_of_size(self, inside: int, size: int, closest: Key | None) -> int | None:
-        """Find the best set of *size* nodes out of *inside* that some hint cuts out of it."""
-        missing = self.request - self.reusable - self._free_in(self.all_nodes & ~inside)
-        required = self.required & inside
-        others = [node for node in self.free if inside >> node & 1 and not required >> node & 1]
-        room = size - required.bit_count()
-        missing -= self._free_in(required)
-        if closest is None:
-            chosen = _lowest(others, self.free, room, missing)
-            return None if chosen is None or not size else required | chosen
-        sets = map(_mask, combinations(others, max(room, 0))) if room >= 0 else iter(())
-        enough = (required | nodes for nodes in sets if self._free_in(nodes) >= missing)
-        return min(enough, key=closest, default=None)
+    def _cuts(self, inside: int, size: int, rule: SocketRule | None = None) -> Choice:
+        """Choose from all sets of *size* nodes that hints cut out of *inside*.
+
+        Nodes outside belong to the hint at will, so their CPUs count in any case.
+        """
+        taken = self.required & inside
+        return Choice(
+            taken=taken,
+            free={node: free for node, free in self.free.items() if (inside & ~taken) >> node & 1},
+            count=size - taken.bit_count(),
+            missing=self.request - self.reusable - self._free_in(self.all_nodes & ~inside | taken),
+            rule=rule,
+        )
 
     def _free_in(self, nodes: int) -> int:
         return sum(count for node, count in self.free.items() if nodes >> node & 1)
-
-    def _touched(self, nodes: int) -> int:
-        return len(self.topology.sockets_of(self.topology.in_numa_nodes(nodes)))
-
-
-def _lowest(nodes: Sequence[int], free: Mapping[int, int], count: int, missing: int) -> int | None:
-    """Choose *count* of the *nodes* with *missing* free CPUs between them, high numbers avoided first."""
-    if not _reachable(nodes, free, count, missing):
-        return None
-    chosen, left = 0, list(nodes)
-    for node in sorted(nodes, reverse=True):
-        left.remove(node)
-        if not _reachable(left, free, count, missing):
-            chosen |= 1 << node
-            count -= 1
-            missing -= free[node]
-    return chosen
-
-
-def _reachable(nodes: Sequence[int], free: Mapping[int, int], count: int, missing: int) -> bool:
-    if not 0 <= count <= len(nodes):
-        return False
-    return sum(sorted((free[node] for node in nodes), reverse=True)[:count]) >= missing
-
-
-def _mask(nodes: Iterable[int]) -> int:
-    return sum(1 << node for node in nodes)
-
-
-def _identity(nodes: int) -> int:
-    return nodes
 
 
 def _width(capacities: Sequence[int], request: int) -> int:
@@ -170,3 +118,12 @@ def _width(capacities: Sequence[int], request: int) -> int:
         if total >= request:
             return count
     return len(capacities)
+
+
+def _socket_rule(topology: CPUTopology, width: int) -> SocketRule | None:
+    """Want as many sockets as *width* nodes fill on average; none where there are more sockets than nodes."""
+    per_socket = topology.num_numa_nodes // topology.num_sockets if topology.num_sockets else 0
+    if not per_socket:
+        return None
+    of_node = {node: topology.sockets_of(mask) for node, mask in topology.numa_nodes.items()}
+    return SocketRule(wanted=-(-width // per_socket), of_node=of_node)

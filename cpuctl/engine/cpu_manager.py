@@ -11,6 +11,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu_state import CPUManagerState
 from cpuctl.engine.outcome import (
     AllocationError,
+    FaultKind,
     KubeletFault,
     Picked,
     PickResult,
@@ -125,11 +126,15 @@ class StaticPolicy:
         cpus = self.topology.in_numa_nodes(nodes)
         return self.topology.in_sockets_of(cpus) if self.options.align_by_socket else cpus
 
-    def _smt_refusal(self, state: CPUManagerState, container: Container, count: int) -> Rejected | None:
+    def _smt_refusal(
+        self, state: CPUManagerState, container: Container, count: int
+    ) -> Rejected | KubeletFault | None:
         """Check ``full-pcpus-only``, as the kubelet does before it looks for an existing assignment."""
         if not self.options.full_pcpus_only:
             return None
         per_core = self.topology.cpus_per_core
+        if not per_core:
+            return _no_cpus_per_core(self.topology)
         free = (state.default & ~self.reserved_physical).bit_count()
         if count % per_core:
             why = f"requested {count} cpus not multiple cpus per core = {per_core}"
@@ -146,6 +151,14 @@ class StaticPolicy:
             container=container.name,
             details={"requested": count, "freePhysicalCPUs": free, "cpusPerCore": per_core},
         )
+
+
+def _no_cpus_per_core(topology: CPUTopology) -> KubeletFault:
+    return KubeletFault(
+        kind=FaultKind.CRASH,
+        where="CPU Manager, checking full-pcpus-only",
+        why=f"it divides by CPUs per core, 0 for {topology.num_cpus} CPUs on {topology.num_cores} cores",
+    )
 
 
 def _reserved_cpus(topology: CPUTopology, picker: Picker, reservation: CPUReservation) -> int:

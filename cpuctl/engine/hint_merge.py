@@ -8,83 +8,52 @@ which all sets must be equal, then, if there are none, all others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
 
 from cpuctl.engine.cpu_hints import CPUHints
+from cpuctl.engine.fit import Fit
 from cpuctl.engine.hints import DONT_CARE, Hint
+from cpuctl.engine.outcome import FaultKind, KubeletFault
 from cpuctl.engine.reachable import reachable_sets
 
 HintList = Sequence[Hint] | CPUHints
 """The hints for one resource; the CPU Manager's come as a rule."""
 
-_Key = Callable[[int], tuple[int, ...]]
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fit:
-    """How sets of equal standing compare: fewer nodes, then closer ones if distance counts, then lower.
-
-    ``distances`` holds the row of every node by id; it is empty where distance does not count.
-    """
-
-    distances: Mapping[int, Sequence[int]] = field(default_factory=dict)
-
-    def key(self, nodes: int) -> tuple[int, int, int]:
-        """Return what sorts sets of nodes, the best first."""
-        return nodes.bit_count(), self._distance(nodes), nodes
-
-    def _distance(self, nodes: int) -> int:
-        # Only sets of one size are compared, so the sum orders them as the kubelet's average does.
-        members = [node for node in self.distances if nodes >> node & 1]
-        return sum(self.distances[one][other] for one in members for other in members)
-
-
-def merge(lists: Sequence[HintList], everything: int, fit: Fit) -> Hint:
+def merge(lists: Sequence[HintList], everything: int, fit: Fit) -> Hint | KubeletFault:
     """Merge the lists of one request; *everything* are all NUMA nodes of the machine."""
-    best = _best_preferred(lists, everything, fit)
-    if best is not None:
-        return Hint(best, preferred=True)
-    best = _best_reachable(lists, everything, fit)
-    return Hint(everything if best is None else best, preferred=False)
+    rule = next((hints for hints in lists if isinstance(hints, CPUHints)), None)
+    explicit = [list(hints) for hints in lists if hints is not rule]
+    if preferred := _preferred(rule, explicit, everything, fit):
+        return _best(preferred, fit, fit.key, preferred=True)
+    minimum = max((_narrowest(hints) for hints in lists), default=0)
+    standing = partial(_standing, minimum)
+    sets = reachable_sets([[_cut(hint, everything) for hint in hints] for hints in explicit], everything)
+    if rule is not None:
+        sizes = sorted(range(1, everything.bit_count() + 1), key=standing)
+        sets = {nodes for reached in sets for nodes in rule.best_cut(reached, sizes, fit)}
+    if sets := sets - {0}:
+        return _best(sets, fit, lambda nodes: (standing(nodes.bit_count()), fit.key(nodes)), preferred=False)
+    return Hint(everything, preferred=False)
 
 
-def _best_preferred(lists: Sequence[HintList], everything: int, fit: Fit) -> int | None:
-    """Find the best set that every list offers as preferred or leaves open."""
-    rules = [hints for hints in lists if isinstance(hints, CPUHints)]
-    explicit = [hints for hints in lists if not isinstance(hints, CPUHints)]
-    fixed = [_preferred_sets(hints) for hints in explicit if DONT_CARE not in hints]
+def _preferred(
+    rule: CPUHints | None, explicit: Sequence[Sequence[Hint]], everything: int, fit: Fit
+) -> set[int]:
+    """Find the sets that every list prefers or leaves open; of those that only the rule limits, the best."""
+    offered = [
+        {hint.nodes for hint in hints if hint.preferred and hint.nodes is not None} for hints in explicit
+    ]
+    fixed = [sets for sets, hints in zip(offered, explicit, strict=True) if DONT_CARE not in hints]
     if fixed:
-        candidates = set.intersection(*fixed)
-        candidates = {m for m in candidates if all(m in rule and rule.prefers(m) for rule in rules)}
-    elif len(rules) == 1:
-        best = rules[0].best_preferred(fit.key if fit.distances else None)
-        candidates = set() if best is None else {best}
-    elif rules:
-        candidates = set.intersection(*(_preferred_sets(rule) for rule in rules))
+        sets = set.intersection(*fixed)
+        sets = {nodes for nodes in sets if rule is None or (nodes in rule and rule.prefers(nodes))}
+    elif rule is not None:
+        sets = set(rule.best_preferred(fit))
     else:
-        candidates = {everything}.union(*(_preferred_sets(hints) for hints in explicit))
-    cut = {nodes & everything for nodes in candidates} - {0}
-    return min(cut, key=fit.key, default=None)
-
-
-def _preferred_sets(hints: HintList) -> set[int]:
-    return {hint.nodes for hint in hints if hint.preferred and hint.nodes is not None}
-
-
-def _best_reachable(lists: Sequence[HintList], everything: int, fit: Fit) -> int | None:
-    """Find the best intersection of one set from every list, none of them being preferred as a whole."""
-    rules = [hints for hints in lists if isinstance(hints, CPUHints)]
-    explicit: list[Iterable[Hint]] = [hints for hints in lists if not isinstance(hints, CPUHints)]
-    explicit.extend(rules[1:])
-    widest = max((_narrowest(hints) for hints in lists), default=0)
-    found = reachable_sets([[_cut(hint, everything) for hint in hints] for hints in explicit], everything)
-    key = _order(widest, fit)
-    if rules:
-        closest = fit.key if fit.distances else None
-        cuts = (rules[0].best_cut(nodes, widest, closest) for nodes in found)
-        found = {nodes for nodes in cuts if nodes is not None}
-    return min(found - {0}, key=key, default=None)
+        sets = {everything}.union(*offered)
+    return {nodes & everything for nodes in sets} - {0}
 
 
 def _narrowest(hints: HintList) -> int:
@@ -97,12 +66,26 @@ def _cut(hint: Hint, everything: int) -> int:
     return everything if hint.nodes is None else hint.nodes & everything
 
 
-def _order(widest: int, fit: Fit) -> _Key:
-    """Sort sets that are not preferred: as wide as the widest minimum, then narrower, then wider ones."""
+def _standing(minimum: int, size: int) -> tuple[int, int]:
+    """Sort the sizes of sets that are not preferred: the widest *minimum* of a list, narrower, then wider."""
+    if size > minimum:
+        return 2, size
+    return (1, -size) if size < minimum else (0, size)
 
-    def key(nodes: int) -> tuple[int, ...]:
-        size = nodes.bit_count()
-        rank = 0 if size == widest else 1 if size < widest else 2
-        return rank, -size if size < widest else size, *fit.key(nodes)
 
-    return key
+def _best(
+    sets: Collection[int], fit: Fit, key: Callable[[int], tuple[object, ...]], *, preferred: bool
+) -> Hint | KubeletFault:
+    best = min(sets, key=key)
+    unknown = fit.unknown(best)
+    if unknown and any(nodes != best and nodes.bit_count() == best.bit_count() for nodes in sets):
+        return _no_distance(fit, *unknown)
+    return Hint(best, preferred)
+
+
+def _no_distance(fit: Fit, one: int, other: int) -> KubeletFault:
+    return KubeletFault(
+        kind=FaultKind.CRASH,
+        where=f"Topology Manager, looking up the distance of NUMA node {one} to NUMA node {other}",
+        why=f"runtime error: index out of range [{other}] with length {len(fit.distances[one])}",
+    )

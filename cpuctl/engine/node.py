@@ -15,15 +15,17 @@ from cpuctl.engine.cpu_manager import Allocation, StaticPolicy
 from cpuctl.engine.cpu_provider import CPUAnswer, container_hints, pod_hints
 from cpuctl.engine.cpu_state import CPUManagerState, validate
 from cpuctl.engine.exclusive_claim import ExclusiveClaim, exclusive_claim
+from cpuctl.engine.hints import IMPOSSIBLE
 from cpuctl.engine.node_fit import Allocatable, check_fit
 from cpuctl.engine.outcome import (
     KubeletFault,
     Rejected,
     RejectionReason,
     StartRefused,
+    Undetermined,
 )
 from cpuctl.engine.topology import CPUTopology
-from cpuctl.engine.topology_manager import TopologyManager
+from cpuctl.engine.topology_manager import Merged, TopologyManager
 from cpuctl.pods.model import Container, Pod
 from cpuctl.pods.qos import Qos, pod_qos
 
@@ -36,13 +38,14 @@ _UNUSABLE = (
 
 @dataclass(slots=True, kw_only=True)
 class Node:
-    """A started kubelet. ``policy`` is None for CPU policy ``none``; ``fault`` is set once it hangs.
+    """A started kubelet; ``fault`` is set once it hangs or crashes.
 
-    ``topology_manager`` is None for topology policy ``none``.
+    ``policy`` is None for CPU policy ``none``, ``topology_manager`` for topology policy ``none``.
 
     ``allocatable`` is what pods must fit into, None where that is not to be checked. ``active`` are the
     pods it takes for running, by UID. Clean-up is lazy as the kubelet's: what an inactive pod holds comes
-    back when the next pod is admitted, and never while ``sources_ready`` is False.
+    back when the next pod is admitted, and never while ``sources_ready`` is False. ``stale`` is set when
+    there may be something to clean up.
     """
 
     topology: CPUTopology
@@ -54,6 +57,7 @@ class Node:
     fault: KubeletFault | None = None
     active: dict[str, Pod] = field(default_factory=dict)
     sources_ready: bool = True
+    stale: bool = True
 
     def copy(self) -> Node:
         """Return a node of its own in the same state, to try things on."""
@@ -88,13 +92,14 @@ class Node:
         before = self.state.default
         placements: list[Placement] = []
         qos = pod_qos(pod, pod_level=self.pod_level_resources)
+        self.stale |= pod.uid in self.active
         self.active[pod.uid] = pod
         asked: list[Asked] = []
         verdict = self.fault or self._decide(pod, qos, placements, asked)
         if isinstance(verdict, KubeletFault):
             self.fault = verdict
         if not isinstance(verdict, Admitted):
-            self.active.pop(pod.uid)
+            self.remove(pod.uid)
         pool = self.state.default
         return Admission(
             pod=pod,
@@ -107,21 +112,32 @@ class Node:
             pool_warning=self._pool_warning(before),
         )
 
-    def readmit(self, pods: Iterable[Pod]) -> Iterator[Admission]:
-        """Admit running pods again, one a step, as after a restart: nothing is cleaned up meanwhile."""
+    def resume(self, pods: Iterable[Pod]) -> None:
+        """Take these pods for the ones that run, as a kubelet does that finds them at start."""
         self.active = {pod.uid: pod for pod in pods}
+        self.stale = True
+
+    def readmit(self, pods: Iterable[Pod]) -> Iterator[Admission]:
+        """Admit running pods again, one a step, as after a restart: nothing is cleaned up meanwhile.
+
+        Each pod finds only those before it running; a kubelet takes the oldest first.
+        """
+        again = list(pods)
+        self.resume(())
         self.sources_ready = False
-        for pod in list(self.active.values()):
+        for pod in again:
             yield self.admit(pod)
         self.sources_ready = True
 
     def remove(self, uid: str) -> None:
         """Let a pod end; what it holds comes back with the next clean-up."""
         self.active.pop(uid, None)
+        self.stale = True
 
     def clean_up(self) -> None:
         """Release what containers of pods that are no longer active hold."""
-        if self.policy is not None and self.sources_ready:
+        if self.policy is not None and self.sources_ready and self.stale:
+            self.stale = False
             names = {uid: [each.name for each in pod.all_containers] for uid, pod in self.active.items()}
             self.state.keep_only(names)
 
@@ -131,6 +147,10 @@ class Node:
             self.state.remove_container(uid, container)
 
     def _decide(self, pod: Pod, qos: Qos, placements: list[Placement], asked: list[Asked]) -> Verdict:
+        if devices := _devices(pod):
+            return Undetermined(
+                f"it asks for {', '.join(devices)}, and what the node has of them is not known"
+            )
         verdict = self._allocate(pod, qos, placements, asked)
         if isinstance(verdict, Admitted) and self.allocatable is not None:
             # The managers come first: a pod that does not fit has been given its CPUs by then.
@@ -139,31 +159,40 @@ class Node:
         return verdict
 
     def _allocate(self, pod: Pod, qos: Qos, placements: list[Placement], asked: list[Asked]) -> Verdict:
-        """Go through the containers, init first, asking for hints as the Topology Manager's scope says."""
-        manager = self.topology_manager
-        affinity: int | None = None
-        if manager is not None and manager.scope == "pod":
-            asked.append(self._ask(manager, pod, qos, None))
-            if not asked[-1].merged.admit:
-                return _NOT_ALIGNED
-            affinity = asked[-1].merged.hint.nodes
+        """Go through the containers, init first, aligned as the Topology Manager's scope says."""
+        scope = self._manager.scope
+        merged: Merged | Rejected | KubeletFault = Merged(IMPOSSIBLE, admit=True)
+        if scope == "pod":
+            merged = self._align(pod, qos, None, asked)
         for container in pod.all_containers:
-            if manager is not None and manager.scope != "pod":
-                asked.append(self._ask(manager, pod, qos, container))
-                if not asked[-1].merged.admit:
-                    return replace(_NOT_ALIGNED, container=container.name)
-                affinity = asked[-1].merged.hint.nodes
-            refused = self._place(pod, container, qos, affinity, placements)
+            if scope == "container":
+                merged = self._align(pod, qos, container, asked)
+            if not isinstance(merged, Merged):
+                return merged
+            refused = self._place(pod, container, qos, merged.hint.nodes, placements)
             if refused is not None:
                 return refused
         return Admitted()
 
+    def _align(
+        self, pod: Pod, qos: Qos, container: Container | None, asked: list[Asked]
+    ) -> Merged | Rejected | KubeletFault:
+        """Ask where to allocate for a container, or for the pod where that is None."""
+        asked.append(self._ask(pod, qos, container))
+        merged = asked[-1].merged
+        if isinstance(merged, KubeletFault) or merged.admit:
+            return merged
+        return Rejected(
+            reason=RejectionReason.TOPOLOGY_AFFINITY,
+            message="Resources cannot be allocated with Topology locality",
+            container=container.name if container else "",
+        )
+
     def ask(self, pod: Pod, container: Container | None) -> Asked:
         """Ask for hints for a container, or for the pod where that is None, without admitting anything."""
-        manager = self.topology_manager or TopologyManager.none()
-        return self._ask(manager, pod, pod_qos(pod, pod_level=self.pod_level_resources), container)
+        return self._ask(pod, pod_qos(pod, pod_level=self.pod_level_resources), container)
 
-    def _ask(self, manager: TopologyManager, pod: Pod, qos: Qos, container: Container | None) -> Asked:
+    def _ask(self, pod: Pod, qos: Qos, container: Container | None) -> Asked:
         """Collect hints for a container, or for the pod where that is None, and merge them."""
         self.clean_up()
         cpu: CPUAnswer = None
@@ -172,7 +201,11 @@ class Node:
         elif self.policy is not None and container is not None:
             count = self._claim(pod, container, qos).count
             cpu = container_hints(self.policy, self.state, pod, container, count)
-        return Asked(container=container, cpu=cpu, merged=manager.merge([cpu]))
+        return Asked(container=container, cpu=cpu, merged=self._manager.merge([cpu]))
+
+    @property
+    def _manager(self) -> TopologyManager:
+        return self.topology_manager or TopologyManager.none()
 
     def _place(
         self, pod: Pod, container: Container, qos: Qos, affinity: int | None, placements: list[Placement]
@@ -205,12 +238,17 @@ class Node:
         return PoolWarning.ONLY_RESERVED if not after & ~self.policy.reserved else None
 
 
-_NOT_ALIGNED = Rejected(
-    reason=RejectionReason.TOPOLOGY_AFFINITY, message="Resources cannot be allocated with Topology locality"
-)
-
-
 def _other_policy(wanted: str, saved: CPUStateFile) -> str:
     if saved.policy_name == wanted:
         return ""
     return f'configured policy "{wanted}" differs from state checkpoint policy "{saved.policy_name}"'
+
+
+def _devices(pod: Pod) -> list[str]:
+    """Name the extended resources and claims of a pod: other managers than ours decide on them."""
+    names: dict[str, None] = {}
+    for container in pod.all_containers:
+        resources = container.resources
+        names |= dict.fromkeys(name for name in (*resources.requests, *resources.limits) if "/" in name)
+        names |= dict.fromkeys(f"claim {claim}" for claim in resources.claims)
+    return list(names)

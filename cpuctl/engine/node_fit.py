@@ -10,10 +10,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from cpuctl.engine.outcome import Rejected
+from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.pods.model import Pod
 from cpuctl.pods.requests import pod_requests
-from cpuctl.quantity import Quantity
+from cpuctl.quantity import Format, Quantity
 
+_NOTHING = Quantity()
 _FIRST = ("cpu", "memory", "ephemeral-storage")
 
 
@@ -26,6 +29,33 @@ class Allocatable:
 
     amounts: Mapping[str, int]
     pods: int
+
+
+def allocatable_of(
+    info: MachineInfo, config: KubeletConfiguration, reserved: Mapping[str, Quantity]
+) -> Allocatable:
+    """Take what is *reserved*, and memory that huge pages hold, from what the machine has.
+
+    Memory that the machine information does not tell is not checked.
+    """
+    pages = _hugepages(info)
+    amounts = {"cpu": info.num_cpus * 1000 - _amount("cpu", reserved.get("cpu", _NOTHING))}
+    if info.memory_bytes:
+        kept = reserved.get("memory", _NOTHING).value + sum(pages.values())
+        amounts["memory"] = max(info.memory_bytes - kept, 0)
+    pods = config.max_pods
+    if config.pods_per_core > 0:
+        pods = min(pods, config.pods_per_core * info.num_cpus)
+    return Allocatable(amounts=amounts | pages, pods=pods)
+
+
+def _hugepages(info: MachineInfo) -> dict[str, int]:
+    pages: dict[str, int] = {}
+    for node in info.nodes:
+        for kib, count in node.hugepages.items():
+            name = f"hugepages-{Quantity.from_value(kib << 10, Format.BINARY_SI)}"
+            pages[name] = pages.get(name, 0) + (kib << 10) * count
+    return pages
 
 
 def check_fit(

@@ -84,7 +84,8 @@ PickResult = Picked | AllocationError | KubeletFault | Undetermined
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartRefused:
-    """The kubelet does not start: in which stage, and its error text."""
+    """The kubelet does not start: in which stage, its error text, and the settings to mend, by path."""
 
     stage: str
     error: str
+    settings: tuple[tuple[str, ...], ...] = field(default=(), compare=False)

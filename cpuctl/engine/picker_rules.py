@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cpuctl.kubelet.behaviours import behaviours
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PickerRules:
@@ -30,11 +32,12 @@ V1_36 = PickerRules()
 
 def picker_rules(minor: int, *, align_by_socket: bool = False) -> PickerRules:
     """Choose the rules of a minor; *align_by_socket* says whether that policy option is on."""
+    release = behaviours(minor)
     return PickerRules(
-        align_by_socket=align_by_socket and minor >= 37,
-        limits_share=minor >= 37,
-        hint_floor=minor >= 38,
-        spreads_over_cores=minor >= 38,
-        counts_whole_groups=minor >= 38,
-        copies_combinations=minor >= 38,
+        align_by_socket=align_by_socket and release.aligns_distribution_to_sockets,
+        limits_share=release.limits_shares_to_whole_groups,
+        hint_floor=release.floors_distribution_by_hint,
+        spreads_over_cores=release.spreads_over_real_cores,
+        counts_whole_groups=release.counts_whole_groups,
+        copies_combinations=release.copies_combinations,
     )

@@ -9,10 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu_hints import CPUHints
-from cpuctl.engine.hint_merge import Fit, HintList, merge
+from cpuctl.engine.fit import Fit
+from cpuctl.engine.hint_merge import HintList, merge
 from cpuctl.engine.hints import DONT_CARE, IMPOSSIBLE, Hint
+from cpuctl.engine.outcome import FaultKind, KubeletFault
 from cpuctl.machine.machine_info import MachineInfo
+
+LARGEST_NODE_ID = 63
+"""The kubelet keeps sets of NUMA nodes in 64 bits."""
 
 Answer = Mapping[str, HintList | None] | None
 """A provider's hints by resource; None, empty or a resource without a list mean no preference."""
@@ -38,11 +44,12 @@ class TopologyManager:
     @classmethod
     def of(cls, info: MachineInfo, policy: str, scope: str, *, closest: bool) -> TopologyManager:
         """Set the manager up for a machine; *closest* is the option ``prefer-closest-numa-nodes``."""
-        distances = {node.id: node.distances for node in info.nodes}
-        use = closest and policy != "single-numa-node"
-        everything = sum(1 << node.id for node in info.nodes)
+        measured = closest and policy != "single-numa-node"
         return cls(
-            policy=policy, scope=scope, everything=everything, fit=Fit(distances=distances if use else {})
+            policy=policy,
+            scope=scope,
+            everything=CPUSet.of(node.id for node in info.nodes).mask,
+            fit=Fit(distances={node.id: node.distances for node in info.nodes} if measured else {}),
         )
 
     @classmethod
@@ -50,23 +57,35 @@ class TopologyManager:
         """Return the policy that takes no notice of hints."""
         return cls(policy="none", scope="none", everything=0, fit=Fit())
 
-    def merge(self, answers: Sequence[Answer]) -> Merged:
+    def merge(self, answers: Sequence[Answer]) -> Merged | KubeletFault:
         """Merge all answers to one request."""
         if self.policy == "none":
             return Merged(IMPOSSIBLE, admit=True)
+        if self.everything >> LARGEST_NODE_ID + 1:
+            return self._beyond_masks()
         lists = [hints for answer in answers for hints in _lists(answer)]
-        if self.policy == "single-numa-node":
-            return self._single_numa_node(lists)
-        hint = merge(lists, self.everything, self.fit)
+        hint = self._merge(lists)
+        if isinstance(hint, KubeletFault):
+            return hint
         return Merged(hint, admit=hint.preferred or self.policy == "best-effort")
 
-    def _single_numa_node(self, lists: Sequence[HintList]) -> Merged:
+    def _merge(self, lists: Sequence[HintList]) -> Hint | KubeletFault:
+        if self.policy != "single-numa-node":
+            return merge(lists, self.everything, self.fit)
         kept = [_on_one_node(hints) for hints in lists]
         # A list that the policy leaves empty makes no combination at all.
-        hint = merge(kept, self.everything, self.fit) if all(kept) else Hint(self.everything, preferred=False)
-        if hint.nodes == self.everything:
-            hint = Hint(None, hint.preferred)
-        return Merged(hint, admit=hint.preferred)
+        hint = merge(kept, self.everything, self.fit) if all(kept) else IMPOSSIBLE
+        if isinstance(hint, Hint) and hint.nodes == self.everything:
+            return Hint(None, hint.preferred)
+        return hint
+
+    def _beyond_masks(self) -> KubeletFault:
+        highest = self.everything.bit_length() - 1
+        return KubeletFault(
+            kind=FaultKind.CRASH,
+            where="Topology Manager, making a mask of all NUMA nodes",
+            why=f"NUMA node {highest} is beyond {LARGEST_NODE_ID}, the highest id that a mask can hold",
+        )
 
 
 def _lists(answer: Answer) -> list[HintList]:

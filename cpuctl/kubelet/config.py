@@ -15,7 +15,10 @@ DEFAULT_EVICTION_HARD: Mapping[str, str] = {
     "imagefs.available": "15%",
     "imagefs.inodesFree": "5%",
 }
-"""The thresholds that a configuration file gets where it names none (Linux)."""
+"""The thresholds that a configuration file gets where it names none (Linux, 1.30 and later)."""
+
+INODE_THRESHOLD_OF_IMAGES = "imagefs.inodesFree"
+"""The one of them that came with 1.30."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +35,9 @@ class KubeletConfiguration:
 
     Without arguments it is a kubelet that runs without a configuration file. Durations are nanoseconds.
     Reserved amounts and eviction thresholds stay text, since the kubelet reads them late, too. Where the
-    default depends on the release, None stands for it. ``root_dir`` is the flag ``--root-dir``.
+    default depends on the release, None stands for it. ``root_dir`` is the flag ``--root-dir``, and
+    ``ignores_eviction_thresholds`` is ``--experimental-allocatable-ignore-eviction``. ``others`` holds what
+    is set of the fields that no resource manager reads, under their own names.
     """
 
     cgroups_per_qos: bool = True
@@ -80,3 +85,5 @@ class KubeletConfiguration:
     port: int = 10250
     read_only_port: int = 0
     root_dir: str = "/var/lib/kubelet"
+    ignores_eviction_thresholds: bool = False
+    others: Mapping[str, object] = field(default_factory=dict)

@@ -34,6 +34,29 @@ def parse_duration(text: str) -> int:
     return sign * total
 
 
+def duration_text(nanoseconds: int) -> str:
+    """Write a duration as Go does: ``1m30s``, ``100ms``, ``1.5s``, ``0s``."""
+    if nanoseconds < 0:
+        return f"-{duration_text(-nanoseconds)}"
+    if nanoseconds < SECOND:
+        for unit, size in (("ms", MILLISECOND), ("µs", MICROSECOND), ("ns", 1)):
+            if nanoseconds >= size:
+                return f"{_decimal(nanoseconds, size)}{unit}"
+        return "0s"
+    hours, rest = divmod(nanoseconds, HOUR)
+    minutes, rest = divmod(rest, MINUTE)
+    seconds = f"{_decimal(rest, SECOND)}s"
+    if hours:
+        return f"{hours}h{minutes}m{seconds}"
+    return f"{minutes}m{seconds}" if minutes else seconds
+
+
+def _decimal(number: int, unit: int) -> str:
+    whole, fraction = divmod(number, unit)
+    digits = f"{fraction:0{len(str(unit)) - 1}d}".rstrip("0") if fraction else ""
+    return f"{whole}.{digits}" if digits else str(whole)
+
+
 def _part(text: str, rest: str, position: int) -> tuple[int, int]:
     """Read one number with its unit; return nanoseconds, cut off below one, and where to go on."""
     found = _PART.match(rest, position)

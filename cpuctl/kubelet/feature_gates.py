@@ -12,6 +12,7 @@ from functools import cache
 
 from cpuctl.kubelet.feature_gate_table import DEPENDENCIES, DEPENDENCIES_SINCE, MANAGER_GATES
 from cpuctl.kubelet.other_feature_gates import OTHER_DEPENDENCIES, OTHER_GATES
+from cpuctl.kubelet.version import NEWEST, OLDEST
 
 _TOKEN = re.compile(r"(?P<since>[0-9]+)(?P<stage>[abgdABGD-])(?P<locked>!?)(?P<doubt>\??)", re.ASCII)
 _LAST_VERIFIED_MINOR = 37
@@ -75,17 +76,36 @@ class FeatureGates:
         stage = self.stage(name)
         return stage is not None and stage.verified
 
+    def known(self) -> list[str]:
+        """List the gates of this release."""
+        return [name for name in _table() if self.stage(name) is not None]
+
+    def releases_with(self, name: str) -> str:
+        """Name the releases that have a gate, ``1.27 to 1.34``; nothing where none has."""
+        minors = [minor for minor in range(OLDEST, NEWEST + 1) if _stage(name, minor) is not None]
+        if not minors:
+            return ""
+        first, last = f"1.{minors[0]}", f"1.{minors[-1]}"
+        return first if first == last else f"{first} to {last}"
+
+    def refusal(self, name: str) -> str:
+        """Return the kubelet's error about how a gate is set, nothing where it is not, or rightly."""
+        if name in _GROUPS or name not in self.settings:
+            return ""
+        stage, value = self.stage(name), self.settings[name]
+        if stage is None:
+            return f"unrecognized feature gate: {name}"
+        if not stage.locked or stage.default == value:
+            return ""
+        to, locked = str(value).lower(), str(stage.default).lower()
+        return f"cannot set feature gate {name} to {to}, feature is locked to {locked}"
+
     def _refusals(self) -> Iterator[str]:
-        for name, value in sorted(self.settings.items()):
-            if name in _GROUPS:
-                continue
-            stage = self.stage(name)
-            if stage is None:
-                yield f"unrecognized feature gate: {name}"
-                return
-            if stage.locked and stage.default != value:
-                to, locked = str(value).lower(), str(stage.default).lower()
-                yield f"cannot set feature gate {name} to {to}, feature is locked to {locked}"
+        for name in sorted(self.settings):
+            if text := self.refusal(name):
+                yield text
+                if self.stage(name) is None:
+                    return
 
     def _broken_dependencies(self) -> Iterator[str]:
         if self.minor < DEPENDENCIES_SINCE:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+import struct
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from math import isfinite
 
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 _ESCAPES = {'"': r"\"", "\\": r"\\", "\a": r"\a", "\b": r"\b", "\f": r"\f"} | {
     "\n": r"\n", "\r": r"\r", "\t": r"\t", "\v": r"\v",
 }  # fmt: skip
+_INTEGER = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|0[oO]?[0-7]+|0[bB][01]+|0|[1-9][0-9]*)", re.ASCII)
+_FLOAT = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
+_MOST_DIGITS = 64
 
 
 def parse_bool(text: str) -> bool:
@@ -18,6 +25,62 @@ def parse_bool(text: str) -> bool:
     if text in _FALSE:
         return False
     raise ValueError(f"strconv.ParseBool: parsing {quoted(text)}: invalid syntax")
+
+
+def parse_int(text: str, *, bits: int = 64) -> int:
+    """Read an integer as ``strconv.ParseInt(text, 0, bits)`` does; raise ValueError with its text."""
+    wrong = f"strconv.ParseInt: parsing {quoted(text)}"
+    if _INTEGER.fullmatch(text) is None:
+        raise ValueError(f"{wrong}: invalid syntax")
+    digits = text.lstrip("+-")
+    octal = len(digits) > 1 and digits.isdecimal() and digits.startswith("0")
+    number = int(digits, 8 if octal else 0) if len(digits) <= _MOST_DIGITS else 1 << bits
+    signed = -number if text.startswith("-") else number
+    if not -(1 << bits - 1) <= signed < 1 << bits - 1:
+        raise ValueError(f"{wrong}: value out of range")
+    return signed
+
+
+def parse_atoi(text: str) -> int:
+    """Read a decimal integer as ``strconv.Atoi`` does; raise ValueError with its text."""
+    sign, digits = (text[0], text[1:]) if text[:1] in ("-", "+") else ("", text)
+    if not (digits.isascii() and digits.isdecimal()):
+        raise ValueError(f"strconv.Atoi: parsing {quoted(text)}: invalid syntax")
+    try:
+        return parse_int(sign + (digits.lstrip("0") or "0"))
+    except ValueError:
+        raise ValueError(f"strconv.Atoi: parsing {quoted(text)}: value out of range") from None
+
+
+def parse_float32(text: str) -> float:
+    """Read a decimal as ``strconv.ParseFloat(text, 32)`` does; raise ValueError with its text."""
+    wrong = f"strconv.ParseFloat: parsing {quoted(text)}"
+    if _FLOAT.fullmatch(text) is None:
+        raise ValueError(f"{wrong}: invalid syntax")
+    number = float(text)
+    if isfinite(number):
+        with suppress(OverflowError):
+            return float32(number)
+    raise ValueError(f"{wrong}: value out of range")
+
+
+def float32(number: float) -> float:
+    """Round to 32 bits, the precision in which the kubelet keeps percentages."""
+    rounded: float = struct.unpack("<f", struct.pack("<f", number))[0]
+    return rounded
+
+
+def float_text(number: float) -> str:
+    """Write a float as ``%v`` does."""
+    if number == int(number) and abs(number) < 1e21:
+        return str(int(number))
+    return repr(number)
+
+
+def aggregated(errors: Iterable[str]) -> str:
+    """Write several errors as ``errors.NewAggregate`` does: repeated ones once, more than one in brackets."""
+    texts = list(dict.fromkeys(errors))
+    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
 
 
 def quoted(text: str) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from cpuctl.kubelet.feature_gates import FeatureGates
 from cpuctl.kubelet.golang import map_text, parse_bool, quoted
+from cpuctl.kubelet.setting_error import SettingError
 
 FULL_PCPUS_ONLY = "full-pcpus-only"
 DISTRIBUTE_NUMA = "distribute-cpus-across-numa"
@@ -53,7 +54,10 @@ _CLASHES = (
     (PREFER_UNCORE, DISTRIBUTE_CORES),
     (PREFER_UNCORE, DISTRIBUTE_NUMA),
 )
-_STAGE_GATES = {"alpha": "CPUManagerPolicyAlphaOptions", "beta": "CPUManagerPolicyBetaOptions"}
+STAGE_GATES = {"alpha": "CPUManagerPolicyAlphaOptions", "beta": "CPUManagerPolicyBetaOptions"}
+"""The gates that options of a stage need."""
+
+_FIELD = "cpuManagerPolicyOptions"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,60 +75,65 @@ class CPUPolicyOptions:
 def parse_cpu_policy_options(options: Mapping[str, str], gates: FeatureGates) -> CPUPolicyOptions:
     """Read ``cpuManagerPolicyOptions`` as the static policy of the release of *gates* does.
 
-    Raise ValueError with the kubelet's text for an unknown option, one whose stage is gated off, a value
+    Raise SettingError with the kubelet's text for an unknown option, one whose stage is gated off, a value
     that is no boolean, or two options that exclude each other.
     """
     values = {name: _read(name, options[name], gates) for name in sorted(options)}
     for one, other in _CLASHES:
         if values.get(one) and values.get(other):
-            raise ValueError(f"static policy options {one} and {other} can not be used at the same time")
+            text = f"static policy options {one} and {other} can not be used at the same time"
+            raise SettingError(text, _FIELD, other)
     return CPUPolicyOptions(**{name.replace("-", "_"): value for name, value in values.items()})
 
 
 def refuse_gated_options(options: Mapping[str, str], gates: FeatureGates) -> None:
-    """Raise ValueError where options are given, of whatever policy, and the gate for all of them is off."""
+    """Raise SettingError where options are given, of whatever policy, and the gate of them all is off."""
     if options and not gates.enabled("CPUManagerPolicyOptions"):
-        raise ValueError(
+        raise SettingError(
             f"CPU Manager policy options {map_text(options)} require feature gates"
-            ' "CPUManager", "CPUManagerPolicyOptions" enabled'
+            ' "CPUManager", "CPUManagerPolicyOptions" enabled',
+            _FIELD,
         )
 
 
 def refuse_options_of_none_policy(options: Mapping[str, str]) -> None:
-    """Raise ValueError with the text of the policy ``none``, which takes no options."""
+    """Raise SettingError with the text of the policy ``none``, which takes no options."""
     if options:
-        raise ValueError(f"None policy: received unsupported options={map_text(options)}")
+        raise SettingError(f"None policy: received unsupported options={map_text(options)}", _FIELD)
 
 
 def check_align_by_socket(options: CPUPolicyOptions, topology_policy: str) -> None:
-    """Raise ValueError where ``align-by-socket`` meets the topology policy ``single-numa-node``."""
+    """Raise SettingError where ``align-by-socket`` meets the topology policy ``single-numa-node``."""
     if options.align_by_socket and topology_policy == "single-numa-node":
-        raise ValueError(
+        raise SettingError(
             "Topolgy manager single-numa-node policy is incompatible with CPUManager"
-            " align-by-socket policy option"
+            " align-by-socket policy option",
+            _FIELD,
+            ALIGN_BY_SOCKET,
         )
 
 
 def check_sockets_for_alignment(options: CPUPolicyOptions, *, sockets: int, numa_nodes: int) -> None:
-    """Raise ValueError where ``align-by-socket`` meets a machine with more sockets than NUMA nodes."""
+    """Raise SettingError where ``align-by-socket`` meets a machine with more sockets than NUMA nodes."""
     if options.align_by_socket and sockets > numa_nodes:
-        raise ValueError(
+        raise SettingError(
             "Align by socket is not compatible with hardware where number of sockets are more than"
-            " number of NUMA"
+            " number of NUMA",
+            _FIELD,
+            ALIGN_BY_SOCKET,
         )
 
 
 def _read(name: str, value: str, gates: FeatureGates) -> bool:
     stage = OPTIONS[name].stage(gates.minor) if name in OPTIONS else ""
     if not stage:
-        raise ValueError(f"unknown CPU Manager Policy option: {quoted(name)}")
-    gate = _STAGE_GATES.get(stage)
+        raise SettingError(f"unknown CPU Manager Policy option: {quoted(name)}", _FIELD, name)
+    gate = STAGE_GATES.get(stage)
     if gate is not None and not gates.enabled(gate):
         level = f"{stage.capitalize()}-level"
-        raise ValueError(
-            f"CPU Manager Policy {level} Options not enabled, but option {quoted(name)} provided"
-        )
+        text = f"CPU Manager Policy {level} Options not enabled, but option {quoted(name)} provided"
+        raise SettingError(text, _FIELD, name)
     try:
         return parse_bool(value)
     except ValueError as error:
-        raise ValueError(f"bad value for option {quoted(name)}: {error}") from None
+        raise SettingError(f"bad value for option {quoted(name)}: {error}", _FIELD, name) from None

@@ -1,20 +1,23 @@
-"""CPUs kept from pods: what ``kubeReserved``, ``systemReserved`` and ``reservedSystemCPUs`` add up to.
+"""What is kept from pods: ``kubeReserved``, ``systemReserved``, ``reservedSystemCPUs``, hard eviction.
 
-Texts are the kubelet's, from ``cmd/kubelet/app/server.go``, the configuration's validation and the CPU
-manager.
+Rule: kubelet v1.36 ``cmd/kubelet/app/server.go`` and ``cm/node_container_manager_linux.go``. Errors are
+SettingErrors with the kubelet's text. Where it walks a map in random order, the order here is by name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.eviction import RESERVING_SIGNALS, Threshold, parse_thresholds
 from cpuctl.kubelet.golang import quoted
+from cpuctl.kubelet.setting_error import SettingError
 from cpuctl.quantity import Quantity
 
 _RESERVABLE = frozenset({"cpu", "memory", "ephemeral-storage", "pid"})
+_ZERO = Quantity()
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,67 +28,148 @@ class CPUReservation:
     cpus: CPUSet | None = None
 
 
-def cpu_reservation(config: KubeletConfiguration, online: CPUSet) -> CPUReservation:
-    """Work out the CPU reservation of a node whose CPUs are *online*, checking in the kubelet's order.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reservations:
+    """Everything that is kept from pods, by resource; ``listed`` is ``reservedSystemCPUs`` where set."""
 
-    Raise ValueError with the kubelet's text. A count of zero is no error here: only the static policy
-    refuses it (``require_cpu_reservation``).
-    """
-    listed = reserved_system_cpus(config)
-    if listed is not None and not listed <= online:
-        given = config.reserved_system_cpus
-        raise ValueError(f"reserved-cpus: {given} is not a subset of online-cpus: {online}")
-    kube, system = dict(config.kube_reserved), dict(config.system_reserved)
-    if listed is not None:
-        kube.pop("cpu", None)
-        system["cpu"] = str(len(listed))
-    reserved = parse_reservation(kube, flag="--kube-reserved")
-    reserved_for_system = parse_reservation(system, flag="--system-reserved")
-    zero = Quantity()
-    total = reserved.get("cpu", zero) + reserved_for_system.get("cpu", zero)
-    return CPUReservation(-(-total.milli_value // 1000), listed)
+    kube: Mapping[str, Quantity] = field(default_factory=dict)
+    system: Mapping[str, Quantity] = field(default_factory=dict)
+    thresholds: Mapping[str, Threshold] = field(default_factory=dict)
+    listed: CPUSet | None = None
+
+    @property
+    def cpus(self) -> CPUReservation:
+        """The CPUs: a count in whole CPUs, rounded up. Eviction never concerns CPUs."""
+        total = self.kube.get("cpu", _ZERO) + self.system.get("cpu", _ZERO)
+        return CPUReservation(-(-total.milli_value // 1000), self.listed)
+
+    def kept_by_eviction(self, capacity: Mapping[str, Quantity]) -> dict[str, Quantity]:
+        """Resolve hard eviction by resource; a share of a capacity that is not known is left out."""
+        kept = {}
+        for signal, resource in RESERVING_SIGNALS.items():
+            threshold = self.thresholds.get(signal)
+            amount = threshold.of(capacity.get(resource)) if threshold else None
+            if amount is not None:
+                kept[resource] = amount
+        return kept
+
+    def total(self, capacity: Mapping[str, Quantity]) -> dict[str, Quantity]:
+        """Add up what is kept of every resource in *capacity*; resources of which nothing is are left out."""
+        eviction = self.kept_by_eviction(capacity)
+        sums = {
+            resource: self.system.get(resource, _ZERO)
+            + self.kube.get(resource, _ZERO)
+            + eviction.get(resource, _ZERO)
+            for resource in capacity
+        }
+        return {resource: amount for resource, amount in sums.items() if amount.sign}
 
 
-def require_cpu_reservation(reservation: CPUReservation) -> None:
-    """Raise ValueError with the static CPU policy's text where nothing is reserved."""
-    if reservation.count <= 0:
-        raise ValueError("[cpumanager] unable to determine reserved CPU resources for static policy")
-
-
-def reserved_system_cpus(config: KubeletConfiguration) -> CPUSet | None:
-    """Read ``reservedSystemCPUs``; None where it is empty. Raise ValueError as the validation does."""
+def listed_cpus(config: KubeletConfiguration, online: CPUSet) -> CPUSet | None:
+    """Read ``reservedSystemCPUs`` on a node whose CPUs are *online*; None where it is not set."""
     text = config.reserved_system_cpus
     if not text:
         return None
-    if config.system_reserved_cgroup or config.kube_reserved_cgroup:
-        raise ValueError(
-            "invalid configuration: can't use reservedSystemCPUs (--reserved-cpus) with"
-            " systemReservedCgroup (--system-reserved-cgroup) or kubeReservedCgroup (--kube-reserved-cgroup)"
-        )
     try:
-        return CPUSet.parse(text)
+        listed = CPUSet.parse(text)
     except ValueError as error:
-        wrong = "invalid configuration: unable to parse reservedSystemCPUs (--reserved-cpus)"
-        raise ValueError(f"{wrong} {text}, error: {error}") from None
+        raise SettingError(f"unable to parse reserved-cpus list: {error}", "reservedSystemCPUs") from None
+    if not listed <= online:
+        problem = f"reserved-cpus: {text} is not a subset of online-cpus: {online}"
+        raise SettingError(problem, "reservedSystemCPUs")
+    return listed
 
 
-def parse_reservation(amounts: Mapping[str, str], *, flag: str) -> dict[str, Quantity]:
-    """Read a map such as ``kubeReserved``; *flag* names it in errors, which are ValueErrors.
+def kube_reserved(config: KubeletConfiguration, listed: CPUSet | None) -> dict[str, Quantity]:
+    """Read ``kubeReserved``; listed CPUs take the place of its CPUs, which then are not even looked at."""
+    amounts = {
+        name: amount for name, amount in config.kube_reserved.items() if listed is None or name != "cpu"
+    }
+    return _parse("kubeReserved", "--kube-reserved", amounts)
 
-    The kubelet walks the map in random order; here it is by name.
-    """
-    return {name: _amount(name, amounts[name], flag) for name in sorted(amounts)}
+
+def system_reserved(config: KubeletConfiguration, listed: CPUSet | None) -> dict[str, Quantity]:
+    """Read ``systemReserved``; the number of listed CPUs takes the place of its CPUs."""
+    cpus = {} if listed is None else {"cpu": str(len(listed))}
+    return _parse("systemReserved", "--system-reserved", {**config.system_reserved, **cpus})
 
 
-def _amount(name: str, text: str, flag: str) -> Quantity:
-    wrong = f"{flag} value failed to parse: "
+def hard_thresholds(config: KubeletConfiguration) -> dict[str, Threshold]:
+    """Read ``evictionHard``, unless the kubelet is told not to count it."""
+    return {} if config.ignores_eviction_thresholds else parse_thresholds(config.eviction_hard)
+
+
+def check_qos_reserved(shares: Mapping[str, str]) -> None:
+    """Check ``qosReserved``, which takes a percentage of memory."""
+    for name in sorted(shares):
+        try:
+            _check_share(name, shares[name])
+        except ValueError as error:
+            text = f"--qos-reserved value failed to parse: {error}"
+            raise SettingError(text, "qosReserved", name) from None
+
+
+def check_capacity(reserved: Mapping[str, Quantity], capacity: Mapping[str, Quantity]) -> None:
+    """Refuse to keep more of a resource than there is."""
+    errors = [
+        f"Resource {quoted(resource)} has a reservation of {_raw(amount)} but capacity of"
+        f" {_raw(capacity[resource])}. Expected capacity >= reservation."
+        for resource, amount in sorted(reserved.items())
+        if capacity[resource] < amount
+    ]
+    if errors:
+        raise SettingError(f"invalid Node Allocatable configuration. {' '.join(errors)}", "kubeReserved")
+
+
+def require_cpu_reservation(reservation: CPUReservation) -> None:
+    """Raise with the static CPU policy's text where no CPU is reserved."""
+    if reservation.count <= 0:
+        error = "[cpumanager] unable to determine reserved CPU resources for static policy"
+        raise SettingError(error, "reservedSystemCPUs")
+
+
+def _parse(field_name: str, flag: str, amounts: Mapping[str, str]) -> dict[str, Quantity]:
+    try:
+        return {name: _amount(name, amounts[name]) for name in sorted(amounts)}
+    except SettingError as error:
+        text = f"{flag} value failed to parse: {error}"
+        raise SettingError(text, field_name, *error.path) from None
+
+
+def _amount(name: str, text: str) -> Quantity:
     if name not in _RESERVABLE:
-        raise ValueError(f"{wrong}cannot reserve {quoted(name)} resource")
+        raise SettingError(f"cannot reserve {quoted(name)} resource", name)
     try:
         amount = Quantity.parse(text)
     except ValueError as error:
         problem = f"failed to parse quantity {quoted(text)} for {quoted(name)} resource: {error}"
-        raise ValueError(wrong + problem) from None
+        raise SettingError(problem, name) from None
     if amount.sign < 0:
-        raise ValueError(f"{wrong}resource quantity for {quoted(name)} cannot be negative: {text}")
+        raise SettingError(f"resource quantity for {quoted(name)} cannot be negative: {text}", name)
     return amount
+
+
+def _check_share(name: str, text: str) -> None:
+    if name != "memory":
+        raise ValueError(f"cannot reserve {quoted(name)} resource")
+    problem = ""
+    digits = text.rstrip("%")
+    sign, number = (digits[:1], digits[1:]) if digits[:1] in ("-", "+") else ("", digits)
+    if not text.endswith("%"):
+        problem = f"percentage expected, got '{text}'"
+    elif not (number.isascii() and number.isdecimal()):
+        problem = f"invalid number in percentage '{text}'"
+    elif (sign == "-" and number.strip("0")) or len(number.lstrip("0")) > 3 or int(number) > 100:
+        problem = "percentage must be between 0 and 100"
+    if problem:
+        raise ValueError(f"failed to parse percentage {quoted(text)} for {quoted(name)} resource: {problem}")
+
+
+def _raw(amount: Quantity) -> str:
+    """Write a quantity as the kubelet prints it where it forgets to make it text.
+
+    The long form holds a pointer, whose number cannot be known.
+    """
+    if not amount.short:
+        return "{...}"
+    return f"{{{{{amount.unscaled} {amount.exponent}}} {{<nil>}} {amount.verbatim} {amount.format}}}"

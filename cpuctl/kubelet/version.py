@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass
 
 _VERSION = re.compile(r"v?1\.(?P<minor>[0-9]{1,4})(?:\.[0-9]+)?(?:[-+][0-9A-Za-z.+~-]+)?", re.ASCII)
-_OLDEST, _NEWEST = 27, 38
+OLDEST, NEWEST = 27, 38
+"""The minors that cpuctl knows."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -17,8 +18,8 @@ class KubeletVersion:
     major: int = 1
 
     def __post_init__(self) -> None:
-        if self.major != 1 or not _OLDEST <= self.minor <= _NEWEST:
-            supported = f"1.{_OLDEST} to 1.{_NEWEST}"
+        if self.major != 1 or not OLDEST <= self.minor <= NEWEST:
+            supported = f"1.{OLDEST} to 1.{NEWEST}"
             raise ValueError(f"kubelet {self.major}.{self.minor} is not supported: expected {supported}")
 
     @classmethod

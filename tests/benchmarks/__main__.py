@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 
-from tests.benchmarks import kubelet_cases, processes, recordings
+from tests.benchmarks import growth, kubelet_cases, processes, recordings
 from tests.benchmarks.timing import calibrate
 
 
@@ -19,6 +19,8 @@ def main() -> None:
     _say(recordings.report())
     _say([""])
     _say(processes.report())
+    _say([""])
+    _say(growth.report())
     calibration = calibrate()
     _say(
         [

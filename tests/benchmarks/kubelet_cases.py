@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from statistics import median
 
-from tests.benchmarks.operations import OPERATIONS
-from tests.benchmarks.timing import Timing, measure
+from tests.benchmarks.operations import preparation
+from tests.benchmarks.timing import Prepare, Timing, measure
 from tests.conformance.corpus import Json, corpus_files
 
 CORPUS = Path(__file__).parents[2] / "fixtures" / "conformance"
@@ -35,14 +34,16 @@ def report(calibration: float) -> Iterator[str]:
     """Write a table of all cases; *calibration* is this machine's time for the calibration program, in ms."""
     scale = calibration / FIGURES["calibration_ms"]
     benches = sorted(_benches(), key=_name)
-    timed = [bench for bench in benches if bench["case"]["op"] in OPERATIONS]
+    prepared = [(bench, preparation(bench)) for bench in benches]
     yield f"{'case':40}{'ours us':>10}{'min..max':>20}{'kubelet us':>12}{'ratio':>8}{'scaled':>8}"
     rows = []
-    for bench in timed:
-        rows.append(row := _timed(bench))
-        yield _line(row, scale)
-    yield from (f"{_name(bench):40}{'not yet':>10}" for bench in benches if bench not in timed)
-    yield _closing_line(rows, scale, not_yet=len(benches) - len(timed))
+    for bench, prepare in prepared:
+        if prepare is not None:
+            rows.append(row := _timed(bench, prepare))
+            yield _line(row, scale)
+    not_yet = [_name(bench) for bench, prepare in prepared if prepare is None]
+    yield from (f"{name:40}{'not yet':>10}" for name in not_yet)
+    yield _closing_line(rows, scale, not_yet=len(not_yet))
 
 
 def _benches() -> Iterator[Json]:
@@ -55,8 +56,7 @@ def _name(bench: Json) -> str:
     return f"{bench['bench']} {bench['variant']}".strip()
 
 
-def _timed(bench: Json) -> Row:
-    prepare = partial(OPERATIONS[bench["case"]["op"]], bench)
+def _timed(bench: Json, prepare: Prepare) -> Row:
     return Row(_name(bench), measure(prepare), FIGURES["microseconds"][_name(bench)])
 
 

@@ -1,4 +1,4 @@
-"""How to build each benchmarked operation; a new one is a function here and a line at the end.
+"""How to build each benchmarked operation; a new one is a function here and a line in ``OPERATIONS``.
 
 A function gets a line of the recorded benchmark input, ``{"bench": ..., "variant": ..., "case": ...}``.
 """
@@ -9,17 +9,31 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from cpuctl.cpuset import CPUSet
+from cpuctl.engine.cpu_hints import CPUHints
 from cpuctl.engine.distributed_picker import Dealing, take_distributed
+from cpuctl.engine.hints import Hint
+from cpuctl.engine.node import Node
 from cpuctl.engine.packed_picker import take_packed
 from cpuctl.engine.topology import CPUTopology
-from tests.benchmarks.timing import Run
+from cpuctl.engine.topology_manager import Answer, TopologyManager
+from cpuctl.kubelet.version import DEFAULT_VERSION
+from cpuctl.pods.model import Pod
+from tests.benchmarks.timing import Prepare, Run
 from tests.conformance.corpus import Json
 from tests.conformance.machines import machine_info
+from tests.conformance.node_scenario import read_pod
+from tests.conformance.node_start import start_kubelet
 
 
-def take_by_topology(bench: Json) -> Run:
+def preparation(bench: Json) -> Prepare | None:
+    """Tell how to build the operation of a line anew, None where cpuctl does not compute it yet."""
+    build = OPERATIONS.get(bench["case"]["op"])
+    memory_policy = bench["case"].get("kubelet", {}).get("memoryManagerPolicy", "None")
+    return None if build is None or memory_policy != "None" else partial(build, bench["case"])
+
+
+def take_by_topology(case: Json) -> Run:
     """Pick CPUs on a machine discovered anew."""
-    case = bench["case"]
     topology = CPUTopology.discover(machine_info(case["machine"]))
     offered, count = CPUSet.parse(case["available"]).mask, case["numCPUs"]
     if case["mode"] == "packed":
@@ -27,4 +41,43 @@ def take_by_topology(bench: Json) -> Run:
     return partial(take_distributed, topology, offered, count, Dealing(group_size=case["groupSize"]))
 
 
-OPERATIONS: Mapping[str, Callable[[Json], Run]] = {"takeByTopology": take_by_topology}
+def cpu_hints(case: Json) -> Run:
+    """List every hint for a request: the engine itself goes by the rule and never lists them."""
+    topology = CPUTopology.discover(machine_info(case["machine"]))
+    available, count = CPUSet.parse(case["available"]).mask, case["numCPUs"]
+    return lambda: list(CPUHints.generate(topology, available, 0, count, align_by_socket=False))
+
+
+def merge_hints(case: Json) -> Run:
+    """Merge lists of hints that are written out."""
+    info = machine_info({"numaNodes": [{"cores": [], **node} for node in case["numaNodes"]]})
+    manager = TopologyManager.of(info, case["policy"], "container", closest=False)
+    return partial(manager.merge, [_answer(provider) for provider in case["providers"]])
+
+
+def admit_pods(case: Json) -> Run:
+    """Admit pods on a node that has just started; the kubelet's figure includes writing its state files."""
+    node = start_kubelet(case["machine"], case["kubelet"], DEFAULT_VERSION.minor)
+    assert isinstance(node, Node), node
+    return partial(_admit_all, node, [read_pod(step) for step in case["steps"]])
+
+
+def _answer(provider: Mapping[str, list[Json]]) -> Answer:
+    return {name: [_hint(hint) for hint in hints] for name, hints in provider.items()}
+
+
+def _hint(hint: Json) -> Hint:
+    return Hint(CPUSet.of(hint["numa"]).mask, hint["preferred"])
+
+
+def _admit_all(node: Node, pods: list[Pod]) -> None:
+    for pod in pods:
+        node.admit(pod)
+
+
+OPERATIONS: Mapping[str, Callable[[Json], Run]] = {
+    "cpuHints": cpu_hints,
+    "mergeHints": merge_hints,
+    "node": admit_pods,
+    "takeByTopology": take_by_topology,
+}

@@ -34,7 +34,7 @@ def test_the_files_of_kep_4540(default: str, checksum: int) -> None:
 
 
 def test_pods_and_containers_are_written_in_order() -> None:
-    state = file("0-1,6-7", **{"uid-b": {"c2": "4-5", "c1": "2-3"}, "uid-a": {"c1": "8"}})
+    state = file("0-1,6-7", "static", **{"uid-b": {"c2": "4-5", "c1": "2-3"}, "uid-a": {"c1": "8"}})
     text = write_cpu_state(state)
     assert json.loads(text)["checksum"] == 2801685752
     assert text.index("uid-a") < text.index("uid-b")

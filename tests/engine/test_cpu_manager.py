@@ -7,12 +7,12 @@ import pytest
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu_manager import Allocation, StaticPolicy
 from cpuctl.engine.cpu_state import CPUManagerState
-from cpuctl.engine.outcome import KubeletFault, Rejected
+from cpuctl.engine.outcome import FaultKind, KubeletFault, Rejected
 from cpuctl.engine.topology import CPUTopology
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
 from cpuctl.kubelet.reservations import CPUReservation
 from cpuctl.pods.model import Container, ContainerKind, Pod
-from tests.support.topologies import mask, regular
+from tests.support.topologies import CoreAt, mask, regular, topology
 
 EIGHT = regular(cores=4, threads=2)  # siblings c and c+4
 APP, INIT, SIDECAR = ContainerKind.APP, ContainerKind.INIT, ContainerKind.SIDECAR
@@ -140,6 +140,17 @@ def test_the_endless_loop_is_a_fault_not_an_answer() -> None:
     state = static.fresh_state()
     assert isinstance(static.allocate(state, pod, container, 54), KubeletFault)
     assert state.assignments == {}
+
+
+def test_fewer_cpus_than_cores_crash_a_kubelet_that_counts_cpus_per_core() -> None:
+    """The total comes from elsewhere than the cores: an average of 0 is what the kubelet divides by."""
+    machine = topology([CoreAt(cpus=(0,)), CoreAt(cpus=(1,))], unlisted_cpus=-1)
+    static = policy(machine, full_pcpus_only=True)
+    container = Container(name="app")
+    pod = Pod(name="pod", uid="pod", containers=(container,))
+    fault = static.allocate(static.fresh_state(), pod, container, 1)
+    assert isinstance(fault, KubeletFault)
+    assert fault.kind is FaultKind.CRASH
 
 
 def test_a_refusal_leaves_the_state_alone() -> None:

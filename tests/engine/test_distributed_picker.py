@@ -319,6 +319,14 @@ def test_errors(case: Case) -> None:
     assert take(case) == AllocationError(case.want)
 
 
+@pytest.mark.parametrize("align_by_socket", [False, True])
+def test_nodes_alike_are_not_combined_in_every_way(align_by_socket: bool) -> None:
+    """64 equal nodes can be combined in 2^64 ways, but the first of each size is as good as any."""
+    case = Case("", regular(sockets=16, nodes=4, cores=8), "0-511", 257, "", minor=38)
+    less = mask(",".join(f"{8 * node + 7}" for node in range(26, 33)))
+    assert mask(picked(replace(case, align_by_socket=align_by_socket))) == mask("0-263") & ~less
+
+
 def test_a_numa_node_in_two_sockets_is_undetermined() -> None:
     """Such a node would be listed once for each socket, and no kubelet's answer to that is recorded."""
     places = [(0, 1), (0, 0), (1, 0), (0, 2)]

@@ -123,7 +123,6 @@ def test_an_option_is_unknown_to_a_release_before_it() -> None:
 @pytest.mark.parametrize(
     "config",
     [
-        {"topology_manager_policy": "restricted"},
         {"memory_manager_policy": "Static"},
         {"feature_gates": {"PodLevelResourceManagers": True}},
     ],

@@ -14,7 +14,8 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Admitted
 from cpuctl.engine.node import Node
 from cpuctl.engine.node_fit import Allocatable
-from cpuctl.engine.outcome import Rejected, StartRefused
+from cpuctl.engine.outcome import Rejected, StartRefused, Undetermined
+from cpuctl.pods.model import Container, ResourceRequirements
 from tests.engine.test_node import named, started, whole
 from tests.support.pods import app, init
 
@@ -107,6 +108,25 @@ def test_a_running_pod_may_be_refused_after_a_restart() -> None:
     (admission,) = restarted(node, **whole_cores).readmit([pod])
     assert isinstance(admission.verdict, Rejected)
     assert admission.verdict.reason == "SMTAlignmentError"
+
+
+def test_running_pods_are_admitted_again_as_long_as_there_is_room() -> None:
+    """Each finds only those before it: the kubelet adds pods one by one, the oldest first."""
+    node = started()
+    pods = [named("old", whole(2)), named("young", whole(2))]
+    for pod in pods:
+        node.admit(pod)
+    first, second = fitting(restarted(node), pods=1).readmit(pods)
+    assert isinstance(first.verdict, Admitted)
+    assert isinstance(second.verdict, Rejected)
+    assert second.verdict.reason == "OutOfpods"
+
+
+def test_a_pod_that_comes_again_with_fewer_containers_gives_back_the_rest() -> None:
+    node = started()
+    node.admit(named("p", whole(2, "stays"), whole(2, "goes")))
+    node.admit(named("p", whole(2, "stays")))
+    assert set(node.state.assignments["p"]) == {"stays"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,5 +254,16 @@ def test_a_node_without_huge_pages_has_none() -> None:
     ).verdict
     assert isinstance(verdict, Rejected)
     assert verdict.reason == "OutOfhugepages-2Mi"
-    other = node.admit(named("q", app("example.com/gpu=1")))
-    assert isinstance(other.verdict, Admitted)
+
+
+@pytest.mark.parametrize(
+    ("container", "what"),
+    [
+        (app("example.com/gpu=1"), "example.com/gpu"),
+        (Container(name="main", resources=ResourceRequirements(claims=("nic",))), "claim nic"),
+    ],
+    ids=["extended resource", "claim"],
+)
+def test_a_pod_with_devices_is_never_plainly_admitted(container: Container, what: str) -> None:
+    verdict = started().admit(named("p", container)).verdict
+    assert verdict == Undetermined(f"it asks for {what}, and what the node has of them is not known")

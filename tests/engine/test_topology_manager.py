@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints import DONT_CARE, IMPOSSIBLE, Hint
-from cpuctl.engine.topology_manager import TopologyManager
+from cpuctl.engine.outcome import FaultKind, KubeletFault
+from cpuctl.engine.topology_manager import Merged, TopologyManager
 from cpuctl.machine.machine_info import InfoNode, MachineInfo
 
 FAR = [[10, 11, 12, 12], [11, 10, 12, 12], [12, 12, 10, 11], [12, 12, 11, 10]]
@@ -33,6 +33,7 @@ def answer(policy: str, nodes: int, lists: list[str], *, closest: bool = False) 
     merged = manager(policy, nodes, closest=closest).merge(
         [{f"r{index}": hint_list(text)} for index, text in enumerate(lists)]
     )
+    assert isinstance(merged, Merged)
     mask = "none" if merged.hint.nodes is None else f"{merged.hint.nodes:0{nodes}b}"
     return f"{mask} {'T' if merged.hint.preferred else 'F'} {'admitted' if merged.admit else 'refused'}"
 
@@ -83,16 +84,53 @@ def test_single_numa_node_takes_no_notice_of_distances() -> None:
 
 
 def test_without_a_policy_nothing_is_merged() -> None:
-    merged = TopologyManager.none().merge([{"cpu": hint_list("01T")}])
-    assert (merged.hint, merged.admit) == (IMPOSSIBLE, True)
+    assert TopologyManager.none().merge([{"cpu": hint_list("01T")}]) == Merged(IMPOSSIBLE, admit=True)
 
 
 @pytest.mark.parametrize("silent", [None, {}, {"cpu": None}], ids=["no map", "empty map", "no list"])
 def test_a_provider_without_preference_changes_nothing(silent: dict[str, None] | None) -> None:
     alone = manager("restricted", 2).merge([{"x": hint_list("10T 11F")}])
     assert manager("restricted", 2).merge([silent, {"x": hint_list("10T 11F")}]) == alone
-    assert str(CPUSet(alone.hint.nodes or 0)) == "1"
+    assert alone == Merged(Hint(0b10, preferred=True), admit=True)
 
 
 def test_an_empty_list_is_impossible() -> None:
-    assert not manager("restricted", 2).merge([{"cpu": []}]).admit
+    everywhere = Hint(0b11, preferred=False)
+    assert manager("restricted", 2).merge([{"cpu": []}]) == Merged(everywhere, admit=False)
+
+
+def sparse(policy: str, *ids: int) -> TopologyManager:
+    """Describe two NUMA nodes far apart in number, each with two distances."""
+    nodes = tuple(InfoNode(id=node, cores=(), distances=(10, 40)) for node in ids)
+    info = MachineInfo(nodes=nodes, num_cpus=len(ids), num_sockets=1)
+    return TopologyManager.of(info, policy, "container", closest=True)
+
+
+@pytest.mark.parametrize("preferred", [True, False])
+def test_a_distance_that_no_row_holds_crashes_the_kubelet(preferred: bool) -> None:
+    """POWER numbers its NUMA nodes 0 and 8: rows of two distances are looked up at 8."""
+    fault = sparse("best-effort", 0, 8).merge([{"cpu": [Hint(1 << 0, preferred), Hint(1 << 8, preferred)]}])
+    assert fault == KubeletFault(
+        kind=FaultKind.CRASH,
+        where="Topology Manager, looking up the distance of NUMA node 8 to NUMA node 8",
+        why="runtime error: index out of range [8] with length 2",
+    )
+
+
+def test_a_set_that_is_compared_with_no_other_needs_no_distance() -> None:
+    both = Hint(1 << 0 | 1 << 8, preferred=True)
+    assert sparse("restricted", 0, 8).merge([{"cpu": [both]}]) == Merged(both, admit=True)
+
+
+@pytest.mark.parametrize("policy", ["best-effort", "restricted", "single-numa-node"])
+def test_a_node_number_beyond_a_mask_crashes_the_kubelet(policy: str) -> None:
+    """Memory-only nodes of graphics cards are numbered 252 to 255 on some POWER machines."""
+    fault = sparse(policy, 0, 255).merge([{"cpu": [Hint(1, preferred=True)]}])
+    assert isinstance(fault, KubeletFault)
+    assert fault.kind is FaultKind.CRASH
+    assert fault.why == "NUMA node 255 is beyond 63, the highest id that a mask can hold"
+
+
+def test_the_highest_node_number_of_a_mask_is_merged() -> None:
+    hint = Hint(1 << 63, preferred=True)
+    assert sparse("single-numa-node", 0, 63).merge([{"cpu": [hint]}]) == Merged(hint, admit=True)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.kubelet.duration import parse_duration
+from cpuctl.kubelet.duration import duration_text, parse_duration
 
 
 @pytest.mark.parametrize(
@@ -51,3 +51,22 @@ def test_errors_are_those_of_go(text: str, message: str) -> None:
     with pytest.raises(ValueError) as caught:  # noqa: PT011  # the whole text is compared
         parse_duration(text)
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("nanoseconds", "want"),
+    [
+        (0, "0s"),
+        (1, "1ns"),
+        (1_100, "1.1µs"),
+        (100_000_000, "100ms"),
+        (1_500_000_000, "1.5s"),
+        (60_000_000_000, "1m0s"),
+        (3_600_000_000_000, "1h0m0s"),
+        (90_061_000_000_001, "25h1m1.000000001s"),
+        (-300_000_000_000, "-5m0s"),
+    ],
+)
+def test_durations_are_written_as_go_does(nanoseconds: int, want: str) -> None:
+    assert duration_text(nanoseconds) == want
+    assert parse_duration(want) == nanoseconds

@@ -157,3 +157,33 @@ def test_unverified_stages_say_so() -> None:
     assert FeatureGates.for_minor(36).verified("MemoryQoS")
     assert not FeatureGates.for_minor(37).verified("MemoryQoS")
     assert not FeatureGates.for_minor(36).verified("NoSuchGate")
+
+
+def test_known_gates_are_those_of_the_release() -> None:
+    known = FeatureGates.for_minor(36).known()
+    assert {"MemoryQoS", "KubeletTracing"} <= set(known)
+    assert not {"CPUManager", "DownwardAPIAssignedResources", "AllAlpha"} & set(known)
+
+
+@pytest.mark.parametrize(
+    ("gate", "want"),
+    [
+        ("CPUManager", "1.27 to 1.34"),
+        ("MemoryQoS", "1.27 to 1.38"),
+        ("PodLevelResourceManagers", "1.36 to 1.38"),
+        ("NoSuchGate", ""),
+    ],
+)
+def test_releases_that_have_a_gate(gate: str, want: str) -> None:
+    assert FeatureGates.for_minor(36).releases_with(gate) == want
+
+
+def test_one_gate_can_be_asked_after() -> None:
+    gates = FeatureGates(36, {"NodeSwap": False, "MemoryQoS": True, "CPUManager": True, "AllAlpha": True})
+    assert {name: gates.refusal(name) for name in (*gates.settings, "QOSReserved")} == {
+        "NodeSwap": "cannot set feature gate NodeSwap to false, feature is locked to true",
+        "MemoryQoS": "",
+        "CPUManager": "unrecognized feature gate: CPUManager",
+        "AllAlpha": "",
+        "QOSReserved": "",
+    }

@@ -1,8 +1,21 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import pytest
 
-from cpuctl.kubelet.golang import map_text, parse_bool, quoted
+from cpuctl.kubelet.golang import (
+    aggregated,
+    float32,
+    float_text,
+    map_text,
+    parse_atoi,
+    parse_bool,
+    parse_float32,
+    parse_int,
+    quoted,
+)
 
 
 def test_booleans() -> None:
@@ -32,3 +45,85 @@ def test_quoting(text: str, want: str) -> None:
 def test_maps_are_printed_by_key() -> None:
     assert map_text({"b": 1, "a": "x"}) == "map[a:x b:1]"
     assert map_text({}) == "map[]"
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("0", 0),
+        ("-1", -1),
+        ("+7", 7),
+        ("010", 8),
+        ("0o10", 8),
+        ("0x1F", 31),
+        ("0b11", 3),
+        ("2147483647", 2**31 - 1),
+    ],
+)
+def test_integers_may_name_their_base(text: str, want: int) -> None:
+    assert parse_int(text, bits=32) == want
+
+
+@dataclass(frozen=True)
+class BadNumber:
+    """A text that Go takes for no number of a kind, and its words after ``parsing "...": ``."""
+
+    read: Callable[[str], float]
+    text: str
+    want: str
+
+
+def of_32_bits(text: str) -> int:
+    return parse_int(text, bits=32)
+
+
+BAD_NUMBERS = [
+    *(
+        BadNumber(parse_int, text, "invalid syntax")
+        for text in ("", "-", "1.0", "09", "0b2", "\uff11", "1 ", "1_0")
+    ),
+    *(
+        BadNumber(of_32_bits, text, "value out of range")
+        for text in ("2147483648", "-2147483649", "9" * 5000)
+    ),
+    *(BadNumber(parse_atoi, text, "invalid syntax") for text in ("", "true", "+", "0x10", "--1", "\uff11")),
+    *(BadNumber(parse_atoi, text, "value out of range") for text in ("9223372036854775808", "9" * 5000)),
+    *(BadNumber(parse_float32, text, "invalid syntax") for text in ("", ".", "5%", "1e", "nan")),
+    *(BadNumber(parse_float32, text, "value out of range") for text in ("4e38", "1e400")),
+]
+FUNCTIONS: dict[Callable[[str], float], str] = {
+    parse_int: "ParseInt",
+    of_32_bits: "ParseInt",
+    parse_atoi: "Atoi",
+    parse_float32: "ParseFloat",
+}
+
+
+@pytest.mark.parametrize("case", BAD_NUMBERS, ids=lambda case: f"{case.read.__name__} {case.text[:20]!r}")
+def test_bad_numbers_are_named_in_the_words_of_go(case: BadNumber) -> None:
+    with pytest.raises(ValueError) as caught:  # noqa: PT011  # the whole text is compared
+        case.read(case.text)
+    assert str(caught.value) == f'strconv.{FUNCTIONS[case.read]}: parsing "{case.text}": {case.want}'
+
+
+def test_decimal_integers_may_have_leading_zeros() -> None:
+    assert [parse_atoi(text) for text in ("007", "-0", "+12", "-9223372036854775808")] == [7, 0, 12, -(2**63)]
+
+
+def test_percentages_have_32_bits() -> None:
+    assert parse_float32("0.1") == 0.10000000149011612
+    assert parse_float32("-1.5e1") == -15
+    assert float32(16777217) == 16777216
+
+
+@pytest.mark.parametrize(
+    ("number", "want"), [(1.0, "1"), (-2.0, "-2"), (1.5, "1.5"), (0.1, "0.1"), (1e21, "1e+21")]
+)
+def test_floats_are_written_without_needless_digits(number: float, want: str) -> None:
+    assert float_text(number) == want
+
+
+def test_one_error_stands_alone_and_several_in_brackets_each_once() -> None:
+    assert aggregated(["a"]) == "a"
+    assert aggregated(["a", "a"]) == "a"
+    assert aggregated(["b", "a", "b"]) == "[b, a]"

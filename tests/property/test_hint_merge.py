@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cpuctl.engine import reachable
 from cpuctl.engine.cpu_hints import CPUHints
-from cpuctl.engine.hint_merge import Fit, HintList, merge
+from cpuctl.engine.fit import Fit
+from cpuctl.engine.hint_merge import HintList, merge
 from cpuctl.engine.hints import IMPOSSIBLE, Hint
-from tests.support.naive_merge import Better, naive_merge, narrower
+from cpuctl.engine.outcome import KubeletFault
+from tests.support.naive_merge import Better, naive_merge, naive_rivals, narrower
 from tests.support.topologies import CoreAt, topology
 
 NODES = 4
@@ -20,9 +22,10 @@ EVERYTHING = (1 << NODES) - 1
 
 hints = st.builds(Hint, st.none() | st.integers(1, EVERYTHING), st.booleans())
 lists = st.lists(st.lists(hints, min_size=1, max_size=6), max_size=4)
-matrices = st.lists(
-    st.lists(st.integers(10, 30), min_size=NODES, max_size=NODES), min_size=NODES, max_size=NODES
-)
+rows = st.lists(st.integers(10, 30), min_size=NODES, max_size=NODES)
+short_rows = st.lists(st.integers(10, 30), min_size=1, max_size=NODES)
+matrices = st.lists(rows, min_size=NODES, max_size=NODES)
+short_matrices = st.lists(short_rows, min_size=NODES, max_size=NODES)
 
 
 @st.composite
@@ -71,6 +74,54 @@ def test_a_cpu_rule_merges_as_its_list_would(
     assert merge([*rules, *others], EVERYTHING, fit) == naive_merge(
         [explicit(rule), *others], EVERYTHING, better
     )
+
+
+@given(lists, short_matrices)
+def test_sets_that_cannot_be_compared_crash_the_kubelet(
+    given_lists: list[list[Hint]], matrix: list[list[int]]
+) -> None:
+    fit = Fit(distances=dict(enumerate(matrix)))
+    merged = merge(given_lists, EVERYTHING, fit)
+    rivals = naive_rivals(given_lists, EVERYTHING)
+    assert isinstance(merged, KubeletFault) is (
+        len(rivals) > 1 and any(fit.unknown(nodes) is not None for nodes in rivals)
+    )
+
+
+@given(cpu_rules(), lists, short_matrices)
+def test_a_cpu_rule_crashes_the_kubelet_as_its_list_would(
+    rule: CPUHints, others: list[list[Hint]], matrix: list[list[int]]
+) -> None:
+    fit = Fit(distances=dict(enumerate(matrix)))
+    rules: list[HintList] = [rule] if rule.narrowest else [[IMPOSSIBLE]]
+    assert merge([*rules, *others], EVERYTHING, fit) == merge([explicit(rule), *others], EVERYTHING, fit)
+
+
+@given(cpu_rules(), short_matrices)
+def test_one_list_crashes_the_kubelet_where_going_through_it_would(
+    rule: CPUHints, matrix: list[list[int]]
+) -> None:
+    """With several lists a kubelet may also crash over sets that lose in the end: that is left to chance."""
+    assume(rule.rule is None)
+
+    def looked_up(one: int, other: int) -> bool:
+        if one.bit_count() != other.bit_count():
+            return one.bit_count() < other.bit_count()
+        return one != other and far(matrix, one) < far(matrix, other)
+
+    merged = merge(
+        [rule if rule.narrowest else [IMPOSSIBLE]], EVERYTHING, Fit(distances=dict(enumerate(matrix)))
+    )
+    if isinstance(merged, KubeletFault):
+        with pytest.raises(IndexError):
+            naive_merge([explicit(rule)], EVERYTHING, looked_up)
+    else:
+        assert merged == naive_merge([explicit(rule)], EVERYTHING, looked_up)
+
+
+def far(matrix: list[list[int]], nodes: int) -> tuple[int, int]:
+    members = [node for node in range(NODES) if nodes >> node & 1]
+    return sum(matrix[one][other] for one in members for other in members), nodes
 
 
 @given(cpu_rules(), cpu_rules())

@@ -9,16 +9,17 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpuctl.cpuset import CPUSet
+from cpuctl.engine.start import Kubelet, Started, check_start
 from cpuctl.errors import InputError
-from cpuctl.kubelet.config_fields import FIELDS
 from cpuctl.kubelet.config_file import read_kubelet_config
-from cpuctl.kubelet.duration import parse_duration
+from cpuctl.kubelet.config_schema import FIELD_TYPES
+from cpuctl.kubelet.duration import duration_text, parse_duration
 from cpuctl.kubelet.feature_gates import FeatureGates
 from cpuctl.kubelet.policy_options import OPTIONS, parse_cpu_policy_options
-from cpuctl.kubelet.reservations import cpu_reservation
 from cpuctl.kubelet.version import KubeletVersion
+from tests.support.topologies import CoreAt, machine_info
 
+EIGHT = machine_info(CoreAt(cpus=(core, core + 4)) for core in range(4))
 MINORS = st.integers(27, 38)
 leaves = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5)
 values = leaves | st.lists(leaves, max_size=2) | st.dictionaries(st.text(max_size=5), leaves, max_size=2)
@@ -27,13 +28,22 @@ gates = st.sampled_from(
 )
 
 
-@given(st.dictionaries(st.sampled_from([*FIELDS, "bogus"]), values, max_size=4))
-def test_no_configuration_ends_in_a_traceback(fields: dict[str, Any]) -> None:
+@given(MINORS, st.dictionaries(st.sampled_from([*FIELD_TYPES, "bogus"]), values, max_size=4))
+def test_no_configuration_ends_in_a_traceback(minor: int, fields: dict[str, Any]) -> None:
+    """A kubelet starts or ends with a text; all CPUs are either reserved or for pods."""
     head = {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration"}
     with suppress(InputError):
-        config = read_kubelet_config(json.dumps(head | fields), "config").config
-        with suppress(ValueError):
-            assert cpu_reservation(config, CPUSet.parse("0-7")).count >= 0
+        config = read_kubelet_config(json.dumps(head | fields), "config", minor).config
+        result = check_start(EIGHT, Kubelet(version=KubeletVersion(minor), config=config))
+        if isinstance(result, Started):
+            assert all(amount.sign >= 0 for amount in result.reserved.values())
+        else:
+            assert str(result)
+
+
+@given(st.integers(-(2**63), 2**63 - 1))
+def test_durations_read_back(nanoseconds: int) -> None:
+    assert parse_duration(duration_text(nanoseconds)) == nanoseconds
 
 
 @given(st.text(max_size=8) | st.from_regex(r"[-+]?([0-9.]{1,6}(ns|us|ms|s|m|h)?){0,3}", fullmatch=True))

@@ -121,7 +121,7 @@ class NodeLife(RuleBasedStateMachine):
             return
         assert refused is None
         assert write_cpu_state(node.state_file()) == text
-        node.active = dict(self.node.active)
+        node.resume(self.node.active.values())
         self.node = node
 
     @rule()

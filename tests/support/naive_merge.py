@@ -27,6 +27,20 @@ def naive_merge(lists: Sequence[Sequence[Hint]], everything: int, better: Better
     return best or Hint(everything, preferred=False)
 
 
+def naive_rivals(lists: Sequence[Sequence[Hint]], everything: int) -> set[int]:
+    """Return the sets of the winner's size and standing, the winner included: they are compared."""
+    winner = naive_merge(lists, everything)
+    assert winner.nodes is not None
+    combined = [_combine(combination, everything) for combination in product(*lists)]
+    return {
+        hint.nodes
+        for hint in combined
+        if hint.nodes
+        and hint.preferred == winner.preferred
+        and hint.nodes.bit_count() == winner.nodes.bit_count()
+    }
+
+
 def _combine(hints: Sequence[Hint], everything: int) -> Hint:
     nodes = everything
     masks = {hint.nodes for hint in hints if hint.nodes is not None}

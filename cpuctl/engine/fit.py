@@ -1,0 +1,49 @@
+"""Which of several sets of NUMA nodes fits best, all else being equal.
+
+Rule: kubelet v1.36 ``pkg/kubelet/cm/topologymanager/numa_info.go``. Sets of NUMA nodes are masks of node ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from cpuctl.cpuset import CPUSet
+
+_UNKNOWN = -(1 << 80)
+"""Stands for a distance that no row holds: less than any sum of real ones, which have 64 bits each."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fit:
+    """How sets of equal standing compare: fewer nodes, then closer ones if distance counts, then lower ids.
+
+    ``distances`` holds the row of every node by id; it is empty where distance does not count. A kubelet
+    looks nodes up in a row by id, too, so where ids are sparse a row can be too short: sets that need such a
+    distance sort before all others of their size.
+    """
+
+    distances: Mapping[int, Sequence[int]] = field(default_factory=dict)
+
+    def key(self, nodes: int) -> tuple[int, int, int]:
+        """Return what sorts sets of nodes, the best first."""
+        return nodes.bit_count(), self._distances_within(nodes), nodes
+
+    def distance(self, one: int, other: int) -> int:
+        """Tell the distance that the row of *one* has for *other*; below zero where it is too short."""
+        row = self.distances[one]
+        return row[other] if other < len(row) else _UNKNOWN
+
+    def unknown(self, nodes: int) -> tuple[int, int] | None:
+        """Name the first two nodes of a set without a distance between them, None if there are none."""
+        members = self._members(nodes)
+        pairs = ((one, other) for one in members for other in members)
+        return next((pair for pair in pairs if self.distance(*pair) < 0), None)
+
+    def _distances_within(self, nodes: int) -> int:
+        # Only sets of one size are compared, so the sum orders them as the kubelet's average does.
+        members = self._members(nodes)
+        return sum(self.distance(one, other) for one in members for other in members)
+
+    def _members(self, nodes: int) -> list[int]:
+        return [node for node in CPUSet(nodes) if node in self.distances] if self.distances else []

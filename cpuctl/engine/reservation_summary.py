@@ -1,0 +1,128 @@
+"""What the reservations of a configuration come to on a machine, resource by resource.
+
+Rule: ``cm/node_container_manager_linux.go`` and the node status, kubelet v1.36; the equality that the memory
+manager's static policy asks for is that of ``memorymanager/memory_manager.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.eviction import RESERVING_SIGNALS
+from cpuctl.kubelet.reservations import Reservations
+from cpuctl.machine.machine_info import MachineInfo
+from cpuctl.quantity import Format, Quantity
+
+_ZERO = Quantity()
+_UNKNOWN_CAPACITY = ("ephemeral-storage", "pid")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceLine:
+    """One resource; amounts that depend on a capacity that is not known are None."""
+
+    resource: str
+    capacity: Quantity | None
+    kube: Quantity
+    system: Quantity
+    eviction: Quantity | None
+    reserved: Quantity | None
+    allocatable: Quantity | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryBalance:
+    """The memory manager's rule for one kind of memory: *listed* in reservedMemory must equal *kept*."""
+
+    kind: str
+    listed: Quantity
+    kept: Quantity
+
+    @property
+    def equal(self) -> bool:
+        """Whether the static policy accepts it."""
+        return self.listed == self.kept
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReservationSummary:
+    """The resources, the memory limit of all pods together, and what ``reservedMemory`` says by NUMA node.
+
+    ``pods_memory`` is the limit of the kubepods cgroup: hard eviction is not taken off there.
+    """
+
+    lines: tuple[ResourceLine, ...]
+    pods_memory: Quantity
+    numa_nodes: Mapping[int, Mapping[str, Quantity]]
+    balances: tuple[MemoryBalance, ...]
+
+
+def summarize(
+    info: MachineInfo, config: KubeletConfiguration, kept: Reservations, capacity: Mapping[str, Quantity]
+) -> ReservationSummary:
+    """Put the figures together."""
+    listed = _by_node(config)
+    return ReservationSummary(
+        lines=tuple(_lines(info, kept, capacity)),
+        pods_memory=_pods_memory(config, kept, capacity["memory"]),
+        numa_nodes=listed,
+        balances=tuple(_balances(config, listed, kept.total(capacity))),
+    )
+
+
+def _lines(info: MachineInfo, kept: Reservations, capacity: Mapping[str, Quantity]) -> Iterator[ResourceLine]:
+    eviction, total = kept.kept_by_eviction(capacity), kept.total(capacity)
+    unknown_shares = {RESERVING_SIGNALS[signal] for signal in kept.thresholds.keys() & RESERVING_SIGNALS}
+    named = kept.kube.keys() | kept.system.keys() | eviction.keys()
+    for resource in (*capacity, *(name for name in _UNKNOWN_CAPACITY if name in named)):
+        there, reserved = capacity.get(resource), total.get(resource, _ZERO)
+        unresolved = resource in unknown_shares and resource not in eviction
+        yield ResourceLine(
+            resource=resource,
+            capacity=there,
+            kube=kept.kube.get(resource, _ZERO),
+            system=kept.system.get(resource, _ZERO),
+            eviction=None if unresolved else eviction.get(resource, _ZERO),
+            reserved=None if there is None else reserved,
+            allocatable=None if there is None else _allocatable(info, resource, there, reserved),
+        )
+
+
+def _allocatable(info: MachineInfo, resource: str, capacity: Quantity, reserved: Quantity) -> Quantity:
+    """Work out what the node's status offers; huge pages are not offered as memory a second time."""
+    left = capacity - reserved
+    if resource == "memory":
+        pages = sum(kib * 1024 * count for node in info.nodes for kib, count in node.hugepages.items())
+        left -= Quantity.from_value(pages, Format.BINARY_SI)
+    return left if left.sign > 0 else Quantity.from_value(0, left.format)
+
+
+def _pods_memory(config: KubeletConfiguration, kept: Reservations, capacity: Quantity) -> Quantity:
+    if "pods" not in config.enforce_node_allocatable:
+        return capacity
+    left = capacity - kept.kube.get("memory", _ZERO) - kept.system.get("memory", _ZERO)
+    return left if left.sign > 0 else Quantity.from_value(0, left.format)
+
+
+def _by_node(config: KubeletConfiguration) -> dict[int, dict[str, Quantity]]:
+    nodes: dict[int, dict[str, Quantity]] = {}
+    for item in config.reserved_memory:
+        amounts = nodes.setdefault(item.numa_node, {})
+        for kind, amount in item.limits.items():
+            amounts[kind] = amounts.get(kind, _ZERO) + amount
+    return dict(sorted(nodes.items()))
+
+
+def _balances(
+    config: KubeletConfiguration, listed: Mapping[int, Mapping[str, Quantity]], kept: Mapping[str, Quantity]
+) -> Iterator[MemoryBalance]:
+    if config.memory_manager_policy != "Static" and not listed:
+        return
+    sums: dict[str, Quantity] = {"memory": _ZERO}
+    for amounts in listed.values():
+        for kind, amount in amounts.items():
+            sums[kind] = sums.get(kind, _ZERO) + amount
+    for kind in sorted(sums):
+        yield MemoryBalance(kind=kind, listed=sums[kind], kept=kept.get(kind, _ZERO))

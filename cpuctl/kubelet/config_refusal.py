@@ -1,0 +1,39 @@
+"""A configuration that a kubelet cannot load: one error for people, and the kubelet's own words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+from cpuctl.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """How the kubelet ends: the stage, its error, and the whole text that it logs with it.
+
+    ``crash`` where it panics instead of returning an error.
+    """
+
+    stage: str
+    error: str
+    logged: str
+    crash: bool = False
+
+
+class ConfigRefusedError(InputError):
+    """A part of the configuration that the kubelet itself refuses to load."""
+
+    def __init__(self, message: str, *, refusal: Refusal, where: str = "", hint: str = "") -> None:
+        super().__init__(message, where=where, hint=hint)
+        self.refusal = refusal
+
+    def within(self, outer: str) -> Self:
+        """Return the same error, its place prefixed with *outer*."""
+        where = f"{outer}: {self.where}" if self.where else outer
+        return type(self)(self.message, refusal=self.refusal, where=where, hint=self.hint)
+
+    @classmethod
+    def told(cls, error: InputError, refusal: Refusal) -> ConfigRefusedError:
+        """Add the kubelet's words to an error of ours."""
+        return cls(error.message, refusal=refusal, where=error.where, hint=error.hint)

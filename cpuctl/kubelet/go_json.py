@@ -1,0 +1,175 @@
+"""Why Go's JSON decoder refuses a value: the first mistake it reports, and where.
+
+Rule: ``sigs.k8s.io/json`` and ``encoding/json``. A value of a wrong type is noted, and decoding goes on; a
+text that a type's own reader refuses (a duration, a quantity) ends it at once and hides what was noted.
+Types are written as Go writes them: ``*int32``, ``[]string``, ``map[string]bool``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from cpuctl.documents import Value
+from cpuctl.kubelet.duration import parse_duration
+from cpuctl.quantity import Quantity
+
+Path: TypeAlias = tuple[str | int, ...]
+Structs: TypeAlias = Mapping[str, Mapping[str, str]]
+"""The JSON names of every struct's fields with their types; a struct without fields takes any object."""
+
+DURATION, QUANTITY = "v1.Duration", "resource.Quantity"
+_ALIASES = {"v1.ResourceList": "map[v1.ResourceName]resource.Quantity"}
+_INTEGERS = {"int32": 1 << 31, "int64": 1 << 63}
+_KINDS: tuple[tuple[type, str], ...] = (
+    (bool, "bool"), (str, "string"), (int, "number"), (float, "number"), (list, "array"), (dict, "object"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """A value that cannot be decoded: its path, the Go type it should have had, and Go's words."""
+
+    path: Path
+    go_type: str
+    text: str
+    final: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    path: Path
+    struct: str
+    fields: tuple[str, ...] = field(default=())
+
+    def member(self, key: str | int) -> _Place:
+        return _Place((*self.path, key), self.struct, self.fields)
+
+    def field_of(self, struct: str, key: str, name: str) -> _Place:
+        return _Place((*self.path, key), struct.rpartition(".")[2], (*self.fields, name))
+
+
+def first_mistake(value: Value, go_type: str, walk: Walk) -> Mistake | None:
+    """Find the mistake that Go would report."""
+    noted: Mistake | None = None
+    for mistake in walk.mistakes(value, go_type, _Place((), "")):
+        if mistake.final:
+            return mistake
+        noted = noted or mistake
+    return noted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Walk:
+    """How a decoder goes about its work.
+
+    ``ordered``: keys are met in the order of the text, and not by name, as after a conversion from YAML.
+    ``any_case``: names match fields without regard to case.
+    """
+
+    structs: Structs
+    ordered: bool = False
+    any_case: bool = False
+
+    def mistakes(self, value: Value, go_type: str, place: _Place) -> Iterator[Mistake]:
+        """Yield what is wrong with a value of a type, in the order in which it is noticed."""
+        base = go_type.lstrip("*")
+        if base == DURATION:
+            # Only a pointer takes null: the reader of durations itself reads it as an empty text.
+            if value is not None or base == go_type:
+                yield from _duration_mistake(value, place)
+        elif base == QUANTITY:
+            yield from _quantity_mistake(value, place)
+        elif value is not None:
+            yield from self._typed(value, base, place)
+
+    def _typed(self, value: Value, base: str, place: _Place) -> Iterator[Mistake]:
+        shape = _ALIASES.get(base, base)
+        if shape.startswith("[]") and isinstance(value, list):
+            for index, item in enumerate(value):
+                yield from self.mistakes(item, shape[2:], place.member(index))
+        elif shape.startswith("map[") and isinstance(value, dict):
+            inner = shape.partition("]")[2]
+            for key, member in self._members(value):
+                yield from self.mistakes(member, inner, place.member(key))
+        elif base in self.structs and isinstance(value, dict):
+            fields = self.structs[base]
+            for name, member in self._members(value):
+                if field_ := match_field(name, fields, any_case=self.any_case):
+                    yield from self.mistakes(member, fields[field_], place.field_of(base, name, field_))
+        elif base in self.structs:
+            yield _mismatch(_kind(value), base, place)
+        elif problem := _scalar_problem(value, base):
+            yield _mismatch(problem, base, place)
+
+    def _members(self, value: dict[str, Value]) -> list[tuple[str, Value]]:
+        return list(value.items()) if self.ordered else sorted(value.items())
+
+
+def match_field(name: str, fields: Collection[str], *, any_case: bool) -> str | None:
+    """Find the field that a name means: itself, or else the first that differs by case only."""
+    if name in fields or not any_case:
+        return name if name in fields else None
+    return next((field for field in fields if field.casefold() == name.casefold()), None)
+
+
+def _scalar_problem(value: Value, base: str) -> str:
+    """Name what the value is where it does not fit, nothing where it does."""
+    kind = _kind(value)
+    if kind == "number" and base == "float64":
+        return ""
+    if kind == "number" and base in _INTEGERS:
+        assert isinstance(value, int | float)
+        limit = _INTEGERS[base]
+        whole = isinstance(value, int) or value.is_integer()
+        return "" if whole and -limit <= value < limit else f"number {_number_text(value)}"
+    return "" if kind == _expected_kind(base) else kind
+
+
+def _expected_kind(base: str) -> str:
+    """Tell what a scalar type takes; named types other than structs are strings in this API."""
+    if base == "bool":
+        return "bool"
+    return "" if base in _INTEGERS or base == "float64" or base[:1] in "[m" else "string"
+
+
+def _duration_mistake(value: Value, place: _Place) -> Iterator[Mistake]:
+    if value is not None and not isinstance(value, str):
+        yield replace(_mismatch(_kind(value), "string", place), go_type=DURATION, final=True)
+        return
+    try:
+        parse_duration(value or "")
+    except ValueError as error:
+        yield Mistake(place.path, DURATION, str(error), final=True)
+
+
+def _quantity_mistake(value: Value, place: _Place) -> Iterator[Mistake]:
+    if value is None:
+        return
+    text = value.strip() if isinstance(value, str) else _json_text(value)
+    try:
+        Quantity.parse(text)
+    except ValueError as error:
+        yield Mistake(place.path, QUANTITY, str(error), final=True)
+
+
+def _mismatch(found: str, go_type: str, place: _Place) -> Mistake:
+    where = f"Go struct field {place.struct}.{'.'.join(place.fields)}" if place.fields else "Go value"
+    text = f"json: cannot unmarshal {found} into {where} of type {go_type}"
+    return Mistake(place.path, go_type, text)
+
+
+def _kind(value: Value) -> str:
+    return next(kind for type_, kind in _KINDS if isinstance(value, type_))
+
+
+def _number_text(number: float) -> str:
+    return str(int(number)) if isinstance(number, int) or number.is_integer() else repr(number)
+
+
+def _json_text(value: Value) -> str:
+    """Write a value that is no text so that a quantity's reader sees what Go's would."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return _number_text(value) if isinstance(value, int | float) else _kind(value)

@@ -1,0 +1,107 @@
+"""What is recorded of a node, before it becomes an archive: frozen values, no reading."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from cpuctl.machine.recording_layout import CONFIG, STATE_DIRECTORY
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A symbolic link inside the recorded tree."""
+
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class Directory:
+    """A directory whose name alone tells something, a CPU's or an interrupt action's."""
+
+
+Content = str | Link | Directory
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A file that is there and could not be recorded, and why."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Area:
+    """One part of a capture: how many entries it has, what they describe, what the reader must know."""
+
+    name: str
+    entries: int
+    counts: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """A thread and where it may run; a list is None where the kernel names none."""
+
+    tid: int
+    comm: str
+    cpus: str | None
+    mems: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Process:
+    """A process and its threads; ``cgroup`` is the one that decides on its CPUs.
+
+    ``user`` is its real user id. ``nested`` says that it lives in a PID namespace of its own, so that the
+    paths on its command line may be those of another file tree.
+    """
+
+    pid: int
+    cgroup: str
+    kernel: bool
+    user: int | None
+    nested: bool
+    threads: tuple[Thread, ...]
+
+
+class FileState(StrEnum):
+    """What became of a file that a kubelet reads."""
+
+    RECORDED = "recorded"
+    ABSENT = "absent"
+    UNREADABLE = "unreadable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KubeletFacts:
+    """What is known of the kubelet apart from its files.
+
+    ``flags`` are those of the running kubelet that concern its resource managers, None where none runs.
+    Paths are the node's own. ``drop_ins_used`` is False where nothing tells whether the kubelet reads them.
+    """
+
+    version: str = ""
+    version_source: str = ""
+    flags: tuple[str, ...] | None = None
+    root_directory: str = f"/{STATE_DIRECTORY}"
+    config_path: str = f"/{CONFIG}"
+    config_state: FileState = FileState.ABSENT
+    drop_in_directory: str = ""
+    drop_ins_used: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Collected:
+    """Everything recorded: files by their path in the archive, processes, and what is missing."""
+
+    live: bool
+    members: Mapping[str, Content]
+    processes: tuple[Process, ...]
+    kubelet: KubeletFacts
+    areas: tuple[Area, ...]
+    unreadable: tuple[Unreadable, ...]
+    anonymized: bool = False

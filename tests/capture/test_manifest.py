@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from cpuctl.capture import node_files
+from cpuctl.capture.collected import Collected, KubeletFacts
+from cpuctl.capture.manifest import make_capture
+from cpuctl.capture.node import record
+from cpuctl.schemas import schema_text
+from tests.capture.node_texts import SECRETS, node, node_texts, recorded
+
+
+def members(collected: Collected) -> dict[str, Any]:
+    return dict(make_capture(collected, cpuctl="1.2").members)
+
+
+def manifest(collected: Collected) -> dict[str, Any]:
+    loaded: dict[str, Any] = json.loads(members(collected)["MANIFEST.json"])
+    return loaded
+
+
+def check(document: Any) -> None:
+    schema = json.loads(schema_text("capture"))
+    jsonschema.validate(document, {"$defs": schema["$defs"], "$ref": "#/$defs/manifest"})
+
+
+EMPTY = Collected(live=True, members={}, processes=(), kubelet=KubeletFacts(), areas=(), unreadable=())
+
+
+@pytest.mark.parametrize(
+    "collected",
+    [recorded(), recorded({}), recorded(node_texts(), "sys", "proc", "var"), EMPTY],
+    ids=["a node", "no node", "nothing readable", "empty"],
+)
+def test_the_manifest_follows_its_schema_and_is_what_is_answered(collected: Collected) -> None:
+    found = manifest(collected)
+    check(found)
+    assert found == make_capture(collected, cpuctl="1.2").manifest
+
+
+def test_the_manifest_comes_first_then_checksums_then_all_files_in_order() -> None:
+    first, second, *rest = [path for path, _ in make_capture(recorded(), cpuctl="1.2").members]
+    assert (first, second) == ("MANIFEST.json", "SHA256SUMS")
+    assert rest == sorted(rest)
+    assert "processes.jsonl" in rest
+
+
+def test_it_says_what_is_recorded() -> None:
+    found = manifest(record(node(kubelet_version=("v1.36.2", "/usr/bin/kubelet"))))
+    assert (found["layoutVersion"], found["cpuctl"], found["source"]) == ("v1", "1.2", "directory")
+    assert (found["anonymized"], found["stateChecksumsValid"]) == (False, True)
+    assert found["kubelet"]["version"] == "v1.36.2"
+    assert found["kubelet"]["versionSource"] == "/usr/bin/kubelet"
+    assert found["kubelet"]["config"] == {"path": "/var/lib/kubelet/config.yaml", "state": "recorded"}
+    assert {area["name"]: area["counts"] for area in found["areas"]} == {
+        "topology": {"cpus": 8, "numaNodes": 2},
+        "kubelet": {"flags": 3, "stateFiles": 1},
+        "cgroups": {"cgroups": 4},
+        "processes": {"processes": 5, "threads": 5},
+        "interrupts": {"interrupts": 1},
+    }
+    assert sum(area["entries"] for area in found["areas"]) == found["members"]
+
+
+def test_it_says_what_is_not_recorded_and_why() -> None:
+    refused = manifest(recorded(node_texts(), "var/lib/kubelet", "proc/80"))["unreadable"]
+    assert {each["path"]: each["reason"] for each in refused} == {
+        "proc/80/status": "permission denied",
+        "var/lib/kubelet/config.yaml": "permission denied",
+        **{
+            f"var/lib/kubelet/{name}_state": "permission denied"
+            for name in ("actuated_pods", "allocated_pods", "cpu_manager", "memory_manager")
+        },
+    }
+
+
+def test_the_time_is_told_only_when_it_is_asked_for() -> None:
+    assert "recordedAt" not in manifest(recorded())
+    later = make_capture(recorded(), cpuctl="1.2", recorded_at="2026-11-20T20:00:00+00:00").manifest
+    assert later["recordedAt"] == "2026-11-20T20:00:00+00:00"
+    check(later)
+
+
+def test_every_file_has_its_checksum() -> None:
+    files = members(recorded())
+    sums = files.pop("SHA256SUMS")
+    found = json.loads(files.pop("MANIFEST.json"))
+    assert found["checksums"]["sha256"] == hashlib.sha256(sums.encode()).hexdigest()
+    lines = dict(reversed(line.split("  ")) for line in sums.splitlines())
+    texts = {path: text for path, text in files.items() if isinstance(text, str)}
+    assert lines == {path: hashlib.sha256(text.encode()).hexdigest() for path, text in texts.items()}
+
+
+def test_checksums_escape_names_as_sha256sum_does() -> None:
+    """Systemd writes dashes inside of a name as a backslash and digits."""
+    group = r"sys/fs/cgroup/kubepods\x2da"
+    sums = members(recorded({"sys/fs/cgroup/cgroup.controllers": "", f"{group}/cpu.max": "max\n"}))
+    digest = hashlib.sha256(b"max\n").hexdigest()
+    assert rf"\{digest}  sys/fs/cgroup/kubepods\\x2da/cpu.max" in sums["SHA256SUMS"].splitlines()
+
+
+def test_no_secret_is_in_any_member() -> None:
+    """Neither of the configuration nor of command lines, environments, keys or serial numbers."""
+    texts = node_texts()
+    for secret in SECRETS:
+        assert any(secret in text for text in texts.values())
+    content = repr(make_capture(recorded(texts), cpuctl="1.2"))
+    assert [secret for secret in SECRETS if secret in content] == []
+
+
+def test_a_capture_stays_small_enough_to_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(node_files, "MAX_MEMBERS", node_files._SPARE_MEMBERS + 10)
+    found = manifest(recorded())
+    check(found)
+    assert found["members"] == 11  # and the processes, which have room of their own
+    assert found["areas"][-1]["name"] == "limits"
+    assert "files are left out" in found["areas"][-1]["notes"][0]
+
+
+def test_texts_are_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(node_files, "MAX_KEPT_BYTES", node_files._SPARE_BYTES + 5)
+    collected = recorded()
+    assert sum(len(text) for text in collected.members.values() if isinstance(text, str)) <= 5
+
+
+def test_names_that_are_no_text_are_left_out(tmp_path: Path) -> None:
+    collected = recorded({"proc/irq/24/eth\udcff/x": "", "proc/irq/24/smp_affinity_list": "0\n"})
+    assert set(collected.members) == {"proc/irq/24/smp_affinity_list"}
+    (refused,) = collected.unreadable
+    assert (refused.path, refused.reason) == (r"proc/irq/24/eth\xff", "its name is no UTF-8 text")

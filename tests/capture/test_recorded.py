@@ -1,0 +1,82 @@
+"""What a recording tells about its kubelet, and what is made of strangers' archives."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from cpuctl.capture.manifest import make_capture
+from cpuctl.capture.node import record
+from cpuctl.capture.recorded import RecordedKubelet, recorded_kubelet
+from cpuctl.errors import InputError
+from cpuctl.machine.tree import MemoryTree
+from tests.capture.node_texts import FLAGS, node, node_texts
+
+CONFIG = "var/lib/kubelet/config.yaml"
+HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+
+
+def files(texts: dict[str, str], *closed: str) -> dict[str, str | None]:
+    """Record a node of texts and return the archive's files."""
+    collected = record(node(texts, *closed, kubelet_version=("v1.37.1", "/usr/bin/kubelet")))
+    members = make_capture(collected, cpuctl="1").members
+    return {path: text if isinstance(text, str) else None for path, text in members}
+
+
+def told(found: dict[str, str | None]) -> RecordedKubelet:
+    return recorded_kubelet(MemoryTree(found))
+
+
+def test_a_capture_brings_its_kubelet() -> None:
+    found = files(node_texts())
+    kubelet = told(found)
+    assert kubelet == RecordedKubelet(
+        version="v1.37.1", config=found[CONFIG], config_refused=False, overrides=("--max-pods",)
+    )
+    assert len(FLAGS) == 3  # two of them say only where its files are, and who it is
+
+
+def test_drop_ins_are_told() -> None:
+    texts = {"etc/kubernetes/kubelet.conf.d/a.conf": HEAD}
+    assert told(files(texts)).overrides == ("perhaps the drop-in files in /etc/kubernetes/kubelet.conf.d",)
+
+
+def test_a_configuration_that_could_not_be_recorded_is_no_missing_one() -> None:
+    assert told(files(node_texts(), CONFIG)).config_refused
+    assert not told(files({})).config_refused
+
+
+def test_a_plain_directory_may_have_a_configuration_alone() -> None:
+    assert told({CONFIG: HEAD, "sys/a": "1"}) == RecordedKubelet(config=HEAD)
+    assert told({"sys/a": "1"}) == RecordedKubelet()
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"name": "an extension"}', "[" * 100_000])
+def test_other_programs_manifests_are_passed_over(text: str) -> None:
+    assert told({"MANIFEST.json": text}) == RecordedKubelet()
+
+
+def edited(**members: Any) -> dict[str, str | None]:
+    found = files(node_texts())
+    manifest = json.loads(found["MANIFEST.json"] or "")
+    return found | {"MANIFEST.json": json.dumps(manifest | members)}
+
+
+@pytest.mark.parametrize(
+    ("members", "want"),
+    [
+        ({"layoutVersion": "v2"}, 'layoutVersion: expected v1, found the text "v2"'),
+        ({"layoutVersion": None}, "layoutVersion is missing"),
+        ({"kubelet": None}, "kubelet is missing"),
+        ({"kubelet": 5}, "kubelet: expected a mapping, found the number 5"),
+        ({"kubelet": {"config": {"state": "lost"}}}, "expected one of recorded, absent, unreadable"),
+        ({"kubelet": {"config": {"state": "absent"}, "version": 5}}, "kubelet.version: expected a string"),
+    ],
+)
+def test_a_manifest_that_nobody_wrote_is_refused_with_the_place(members: dict[str, Any], want: str) -> None:
+    with pytest.raises(InputError) as error:
+        told(edited(**members))
+    assert str(error.value).startswith("MANIFEST.json")
+    assert want in str(error.value)

@@ -30,6 +30,7 @@ _GRAMMAR = re.compile(r"([+-]?)(0*+)([0-9]*+)(?:\.([0-9]*+))?([eEinumkKMGTP]*+[+
 _EXPONENT = re.compile(r"[eE]([+-]?)([0-9]++)")
 
 _INT64_MAX = (1 << 63) - 1
+_LONGEST_VERBATIM = 5 * MAX_PLACES  # what is longer only adds zeros, millions of them if somebody means ill
 _SHORT_DIGITS = 18
 _NANO, _MILLI = -9, -3
 
@@ -82,10 +83,11 @@ class Quantity:
                 f" {MAX_PLACES} digits on either side of the decimal point"
             )
         digits = (whole or "0") + fraction
+        verbatim = text if len(text) <= _LONGEST_VERBATIM else ""
         if notation is Format.BINARY_SI:
-            quantity = _binary(text, sign, digits, len(fraction), power)
+            quantity = _binary(verbatim, sign, digits, len(fraction), power)
         else:
-            quantity = _decimal(text, sign, digits, power - len(fraction), notation)
+            quantity = _decimal(verbatim, sign, digits, power - len(fraction), notation)
         if not (quantity.short or zeros or whole or fraction):
             raise ValueError(_WRONG_NUMBER)
         return quantity
@@ -214,24 +216,24 @@ def _exponent(suffix: str) -> int:
     return exponent
 
 
-def _decimal(text: str, sign: str, digits: str, exponent: int, notation: Format) -> Quantity:
+def _decimal(verbatim: str, sign: str, digits: str, exponent: int, notation: Format) -> Quantity:
     """Hold *digits* times a power of ten."""
     mantissa = int(sign + digits)
     if len(digits) <= _SHORT_DIGITS and exponent >= _NANO:
         kept = exponent % 3 == 0 and digits[0] != "0" and not digits.endswith("000")
-        return Quantity(mantissa, exponent, notation, verbatim=text if kept else "")
+        return Quantity(mantissa, exponent, notation, verbatim=verbatim if kept else "")
     if not mantissa:
         return Quantity(0, exponent, notation, short=False)
     return Quantity(_shifted(mantissa, exponent - _NANO), _NANO, notation, short=False)
 
 
-def _binary(text: str, sign: str, digits: str, places: int, power: int) -> Quantity:
+def _binary(verbatim: str, sign: str, digits: str, places: int, power: int) -> Quantity:
     """Hold *digits*, of which *places* are a fraction, times a power of two."""
     mantissa = int(sign + digits)
     scaled = mantissa << power
     # The kubelet estimates three decimal digits per ten bits and wants room for fifteen in all.
     if not places and len(digits) + power * 3 // 10 < 15:
-        return Quantity(scaled, 0, Format.BINARY_SI, verbatim=text if mantissa % 8 else "")
+        return Quantity(scaled, 0, Format.BINARY_SI, verbatim=verbatim if mantissa % 8 else "")
     if not mantissa:
         return Quantity(0, -places, Format.BINARY_SI, short=False)
     nano = _shifted(scaled, -places - _NANO)

@@ -77,6 +77,14 @@ def test_other_inputs_lose_their_plus_sign(text: str, want: str) -> None:
     assert str(Quantity.parse(text)) == want
 
 
+@pytest.mark.parametrize(
+    ("text", "want"), [("0" * 2000 + "1", "1"), ("0" * 2000 + "1Mi", "1Mi"), ("1e" + "0" * 2000 + "3", "1e3")]
+)
+def test_endless_zeros_are_not_kept(text: str, want: str) -> None:
+    """The kubelet does keep them; thousands of replicas that each quote a megabyte would be too much."""
+    assert str(Quantity.parse(text)) == want
+
+
 def test_a_changed_quantity_forgets_its_input_text() -> None:
     assert str(Quantity.parse("+1") + Quantity.parse("0")) == "1"
     assert str(-Quantity.parse("+1")) == "-1"

@@ -22,6 +22,8 @@ COMMANDS: Mapping[str, Entry] = MappingProxyType(
     {
         "plan": Entry("cpuctl.cli.plan", "Dry-run pods: which CPUs each container would get, and why."),
         "topology": Entry("cpuctl.cli.topology", "Show a machine's NUMA nodes, sockets, cores and caches."),
+        "config": Entry("cpuctl.cli.config", "Show a kubelet's configuration; would it start with it?"),
+        "capture": Entry("cpuctl.cli.capture", "Record a node in one archive that every command reads."),
         "schema": Entry("cpuctl.cli.schema", "Print the JSON Schema of an answer."),
     }
 )

@@ -7,30 +7,31 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.output import Style, note
-from cpuctl.errors import InputError, UsageError
+from cpuctl.errors import CpuctlError, InputError, NodeAccessError, UsageError, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpuctl.engine.start import Kubelet
-    from cpuctl.kubelet.config import KubeletConfiguration
+    from cpuctl.capture.recorded import RecordedKubelet
+    from cpuctl.cli.config_inputs import KubeletWords, ToldKubelet
     from cpuctl.kubelet.version import KubeletVersion
     from cpuctl.machine.sources import MachineSource
     from cpuctl.pods.model import Pod
 
+LIVE_MACHINE = "live"
 LIVE_CONFIG = Path("/var/lib/kubelet/config.yaml")
 """Where kubeadm and most distributions put the kubelet's main configuration file."""
 
 
 @dataclass(slots=True)
 class Sources:
-    """Where every input came from: given on the command line, taken from the live host, or a default."""
+    """Where every input came from: the command line, the recording, the live host, or a default."""
 
     entries: dict[str, dict[str, str]] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
     def add(self, name: str, value: str, origin: str) -> None:
-        """Remember one input; *origin* is ``given``, ``live`` or ``default``."""
+        """Remember one input; *origin* is ``given``, ``capture``, ``live`` or ``default``."""
         # A file's name may hold bytes that are no text; an answer may not.
         text = value.encode(errors="backslashreplace").decode()
         self.entries[name] = {"value": text, "from": origin}
@@ -45,83 +46,163 @@ class Sources:
                 note(f"note: {name}: {value}" + ("" if value == origin else f" ({origin})"), style)
 
 
+def refuse_stdin_twice(*names: str | None) -> None:
+    """Raise UsageError where more than one input is ``-``: only the first would get anything."""
+    if names.count("-") > 1:
+        message = "standard input (-) is named twice, but can be read only once"
+        raise UsageError(message, hint="give the other input as a file")
+
+
 def load_machine(spec: str, sources: Sources) -> MachineSource:
     """Read the machine from the source that ``-m`` names."""
     from cpuctl.machine.sources import read_machine
 
-    sources.add("machine", spec, "live" if spec == "live" else "given")
+    sources.add("machine", spec, "live" if spec == LIVE_MACHINE else "given")
     return read_machine(spec)
 
 
-def load_kubelet(config: str, version: str, gates: str, sources: Sources, *, live: bool) -> Kubelet:
-    """Read what the kubelet is told; release 1.36 and an empty configuration where nothing is said."""
-    from cpuctl.engine.start import Kubelet
+def load_kubelet(words: KubeletWords, sources: Sources, *, machine: MachineSource) -> ToldKubelet:
+    """Read what the kubelet is told: as given, else as the recording or the live host has it.
 
-    release = _version(version, sources)
-    told = _configuration(config, sources, live=live)
-    return Kubelet(version=release, config=told, gate_flags=_gate_flags(gates))
+    Release 1.36 and an empty configuration stand in where nothing is said.
+    """
+    from cpuctl.capture.recorded import RecordedKubelet
+    from cpuctl.cli.config_inputs import Told, load_told, read_kubelet_arguments, refuse_empty_directory
+
+    refuse_empty_directory(words.config_dir)
+    flags = read_kubelet_arguments(words.arguments, sources)
+    config = words.config if words.config is not None else flags.config or None
+    recorded = RecordedKubelet() if words.version and config is not None else _recorded_kubelet(machine)
+    told = Told(
+        version=_version(words.version, recorded, machine, sources),
+        main=_configuration_text(config, recorded, machine, sources),
+        config_dir=words.config_dir if words.config_dir is not None else flags.config_dir or None,
+        flags=flags,
+        gate_flags=_gate_flags(words.gates),
+    )
+    return load_told(told, sources)
 
 
-def _version(text: str, sources: Sources) -> KubeletVersion:
+def _recorded_kubelet(machine: MachineSource) -> RecordedKubelet:
+    from cpuctl.capture.recorded import RecordedKubelet, recorded_kubelet
+
+    if machine.files is None or _is_live(machine):
+        return RecordedKubelet()
+    try:
+        return recorded_kubelet(machine.files)
+    except CpuctlError as error:
+        raise error.within(machine.origin) from None
+
+
+def _is_live(machine: MachineSource) -> bool:
+    return machine.origin == LIVE_MACHINE
+
+
+def _version(
+    text: str, recorded: RecordedKubelet, machine: MachineSource, sources: Sources
+) -> KubeletVersion:
     from cpuctl.kubelet.version import DEFAULT_VERSION, KubeletVersion
 
-    sources.add("kubelet version", text or str(DEFAULT_VERSION), "given" if text else "default")
+    told = text or recorded.version
+    origin = "given" if text else "capture" if told else "default"
+    sources.add("kubelet version", told or str(DEFAULT_VERSION), origin)
     try:
-        return KubeletVersion.parse(text) if text else DEFAULT_VERSION
+        return KubeletVersion.parse(told) if told else DEFAULT_VERSION
     except ValueError as error:
-        raise UsageError(str(error), where="--kubelet-version") from None
+        if text:
+            raise UsageError(str(error), where="--kubelet-version") from None
+        hint = "name another version with --kubelet-version"
+        raise InputError(str(error), where=machine.origin, hint=hint) from None
 
 
-def _configuration(name: str, sources: Sources, *, live: bool) -> KubeletConfiguration:
-    from cpuctl.kubelet.config import KubeletConfiguration
+def _configuration_text(
+    name: str | None, recorded: RecordedKubelet, machine: MachineSource, sources: Sources
+) -> tuple[bytes | str, str] | None:
     from cpuctl.documents.files import read_input, source_name
-    from cpuctl.kubelet.config_file import read_kubelet_config
 
-    if name:
-        sources.add("kubelet configuration", name, "given")
-    elif live and LIVE_CONFIG.exists():
+    if name is not None:
+        sources.add("kubelet configuration", source_name(name), "given")
+        return read_input(name), source_name(name)
+    if recorded.overrides:
+        more = ", ".join(recorded.overrides)
+        sources.warnings.append(f"the recorded kubelet also goes by {more}, which cpuctl leaves out")
+    if recorded.config is not None or recorded.config_refused:
+        return _recorded_configuration(recorded, machine, sources)
+    if _is_live(machine) and (text := _live_configuration()) is not None:
         sources.add("kubelet configuration", str(LIVE_CONFIG), "live")
-        name = str(LIVE_CONFIG)
-    else:
-        sources.add("kubelet configuration", "the kubelet's defaults", "default")
-        return KubeletConfiguration()
-    read = read_kubelet_config(read_input(name), source_name(name))
-    sources.warnings.extend(read.warnings)
-    return read.config
+        return text, str(LIVE_CONFIG)
+    sources.add("kubelet configuration", "the kubelet's defaults", "default")
+    return None
+
+
+def _recorded_configuration(
+    recorded: RecordedKubelet, machine: MachineSource, sources: Sources
+) -> tuple[str, str]:
+    """Take the recording's own; that it could not be recorded is no reason to assume defaults."""
+    from cpuctl.machine.recording_layout import CONFIG
+
+    if recorded.config is None:
+        raise InputError(
+            "it lacks the kubelet's configuration, which could not be read when it was recorded",
+            where=machine.origin,
+            hint="record the node as root, or name a configuration with --kubelet-config",
+        )
+    source = f"{machine.origin}: {CONFIG}"
+    sources.add("kubelet configuration", source, "capture")
+    return recorded.config, source
+
+
+def _live_configuration() -> bytes | None:
+    """Read the host's own file; one that is there and closed to us is no reason to assume defaults."""
+    try:
+        return LIVE_CONFIG.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except PermissionError:
+        hint = "try again with sudo, or name a configuration with --kubelet-config"
+        raise NodeAccessError("permission denied", where=str(LIVE_CONFIG), hint=hint) from None
+    except OSError as error:
+        raise unreadable(error, str(LIVE_CONFIG)) from None
 
 
 def _gate_flags(text: str) -> dict[str, bool]:
     """Read ``A=true,B=false`` as the kubelet's flag of the same name."""
-    try:
-        return dict(_gate_flag(part) for part in text.split(",") if part)
-    except ValueError as error:
-        hint = "write GATE=true or GATE=false, joined by commas"
-        raise UsageError(str(error), where="--feature-gates", hint=hint) from None
+    return dict(_gate_flag(part) for part in text.split(",") if part)
 
 
 def _gate_flag(part: str) -> tuple[str, bool]:
     from cpuctl.kubelet.golang import parse_bool
 
-    name, equals, value = part.partition("=")
-    if not equals:
-        raise ValueError(f"missing bool value for {part}")
-    return name.strip(), parse_bool(value.strip())
+    name, _, value = part.partition("=")
+    try:
+        return name.strip(), parse_bool(value.strip())
+    except ValueError:
+        hint = "write GATE=true or GATE=false, joined by commas"
+        raise UsageError(
+            f"expected a gate and true or false, found {part!r}", where="--feature-gates", hint=hint
+        ) from None
 
 
-def load_pods(files: Sequence[str], templates: Sequence[str], sources: Sources) -> tuple[Pod, ...]:
-    """Read manifests and templates, in the order given, as the API server would hand the pods on."""
+def load_pods(
+    files: Sequence[str], templates: Sequence[str], sources: Sources, *, needed: bool = True
+) -> tuple[Pod, ...]:
+    """Read manifests and templates, in the order given, as the API server would hand the pods on.
+
+    Raise UsageError where there are none although they are *needed*.
+    """
+    from cpuctl.documents.files import source_name
     from cpuctl.pods.defaulting import with_api_defaults
     from cpuctl.pods.identity import with_uids
     from cpuctl.pods.manifest_files import read_manifests
     from cpuctl.pods.template import pods_from_template
 
-    if not files and not templates:
+    if needed and not files and not templates:
         raise UsageError(
             "no pods to plan", hint="name manifests with -f PODS, or describe pods with -T web=4/4"
         )
     pods: list[Pod] = []
     if files:
-        sources.add("pods", ", ".join(files), "given")
+        sources.add("pods", ", ".join(map(source_name, files)), "given")
         pods.extend(read_manifests(files).pods)
     for template in templates:
         pods.extend(pods_from_template(template))

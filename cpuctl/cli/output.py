@@ -56,6 +56,11 @@ def note(text: str, style: Style) -> None:
         sys.stderr.write(f"{printable(text)}\n")
 
 
+def takes_every_character() -> bool:
+    """Tell whether stdout is UTF-8; other encodings get escapes where an answer's form has some."""
+    return (sys.stdout.encoding or "").lower() in ("utf-8", "utf8")
+
+
 def printable(text: str) -> str:
     """Write control characters as escapes: no input steers the reader's terminal or breaks a line."""
     if text.isprintable():

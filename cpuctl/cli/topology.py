@@ -12,7 +12,6 @@ from cpuctl.cli.output import Document, Output, Style, emit
 from cpuctl.errors import UsageError
 
 if TYPE_CHECKING:
-    from cpuctl.machine.machine_info import MachineInfo
     from cpuctl.machine.model import Machine
 
 HELP = """Show a machine: its NUMA nodes, sockets, cores, caches and CPUs.
@@ -40,7 +39,7 @@ Examples:
   cpuctl topology map -m node7.tar.xz
 """
 
-DISTANCES_HELP = """Show NUMA nodes with their memory and distances, as numactl -H does.
+DISTANCES_HELP = """Show NUMA nodes, their memory and distances, as numactl -H does.
 
 Examples:
 
@@ -115,13 +114,15 @@ def distances(
 
 
 def _answer(spec: str, cpus: str, style: Style) -> Document:
+    from cpuctl.cli.answers.kubelet_view import kubelet_view
     from cpuctl.cli.answers.topology_answer import topology_document
 
     sources = Sources()
     source = load_machine(spec, sources)
     sources.tell(style)
     wanted = _wanted(cpus, source.machine)
-    document = topology_document(source.machine, {"sources": sources.entries}, _kubelet_counts(source.info))
+    kubelet = kubelet_view(source.machine, source.info)
+    document = topology_document(source.machine, {"sources": sources.entries}, kubelet)
     if wanted is None:
         return document
     return {**document, "cpus": [row for row in document["cpus"] if row["cpu"] in wanted]}
@@ -134,26 +135,26 @@ def _wanted(cpus: str, machine: "Machine") -> "frozenset[int] | None":
     if not cpus:
         return None
     try:
-        return frozenset(parse_cpu_names(cpus, machine))
+        wanted = parse_cpu_names(cpus, machine)
     except InputError as error:
-        raise error.within("--cpus") from None
-
-
-def _kubelet_counts(info: "MachineInfo") -> dict[str, Any]:
-    from cpuctl.cli.answers.kubelet_view import kubelet_counts
-
-    return kubelet_counts(info)
+        raise UsageError(error.message, where="--cpus", hint=error.hint) from None
+    known = machine.online | machine.offline
+    if not wanted <= known:
+        raise UsageError(
+            f"this machine has no CPUs {wanted - known}: expected some of {known}", where="--cpus"
+        )
+    return frozenset(wanted)
 
 
 def _columns(text: str) -> list[str]:
-    from cpuctl.cli.answers.cpu_columns import CPU_COLUMNS
+    from cpuctl.cli.answers.cpu_columns import ALL_COLUMNS
 
     if text == "all":
-        return list(CPU_COLUMNS)
+        return list(ALL_COLUMNS)
     names = [name.strip().upper() for name in text.split(",") if name.strip()]
-    unknown = [name for name in names if name not in CPU_COLUMNS]
+    unknown = [name for name in names if name not in ALL_COLUMNS]
     if unknown:
-        known = ", ".join(CPU_COLUMNS).lower()
+        known = ", ".join(ALL_COLUMNS).lower()
         raise UsageError(
             f"no column is called {unknown[0]!r}", where="--columns", hint=f"choose from {known}"
         )

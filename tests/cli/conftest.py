@@ -36,10 +36,10 @@ def cpuctl(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("NO_COLOR", "1")
 
-    def call(*words: str, stdin: str = "", columns: int = 120, cwd: Path = ROOT) -> Result:
+    def call(*words: str, stdin: bytes = b"", columns: int = 120, cwd: Path = ROOT) -> Result:
         monkeypatch.chdir(cwd)
         monkeypatch.setenv("COLUMNS", str(columns))
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
         code = run(words)
         captured = capsys.readouterr()
         return Result(code, captured.out, captured.err)

@@ -25,3 +25,16 @@ CPU_COLUMNS: Mapping[str, str] = MappingProxyType(
         "MINKHZ": "minKHz",
     }
 )
+"""Of the kernel's view: members of ``cpus``."""
+
+KUBELET_COLUMNS: Mapping[str, str] = MappingProxyType(
+    {
+        "KUBELET-NODE": "node",
+        "KUBELET-SOCKET": "socket",
+        "KUBELET-CORE": "core",
+        "KUBELET-L3": "uncoreCache",
+    }
+)
+"""Of the kubelet's view: members of ``kubelet.labels``."""
+
+ALL_COLUMNS = (*CPU_COLUMNS, *KUBELET_COLUMNS)

@@ -5,15 +5,25 @@ from __future__ import annotations
 from typing import Any
 
 from cpuctl.engine.topology import CPUTopology
+from cpuctl.engine.views import cpu_labels, differing_views
 from cpuctl.machine.machine_info import MachineInfo
+from cpuctl.machine.model import Machine
 
 
-def kubelet_counts(info: MachineInfo) -> dict[str, Any]:
-    """Count as the kubelet does, or give its error where it would refuse the machine."""
+def kubelet_view(machine: Machine, info: MachineInfo) -> dict[str, Any]:
+    """Count and number as the kubelet does, or give its error where it would refuse the machine."""
     try:
-        return topology_counts(CPUTopology.discover(info))
+        topology = CPUTopology.discover(info)
     except ValueError as error:
         return {"error": str(error)}
+    return {
+        **topology_counts(topology),
+        "differences": list(differing_views(machine, topology)),
+        "labels": {
+            str(cpu): dict(zip(("node", "socket", "core", "uncoreCache"), label, strict=True))
+            for cpu, label in cpu_labels(topology).items()
+        },
+    }
 
 
 def topology_counts(topology: CPUTopology) -> dict[str, Any]:

@@ -9,8 +9,9 @@ from typing import Any
 from cpuctl.cli.answers.kubelet_view import topology_counts
 from cpuctl.cli.output import API_VERSION, Document
 from cpuctl.cpuset import CPUSet
+from cpuctl.engine.admission import Admission, Admitted, Asked, Placement, PoolWarning, Verdict
 from cpuctl.engine.alignment import Alignment, alignment_of
-from cpuctl.engine.node import Admission, Admitted, Node, Placement, PoolWarning, Verdict
+from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import KubeletFault, Rejected, StartRefused, Undetermined
 from cpuctl.engine.topology import CPUTopology
 
@@ -60,6 +61,11 @@ def not_started_document(
 def _node(node: Node) -> dict[str, Any]:
     policy = "none" if node.policy is None else "static"
     answer: dict[str, Any] = topology_counts(node.topology) | {"cpuManagerPolicy": policy}
+    if node.topology_manager is not None:
+        answer["topologyManagerScope"] = node.topology_manager.scope
+    if node.allocatable is not None:
+        # CPU in milli, everything else in bytes or pieces.
+        answer["allocatable"] = {**node.allocatable.amounts, "pods": node.allocatable.pods}
     if node.policy is not None:
         answer["reservedCPUs"] = cpu_list(node.policy.reserved)
         answer["reservedPhysicalCPUs"] = cpu_list(node.policy.reserved_physical)
@@ -102,7 +108,21 @@ def _pod(topology: CPUTopology, admission: Admission) -> dict[str, Any]:
         "qosClass": str(admission.qos.qos_class),
         "qosReason": admission.qos.reason,
         **_verdict(admission.verdict),
+        "hints": [_round(asked) for asked in admission.asked],
         "containers": [_container(topology, placement) for placement in admission.placements],
+    }
+
+
+def _round(asked: Asked) -> dict[str, Any]:
+    """Describe one round of the Topology Manager: for a container, or (None) for the pod as a whole."""
+    answer: dict[str, Any] = {"container": asked.container.name if asked.container else None}
+    if isinstance(asked.merged, KubeletFault):
+        return answer | {"outcome": "KubeletFault", **_fault(asked.merged)}
+    hint = asked.merged.hint
+    return answer | {
+        "numaNodes": None if hint.nodes is None else cpu_list(hint.nodes),
+        "preferred": hint.preferred,
+        "admitted": asked.merged.admit,
     }
 
 

@@ -52,7 +52,18 @@ def _summary(machine: Machine) -> dict[str, Any]:
         "efficiencyCPUs": _optional_list(machine.efficiency_cpus),
         "memoryBytes": machine.memory_bytes,
         "hugepages": _hugepages(machine.hugepages),
+        **_synthetic(machine),
     }
+
+
+def _synthetic(machine: Machine) -> dict[str, Any]:
+    """Write the machine in one line that ``-m`` takes, or say why that cannot be done."""
+    from cpuctl.machine.synthetic import describe_synthetic
+
+    try:
+        return {"synthetic": describe_synthetic(machine), "whyNotSynthetic": None}
+    except ValueError as error:
+        return {"synthetic": None, "whyNotSynthetic": str(error)}
 
 
 def _numa_node(node: NumaNode) -> dict[str, Any]:

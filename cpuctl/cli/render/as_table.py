@@ -4,50 +4,56 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from cpuctl.cli.output import Document, Output, Style
+from cpuctl.cli.output import Document, Output, Style, printable
 from cpuctl.cli.render.blocks import Block, Box, Cell, Flow, Lines, Table
+from cpuctl.cli.render.picture_lines import picture_lines
+from cpuctl.cli.render.table_lines import table_lines
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-    from rich.text import Text
+    from rich.console import Console
+    from rich.segment import Segment
 
 PIPE_WIDTH = 10_000
 """Columns assumed where no terminal says otherwise: what reads a pipe wants whole lines."""
 
 PICTURE_WIDTH = 160
-"""Columns that boxes take at most: they fill what they are given."""
+"""Columns that boxes take at most: side by side without end they could not be read."""
 
 
 def write(document: Document, style: Style) -> None:
     """Lay the document out and write it, as wide as the terminal is."""
+    layout = import_module(f"cpuctl.cli.render.{style.layout or document['kind'].lower()}_layout")
+    blocks: Iterator[Block] = layout.blocks(document, wide=style.output is Output.WIDE)
+    console = _console(style)
+    for index, block in enumerate(blocks):
+        if index:
+            console.print()
+        match block:
+            case Lines(lines=lines):
+                _write_lines(console, ([line] for line in lines))
+            case Table():
+                _write_lines(console, table_lines(block, console.width))
+            case Flow() | Box():
+                _write_lines(console, picture_lines(block, min(console.width, PICTURE_WIDTH)))
+
+
+def _console(style: Style) -> Console:
     from rich.console import Console
 
-    layout = import_module(f"cpuctl.cli.render.{style.layout or document['kind'].lower()}_layout")
-    console = Console(
+    # Without a colour system there are no escape codes at all; rich's own NO_COLOR leaves bold and dim.
+    plain = not style.color or bool(os.environ.get("NO_COLOR"))
+    return Console(
         file=sys.stdout,
         width=_width(),
-        no_color=not style.color or None,
+        color_system=None if plain else "auto",
         highlight=False,
         markup=False,
         emoji=False,
     )
-    for index, block in enumerate(layout.blocks(document, wide=style.output is Output.WIDE)):
-        if index:
-            console.print()
-        if isinstance(block, Lines):
-            for line in block.lines:
-                console.print(_text(line), soft_wrap=True)
-        else:
-            console.print(
-                _drawn(block), width=min(console.width, PICTURE_WIDTH) if _is_picture(block) else None
-            )
-
-
-def _is_picture(block: Block) -> bool:
-    return isinstance(block, Box | Flow)
 
 
 def _width() -> int | None:
@@ -57,38 +63,17 @@ def _width() -> int | None:
     return int(columns) if columns.isdecimal() and int(columns) > 0 else PIPE_WIDTH
 
 
-def _drawn(block: Block) -> RenderableType:
-    from rich.text import Text
+def _write_lines(console: Console, lines: Iterable[list[Cell]]) -> None:
+    """Write lines as they are, however long: the terminal wraps, and a pipe gets each in one piece."""
+    from rich.segment import Segments
 
-    match block:
-        case Lines(lines=lines):
-            return Text("\n").join(_text(line) for line in lines)
-        case Table():
-            return _table(block)
-        case Flow(items=items):
-            from rich.columns import Columns
-
-            return Columns([Text(" ").join(_text(cell) for cell in item) for item in items], padding=(0, 2))
-        case Box(title=title, content=content):
-            from rich.console import Group
-            from rich.panel import Panel
-
-            inside = Group(*(_drawn(each) for each in content))
-            return Panel(inside, title=title, title_align="left", padding=(0, 1), expand=False)
+    console.print(Segments(_segments(console, lines)), soft_wrap=True, end="")
 
 
-def _table(block: Table) -> RenderableType:
-    from rich.table import Table as RichTable
+def _segments(console: Console, lines: Iterable[list[Cell]]) -> Iterator[Segment]:
+    from rich.segment import Segment
 
-    table = RichTable(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for column in block.columns:
-        table.add_column(column.name, justify=column.justify, overflow="fold", header_style="bold")
-    for row in block.rows:
-        table.add_row(*[_text(cell) for cell in row])
-    return table
-
-
-def _text(cell: Cell) -> Text:
-    from rich.text import Text
-
-    return Text(cell.text, style=cell.style)
+    for line in lines:
+        for cell in line:
+            yield Segment(printable(cell.text), console.get_style(cell.style) if cell.style else None)
+        yield Segment.line()

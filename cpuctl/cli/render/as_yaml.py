@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from cpuctl.cli.output import Document, Style
+from cpuctl.cli.output import Document, Style, takes_every_character
 
 
 def write(document: Document, style: Style) -> None:  # noqa: ARG001  # every renderer has this shape
@@ -18,6 +18,6 @@ def write(document: Document, style: Style) -> None:  # noqa: ARG001  # every re
         Dumper=dumper,
         sort_keys=False,
         explicit_start=True,
-        allow_unicode=sys.stdout.encoding.lower() == "utf-8",
+        allow_unicode=takes_every_character(),
         default_flow_style=False,
     )

@@ -54,7 +54,8 @@ class Box:
     """Blocks inside a titled frame."""
 
     title: str
-    content: tuple[Block, ...]
+    content: tuple[Picture, ...]
 
 
-Block = Lines | Table | Flow | Box
+Picture = Flow | Box
+Block = Lines | Table | Picture

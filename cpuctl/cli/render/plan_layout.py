@@ -7,9 +7,17 @@ from typing import Any
 
 from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.cli.render.wording import counted
 
 ALIGNMENTS = {"core": "CORE", "uncoreCache": "L3", "numaNode": "NUMA", "socket": "SOCKET"}
 
+_COUNTED = {
+    "cpus": "CPU",
+    "cores": "core",
+    "sockets": "socket",
+    "numaNodes": "NUMA node",
+    "uncoreCaches": "uncore cache",
+}
 _NAMES_SHOWN = 3
 _OUTCOME_WORD = {"Rejected": "rejected", "KubeletFault": "kubelet fails", "Undetermined": "unknown"}
 _OUTCOME_STYLE = {"Rejected": "red", "KubeletFault": "bold red", "Undetermined": "yellow"}
@@ -21,11 +29,12 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
     if start["outcome"] != "Started":
         yield Lines((Cell(_not_started(start), "red"),))
         return
-    yield Lines.of(*_node_lines(document["node"]))
+    yield Lines.of(*_node_lines(document["node"], document["kubelet"]))
     yield _pods(document["pods"], wide=wide)
     if notes := tuple(_notes(document)):
         yield Lines(notes)
-    yield _numa_nodes(document["after"])
+    if document["node"]["cpuManagerPolicy"] != "none":
+        yield _numa_nodes(document["after"])
     yield Lines.of(*_closing_lines(document))
 
 
@@ -37,26 +46,36 @@ def _not_started(start: Mapping[str, Any]) -> str:
     return f"Whether the kubelet would start cannot be said: {start['why']}"
 
 
-def _node_lines(node: Mapping[str, Any]) -> Iterator[str]:
-    yield (
-        f"{node['cpus']} CPUs, {node['cores']} cores, {node['sockets']} sockets, "
-        f"{node['numaNodes']} NUMA nodes, {node['uncoreCaches']} uncore caches"
-    )
+def _node_lines(node: Mapping[str, Any], kubelet: Mapping[str, Any]) -> Iterator[str]:
+    yield ", ".join(counted(node[key], noun) for key, noun in _COUNTED.items())
     if node["cpuManagerPolicy"] == "static":
         yield f"CPU Manager policy static, reserved CPUs {node['reservedCPUs']}"
     else:
         yield "CPU Manager policy none: every container runs on all CPUs"
+    if "topologyManagerScope" in node:
+        policy, scope = kubelet["topologyManagerPolicy"], node["topologyManagerScope"]
+        yield f"Topology Manager policy {policy}, scope {scope}"
 
 
 def _pods(pods: Iterable[Mapping[str, Any]], *, wide: bool) -> Table:
     columns = ["POD", "CONTAINER", "CPUS", *ALIGNMENTS.values(), *(["KIND", "QOS", "HOW"] if wide else [])]
     rows = [
-        tuple(cells.get(column, Cell("")) for column in columns) for pod in pods for cells in _pod_rows(pod)
+        tuple(cells.get(column, Cell("")) for column in columns)
+        for pod, reached in _reached(pods)
+        for cells in _pod_rows(pod, reached=reached)
     ]
     return Table(tuple(Column(name) for name in columns), tuple(rows))
 
 
-def _pod_rows(pod: Mapping[str, Any]) -> Iterator[dict[str, Cell]]:
+def _reached(pods: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Mapping[str, Any], bool]]:
+    """Tell with every pod whether the kubelet got to it: it looks at none after the one that it fails at."""
+    alive = True
+    for pod in pods:
+        yield pod, alive
+        alive = alive and pod["outcome"] != "KubeletFault"
+
+
+def _pod_rows(pod: Mapping[str, Any], *, reached: bool) -> Iterator[dict[str, Cell]]:
     name = Cell(_full_name(pod))
     for container in pod["containers"]:
         yield {
@@ -68,7 +87,8 @@ def _pod_rows(pod: Mapping[str, Any]) -> Iterator[dict[str, Cell]]:
         }
         name = Cell("")
     if pod["outcome"] != "Admitted":
-        outcome = Cell(_OUTCOME_WORD[pod["outcome"]], _OUTCOME_STYLE[pod["outcome"]])
+        word = _OUTCOME_WORD[pod["outcome"]] if reached else "not reached"
+        outcome = Cell(word, _OUTCOME_STYLE[pod["outcome"]])
         yield {"POD": name, "CONTAINER": Cell(pod.get("container", "")), "CPUS": outcome}
 
 
@@ -81,23 +101,22 @@ def _exclusive(container: Mapping[str, Any]) -> dict[str, Cell]:
 
 
 def _notes(document: Document) -> Iterator[Cell]:
-    """Say why pods are refused and containers share, each reason once, in the order of the pods."""
-    warned = {warning["pod"]: warning["message"] for warning in document["warnings"]}
+    """Say what to beware of, why pods are refused and why containers share: each reason once."""
+    for warning in document["warnings"]:
+        yield Cell(f"warning: {warning['message']}", "yellow")
+    refusals: dict[Cell, list[str]] = {}
     sharing: dict[str, list[str]] = {}
-    for pod in document["pods"]:
+    for pod, reached in _reached(document["pods"]):
+        name = _full_name(pod)
+        if pod["outcome"] != "Admitted":
+            refusals.setdefault(_refusal(pod, reached=reached), []).append(name)
         for container in pod["containers"]:
             if not container["exclusive"]:
-                sharing.setdefault(container["whyShared"], []).append(
-                    f"{_full_name(pod)} {container['name']}"
-                )
-    for pod in document["pods"]:
-        name = _full_name(pod)
-        if name in warned:
-            yield Cell(f"warning: {warned.pop(name)}", "yellow")
-        if pod["outcome"] != "Admitted":
-            yield Cell(f"{name}: {_refusal(pod)}", _OUTCOME_STYLE[pod["outcome"]])
-    for why, names in sharing.items():
-        yield Cell(f"{_few(names)}: shared, because {why}")
+                sharing.setdefault(container["whyShared"], []).append(f"{name} {container['name']}")
+    for why, names in refusals.items():
+        yield Cell(f"{_few(names)}: {why.text}", why.style)
+    for reason, names in sharing.items():
+        yield Cell(f"{_few(names)}: shared, because {reason}")
 
 
 def _few(names: list[str]) -> str:
@@ -109,12 +128,15 @@ def _full_name(pod: Mapping[str, Any]) -> str:
     return f"{pod['namespace']}/{pod['name']}"
 
 
-def _refusal(pod: Mapping[str, Any]) -> str:
+def _refusal(pod: Mapping[str, Any], *, reached: bool) -> Cell:
+    style = _OUTCOME_STYLE[pod["outcome"]]
+    if not reached:
+        return Cell("never looked at, because the kubelet has failed before", style)
     if pod["outcome"] == "Rejected":
-        return f"{pod['reason']}: {pod['message']}"
+        return Cell(f"{pod['reason']}: {pod['message']}", style)
     if pod["outcome"] == "KubeletFault":
-        return f"the kubelet fails ({pod['fault']} in {pod['where']}): {pod['why']}"
-    return f"undetermined: {pod['why']}"
+        return Cell(f"the kubelet fails ({pod['fault']} in {pod['where']}): {pod['why']}", style)
+    return Cell(f"undetermined: {pod['why']}", style)
 
 
 def _numa_nodes(after: Mapping[str, Any]) -> Table:
@@ -128,13 +150,13 @@ def _numa_nodes(after: Mapping[str, Any]) -> Table:
 
 def _closing_lines(document: Document) -> Iterator[str]:
     after, summary = document["after"], document["summary"]
-    yield f"Shared pool: {after['sharedPool'] or 'empty'} ({after['sharedPoolSize']} CPUs)"
+    yield f"Shared pool: {after['sharedPool'] or 'empty'} ({counted(after['sharedPoolSize'], 'CPU')})"
     counts = {
         "admitted": summary["admitted"],
         "rejected": summary["rejected"],
         "undetermined": summary["undetermined"],
         "kubelet faults": summary["kubeletFault"],
     }
-    yield f"{summary['pods']} pods: " + ", ".join(
+    yield f"{counted(summary['pods'], 'pod')}: " + ", ".join(
         f"{count} {word}" for word, count in counts.items() if count or word == "admitted"
     )

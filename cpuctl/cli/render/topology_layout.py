@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cpuctl.cli.answers.cpu_columns import CPU_COLUMNS
+from cpuctl.cli.answers.cpu_columns import CPU_COLUMNS, KUBELET_COLUMNS
 from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.cli.render.wording import counted
 
 _DEFAULT_COLUMNS = ("CPU", "NODE", "SOCKET", "CORE", "L1D", "L1I", "L2", "L3", "ONLINE")
 
@@ -15,21 +16,32 @@ _DEFAULT_COLUMNS = ("CPU", "NODE", "SOCKET", "CORE", "L1D", "L1I", "L2", "L3", "
 def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
     """Lay out a machine, or only the table of CPUs where columns were asked for."""
     if "columns" in document:
-        yield cpu_table(document["cpus"], tuple(document["columns"]))
+        yield _cpu_table(document, tuple(document["columns"]))
         return
     yield Lines.of(*_summary_lines(document))
     if document["numaNodes"]:
         yield _numa_table(document["numaNodes"])
     if wide:
-        yield cpu_table(document["cpus"], _DEFAULT_COLUMNS)
-    if document["findings"]:
-        yield Lines((Cell("Unusual:"), *(Cell(f"- {finding}", "yellow") for finding in document["findings"])))
+        yield _cpu_table(document, _DEFAULT_COLUMNS)
+    for title, sentences in (
+        ("The kubelet sees another machine than the kernel:", document["kubelet"].get("differences", ())),
+        ("Unusual:", document["findings"]),
+    ):
+        if sentences:
+            yield Lines((Cell(title), *(Cell(f"- {sentence}", "yellow") for sentence in sentences)))
 
 
-def cpu_table(cpus: list[Mapping[str, Any]], columns: tuple[str, ...]) -> Table:
-    """Make one row a CPU with the columns asked for."""
-    rows = tuple(tuple(Cell(_shown(cpu[CPU_COLUMNS[name]])) for name in columns) for cpu in cpus)
+def _cpu_table(document: Document, columns: tuple[str, ...]) -> Table:
+    labels = document["kubelet"].get("labels", {})
+    rows = tuple(
+        tuple(Cell(_shown(_value(cpu, labels.get(str(cpu["cpu"]), {}), name))) for name in columns)
+        for cpu in document["cpus"]
+    )
     return Table(tuple(Column(name, "right") for name in columns), rows)
+
+
+def _value(cpu: Mapping[str, Any], label: Mapping[str, int], column: str) -> object:
+    return label.get(KUBELET_COLUMNS[column]) if column in KUBELET_COLUMNS else cpu[CPU_COLUMNS[column]]
 
 
 def _shown(value: object) -> str:
@@ -51,11 +63,12 @@ def _summary_lines(document: Document) -> Iterator[str]:
         "CPUs nohz_full": summary["nohzFull"],
         "Performance CPUs": summary["performanceCPUs"],
         "Efficiency CPUs": summary["efficiencyCPUs"],
-        "Cores": f"{summary['cores']}, {threads} CPUs each",
+        "Cores": f"{summary['cores']}, {threads} {'CPU' if threads == '1' else 'CPUs'} each",
         "Sockets": str(summary["sockets"]),
         "NUMA nodes": str(summary["numaNodes"]),
         "L3 caches": str(summary["l3Caches"]),
         "Memory": _size(summary["memoryBytes"]),
+        "Synthetic form": summary["synthetic"] or f"none: {summary['whyNotSynthetic']}",
         "A kubelet counts": _kubelet_counts(kubelet),
     }
     for name, fact in facts.items():
@@ -67,9 +80,10 @@ def _kubelet_counts(kubelet: Mapping[str, Any]) -> str:
     if "error" in kubelet:
         return f"nothing: {kubelet['error']}"
     return (
-        f"{kubelet['cpus']} CPUs, {kubelet['cores']} cores of {kubelet['cpusPerCore']}, "
-        f"{kubelet['sockets']} sockets, {kubelet['numaNodes']} NUMA nodes, "
-        f"{kubelet['uncoreCaches']} uncore caches"
+        f"{counted(kubelet['cpus'], 'CPU')}, "
+        f"{counted(kubelet['cores'], 'core')} of {kubelet['cpusPerCore']}, "
+        f"{counted(kubelet['sockets'], 'socket')}, {counted(kubelet['numaNodes'], 'NUMA node')}, "
+        f"{counted(kubelet['uncoreCaches'], 'uncore cache')}"
     )
 
 

@@ -1,0 +1,118 @@
+"""The answer of ``cpuctl config check`` as a plain document (schema: ``cpuctl schema configcheck``)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cpuctl.cli.answers.config_parts import (
+    StartOutcome,
+    mend_answer,
+    place_of,
+    settings_to_mend,
+    start_answer,
+)
+from cpuctl.cli.answers.kubelet_view import topology_counts
+from cpuctl.cli.output import API_VERSION, Document
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.lint import Lint, Severity
+from cpuctl.engine.start import Started
+from cpuctl.kubelet.config_refusal import ConfigRefusedError
+from cpuctl.kubelet.config_warnings import ConfigWarning
+from cpuctl.kubelet.loading import LoadedConfiguration
+from cpuctl.kubelet.settings import path_name
+
+
+def check_document(
+    loaded: LoadedConfiguration, outcome: StartOutcome, lints: Sequence[Lint], head: Mapping[str, Any]
+) -> Document:
+    """Say whether the kubelet would start, and what else there is to remark."""
+    start = start_answer(outcome)
+    if paths := settings_to_mend(outcome):
+        start["mend"] = mend_answer(loaded, paths)
+    findings = [
+        *(_lint(loaded, lint) for lint in lints if lint.severity is not Severity.INFO),
+        *(_warning(warning) for warning in loaded.warnings),
+        *(_lint(loaded, lint) for lint in lints if lint.severity is Severity.INFO),
+    ]
+    node = _node(outcome) if isinstance(outcome, Started) else {}
+    return _document(head, start, findings) | node
+
+
+def unloaded_document(refused: ConfigRefusedError, head: Mapping[str, Any]) -> Document:
+    """Describe a configuration that the kubelet cannot even load."""
+    where, setting = _place(refused.where)
+    start = start_answer(refused.refusal) | {"mend": [{"setting": setting, "from": None, "where": where}]}
+    finding = {
+        "severity": str(Severity.ERROR),
+        "code": "not-loaded",
+        "setting": setting,
+        "where": where,
+        "expected": "",
+        "detected": "",
+        "message": refused.message,
+        "fix": refused.hint,
+    }
+    return _document(head, start, [finding])
+
+
+def _document(
+    head: Mapping[str, Any], start: dict[str, Any], findings: list[dict[str, Any]]
+) -> dict[str, Any]:
+    counts = Counter(finding["severity"] for finding in findings)
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "ConfigCheck",
+        **head,
+        "start": start,
+        "summary": {str(severity): counts[str(severity)] for severity in Severity},
+        "findings": findings,
+    }
+
+
+def _node(started: Started) -> dict[str, Any]:
+    node: dict[str, Any] = topology_counts(started.topology) | {
+        "cpuManagerPolicy": "none" if started.policy is None else "static",
+        "topologyManagerPolicy": (
+            "none" if started.topology_manager is None else started.topology_manager.policy
+        ),
+        "reservation": {name: str(amount) for name, amount in started.reserved.items()},
+    }
+    if started.policy is not None:
+        node["reservedCPUs"] = str(CPUSet(started.policy.reserved))
+        node["allocatableCPUs"] = str(CPUSet(started.policy.allocatable))
+    return {"node": node}
+
+
+def _lint(loaded: LoadedConfiguration, lint: Lint) -> dict[str, Any]:
+    return {
+        "severity": str(lint.severity),
+        "code": lint.code,
+        "setting": path_name(lint.setting),
+        "where": place_of(loaded, lint.setting),
+        "expected": lint.expected,
+        "detected": lint.detected,
+        "message": lint.message,
+        "fix": lint.fix,
+    }
+
+
+def _warning(warning: ConfigWarning) -> dict[str, Any]:
+    where, setting = _place(warning.where)
+    return {
+        "severity": str(Severity.WARNING),
+        "code": warning.code,
+        "setting": setting,
+        "where": where,
+        "expected": "",
+        "detected": "",
+        "message": warning.message,
+        "fix": "",
+    }
+
+
+def _place(where: str) -> tuple[str | None, str | None]:
+    """Take ``kubelet.yaml:3: kubeReserved.cpu`` apart."""
+    place, _, setting = where.partition(": ")
+    return place or None, setting or None

@@ -1,0 +1,169 @@
+"""``cpuctl capture``: a node as one file, for looking at it elsewhere and later."""
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cpuctl import __version__
+from cpuctl.cli.app import command_group
+from cpuctl.cli.options import NoColorOption, OutputOption, QuietOption
+from cpuctl.cli.output import Output, Style, emit, note
+from cpuctl.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from cpuctl.capture.manifest import Capture
+    from cpuctl.capture.node import Node
+    from cpuctl.machine.sources import MachineSource
+
+app = command_group()
+
+STDOUT = "-"
+
+HELP = """Record a node in one archive that every command reads (-m FILE).
+
+Recorded are the topology, the kubelet's configuration, version and state files, the control groups of its
+pods, where processes may run, and interrupt affinities. Command lines, environments and every
+setting that can hold a secret are left out. What cannot be read is listed in the archive's MANIFEST.json.
+
+Examples:
+
+\b
+  sudo cpuctl capture node7.tar.gz
+  sudo cpuctl capture --anonymize node7.tar.xz    names and UIDs replaced
+  ssh node7 sudo cpuctl capture - > node7.tar.gz
+  cpuctl capture --root /mnt/node7 node7.tar.gz    a mounted image
+  cpuctl plan -m node7.tar.gz -f pods.yaml         as it was configured
+
+Exit codes: 0 recorded, 2 usage (the file exists, say), 4 unusable input, 5 the file cannot be written.
+"""
+
+FileArgument = Annotated[
+    str,
+    typer.Argument(metavar="FILE", help="The new archive: .tar, .tar.gz or .tar.xz; - is stdout (.tar.gz)."),
+]
+RootOption = Annotated[
+    str,
+    typer.Option("--root", metavar="DIR", help="Record the node whose files stand below DIR, not this one."),
+]
+AnonymizeOption = Annotated[
+    bool,
+    typer.Option(
+        "--anonymize", help="Replace names of hosts, pods, containers and programs by stable pseudonyms."
+    ),
+]
+TimestampOption = Annotated[
+    bool, typer.Option("--timestamp", help="Record the time; without it, the same node gives the same bytes.")
+]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace FILE when it exists.")]
+
+
+@app.command(name="capture", help=HELP)
+def capture(
+    file: FileArgument,
+    root: RootOption = "/",
+    anonymize: AnonymizeOption = False,
+    timestamp: TimestampOption = False,
+    force: ForceOption = False,
+    output: OutputOption = Output.TABLE,
+    no_color: NoColorOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Record, write, answer."""
+    style = Style(output, color=not no_color, quiet=quiet)
+    save = _to_stdout(style) if file == STDOUT else _to_file(file, replace=force)
+    recording = _record(_node(root), style, anonymize=anonymize, recorded_at=_now() if timestamp else "")
+    save(recording)
+    _tell_unreadable(recording, style)
+    if file != STDOUT:
+        from cpuctl.cli.answers.capture_answer import capture_document
+
+        emit(capture_document(file, recording.manifest), style)
+
+
+def _to_stdout(style: Style) -> "Callable[[Capture], None]":
+    from cpuctl.capture.packing import Compression, write_members
+
+    if style.output is not Output.TABLE:
+        raise UsageError(
+            "the archive itself goes to stdout", where="--output", hint="name a file, or leave --output out"
+        )
+    if sys.stdout.isatty():
+        raise UsageError("stdout is a terminal", where="-", hint="send the archive to a file: > node.tar.gz")
+    return lambda recording: write_members(recording.members, sys.stdout.buffer, Compression.GZIP)
+
+
+def _to_file(name: str, *, replace: bool) -> "Callable[[Capture], None]":
+    """Refuse a file that cannot be the target before the work, not after it."""
+    from cpuctl.capture.packing import compression_of, write_members
+    from cpuctl.capture.saving import check_target, save
+
+    try:
+        compression = compression_of(name)
+    except ValueError as error:
+        raise UsageError(str(error), where=name) from None
+    path = Path(name)
+    check_target(path, replace=replace)
+
+    def write(recording: "Capture") -> None:
+        save(path, lambda file: write_members(recording.members, file, compression), replace=replace)
+
+    return write
+
+
+def _node(root: str) -> "Node":
+    from cpuctl.capture.node import live_node, recorded_node
+
+    path = Path(root)
+    if path.resolve() == Path("/"):
+        return live_node()
+    if not path.is_dir():
+        raise InputError("is no directory", where=root)
+    if not (path / "sys").is_dir():
+        raise InputError(
+            "found no sys/ in this directory", where=root, hint="name the root of a node's files"
+        )
+    return recorded_node(path)
+
+
+def _record(node: "Node", style: Style, *, anonymize: bool, recorded_at: str) -> "Capture":
+    from cpuctl.capture.anonymize import anonymized
+    from cpuctl.capture.manifest import make_capture
+    from cpuctl.capture.node import record
+    from cpuctl.capture.reading import with_reading
+    from cpuctl.cli.progress import ProgressBar
+
+    with ProgressBar(style) as progress:
+        collected = record(node, progress)
+    if anonymize:
+        collected = anonymized(collected)
+    return make_capture(with_reading(collected, _description), cpuctl=__version__, recorded_at=recorded_at)
+
+
+def _description(source: "MachineSource") -> str:
+    """Write what ``cpuctl topology show -m FILE -o json`` answers."""
+    import json
+
+    from cpuctl.cli.answers.kubelet_view import kubelet_view
+    from cpuctl.cli.answers.topology_answer import topology_document
+
+    origin = {"machine": {"value": source.origin, "from": "capture"}}
+    kubelet = kubelet_view(source.machine, source.info)
+    return json.dumps(topology_document(source.machine, {"sources": origin}, kubelet), indent=2) + "\n"
+
+
+def _now() -> str:
+    from datetime import UTC, datetime
+
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _tell_unreadable(recording: "Capture", style: Style) -> None:
+    count = len(recording.manifest["unreadable"])
+    if not count:
+        return
+    remedy = "run as root for all" if os.geteuid() else "MANIFEST.json says why"
+    note(f"note: {count} file{'s' if count > 1 else ''} could not be read: {remedy}", style)

@@ -1,0 +1,104 @@
+"""What people see, word for word, on a narrow and on a wide terminal without colour.
+
+The pictures live in ``__snapshots__``; ``pytest --snapshot-update`` takes new ones, to be looked at before
+they are kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+import typer
+from syrupy.assertion import SnapshotAssertion
+
+from cpuctl.cli.app import app
+from tests.cli.conftest import Cpuctl
+
+TWO_NODES = ("-m", "fixtures/machines/2s-2numa-32cpu.tar.xz")
+EIGHT_NODES = ("-m", "fixtures/machines/2s-8numa-64cpu.tar.xz")
+STATIC = ("--kubelet-config", "fixtures/kubelet/static.yaml")
+# One CPU of every NUMA node is reserved: the kubelet looks for whole cores that its count says are there.
+ENDLESS = b"""
+apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+cpuManagerPolicy: static
+cpuManagerPolicyOptions: {full-pcpus-only: "true", distribute-cpus-across-numa: "true"}
+reservedSystemCPUs: 0,8,16,24
+"""
+HEADINGS = re.compile(r"[A-Z0-9 -]+")
+
+ANSWERS: Mapping[str, tuple[str, ...]] = {
+    "plan of the shipped pods": ("plan", *TWO_NODES, *STATIC, "-f", "fixtures/pods"),
+    "plan, wide": ("plan", *TWO_NODES, *STATIC, "-f", "fixtures/pods", "-o", "wide"),
+    "plan, distributed": (
+        *("plan", *EIGHT_NODES, "--kubelet-config", "fixtures/kubelet/distribute.yaml"),
+        *("-T", "spread=24/24,1Gi", "-T", "web=500m/1,1Gi x5", "-o", "wide"),
+    ),
+    "plan, rejected": (
+        *("plan", *TWO_NODES, *STATIC),
+        *("-T", "odd=3/3,1Gi", "-T", "huge=64/64,1Gi", "-T", "web=2/2,1Gi"),
+    ),
+    "plan with a warning": ("plan", *TWO_NODES, *STATIC, "-T", "most=28/28,1Gi"),
+    "plan without a policy": ("plan", *TWO_NODES, "-T", "web=4/4,1Gi"),
+    "plan, not started": ("plan", "-m", "synthetic:1c", *STATIC, "-T", "web=1/1,1Gi"),
+    "plan, endless loop": (
+        *("plan", "-m", "synthetic:2s4n16c2t", "--kubelet-config", "-"),
+        *("-T", "gateway=54/54,1Gi", "-T", "web=2/2,1Gi x5"),
+    ),
+    **{
+        f"topology {name}, {nodes} nodes": ("topology", *words, *machine)
+        for name, words in {
+            "show": ("show",),
+            "wide": ("show", "-o", "wide"),
+            "columns": ("show", "--columns", "cpu,core,siblings,l2,l3,capacity,maxkhz", "--cpus", "node:1"),
+            "map": ("map",),
+            "distances": ("distances",),
+        }.items()
+        for nodes, machine in (("2", TWO_NODES), ("8", EIGHT_NODES))
+    },
+    "topology map of an uneven machine": (
+        *("topology", "map"),
+        *("-m", "synthetic:1s2n8c2t,offline=3+5,isolated=8-9,ecores=6-7"),
+    ),
+    "topology of a small machine": ("topology", "show", "-m", "synthetic:0n1c"),
+}
+
+
+@pytest.mark.parametrize("width", [80, 160])
+@pytest.mark.parametrize("name", ANSWERS)
+def test_answers(name: str, width: int, cpuctl: Cpuctl, snapshot: SnapshotAssertion) -> None:
+    result = cpuctl(*ANSWERS[name], columns=width, stdin=ENDLESS)
+    assert result.code in (0, 3)
+    assert str(result) == snapshot
+    assert not [line for line in result.out.splitlines() if line != line.rstrip()]
+    assert [line for line in drawn_lines(result.out) if len(line) > width] == []
+
+
+def drawn_lines(text: str) -> Iterator[str]:
+    """Yield the lines of tables and boxes; notes and paragraphs may be as long as they are."""
+    for block in text.split("\n\n"):
+        first, *others = block.splitlines()
+        if HEADINGS.fullmatch(first) or first.startswith("╭"):
+            yield from (first, *others)
+
+
+def command_lines(words: tuple[str, ...], command: Any) -> Iterator[tuple[str, ...]]:
+    """Yield the words of a command and of every one below it."""
+    yield words
+    if hasattr(command, "list_commands"):
+        for name in command.list_commands(None):
+            yield from command_lines((*words, name), command.get_command(None, name))
+
+
+COMMAND_LINES = list(command_lines((), typer.main.get_command(app)))
+
+
+@pytest.mark.parametrize("words", COMMAND_LINES, ids=lambda words: " ".join(["cpuctl", *words]))
+def test_help(words: tuple[str, ...], cpuctl: Cpuctl, snapshot: SnapshotAssertion) -> None:
+    result = cpuctl(*words, "--help", columns=80)
+    assert (result.code, result.err) == (0, "")
+    assert str(result) == snapshot
+    assert [line for line in result.out.splitlines() if len(line) > 80] == []

@@ -205,13 +205,13 @@ def _cgroup_version(text: str, source: "MachineSource", sources: Sources) -> int
     if text not in ("", "1", "2"):
         raise UsageError(f"expected 1 or 2, found {text!r}", where="--cgroup-version")
     if text:
-        sources.add("cgroup version", text, "given")
+        sources.add("cgroupVersion", text, "given")
         return int(text)
     if source.origin != "live":
-        sources.add("cgroup version", "2", "default")
+        sources.add("cgroupVersion", "2", "default")
         return 2
     found = 2 if Path("/sys/fs/cgroup/cgroup.controllers").exists() else 1
-    sources.add("cgroup version", str(found), "live")
+    sources.add("cgroupVersion", str(found), "live")
     return found
 
 
@@ -223,7 +223,7 @@ def _checked(words: KubeletWords, source: "MachineSource", sources: Sources, cgr
     try:
         told = load_kubelet(words, sources, machine=source)
     except ConfigRefusedError as refused:
-        known = sources.entries.get("kubelet version")
+        known = sources.entries.get("kubeletVersion")
         version = {"kubelet": {"version": known["value"]}} if known else {}
         return unloaded_document(refused, {"sources": sources.entries} | version)
     told = replace(told, kubelet=replace(told.kubelet, cgroup_version=cgroup_version))

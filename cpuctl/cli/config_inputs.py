@@ -52,7 +52,7 @@ def read_kubelet_arguments(text: str, sources: Sources) -> KubeletFlags:
 
     if not text:
         return KubeletFlags()
-    sources.add("kubelet arguments", text, "given")
+    sources.add("kubeletArguments", text, "given")
     flags = read_flags(split_arguments(text))
     sources.warnings.extend(f"--kubelet-args: {note}" for note in flags.notes)
     return flags
@@ -69,7 +69,7 @@ def load_told(told: Told, sources: Sources) -> ToldKubelet:
     flags = replace(told.flags, gates={**told.flags.gates, **told.gate_flags})
     directory = told.config_dir
     if directory is not None:
-        sources.add("drop-in directory", directory, "given")
+        sources.add("dropInDirectory", directory, "given")
     drop_ins = None if directory is None else DropInDirectory(directory)
     loaded = load_configuration(ConfigSources(main=told.main, drop_ins=drop_ins, flags=flags), told.version)
     sources.warnings.extend(map(str, loaded.warnings))

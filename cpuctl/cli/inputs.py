@@ -43,7 +43,12 @@ class Sources:
         for name, entry in self.entries.items():
             value, origin = entry["value"], entry["from"]
             if style.for_people and origin != "given":
-                note(f"note: {name}: {value}" + ("" if value == origin else f" ({origin})"), style)
+                note(f"note: {_words(name)}: {value}" + ("" if value == origin else f" ({origin})"), style)
+
+
+def _words(name: str) -> str:
+    """Write ``kubeletVersion`` as people say it."""
+    return "".join(f" {char.lower()}" if char.isupper() else char for char in name)
 
 
 def refuse_stdin_twice(*names: str | None) -> None:
@@ -105,7 +110,7 @@ def _version(
 
     told = text or recorded.version
     origin = "given" if text else "capture" if told else "default"
-    sources.add("kubelet version", told or str(DEFAULT_VERSION), origin)
+    sources.add("kubeletVersion", told or str(DEFAULT_VERSION), origin)
     try:
         return KubeletVersion.parse(told) if told else DEFAULT_VERSION
     except ValueError as error:
@@ -121,7 +126,7 @@ def _configuration_text(
     from cpuctl.documents.files import read_input, source_name
 
     if name is not None:
-        sources.add("kubelet configuration", source_name(name), "given")
+        sources.add("kubeletConfiguration", source_name(name), "given")
         return read_input(name), source_name(name)
     if recorded.overrides:
         more = ", ".join(recorded.overrides)
@@ -129,9 +134,9 @@ def _configuration_text(
     if recorded.config is not None or recorded.config_refused:
         return _recorded_configuration(recorded, machine, sources)
     if _is_live(machine) and (text := _live_configuration()) is not None:
-        sources.add("kubelet configuration", str(LIVE_CONFIG), "live")
+        sources.add("kubeletConfiguration", str(LIVE_CONFIG), "live")
         return text, str(LIVE_CONFIG)
-    sources.add("kubelet configuration", "the kubelet's defaults", "default")
+    sources.add("kubeletConfiguration", "the kubelet's defaults", "default")
     return None
 
 
@@ -148,7 +153,7 @@ def _recorded_configuration(
             hint="record the node as root, or name a configuration with --kubelet-config",
         )
     source = f"{machine.origin}: {CONFIG}"
-    sources.add("kubelet configuration", source, "capture")
+    sources.add("kubeletConfiguration", source, "capture")
     return recorded.config, source
 
 

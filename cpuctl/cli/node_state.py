@@ -57,7 +57,7 @@ def _recorded_state(machine: MachineSource, sources: Sources) -> SavedCPUState:
 
     path = f"{STATE_DIRECTORY}/{FILE_NAME}"
     # Another configuration is a "what if" on a fresh node: a kubelet refuses a state it did not write.
-    recorded = sources.entries.get("kubelet configuration", {}).get("from") == "capture"
+    recorded = sources.entries.get("kubeletConfiguration", {}).get("from") == "capture"
     if machine.files is None or not recorded:
         return None
     text = machine.files.read(path)
@@ -74,7 +74,7 @@ def load_running(name: str, sources: Sources) -> tuple[Pod, ...]:
 
     if not name:
         return ()
-    sources.add("running pods", name, "given")
+    sources.add("runningPods", name, "given")
     return tuple(with_api_defaults(pod) for pod in read_manifests([name]).pods if not pod.terminal)
 
 

@@ -157,7 +157,7 @@ def test_an_unpacked_capture_is_as_good(root: str, archive: str, tmp_path: Path,
     packed = document(cpuctl("plan", "-m", archive, *PODS, "-o", "json"))
     unpacked = document(cpuctl("plan", "-m", str(tmp_path / "unpacked"), *PODS, "-o", "json"))
     assert {**unpacked, "sources": None} == {**packed, "sources": None}
-    assert unpacked["sources"]["kubelet configuration"]["from"] == "capture"
+    assert unpacked["sources"]["kubeletConfiguration"]["from"] == "capture"
 
 
 # The target
@@ -281,8 +281,8 @@ def test_a_plan_takes_configuration_and_version_from_the_capture(
     assert answer["kubelet"]["cpuManagerPolicy"] == "static"
     assert answer["sources"] == {
         "machine": {"value": archive, "from": "given"},
-        "kubelet version": {"value": "v1.37.1", "from": "capture"},
-        "kubelet configuration": {"value": f"{archive}: var/lib/kubelet/config.yaml", "from": "capture"},
+        "kubeletVersion": {"value": "v1.37.1", "from": "capture"},
+        "kubeletConfiguration": {"value": f"{archive}: var/lib/kubelet/config.yaml", "from": "capture"},
         "state": {"value": f"{archive}: var/lib/kubelet/cpu_manager_state", "from": "capture"},
     }
     assert answer["kubelet"]["version"] == "1.37"
@@ -331,8 +331,8 @@ def test_a_recording_without_a_kubelet_means_the_defaults(
     root = str(written(small_machine(), tmp_path / "bare"))
     assert cpuctl("capture", "--root", root, archive).code == 0
     answer = document(cpuctl("plan", "-m", archive, *PODS, "-o", "json"))
-    assert answer["sources"]["kubelet configuration"]["from"] == "default"
-    assert answer["sources"]["kubelet version"]["from"] == "default"
+    assert answer["sources"]["kubeletConfiguration"]["from"] == "default"
+    assert answer["sources"]["kubeletVersion"]["from"] == "default"
 
 
 def test_a_directory_with_a_configuration_brings_it(tmp_path: Path, cpuctl: Cpuctl) -> None:
@@ -341,7 +341,7 @@ def test_a_directory_with_a_configuration_brings_it(tmp_path: Path, cpuctl: Cpuc
     root = str(written(texts, tmp_path / "image"))
     answer = document(cpuctl("plan", "-m", root, *PODS, "-o", "json"))
     assert answer["kubelet"]["cpuManagerPolicy"] == "static"
-    assert answer["sources"]["kubelet configuration"]["from"] == "capture"
+    assert answer["sources"]["kubeletConfiguration"]["from"] == "capture"
 
 
 def with_version(path: str, version: str) -> None:

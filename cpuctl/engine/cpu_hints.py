@@ -24,7 +24,7 @@ class CPUHints:
 
     A set of nodes is a hint when it holds every reusable CPU (in the ``required`` nodes) and its free CPUs
     with them reach the request. ``width`` is the fewest nodes whose capacity would do, taken or not; hints
-    that wide are preferred, with ``align-by-socket`` also those that the socket ``rule`` allows.
+    that wide are preferred, with ``align-by-socket`` also those that the ``socket_rule`` allows.
     """
 
     free: dict[int, int]
@@ -32,7 +32,7 @@ class CPUHints:
     reusable: int
     request: int
     width: int
-    rule: SocketRule | None = None
+    socket_rule: SocketRule | None = None
 
     @classmethod
     def generate(
@@ -47,7 +47,7 @@ class CPUHints:
             reusable=reusable.bit_count(),
             request=request,
             width=width,
-            rule=_socket_rule(topology, width) if align_by_socket else None,
+            socket_rule=_socket_rule(topology, width) if align_by_socket else None,
         )
 
     def __iter__(self) -> Iterator[Hint]:
@@ -66,7 +66,9 @@ class CPUHints:
 
     def prefers(self, nodes: int) -> bool:
         """Tell whether a hint for these nodes is preferred."""
-        return nodes.bit_count() == self.width or (self.rule is not None and self.rule.allows(nodes))
+        if nodes.bit_count() == self.width:
+            return True
+        return self.socket_rule is not None and self.socket_rule.allows(nodes)
 
     @cached_property
     def all_nodes(self) -> int:
@@ -81,8 +83,8 @@ class CPUHints:
 
     def best_preferred(self, fit: Fit) -> list[int]:
         """Find the best preferred hint, like ``best_sets``."""
-        for size in range(1, len(self.free) + 1) if self.rule else (self.width,):
-            rule = None if size == self.width else self.rule
+        for size in range(1, len(self.free) + 1) if self.socket_rule else (self.width,):
+            rule = None if size == self.width else self.socket_rule
             if found := best_sets(self._cuts(self.all_nodes, size, rule), fit):
                 return found
         return []

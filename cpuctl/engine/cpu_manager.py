@@ -36,6 +36,14 @@ class Allocation:
     known: bool = False
 
 
+class ReservingFailsError(Exception):
+    """The kubelet does not come back from choosing its reserved CPUs: ``fault`` says how."""
+
+    def __init__(self, fault: KubeletFault) -> None:
+        super().__init__(fault.why)
+        self.fault = fault
+
+
 AllocationResult = Allocation | Rejected | KubeletFault | Undetermined
 
 
@@ -52,7 +60,10 @@ class StaticPolicy:
     def construct(
         cls, topology: CPUTopology, options: CPUPolicyOptions, reservation: CPUReservation, minor: int
     ) -> StaticPolicy:
-        """Choose the reserved CPUs; raise ValueError with the kubelet's text when that fails."""
+        """Choose the reserved CPUs.
+
+        Raise ValueError with the kubelet's text when that fails, ReservingFailsError when it never ends.
+        """
         picker = Picker.of(topology, options, minor)
         reserved = _reserved_cpus(topology, picker, reservation)
         unknown = reserved & ~topology.cpus
@@ -167,6 +178,8 @@ def _reserved_cpus(topology: CPUTopology, picker: Picker, reservation: CPUReserv
         reserved = reservation.cpus.mask
     else:
         picked = picker.pick(topology.cpus, reservation.count)
+        if isinstance(picked, KubeletFault):
+            raise ReservingFailsError(picked)
         # The kubelet drops the picker's error here and goes on with the empty set.
         reserved = picked.cpus if isinstance(picked, Picked) else 0
     if reserved.bit_count() != reservation.count:

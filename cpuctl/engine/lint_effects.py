@@ -18,7 +18,7 @@ from cpuctl.kubelet.policy_options import (
 )
 from cpuctl.kubelet.topology_options import PREFER_CLOSEST
 
-_NO_SMT = "every core has one CPU"
+_BESIDES = "; all it does is keep reserved CPUs from pods, as strict-cpu-reservation does"
 
 
 def lint_cpu_options(subject: LintSubject) -> Iterator[Lint]:
@@ -29,19 +29,21 @@ def lint_cpu_options(subject: LintSubject) -> Iterator[Lint]:
     for name, value in subject.config.cpu_manager_policy_options.items():
         reason = _idle_reason(name, topology) if _is_on(value) else ""
         if reason:
-            yield _idle((CPU_OPTIONS, name), f"option {name} changes nothing on this machine: {reason}")
+            yield _idle((CPU_OPTIONS, name), f"option {name} has no purpose on this machine: {reason}")
 
 
 def _idle_reason(name: str, topology: CPUTopology) -> str:
-    """Say why an option has no effect on a machine, nothing where it has one."""
+    """Say why an option has no purpose on a machine, nothing where it has one."""
     if name in (FULL_PCPUS_ONLY, DISTRIBUTE_CORES):
-        return _NO_SMT if topology.cpus_per_core <= 1 else ""
+        single = topology.cpus_per_core <= 1 and topology.cpus.bit_count() == len(topology.cores)
+        besides = _BESIDES if name == FULL_PCPUS_ONLY else ""
+        return f"every core has one CPU{besides}" if single else ""
     if name == DISTRIBUTE_NUMA:
         return "it has one NUMA node" if topology.num_numa_nodes == 1 else ""
     if name == PREFER_UNCORE:
         return "it has one L3 cache" if topology.num_uncore_caches == 1 else ""
-    same = name == ALIGN_BY_SOCKET and topology.num_sockets == topology.num_numa_nodes
-    return "every socket is one NUMA node" if same else ""
+    same = set(topology.sockets.values()) == set(topology.numa_nodes.values())
+    return "every socket is one NUMA node" if name == ALIGN_BY_SOCKET and same else ""
 
 
 def lint_topology_manager(subject: LintSubject) -> Iterator[Lint]:

@@ -81,7 +81,8 @@ def _closest(choice: Choice, fit: Fit) -> int | None:
 class _Search:
     """The closest set found so far, the lowest of equally close ones, and how far ``apart`` its nodes are.
 
-    The nodes taken from the start are as far apart in every set, so only the distances to them count.
+    The nodes taken from the start are as far apart in every set, so only the distances to them count. To
+    find the closest set is hard in general; with distances that go by sockets the bound leaves little to try.
     """
 
     def __init__(self, choice: Choice, fit: Fit) -> None:

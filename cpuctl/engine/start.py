@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from cpuctl.engine.cpu_manager import StaticPolicy
+from cpuctl.engine.cpu_manager import ReservingFailsError, StaticPolicy
 from cpuctl.engine.cpu_state import CPUManagerState
 from cpuctl.engine.node import Node
 from cpuctl.engine.node_fit import allocatable_of
@@ -120,6 +120,8 @@ def check_start(info: MachineInfo, kubelet: Kubelet) -> Started | StartRefused |
         if error.crash:
             return KubeletFault(kind=FaultKind.CRASH, where=_LOADING, why=str(error))
         return StartRefused(stage="featureGates", error=str(error), settings=(("featureGates",),))
+    except ReservingFailsError as error:
+        return error.fault
     except _RefusedError as refused:
         return refused.result
 

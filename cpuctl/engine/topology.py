@@ -7,9 +7,10 @@ averages are the kubelet's own rounding-down ones, wrong on hybrid or partly off
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.machine_info import InfoCore, InfoNode, MachineInfo
@@ -62,7 +63,7 @@ class CPUTopology:
     @cached_property
     def cpus(self) -> int:
         """Mask of all CPUs."""
-        return _union(self.cores)
+        return _union(self.cores.values())
 
     @cached_property
     def cpus_per_core(self) -> int:
@@ -91,28 +92,19 @@ class CPUTopology:
 
     def siblings(self, cpus: int) -> int:
         """Mask of every core that has a thread among *cpus*."""
-        return _union({core: mask for core, mask in self.cores.items() if mask & cpus})
+        return _union(mask for mask in self.cores.values() if mask & cpus)
 
     def in_numa_nodes(self, nodes: int) -> int:
         """Mask of the CPUs of the NUMA nodes whose bits are set in *nodes*."""
-        return _union({node: mask for node, mask in self.numa_nodes.items() if nodes >> node & 1})
+        return _union(mask for node, mask in self.numa_nodes.items() if nodes >> node & 1)
 
     def in_sockets_of(self, cpus: int) -> int:
         """Mask of the CPUs of every socket that *cpus* touch."""
-        return _union({socket: mask for socket, mask in self.sockets.items() if mask & cpus})
+        return _union(mask for mask in self.sockets.values() if mask & cpus)
 
     def sockets_of(self, cpus: int) -> frozenset[int]:
         """Ids of the sockets that *cpus* touch."""
         return frozenset(socket for socket, mask in self.sockets.items() if mask & cpus)
-
-    def of_cpu(self, cpu: int) -> tuple[int, int, int, int]:
-        """Tell the NUMA node, socket, core and uncore cache ids of one CPU."""
-        return (
-            _holder(self.numa_nodes, cpu),
-            _holder(self.sockets, cpu),
-            _holder(self.cores, cpu),
-            _holder(self.uncore_caches, cpu),
-        )
 
 
 def _entries(info: MachineInfo) -> Iterator[tuple[InfoNode, InfoCore]]:
@@ -146,12 +138,5 @@ def _masks(labelled: Iterator[tuple[int, int]]) -> Masks:
     return dict(sorted(masks.items()))
 
 
-def _union(masks: Masks) -> int:
-    union = 0
-    for mask in masks.values():
-        union |= mask
-    return union
-
-
-def _holder(masks: Masks, cpu: int) -> int:
-    return next(element for element, mask in masks.items() if mask >> cpu & 1)
+def _union(masks: Iterable[int]) -> int:
+    return reduce(or_, masks, 0)

@@ -14,7 +14,7 @@ from cpuctl.documents import Cursor, load_documents
 from cpuctl.errors import InputError
 from cpuctl.machine.findings import topology_findings
 from cpuctl.machine.machine_info import InfoCore, InfoNode, MachineInfo
-from cpuctl.machine.model import CPU, MAX_CPUS, Cache, Machine, NumaNode, cache_order
+from cpuctl.machine.model import CPU, MAX_CPUS, Cache, Machine, NumaNode, distinct_caches
 
 _LARGEST = (1 << 63) - 1
 _NOTE = "Read from cAdvisor's machine information, which leaves out offline CPUs and caches without ids."
@@ -76,7 +76,7 @@ def decode_machine(cursor: Cursor, info: MachineInfo, source: str) -> Machine:
         machine = Machine(
             cpus=tuple(sorted(_cpus(info), key=lambda cpu: cpu.number)),
             numa_nodes=tuple(sorted(_nodes(info), key=lambda node: node.id)),
-            caches=tuple(sorted({cache for cache in _caches(cursor, info) if cache.cpus}, key=cache_order)),
+            caches=distinct_caches(cache for cache in _caches(cursor, info) if cache.cpus),
             memory_bytes=info.memory_bytes or None,
             cpuinfo_sockets=info.num_sockets,
             source=source,
@@ -99,10 +99,11 @@ def _refuse_repeated_cpus(cursor: Cursor) -> None:
 def _cpus(info: MachineInfo) -> Iterator[CPU]:
     for node in info.nodes:
         for core in node.cores:
+            siblings = CPUSet.of(core.threads)
             for number in core.threads:
                 yield CPU(
                     number=number,
-                    siblings=CPUSet.of(core.threads),
+                    siblings=siblings,
                     numa_node=node.id if node.id >= 0 else None,
                     package_id=core.socket_id,
                     core_id=core.core_id,
@@ -128,7 +129,8 @@ def _node_cpus(node: InfoNode) -> CPUSet:
 def _caches(cursor: Cursor, info: MachineInfo) -> Iterator[Cache]:
     uncore: dict[Cache, CPUSet] = {}
     for node_cursor, node in zip(_items(cursor, "topology"), info.nodes, strict=True):
-        yield from (_cache(cache, _node_cpus(node)) for cache in _items(node_cursor, "caches"))
+        cpus = _node_cpus(node)
+        yield from (_cache(cache, cpus) for cache in _items(node_cursor, "caches"))
         for core_cursor, core in zip(_items(node_cursor, "cores"), node.cores, strict=True):
             threads = CPUSet.of(core.threads)
             yield from (_cache(cache, threads) for cache in _items(core_cursor, "caches"))

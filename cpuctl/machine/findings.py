@@ -61,8 +61,13 @@ def _repeated_core_ids(machine: Machine) -> Iterator[str]:
 
 
 def _asymmetric_siblings(machine: Machine) -> Iterator[str]:
-    siblings = {cpu.number: cpu.siblings for cpu in machine.cpus}
-    odd = CPUSet.of(a for a, cpus in siblings.items() if any(siblings.get(b, cpus) != cpus for b in cpus))
+    listed_by: dict[CPUSet, int] = {}
+    for cpu in machine.cpus:
+        listed_by[cpu.siblings] = listed_by.get(cpu.siblings, 0) | 1 << cpu.number
+    odd = CPUSet()
+    for siblings, mask in listed_by.items():
+        if not siblings & machine.online <= CPUSet(mask):
+            odd |= CPUSet(mask)
     if odd:
         yield f"Thread siblings disagree about {named(odd)}: the list of the lowest CPU decides."
 

@@ -17,6 +17,8 @@ T = TypeVar("T")
 _NUMBER = re.compile(r"\d{1,4}", re.ASCII)
 _LONGEST_TEXT = 1 << 17
 """A list of every second of 8192 CPUs has 20 kB, a map of them 2 kB, a meminfo 2 kB."""
+_MOST_SET_CHARACTERS = 16 << 20
+"""Different lists and maps, read once each: those of 8192 CPUs have less than 1 MiB."""
 
 
 class KernelFiles:
@@ -30,6 +32,7 @@ class KernelFiles:
         self.notes: list[str] = []
         # CPU lists repeat on every CPU of a package: parsing each text once is half of the work saved.
         self._sets: dict[tuple[Callable[[str], CPUSet], str], CPUSet] = {}
+        self._set_characters = 0
 
     def value(self, path: str, parse: Callable[[str], T]) -> T | None:
         """Read one file with a parser of ``cpuctl.machine.kernel_text``."""
@@ -85,6 +88,9 @@ class KernelFiles:
         if text is None:
             return None
         if (known := self._sets.get((parse, text))) is None:
+            self._set_characters += len(text)
+            if self._set_characters > _MOST_SET_CHARACTERS:
+                raise InputError(f"found more than {_MOST_SET_CHARACTERS >> 20} MiB of CPU lists", where=path)
             try:
                 known = self._sets[parse, text] = parse(text)
             except ValueError as error:

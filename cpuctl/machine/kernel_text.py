@@ -6,10 +6,11 @@ Every parser raises ValueError with what was found and what was expected. Format
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.machine.model import MAX_CPUS
+from cpuctl.machine.model import MAX_CPUS, MAX_NUMA_NODES
 
 _BLANK = " \t\r\n\0"
 _UNSET = "(null)"  # with a bare NUL, what kernels print for a mask that was never set, nohz_full above all
@@ -17,6 +18,10 @@ _HEX = frozenset("0123456789abcdefABCDEF")
 _GROUP = 8  # hexadecimal digits between two commas of a CPU map
 _SIZE_UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _MODEL_KEYS = ("model name", "cpu model", "Processor", "cpu", "uarch", "family", "CPU part", "vendor_id")
+_PACKAGE_KEY = "physical id"
+_CPUINFO_LINE = re.compile(
+    rf"^[ \t]*+(?P<key>{'|'.join((_PACKAGE_KEY, *_MODEL_KEYS))})[ \t]*+:(?P<value>.*)$", re.MULTILINE
+)
 
 
 def shown(text: str) -> str:
@@ -33,7 +38,7 @@ def parse_cpu_list(text: str) -> CPUSet:
     except ValueError as error:
         problem = str(error).removeprefix("strconv.Atoi: parsing ")
         raise ValueError(f"found {shown(text)}, expected a list such as 0-3,8 ({problem})") from None
-    return _checked(cpus)
+    return within_limit(cpus)
 
 
 def parse_cpu_map(text: str) -> CPUSet:
@@ -42,10 +47,11 @@ def parse_cpu_map(text: str) -> CPUSet:
     digits = first + "".join(groups)
     if not digits or not _HEX.issuperset(digits) or any(len(group) != _GROUP for group in groups):
         raise ValueError(f"found {shown(text)}, expected a CPU map such as 00000000,0000000f")
-    return _checked(CPUSet(int(digits, 16)))
+    return within_limit(CPUSet(int(digits, 16)))
 
 
-def _checked(cpus: CPUSet) -> CPUSet:
+def within_limit(cpus: CPUSet) -> CPUSet:
+    """Return a set as it is; raise ValueError for a number that no kernel gives."""
     if cpus.mask.bit_length() > MAX_CPUS:
         raise ValueError(f"found number {cpus.mask.bit_length() - 1}, expected none beyond {MAX_CPUS - 1}")
     return cpus
@@ -86,8 +92,11 @@ def parse_size(text: str) -> int:
 
 def parse_distances(text: str) -> tuple[int, ...]:
     """Read a NUMA node's distances, in the order of the online nodes."""
+    words = text.split(maxsplit=MAX_NUMA_NODES)
+    if len(words) > MAX_NUMA_NODES:
+        raise ValueError(f"found more than {MAX_NUMA_NODES} distances, expected one for each NUMA node")
     try:
-        return tuple(parse_number(word) for word in text.split())
+        return tuple(map(parse_number, words))
     except ValueError:
         raise ValueError(f"found {shown(text)}, expected distances such as 10 21") from None
 
@@ -131,12 +140,11 @@ def parse_cpuinfo(text: str) -> ProcessorSummary:
     """
     names: dict[str, str] = {}
     sockets: set[str] = set()
-    for line in text.splitlines():
-        key, colon, value = line.partition(":")
-        key, value = key.strip(), value.strip()
-        if key == "physical id" and value.isdecimal():
+    for found in _CPUINFO_LINE.finditer(text):
+        key, value = found["key"], found["value"].strip()
+        if key == _PACKAGE_KEY and value.isdecimal():
             sockets.add(value)
-        elif colon and value and key in _MODEL_KEYS:
+        elif key != _PACKAGE_KEY and value:
             names.setdefault(key, value)
     known = (names[key] for key in _MODEL_KEYS if key in names)
     return ProcessorSummary(model_name=next(known, None), sockets=len(sockets))

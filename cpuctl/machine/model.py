@@ -7,7 +7,7 @@ The words are those of *Documentation/admin-guide/cputopology.rst* and
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
@@ -19,6 +19,9 @@ MAX_CPUS = 8192
 
 MAX_NUMA_NODES = 1024
 """The most NUMA nodes a Linux kernel can be built for (CONFIG_NODES_SHIFT)."""
+
+MAX_CACHE_USES = 128 * MAX_CPUS
+"""Every CPU uses some four caches; far more would be a list of caches made to fill the memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +62,21 @@ class Cache:
 def cache_order(cache: Cache) -> tuple[int, str, int, int, int]:
     """Sort key: level, kind, lowest CPU; the rest only makes the order complete."""
     return cache.level, cache.kind, cache.cpus.lowest, cache.cpus.mask, -1 if cache.id is None else cache.id
+
+
+def distinct_caches(caches: Iterable[Cache]) -> tuple[Cache, ...]:
+    """Return every cache once, in order; raise ValueError beyond ``MAX_CACHE_USES``."""
+    distinct: set[Cache] = set()
+    uses = 0
+    for cache in caches:
+        if cache not in distinct:
+            distinct.add(cache)
+            uses += len(cache.cpus)
+        if uses > MAX_CACHE_USES:
+            raise ValueError(
+                f"found more caches than machines have: more than {MAX_CACHE_USES} uses of a cache by a CPU"
+            )
+    return tuple(sorted(distinct, key=cache_order))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,12 +6,14 @@ Nodes and sockets are the kernel's numbers; cores and L3 caches count from 0 by 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
-from cpuctl.machine.model import Machine
+from cpuctl.machine.model import MAX_CPUS, Machine
 
+_NUMBER = re.compile(r"[0-9]{1,19}", re.ASCII)
 _HINT = "write CPU numbers and ranges (0-3,8), or node:N, socket:N, l3:N, core:N, joined by commas"
 
 
@@ -30,10 +32,16 @@ def _part(part: str, machine: Machine) -> CPUSet:
     members = _elements(kind, machine)
     if members is None:
         raise InputError(f"no set of CPUs is called {part!r}", hint=_HINT)
-    if not number.isdecimal() or int(number) not in members:
-        known = str(CPUSet.of(members)) or "none"
+    if not _NUMBER.fullmatch(number) or int(number) not in members:
+        known = _listed(members) or "none"
         raise InputError(f"this machine has no {part}: expected one of {kind}:{{{known}}}")
     return members[int(number)]
+
+
+def _listed(numbers: Collection[int]) -> str:
+    # The number of a socket is whatever firmware makes it: it may be too large for a mask.
+    small = max(numbers, default=0) < MAX_CPUS
+    return str(CPUSet.of(numbers)) if small else ",".join(map(str, numbers))
 
 
 def _numbers(part: str) -> CPUSet:

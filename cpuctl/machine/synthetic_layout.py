@@ -97,7 +97,7 @@ def default_distances(
 ) -> tuple[tuple[int, ...], ...]:
     """Return rows of distances: 10 to itself, 12 inside a socket, 21 to another socket."""
     homes = [
-        CPUSet.of(socket for socket, cpus in sockets.items() if not cpus.isdisjoint(members))
+        {socket for socket, cpus in sockets.items() if not cpus.isdisjoint(members)}
         for members in nodes.values()
     ]
     return tuple(
@@ -105,7 +105,7 @@ def default_distances(
     )
 
 
-def _distance(row: int, column: int, homes: list[CPUSet]) -> int:
+def _distance(row: int, column: int, homes: list[set[int]]) -> int:
     if row == column:
         return _SAME_NODE
     return _OTHER_SOCKET if homes[row].isdisjoint(homes[column]) else _SAME_SOCKET

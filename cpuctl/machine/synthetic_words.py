@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.machine.kernel_text import parse_number
+from cpuctl.machine.kernel_text import parse_number, within_limit
 
 NONE = "none"
 UNKNOWN = "-"
@@ -23,7 +23,7 @@ def parse_natural(text: str) -> int:
 
 def parse_cpus(text: str) -> CPUSet:
     """Read a CPU list whose parts are joined by a plus: ``0-3+8``."""
-    return CPUSet.parse(text.replace("+", ","))
+    return within_limit(CPUSet.parse(text.replace("+", ",")))
 
 
 def write_cpus(cpus: CPUSet) -> str:
@@ -37,16 +37,17 @@ def parse_groups(text: str) -> dict[int, CPUSet]:
     ``none`` is no group at all. Raise ValueError where numbers do not ascend or a CPU is named twice.
     """
     groups: dict[int, CPUSet] = {}
-    claimed = CPUSet()
+    claimed, last = CPUSet(), -1
     for position, part in enumerate(text.split("/") if text != NONE else ()):
         number, colon, cpus_text = part.rpartition(":")
         cpus = parse_cpus(cpus_text)
         if not cpus.isdisjoint(claimed):
             raise ValueError(f"CPUs {cpus & claimed} are in two groups")
         key = parse_natural(number) if colon else position
-        if groups and key <= max(groups):
+        if key <= last:
             raise ValueError(f"number {key} is not above the one before it")
         groups[key] = cpus
+        last = key
         claimed |= cpus
     return groups
 

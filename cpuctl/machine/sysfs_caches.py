@@ -5,12 +5,17 @@ Files: *Documentation/ABI/testing/sysfs-devices-system-cpu*.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
 from cpuctl.machine.kernel_files import KernelFiles
 from cpuctl.machine.kernel_text import parse_size, parse_word
-from cpuctl.machine.model import Cache, cache_order
+from cpuctl.machine.model import Cache, distinct_caches
 from cpuctl.machine.sysfs_cpus import CPU_DIRECTORY
+
+_MOST_CACHES = 32
+"""Caches that one CPU may list: some four are usual."""
 
 
 def read_caches(files: KernelFiles, online: CPUSet) -> tuple[Cache, ...]:
@@ -18,18 +23,27 @@ def read_caches(files: KernelFiles, online: CPUSet) -> tuple[Cache, ...]:
 
     A CPU's ``indexN`` is not read when the ``indexN`` of a lower CPU already names the CPU as sharing it.
     """
-    covered: dict[str, int] = {}
-    caches: set[Cache] = set()
+    try:
+        return distinct_caches(_listed_caches(files, online))
+    except ValueError as error:
+        raise InputError(str(error), where=CPU_DIRECTORY) from None
+
+
+def _listed_caches(files: KernelFiles, online: CPUSet) -> Iterator[Cache]:
+    covered: dict[int, int] = {}
     for cpu in online:
         directory = f"{CPU_DIRECTORY}/cpu{cpu}/cache"
-        for index in files.tree.names(directory):
-            if not index.startswith("index") or covered.get(index, 0) >> cpu & 1:
+        indexes = files.numbered(directory, "index")
+        if len(indexes) > _MOST_CACHES:
+            message = f"found {len(indexes)} caches, expected at most {_MOST_CACHES}"
+            raise InputError(message, where=directory)
+        for index in indexes:
+            if covered.get(index, 0) >> cpu & 1:
                 continue
-            cache = _read_cache(files, f"{directory}/{index}/", cpu, online)
+            cache = _read_cache(files, f"{directory}/index{index}/", cpu, online)
             if cache is not None:
                 covered[index] = covered.get(index, 0) | cache.cpus.mask
-                caches.add(cache)
-    return tuple(sorted(caches, key=cache_order))
+                yield cache
 
 
 def _read_cache(files: KernelFiles, directory: str, cpu: int, online: CPUSet) -> Cache | None:

@@ -12,6 +12,7 @@ from cpuctl.engine.outcome import AllocationError, KubeletFault, Picked, PickRes
 from cpuctl.engine.packed_picker import Spread, take_packed
 from cpuctl.engine.picker_rules import picker_rules
 from cpuctl.engine.topology import CPUTopology
+from cpuctl.engine.views import cpu_labels
 from cpuctl.machine.cadvisor_json import decode_machine_info
 from cpuctl.quantity import Quantity
 from tests.conformance.corpus import Json
@@ -61,7 +62,7 @@ def discover(case: Json) -> Json:
     return topology_counts(topology) | {
         "cpusPerSocket": topology.cpus_per_socket,
         "cpusPerUncore": topology.cpus_per_uncore,
-        "cpus": {str(cpu): list(topology.of_cpu(cpu)) for cpu in CPUSet(topology.cpus)},
+        "cpus": {str(cpu): list(labels) for cpu, labels in cpu_labels(topology).items()},
     }
 
 

@@ -66,7 +66,7 @@ def test_alignment_by_socket_prefers_every_set_of_nodes_inside_the_sockets_neede
 
 def test_fewer_nodes_than_sockets_are_never_aligned() -> None:
     crowded = CPUTopology(**vars(FOUR) | {"num_sockets": 5})
-    assert hints(crowded, "0-3", 1, align=True).rule is None
+    assert hints(crowded, "0-3", 1, align=True).socket_rule is None
 
 
 @FITS

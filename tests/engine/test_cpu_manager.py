@@ -15,6 +15,7 @@ from cpuctl.pods.model import Container, ContainerKind, Pod
 from tests.support.topologies import CoreAt, mask, regular, topology
 
 EIGHT = regular(cores=4, threads=2)  # siblings c and c+4
+FOUR_NODES = regular(sockets=2, nodes=2, cores=4)  # node n has CPUs 4n to 4n+3
 APP, INIT, SIDECAR = ContainerKind.APP, ContainerKind.INIT, ContainerKind.SIDECAR
 
 
@@ -27,12 +28,17 @@ def policy(topology: CPUTopology = EIGHT, reserved: str | int = "0", **options: 
 
 
 def take(
-    policy: StaticPolicy, state: CPUManagerState, name: str, count: int, kind: ContainerKind = APP
+    policy: StaticPolicy,
+    state: CPUManagerState,
+    name: str,
+    count: int,
+    kind: ContainerKind = APP,
+    affinity: int | None = None,
 ) -> str:
     """Allocate for one container of pod ``pod`` and show its CPUs, or the refusal."""
     container = Container(name=name, kind=kind)
     pod = Pod(name="pod", uid="pod", containers=(container,))
-    match policy.allocate(state, pod, container, count):
+    match policy.allocate(state, pod, container, count, affinity):
         case Allocation(cpus=cpus):
             return str(CPUSet(cpus))
         case Rejected(reason=reason, message=message):
@@ -105,6 +111,44 @@ def test_a_shortage_is_an_unexpected_admission_error() -> None:
     assert take(static, static.fresh_state(), "app", 8) == (
         "UnexpectedAdmissionError: Allocate failed due to not enough cpus available to satisfy request: "
         "requested=8, available=7, which is unexpected"
+    )
+
+
+@pytest.mark.parametrize(
+    ("affinity", "count", "align_by_socket", "want"),
+    [
+        (None, 2, False, "1-2"),
+        (0b10, 2, False, "4-5"),
+        (0b10, 5, False, "1,4-7"),
+        (0b1, 4, False, "1-4"),
+        (0b1, 4, True, "4-7"),
+        (0b100, 9, True, "1,8-15"),
+        (0b10000, 2, False, "1-2"),
+    ],
+    ids=[
+        "none",
+        "one node",
+        "more than it has",
+        "more than it has free",
+        "its socket has them",
+        "more than its socket has",
+        "a node without CPUs",
+    ],
+)
+def test_cpus_of_the_affinity_come_first(
+    affinity: int | None, count: int, align_by_socket: bool, want: str
+) -> None:
+    static = policy(FOUR_NODES, align_by_socket=align_by_socket)
+    assert take(static, static.fresh_state(), "app", count, affinity=affinity) == want
+
+
+def test_a_shortage_is_told_of_what_is_picked_outside_the_affinity() -> None:
+    static = policy(FOUR_NODES)
+    state = static.fresh_state()
+    state.default = mask("0,4-8")
+    assert take(static, state, "app", 8, affinity=0b110) == (
+        "UnexpectedAdmissionError: Allocate failed due to not enough cpus available to satisfy request: "
+        "requested=3, available=0, which is unexpected"
     )
 
 

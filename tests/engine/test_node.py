@@ -192,6 +192,26 @@ def test_a_kubelet_that_hangs_answers_nobody_any_more() -> None:
     assert later.placements == ()
 
 
+def test_a_kubelet_may_hang_while_it_chooses_its_reserved_cpus() -> None:
+    """One CPU of every node is offline: 81 of 92 CPUs in whole cores never get dealt."""
+    cores = [
+        CoreAt(
+            cpus=tuple(range(4 * core, 4 * core + 4 - (core % 6 == 0))),
+            numa_node=core // 6,
+            socket=core // 12,
+        )
+        for core in range(24)
+    ]
+    config = KubeletConfiguration(
+        cpu_manager_policy="static",
+        cpu_manager_policy_options={"full-pcpus-only": "true", "distribute-cpus-across-numa": "true"},
+        kube_reserved={"cpu": "81"},
+    )
+    fault = start_node(machine_info(cores), Kubelet(version=KubeletVersion(36), config=config))
+    assert isinstance(fault, KubeletFault), fault
+    assert fault.kind is FaultKind.ENDLESS_LOOP
+
+
 def test_a_copy_can_be_tried_without_touching_the_node() -> None:
     node = started()
     node.copy().admit(named("p", whole(4)))

@@ -8,6 +8,7 @@ import pytest
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.topology import CPUTopology
+from cpuctl.engine.views import cpu_labels
 from cpuctl.machine.machine_info import InfoNode, MachineInfo
 from tests.support.topologies import CoreAt, machine_info, mask, regular, topology, uneven
 
@@ -88,7 +89,7 @@ def test_a_core_is_known_by_its_smallest_cpu() -> None:
 def test_a_cpu_that_two_cores_list_belongs_to_the_last() -> None:
     twice = topology([CoreAt((0, 1), 0, 0), CoreAt((1, 2), 1, 1)])
     assert twice.cores == {0: mask("0"), 1: mask("1-2")}
-    assert twice.of_cpu(1) == (1, 1, 1, 1)
+    assert cpu_labels(twice)[1] == (1, 1, 1, 1)
     assert (twice.num_cpus, twice.num_cores) == (4, 2)
 
 
@@ -116,7 +117,7 @@ def test_elements_come_by_id() -> None:
     assert list(shuffled.sockets) == [1, 2]
     assert list(shuffled.cores) == [1, 2, 3]
     assert list(shuffled.uncore_caches) == [3, 4]
-    assert shuffled.of_cpu(3) == (9, 2, 3, 4)
+    assert cpu_labels(shuffled)[3] == (9, 2, 3, 4)
 
 
 def test_numa_nodes_sort_above_sockets_unless_there_are_more_of_them() -> None:

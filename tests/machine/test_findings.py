@@ -12,6 +12,7 @@ from cpuctl.machine.findings import machine_findings
 from cpuctl.machine.model import CPU, Machine, NumaNode
 from cpuctl.machine.synthetic import parse_synthetic
 from cpuctl.machine.wording import are, count, have, named
+from tests.support.costs import seconds_below
 
 
 def cpus(text: str) -> CPUSet:
@@ -80,7 +81,7 @@ CASES = [
     Case(
         "siblings that disagree in a row",
         with_cpus(parse_synthetic("4c"), lambda cpu: replace(cpu, siblings=cpus(f"{cpu.number}-3"))),
-        "1 core id is repeated",
+        "Thread siblings disagree about CPUs 0-2: the list of the lowest CPU decides.",
     ),
     Case(
         "packages that disagree",
@@ -148,6 +149,12 @@ CASES = [
     ),
     Case("L3 for some", parse_synthetic("4c,l3=0-2"), "Not every CPU has a level-3 cache."),
 ]
+
+
+def test_a_core_of_all_cpus_costs_no_more_than_others() -> None:
+    machine = parse_synthetic("1c8192t")
+    with seconds_below(5):
+        assert machine_findings(machine) == ()
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -102,7 +102,7 @@ def test_one_list_crashes_the_kubelet_where_going_through_it_would(
     rule: CPUHints, matrix: list[list[int]]
 ) -> None:
     """With several lists a kubelet may also crash over sets that lose in the end: that is left to chance."""
-    assume(rule.rule is None)
+    assume(rule.socket_rule is None)
 
     def looked_up(one: int, other: int) -> bool:
         if one.bit_count() != other.bit_count():

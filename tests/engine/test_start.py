@@ -1,0 +1,324 @@
+"""Whether a kubelet starts: every stage with the kubelet's words, and which stage comes first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.outcome import FaultKind, KubeletFault, StartRefused, Undetermined
+from cpuctl.engine.start import Kubelet, Started, check_start
+from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.version import KubeletVersion
+from cpuctl.machine.machine_info import MachineInfo
+from tests.support.topologies import CoreAt, machine_info
+
+GIB = 1024**3
+EIGHT = replace(machine_info(CoreAt((core, core + 4)) for core in range(4)), memory_bytes=16 * GIB)
+ONE_NODE_TWO_SOCKETS = machine_info(CoreAt((core,), socket=core // 2) for core in range(4))
+Outcome = Started | StartRefused | KubeletFault | Undetermined
+
+
+def numa(nodes: int, *, distances: bool = True) -> MachineInfo:
+    """Build a machine of that many NUMA nodes with one core each."""
+    info = machine_info(CoreAt((node,), numa_node=node) for node in range(nodes))
+    if not distances:
+        return info
+    return replace(
+        info,
+        nodes=tuple(
+            replace(each, distances=tuple(10 if each.id == other else 20 for other in range(nodes)))
+            for each in info.nodes
+        ),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """What a kubelet is told, and on which machine."""
+
+    config: Mapping[str, Any] = field(default_factory=dict)
+    machine: MachineInfo = EIGHT
+    minor: int = 36
+    flags: Mapping[str, bool] = field(default_factory=dict)
+
+    def start(self) -> Outcome:
+        config = KubeletConfiguration(**self.config)
+        kubelet = Kubelet(version=KubeletVersion(self.minor), config=config, gate_flags=self.flags)
+        return check_start(self.machine, kubelet)
+
+
+def started(**config: Any) -> Started:
+    outcome = Told(config=config).start()
+    assert isinstance(outcome, Started), outcome
+    return outcome
+
+
+@dataclass(frozen=True)
+class Case:
+    """A start that ends in a stage, the kubelet's error, and the settings to mend."""
+
+    stage: str
+    error: str
+    told: Told
+    settings: tuple[str, ...]
+
+
+STATIC = {"cpu_manager_policy": "static", "reserved_system_cpus": "0"}
+MIN_NODES, CLOSEST = "max-allowable-numa-nodes", "prefer-closest-numa-nodes"
+OPTIONS = "topologyManagerPolicyOptions"
+CASES = [
+    Case(
+        "configValidation",
+        "[invalid configuration: maxPods (--max-pods) -1 must not be a negative number,"
+        " invalid configuration: podsPerCore (--pods-per-core) -1 must not be a negative number]",
+        Told(config={"max_pods": -1, "pods_per_core": -1}),
+        ("maxPods", "podsPerCore"),
+    ),
+    Case(
+        "reservedSystemCPUs",
+        "reserved-cpus: 7-8 is not a subset of online-cpus: 0-7",
+        Told(config={"reserved_system_cpus": "7-8"}),
+        ("reservedSystemCPUs",),
+    ),
+    Case(
+        "kubeReserved",
+        '--kube-reserved value failed to parse: cannot reserve "hugepages-2Mi" resource',
+        Told(config={"kube_reserved": {"hugepages-2Mi": "2Mi"}}),
+        ("kubeReserved.hugepages-2Mi",),
+    ),
+    Case(
+        "systemReserved",
+        '--system-reserved value failed to parse: resource quantity for "cpu" cannot be negative: -1',
+        Told(config={"system_reserved": {"cpu": "-1"}}),
+        ("systemReserved.cpu",),
+    ),
+    Case(
+        "evictionHard",
+        "eviction percentage threshold memory.available must be <= 100%: 120%",
+        Told(config={"eviction_hard": {"memory.available": "120%"}}),
+        ("evictionHard.memory.available",),
+    ),
+    Case(
+        "qosReserved",
+        '--qos-reserved value failed to parse: cannot reserve "cpu" resource',
+        Told(config={"qos_reserved": {"cpu": "50%"}}),
+        ("qosReserved.cpu",),
+    ),
+    Case(
+        "cpuManager",
+        'CPU Manager policy options map[full-pcpus-only:true] require feature gates "CPUManager",'
+        ' "CPUManagerPolicyOptions" enabled',
+        Told(
+            config={"cpu_manager_policy_options": {"full-pcpus-only": "true"}},
+            minor=32,
+            flags={"CPUManagerPolicyOptions": False},
+        ),
+        ("cpuManagerPolicyOptions",),
+    ),
+    Case(
+        "topologyManager",
+        "unsupported on machines with more than 8 NUMA Nodes",
+        Told(config={"topology_manager_policy": "best-effort"}, machine=numa(9)),
+        (f"{OPTIONS}.{MIN_NODES}",),
+    ),
+    Case(
+        "topologyManager",
+        f'the minimum value of "{MIN_NODES}" should not be less than 8',
+        Told(
+            config={
+                "topology_manager_policy": "best-effort",
+                "topology_manager_policy_options": {MIN_NODES: "4"},
+            }
+        ),
+        (f"{OPTIONS}.{MIN_NODES}",),
+    ),
+    Case(
+        "topologyManager",
+        "cannot discover NUMA topology: error getting NUMA distances from cadvisor",
+        Told(
+            config={
+                "topology_manager_policy": "restricted",
+                "topology_manager_policy_options": {CLOSEST: "true"},
+            },
+            machine=numa(2, distances=False),
+        ),
+        (f"{OPTIONS}.{CLOSEST}",),
+    ),
+    Case(
+        "cpuManager",
+        'unknown policy: "Static"',
+        Told(config={"cpu_manager_policy": "Static"}),
+        ("cpuManagerPolicy",),
+    ),
+    Case(
+        "cpuManager",
+        "[cpumanager] unable to determine reserved CPU resources for static policy",
+        Told(config={"cpu_manager_policy": "static", "system_reserved": {"cpu": "0"}}),
+        ("reservedSystemCPUs",),
+    ),
+    Case(
+        "cpuManager",
+        "new none policy error: None policy: received unsupported options=map[full-pcpus-only:true]",
+        Told(config={"cpu_manager_policy_options": {"full-pcpus-only": "true"}}),
+        ("cpuManagerPolicyOptions",),
+    ),
+    Case(
+        "cpuManager",
+        "new static policy error: Topolgy manager single-numa-node policy is incompatible with CPUManager"
+        " align-by-socket policy option",
+        Told(
+            config={
+                **STATIC,
+                "cpu_manager_policy_options": {"align-by-socket": "true"},
+                "topology_manager_policy": "single-numa-node",
+            },
+            flags={"CPUManagerPolicyAlphaOptions": True},
+        ),
+        ("cpuManagerPolicyOptions.align-by-socket",),
+    ),
+    Case(
+        "cpuManager",
+        "new static policy error: Align by socket is not compatible with hardware where number of sockets are"
+        " more than number of NUMA",
+        Told(
+            config={**STATIC, "cpu_manager_policy_options": {"align-by-socket": "true"}},
+            machine=ONE_NODE_TWO_SOCKETS,
+            flags={"CPUManagerPolicyAlphaOptions": True},
+        ),
+        ("cpuManagerPolicyOptions.align-by-socket",),
+    ),
+    Case(
+        "cpuManager",
+        "new static policy error: [cpumanager] unable to reserve the required amount of CPUs"
+        " (size of  did not equal 9)",
+        Told(config={"cpu_manager_policy": "static", "kube_reserved": {"cpu": "8001m"}}),
+        ("reservedSystemCPUs",),
+    ),
+    Case(
+        "nodeAllocatable",
+        'invalid Node Allocatable configuration. Resource "memory" has a reservation of {{17179869185 0}'
+        " {<nil>}  DecimalSI} but capacity of {{17179869184 0} {<nil>}  BinarySI}. Expected"
+        " capacity >= reservation.",
+        Told(config={"kube_reserved": {"memory": f"{16 * GIB + 1}"}}),
+        ("kubeReserved",),
+    ),
+    Case(
+        "featureGates",
+        "unrecognized feature gate: Bogus",
+        Told(flags={"Bogus": True}),
+        ("featureGates",),
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.stage}: {case.error[:70]}")
+def test_starts_are_refused_in_the_kubelets_words(case: Case) -> None:
+    outcome = case.told.start()
+    assert outcome == StartRefused(stage=case.stage, error=case.error)
+    assert tuple(".".join(path) for path in outcome.settings) == case.settings
+
+
+STAGES: Mapping[str, dict[str, Any]] = {
+    "configValidation": {"max_pods": -1},
+    "reservedSystemCPUs": {"reserved_system_cpus": "0-8"},
+    "kubeReserved": {"kube_reserved": {"cpu": "x"}},
+    "systemReserved": {"system_reserved": {"cpu": "x"}},
+    "evictionHard": {"eviction_hard": {"memory.available": "x"}},
+    "topologyManager": {
+        "topology_manager_policy": "restricted",
+        "topology_manager_policy_options": {"bogus": "1"},
+    },
+    "cpuManager": {"cpu_manager_policy": "bogus"},
+}
+"""A mistake for every stage that follows from the configuration alone, in the kubelet's order."""
+
+
+@pytest.mark.parametrize(("first", "second"), list(pairwise(STAGES)))
+def test_the_first_stage_that_fails_decides(first: str, second: str) -> None:
+    alone, both = Told(config=STAGES[second]), Told(config={**STAGES[first], **STAGES[second]})
+    refused, refused_first = alone.start(), both.start()
+    assert isinstance(refused, StartRefused)
+    assert isinstance(refused_first, StartRefused)
+    assert (refused.stage, refused_first.stage) == (second, first)
+
+
+def test_gates_come_before_validation() -> None:
+    outcome = Told(config={"max_pods": -1, "feature_gates": {"Bogus": True}}).start()
+    assert isinstance(outcome, KubeletFault)
+    assert outcome.kind is FaultKind.CRASH
+    assert outcome.why == (
+        "failed to merge global and in-flight KubeletConfiguration while setting defaults, error:"
+        " unrecognized feature gate: Bogus"
+    )
+
+
+def test_what_is_kept_from_pods_is_compared_with_the_machine_last() -> None:
+    config = {"kube_reserved": {"memory": "17Gi"}, "cpu_manager_policy": "bogus"}
+    outcome = Told(config=config).start()
+    assert isinstance(outcome, StartRefused)
+    assert outcome.stage == "cpuManager"
+
+
+def test_the_static_memory_policy_is_not_computed_and_everything_before_it_is() -> None:
+    memory = {"memory_manager_policy": "Static"}
+    outcome = Told(config={**memory, "kube_reserved": {"memory": "17Gi"}}).start()
+    assert outcome == Undetermined(
+        "this version of cpuctl computes memoryManagerPolicy None only, not Static"
+    )
+    refused = Told(config={**memory, "cpu_manager_policy": "bogus"}).start()
+    assert isinstance(refused, StartRefused)
+
+
+def test_topology_options_count_only_with_a_policy() -> None:
+    options = {"topology_manager_policy_options": {"bogus": "1"}}
+    assert isinstance(Told(config=options, machine=numa(9)).start(), Started)
+
+
+def test_more_numa_nodes_can_be_allowed() -> None:
+    config = {
+        "topology_manager_policy": "best-effort",
+        "topology_manager_policy_options": {MIN_NODES: "9", CLOSEST: "true"},
+    }
+    outcome = Told(config=config, machine=numa(9)).start()
+    assert isinstance(outcome, Started)
+    assert outcome.topology_manager is not None
+
+
+def test_listed_cpus_replace_amounts() -> None:
+    found = started(
+        **{**STATIC, "reserved_system_cpus": "0,4-5"},
+        kube_reserved={"cpu": "2", "memory": "1Gi"},
+        system_reserved={"cpu": "500m"},
+        eviction_hard={"memory.available": "10%"},
+    )
+    assert found.policy is not None
+    assert str(CPUSet(found.policy.reserved)) == "0,4-5"
+    assert {name: str(amount) for name, amount in found.reserved.items()} == {
+        "cpu": "3",
+        "memory": "2791728768",
+    }
+
+
+def test_amounts_are_rounded_up_to_cpus() -> None:
+    found = started(
+        cpu_manager_policy="static", kube_reserved={"cpu": "600m"}, system_reserved={"cpu": "500m"}
+    )
+    assert found.policy is not None
+    assert str(CPUSet(found.policy.reserved)) == "0,4"
+    assert str(found.reserved["cpu"]) == "1100m"
+
+
+def test_thresholds_can_be_left_out_of_what_is_kept() -> None:
+    found = started(eviction_hard={"memory.available": "1Gi"}, ignores_eviction_thresholds=True)
+    assert found.reserved == {}
+
+
+def test_nothing_is_handed_out_without_a_policy() -> None:
+    found = started()
+    assert (found.policy, found.topology_manager) == (None, None)
+    assert found.topology.num_cpus == 8

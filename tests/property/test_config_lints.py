@@ -1,0 +1,94 @@
+"""Options that are said to have no purpose: with and without them a kubelet hands out the same CPUs.
+
+Two are not here: even where they have no purpose, distribute-cpus-across-cores and
+prefer-align-cpus-by-uncorecache choose among equals in an order of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.lint import LintSubject
+from cpuctl.engine.lint_effects import lint_cpu_options
+from cpuctl.engine.node import Node
+from cpuctl.engine.start import Kubelet, start_node
+from cpuctl.engine.topology import CPUTopology
+from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.feature_gates import FeatureGates
+from cpuctl.kubelet.policy_options import OPTIONS
+from cpuctl.kubelet.version import KubeletVersion
+from cpuctl.machine.machine_info import MachineInfo
+from cpuctl.machine.model import Machine as WholeMachine
+from cpuctl.pods.model import Pod
+from tests.support.drawn_machines import nested_machines, regular_machines, tangled_machines
+from tests.support.naive_packed import Machine
+from tests.support.pods import app
+from tests.support.topologies import machine_info
+
+ALPHA = {"CPUManagerPolicyAlphaOptions": True}
+MACHINES = regular_machines() | nested_machines() | tangled_machines()
+REQUESTS = st.lists(st.integers(1, 9), min_size=1, max_size=5)
+IDLE = st.sampled_from(["align-by-socket", "distribute-cpus-across-numa", "full-pcpus-only"])
+POLICIES = st.sampled_from(["none", "best-effort", "restricted"])
+
+
+def config(options: Mapping[str, str], reserved: CPUSet, policy: str) -> KubeletConfiguration:
+    return KubeletConfiguration(
+        cpu_manager_policy="static",
+        cpu_manager_policy_options=dict(options),
+        reserved_system_cpus=str(reserved),
+        topology_manager_policy=policy,
+        feature_gates=ALPHA,
+    )
+
+
+def is_idle(info: MachineInfo, told: KubeletConfiguration, option: str) -> bool:
+    subject = LintSubject(
+        config=told,
+        gates=FeatureGates(36, ALPHA),
+        machine=WholeMachine(cpus=()),
+        topology=CPUTopology.discover(info),
+    )
+    return any(lint.setting[-1] == option for lint in lint_cpu_options(subject))
+
+
+def start(info: MachineInfo, told: KubeletConfiguration, minor: int) -> Node:
+    node = start_node(info, Kubelet(version=KubeletVersion(minor), config=told))
+    assume(isinstance(node, Node))
+    assert isinstance(node, Node)
+    return node
+
+
+def decisions(node: Node, counts: list[int]) -> Iterator[object]:
+    for number, count in enumerate(counts):
+        both = f"cpu={count} memory=1Gi"
+        name = f"p{number}"
+        admission = node.admit(Pod(name=name, uid=name, containers=(app(both, both),)))
+        # Words may differ: full-pcpus-only has an error of its own for too few CPUs.
+        yield (
+            type(admission.verdict),
+            [placement.cpus for placement in admission.placements],
+            node.state.default,
+        )
+
+
+@given(MACHINES, IDLE, st.sampled_from([36, 37, 38]), REQUESTS, POLICIES, st.data())
+def test_an_idle_option_changes_no_placement(
+    machine: Machine, option: str, minor: int, counts: list[int], policy: str, data: st.DataObject
+) -> None:
+    info = machine_info(machine.cores, unlisted_cpus=machine.unlisted_cpus)
+    reserved = CPUSet.of(data.draw(st.sets(st.sampled_from(sorted(machine.cpus)), min_size=1, max_size=2)))
+    others = data.draw(st.sets(st.sampled_from(sorted(OPTIONS.keys() - {option})), max_size=2))
+    # full-pcpus-only keeps reserved CPUs from pods besides, which is nothing new with this option.
+    options = dict.fromkeys(
+        others | ({"strict-cpu-reservation"} if option == "full-pcpus-only" else set()), "true"
+    )
+    alone = config(options, reserved, policy)
+    told = config(options | {option: "true"}, reserved, policy)
+    assume(is_idle(info, told, option))
+    without, with_option = start(info, alone, minor), start(info, told, minor)
+    assert list(decisions(without, counts)) == list(decisions(with_option, counts))

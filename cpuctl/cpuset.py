@@ -14,6 +14,12 @@ from functools import reduce
 MAX_CPU = (1 << 20) - 1
 """The largest CPU number accepted: far beyond any kernel's ``NR_CPUS``, small enough for a mask."""
 
+_LONGEST_LIST = 5_000_000
+"""Characters of a list: that of every second number up to the largest has fewer."""
+_MANY = 8192
+"""The CPUs of the largest kernels; longer lists and masks are read and written in another way."""
+
+_ONES = re.compile("1+")
 _INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _GO_ESCAPES = {"\n": r"\n", "\t": r"\t", "\r": r"\r", '"': r"\"", "\\": r"\\"}
 
@@ -36,13 +42,15 @@ class CPUSet:
         Raise ValueError with the kubelet's own text: blanks, empty parts, strides and backward
         ranges are refused, overlaps are not.
         """
+        if not text:
+            return cls()
+        if len(text) > _LONGEST_LIST:
+            raise ValueError(f"the list has {len(text)} characters, cpuctl reads at most {_LONGEST_LIST}")
+        ranges = [_range(part) for part in text.split(",")]
+        if len(ranges) > _MANY:
+            return cls(_mask_of_many(ranges))
         mask = 0
-        for part in text.split(",") if text else ():
-            first, dash, last = part.partition("-")
-            low = _integer(first)
-            high = _integer(last) if dash else low
-            if low > high:
-                raise ValueError(f'invalid range "{part}" ({low} > {high})')
+        for low, high in ranges:
             mask |= (1 << high + 1) - (1 << low)
         return cls(mask)
 
@@ -76,6 +84,11 @@ class CPUSet:
 
     def runs(self) -> Iterator[tuple[int, int]]:
         """Yield (first, last) of every unbroken stretch, ascending."""
+        if self.mask.bit_length() > _MANY:
+            # Cutting a long mask again and again takes time with the square of its length.
+            bits = f"{self.mask:b}"[::-1]
+            yield from ((run.start(), run.end() - 1) for run in _ONES.finditer(bits))
+            return
         rest, base = self.mask, 0
         while rest:
             gap = (rest & -rest).bit_length() - 1
@@ -94,6 +107,27 @@ class CPUSet:
         if not self.mask:
             raise ValueError("the empty CPU set has no lowest CPU")
         return (self.mask & -self.mask).bit_length() - 1
+
+
+def _range(part: str) -> tuple[int, int]:
+    first, dash, last = part.partition("-")
+    low = _integer(first)
+    high = _integer(last) if dash else low
+    if low > high:
+        raise ValueError(f'invalid range "{part}" ({low} > {high})')
+    return low, high
+
+
+def _mask_of_many(ranges: list[tuple[int, int]]) -> int:
+    """Set the bits of many ranges in one pass over the mask, not in one pass each."""
+    bits: list[str] = []
+    end = 0
+    for low, high in sorted(ranges):
+        if high >= end:
+            bits.append("0" * (low - end))
+            bits.append("1" * (high + 1 - max(low, end)))
+            end = high + 1
+    return int("".join(bits)[::-1], 2)
 
 
 def _integer(text: str) -> int:

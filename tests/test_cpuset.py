@@ -8,6 +8,7 @@ from dataclasses import FrozenInstanceError, dataclass
 import pytest
 
 from cpuctl.cpuset import MAX_CPU, CPUSet
+from tests.support.costs import seconds_below
 
 INT64_MAX = 2**63 - 1
 
@@ -119,6 +120,26 @@ def test_cpu_numbers_are_bounded(text: str) -> None:
     """Without a bound one short line of text would ask for gigabytes."""
     with pytest.raises(ValueError, match=rf"^CPU \d+ is beyond {MAX_CPU}, the largest CPU number"):
         CPUSet.parse(text)
+
+
+def test_long_lists_take_no_longer_than_short_ones() -> None:
+    """Each part of a list on its own would touch a mask of a million bits."""
+    alternating = ",".join(map(str, range(0, MAX_CPU, 2)))
+    nested = ",".join(f"{low}-{MAX_CPU - low}" for low in range(200_000))
+    with seconds_below(20):
+        assert str(CPUSet.parse(alternating)) == alternating
+        assert str(CPUSet.parse(nested)) == f"0-{MAX_CPU}"
+
+
+def test_long_lists_may_be_in_any_order() -> None:
+    text = ",".join(f"{low}-{low + low % 3}" for low in range(9000, 0, -4)) + ",17,5-17,4"
+    cpus = {cpu for low in range(9000, 0, -4) for cpu in range(low, low + low % 3 + 1)} | set(range(4, 18))
+    assert set(CPUSet.parse(text)) == cpus
+
+
+def test_lists_that_must_repeat_numbers_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"^the list has 6000001 characters, cpuctl reads at most 5000000$"):
+        CPUSet.parse("1," * 3_000_000 + "1")
 
 
 def test_is_a_set() -> None:

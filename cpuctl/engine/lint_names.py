@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from cpuctl.engine.lint import Lint, LintSubject, Severity, nearest
+from cpuctl.engine.lint import Lint, LintSubject, Severity
 from cpuctl.kubelet.feature_gates import FeatureGates
 from cpuctl.kubelet.golang import parse_bool, quoted
+from cpuctl.kubelet.nearest import nearest
 from cpuctl.kubelet.policy_options import OPTIONS, STAGE_GATES, OptionHistory
 from cpuctl.kubelet.topology_options import (
     DEFAULT_MAX_NODES,
@@ -162,8 +163,8 @@ def lint_gates(subject: LintSubject) -> Iterator[Lint]:
 
 
 def _unknown_gate(name: str, gates: FeatureGates) -> Lint:
-    meant = nearest(name, gates.known())
     others = gates.releases_with(name)
+    meant = "" if others else nearest(name, gates.known())
     ever = f"; it exists in {others}" if others else ""
     return Lint(
         severity=Severity.ERROR,
@@ -172,5 +173,5 @@ def _unknown_gate(name: str, gates: FeatureGates) -> Lint:
         expected=meant,
         detected=name,
         message=f"kubelet 1.{gates.minor} has no feature gate {quoted(name)}{ever}",
-        fix=f"write {meant}" if meant and not others else "leave it out",
+        fix=f"write {meant}" if meant else "leave it out",
     )

@@ -49,7 +49,7 @@ def static(options: Mapping[str, str] | None = None, **config: Any) -> dict[str,
     gates = {"feature_gates": ALPHA} if options else {}
     return {
         "cpu_manager_policy": "static",
-        "reserved_system_cpus": "0,64",
+        "reserved_system_cpus": "0,32",
         CPU: options or {},
         **gates,
         **config,
@@ -74,7 +74,7 @@ class Case:
     fix: str = ""
 
 
-OFF = "leave it out"
+OFF, SINGLE = "leave it out", "every core has one CPU"
 CASES = [
     Case(
         "policy-name-case",
@@ -187,7 +187,6 @@ CASES = [
         "featureGates.CPUManager",
         Told(config={"feature_gates": {"CPUManager": True}}),
         'kubelet 1.36 has no feature gate "CPUManager"; it exists in 1.27 to 1.34',
-        expected="",
         detected="CPUManager",
         fix=OFF,
     ),
@@ -202,7 +201,227 @@ CASES = [
         "reserved-splits-core",
         Severity.WARNING,
         "reservedSystemCPUs",
-        Told(config=static(reserved_system_cpus="0,16"), machine="synthetic:1s1n16c2t"),
-        "reserved-free",
+        Told(config=static(reserved_system_cpus="0,32,1")),
+        "reserved CPUs 1 share cores with CPUs for pods (33)",
+        expected="0-1,32-33",
+        detected="0-1,32",
+        fix="reservedSystemCPUs: 0-1,32-33",
+    ),
+    Case(
+        "reserved-splits-core",
+        Severity.WARNING,
+        "kubeReserved.cpu",
+        Told(config=static(reserved_system_cpus="", kube_reserved={"cpu": "2500m"})),
+        "reserved CPUs 1 share cores with CPUs for pods (33)",
+        expected="0-1,32-33",
+        detected="0-1,32",
+        fix="reservedSystemCPUs: 0-1,32-33, or 4 CPUs in all instead",
+    ),
+    Case(
+        "reserved-splits-core",
+        Severity.WARNING,
+        "systemReserved.cpu",
+        Told(config=static(reserved_system_cpus="", system_reserved={"cpu": "1"})),
+        "reserved CPUs 0 share cores with CPUs for pods (32)",
+        expected="0,32",
+        detected="0",
+        fix="reservedSystemCPUs: 0,32, or 2 CPUs in all instead",
+    ),
+    Case(
+        "reserved-splits-p-core",
+        Severity.WARNING,
+        "reservedSystemCPUs",
+        Told(
+            config=static(reserved_system_cpus="0"),
+            machine="synthetic:8c,cores=0+1/2+3/4/5/6/7,pcores=0-3,ecores=4-7",
+        ),
+        "reserved CPUs 0 share performance cores with CPUs for pods (1)",
+        expected="0-1",
+        detected="0",
+        fix="reservedSystemCPUs: 0-1",
+    ),
+    Case(
+        "reserved-isolated",
+        Severity.WARNING,
+        "reservedSystemCPUs",
+        Told(config=static(), machine=f"{ORDINARY},isolated=1-8+32"),
+        "reserved CPUs 32 are isolated from the kernel's scheduler (isolcpus): the system's processes are not"
+        " spread over them",
+        detected="32",
+        fix="leave them out of isolcpus, or reserve others",
+    ),
+    Case(
+        "reserved-all",
+        Severity.WARNING,
+        "reservedSystemCPUs",
+        Told(config=static(reserved_system_cpus="0-3"), machine="synthetic:2c2t"),
+        "all CPUs are reserved: no container can get exclusive ones",
+    ),
+    *(
+        Case(
+            "option-idle",
+            Severity.WARNING,
+            f"cpuManagerPolicyOptions.{option}",
+            Told(config=static({option: "true"}, reserved_system_cpus="0"), machine=f"synthetic:{machine}"),
+            f"option {option} has no purpose on this machine: {reason}",
+            fix=OFF,
+        )
+        for option, machine, reason in (
+            (
+                "full-pcpus-only",
+                "2s8c",
+                f"{SINGLE}; all it does is keep reserved CPUs from pods, as strict-cpu-reservation does",
+            ),
+            ("distribute-cpus-across-cores", "2s8c", SINGLE),
+            ("distribute-cpus-across-numa", "1s8c", "it has one NUMA node"),
+            ("prefer-align-cpus-by-uncorecache", "1s8c", "it has one L3 cache"),
+            ("align-by-socket", "2s2n8c", "every socket is one NUMA node"),
+        )
+    ),
+    *(
+        Case(
+            "option-idle",
+            Severity.WARNING,
+            "topologyManagerPolicyOptions.prefer-closest-numa-nodes",
+            Told(
+                config=aligned({"prefer-closest-numa-nodes": "true"}, policy), machine=f"synthetic:{machine}"
+            ),
+            f"option prefer-closest-numa-nodes changes nothing: {reason}",
+            fix=OFF,
+        )
+        for policy, machine, reason in (
+            (
+                "single-numa-node",
+                "2s4n8c",
+                "with policy single-numa-node no two NUMA nodes are ever compared",
+            ),
+            ("restricted", "2s2n8c", "with two NUMA nodes at most there are no two pairs to choose from"),
+            ("best-effort", "3s3n8c", "all NUMA nodes are equally far from each other"),
+        )
+    ),
+    Case(
+        "option-ignored",
+        Severity.WARNING,
+        "topologyManagerPolicyOptions.prefer-closest-numa-nodes",
+        Told(config={NUMA: {"prefer-closest-numa-nodes": "true"}}),
+        "option prefer-closest-numa-nodes is not looked at while topologyManagerPolicy is none",
+        fix=OFF,
+    ),
+    Case(
+        "scope-ignored",
+        Severity.WARNING,
+        "topologyManagerScope",
+        Told(config={"topology_manager_scope": "pod"}),
+        "topologyManagerScope pod has no effect while topologyManagerPolicy is none",
+        fix=OFF,
+    ),
+    Case(
+        "topology-policy-idle",
+        Severity.INFO,
+        "topologyManagerPolicy",
+        Told(config=aligned(), machine="synthetic:8c"),
+        "this machine has one NUMA node: there is nothing to align",
+    ),
+    *(
+        Case(
+            "reserved-count-overridden",
+            Severity.WARNING,
+            f"{name}Reserved.cpu",
+            Told(config=static(**{f"{name}_reserved": {"cpu": "1"}})),
+            f"reservedSystemCPUs 0,32 takes the place of {name}Reserved.cpu",
+            fix=OFF,
+        )
+        for name in ("kube", "system")
+    ),
+    Case(
+        "eviction-defaults-dropped",
+        Severity.INFO,
+        "evictionHard",
+        Told(config={"eviction_hard": {"memory.available": "500Mi", "nodefs.available": "5%"}}),
+        "evictionHard replaces all defaults: there is no threshold for nodefs.inodesFree, imagefs.available,"
+        " imagefs.inodesFree",
+        fix="name them too, or set mergeDefaultEvictionSettings: true in the main file (from 1.33 on)",
     ),
 ]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.code}: {case.message[:50]}")
+def test_a_mistake_is_found_and_nothing_else(case: Case) -> None:
+    [lint] = [each for each in case.told.lints() if each.code != "reserved-splits-l3"]
+    assert lint == Lint(
+        severity=case.severity,
+        code=case.code,
+        setting=tuple(case.setting.split(".", 1)),
+        message=case.message,
+        expected=case.expected,
+        detected=case.detected,
+        fix=case.fix,
+    )
+
+
+CLEAN = [
+    Told(),
+    Told(config=static()),
+    Told(config=static({"full-pcpus-only": "true", "distribute-cpus-across-numa": "true"})),
+    Told(config=static({"align-by-socket": "true"}, **aligned())),
+    Told(config=aligned({"prefer-closest-numa-nodes": "true", "max-allowable-numa-nodes": "16"})),
+    Told(config={"eviction_hard": DEFAULT_EVICTION_HARD}),
+    Told(config={"feature_gates": {"AllAlpha": True, "MemoryQoS": True}}),
+    Told(config={"reserved_system_cpus": "0"}),
+]
+
+
+@pytest.mark.parametrize("told", CLEAN, ids=lambda told: str(dict(told.config)))
+def test_nothing_is_said_where_nothing_is_wrong(told: Told) -> None:
+    assert [lint for lint in told.lints() if lint.code != "reserved-splits-l3"] == []
+
+
+@pytest.mark.parametrize(
+    ("options", "severity", "effect"),
+    [
+        ({}, Severity.INFO, ""),
+        (
+            {"prefer-align-cpus-by-uncorecache": "true"},
+            Severity.WARNING,
+            ", so that no container gets the whole cache",
+        ),
+    ],
+)
+def test_split_caches_matter_where_caches_are_asked_for(
+    options: dict[str, str], severity: Severity, effect: str
+) -> None:
+    [lint] = Told(config=static(options), machine="synthetic:2s16c2t").lints()
+    assert (lint.code, lint.severity) == ("reserved-splits-l3", severity)
+    assert lint.message == f"reserved CPUs 0,32 share L3 caches with CPUs for pods (1-15,33-47){effect}"
+
+
+def test_whole_caches_and_an_only_cache_are_not_split() -> None:
+    reserved = static(reserved_system_cpus="0-15,32-47")
+    assert Told(config=reserved, machine="synthetic:2s16c2t").lints() == []
+    assert Told(config=static(), machine="synthetic:1s32c2t").lints() == []
+
+
+def test_idle_options_need_a_machine() -> None:
+    told = Told(config=static({"distribute-cpus-across-numa": "true"}), machine="synthetic:8c2t")
+    source = read_machine(told.machine)
+    subject = LintSubject(
+        config=KubeletConfiguration(**told.config),
+        gates=FeatureGates(36, ALPHA),
+        machine=source.machine,
+        topology=CPUTopology.discover(source.info),
+    )
+    assert {lint.code for lint in lint_configuration(subject)} == {"option-idle"}
+    assert lint_configuration(replace(subject, topology=None)) == []
+
+
+def test_the_worst_comes_first() -> None:
+    config = static({"full-pcpus-only": "false", "align-by-socket": "x"}, reserved_memory=(), **aligned())
+    lints = Told(config={**config, "topology_manager_scope": "Pod", "max_pods": -1}).lints()
+    assert [lint.severity for lint in lints] == [Severity.ERROR, Severity.ERROR, Severity.INFO]
+
+
+@pytest.mark.parametrize(
+    ("word", "want"), [("STATIC", "static"), ("statik", "static"), ("None", "none"), ("xyz", ""), ("", "")]
+)
+def test_the_nearest_name(word: str, want: str) -> None:
+    assert nearest(word, ("none", "static")) == want

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from enum import StrEnum
 
 from cpuctl.engine.start import Started
@@ -45,9 +43,3 @@ class LintSubject:
     topology: CPUTopology | None
     started: Started | None = None
     gate_flags: dict[str, bool] = field(default_factory=dict)
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Find the known word that was probably meant, nothing where none is near."""
-    matches = get_close_matches(word.casefold(), [each.casefold() for each in known], n=1)
-    return next((each for each in known if matches and each.casefold() == matches[0]), "")

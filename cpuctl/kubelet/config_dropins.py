@@ -165,12 +165,9 @@ def _warnings(patch: Settings, minor: int) -> Iterator[ConfigWarning]:
         matched[field] = setting
         if field != name:
             why = "only drop-ins are read without regard to case"
-            yield _warning("field-case", setting, name, f'means the field "{field}": {why}')
+            message = f'means the field "{field}": {why}'
+            yield ConfigWarning("field-case", setting.origin.place, message, setting=name, meant=field)
     yield from unknown_fields(matched, minor)[1]
     if merges := patch.get(_MERGE_DEFAULTS):
         why = "has no effect in a drop-in: only the main file merges defaults"
-        yield _warning("no-effect", merges, _MERGE_DEFAULTS, why)
-
-
-def _warning(code: str, setting: Setting, name: str, message: str) -> ConfigWarning:
-    return ConfigWarning(code, f"{setting.origin.place}: {name}", message)
+        yield ConfigWarning("no-effect", merges.origin.place, why, setting=_MERGE_DEFAULTS)

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from cpuctl.kubelet.config_schema import FIELD_TYPES, ROOT_TYPE, SINCE, STRUCTS
+from cpuctl.kubelet.nearest import nearest
 from cpuctl.kubelet.settings import Path, Setting, Settings, path_name
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigWarning:
-    """Something in an input that has no effect: a code for programs, the place, and a sentence."""
+    """Something in an input that has no effect: a code for programs, a place, and a sentence.
+
+    ``setting`` is the path of what is passed over, and ``meant`` what it should probably have been called.
+    """
 
     code: str
-    where: str
+    place: str
     message: str
+    setting: str = ""
+    meant: str = ""
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.message}" if self.where else self.message
+        return ": ".join(filter(None, (self.place, self.setting, self.message)))
 
 
 def unknown_fields(settings: Settings, minor: int) -> tuple[Settings, tuple[ConfigWarning, ...]]:
@@ -40,7 +46,7 @@ def _known(settings: Settings, struct: str, path: Path) -> tuple[Settings, list[
     for name, setting in settings.items():
         inner, members = fields.get(name, "").lstrip("*"), setting.members
         if name not in fields:
-            warnings.append(_warning("unknown-field", setting, (*path, name), "is ignored"))
+            warnings.append(_unknown(setting, (*path, name), fields))
         elif members is not None and STRUCTS.get(inner):
             below, more = _known(members, inner, (*path, name))
             kept[name] = Setting(below, setting.origin)
@@ -54,9 +60,12 @@ def _newer(settings: Settings, minor: int) -> Iterator[ConfigWarning]:
     for name, setting in settings.items():
         if SINCE.get(name, 0) > minor:
             what = f"is ignored by kubelet 1.{minor}, because it came with 1.{SINCE[name]}"
-            yield _warning("newer-field", setting, (name,), what)
+            message = f'unknown field "{name}" {what}'
+            yield ConfigWarning("newer-field", setting.origin.place, message, setting=name)
 
 
-def _warning(code: str, setting: Setting, path: Path, what: str) -> ConfigWarning:
-    where = f"{setting.origin.place}: {path_name(path)}" if setting.origin.place else path_name(path)
-    return ConfigWarning(code, where, f'unknown field "{path[-1]}" {what}')
+def _unknown(setting: Setting, path: Path, known: Iterable[str]) -> ConfigWarning:
+    meant = nearest(path[-1], known)
+    message = f'unknown field "{path[-1]}" is ignored' + (f": {meant} was probably meant" if meant else "")
+    place = setting.origin.place
+    return ConfigWarning("unknown-field", place, message, setting=path_name(path), meant=meant)

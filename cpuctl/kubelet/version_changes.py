@@ -134,8 +134,9 @@ def _gates(subject: ChangeSubject, before: int, after: int) -> Iterator[GateChan
 
 
 def _is_on(gates: FeatureGates, name: str) -> bool:
-    """Tell whether a feature is on; setting a gate that a release does not have brings no feature."""
-    if gates.stage(name) is None:
+    """Tell whether a feature is on; setting a gate that is not there, or is locked, changes nothing."""
+    stage = gates.stage(name)
+    if stage is None or stage.locked:
         return FeatureGates(gates.minor).enabled(name)
     return gates.enabled(name)
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cpuctl.engine.config_lints import lint_configuration
-from cpuctl.engine.lint import Lint, LintSubject, Severity, nearest
+from cpuctl.engine.lint import Lint, LintSubject, Severity
 from cpuctl.engine.start import Kubelet, Started, check_start
 from cpuctl.engine.topology import CPUTopology
 from cpuctl.kubelet.config import DEFAULT_EVICTION_HARD, KubeletConfiguration
@@ -418,10 +418,3 @@ def test_the_worst_comes_first() -> None:
     config = static({"full-pcpus-only": "false", "align-by-socket": "x"}, reserved_memory=(), **aligned())
     lints = Told(config={**config, "topology_manager_scope": "Pod", "max_pods": -1}).lints()
     assert [lint.severity for lint in lints] == [Severity.ERROR, Severity.ERROR, Severity.INFO]
-
-
-@pytest.mark.parametrize(
-    ("word", "want"), [("STATIC", "static"), ("statik", "static"), ("None", "none"), ("xyz", ""), ("", "")]
-)
-def test_the_nearest_name(word: str, want: str) -> None:
-    assert nearest(word, ("none", "static")) == want

@@ -141,7 +141,7 @@ def test_what_the_kubelet_only_warns_of() -> None:
     assert tuple(map(str, found.warnings)) == (
         'config.yaml:7: key "maxPods" already set in map, the last one counts',
         'config.yaml:5: bogus: unknown field "bogus" is ignored',
-        'config.yaml:6: maxpods: unknown field "maxpods" is ignored',
+        'config.yaml:6: maxpods: unknown field "maxpods" is ignored: maxPods was probably meant',
         "config.yaml:9: only the first document of the file counts",
     )
 

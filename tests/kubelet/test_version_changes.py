@@ -66,9 +66,17 @@ def test_gates() -> None:
 def test_a_gate_that_the_configuration_sets_does_not_change() -> None:
     told = Told(config=STATIC, gates={"DisableCPUQuotaWithExclusiveCPUs": False})
     change = next(
+        each for each in told.changes(34, 36).gates if each.gate == "DisableCPUQuotaWithExclusiveCPUs"
+    )
+    assert (change.on_before, change.on_after, change.problem) == (False, False, "")
+
+
+def test_a_gate_that_gets_locked_is_on_whatever_is_set() -> None:
+    told = Told(config=STATIC, gates={"DisableCPUQuotaWithExclusiveCPUs": False})
+    change = next(
         each for each in told.changes(34, 37).gates if each.gate == "DisableCPUQuotaWithExclusiveCPUs"
     )
-    assert (change.on_before, change.on_after) == (False, False)
+    assert (change.on_before, change.on_after) == (False, True)
     assert change.problem == (
         "cannot set feature gate DisableCPUQuotaWithExclusiveCPUs to false, feature is locked to true"
     )

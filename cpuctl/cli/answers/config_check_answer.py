@@ -99,16 +99,15 @@ def _lint(loaded: LoadedConfiguration, lint: Lint) -> dict[str, Any]:
 
 
 def _warning(warning: ConfigWarning) -> dict[str, Any]:
-    where, setting = _place(warning.where)
     return {
         "severity": str(Severity.WARNING),
         "code": warning.code,
-        "setting": setting,
-        "where": where,
-        "expected": "",
-        "detected": "",
+        "setting": warning.setting or None,
+        "where": warning.place or None,
+        "expected": warning.meant,
+        "detected": warning.setting,
         "message": warning.message,
-        "fix": "",
+        "fix": f"write {warning.meant}" if warning.meant else "",
     }
 
 

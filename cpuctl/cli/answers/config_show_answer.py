@@ -31,7 +31,12 @@ def show_document(
         "featureGates": list(_gates(gates)),
         "reservation": reservation_answer(reservation),
         "warnings": [
-            {"code": warning.code, "where": warning.where, "message": warning.message}
+            {
+                "code": warning.code,
+                "setting": warning.setting or None,
+                "where": warning.place or None,
+                "message": warning.message,
+            }
             for warning in loaded.warnings
         ],
     }

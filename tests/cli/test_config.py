@@ -1,0 +1,213 @@
+"""``cpuctl config``: effective configurations, starts that fail, what changes between releases.
+
+The pictures live in ``__snapshots__``; ``pytest --snapshot-update`` takes new ones, to be looked at before
+they are kept.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+from syrupy.assertion import SnapshotAssertion
+
+from cpuctl.schemas import schema_text
+from tests.cli.conftest import Cpuctl, Result
+
+HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+MACHINE = ("-m", "synthetic:2s4n16c2t")
+MAIN = f"""{HEAD}cpuManagerPolicy: static
+cpuManagerPolicyOptions:
+  full-pcpus-only: "true"
+  align-by-socket: "true"
+reservedSystemCPUs: 0,32,1
+topologyManagerPolicy: restricted
+kubeReserved: {{memory: 1Gi}}
+featureGates: {{CPUManagerPolicyAlphaOptions: true}}
+maxPosd: 5
+"""
+DROP_IN = f"{HEAD}kubeReserved: {{memory: 2Gi, pid: '1000'}}\nevictionHard: {{memory.available: 5%}}\n"
+FLAGS = "--max-pods=200 --v=2 --strange"
+
+FILES = {
+    "main.yaml": MAIN,
+    "conf.d/10.conf": DROP_IN,
+    "static.yaml": f"{HEAD}cpuManagerPolicy: static\nreservedSystemCPUs: 0,32\n",
+    "case.yaml": f"{HEAD}cpuManagerPolicy: Static\nreservedSystemCPUs: 0,32\n",
+    "several.yaml": f"{HEAD}maxPods: -1\npodsPerCore: -1\ntopologyManagerScope: node\n",
+    "gate.yaml": f"{HEAD}featureGates:\n  MemoryQOS: true\n",
+    "type.yaml": f"{HEAD}maxPods: many\n",
+    "memory.yaml": f"{HEAD}memoryManagerPolicy: Static\nkubeReserved: {{memory: 1Gi}}\n"
+    "evictionHard: {memory.available: 0%}\nreservedMemory:\n- {numaNode: 0, limits: {memory: 1Gi}}\n",
+    "wrong-reservation.yaml": f"{HEAD}kubeReserved: {{cpu: some}}\n",
+    "quota.yaml": f"{HEAD}cpuManagerPolicy: static\nreservedSystemCPUs: 0,32\n"
+    "cpuManagerPolicyOptions: {distribute-cpus-across-numa: 'true'}\n"
+    "featureGates: {DisableCPUQuotaWithExclusiveCPUs: false}\n",
+}
+
+Config = Callable[..., Result]
+
+
+@pytest.fixture
+def config(tmp_path: Path, cpuctl: Cpuctl) -> Config:
+    """Return a function that runs ``cpuctl config`` in a directory with the files."""
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+
+    def call(*words: str, stdin: bytes = b"", columns: int = 120) -> Result:
+        return cpuctl("config", *words, stdin=stdin, columns=columns, cwd=tmp_path)
+
+    return call
+
+
+def told(name: str) -> tuple[str, ...]:
+    return (*MACHINE, "--kubelet-config", name)
+
+
+EVERYTHING = (*told("main.yaml"), "--config-dir", "conf.d", "--kubelet-args", FLAGS)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A command line and its exit code."""
+
+    name: str
+    words: tuple[str, ...]
+    code: int = 0
+    stdin: bytes = field(default=b"")
+
+
+ANSWERS = [
+    Case("show", ("show", *EVERYTHING)),
+    Case("show without a file", ("show", *MACHINE)),
+    Case("show memory by NUMA node", ("show", *told("memory.yaml"))),
+    Case("show what cannot be reserved", ("show", *told("wrong-reservation.yaml"))),
+    Case("check", ("check", *told("static.yaml"))),
+    Case("check without a file", ("check", *MACHINE)),
+    Case("check with remarks", ("check", *EVERYTHING)),
+    Case("check with remarks, strict", ("check", *EVERYTHING, "--strict"), 3),
+    Case("check a name in the wrong case", ("check", *told("case.yaml")), 3),
+    Case("check, all the same", ("check", *told("case.yaml"), "--exit-zero")),
+    Case("check several mistakes", ("check", *told("several.yaml")), 3),
+    Case("check a gate that crashes", ("check", *told("gate.yaml")), 3),
+    Case("check a gate of a flag", ("check", *MACHINE, "--feature-gates", "MemoryQOS=true"), 3),
+    Case("check a value of a wrong type", ("check", *told("type.yaml")), 3),
+    Case("check a flag that cannot be read", ("check", *MACHINE, "--kubelet-args=--max-pods=many"), 3),
+    Case("check a missing drop-in directory", ("check", *told("static.yaml"), "--config-dir=none"), 3),
+    Case("check the memory manager", ("check", *told("memory.yaml")), 3),
+    Case("check a host with cgroup v1", ("check", *told("static.yaml"), "--cgroup-version=1"), 3),
+    Case("check from stdin", ("check", *told("-")), 3, FILES["case.yaml"].encode()),
+    Case("versions", ("versions", *told("quota.yaml"), "--from=1.32", "--to=1.38")),
+    Case("versions to the next", ("versions", *told("static.yaml"), "--from=1.30")),
+    Case("versions down", ("versions", *told("static.yaml"), "--from=1.37", "--to=1.36")),
+    Case("versions, everything", ("versions", *MACHINE, "--from=1.35", "--to=1.36", "--all")),
+    Case("versions that are the same", ("versions", *told("static.yaml"), "--from=1.36", "--to=1.36")),
+    Case(
+        "versions from stdin",
+        ("versions", *told("-"), "--from=1.34", "--to=1.35"),
+        stdin=FILES["static.yaml"].encode(),
+    ),
+]
+
+
+@pytest.mark.parametrize("case", ANSWERS, ids=lambda case: case.name)
+@pytest.mark.parametrize("form", ["table", "wide"])
+def test_answers(case: Case, form: str, config: Config, snapshot: SnapshotAssertion) -> None:
+    result = config(*case.words, "-o", form, stdin=case.stdin)
+    assert result.code == case.code
+    assert str(result) == snapshot
+    assert not [line for line in result.out.splitlines() if line != line.rstrip()]
+
+
+@pytest.mark.parametrize("case", ANSWERS, ids=lambda case: case.name)
+def test_json_and_yaml_are_the_same_answer_and_follow_the_schema(case: Case, config: Config) -> None:
+    result = config(*case.words, "-o", "json", stdin=case.stdin)
+    document = json.loads(result.out)
+    assert result.code == case.code
+    jsonschema.validate(document, json.loads(schema_text(document["kind"].lower())))
+    assert document == yaml.safe_load(config(*case.words, "-o", "yaml", stdin=case.stdin).out)
+
+
+def answer(result: Result) -> Any:
+    return json.loads(result.out)
+
+
+def test_every_value_is_shown_with_its_origin(config: Config) -> None:
+    shown = answer(config("show", *EVERYTHING, "-o", "json"))["settings"]
+    settings = {entry["setting"]: (entry["value"], entry["from"], entry["where"]) for entry in shown}
+    names = ("kubeReserved.memory", "kubeReserved.pid", "maxPods", "cpuManagerPolicy", "port")
+    assert {name: settings[name] for name in names} == {
+        "kubeReserved.memory": ("2Gi", "drop-in", "conf.d/10.conf:3"),
+        "kubeReserved.pid": ("1000", "drop-in", "conf.d/10.conf:3"),
+        "maxPods": (200, "flag", "--max-pods"),
+        "cpuManagerPolicy": ("static", "file", "main.yaml:3"),
+        "port": (10250, "default", None),
+    }
+
+
+def test_a_refused_start_names_stage_error_and_place(config: Config) -> None:
+    start = answer(config("check", *told("case.yaml"), "-o", "json"))["start"]
+    assert start["outcome"] == "Refused"
+    assert (start["stage"], start["error"]) == ("cpuManager", 'unknown policy: "Static"')
+    assert start["mend"] == [{"setting": "cpuManagerPolicy", "from": "file", "where": "case.yaml:3"}]
+
+
+def test_the_configuration_of_the_plan_is_the_same(cpuctl: Cpuctl, config: Config, tmp_path: Path) -> None:
+    """Drop-ins and flags count for a plan, too: with them nothing is reserved for it to start with."""
+    words = ("plan", *told("main.yaml"), "-T", "web=2/2,1Gi", "-o", "json")
+    config("show", *MACHINE)
+    flags = ("--kubelet-args", "--reserved-cpus=2,34")
+    result = cpuctl(*words, "--config-dir", "conf.d", *flags, cwd=tmp_path)
+    assert result.code == 0
+    assert '"2,34"' in result.out
+
+
+@dataclass(frozen=True)
+class Misuse:
+    """A command line that is no question, or input that cannot be read."""
+
+    words: tuple[str, ...]
+    code: int
+    want: str
+
+
+MISUSES = [
+    Misuse(("check", *MACHINE, "--cgroup-version=3"), 2, "--cgroup-version: expected 1 or 2, found '3'"),
+    Misuse(("check", *MACHINE, "--kubelet-args", "'open"), 2, "--kubelet-args: cannot be split into words"),
+    Misuse(("check", *MACHINE, "--config-dir", ""), 2, "--config-dir: the name of a directory is missing"),
+    Misuse(("versions", *MACHINE, "--to=9"), 2, "--to:"),
+    Misuse(("versions", *MACHINE, "--from=1.26"), 2, "kubelet 1.26 is not supported"),
+    Misuse(("show", *told("missing.yaml")), 4, "missing.yaml"),
+    Misuse(
+        ("show", *told("type.yaml")),
+        4,
+        'type.yaml:3: maxPods: expected a whole number, found the text "many"',
+    ),
+    Misuse(("bogus",), 2, "bogus"),
+]
+
+
+@pytest.mark.parametrize("case", MISUSES, ids=lambda case: " ".join(case.words))
+def test_misuse(case: Misuse, config: Config) -> None:
+    result = config(*case.words)
+    assert (result.code, result.out) == (case.code, "")
+    assert case.want in result.err
+
+
+def test_the_group_alone_prints_its_help(config: Config) -> None:
+    assert config() == config("--help")
+
+
+def test_warnings_go_to_stderr_once(config: Config) -> None:
+    shown, checked = config("show", *EVERYTHING), config("check", *EVERYTHING)
+    assert shown.err.count("unknown field") == 1
+    assert checked.err.count("unknown field") == 0
+    assert checked.out.count("unknown field") == 1
+    assert config("show", *EVERYTHING, "--quiet").err == ""

@@ -19,6 +19,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from cpuctl.schemas import schema_text
 from tests.cli.conftest import Cpuctl, Result
+from tests.cli.test_golden import drawn_lines
 
 HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 MACHINE = ("-m", "synthetic:2s4n16c2t")
@@ -124,6 +125,13 @@ def test_answers(case: Case, form: str, config: Config, snapshot: SnapshotAssert
     assert result.code == case.code
     assert str(result) == snapshot
     assert not [line for line in result.out.splitlines() if line != line.rstrip()]
+
+
+@pytest.mark.parametrize("case", ANSWERS, ids=lambda case: case.name)
+@pytest.mark.parametrize("form", ["table", "wide"])
+def test_tables_fit_a_narrow_terminal(case: Case, form: str, config: Config) -> None:
+    result = config(*case.words, "-o", form, stdin=case.stdin, columns=80)
+    assert [line for line in drawn_lines(result.out) if len(line) > 80] == []
 
 
 @pytest.mark.parametrize("case", ANSWERS, ids=lambda case: case.name)

@@ -24,6 +24,10 @@ _INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _GO_ESCAPES = {"\n": r"\n", "\t": r"\t", "\r": r"\r", '"': r"\"", "\\": r"\\"}
 
 
+class CPUSetLimitError(ValueError):
+    """A list that is well-formed, and beyond what cpuctl computes with."""
+
+
 @dataclass(frozen=True, slots=True)
 class CPUSet:
     """An immutable set of CPU numbers: bit *n* of ``mask`` is set when CPU *n* is a member."""
@@ -45,7 +49,8 @@ class CPUSet:
         if not text:
             return cls()
         if len(text) > _LONGEST_LIST:
-            raise ValueError(f"the list has {len(text)} characters, cpuctl reads at most {_LONGEST_LIST}")
+            limit = f"cpuctl reads at most {_LONGEST_LIST}"
+            raise CPUSetLimitError(f"the list has {len(text)} characters, {limit}")
         ranges = [_range(part) for part in text.split(",")]
         if len(ranges) > _MANY:
             return cls(_mask_of_many(ranges))
@@ -142,5 +147,5 @@ def _integer(text: str) -> int:
     if len(digits) > 19 or not -(1 << 63) <= (number := sign * int(digits)) < 1 << 63:
         raise ValueError(f'strconv.Atoi: parsing "{text}": value out of range')
     if number > MAX_CPU:
-        raise ValueError(f"CPU {number} is beyond {MAX_CPU}, the largest CPU number cpuctl accepts")
+        raise CPUSetLimitError(f"CPU {number} is beyond {MAX_CPU}, the largest CPU number cpuctl accepts")
     return number

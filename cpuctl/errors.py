@@ -63,6 +63,12 @@ class NodeAccessError(CpuctlError):
     exit_code = 5
 
 
+class NotRestoredError(CpuctlError):
+    """The node was changed, and not all of it could be restored."""
+
+    exit_code = 6
+
+
 def os_reason(error: OSError) -> str:
     """Say why the system refused: for the usual reasons in words of our own, as C libraries' differ."""
     return _REASONS.get(error.errno or 0) or error.strerror or str(error)

@@ -5,7 +5,7 @@ names file, line and path.
 """
 
 from cpuctl.documents.cursor import Cursor
-from cpuctl.documents.document import Document, Origin, Repeat, Value, path_text
+from cpuctl.documents.document import Document, Origin, Value, path_text
 from cpuctl.documents.loading import load_documents
 
-__all__ = ["Cursor", "Document", "Origin", "Repeat", "Value", "load_documents", "path_text"]
+__all__ = ["Cursor", "Document", "Origin", "Value", "load_documents", "path_text"]

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.documents.document import Document, Origin, Path, Value
+from cpuctl.documents.numbers import amount_text
 from cpuctl.documents.tree import describe
 from cpuctl.errors import InputError
 from cpuctl.quantity import Quantity
@@ -139,24 +140,14 @@ class Cursor:
 
     def quantity(self) -> Quantity:
         """Read a Kubernetes quantity: a string, a bare number (``0.5``), or null for zero."""
+        text = amount_text(self.value)
+        if text is None:
+            raise self.expected("a quantity")
         try:
-            return Quantity.parse(self._quantity_text())
+            return Quantity.parse(text)
         except ValueError as error:
             message = f"expected a quantity, found {describe(self.value)}: {error}"
             raise self.error(message, hint="write an amount such as 4, 500m or 2Gi") from None
-
-    def _quantity_text(self) -> str:
-        match self.value:
-            case None:
-                return "0"
-            case str() as text:
-                return text.strip()
-            case bool() | list() | dict():
-                raise self.expected("a quantity")
-            case int() as number:
-                return str(number)
-            case float() as number:
-                return str(int(number)) if number.is_integer() else repr(number)
 
     def cpu_set(self) -> CPUSet:
         """Read a CPU list such as ``0-3,8``."""

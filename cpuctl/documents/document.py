@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from itertools import islice
 from typing import TypeAlias
 
-from cpuctl.documents.json_text import careful_documents
-from cpuctl.documents.tree import Place, Placed
+from cpuctl.documents.json_text import careful_documents, token_at
+from cpuctl.documents.tree import Place, Placed, Repeated, TreeBuilder
 from cpuctl.documents.yaml_text import YamlReader
 
 Value: TypeAlias = dict[str, "Value"] | list["Value"] | str | int | float | bool | None
@@ -26,12 +27,25 @@ class Syntax(StrEnum):
     YAML = "YAML"
 
 
-@dataclass(frozen=True, slots=True)
-class Repeat:
-    """A key that a mapping holds twice, and where it stands the second time."""
+@dataclass(slots=True)
+class PlacedText:
+    """A text that is read once more, with places, as far as somebody asks for a document of it."""
 
-    key: str
-    place: Place
+    text: str = field(repr=False)
+    syntax: Syntax
+    _builders: Iterator[TreeBuilder] | None = field(default=None, repr=False)
+    _roots: list[object] = field(default_factory=list, repr=False)
+
+    def root(self, index: int) -> Placed:
+        """Return the document at *index*; those before it are kept for the next question."""
+        if self._builders is None:
+            read = careful_documents if self.syntax is Syntax.JSON else YamlReader
+            self._builders = iter(read(self.text, places=True, last_wins=True))
+        missing = index + 1 - len(self._roots)
+        self._roots.extend(builder.root for builder in islice(self._builders, max(missing, 0)))
+        root = self._roots[index]
+        assert isinstance(root, Placed)
+        return root
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: cached_property needs a __dict__
@@ -47,18 +61,23 @@ class Document:
     source: str
     index: int
     value: Value
-    syntax: Syntax
-    text: str = field(repr=False)
+    placed: PlacedText
     line: int = 1
-    repeats: tuple[Repeat, ...] = ()
+    repeats: tuple[Repeated, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The whole text that the document stands in."""
+        return self.placed.text
+
+    @property
+    def syntax(self) -> Syntax:
+        """The notation of the text."""
+        return self.placed.syntax
 
     @cached_property
     def _root(self) -> Placed:
-        read = careful_documents if self.syntax is Syntax.JSON else YamlReader
-        builders = iter(read(self.text, places=True, last_wins=True))
-        root = next(islice(builders, self.index, None)).root
-        assert isinstance(root, Placed)
-        return root
+        return self.placed.root(self.index)
 
     def line_of(self, path: Path) -> int | None:
         """Return the line (from 1) of the key or item at *path*; None where the text holds no such path."""
@@ -71,6 +90,20 @@ class Document:
                 return None
             node = below
         return node.place.line
+
+    def nearest_place(self, path: Path) -> Place:
+        """Return where *path* stands, or the closest part around it that the text holds."""
+        node = self._root
+        for step in path:
+            below = node.child(step)
+            if below is None:
+                break
+            node = below
+        return node.place
+
+    def written(self, path: Path) -> str:
+        """Return the number at *path* of a JSON text as it is written there: ``110.0``, ``1e3``."""
+        return token_at(self.text, self.nearest_place(path), after_key=isinstance(path[-1], str))
 
     def where(self, path: Path) -> str:
         """Name a place for people: ``pods.yaml:12: spec.containers[0].name``."""

@@ -175,6 +175,15 @@ def _tokens(text: str) -> Iterator[tuple[str, Place]]:
         yield found[0], Place(line, seen - line_start + 1)
 
 
+def token_at(text: str, place: Place, *, after_key: bool) -> str:
+    """Return the token at a place, or the one after it where that is a key."""
+    start = 0
+    for _ in range(place.line - 1):
+        start = text.index("\n", start) + 1
+    tokens = _TOKEN.finditer(text, start + place.column - 1)
+    return next(islice(tokens, int(after_key), None))[0]
+
+
 def _leaf(token: str, place: Place) -> object:
     if token[0] == '"':
         value = json.loads(token)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import cast
 
-from cpuctl.documents.document import Document, Repeat, Syntax, Value
+from cpuctl.documents.document import Document, PlacedText, Syntax, Value
 from cpuctl.documents.json_text import (
     NotPlainJsonError,
     careful_documents,
@@ -26,6 +26,8 @@ from cpuctl.documents.tree import (
 from cpuctl.documents.yaml_text import YamlReader
 from cpuctl.errors import InputError
 
+EMPTY = "empty: expected YAML or JSON"
+
 
 def load_documents(text: str | bytes, source: str, *, last_wins: bool = False) -> list[Document]:
     """Read YAML or JSON, one document or several; empty ones are left out.
@@ -34,17 +36,18 @@ def load_documents(text: str | bytes, source: str, *, last_wins: bool = False) -
     file, line and column for text that is no YAML or JSON, for what JSON has no room for (keys that are not
     text, infinity, tags), and for more values or documents than the limits of ``cpuctl.documents.tree``.
     """
-    content = _decoded(text, source)
+    content = decoded(text, source)
     try:
         documents = _read(content, source, last_wins=last_wins)
     except TextError as error:
         raise error.as_input_error(source) from None
     if not documents:
-        raise InputError("empty: expected YAML or JSON", where=source)
+        raise InputError(EMPTY, where=source)
     return documents
 
 
-def _decoded(text: str | bytes, source: str) -> str:
+def decoded(text: str | bytes, source: str) -> str:
+    """Turn bytes into text; a byte order mark is dropped."""
     try:
         content = text.decode() if isinstance(text, bytes) else text
     except UnicodeDecodeError as error:
@@ -58,7 +61,7 @@ def _read(text: str, source: str, *, last_wins: bool) -> list[Document]:
     if not looks_like_json(text):
         return _from_yaml(text, source, last_wins=last_wins)
     try:
-        return _from_json(text, source, last_wins=last_wins)
+        return json_documents(text, source, last_wins=last_wins)
     except json.JSONDecodeError as error:
         not_json = error
     try:  # `{"a": 1, b: 2}` and JSON documents parted by `---` are YAML
@@ -71,27 +74,32 @@ def _from_yaml(text: str, source: str, *, last_wins: bool) -> list[Document]:
     return _built(YamlReader(text, last_wins=last_wins), text, source, Syntax.YAML)
 
 
-def _from_json(text: str, source: str, *, last_wins: bool) -> list[Document]:
+def json_documents(text: str, source: str, *, last_wins: bool = False) -> list[Document]:
+    """Read one JSON value or several in a row; raise TextError, or json.JSONDecodeError for another text.
+
+    A repeated key is an error, or with *last_wins* noted in ``Document.repeats``.
+    """
     try:
         values = fast_values(text)
     except NotPlainJsonError:
         return _built(careful_documents(text, last_wins=last_wins), text, source, Syntax.JSON)
+    placed = PlacedText(text, Syntax.JSON)
     return [
-        Document(source=source, index=index, value=value, syntax=Syntax.JSON, text=text, line=line)
+        Document(source=source, index=index, value=value, placed=placed, line=line)
         for index, (line, value) in enumerate(values)
     ]
 
 
 def _built(builders: Iterable[TreeBuilder], text: str, source: str, syntax: Syntax) -> list[Document]:
+    placed = PlacedText(text, syntax)
     return [
         Document(
             source=source,
             index=index,
             value=cast("Value", builder.root),
-            syntax=syntax,
-            text=text,
+            placed=placed,
             line=builder.line,
-            repeats=tuple(Repeat(key, place) for key, place in builder.repeats),
+            repeats=tuple(builder.repeats),
         )
         for index, builder in enumerate(_within_limits(builders))
         if builder.root is not None

@@ -17,6 +17,8 @@ MAX_NODES = 5_000_000
 """Values accepted in one text, aliases written out: twenty thousand pods as ``kubectl`` prints them."""
 MAX_DOCUMENTS = 100_000
 """Documents accepted in one text."""
+_MOST_REPEATS = 1000
+"""Repeated keys that are told."""
 
 Container: TypeAlias = dict[object, object] | list[object]
 
@@ -55,6 +57,14 @@ class Placed:
         return found if isinstance(found, Placed) else None
 
 
+class Repeated(NamedTuple):
+    """A key that a mapping holds once more: the path to it, and where the key and its value begin."""
+
+    path: tuple[str | int, ...]
+    place: Place
+    value_place: Place
+
+
 class Measured(NamedTuple):
     """A value with its size (values in it, itself included) and its height (levels below it)."""
 
@@ -63,19 +73,31 @@ class Measured(NamedTuple):
     height: int = 0
 
 
+class BrokenTextError(InputError):
+    """A text that is no YAML or JSON, or holds what JSON has no room for.
+
+    ``go`` is what Go's reader says of it (``yaml: line 2: ...``), empty where that is not known.
+    """
+
+    def __init__(self, message: str, *, where: str = "", hint: str = "", go: str = "") -> None:
+        super().__init__(message, where=where, hint=hint)
+        self.go = go
+
+
 class TextError(Exception):
     """The text breaks a rule at a place; the reader that knows the file's name turns it into InputError."""
 
-    def __init__(self, message: str, place: Place, hint: str = "") -> None:
+    def __init__(self, message: str, place: Place, hint: str = "", *, go: str = "") -> None:
         super().__init__(message)
         self.message = message
         self.place = place
         self.hint = hint
+        self.go = go
 
-    def as_input_error(self, source: str) -> InputError:
+    def as_input_error(self, source: str) -> BrokenTextError:
         """Name the file too."""
         where = f"{source}:{self.place.line}:{self.place.column}"
-        return InputError(self.message, where=where, hint=self.hint)
+        return BrokenTextError(self.message, where=where, hint=self.hint, go=self.go)
 
 
 def too_many_values(place: Place) -> TextError:
@@ -97,6 +119,7 @@ class _Level:
     anchor: str | None
     key: object = None
     key_place: Place | None = None
+    repeated: bool = False
     size: int = 1
     height: int = 0
     merged: list[object] | None = None
@@ -113,7 +136,7 @@ class TreeBuilder:
     def __init__(self, *, places: bool = False, last_wins: bool = False) -> None:
         self.root: object = None
         self.line = self.size = 1
-        self.repeats: list[tuple[str, Place]] = []
+        self.repeats: list[Repeated] = []
         self._places = places
         self._last_wins = last_wins
         self._levels: list[_Level] = []
@@ -161,7 +184,8 @@ class TreeBuilder:
     def alias(self, anchor: str, place: Place) -> None:
         """Add once more what carries *anchor*."""
         if anchor not in self._anchors:
-            raise TextError(f"the alias *{anchor} has no anchor &{anchor} before it", place)
+            go = f"yaml: unknown anchor '{anchor}' referenced"
+            raise TextError(f"the alias *{anchor} has no anchor &{anchor} before it", place, go=go)
         meant = self._anchors[anchor]
         if meant is None:
             raise TextError(f"the anchor &{anchor} contains an alias to itself", place)
@@ -174,14 +198,17 @@ class TreeBuilder:
         level = self._levels[-1]
         if key is not MERGE:
             text = _key_text(key, place)
-            if text in level.container:
-                self._repeat(text, place)
+            level.repeated = text in level.container
+            if level.repeated and not self._last_wins:
+                raise TextError(f'the key "{text}" is given twice', place)
         level.key, level.key_place = key, place
 
-    def _repeat(self, key: str, place: Place) -> None:
-        if not self._last_wins:
-            raise TextError(f'the key "{key}" is given twice', place)
-        self.repeats.append((key, place))
+    def _path(self) -> tuple[str | int, ...]:
+        """Return the path to the value that is added now."""
+        return tuple(
+            len(level.container) if isinstance(level.container, list) else str(level.key)
+            for level in self._levels
+        )
 
     def _add(self, part: Measured, place: Place) -> None:
         if not self._levels:
@@ -194,7 +221,9 @@ class TreeBuilder:
             level.container.append(Placed(place, part.value) if self._places else part.value)
             return
         key, key_place = level.key, level.key_place or place
-        level.key_place = None
+        if level.repeated and len(self.repeats) < _MOST_REPEATS:
+            self.repeats.append(Repeated(self._path(), key_place, place))
+        level.key_place, level.repeated = None, False
         if key is MERGE:
             level.merged = [*(level.merged or ()), *_merge_sources(part.value, place)]
         else:

@@ -81,7 +81,8 @@ class YamlReader:
 
         if odd := _UNPRINTABLE.search(self.text):
             place = Place.at(self.text, odd.start())
-            raise TextError(f"the character U+{ord(odd[0]):04X} is not allowed in YAML", place)
+            message = f"the character U+{ord(odd[0]):04X} is not allowed in YAML"
+            raise TextError(message, place, go="yaml: control characters are not allowed")
         if self.text.count(_DIRECTIVE) > _MOST_DIRECTIVES:
             # libyaml compares each with all before it.
             place = Place.at(self.text, self.text.index(_DIRECTIVE))
@@ -155,10 +156,30 @@ def _unsupported(tag: str, place: Place) -> TextError:
 
 
 def _reworded(error: yaml.MarkedYAMLError, text: str) -> TextError:
-    place = _place(error.problem_mark or error.context_mark)
+    place, go = _place(error.problem_mark or error.context_mark), _go_complaint(error)
     lines = text.splitlines()
     line = lines[place.line - 1] if place.line <= len(lines) else ""
     if line[place.column - 1 : place.column] == "\t" and not line[: place.column - 1].strip():
-        return TextError("a tab is used for indentation", place, hint="YAML is indented with blanks only")
+        hint = "YAML is indented with blanks only"
+        return TextError("a tab is used for indentation", place, hint, go=go)
     during = f" {error.context}" if error.context else ""
-    return TextError(f"not YAML: {error.problem}{during}", place)
+    return TextError(f"not YAML: {error.problem}{during}", place, go=go)
+
+
+def _go_complaint(error: yaml.MarkedYAMLError) -> str:
+    """Say what Go's reader says, which is libyaml translated; nothing where that is not known.
+
+    It counts lines from 0, except where the scanner complains, and passes over line 0.
+    """
+    import yaml
+
+    # PyYAML's own parser has other words, and of what libyaml says only this never comes from Go's.
+    if not hasattr(yaml, "CSafeLoader") or error.problem == "found unexpected ':'":
+        return ""
+    problem, context = error.problem_mark, error.context_mark
+    if problem is not None and problem.line:
+        line = problem.line + isinstance(error, yaml.scanner.ScannerError)
+    else:
+        line = context.line if context is not None else 0
+    where = f"line {line}: " if line else ""
+    return f"yaml: {where}{error.problem}"

@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from cpuctl.documents import json_text, load_documents, loading, tree
+from cpuctl.documents.object_text import read_object
 from cpuctl.errors import InputError
 from tests.support.costs import bytes_below, seconds_below
 
@@ -188,13 +189,13 @@ def test_values_of_all_documents_count_together(text: str, monkeypatch: pytest.M
 def test_documents_are_limited(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     limit(monkeypatch, "MAX_DOCUMENTS", 5)
     with pytest.raises(InputError, match=r"^input:6:1: more than 5 documents$"):
-        load_documents(text, "input", last_wins=True)
+        load_documents(text, "input")
 
 
 def test_long_texts_in_json_take_no_more_memory_than_they_have() -> None:
     text = json.dumps({"a": "x" * 2_000_000})[:-1] + ', "a": 1}'
     with bytes_below(20_000_000):
-        (document,) = load_documents(text, "input", last_wins=True)
+        document = read_object(text, "input").document
     assert document.value == {"a": 1}
 
 
@@ -247,9 +248,9 @@ def test_quoted_merge_key_is_an_ordinary_key() -> None:
     "text", ["a: 1\nb: {c: 1, c: 2}\na: 3", '{"a": 1,\n"b": {"c": 1, "c": 2},\n"a": 3}'], ids=["YAML", "JSON"]
 )
 def test_last_of_repeated_keys_wins_when_asked(text: str) -> None:
-    (document,) = load_documents(text, "input", last_wins=True)
+    document = read_object(text, "input").document
     assert document.value == {"a": 3, "b": {"c": 2}}
-    assert [(repeat.key, repeat.place.line) for repeat in document.repeats] == [("c", 2), ("a", 3)]
+    assert [(repeat.path, repeat.place.line) for repeat in document.repeats] == [(("b", "c"), 2), (("a",), 3)]
 
 
 YAML_TEXT = """\

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from cpuctl.documents import Cursor
+from cpuctl.pods.affinity import crosses_namespaces
 from cpuctl.pods.model import (
     Container,
     ContainerKind,
@@ -17,10 +18,12 @@ from cpuctl.pods.model import (
     QosClass,
     ResourceRequirements,
 )
+from cpuctl.pods.status_decoding import decode_statuses
 from cpuctl.quantity import Quantity
 
 _NO_REQUIREMENTS = ResourceRequirements()
 _CONFIG_SOURCE = "kubernetes.io/config.source"
+_MIRROR = "kubernetes.io/config.mirror"
 _LONGEST_NAME = 253  # a DNS name (RFC 1123), the longest that Kubernetes accepts for any object
 
 
@@ -32,7 +35,7 @@ def decode_pod(pod: Cursor) -> Pod:
         decode_spec(pod.required("spec")),
         name=decode_name(metadata),
         namespace=decode_namespace(metadata),
-        uid=metadata.optional("uid", _name, ""),
+        uid=_uid(metadata),
         static=_is_static(metadata),
         origin=pod.origin,
     )
@@ -42,6 +45,7 @@ def decode_pod(pod: Cursor) -> Pod:
         decoded,
         phase=status.optional("phase", Cursor.text, ""),
         qos_class=status.optional("qosClass", _qos_class, None),
+        statuses=decode_statuses(status),
     )
 
 
@@ -62,6 +66,9 @@ def decode_spec(spec: Cursor) -> Pod:
         priority_class_name=spec.optional("priorityClassName", Cursor.text, ""),
         node_name=spec.optional("nodeName", Cursor.text, ""),
         os_name=spec.optional("os", _os_name, ""),
+        has_deadline=spec.optional("activeDeadlineSeconds", Cursor.integer, -1) >= 0,
+        crosses_namespaces=spec.optional("affinity", crosses_namespaces, False),
+        scale_down_grace=spec.optional("scaleDownGracePeriodSeconds", Cursor.integer, None),
     )
 
 
@@ -87,11 +94,20 @@ def _name(text: Cursor) -> str:
     return name
 
 
+def _uid(metadata: Cursor) -> str:
+    """Read the UID that the kubelet knows a pod by: a mirror pod names its static pod's."""
+    annotations = metadata.get("annotations")
+    mirrored = annotations.optional(_MIRROR, _name, "") if annotations is not None else ""
+    return mirrored or metadata.optional("uid", _name, "")
+
+
 def _is_static(metadata: Cursor) -> bool:
     """Tell a pod that the kubelet took from a file or URL; its mirror in the API server says so too."""
     annotations = metadata.get("annotations")
-    source = annotations.optional(_CONFIG_SOURCE, Cursor.text, "") if annotations is not None else ""
-    return source in ("file", "http")
+    if annotations is None:
+        return False
+    source = annotations.optional(_CONFIG_SOURCE, Cursor.text, "")
+    return source in ("file", "http") or annotations.get(_MIRROR) is not None
 
 
 def _init_containers(inits: Cursor) -> tuple[Container, ...]:

@@ -1,28 +1,72 @@
-"""The defaults that the API server writes into a pod's resources (Kubernetes 1.36)."""
+"""The defaults that the API server writes into a pod's resources, one step after the other.
+
+Up to 1.36 all of them are applied whenever a pod is read from a request or from storage; from 1.37 on,
+those of pod-level resources when it is stored, after admission plug-ins such as LimitRanger (pull request
+140514). The steps are named, so that every amount can tell where it comes from.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 from cpuctl.pods.model import Container, Pod, ResourceRequirements, is_pod_level_resource
 from cpuctl.pods.requests import Amounts, container_limits, container_requests
+from cpuctl.pods.rules import DEFAULT_SERVER, ServerRules
 from cpuctl.quantity import Quantity
 
+REQUEST_FROM_LIMIT = "its limit, as no request is given"
+"""The rule by which a container's request follows from its limit."""
+_FROM_CONTAINERS = ("cpu", "memory")
 
-def with_api_defaults(pod: Pod, *, pod_level: bool = True) -> Pod:
-    """Return *pod* as the API server stores it: requests filled in from limits, amounts in whole milli units.
 
-    *pod_level* is the gate PodLevelResources; with it, pod-level resources get their defaults too.
-    """
-    filled = replace(
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One change to a pod, and the rule behind it as words that follow an amount."""
+
+    rule: str
+    apply: Callable[[Pod], Pod]
+
+
+def with_api_defaults(pod: Pod, rules: ServerRules = DEFAULT_SERVER) -> Pod:
+    """Return *pod* as the API server stores it where no admission plug-in has its say."""
+    for step in (*creation_steps(rules), *decoding_steps(rules), *storing_steps(rules)):
+        pod = step.apply(pod)
+    return pod
+
+
+def creation_steps(rules: ServerRules) -> tuple[Step, ...]:
+    """Return what happens to a new pod only: pod-level resources that the server does not take go unsaid."""
+    return () if rules.pod_level else (_DROP,)
+
+
+def decoding_steps(rules: ServerRules) -> tuple[Step, ...]:
+    """Return the defaults that every reading of a pod applies."""
+    pod_level = () if rules.defaults_pod_level_last else _pod_level_steps(rules)
+    return (_CONTAINERS, *pod_level, _ROUNDING)
+
+
+def storing_steps(rules: ServerRules) -> tuple[Step, ...]:
+    """Return the defaults that are applied when a pod is stored, after admission plug-ins."""
+    return _pod_level_steps(rules) if rules.defaults_pod_level_last else ()
+
+
+def _pod_level_steps(rules: ServerRules) -> tuple[Step, ...]:
+    steps = (
+        (rules.hugepages, _HUGEPAGES),
+        (rules.pod_level_limits, _LIMITS),
+        (True, _REQUESTS),
+        (True, _OWN_LIMITS),
+    )
+    return tuple(step for wanted, step in steps if wanted and rules.pod_level)
+
+
+def _container_requests(pod: Pod) -> Pod:
+    return replace(
         pod,
         containers=tuple(_with_requests(container) for container in pod.containers),
         init_containers=tuple(_with_requests(container) for container in pod.init_containers),
     )
-    if pod_level and pod.resources is not None:
-        filled = replace(filled, resources=_pod_level(filled, pod.resources))
-    return _in_milli(filled)
 
 
 def _with_requests(container: Container) -> Container:
@@ -31,30 +75,56 @@ def _with_requests(container: Container) -> Container:
     return replace(container, resources=replace(resources, requests=requests))
 
 
-def _pod_level(pod: Pod, resources: ResourceRequirements) -> ResourceRequirements:
-    """Fill in huge page limits, then requests; limits for cpu and memory are never derived."""
-    if not resources.requests and not resources.limits:
-        return resources
-    limits = {**_hugepage_limits(pod, resources), **resources.limits}
-    if not limits:
-        return resources
-    return replace(resources, limits=limits, requests=_pod_level_requests(pod, resources.requests, limits))
-
-
-def _hugepage_limits(pod: Pod, resources: ResourceRequirements) -> Amounts:
-    return {
+def _hugepage_limits(pod: Pod, resources: ResourceRequirements) -> ResourceRequirements:
+    summed = {
         name: amount
         for name, amount in container_limits(pod).items()
         if name.startswith("hugepages-") and name not in resources.requests
     }
+    return replace(resources, limits={**summed, **resources.limits})
 
 
-def _pod_level_requests(pod: Pod, requests: Mapping[str, Quantity], limits: Amounts) -> Amounts:
-    """Fill in what the containers request, even where the pod has no limit, then the pod's own limits."""
+def _limits_of_containers(pod: Pod, resources: ResourceRequirements) -> ResourceRequirements:
+    """Set a limit where every container has one: a sum of only some is no bound."""
+    summed = {
+        name: amount
+        for name, amount in container_limits(pod).items()
+        if name in _FROM_CONTAINERS and all(_limited(container, name) for container in pod.all_containers)
+    }
+    return replace(resources, limits={**summed, **resources.limits})
+
+
+def _limited(container: Container, name: str) -> bool:
+    limit = container.resources.limits.get(name)
+    return limit is not None and limit.sign > 0
+
+
+def _requests_of_containers(pod: Pod, resources: ResourceRequirements) -> ResourceRequirements:
+    """Fill in what the containers request, even where the pod has no limit, once it has any."""
+    if not resources.limits:
+        return resources
     summed = container_requests(pod)
-    from_containers: Amounts = {name: summed[name] for name in ("cpu", "memory") if name in summed}
-    from_limits = {name: amount for name, amount in limits.items() if is_pod_level_resource(name)}
-    return {**from_limits, **from_containers, **requests}
+    found: Amounts = {name: summed[name] for name in _FROM_CONTAINERS if name in summed}
+    return replace(resources, requests={**found, **resources.requests})
+
+
+def _requests_of_limits(_: Pod, resources: ResourceRequirements) -> ResourceRequirements:
+    found = {name: amount for name, amount in resources.limits.items() if is_pod_level_resource(name)}
+    return replace(resources, requests={**found, **resources.requests})
+
+
+def _pod_level(
+    change: Callable[[Pod, ResourceRequirements], ResourceRequirements],
+) -> Callable[[Pod], Pod]:
+    """Make a step of a change to pod-level resources; those that name nothing are left alone."""
+
+    def apply(pod: Pod) -> Pod:
+        resources = pod.resources
+        if resources is None or not (resources.requests or resources.limits):
+            return pod
+        return replace(pod, resources=change(pod, resources))
+
+    return apply
 
 
 def _in_milli(pod: Pod) -> Pod:
@@ -77,3 +147,12 @@ def _rounded_requirements(resources: ResourceRequirements) -> ResourceRequiremen
 
 def _rounded(amounts: Mapping[str, Quantity]) -> Amounts:
     return {name: amount.rounded_up_to_milli() for name, amount in amounts.items()}
+
+
+_DROP = Step("dropped by the API server", lambda pod: replace(pod, resources=None))
+_CONTAINERS = Step(REQUEST_FROM_LIMIT, _container_requests)
+_HUGEPAGES = Step("the containers' limits added up", _pod_level(_hugepage_limits))
+_LIMITS = Step("the containers' limits added up, as each has one", _pod_level(_limits_of_containers))
+_REQUESTS = Step("the containers' requests added up", _pod_level(_requests_of_containers))
+_OWN_LIMITS = Step("the pod-level limit, as no request is given", _pod_level(_requests_of_limits))
+_ROUNDING = Step("rounded up to thousandths", _in_milli)

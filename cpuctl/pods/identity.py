@@ -3,31 +3,36 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from itertools import count
 
 from cpuctl.pods.model import Pod
 
 
-def with_uids(pods: Iterable[Pod]) -> tuple[Pod, ...]:
-    """Give every pod without UID one that is the same in every run and unique among *pods*.
+def with_uids(pods: Iterable[Pod], taken: Collection[str] = ()) -> tuple[Pod, ...]:
+    """Give every pod without UID one that is the same in every run, unique among *pods* and not *taken*.
 
     It is a UUID of version 5 (RFC 9562) made from ``namespace/name``; where that is taken, from
     ``namespace/name#2`` and so on. Raise ValueError where two pods come with the same UID.
     """
     pods = tuple(pods)
-    taken = _given_uids(pods)
+    used = _given_uids(pods).union(taken)
     candidates: dict[str, Iterator[str]] = {}
     identified = []
     for pod in pods:
         uid = pod.uid
         if not uid:
             derived = candidates.setdefault(pod.full_name, _derived_uids(pod.full_name))
-            uid = next(candidate for candidate in derived if candidate not in taken)
-            taken.add(uid)
+            uid = next(candidate for candidate in derived if candidate not in used)
+            used.add(uid)
         identified.append(replace(pod, uid=uid))
     return tuple(identified)
+
+
+def copied(pods: Iterable[Pod], number: int, taken: Collection[str]) -> tuple[Pod, ...]:
+    """Return *pods* once more as copy *number*: ``web`` is called ``web-2`` and has a UID of its own."""
+    return with_uids((replace(pod, name=f"{pod.name}-{number}", uid="") for pod in pods), taken)
 
 
 def _derived_uids(name: str) -> Iterator[str]:

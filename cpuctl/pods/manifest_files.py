@@ -47,20 +47,23 @@ def find_manifest_files(names: Sequence[str]) -> list[ManifestFile]:
     return files
 
 
-def read_manifests(names: Sequence[str]) -> Manifests:
+def read_manifests(names: Sequence[str], *, empty: bool = False) -> Manifests:
     """Read the pods of all files that *names* stand for.
 
-    A file named on its own must hold a pod; of a directory it is enough that one file does.
+    A file named on its own must hold a pod, or what governs a namespace (``Manifests.limit_ranges``,
+    ``quotas``); of a directory it is enough that one file does. One pod must be among them all, but with
+    *empty* a list of nothing will do: kubectl prints it for a node without pods.
     """
     parts, allowance = [], Allowance()
     for file in find_manifest_files(names):
         part = decode_manifests(file.read(), file.source, allowance)
-        if not part.pods and not file.listed:
+        nothing = empty and not part.skipped
+        if not (part.pods or part.limit_ranges or part.quotas or file.listed or nothing):
             raise no_pods(part, file.source)
         parts.append(part)
     sources = ", ".join(map(source_name, names))
     found = finished(parts, sources)
-    if not found.pods:
+    if not found.pods and not (empty and not found.skipped):
         raise no_pods(found, sources)
     return found
 

@@ -1,21 +1,31 @@
-"""Manifests to pods: Pod objects, lists of them, and every workload that carries a pod template."""
+"""Manifests to pods: Pod objects, lists of them, and every workload that carries a pod template.
+
+LimitRange and ResourceQuota objects beside them are read, too.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from cpuctl.documents import Cursor, Document, Origin, load_documents
 from cpuctl.errors import InputError
 from cpuctl.pods.decoding import decode_pod
 from cpuctl.pods.identity import with_uids
+from cpuctl.pods.limit_range import LimitRange
 from cpuctl.pods.model import Pod
+from cpuctl.pods.namespace_objects import NamespaceObject, decode_limit_range, decode_resource_quota
+from cpuctl.pods.resource_quota import ResourceQuota
 from cpuctl.pods.workloads import WORKLOADS, decode_workload
 
 MAX_PODS = 100_000
 """Pods accepted in all: a bound for manifests that multiply, not for honest ones."""
 MAX_PARTS = 2_000_000
-"""Containers, amounts and skipped objects accepted in all, those of every replica counted."""
+"""Containers, amounts and other objects accepted in all, those of every replica counted."""
+MAX_CHECKS = 10_000_000
+"""Containers of a namespace times amounts of its LimitRanges and ResourceQuotas: each looks at each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +37,17 @@ class Skipped:
     origin: Origin
 
 
+_Item: TypeAlias = tuple[Pod, ...] | Skipped | NamespaceObject
+
+
 @dataclass(frozen=True, slots=True)
 class Manifests:
-    """The pods of some manifests, in their order, and the objects that were none."""
+    """The pods of some manifests, in their order, what governs their namespaces, and all other objects."""
 
     pods: tuple[Pod, ...] = ()
     skipped: tuple[Skipped, ...] = ()
+    limit_ranges: tuple[LimitRange, ...] = ()
+    quotas: tuple[ResourceQuota, ...] = ()
 
 
 @dataclass(slots=True)
@@ -42,9 +57,9 @@ class Allowance:
     pods: int = field(default_factory=lambda: MAX_PODS)
     parts: int = field(default_factory=lambda: MAX_PARTS)
 
-    def spend(self, item: tuple[Pod, ...] | Skipped, document: Document) -> None:
+    def spend(self, item: _Item, document: Document) -> None:
         """Count what one object made; raise InputError with the place of its document beyond the limits."""
-        pods, parts = (0, 1) if isinstance(item, Skipped) else (len(item), _parts(item))
+        pods, parts = (len(item), _parts(item)) if isinstance(item, tuple) else (0, 1)
         self.pods, self.parts = self.pods - pods, self.parts - parts
         if self.pods < 0:
             raise InputError(f"more than {MAX_PODS:,} pods", where=document.where(()))
@@ -79,16 +94,17 @@ def read_pods(text: str | bytes, source: str) -> Manifests:
 def decode_manifests(text: str | bytes, source: str, allowance: Allowance | None = None) -> Manifests:
     """Read one text, which may hold no pod at all; UIDs are left as they are."""
     allowance = allowance or Allowance()
-    pods: list[Pod] = []
-    skipped: list[Skipped] = []
+    items: list[_Item] = []
     for document in load_documents(text, source):
         for item in _objects(Cursor.at_root(document), ""):
             allowance.spend(item, document)
-            if isinstance(item, Skipped):
-                skipped.append(item)
-            else:
-                pods.extend(item)
-    return Manifests(tuple(pods), tuple(skipped))
+            items.append(item)
+    return Manifests(
+        pods=tuple(pod for item in items if isinstance(item, tuple) for pod in item),
+        skipped=tuple(item for item in items if isinstance(item, Skipped)),
+        limit_ranges=tuple(item for item in items if isinstance(item, LimitRange)),
+        quotas=tuple(item for item in items if isinstance(item, ResourceQuota)),
+    )
 
 
 def finished(parts: Iterable[Manifests], source: str) -> Manifests:
@@ -98,17 +114,39 @@ def finished(parts: Iterable[Manifests], source: str) -> Manifests:
         pods = with_uids(pod for part in parts for pod in part.pods)
     except ValueError as error:
         raise InputError(str(error), where=source) from None
-    return Manifests(pods, tuple(item for part in parts for item in part.skipped))
+    found = Manifests(
+        pods=pods,
+        skipped=tuple(item for part in parts for item in part.skipped),
+        limit_ranges=tuple(item for part in parts for item in part.limit_ranges),
+        quotas=tuple(item for part in parts for item in part.quotas),
+    )
+    _refuse_too_many_checks(found, source)
+    return found
+
+
+def _refuse_too_many_checks(found: Manifests, source: str) -> None:
+    weights: Counter[str] = Counter()
+    governing: tuple[NamespaceObject, ...] = (*found.limit_ranges, *found.quotas)
+    for item in governing:
+        weights[item.namespace] += item.weight
+    containers: Counter[str] = Counter()
+    for pod in found.pods:
+        containers[pod.namespace] += len(pod.all_containers)
+    if sum(weight * containers[namespace] for namespace, weight in weights.items()) > MAX_CHECKS:
+        message = f"more than {MAX_CHECKS:,} checks of containers by LimitRanges and ResourceQuotas"
+        raise InputError(message, where=source)
 
 
 def no_pods(found: Manifests, source: str) -> InputError:
     """Make the error for input without a pod, naming what was there instead."""
-    kinds = ", ".join(sorted({item.kind for item in found.skipped}))
+    named = {item.kind for item in found.skipped}
+    named |= {type(item).__name__ for item in (*found.limit_ranges, *found.quotas)}
+    kinds = ", ".join(sorted(named))
     hint = f"found only {kinds}" if kinds else ""
     return InputError("no pods: expected a Pod, a list of pods or a workload", where=source, hint=hint)
 
 
-def _objects(cursor: Cursor, kind_in_list: str) -> Iterator[tuple[Pod, ...] | Skipped]:
+def _objects(cursor: Cursor, kind_in_list: str) -> Iterator[_Item]:
     """Decode one object; the items of a typed list (``PodList``) may leave out their kind."""
     kind = cursor.optional("kind", Cursor.text, "") or kind_in_list
     if not kind:
@@ -121,6 +159,10 @@ def _objects(cursor: Cursor, kind_in_list: str) -> Iterator[tuple[Pod, ...] | Sk
         yield (decode_pod(cursor),)
     elif kind in WORKLOADS and group in (WORKLOADS[kind].group, "extensions", ""):
         yield decode_workload(cursor, kind)
+    elif kind == "LimitRange" and not group:
+        yield decode_limit_range(cursor)
+    elif kind == "ResourceQuota" and not group:
+        yield decode_resource_quota(cursor)
     else:
         yield Skipped(kind, _name(cursor), cursor.origin)
 

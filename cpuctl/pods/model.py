@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from cpuctl.pods.running import ContainerStatus
 from cpuctl.quantity import Quantity
 
 _TERMINAL_PHASES = frozenset({"Succeeded", "Failed"})
@@ -53,9 +54,12 @@ class Pod:
     """One pod. ``init_containers`` holds sidecars too, in the order of the manifest.
 
     ``resources`` are the pod-level ones: None where the manifest has none, which is not the same as an
-    empty value (KEP-2837). ``qos_class`` and ``phase`` come from the status, if there is one. ``uid`` is
-    empty until one is given or derived (``cpuctl.pods.identity``). ``str(origin)`` says for people where
-    the pod was read, ``owner`` which workload it is a replica of (``Deployment/web``).
+    empty value (KEP-2837). ``qos_class``, ``phase`` and ``statuses`` come from the status, if there is one.
+    ``uid`` is empty until one is given or derived (``cpuctl.pods.identity``). ``str(origin)`` says for
+    people where the pod was read, ``owner`` which workload it is a replica of (``Deployment/web``).
+    ``has_deadline`` is set where the manifest limits its running time, ``crosses_namespaces`` where its
+    affinity looks at pods of other namespaces: quotas ask for both. ``scale_down_grace`` is
+    scaleDownGracePeriodSeconds, announced in place of the kubelet's scale-delay-time (KEP-6122).
     """
 
     name: str
@@ -72,8 +76,12 @@ class Pod:
     static: bool = False
     qos_class: QosClass | None = None
     phase: str = ""
+    statuses: tuple[ContainerStatus, ...] = ()
     origin: object = field(default="", compare=False, repr=False)
     owner: str = ""
+    has_deadline: bool = False
+    crosses_namespaces: bool = False
+    scale_down_grace: int | None = None
 
     @property
     def all_containers(self) -> tuple[Container, ...]:

@@ -8,6 +8,7 @@ Pod-level resources replace that sum (KEP-2837), the pod's overhead comes on top
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TypeAlias
 
 from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirements, is_pod_level_resource
@@ -35,6 +36,28 @@ def pod_limits(pod: Pod, *, pod_level: bool = True, overhead: bool = True) -> Am
     limited = {name for name, amount in total.items() if amount.sign}
     extra = {name: amount for name, amount in pod.overhead.items() if name in limited}
     return _sum(total, extra) if overhead else total
+
+
+def summed_up_once(pod: Pod) -> Pod:
+    """Return *pod* as a kubelet's memory holds it after it has summed up requests and limits with overhead.
+
+    It forgets to copy pod-level amounts. That changes those in long form (``1.5Gi`` of a static pod): the
+    overhead sticks to them, once more with every sum.
+    """
+    own = pod.resources
+    if own is None:
+        return pod
+    requests = {name: _with_stuck(name, amount, pod.overhead) for name, amount in own.requests.items()}
+    limits = {
+        name: _with_stuck(name, amount, pod.overhead) if amount.sign else amount
+        for name, amount in own.limits.items()
+    }
+    return replace(pod, resources=replace(own, requests=requests, limits=limits))
+
+
+def _with_stuck(name: str, amount: Quantity, overhead: Mapping[str, Quantity]) -> Quantity:
+    stuck = not amount.short and name in overhead and is_pod_level_resource(name)
+    return amount + overhead[name] if stuck else amount
 
 
 def container_requests(pod: Pod) -> Amounts:

@@ -6,6 +6,7 @@ import pytest
 
 from cpuctl.pods.defaulting import with_api_defaults
 from cpuctl.pods.model import ResourceRequirements
+from cpuctl.pods.rules import ServerRules
 from tests.support.pods import app, init, pod, resources
 
 
@@ -76,6 +77,35 @@ def test_pod_level_defaults(case: PodLevel) -> None:
     assert as_text(filled.resources) == case.want
 
 
-def test_without_the_gate_pod_level_resources_are_left_alone() -> None:
+def test_without_the_gate_pod_level_resources_are_dropped() -> None:
     given = pod(app("cpu=1"), pod_level=resources("", "cpu=6"))
-    assert as_text(with_api_defaults(given, pod_level=False).resources) == ("", "cpu=6")
+    assert with_api_defaults(given, ServerRules(pod_level=False)).resources is None
+
+
+def test_before_134_huge_pages_are_not_summed_up() -> None:
+    given = pod(app("", "hugepages-2Mi=2Mi"), pod_level=resources("cpu=1"))
+    assert as_text(with_api_defaults(given, ServerRules(minor=33)).resources) == ("cpu=1", "")
+
+
+FIXED = ServerRules(minor=37, pod_level_limits=True)
+LIMITS = [
+    PodLevel(
+        "all have limits", ("", "cpu=2 memory=1Gi"), ("cpu=5", ""), ("cpu=5 memory=2Gi", "cpu=4 memory=2Gi")
+    ),
+    PodLevel("not of memory", ("memory=1Gi", "cpu=2"), ("cpu=5", ""), ("cpu=5 memory=2Gi", "cpu=4")),
+    PodLevel("limits of zero are none", ("", "cpu=0"), ("cpu=5", ""), ("cpu=5", "")),
+    PodLevel("a given limit stays", ("", "cpu=2"), ("", "cpu=3"), ("cpu=4", "cpu=3")),
+    PodLevel("nothing asked for", ("", "cpu=2"), ("", ""), ("", "")),
+]
+
+
+@pytest.mark.parametrize("case", LIMITS, ids=lambda case: case.name)
+def test_pod_level_limits_from_containers(case: PodLevel) -> None:
+    containers = (app(*case.containers, name="a"), app(*case.containers, name="b"))
+    filled = with_api_defaults(pod(*containers, pod_level=resources(*case.given)), FIXED)
+    assert as_text(filled.resources) == case.want
+
+
+def test_one_container_without_a_limit_leaves_the_pod_without() -> None:
+    given = pod(app("", "cpu=2", name="a"), init(), pod_level=resources("cpu=5"))
+    assert as_text(with_api_defaults(given, FIXED).resources) == ("cpu=5", "")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.pods.identity import with_uids
+from cpuctl.pods.identity import copied, with_uids
 from cpuctl.pods.model import Container, Pod
 
 
@@ -31,3 +31,17 @@ def test_uids_already_there_are_kept_and_never_derived_again() -> None:
 def test_shared_uid_is_refused() -> None:
     with pytest.raises(ValueError, match=r"^pods default/a and default/b have the same uid u$"):
         with_uids([pod("a", uid="u"), pod("b", uid="u")])
+
+
+def test_copies_are_pods_of_their_own() -> None:
+    given = with_uids([pod("web"), pod("db", uid="given")])
+    copies = copied(given, 2, {item.uid for item in given})
+    assert [item.full_name for item in copies] == ["default/web-2", "default/db-2"]
+    assert len({item.uid for item in (*given, *copies)}) == 4
+    assert copies == copied(given, 2, set())
+
+
+def test_derived_uids_are_never_those_that_are_taken() -> None:
+    (first,) = with_uids([pod("web")])
+    (second,) = with_uids([pod("web")], taken={first.uid})
+    assert second.uid not in ("", first.uid)

@@ -1,0 +1,164 @@
+"""LimitRange: the defaults that it puts into containers, and what it refuses.
+
+Rule: ``plugin/pkg/admission/limitranger`` of the API server. It looks at pods that are created, never at
+those that exist; texts are its own. Where it walks a map in random order, the order here is by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from cpuctl.pods.defaulting import Step
+from cpuctl.pods.model import Container, Pod
+from cpuctl.pods.requests import Amounts, container_limits, container_requests
+from cpuctl.quantity import Quantity
+
+_Amounts = Mapping[str, Quantity]
+_OVERRIDDEN = ("cpu", "memory")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitRangeItem:
+    """What holds for one ``type``: Container, Pod, or another that pods have nothing to do with."""
+
+    type: str
+    min: _Amounts = field(default_factory=dict)
+    max: _Amounts = field(default_factory=dict)
+    default: _Amounts = field(default_factory=dict)
+    default_request: _Amounts = field(default_factory=dict)
+    max_ratio: _Amounts = field(default_factory=dict)
+
+    @property
+    def amounts(self) -> tuple[_Amounts, ...]:
+        """All its lists of amounts."""
+        return self.min, self.max, self.default, self.default_request, self.max_ratio
+
+    def with_defaults(self) -> LimitRangeItem:
+        """Return the item as the API server stores it; for containers missing defaults follow from bounds."""
+        if self.type != "Container":
+            return self
+        default = {**self.max, **self.default}
+        return replace(self, default=default, default_request={**self.min, **default, **self.default_request})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitRange:
+    """One object; its items carry their defaults. ``str(origin)`` says where it was read."""
+
+    name: str
+    namespace: str = "default"
+    items: tuple[LimitRangeItem, ...] = ()
+    origin: object = field(default="", compare=False, repr=False)
+
+    @property
+    def weight(self) -> int:
+        """How many amounts every container is compared with."""
+        return 1 + sum(1 + len(kind) for item in self.items for kind in item.amounts)
+
+    @property
+    def problems(self) -> list[str]:
+        """Tell why the API server refuses the object, as far as that is about defaults for pods."""
+        return [
+            f"spec.limits[{index}].{name}: Forbidden: may not be specified when `type` is 'Pod'"
+            for index, item in enumerate(self.items)
+            if item.type == "Pod"
+            for name, amounts in (("default", item.default), ("defaultRequest", item.default_request))
+            if amounts
+        ]
+
+    def step(self) -> Step:
+        """Return what this object changes in a new pod."""
+        limits: Amounts = {}
+        requests: Amounts = {}
+        for item in self.items:
+            if item.type == "Container":
+                limits |= item.default
+                requests |= item.default_request
+        return Step(f"the default of LimitRange {self.name}", lambda pod: _injected(pod, requests, limits))
+
+    def violations(self, pod: Pod) -> list[str]:
+        """Tell what keeps *pod* from being created, each reason once."""
+        return list(dict.fromkeys(text for item in self.items for text in _violations(item, pod)))
+
+
+def _injected(pod: Pod, requests: _Amounts, limits: _Amounts) -> Pod:
+    def filled(container: Container) -> Container:
+        own = container.resources
+        resources = replace(own, requests={**requests, **own.requests}, limits={**limits, **own.limits})
+        return replace(container, resources=resources)
+
+    return replace(
+        pod,
+        containers=tuple(map(filled, pod.containers)),
+        init_containers=tuple(map(filled, pod.init_containers)),
+    )
+
+
+def _violations(item: LimitRangeItem, pod: Pod) -> Iterator[str]:
+    if item.type == "Container":
+        for container in (*pod.containers, *pod.init_containers):
+            yield from _check(item, container.resources.requests, container.resources.limits)
+    elif item.type == "Pod":
+        own = pod.resources
+        requests = _overridden(container_requests(pod), own.requests if own else {})
+        limits = _overridden(container_limits(pod), own.limits if own else {})
+        yield from _check(item, requests, limits)
+
+
+def _overridden(summed: Amounts, own: _Amounts) -> Amounts:
+    """Let pod-level amounts win; LimitRanger knows no pod-level huge pages."""
+    return summed | {name: own[name] for name in _OVERRIDDEN if name in own}
+
+
+def _check(item: LimitRangeItem, requests: _Amounts, limits: _Amounts) -> Iterator[str]:
+    sides = (("request", requests), ("limit", limits))
+    for name, bound in sorted(item.min.items()):
+        what = f"minimum {name} usage per {item.type} is {bound}"
+        yield from _outside(what, name, sides, partial(_is_below, bound))
+    for name, bound in sorted(item.max.items()):
+        what = f"maximum {name} usage per {item.type} is {bound}"
+        yield from _outside(what, name, sides[::-1], partial(_is_above, bound))
+    for name, bound in sorted(item.max_ratio.items()):
+        what = f"{name} max limit to request ratio per {item.type} is {bound}"
+        yield from _steeper(what, bound, requests.get(name), limits.get(name))
+
+
+def _is_below(bound: Quantity, amount: Quantity) -> bool:
+    return amount < bound
+
+
+def _is_above(bound: Quantity, amount: Quantity) -> bool:
+    return bound < amount
+
+
+def _outside(
+    what: str, name: str, sides: Iterable[tuple[str, _Amounts]], breaks: Callable[[Quantity], bool]
+) -> Iterable[str]:
+    """Compare both sides with a bound, the one first that has to be there."""
+    needed = True
+    for side, amounts in sides:
+        amount = amounts.get(name)
+        if amount is None and needed:
+            return (f"{what}.  No {side} is specified",)
+        if amount is not None and breaks(amount):
+            return (f"{what}, but {side} is {amount}",)
+        needed = False
+    return ()
+
+
+def _steeper(what: str, bound: Quantity, request: Quantity | None, limit: Quantity | None) -> Iterable[str]:
+    if request is None or not request.sign:
+        return (f"{what}, but no request is specified or request is 0",)
+    if limit is None or not limit.sign:
+        return (f"{what}, but no limit is specified or limit is 0",)
+    if request.nano * bound.nano < limit.nano * 10**9:
+        return (f"{what}, but provided ratio is {_ratio(limit.nano, request.nano)}",)
+    return ()
+
+
+def _ratio(limit: int, request: int) -> str:
+    """Write a ratio with six digits behind the point, in integers: a float may be too small for it."""
+    millionths = (limit * 2_000_000 + request) // (2 * request)
+    return f"{millionths // 1_000_000}.{millionths % 1_000_000:06}"

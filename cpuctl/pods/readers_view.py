@@ -1,0 +1,152 @@
+"""What those outside the node read from a pod: autoscalers, and the pod itself by the downward API.
+
+Rules: ``pkg/controller/podautoscaler/replica_calculator.go``, ``pkg/api/v1/resource/helpers.go``,
+``pkg/kubelet/kubelet_resources.go``; KEP-2837 for the cluster autoscaler and VPA. Error texts are theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from cpuctl.pods.model import Container, ContainerKind, Pod, is_pod_level_resource
+from cpuctl.pods.requests import pod_requests
+from cpuctl.pods.rules import ServerRules
+from cpuctl.quantity import Quantity
+
+_RESOURCES = ("cpu", "memory")
+_POD_LEVEL_IN_HPA = 34
+_POD_LEVEL_IN_AUTOSCALER = 33
+_POD_LEVEL_IN_DOWNWARD_API = 34
+_SIDECARS_IN_HPA = 29
+_ZERO = Quantity()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """One amount that a reader takes from a pod; ``error`` is what it says where it finds none.
+
+    ``amount`` is None with an error, and where it is the node's allocatable that is not known. ``container``
+    is empty where the pod as a whole is meant; ``text`` is how the downward API writes it (divisor 1).
+    """
+
+    reader: str
+    item: str
+    rule: str
+    amount: Quantity | None = None
+    container: str = ""
+    error: str = ""
+    text: str = ""
+
+
+def readings(
+    pod: Pod, rules: ServerRules, node_view: Pod, allocatable: Mapping[str, Quantity] | None
+) -> list[Reading]:
+    """List what everybody reads; *node_view* is the pod as its kubelet sees it."""
+    return [
+        *_hpa(pod, rules),
+        *_vpa(pod),
+        *_cluster_autoscaler(pod, rules),
+        *_downward_api(node_view, rules.minor, allocatable),
+    ]
+
+
+def _hpa(pod: Pod, rules: ServerRules) -> Iterator[Reading]:
+    own = pod.resources.requests if pod.resources else {}
+    by_pod = rules.pod_level and rules.minor >= _POD_LEVEL_IN_HPA and any(map(is_pod_level_resource, own))
+    for resource in _RESOURCES:
+        yield _hpa_by_pod(pod, resource) if by_pod else _hpa_by_containers(pod, resource, rules.minor)
+    for container in pod.all_containers:
+        if container.kind is not ContainerKind.INIT:
+            for resource in _RESOURCES:
+                yield _hpa_of_container(pod, container, resource)
+
+
+def _hpa_by_pod(pod: Pod, resource: str) -> Reading:
+    amount = pod_requests(pod).get(resource)
+    error = "" if amount is not None else f"missing pod-level request for {resource} in Pod {pod.name}"
+    rule = "the pod's requests, as it has pod-level ones"
+    return Reading(reader="HPA", item=f"{resource} request", rule=rule, amount=amount, error=error)
+
+
+def _hpa_by_containers(pod: Pod, resource: str, minor: int) -> Reading:
+    counted = [*pod.containers]
+    if minor >= _SIDECARS_IN_HPA:
+        counted += [each for each in pod.init_containers if each.kind is ContainerKind.SIDECAR]
+    lists = [_hpa_of_container(pod, container, resource) for container in counted]
+    rule = "the requests of app containers and sidecars added up"
+    for reading in lists:
+        if reading.error:
+            return replace(reading, container="", rule=rule)
+    total = _ZERO
+    for reading in lists:
+        total += reading.amount or _ZERO
+    return Reading(reader="HPA", item=f"{resource} request", rule=rule, amount=total)
+
+
+def _hpa_of_container(pod: Pod, container: Container, resource: str) -> Reading:
+    amount = container.resources.requests.get(resource)
+    missing = f"missing request for {resource} in container {container.name} of Pod {pod.name}"
+    return Reading(
+        reader="HPA",
+        item=f"{resource} request",
+        container=container.name,
+        rule="the container's own request, for metrics of type ContainerResource",
+        amount=amount,
+        error="" if amount is not None else missing,
+    )
+
+
+def _vpa(pod: Pod) -> Iterator[Reading]:
+    rule = "recommends for containers only, and keeps the ratio of limit to request"
+    for container in pod.containers:
+        for side, amounts in (
+            ("request", container.resources.requests),
+            ("limit", container.resources.limits),
+        ):
+            for resource in _RESOURCES:
+                if resource in amounts:
+                    yield Reading(
+                        reader="VPA",
+                        item=f"{resource} {side}",
+                        container=container.name,
+                        rule=rule,
+                        amount=amounts[resource],
+                    )
+
+
+def _cluster_autoscaler(pod: Pod, rules: ServerRules) -> Iterator[Reading]:
+    knows = rules.pod_level and rules.minor >= _POD_LEVEL_IN_AUTOSCALER
+    rule = "as the scheduler" if knows else "the containers' requests and overhead: it passes over the pod's"
+    for resource, amount in pod_requests(pod if knows else replace(pod, resources=None)).items():
+        yield Reading(reader="cluster autoscaler", item=f"{resource} request", rule=rule, amount=amount)
+
+
+def _downward_api(pod: Pod, minor: int, allocatable: Mapping[str, Quantity] | None) -> Iterator[Reading]:
+    for container in pod.all_containers:
+        for resource in _RESOURCES:
+            amount, rule = _limit_inside(pod, container, resource, minor)
+            if amount is None and allocatable is not None:
+                amount = allocatable.get(resource)
+            yield _inside(container, f"limits.{resource}", amount, rule)
+            given = resource in container.resources.requests
+            rule = "the container's request" if given else "0, as there is no request"
+            request = container.resources.requests.get(resource, _ZERO)
+            yield _inside(container, f"requests.{resource}", request, rule)
+
+
+def _limit_inside(pod: Pod, container: Container, resource: str, minor: int) -> tuple[Quantity | None, str]:
+    limit = container.resources.limits.get(resource, _ZERO)
+    if limit.sign:
+        return limit, "the container's limit"
+    own = pod.resources.limits.get(resource, _ZERO) if pod.resources else _ZERO
+    if own.sign and minor >= _POD_LEVEL_IN_DOWNWARD_API:
+        return own, "the pod-level limit"
+    return None, "the node's allocatable, as there is no limit"
+
+
+def _inside(container: Container, item: str, amount: Quantity | None, rule: str) -> Reading:
+    text = "" if amount is None else str(amount.value)
+    return Reading(
+        reader="downward API", item=item, container=container.name, rule=rule, amount=amount, text=text
+    )

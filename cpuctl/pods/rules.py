@@ -1,0 +1,93 @@
+"""By which rules a pod's resources are read: those of the API server, and those of a kubelet.
+
+Pod-level resources (KEP-2837) mean different things to different releases and gates, and the two sides need
+not agree. Everything else computes on pods that ``NodeRules.view`` has reduced to what the kubelet sees.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from cpuctl.pods.model import Pod, ResourceRequirements
+
+POD_LEVEL_SINCE = 32
+"""The first minor whose API has ``spec.resources`` at all; older ones pass over the field."""
+_HUGEPAGES_SINCE = 34
+_DEFAULTS_IN_STRATEGY_SINCE = 37
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerRules:
+    """The API server: ``pod_level`` is its gate PodLevelResources, on and known to its release.
+
+    ``pod_level_limits`` is the gate PodLevelResourcesFixDefaulting (1.37).
+    """
+
+    minor: int = 36
+    pod_level: bool = True
+    pod_level_limits: bool = False
+
+    @property
+    def hugepages(self) -> bool:
+        """Whether ``spec.resources`` takes huge pages."""
+        return self.minor >= _HUGEPAGES_SINCE
+
+    @property
+    def defaults_pod_level_last(self) -> bool:
+        """Whether pod-level defaults come after admission plug-ins (pull request 140514), not before."""
+        return self.minor >= _DEFAULTS_IN_STRATEGY_SINCE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeRules:
+    """A kubelet: ``pod_level`` is its gate PodLevelResources, on and known to its release.
+
+    ``empty_counts`` is False with the gate PodLevelResourcesFixKubeletQOSClass (1.37), ``managers`` is the
+    gate PodLevelResourceManagers.
+    """
+
+    minor: int = 36
+    pod_level: bool = True
+    empty_counts: bool = True
+    managers: bool = False
+
+    def view(self, pod: Pod) -> Pod:
+        """Return the pod as far as this kubelet looks at it: without pod-level resources it does not know."""
+        resources = pod.resources
+        if resources is None:
+            return pod
+        if not self.pod_level:
+            return replace(pod, resources=None)
+        if not self.empty_counts and not resources.requests and not resources.limits:
+            return replace(pod, resources=None)
+        if self.minor < _HUGEPAGES_SINCE:
+            return replace(pod, resources=_without_hugepages(resources))
+        return pod
+
+    def known(self, pod: Pod) -> Pod:
+        """Return the pod as this kubelet's code reads it: a gate that is off hides nothing from it."""
+        return self.view(pod) if self.pod_level or self.minor < POD_LEVEL_SINCE else pod
+
+    def refuses_pod_level(self, pod: Pod) -> bool:
+        """Tell whether this kubelet knows ``spec.resources``, has it switched off and so rejects *pod*."""
+        return self.minor >= POD_LEVEL_SINCE and not self.pod_level and pod.has_pod_level_resources
+
+
+DEFAULT_SERVER, DEFAULT_NODE = ServerRules(), NodeRules()
+"""Release 1.36 with its gates as they are by default."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodRules:
+    """Both sides."""
+
+    server: ServerRules = DEFAULT_SERVER
+    node: NodeRules = DEFAULT_NODE
+
+
+def _without_hugepages(resources: ResourceRequirements) -> ResourceRequirements:
+    requests, limits = (
+        {name: amount for name, amount in amounts.items() if not name.startswith("hugepages-")}
+        for amounts in (resources.requests, resources.limits)
+    )
+    return replace(resources, requests=requests, limits=limits)

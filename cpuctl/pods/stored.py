@@ -1,0 +1,121 @@
+"""A pod on its way through the API server, and where every amount in it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import NamedTuple
+
+from cpuctl.pods.defaulting import Step, creation_steps, decoding_steps, storing_steps
+from cpuctl.pods.limit_range import LimitRange
+from cpuctl.pods.model import Pod
+from cpuctl.pods.rules import PodRules, ServerRules
+from cpuctl.pods.validation.amounts import as_sent
+from cpuctl.quantity import Quantity
+
+_SYSTEM_PRIORITIES = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
+
+
+class How(StrEnum):
+    """How an amount came to be: somebody wrote it, a default filled it in, or it was computed."""
+
+    WRITTEN = "written"
+    DEFAULTED = "defaulted"
+    DERIVED = "derived"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """How an amount came to be, and by which rule; a written one has none."""
+
+    how: How
+    rule: str = ""
+
+
+class Place(NamedTuple):
+    """Where an amount stands in a pod; ``container`` is empty for ``spec.resources`` and the overhead."""
+
+    container: str
+    side: str
+    resource: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredPod:
+    """A pod as its kubelet is handed it, and the source of every amount.
+
+    ``dropped`` holds what the API server does not take, by the rule that drops it.
+    """
+
+    pod: Pod
+    sources: Mapping[Place, Source]
+    dropped: Mapping[Place, str]
+
+
+def stored_pod(pod: Pod, rules: PodRules, limit_ranges: Iterable[LimitRange] = ()) -> StoredPod:
+    """Take a pod through the API server; *limit_ranges* of other namespaces are passed over.
+
+    A pod that the cluster holds already (it has a phase) is only read again. A static one never gets there:
+    its kubelet fills in defaults by itself.
+    """
+    amounts = dict(_amounts(pod))
+    sources = dict.fromkeys(amounts, Source(How.WRITTEN))
+    dropped: dict[Place, str] = {}
+    for step in _steps(pod, rules, limit_ranges):
+        pod = step.apply(pod)
+        after = dict(_amounts(pod))
+        for place in [place for place in amounts if place not in after]:
+            dropped[place] = step.rule
+            del sources[place]
+        for place in after:
+            sources.setdefault(place, Source(How.DEFAULTED, step.rule))
+        amounts = after
+    return StoredPod(pod=_with_priority(pod), sources=sources, dropped=dropped)
+
+
+def handed_pod(pod: Pod, rules: PodRules, limit_ranges: Iterable[LimitRange] = ()) -> Pod:
+    """Return the stored pod as its kubelet reads it: ``1.5Gi`` arrives as ``1536Mi``, but in a static pod."""
+    stored = stored_pod(pod, rules, limit_ranges).pod
+    if pod.static:
+        return stored
+    try:
+        return as_sent(stored)
+    except ValueError:
+        return stored  # a sum that has grown beyond what anybody reads
+
+
+def _steps(pod: Pod, rules: PodRules, limit_ranges: Iterable[LimitRange]) -> Iterator[Step]:
+    if pod.static:
+        # A kubelet reads the file with the API's defaults, but does not store anything.
+        yield from decoding_steps(ServerRules(minor=rules.node.minor, pod_level=rules.node.pod_level))
+        return
+    server = rules.server
+    if not pod.phase:
+        yield from creation_steps(server)
+        yield from decoding_steps(server)
+        here = (each for each in limit_ranges if each.namespace == pod.namespace)
+        for limit_range in sorted(here, key=lambda each: each.name):
+            yield limit_range.step()
+        yield from storing_steps(server)
+    # Whoever reads a pod from storage applies the defaults of reading.
+    yield from decoding_steps(server)
+
+
+def _with_priority(pod: Pod) -> Pod:
+    """Fill in the priority of a class that every cluster has."""
+    if pod.priority is None and pod.priority_class_name in _SYSTEM_PRIORITIES:
+        return replace(pod, priority=_SYSTEM_PRIORITIES[pod.priority_class_name])
+    return pod
+
+
+def _amounts(pod: Pod) -> Iterator[tuple[Place, Quantity]]:
+    groups = [(each.name, each.resources) for each in pod.all_containers]
+    if pod.resources is not None:
+        groups.append(("", pod.resources))
+    for name, resources in groups:
+        for side, amounts in (("requests", resources.requests), ("limits", resources.limits)):
+            for resource, amount in amounts.items():
+                yield Place(name, side, resource), amount
+    for resource, amount in pod.overhead.items():
+        yield Place("", "overhead", resource), amount

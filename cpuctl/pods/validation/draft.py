@@ -1,0 +1,67 @@
+"""A pod as it stands in a manifest, right or wrong, with the places of its parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from cpuctl.pods.model import Pod, ResourceRequirements
+from cpuctl.pods.validation.claims import Claim, ClaimNames
+from cpuctl.pods.validation.finding import Spot
+
+
+@dataclass(frozen=True, slots=True)
+class ResizePolicy:
+    """What an in-place resize of one resource does to a container."""
+
+    resource: str
+    restart: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerDraft:
+    """What the model of a container leaves out; its amounts stand in the pod's model."""
+
+    spot: Spot
+    name: str
+    claims: tuple[Claim, ...] = ()
+    resize_policy: tuple[ResizePolicy, ...] = ()
+    restart_policy: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EphemeralDraft:
+    """An ephemeral container: it should have no resources, but a manifest can say so."""
+
+    container: ContainerDraft
+    resources: ResourceRequirements
+    forbidden: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodDraft:
+    """A Pod object, or the pod template of a workload.
+
+    ``pod`` holds what could be read, each list of containers in its own length and order. ``stored`` pods
+    come from an API server. ``generate_name`` is what stands in for a missing name. ``pod_level_claims``
+    is None where ``spec.resources`` has none, which is not the same as an empty list.
+    """
+
+    kind: str
+    metadata: Spot
+    spec: Spot
+    pod: Pod
+    generate_name: str = ""
+    stored: bool = False
+    containers: tuple[ContainerDraft, ...] = ()
+    inits: tuple[ContainerDraft, ...] = ()
+    ephemeral: tuple[EphemeralDraft, ...] = ()
+    claim_names: ClaimNames = field(default_factory=ClaimNames)
+    pod_level_claims: tuple[Claim, ...] | None = None
+    os_given: bool = False
+    restart_policy: str = ""
+    runtime_class: str = ""
+
+    @property
+    def is_template(self) -> bool:
+        """Whether pods are made of it later: the API server sets defaults only then."""
+        return self.kind != "Pod"

@@ -1,0 +1,128 @@
+"""Everything there is to say about the pods of a document, object by object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import chain, islice
+
+from cpuctl.documents import Document
+from cpuctl.errors import InputError
+from cpuctl.pods.model import Pod
+from cpuctl.pods.rules import PodRules, ServerRules
+from cpuctl.pods.validation.amounts import as_sent
+from cpuctl.pods.validation.draft import PodDraft
+from cpuctl.pods.validation.finding import Finding, Refuser, Severity
+from cpuctl.pods.validation.objects import ManifestObject, objects_of
+from cpuctl.pods.validation.pod_level_meaning import check_pod_level_meaning
+from cpuctl.pods.validation.pod_level_support import check_pod_level_support
+from cpuctl.pods.validation.raw import CONTAINER_LISTS, items_of, member_of
+from cpuctl.pods.validation.reading import read_draft
+from cpuctl.pods.validation.server import check_at_server, defaulted_pod
+from cpuctl.pods.validation.shape import Shapes
+
+MOST_FINDINGS = 100_000
+"""Findings told in all: more than anybody reads, and what hostile input could bring has no end."""
+
+MOST_CONTAINERS = 1_000
+"""Containers of one pod that are looked at: sums over them take their square."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LintRules:
+    """By which rules manifests are looked at.
+
+    ``static`` manifests are files that a kubelet reads itself. ``resizable`` is the API server's gate
+    InPlacePodLevelResourcesVerticalScaling.
+    """
+
+    pods: PodRules
+    shapes: Shapes
+    static: bool = False
+    cgroup_version: int = 2
+    resizable: bool = True
+
+    @property
+    def server(self) -> ServerRules:
+        """The rules of whoever takes the manifest: a kubelet checks static pods by the API server's code."""
+        node = self.pods.node
+        return ServerRules(minor=node.minor, pod_level=node.pod_level) if self.static else self.pods.server
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Linted:
+    """What there is to say about one object.
+
+    ``pod`` is what a kubelet gets of it; None for objects that make no pods, and where it is refused before.
+    """
+
+    kind: str = ""
+    namespace: str = ""
+    name: str = ""
+    draft: PodDraft | None = None
+    pod: Pod | None = None
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def looked_at(self) -> bool:
+        """Whether it is a pod, or makes some."""
+        return self.draft is not None
+
+
+def lint_document(document: Document, rules: LintRules) -> Iterator[Linted]:
+    """Look at every object of a document; what is wrong with one does not keep from the next.
+
+    Raise InputError for a pod that is too large to look at.
+    """
+    for item in objects_of(document):
+        if isinstance(item, Finding):
+            yield Linted(findings=(item,))
+            continue
+        if _containers(item) > MOST_CONTAINERS:
+            where = document.where(item.place.path)
+            raise InputError(f"more than {MOST_CONTAINERS:,} containers in one pod", where=where)
+        yield _linted(item, rules)
+
+
+def _containers(item: ManifestObject) -> int:
+    spec = item.value
+    for step in item.spec_steps:
+        spec = member_of(spec, step)
+    return sum(len(items_of(member_of(spec, name))) for name in CONTAINER_LISTS)
+
+
+def _linted(item: ManifestObject, rules: LintRules) -> Linted:
+    named = Linted(kind=item.kind, namespace=item.namespace, name=item.name)
+    if not item.spec_steps:
+        return named
+    read = read_draft(item.kind, item.value, item.place, item.spec_steps)
+    draft = read.draft
+    if rules.static:
+        draft = replace(draft, pod=replace(draft.pod, static=True))
+    pods = replace(rules.pods, server=rules.server)
+    resizable = rules.resizable or rules.static
+    checks = chain(
+        rules.shapes.check(item.kind, item.value, item.place, item.spec_steps),
+        read.findings,
+        check_at_server(draft, pods.server),
+        check_pod_level_support(draft, pods, cgroup_version=rules.cgroup_version, resizable=resizable),
+    )
+    findings = list(islice(checks, MOST_FINDINGS + 1))
+    refused = any(finding.severity is Severity.ERROR for finding in findings)
+    pod = None if refused else _sent(draft, pods.server)
+    if pod is not None:
+        findings += check_pod_level_meaning(pod, draft.spec, pods)
+    if rules.static:
+        findings = [_by_kubelet(finding) for finding in findings]
+    return replace(named, draft=draft, pod=pod, findings=tuple(findings))
+
+
+def _sent(draft: PodDraft, rules: ServerRules) -> Pod:
+    """Return the pod as its kubelet gets it: a static one reads as it was written."""
+    pod = defaulted_pod(draft, rules)
+    return pod if pod.static else as_sent(pod)
+
+
+def _by_kubelet(finding: Finding) -> Finding:
+    by_server = finding.refused_by is Refuser.API_SERVER
+    return replace(finding, refused_by=Refuser.KUBELET) if by_server else finding

@@ -1,0 +1,90 @@
+"""Whether API server and kubelet take ``spec.resources`` at all: releases, gates, systems, cgroups.
+
+Rule: KEP-2837 on version skew; ``pkg/kubelet/lifecycle`` in 1.36 (``isPodLevelResourcesSupported``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cpuctl.pods.model import Pod
+from cpuctl.pods.rules import POD_LEVEL_SINCE, PodRules, ServerRules
+from cpuctl.pods.validation.draft import PodDraft
+from cpuctl.pods.validation.finding import Finding, Refuser, Spot
+from cpuctl.pods.validation.resource_names import is_hugepages
+from cpuctl.pods.validation.server import defaulted_pod
+
+_REFUSED = "PodLevelResourcesNotSupported"
+_CHECKS_WINDOWS_SINCE = _HUGEPAGES_SINCE = 34
+_RESIZE_SINCE = 33
+_QOS_WORDS = "requests and limits of the containers alone decide on QoS class, cgroups and scheduling"
+
+
+def check_pod_level_support(
+    draft: PodDraft, rules: PodRules, *, cgroup_version: int = 2, resizable: bool = True
+) -> Iterator[Finding]:
+    """Tell where pod-level resources get lost or stopped on their way to the node.
+
+    *resizable* is the API server's gate InPlacePodLevelResourcesVerticalScaling.
+    """
+    if draft.pod.resources is None:
+        return
+    spot = draft.spec.child("resources")
+    lost = list(_check_server(draft, spot, rules.server))
+    yield from lost
+    if lost and not draft.stored:
+        return
+    yield from _check_kubelet(draft, spot, rules)
+    if cgroup_version == 1 and draft.pod.has_pod_level_resources:
+        detail = "KEP-2837 supports pod-level resources on cgroup v2 only"
+        hint = "kubelets up to 1.36 do not check; use a node with cgroup v2"
+        yield spot.warning("pod-level-on-cgroup-v1", detail, hint=hint)
+    if not resizable and rules.server.minor >= _RESIZE_SINCE:
+        yield spot.note("pod-level-not-resizable", _resize_refusal(rules.server))
+
+
+def _check_server(draft: PodDraft, spot: Spot, rules: ServerRules) -> Iterator[Finding]:
+    if rules.minor < POD_LEVEL_SINCE:
+        hint = f"the field exists from 1.{POD_LEVEL_SINCE} on"
+        detail = f'strict decoding error: unknown field "{spot.field}"'
+        yield Spot(spot.path, "").refused("unknown-field", detail, hint=hint)
+    elif not rules.pod_level:
+        gate = f"the gate PodLevelResources is off at the API server 1.{rules.minor}"
+        if draft.stored:
+            detail = f"{gate}: the field is kept while it is in use, and without effect; {_QOS_WORDS}"
+            yield spot.warning("pod-level-without-effect", detail)
+        else:
+            detail = f"{gate}: the field is dropped when the {draft.kind} is created; {_QOS_WORDS}"
+            yield spot.warning("pod-level-dropped", detail)
+
+
+def _check_kubelet(draft: PodDraft, spot: Spot, rules: PodRules) -> Iterator[Finding]:
+    node, pod = rules.node, defaulted_pod(draft, rules.server)
+    if node.minor < POD_LEVEL_SINCE:
+        detail = f"a kubelet 1.{node.minor} does not know the field: {_QOS_WORDS}"
+        yield spot.warning("pod-level-unknown-to-kubelet", detail)
+    elif node.refuses_pod_level(pod):
+        detail = f"{_REFUSED}: PodLevelResources feature gate is disabled"
+        hint = f"switch on the gate PodLevelResources at the kubelet 1.{node.minor}"
+        yield spot.refused("pod-level-gate-off", detail, by=Refuser.KUBELET, hint=hint)
+    elif node.minor < _HUGEPAGES_SINCE and _has_hugepages(pod):
+        detail = f"a kubelet 1.{node.minor} does not look at huge pages here"
+        yield spot.warning("pod-level-hugepages-unknown-to-kubelet", detail)
+    elif pod.os_name == "windows" and rules.server.minor < _CHECKS_WINDOWS_SINCE:
+        detail = f"{_REFUSED}: pod-level resources are not supported on Windows"
+        yield spot.refused("pod-level-on-windows", detail, by=Refuser.KUBELET)
+
+
+def _has_hugepages(pod: Pod) -> bool:
+    resources = pod.resources
+    return resources is not None and any(map(is_hugepages, (*resources.requests, *resources.limits)))
+
+
+def _resize_refusal(rules: ServerRules) -> str:
+    """Quote what a later resize is refused with."""
+    if rules.minor < 35:
+        return "a resize is refused later: pods with pod-level resources cannot be resized"
+    return (
+        "a resize is refused later: resize of pods with pod-level resources is forbidden when "
+        "InPlacePodLevelResourcesVerticalScalingEnabled feature gate is disabled"
+    )

@@ -1,0 +1,209 @@
+"""An object of a manifest to a draft, whatever is wrong with it: what cannot be read is left out.
+
+Where a value is of a wrong kind the schema says so (``cpuctl.pods.validation.shape``); amounts that are no
+quantities are told here, and their resources left out of account in the whole pod.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from cpuctl.documents.numbers import amount_text
+from cpuctl.pods.model import Container, ContainerKind, Pod, QosClass, ResourceRequirements
+from cpuctl.pods.validation.amounts import with_amounts
+from cpuctl.pods.validation.claims import Claim, ClaimNames
+from cpuctl.pods.validation.draft import ContainerDraft, EphemeralDraft, PodDraft, ResizePolicy
+from cpuctl.pods.validation.finding import Finding, Spot
+from cpuctl.pods.validation.raw import items_of, mapping_of, member_of, text_of
+from cpuctl.pods.validation.resource_names import is_hugepages
+from cpuctl.quantity import Quantity
+
+_CONFIG_SOURCE, _MIRROR = "kubernetes.io/config.source", "kubernetes.io/config.mirror"
+_STORED = ("uid", "resourceVersion", "creationTimestamp")
+_HINT = "write an amount such as 4, 500m or 2Gi"
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A draft, and what could not be read of its amounts."""
+
+    draft: PodDraft
+    findings: tuple[Finding, ...]
+
+
+def read_draft(kind: str, value: object, place: Spot, spec_steps: tuple[str, ...]) -> Read:
+    """Read an object of a kind whose pod spec stands at *spec_steps* (``template``, ``spec``, say)."""
+    reader = _Reader(kind)
+    metadata = mapping_of(member_of(value, "metadata"))
+    spec: object = value
+    for step in spec_steps:
+        spec = member_of(spec, step)
+    spec, spot = mapping_of(spec), place.child(*spec_steps)
+    pod = replace(reader.pod(metadata, spec, spot), qos_class=_qos_class(value))
+    draft = PodDraft(
+        kind=kind,
+        metadata=place.child("metadata"),
+        spec=spot,
+        pod=_without(pod, reader.doubtful) if reader.doubtful else pod,
+        generate_name=text_of(metadata.get("generateName")),
+        stored=any(metadata.get(name) for name in _STORED),
+        containers=_containers(spec.get("containers"), spot.child("containers")),
+        inits=_containers(spec.get("initContainers"), spot.child("initContainers")),
+        ephemeral=reader.ephemeral(spec.get("ephemeralContainers"), spot.child("ephemeralContainers")),
+        claim_names=ClaimNames.of(
+            text_of(member_of(item, "name")) for item in items_of(spec.get("resourceClaims"))
+        ),
+        pod_level_claims=_pod_level_claims(spec),
+        os_given=spec.get("os") is not None,
+        restart_policy=text_of(spec.get("restartPolicy")),
+        runtime_class=text_of(spec.get("runtimeClassName")),
+    )
+    return Read(draft, tuple(reader.findings))
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Reads amounts; ``doubtful`` are the resources of which one could not be read."""
+
+    kind: str
+    findings: list[Finding] = field(default_factory=list)
+    doubtful: set[str] = field(default_factory=set)
+
+    def pod(self, metadata: Mapping[str, object], spec: Mapping[str, object], spot: Spot) -> Pod:
+        """Read what the model of a pod holds."""
+        annotations = mapping_of(metadata.get("annotations"))
+        resources = spec.get("resources")
+        return Pod(
+            name=text_of(metadata.get("name")),
+            namespace=text_of(metadata.get("namespace")) or "default",
+            containers=self._containers(spec.get("containers"), spot.child("containers"), ContainerKind.APP),
+            init_containers=self._containers(
+                spec.get("initContainers"), spot.child("initContainers"), ContainerKind.INIT
+            ),
+            resources=None if resources is None else self._requirements(resources, spot.child("resources")),
+            overhead=self._amounts(spec.get("overhead"), spot.child("overhead")),
+            os_name=text_of(member_of(spec.get("os"), "name")),
+            static=annotations.get(_CONFIG_SOURCE) in ("file", "http") or _MIRROR in annotations,
+        )
+
+    def ephemeral(self, value: object, spot: Spot) -> tuple[EphemeralDraft, ...]:
+        """Read the ephemeral containers, and which fields they have that they should not."""
+        raw = items_of(value)
+        return tuple(
+            EphemeralDraft(
+                container=container,
+                resources=self._requirements(member_of(item, "resources"), container.spot.child("resources")),
+                forbidden=_set_fields(mapping_of(item)),
+            )
+            for item, container in zip(raw, _containers(value, spot), strict=True)
+        )
+
+    def _containers(self, value: object, spot: Spot, kind: ContainerKind) -> tuple[Container, ...]:
+        return tuple(
+            Container(
+                name=text_of(member_of(item, "name")),
+                kind=_kind(item, kind),
+                resources=self._requirements(
+                    member_of(item, "resources"), spot.index(number).child("resources")
+                ),
+            )
+            for number, item in enumerate(items_of(value))
+        )
+
+    def _requirements(self, value: object, spot: Spot) -> ResourceRequirements:
+        resources = mapping_of(value)
+        if not resources:
+            return _NOTHING
+        return ResourceRequirements(
+            requests=self._amounts(resources.get("requests"), spot.child("requests")),
+            limits=self._amounts(resources.get("limits"), spot.child("limits")),
+            claims=tuple(claim.name for claim in _claims(resources.get("claims"))),
+        )
+
+    def _amounts(self, value: object, spot: Spot) -> dict[str, Quantity]:
+        amounts = {}
+        for name, raw in mapping_of(value).items():
+            try:
+                # What is no text and no number is compared as it is written, and never right.
+                amount = Quantity.parse(amount_text(raw) or "")
+            except ValueError as error:
+                self.doubtful.add(name)
+                whose = f'{self.kind} in version "v1" cannot be handled as a {self.kind}'
+                self.findings.append(spot.key(name).refused("bad-quantity", f"{whose}: {error}", hint=_HINT))
+            else:
+                amounts[name] = amount.rounded_up_to_milli()
+        return amounts
+
+
+_NOTHING = ResourceRequirements()
+
+
+def _qos_class(value: object) -> QosClass | None:
+    """Read the class that a stored pod has."""
+    word = member_of(member_of(value, "status"), "qosClass")
+    return next((each for each in QosClass if each == word), None)
+
+
+def _kind(container: object, kind: ContainerKind) -> ContainerKind:
+    if kind is ContainerKind.INIT and member_of(container, "restartPolicy") == "Always":
+        return ContainerKind.SIDECAR
+    return kind
+
+
+def _containers(value: object, spot: Spot) -> tuple[ContainerDraft, ...]:
+    return tuple(
+        ContainerDraft(
+            spot=spot.index(number),
+            name=text_of(member_of(item, "name")),
+            claims=_claims(member_of(member_of(item, "resources"), "claims")),
+            resize_policy=tuple(
+                ResizePolicy(
+                    text_of(member_of(policy, "resourceName")), text_of(member_of(policy, "restartPolicy"))
+                )
+                for policy in items_of(member_of(item, "resizePolicy"))
+            ),
+            restart_policy=text_of(member_of(item, "restartPolicy")),
+        )
+        for number, item in enumerate(items_of(value))
+    )
+
+
+def _claims(value: object) -> tuple[Claim, ...]:
+    return tuple(
+        Claim(text_of(member_of(item, "name")), text_of(member_of(item, "request")))
+        for item in items_of(value)
+    )
+
+
+def _pod_level_claims(spec: Mapping[str, object]) -> tuple[Claim, ...] | None:
+    claims = member_of(spec.get("resources"), "claims")
+    return None if claims is None else _claims(claims)
+
+
+def _set_fields(container: Mapping[str, object]) -> tuple[str, ...]:
+    """Name the fields an ephemeral container must not set; an empty map in ``resources`` sets them, too."""
+    resources = mapping_of(container.get("resources"))
+    found = []
+    if any(resources.get(name) is not None for name in ("requests", "limits", "claims")):
+        found.append("resources")
+    if container.get("resizePolicy") is not None:
+        found.append("resizePolicy")
+    return tuple(found)
+
+
+def _without(pod: Pod, names: set[str]) -> Pod:
+    """Leave some resources out of every list: what one amount is unknown of cannot be compared.
+
+    Huge pages need cpu or memory beside them, so they go with those.
+    """
+    pages = bool(names & {"cpu", "memory"})
+
+    def kept(amounts: Mapping[str, Quantity]) -> dict[str, Quantity]:
+        return {
+            name: amount
+            for name, amount in amounts.items()
+            if name not in names and not (pages and is_hugepages(name))
+        }
+
+    return with_amounts(pod, kept)

@@ -1,0 +1,45 @@
+"""What an in-place resize does to a container: ``resizePolicy``.
+
+Rule: ``validateResizePolicy`` in ``pkg/apis/core/validation``, 1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cpuctl.pods.validation.draft import ContainerDraft
+from cpuctl.pods.validation.finding import Finding
+
+_CODE = "resize-policy"
+_RESOURCES = ("cpu", "memory")
+_RESTARTS = ("NotRequired", "RestartContainer")
+_INIT_SINCE = 36
+"""The first minor that takes resize policies of ordinary init containers, with this one exception."""
+
+
+def check_resize_policy(raw: ContainerDraft, pod_restart: str) -> Iterator[Finding]:
+    """Check the resize policies of any container; *pod_restart* is the pod's restart policy."""
+    spot = raw.spot.child("resizePolicy")
+    seen: set[str] = set()
+    for number, policy in enumerate(raw.resize_policy):
+        if policy.resource in seen:
+            yield spot.index(number).duplicate(_CODE, policy.resource)
+        seen.add(policy.resource)
+        for word, known in ((policy.resource, _RESOURCES), (policy.restart, _RESTARTS)):
+            if not word:
+                yield spot.required(_CODE)
+            elif word not in known:
+                yield spot.unsupported(_CODE, word, known)
+        if pod_restart == "Never" and policy.restart != "NotRequired":
+            why = "must be 'NotRequired' when pod `restartPolicy` is 'Never'"
+            yield spot.invalid(_CODE, policy.restart, why)
+
+
+def check_init_policy(raw: ContainerDraft, minor: int) -> Iterator[Finding]:
+    """Check what resize policies of init containers must not say."""
+    spot = raw.spot.child("resizePolicy")
+    sidecar = raw.restart_policy == "Always"
+    for number, policy in enumerate(raw.resize_policy if minor >= _INIT_SINCE and not sidecar else ()):
+        if policy.restart == "RestartContainer":
+            why = "must not be set to 'RestartContainer' for non-sidecar initContainers"
+            yield spot.index(number).child("restartPolicy").invalid(_CODE, policy.restart, why)

@@ -1,0 +1,101 @@
+"""Which resources a container, the pod level and overhead may name.
+
+Rule: ``pkg/apis/core/validation`` (names of resources) and ``pkg/apis/core/helper`` in 1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cpuctl.pods.model import is_pod_level_resource
+from cpuctl.pods.rules import ServerRules
+from cpuctl.pods.validation.finding import Finding, Spot
+from cpuctl.pods.validation.names import qualified_name_problems
+
+HUGEPAGES = "hugepages-"
+_CODE = "resource-name"
+_OF_CONTAINERS = frozenset({"cpu", "memory", "ephemeral-storage"})
+_COUNTED = frozenset(
+    [
+        "pods",
+        "resourcequotas",
+        "services",
+        "replicationcontrollers",
+        "secrets",
+        "configmaps",
+        "persistentvolumeclaims",
+        "services.nodeports",
+        "services.loadbalancers",
+    ]
+)
+_STANDARD = (
+    _OF_CONTAINERS
+    | _COUNTED
+    | {f"{side}.{name}" for side in ("requests", "limits") for name in _OF_CONTAINERS}
+    | {"storage", "requests.storage"}
+)
+
+
+def is_hugepages(name: str) -> bool:
+    """Tell the name of a size of huge pages."""
+    return name.startswith(HUGEPAGES)
+
+
+def may_be_overcommitted(name: str) -> bool:
+    """Tell whether a request may stay below its limit: for Kubernetes' own resources but huge pages."""
+    return _is_native(name) and not is_hugepages(name)
+
+
+def comes_in_wholes(name: str) -> bool:
+    """Tell whether a resource is counted: what devices offer, and what quotas count."""
+    return name in _COUNTED or _is_extended(name)
+
+
+def container_resource(name: str, spot: Spot) -> Iterator[Finding]:
+    """Check the name of a resource that a container, or the pod's overhead, names."""
+    yield from _standard(name, spot)
+    if "/" not in name:
+        if name not in _OF_CONTAINERS and not is_hugepages(name):
+            yield spot.invalid(_CODE, name, "must be a standard resource for containers", hint=_hint(name))
+    elif not _is_native(name) and not _is_extended(name):
+        yield spot.invalid(_CODE, name, "doesn't follow extended resource name standard")
+
+
+def pod_level_resource(name: str, spot: Spot, rules: ServerRules) -> Iterator[Finding]:
+    """Check the name of a resource in ``spec.resources``."""
+    problems = list(_standard(name, spot))
+    yield from problems
+    supported = ("cpu", HUGEPAGES, "memory") if rules.hugepages else ("cpu", "memory")
+    known = is_pod_level_resource(name) and (rules.hugepages or not is_hugepages(name))
+    if not problems and not known:
+        hint = "set it on the containers that need it"
+        yield spot.unsupported("pod-level-resource-name", name, supported, hint=hint)
+
+
+def _standard(name: str, spot: Spot) -> Iterator[Finding]:
+    problems = qualified_name_problems(name)
+    for problem in problems:
+        yield spot.invalid(_CODE, name, problem)
+    quota_pages = name.startswith((HUGEPAGES, f"requests.{HUGEPAGES}"))
+    if not problems and "/" not in name and name not in _STANDARD and not quota_pages:
+        why = "must be a standard resource type or fully qualified"
+        yield spot.invalid(_CODE, name, why, hint=_hint(name))
+
+
+def _hint(name: str) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name.lower(), _OF_CONTAINERS, n=1, cutoff=0.75)
+    if near:
+        return f"did you mean {near[0]}?"
+    return "" if name in _STANDARD else "name what a device plugin offers with its domain: vendor.com/device"
+
+
+def _is_native(name: str) -> bool:
+    return "/" not in name or "kubernetes.io/" in name
+
+
+def _is_extended(name: str) -> bool:
+    if _is_native(name) or name.startswith("requests."):
+        return False
+    return not qualified_name_problems(f"requests.{name}")

@@ -1,0 +1,111 @@
+"""Everything the API server says about the resources of one manifest, in its order.
+
+A Pod gets its defaults first. A workload's pod template does not: what its defaults break is refused only
+when a pod is made of it, so templates are looked at twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from cpuctl.pods.defaulting import creation_steps, decoding_steps, storing_steps
+from cpuctl.pods.model import Pod, ResourceRequirements
+from cpuctl.pods.rules import ServerRules
+from cpuctl.pods.validation.containers import check_containers, check_ephemeral_at_all
+from cpuctl.pods.validation.draft import PodDraft
+from cpuctl.pods.validation.finding import Finding, Refuser, Severity, Spot
+from cpuctl.pods.validation.names import subdomain_problems
+from cpuctl.pods.validation.pod_resources import check_pod_resources
+from cpuctl.pods.validation.requirements import check_requirements
+from cpuctl.pods.validation.resource_names import container_resource
+from cpuctl.pods.validation.server_warnings import check_bytes
+
+_SYSTEMS = ("linux", "windows")
+
+
+def check_at_server(draft: PodDraft, rules: ServerRules) -> Iterator[Finding]:
+    """Check a manifest as ``kubectl apply`` sends it, and the pods that are made of a workload."""
+    yield from _check_name(draft)
+    if not draft.is_template:
+        yield from _check_spec(draft, defaulted_pod(draft, rules), rules)
+        return
+    at_once = list(_check_spec(draft, _template(draft, rules), rules))
+    yield from at_once
+    said = {(finding.code, finding.path, finding.detail) for finding in at_once}
+    for finding in _check_spec(draft, defaulted_pod(draft, rules), rules):
+        # Warnings about pods go to the controller that creates them: nobody reads those.
+        news = (finding.code, finding.path, finding.detail) not in said
+        if news and finding.severity is Severity.ERROR:
+            yield _later(finding, draft)
+
+
+def defaulted_pod(draft: PodDraft, rules: ServerRules) -> Pod:
+    """Return the pod with the API server's defaults; one that is stored already keeps what new ones lose."""
+    new = () if draft.stored and not draft.is_template else creation_steps(rules)
+    pod = draft.pod
+    for step in (*new, *decoding_steps(rules), *storing_steps(rules)):
+        pod = step.apply(pod)
+    return pod
+
+
+def _template(draft: PodDraft, rules: ServerRules) -> Pod:
+    """Return the pod of a template as it is: without pod-level resources where they are dropped."""
+    return draft.pod if rules.pod_level or draft.stored else replace(draft.pod, resources=None)
+
+
+def _later(finding: Finding, draft: PodDraft) -> Finding:
+    """Word a refusal of the pods of a workload, whose own object the API server takes."""
+    whose = f"the API server takes the {draft.kind}, and refuses its pods"
+    field = finding.field.removeprefix(draft.spec.field).removeprefix(".")
+    return replace(
+        finding,
+        field=f"spec.{field}" if field else "spec",
+        hint=f"{whose}; {finding.hint}" if finding.hint else whose,
+    )
+
+
+def _check_spec(draft: PodDraft, pod: Pod, rules: ServerRules) -> Iterator[Finding]:
+    yield from check_containers(draft, pod, rules.minor)
+    if rules.pod_level:
+        yield from check_pod_resources(draft, pod, draft.spec, rules)
+    yield from _check_overhead(draft, pod)
+    yield from _check_system(draft)
+    yield from check_ephemeral_at_all(draft)
+    yield from check_bytes(draft, pod)
+
+
+def _check_name(draft: PodDraft) -> Iterator[Finding]:
+    name = draft.metadata.child("name")
+    if draft.pod.name:
+        for problem in subdomain_problems(draft.pod.name):
+            yield name.invalid("object-name", draft.pod.name, problem)
+    elif not draft.generate_name:
+        yield name.required("object-name", "name or generateName is required")
+    else:
+        prefix = draft.generate_name
+        # A dash at the end is fine: letters follow.
+        for problem in subdomain_problems(f"{prefix[:-1]}a" if prefix.endswith("-") else prefix):
+            yield draft.metadata.child("generateName").invalid("object-name", prefix, problem)
+
+
+def _check_overhead(draft: PodDraft, pod: Pod) -> Iterator[Finding]:
+    """Check overhead, which only the runtime class may set (admission plug-in ``RuntimeClass``)."""
+    spot = draft.spec.child("overhead")
+    amounts = ResourceRequirements(limits=pod.overhead)
+    for finding in check_requirements(amounts, spot, container_resource):
+        # The API server checks overhead as if it were limits.
+        yield replace(finding, path=tuple(step for step in finding.path if step != "limits"))
+    if pod.overhead and not draft.runtime_class and not draft.stored and not pod.static:
+        why = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
+        hint = "leave it to the admission plug-in RuntimeClass, which fills it in"
+        yield spot.warning("overhead-without-runtime-class", why, by=Refuser.API_SERVER, hint=hint)
+
+
+def _check_system(draft: PodDraft) -> Iterator[Finding]:
+    spot: Spot = draft.spec.child("os")
+    name = draft.pod.os_name
+    if draft.os_given and not name:
+        yield spot.child("name").required("os-name", "cannot be empty")
+    elif name and name not in _SYSTEMS:
+        yield spot.unsupported("os-name", name, _SYSTEMS)

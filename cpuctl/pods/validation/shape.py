@@ -1,0 +1,124 @@
+"""The form of an object: values of a wrong kind, and fields that do not exist.
+
+The form is the published schema of pod resources. What it says of amounts, names and words is told elsewhere,
+in the words of whoever refuses them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
+
+from cpuctl.documents.tree import describe
+from cpuctl.pods.validation.finding import Finding, Spot
+from cpuctl.pods.validation.raw import CONTAINER_LISTS, items_of, mapping_of, member_of
+
+if TYPE_CHECKING:
+    from jsonschema.protocols import Validator
+
+QUANTITY = "quantity"
+"""The title of the part of the schema that describes amounts."""
+_LONGEST_FIELD = 40
+_WATCHED_IN_SPEC = (*CONTAINER_LISTS, "resources", "overhead", "resourceClaims", "runtimeClassName")
+_WATCHED_IN_CONTAINER = ("resources", "resizePolicy", "restartPolicy")
+_WORDS = {
+    "object": "a mapping",
+    "array": "a list",
+    "string": "a text",
+    "integer": "a whole number",
+    "boolean": "true or false",
+}
+
+
+@dataclass(slots=True)
+class Shapes:
+    """The schema of pod resources at work; its validators are made once per kind of object."""
+
+    schema: Mapping[str, Any] = field(repr=False)
+    _validators: dict[str, Validator] = field(default_factory=dict, repr=False)
+
+    def check(self, kind: str, value: object, place: Spot, spec_steps: Sequence[str]) -> Iterator[Finding]:
+        """Check one object, all of it at once."""
+        for error in self._validator(kind).iter_errors(cast("Any", value)):
+            yield from _explained(error, place)
+        spec, spot = value, place.child(*spec_steps)
+        for step in spec_steps:
+            spec = member_of(spec, step)
+        yield from self._misspelt(spec, spot, "podSpec", _WATCHED_IN_SPEC)
+        for name in CONTAINER_LISTS:
+            for number, container in enumerate(items_of(member_of(spec, name))):
+                where = spot.child(name).index(number)
+                yield from self._misspelt(container, where, "container", _WATCHED_IN_CONTAINER)
+
+    def _validator(self, kind: str) -> Validator:
+        if kind not in self._validators:
+            from jsonschema import Draft202012Validator
+
+            conditions = (each for each in self.schema["allOf"] if _is_about(each, kind))
+            inlined = _inlined(next(conditions)["then"], self.schema["$defs"])
+            self._validators[kind] = Draft202012Validator(inlined)
+        return self._validators[kind]
+
+    def _misspelt(self, value: object, spot: Spot, part: str, watched: Sequence[str]) -> Iterator[Finding]:
+        """Look for fields that do not exist, and come close to one that decides on resources."""
+        known = self.schema["$defs"][part]["properties"]
+        for name in mapping_of(value):
+            if name not in known and (meant := _nearest(name, watched)):
+                yield _unknown(spot, name, meant)
+
+
+def _is_about(condition: Mapping[str, Any], kind: str) -> bool:
+    kinds = condition["if"]["properties"]["kind"]
+    return kind in kinds.get("enum", [kinds.get("const")])
+
+
+def _inlined(part: Any, definitions: Mapping[str, Any]) -> Any:  # noqa: ANN401  # a schema is any JSON
+    """Put definitions where they are referred to: to follow references takes as long as to validate."""
+    if isinstance(part, list):
+        return [_inlined(each, definitions) for each in part]
+    if not isinstance(part, dict):
+        return part
+    inlined = {key: _inlined(value, definitions) for key, value in part.items() if key != "$ref"}
+    if "$ref" in part:
+        inlined = _inlined(definitions[part["$ref"].rpartition("/")[2]], definitions) | inlined
+    return inlined
+
+
+def _explained(error: Any, place: Spot) -> Iterator[Finding]:  # noqa: ANN401  # jsonschema is imported on use
+    spot = place
+    for step in error.absolute_path:
+        spot = spot.index(step) if isinstance(step, int) else spot.child(step)
+    if error.validator == "additionalProperties":
+        known = error.schema["properties"]
+        for name in error.instance:
+            if name not in known:
+                yield _unknown(spot, name, _nearest(name, tuple(known)))
+    elif error.validator == "enum" and isinstance(error.instance, str):
+        words = [word for word in error.schema["enum"] if word is not None]
+        yield spot.unsupported("unsupported-value", error.instance, words)
+    elif error.validator == "type" and error.schema.get("title") != QUANTITY:
+        wanted = " or ".join(_WORDS[word] for word in _types(error.schema) if word != "null")
+        yield spot.refused("wrong-type", f"expected {wanted}, found {describe(error.instance)}")
+
+
+def _types(schema: Mapping[str, Any]) -> Sequence[str]:
+    types = schema["type"]
+    return [types] if isinstance(types, str) else types
+
+
+def _unknown(spot: Spot, name: str, meant: str) -> Finding:
+    hint = f"did you mean {meant}?" if meant else ""
+    field_name = spot.child(name).field
+    detail = f'strict decoding error: unknown field "{field_name}"'
+    return Spot((*spot.path, name), "").refused("unknown-field", detail, hint=hint)
+
+
+def _nearest(name: str, known: Sequence[str]) -> str:
+    from difflib import get_close_matches
+
+    if len(name) > _LONGEST_FIELD:
+        return ""
+    by_sound = {each.casefold(): each for each in known}
+    matches = get_close_matches(name.casefold(), by_sound, n=1, cutoff=0.75)
+    return by_sound[matches[0]] if matches else ""

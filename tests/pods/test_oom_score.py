@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pytest
+
+from cpuctl.pods.model import Pod
+from cpuctl.pods.oom_score import is_critical, oom_score
+from cpuctl.pods.qos import pod_qos
+from tests.support.pods import app, init, pod, resources, sidecar
+
+MEMORY = 100 << 30
+CRITICAL = 2_000_000_000
+
+
+def scores(given: Pod, memory: int | None = MEMORY) -> list[int | None]:
+    qos = pod_qos(given).qos_class
+    return [oom_score(given, each, qos, memory).value for each in given.all_containers]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A pod and the scores of its containers, init containers first."""
+
+    name: str
+    pod: Pod
+    want: list[int]
+
+
+PLAIN = pod(app("memory=1Gi"))
+TWO = (app("memory=1Gi", name="a"), app("memory=1Gi", name="b"))
+CASES = [
+    Case("best effort", pod(app()), [1000]),
+    Case("guaranteed", pod(app("", ""), pod_level=resources("cpu=1 memory=1Gi", "cpu=1 memory=1Gi")), [-997]),
+    Case("by request", PLAIN, [990]),
+    Case("nothing requested", pod(app("cpu=1")), [999]),
+    Case("more than the node has", pod(app("memory=200Gi")), [3]),
+    Case("less than a thousandth", pod(app("memory=1Mi")), [999]),
+    Case(
+        "the pod's rest is shared out",
+        pod(*TWO, sidecar(), pod_level=resources("memory=5Gi")),
+        [980, 980, 980],
+    ),
+    Case(
+        "ended init containers have a share",
+        pod(app(), init(), pod_level=resources("memory=10Gi")),
+        [950, 950],
+    ),
+    Case("no pod-level memory, no rest", pod(*TWO, pod_level=resources("cpu=1")), [990, 990]),
+    Case("limits leave no rest", pod(*TWO, pod_level=resources("", "memory=5Gi")), [990, 990]),
+    Case("a sidecar outlives the apps", pod(app("memory=10Gi"), sidecar("memory=1Gi")), [900, 900]),
+    Case(
+        "a sidecar by its own request",
+        pod(app("memory=1Gi", name="a"), app(name="b"), sidecar("memory=4Gi")),
+        [960, 990, 999],
+    ),
+    Case("an init container is no sidecar", pod(app("memory=10Gi"), init("memory=1Gi")), [990, 900]),
+    Case(
+        "node-critical", replace(PLAIN, priority=CRITICAL, priority_class_name="system-node-critical"), [-997]
+    ),
+    Case("node-critical by name only", replace(PLAIN, priority_class_name="system-node-critical"), [990]),
+    Case(
+        "cluster-critical",
+        replace(PLAIN, priority=CRITICAL, priority_class_name="system-cluster-critical"),
+        [990],
+    ),
+    Case(
+        "static, node-critical",
+        replace(PLAIN, static=True, priority_class_name="system-node-critical"),
+        [-997],
+    ),
+    Case("static", replace(PLAIN, static=True), [990]),
+    Case(
+        "less for the pod than for its containers", pod(*TWO, pod_level=resources("memory=1Gi")), [995, 995]
+    ),
+    Case(
+        "far less",
+        pod(app("memory=1Gi", name="a"), app(name="b"), pod_level=resources("memory=1Mi")),
+        [995, 1004],
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_scores(case: Case) -> None:
+    assert scores(case.pod) == case.want
+
+
+def test_burstable_scores_take_the_nodes_memory() -> None:
+    assert scores(PLAIN, None) == [None]
+    assert scores(PLAIN, 0) == [None]
+    assert scores(pod(app()), None) == [1000]
+
+
+@pytest.mark.parametrize(
+    ("given", "want"),
+    [(PLAIN, False), (replace(PLAIN, static=True), True), (replace(PLAIN, priority=CRITICAL), True)],
+)
+def test_critical(given: Pod, want: bool) -> None:
+    assert is_critical(given) is want

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from cpuctl.pods.model import Pod
+from cpuctl.pods.readers_view import Reading, readings
+from cpuctl.pods.rules import DEFAULT_SERVER, NodeRules, ServerRules
+from cpuctl.quantity import Quantity
+from tests.support.pods import amounts, app, init, pod, resources, sidecar
+
+
+def read(
+    given: Pod, rules: ServerRules | None = None, allocatable: str | None = "cpu=8 memory=16Gi"
+) -> list[Reading]:
+    rules = rules or ServerRules()
+    view = NodeRules(minor=rules.minor, pod_level=rules.pod_level).view(given)
+    return readings(given, rules, view, None if allocatable is None else amounts(allocatable))
+
+
+def one(found: list[Reading], reader: str, item: str, container: str = "") -> Reading:
+    chosen = [each for each in found if (each.reader, each.item, each.container) == (reader, item, container)]
+    assert len(chosen) == 1
+    return chosen[0]
+
+
+@dataclass(frozen=True)
+class Case:
+    """What the HPA and the cluster autoscaler read of a pod's CPUs."""
+
+    name: str
+    pod: Pod
+    hpa: str
+    autoscaler: str
+    rules: ServerRules = DEFAULT_SERVER
+
+
+PLAIN = pod(app("cpu=1", name="a"), app("cpu=2", name="b"), sidecar("cpu=500m"), init("cpu=9"))
+LEVEL = pod(app("cpu=1"), pod_level=resources("cpu=5"), overhead="cpu=1")
+CASES = [
+    Case("by containers", PLAIN, "3500m", "9500m"),
+    Case("before sidecars", PLAIN, "3", "9500m", ServerRules(minor=28)),
+    Case("by the pod", LEVEL, "6", "6"),
+    Case("not in the HPA yet", LEVEL, "1", "6", ServerRules(minor=33)),
+    Case("in neither yet", LEVEL, "1", "2", ServerRules(minor=32)),
+    Case("with the gate off", LEVEL, "1", "2", ServerRules(pod_level=False)),
+    Case(
+        "a container requests nothing",
+        pod(app(name="a"), app("cpu=1", name="b")),
+        "missing request for cpu in container a of Pod pod",
+        "1",
+    ),
+    Case(
+        "nor does the pod",
+        pod(app(), pod_level=resources("memory=1Gi")),
+        "missing pod-level request for cpu in Pod pod",
+        "",
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_autoscalers(case: Case) -> None:
+    found = read(case.pod, case.rules)
+    hpa = one(found, "HPA", "cpu request")
+    assert (hpa.error or str(hpa.amount)) == case.hpa
+    if case.autoscaler:
+        assert str(one(found, "cluster autoscaler", "cpu request").amount) == case.autoscaler
+
+
+def test_hpa_of_one_container_never_looks_at_the_pod() -> None:
+    found = read(pod(app("cpu=1", name="a"), app(name="b"), pod_level=resources("cpu=5")))
+    assert str(one(found, "HPA", "cpu request", "a").amount) == "1"
+    assert one(found, "HPA", "cpu request", "b").error == "missing request for cpu in container b of Pod pod"
+
+
+def test_vpa_reads_app_containers() -> None:
+    found = [each for each in read(pod(app("cpu=1", "cpu=2"), init("cpu=9"))) if each.reader == "VPA"]
+    assert [(each.item, str(each.amount)) for each in found] == [("cpu request", "1"), ("cpu limit", "2")]
+
+
+@dataclass(frozen=True)
+class Inside:
+    """What ``limits.cpu`` says in a container."""
+
+    name: str
+    pod: Pod
+    minor: int
+    want: str
+
+
+INSIDE = [
+    Inside("its own", pod(app("", "cpu=1500m")), 36, "2"),
+    Inside("the pod's", pod(app(), pod_level=resources("", "cpu=3")), 36, "3"),
+    Inside("its own before the pod's", pod(app("", "cpu=1"), pod_level=resources("", "cpu=3")), 36, "1"),
+    Inside("the node's before 1.34", pod(app(), pod_level=resources("", "cpu=3")), 33, "8"),
+    Inside("the node's", pod(app("cpu=1")), 36, "8"),
+    Inside("zero is none", pod(app("", "cpu=0")), 36, "8"),
+]
+
+
+@pytest.mark.parametrize("case", INSIDE, ids=lambda case: case.name)
+def test_downward_api_limits(case: Inside) -> None:
+    assert (
+        one(read(case.pod, ServerRules(minor=case.minor)), "downward API", "limits.cpu", "main").text
+        == case.want
+    )
+
+
+def test_downward_api_requests() -> None:
+    found = read(pod(app("cpu=250m memory=1Gi"), pod_level=resources("cpu=5")))
+    assert one(found, "downward API", "requests.cpu", "main").text == "1"
+    assert one(found, "downward API", "requests.memory", "main").text == str(1 << 30)
+    assert one(read(pod(app())), "downward API", "requests.cpu", "main").amount == Quantity()
+
+
+def test_a_node_that_is_not_known_leaves_limits_open() -> None:
+    found = one(read(pod(app()), allocatable=None), "downward API", "limits.memory", "main")
+    assert (found.amount, found.text) == (None, "")

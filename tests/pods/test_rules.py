@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import pytest
+
+from cpuctl.pods.model import Pod
+from cpuctl.pods.rules import NodeRules
+from tests.support.pods import app, pod, resources
+
+GIVEN = pod(app(), pod_level=resources("cpu=1", "hugepages-2Mi=2Mi"))
+EMPTY = pod(app(), pod_level=resources())
+
+VIEWS = [
+    ("as it is", NodeRules(), GIVEN, resources("cpu=1", "hugepages-2Mi=2Mi")),
+    ("gate off", NodeRules(pod_level=False), GIVEN, None),
+    ("before huge pages", NodeRules(minor=33), GIVEN, resources("cpu=1")),
+    ("nothing in it", NodeRules(), EMPTY, resources()),
+    ("nothing in it, which does not count", NodeRules(minor=37, empty_counts=False), EMPTY, None),
+    ("something in it", NodeRules(minor=37, empty_counts=False), GIVEN, GIVEN.resources),
+]
+
+
+@pytest.mark.parametrize("case", VIEWS, ids=lambda case: case[0])
+def test_what_a_kubelet_sees(case: tuple[str, NodeRules, Pod, object]) -> None:
+    _, rules, given, want = case
+    assert rules.view(given).resources == want
+
+
+def test_a_pod_without_pod_level_resources_is_seen_as_it_is() -> None:
+    given = pod(app("cpu=1"))
+    assert NodeRules(pod_level=False).view(given) is given
+
+
+@pytest.mark.parametrize(
+    ("rules", "given", "want"),
+    [
+        (NodeRules(pod_level=False), GIVEN, True),
+        (NodeRules(), GIVEN, False),
+        (NodeRules(pod_level=False), EMPTY, False),
+        (NodeRules(minor=31, pod_level=False), GIVEN, False),
+    ],
+)
+def test_which_kubelet_rejects(rules: NodeRules, given: Pod, want: bool) -> None:
+    assert rules.refuses_pod_level(given) is want

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cpuctl.pods.limit_range import LimitRange, LimitRangeItem
+from cpuctl.pods.model import Pod
+from cpuctl.pods.rules import NodeRules, PodRules, ServerRules
+from cpuctl.pods.stored import How, Place, Source, StoredPod, stored_pod
+from tests.support.pods import amounts, app, pod, resources
+
+RULES = PodRules()
+LATER = PodRules(server=ServerRules(minor=37, pod_level_limits=True), node=NodeRules(minor=37))
+BOUNDS = LimitRange(
+    name="bounds",
+    items=(LimitRangeItem(type="Container", default=amounts("cpu=2"), default_request=amounts("cpu=1")),),
+)
+
+
+def told(stored: StoredPod) -> dict[str, str]:
+    sources = {".".join(filter(None, place)): source for place, source in stored.sources.items()}
+    return {place: source.rule or str(source.how) for place, source in sources.items()}
+
+
+def test_every_amount_tells_where_it_comes_from() -> None:
+    given = pod(app("", "cpu=1"), pod_level=resources("", "cpu=3"), overhead="cpu=1m")
+    assert told(stored_pod(given, RULES)) == {
+        "main.limits.cpu": "written",
+        "main.requests.cpu": "its limit, as no request is given",
+        "limits.cpu": "written",
+        "requests.cpu": "the containers' requests added up",
+        "overhead.cpu": "written",
+    }
+
+
+def test_pod_level_requests_follow_limits_where_containers_have_none() -> None:
+    stored = stored_pod(pod(app(), pod_level=resources("", "cpu=3")), RULES)
+    assert stored.sources[Place("", "requests", "cpu")] == Source(
+        How.DEFAULTED, "the pod-level limit, as no request is given"
+    )
+
+
+def test_limit_ranges_fill_in_what_is_missing_in_their_namespace() -> None:
+    stored = stored_pod(pod(app()), RULES, [BOUNDS])
+    rule = "the default of LimitRange bounds"
+    assert told(stored) == {"main.requests.cpu": rule, "main.limits.cpu": rule}
+    elsewhere = stored_pod(replace(pod(app()), namespace="elsewhere"), RULES, [BOUNDS])
+    assert elsewhere.sources == {}
+
+
+@pytest.mark.parametrize(("rules", "want"), [(RULES, "4"), (LATER, "1")])
+def test_pod_level_defaults_come_before_or_after_limit_ranges(rules: PodRules, want: str) -> None:
+    """Up to 1.36 the pod's request is made of its limit before any container has a request."""
+    stored = stored_pod(pod(app(), pod_level=resources("", "cpu=4")), rules, [BOUNDS]).pod
+    assert stored.resources is not None
+    assert str(stored.resources.requests["cpu"]) == want
+
+
+def test_reading_from_storage_adds_what_containers_were_given() -> None:
+    memory = replace(BOUNDS, items=(LimitRangeItem(type="Container", default_request=amounts("memory=1Gi")),))
+    stored = stored_pod(pod(app(), pod_level=resources("", "cpu=4")), RULES, [memory]).pod
+    assert stored.resources is not None
+    assert str(stored.resources.requests["memory"]) == "1Gi"
+
+
+@pytest.mark.parametrize("server", [ServerRules(pod_level=False), ServerRules(minor=31, pod_level=False)])
+def test_what_the_server_does_not_take_is_told(server: ServerRules) -> None:
+    stored = stored_pod(pod(app("cpu=1"), pod_level=resources("cpu=2")), PodRules(server=server))
+    assert stored.pod.resources is None
+    assert stored.dropped == {Place("", "requests", "cpu"): "dropped by the API server"}
+    assert set(told(stored)) == {"main.requests.cpu"}
+
+
+def test_pods_of_the_cluster_keep_what_they_have() -> None:
+    running = replace(pod(app(), pod_level=resources("cpu=2")), phase="Running")
+    stored = stored_pod(running, PodRules(server=ServerRules(pod_level=False)), [BOUNDS])
+    assert stored.pod.resources == resources("cpu=2")
+    assert stored.sources.keys() == {Place("", "requests", "cpu")}
+
+
+@pytest.mark.parametrize(("minor", "want"), [(36, "3"), (37, "")])
+def test_static_pods_get_the_kubelets_defaults(minor: int, want: str) -> None:
+    given = replace(pod(app("", "cpu=1"), pod_level=resources("", "cpu=3 memory=3")), static=True)
+    rules = PodRules(server=ServerRules(pod_level=False), node=NodeRules(minor=minor))
+    stored = stored_pod(given, rules, [BOUNDS]).pod
+    assert str(stored.containers[0].resources.requests["cpu"]) == "1"
+    assert stored.resources is not None
+    assert str(stored.resources.requests.get("memory", "")) == want
+
+
+@pytest.mark.parametrize(
+    ("name", "priority", "want"),
+    [
+        ("system-node-critical", None, 2_000_001_000),
+        ("system-cluster-critical", None, 2_000_000_000),
+        ("system-node-critical", 7, 7),
+        ("urgent", None, None),
+    ],
+)
+def test_priorities_that_every_cluster_has(name: str, priority: int | None, want: int | None) -> None:
+    given: Pod = replace(pod(app()), priority_class_name=name, priority=priority)
+    assert stored_pod(given, RULES).pod.priority == want

@@ -1,0 +1,61 @@
+"""Texts of several documents, some of which cannot be read."""
+
+from __future__ import annotations
+
+import pytest
+
+from cpuctl.documents import Document
+from cpuctl.documents.tree import Place
+from cpuctl.pods.validation.texts import Unreadable, documents_of
+
+
+def read(text: str) -> list[tuple[int, object]]:
+    """Return line and value of every document, or line and message of what is none."""
+    return [
+        (each.line, each.value) if isinstance(each, Document) else (each.place.line, each.message)
+        for each in documents_of(text.encode(), "f.yaml")
+    ]
+
+
+def test_good_documents_around_a_bad_one_are_read() -> None:
+    text = "a: 1\n---\n# nothing\n--- # more\n\tb: 1\n---\nc: 3\n"
+    assert read(text) == [
+        (1, {"a": 1}),
+        (5, "a tab is used for indentation"),
+        (7, {"c": 3}),
+    ]
+
+
+def test_places_of_documents_behind_a_bad_one_are_those_of_the_text() -> None:
+    *_, last = documents_of(b"a: [\n---\nb:\n  c: 3\n", "f.yaml")
+    assert isinstance(last, Document)
+    assert last.nearest_place(("b", "c", "d")) == Place(4, 3)
+
+
+def test_the_last_of_repeated_keys_counts_and_the_others_are_noted() -> None:
+    (document,) = documents_of(b"a: 1\nb: {c: 1, c: 2}\n", "f.yaml")
+    assert isinstance(document, Document)
+    assert document.value == {"a": 1, "b": {"c": 2}}
+    assert [(each.path, each.place) for each in document.repeats] == [(("b", "c"), Place(2, 11))]
+
+
+@pytest.mark.parametrize(
+    ("content", "place", "message"),
+    [
+        (b"a: \xff", Place(1, 4), "not UTF-8 text: byte 0xff makes no character"),
+        (b"", Place(1, 1), "empty: expected YAML or JSON"),
+        (b"\ta: 1", Place(1, 1), "a tab is used for indentation"),
+        (b'{"a": ', Place(1, 7), "not JSON: the text ends too early"),
+    ],
+)
+def test_texts_that_cannot_be_read_at_all(content: bytes, place: Place, message: str) -> None:
+    (found,) = documents_of(content, "f.yaml")
+    assert isinstance(found, Unreadable)
+    assert (found.place, found.message) == (place, message)
+
+
+def test_many_documents_are_not_read_one_by_one_where_that_would_take_for_ever() -> None:
+    """Each is read at its place: a thousand of them at the end of a long text are a thousand long texts."""
+    content = ("a: 1\n---\n" * 20_000 + "b: [\n").encode()
+    (found,) = documents_of(content, "f.yaml")
+    assert isinstance(found, Unreadable)

@@ -1,0 +1,115 @@
+# ruff: noqa: E501  # texts stand whole in one line, so that they can be searched for
+"""Pod templates: what is refused with them, and what only when pods are made of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from cpuctl.pods.validation.finding import Severity
+from tests.pods.validation.linting import HEADS, linted, messages, rules, server_rules, template_findings
+
+KINDS = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController", "Job", "CronJob")
+WRONG = "{containers: [{name: a, resources: {requests: {cpu: 2}, limits: {cpu: 1}}}]}"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_templates_are_checked_at_once(kind: str) -> None:
+    (found,) = template_findings(WRONG, kind)
+    inside = "spec.jobTemplate.spec" if kind == "CronJob" else "spec"
+    assert found.message == (
+        f'{inside}.template.spec.containers[0].resources.requests: Invalid value: "2": must be less than or equal to cpu limit of 1'
+    )
+    assert found.path[-3:] == ("resources", "requests", "cpu")
+    assert found.hint == ""
+
+
+def test_what_defaults_break_is_refused_when_pods_are_made() -> None:
+    """``SetDefaults_Pod`` fills in pods, not templates."""
+    spec = "{resources: {limits: {memory: 100Gi}}, containers: [{name: a, resources: {limits: {memory: 60Gi}}}, {name: b, resources: {limits: {memory: 60Gi}}}]}"
+    (found,) = template_findings(spec)
+    assert (
+        found.message
+        == 'spec.resources.requests: Invalid value: "120Gi": must be less than or equal to memory limit of 100Gi'
+    )
+    assert found.path == ("spec", "template", "spec", "resources", "requests", "memory")
+    assert found.hint == (
+        "the API server takes the Deployment, and refuses its pods; "
+        "the request is not given: it is the sum of the containers' requests"
+    )
+
+
+def test_warnings_come_with_the_template_alone() -> None:
+    found = template_findings("{containers: [{name: a, resources: {limits: {memory: 100m}}}]}")
+    assert [(each.severity, each.field) for each in found] == [
+        (Severity.WARNING, "spec.template.spec.containers[0].resources.limits[memory]")
+    ]
+
+
+def test_pod_level_resources_of_templates_are_dropped_too() -> None:
+    by = rules()
+    object.__setattr__(by.pods, "server", server_rules(36, pod_level=False))
+    (found,) = template_findings("{resources: {limits: {gpu: 1}}, containers: [{name: a}]}", by=by)
+    assert found.code == "pod-level-dropped"
+    assert found.field == "spec.template.spec.resources"
+
+
+def test_ephemeral_containers_do_not_go_into_templates() -> None:
+    (found,) = template_findings("{containers: [{name: a}], ephemeralContainers: [{name: b}]}")
+    assert (
+        found.message
+        == "spec.template.spec.ephemeralContainers: Forbidden: ephemeral containers not allowed in pod template"
+    )
+
+
+def test_lists_and_their_items() -> None:
+    """Items are sent one by one, so that the names of their fields begin anew; places do not."""
+    pod = f"{{apiVersion: v1, kind: Pod, metadata: {{name: a}}, spec: {WRONG}}}"
+    service = "{apiVersion: v1, kind: Service, metadata: {name: s}}"
+    first, second, third = linted(f"{{apiVersion: v1, kind: List, items: [{service}, {pod}, 3]}}")
+    assert (first.kind, first.looked_at) == ("Service", False)
+    (found,) = second.findings
+    assert found.field == "spec.containers[0].resources.requests"
+    assert found.path[:3] == ("items", 1, "spec")
+    assert messages(list(third.findings)) == ["expected a Kubernetes object, found the number 3"]
+
+
+def test_items_of_typed_lists_may_leave_out_their_kind() -> None:
+    (one,) = linted(
+        "{apiVersion: v1, kind: PodList, items: [{metadata: {name: a}, spec: {containers: [{name: a}]}}]}"
+    )
+    assert (one.kind, one.findings) == ("Pod", ())
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        (
+            "kind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a}]}",
+            ["error validating data: apiVersion not set"],
+        ),
+        ("apiVersion: v1\nmetadata: {name: a}", ["error validating data: kind not set"]),
+        ("{}", ["error validating data: kind not set", "error validating data: apiVersion not set"]),
+        ("- 1", ["expected a Kubernetes object, found a list"]),
+    ],
+)
+def test_what_is_no_object(text: str, want: list[str]) -> None:
+    found = [finding for one in linted(text) for finding in one.findings]
+    assert messages(found) == want
+    assert {finding.refused_by for finding in found} == {"kubectl"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "version"),
+    [("Deployment", "example.com/v1"), ("Pod", "metrics.k8s.io/v1"), ("Job", "batch.volcano.sh/v1")],
+)
+def test_kinds_of_others_are_passed_over(kind: str, version: str) -> None:
+    (one,) = linted(f"{{apiVersion: {version}, kind: {kind}, metadata: {{name: a}}, spec: {WRONG}}}")
+    assert not one.looked_at
+    assert HEADS["Pod"] == "v1"
+
+
+def test_static_pods_are_refused_by_the_kubelet() -> None:
+    """A kubelet runs the API server's checks over the files it reads, by its own release and gates."""
+    text = f"{{apiVersion: v1, kind: Pod, metadata: {{name: a}}, spec: {WRONG}}}"
+    (one,) = linted(text, rules(static=True, server=31))
+    assert [(each.refused_by, each.code) for each in one.findings] == [("kubelet", "limit-below-request")]

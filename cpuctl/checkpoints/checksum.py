@@ -6,8 +6,6 @@ The line is what the kubelet's printer makes of the file's struct, its checksum 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 _OFFSET, _PRIME = 2_166_136_261, 16_777_619
 
 
@@ -17,12 +15,3 @@ def fnv1a_32(text: str) -> int:
     for byte in text.encode("utf-8", "surrogatepass"):
         value = (value ^ byte) * _PRIME & 0xFFFF_FFFF
     return value
-
-
-def shown_map(members: Mapping[str, str]) -> str:
-    """Show a map whose values are shown already: keys sorted by their bytes."""
-    return "map[" + " ".join(f"{key}:{members[key]}" for key in sorted(members, key=_utf8)) + "]"
-
-
-def _utf8(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")

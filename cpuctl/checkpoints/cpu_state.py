@@ -1,112 +1,145 @@
-"""``cpu_manager_state`` as kubelets up to 1.35, and 1.36 by default, write it (format V2).
+"""``cpu_manager_state``: what a kubelet reads from it and writes to it.
 
-These files are internals of the kubelet, bound to its version. Layout and checksum: kubernetes
-``pkg/kubelet/cm/cpumanager/state``.
+These files are internals of the kubelet, bound to its version: ``cpu_formats`` says which wrote what,
+``cpu_loading`` which reads what.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
 
-from cpuctl.checkpoints.checksum import fnv1a_32, shown_map
-from cpuctl.checkpoints.go_json import Members, go_string
+from cpuctl.checkpoints import cpu_formats as formats
+from cpuctl.checkpoints import cpu_loading
+from cpuctl.checkpoints.go_json import parsed_json
+from cpuctl.checkpoints.go_types import Value
 from cpuctl.checkpoints.model import CPUStateFile, UnreadableState
-from cpuctl.cpuset import CPUSet
+from cpuctl.checkpoints.reader import DEFAULT_READER, StateReader
+from cpuctl.cpuset import CPUSet, CPUSetLimitError
+from cpuctl.errors import InputError
+from cpuctl.go_text import quoted
 
 FILE_NAME = "cpu_manager_state"
+MAX_BITS = 64 << 23
+"""Of all sets together, each up to its highest CPU: 64 MiB."""
 
-_CORRUPTED = UnreadableState("checkpoint is corrupted")
-_TextEntries = Mapping[str, Mapping[str, str]]
-
-
-def write_cpu_state(state: CPUStateFile) -> str:
-    """Write the file's text, byte for byte as the kubelet does."""
-    entries = {
-        uid: {name: str(cpus) for name, cpus in containers.items()}
-        for uid, containers in state.entries.items()
-        if containers
-    }
-    checksum = _checksum(state.policy_name, str(state.default_cpu_set), entries)
-    members = [f'"policyName":{go_string(state.policy_name)}', f'"defaultCpuSet":"{state.default_cpu_set}"']
-    if entries:
-        members.append(f'"entries":{_object({uid: _texts(inner) for uid, inner in entries.items()})}')
-    return "{" + ",".join([*members, f'"checksum":{checksum}']) + "}"
+_Assigned = dict[str, dict[str, CPUSet]]
 
 
-def read_cpu_state(text: str) -> CPUStateFile | UnreadableState:
-    """Read a file as a kubelet of 1.36 does, or give the text of its error."""
+def read_cpu_state(text: str, reader: StateReader = DEFAULT_READER) -> CPUStateFile | UnreadableState:
+    """Read a file as this kubelet does, or give the text of its error.
+
+    Raise InputError for one so large that it can only be meant to fill the memory.
+    """
     try:
-        found = json.loads(text, object_pairs_hook=Members)
-    except (ValueError, RecursionError) as error:
-        return UnreadableState(_syntax_error(text, error))
-    if not isinstance(found, Members):
-        found = Members(())
-    policy, default, entries = (found.field(name) for name in ("policyName", "defaultCpuSet", "entries"))
-    if not _is_v2(policy, default, entries):
-        return _CORRUPTED
-    checksum = found.field("checksum") or 0
-    if checksum not in (0, _checksum(policy or "", default or "", entries or {})):
-        return _not_v2_either(entries or {})
-    return _parsed(policy or "", default or "", entries or {})
-
-
-def _checksum(policy: str, default: str, entries: _TextEntries) -> int:
-    shown = shown_map({uid: shown_map(containers) for uid, containers in entries.items()})
-    return fnv1a_32(
-        f"(*state.CPUManagerCheckpoint){{PolicyName:(string){policy} DefaultCPUSet:(string){default} "
-        f"Entries:(map[string]map[string]string){shown} Checksum:(checksum.Checksum)0}}"
-    )
-
-
-def _object(members: Mapping[str, str]) -> str:
-    names = sorted(members, key=lambda name: name.encode("utf-8", "surrogatepass"))
-    return "{" + ",".join(f"{go_string(name)}:{members[name]}" for name in names) + "}"
-
-
-def _texts(members: Mapping[str, str]) -> str:
-    return _object({name: go_string(text) for name, text in members.items()})
-
-
-def _syntax_error(text: str, error: Exception) -> str:
-    at_end = isinstance(error, json.JSONDecodeError) and (
-        error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
-    )
-    return "unexpected end of JSON input" if at_end else f"invalid JSON: {error}"
-
-
-def _is_v2(policy: object, default: object, entries: Any) -> bool:  # noqa: ANN401  # any JSON value
-    return (
-        isinstance(policy, str | None)
-        and isinstance(default, str | None)
-        and isinstance(entries, dict | None)
-        and all(
-            isinstance(containers, dict) and all(isinstance(cpus, str) for cpus in containers.values())
-            for containers in (entries or {}).values()
-        )
-    )
-
-
-def _not_v2_either(entries: _TextEntries) -> UnreadableState:
-    """Give the error of the kubelet's last attempt, which takes the file for its oldest format."""
-    if not entries:
-        return _CORRUPTED
-    field = f"CPUManagerCheckpointV1.entries.{next(iter(entries))}"
-    return UnreadableState(f"json: cannot unmarshal object into Go struct field {field} of type string")
-
-
-def _parsed(policy: str, default: str, entries: _TextEntries) -> CPUStateFile | UnreadableState:
-    try:
-        pool = CPUSet.parse(default)
+        loaded = cpu_loading.load(parsed_json(text), reader)
+        error = loaded.error or reader.objection(loaded.document["policyName"])
+        return UnreadableState(error) if error else _as_read(loaded.document, reader)
     except ValueError as error:
-        return UnreadableState(f'could not parse default cpu set "{default}": {error}')
-    assigned: dict[str, dict[str, CPUSet]] = {}
-    for uid, containers in entries.items():
-        for name, cpus in containers.items():
-            try:
-                assigned.setdefault(uid, {})[name] = CPUSet.parse(cpus)
-            except ValueError as error:
-                where = f'for container "{name}" in pod "{uid}"'
-                return UnreadableState(f'could not parse cpuset "{cpus}" {where}: {error}')
-    return CPUStateFile(policy_name=policy, default_cpu_set=pool, entries=assigned)
+        return UnreadableState(str(error))
+    except InputError as error:
+        raise error.within(FILE_NAME) from None
+
+
+def write_cpu_state(state: CPUStateFile, writer: StateReader = DEFAULT_READER) -> str:
+    """Write the file's text, byte for byte as this kubelet does; what its gates leave out is lost."""
+    document = cpu_document(state)
+    if writer.minor < 37:
+        return formats.V3.write(document) if writer.keeps_pods else formats.V2.write(document)
+    return formats.V4.write(_limited(document, writer))
+
+
+def cpu_document(state: CPUStateFile) -> Value:
+    """Turn a state into the document that every format from V2 on is written from."""
+    return {
+        "policyName": state.policy_name,
+        "defaultCpuSet": str(state.default_cpu_set),
+        "entries": {
+            uid: {name: str(cpus) for name, cpus in containers.items()}
+            for uid, containers in state.entries.items()
+        },
+        "podEntries": dict(state.pod_entries),
+        "baselines": {
+            uid: {name: {"baseline": str(cpus), "original": ""} for name, cpus in containers.items()}
+            for uid, containers in state.baselines.items()
+        },
+        "originals": {},
+    }
+
+
+def cpu_state_of(document: Value, *, later: bool) -> CPUStateFile:
+    """Turn a document into a state with all that it holds; *later*: in the words of 1.37 and on.
+
+    Raise ValueError with the kubelet's text where a list of CPUs is none.
+    """
+    pool = _pool(document["defaultCpuSet"], "CPU set" if later else "cpu set")
+    sets = _Sets(pool.mask.bit_length())
+    return CPUStateFile(
+        policy_name=document["policyName"],
+        default_cpu_set=pool,
+        entries=sets.of(document["entries"] or {}, "cpuset"),
+        pod_entries=document.get("podEntries") or {},
+        baselines=sets.of(_promises(document), "baseline cpuset"),
+    )
+
+
+def _as_read(document: Value, reader: StateReader) -> CPUStateFile:
+    state = cpu_state_of(_limited(document, reader), later=reader.minor >= 37)
+    if reader.keeps_baselines and not state.baselines:
+        return replace(state, baselines=state.entries)
+    return state
+
+
+def _limited(document: Value, kubelet: StateReader) -> Value:
+    """Leave out what this kubelet does not look at."""
+    pods = {} if kubelet.keeps_pods else {"podEntries": None}
+    baselines = {} if kubelet.keeps_baselines else {"baselines": None, "originals": None}
+    return document | pods | baselines
+
+
+def _promises(document: Value) -> dict[str, dict[str, str]]:
+    """Take the baselines, under the name they have or under the one they were proposed with."""
+    found = document.get("baselines") or document.get("originals") or {}
+    return {
+        uid: {name: cpus["baseline"] or cpus["original"] for name, cpus in (containers or {}).items()}
+        for uid, containers in found.items()
+    }
+
+
+def _cpus(text: str) -> CPUSet:
+    try:
+        return CPUSet.parse(text)
+    except CPUSetLimitError as error:
+        # A bound of ours, not a mistake that a kubelet would find.
+        raise InputError(str(error)) from None
+
+
+def _pool(text: str, what: str) -> CPUSet:
+    try:
+        return _cpus(text)
+    except ValueError as error:
+        raise ValueError(f"could not parse default {what} {quoted(text)}: {error}") from None
+
+
+class _Sets:
+    """Reads the CPU sets of a file, which are bounded in all."""
+
+    def __init__(self, bits: int) -> None:
+        self.bits = bits
+
+    def of(self, entries: Mapping[str, Mapping[str, str] | None], what: str) -> _Assigned:
+        return {
+            uid: {name: self._set(text, what, name, uid) for name, text in (containers or {}).items()}
+            for uid, containers in entries.items()
+        }
+
+    def _set(self, text: str, what: str, name: str, uid: str) -> CPUSet:
+        try:
+            cpus = _cpus(text)
+        except ValueError as error:
+            where = f"for container {quoted(name)} in pod {quoted(uid)}"
+            raise ValueError(f"could not parse {what} {quoted(text)} {where}: {error}") from None
+        self.bits += cpus.mask.bit_length()
+        if self.bits > MAX_BITS:
+            raise InputError(f"holds more than {MAX_BITS >> 23} MiB of CPU sets")
+        return cpus

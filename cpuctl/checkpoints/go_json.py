@@ -1,28 +1,96 @@
-"""JSON the way Go's ``encoding/json`` reads it into a struct and writes it."""
+"""JSON the way Go's ``encoding/json`` reads it and writes it; ``go_types`` decodes what is read here."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from typing import Any
+import re
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
+from cpuctl.errors import InputError
+from cpuctl.go_syntax import syntax_complaint
+
+MAX_CHARACTERS = 16 << 20
+"""A hundred times the file of a node full of pods with exclusive CPUs."""
+MAX_VALUES = 250_000
+"""Values in one text: a node full of pods has some thousands."""
+
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 _HTML_ESCAPES = str.maketrans(
     {"<": r"\u003c", ">": r"\u003e", "&": r"\u0026", "\u2028": r"\u2028", "\u2029": r"\u2029"}
 )
 
+Json: TypeAlias = Any
+"""A JSON value: None, bool, str, Number, list or Members."""
 
-class Members(dict[str, Any]):
-    """A JSON object as a struct's decoder sees it: names match without regard to case, the last one wins."""
 
-    def __init__(self, pairs: Iterable[tuple[str, Any]]) -> None:
-        super().__init__(pairs)
-        self._folded = {name.casefold(): value for name, value in self.items()}
+class GoJsonError(ValueError):
+    """The text is no JSON; the message is Go's."""
 
-    def field(self, name: str) -> Any:  # noqa: ANN401  # any JSON value
-        """Return the value for a struct field, None where the object has none."""
-        return self._folded.get(name.casefold())
+
+class Number(NamedTuple):
+    """A JSON number as it is written: how large it may be depends on who reads it."""
+
+    text: str
+
+
+class Members(NamedTuple):
+    """A JSON object: its members in the order of the text, repeated ones too."""
+
+    pairs: list[tuple[str, Json]]
+
+
+def parsed_json(text: str) -> Json:
+    """Read JSON; raise GoJsonError with Go's complaint about what is none.
+
+    Raise InputError for a text with more values or levels than any state file has.
+    """
+    if len(text) > MAX_CHARACTERS:
+        raise InputError(f"is larger than {MAX_CHARACTERS >> 20} MiB")
+    if sum(map(text.count, "[{,")) > MAX_VALUES:
+        raise InputError(f"holds more than {MAX_VALUES:,} values")
+    try:
+        return json.loads(
+            text,
+            object_pairs_hook=_members,
+            parse_int=Number,
+            parse_float=Number,
+            parse_constant=_no_json,
+        )
+    except (ValueError, RecursionError):
+        complaint = syntax_complaint(text)
+    if complaint:
+        raise GoJsonError(complaint)
+    raise InputError("is nested too deeply")
+
+
+def kind_of(value: Json) -> str:
+    """Name what a value is in Go's complaint about it."""
+    match value:
+        case bool():
+            return "bool"
+        case str():
+            return "string"
+        case Number():
+            return "number"
+        case list():
+            return "array"
+        case _:
+            return "object"
 
 
 def go_string(text: str) -> str:
     """Write a string as Go does: UTF-8 as it is, ``<``, ``>`` and ``&`` escaped."""
     return json.dumps(text, ensure_ascii=False).translate(_HTML_ESCAPES)
+
+
+def _members(pairs: list[tuple[str, Json]]) -> Members:
+    return Members([(_whole(name), _whole(value)) for name, value in pairs])
+
+
+def _whole(value: Json) -> Json:
+    """Replace the half characters that escapes can spell (lone surrogates), as Go does."""
+    return _HALF_CHARACTER.sub("\ufffd", value) if isinstance(value, str) else value
+
+
+def _no_json(word: str) -> NoReturn:
+    raise ValueError(word)

@@ -1,16 +1,162 @@
-"""``memory_manager_state`` under the Memory Manager policy ``None``: always the same text (format V1)."""
+"""``memory_manager_state``: what a kubelet reads from it and writes to it.
+
+These files are internals of the kubelet, bound to its version: ``memory_formats`` says which wrote what.
+"""
 
 from __future__ import annotations
 
-from cpuctl.checkpoints.checksum import fnv1a_32
+from collections.abc import Mapping
+
+from cpuctl.checkpoints import memory_formats as formats
+from cpuctl.checkpoints import memory_loading
+from cpuctl.checkpoints.go_json import GoJsonError, parsed_json
+from cpuctl.checkpoints.go_types import Value
+from cpuctl.checkpoints.model import MemoryBlock, MemoryNode, MemoryStateFile, MemoryTable, UnreadableState
+from cpuctl.checkpoints.reader import DEFAULT_READER, StateReader
+from cpuctl.errors import InputError
 
 FILE_NAME = "memory_manager_state"
+MAX_NODE = (1 << 16) - 1
+"""The largest number of a NUMA node: far beyond the 1024 nodes that kernels are built for."""
+
+_Assigned = Mapping[str, tuple[MemoryBlock, ...]]
 
 
-def write_memory_state_of_none() -> str:
-    """Write the file's text, byte for byte as the kubelet does."""
-    checksum = fnv1a_32(
-        "(*state.MemoryManagerCheckpoint){PolicyName:(string)None MachineState:(state.NUMANodeMap)map[] "
-        "Entries:(state.ContainerMemoryAssignments)map[] Checksum:(checksum.Checksum)0}"
+def read_memory_state(text: str, reader: StateReader = DEFAULT_READER) -> MemoryStateFile | UnreadableState:
+    """Read a file as this kubelet does, or give the text of its error.
+
+    Raise InputError for one so large that it can only be meant to fill the memory.
+    """
+    try:
+        loaded = memory_loading.load(parsed_json(text), reader)
+        if loaded.error:
+            return UnreadableState(loaded.error)
+        if objection := reader.objection(loaded.document["policyName"]):
+            return UnreadableState(f"[memorymanager] {objection}")
+        return memory_state_of(_limited(loaded.document, reader))
+    except GoJsonError as error:
+        return UnreadableState(str(error))
+    except InputError as error:
+        raise error.within(FILE_NAME) from None
+
+
+def write_memory_state(state: MemoryStateFile, writer: StateReader = DEFAULT_READER) -> str:
+    """Write the file's text, byte for byte as this kubelet does; what its gates leave out is lost."""
+    document = memory_document(state)
+    if writer.minor < 37:
+        return formats.V2.write(document) if writer.keeps_pods else formats.V1.write(document)
+    return formats.V3.write(_limited(document, writer))
+
+
+def memory_document(state: MemoryStateFile) -> Value:
+    """Turn a state into the document that every format is written from."""
+    return {
+        "policyName": state.policy_name,
+        "machineState": {number: _node_document(node) for number, node in state.machine_state.items()},
+        "entries": {uid: _block_documents(containers) for uid, containers in state.entries.items()},
+        # A pod's empty list is not written; it must be nil for the checksum, too, or it would not read back.
+        "podEntries": {
+            uid: {"memoryBlocks": blocks or None}
+            for uid, blocks in _block_documents(state.pod_entries).items()
+        },
+    }
+
+
+def _node_document(node: MemoryNode) -> Value:
+    return {
+        "numberOfAssignments": node.number_of_assignments,
+        "memoryMap": {name: _table_document(table) for name, table in node.memory_map.items()},
+        "cells": list(node.cells),
+    }
+
+
+def _table_document(table: MemoryTable) -> Value:
+    return {
+        "total": table.total,
+        "systemReserved": table.system_reserved,
+        "allocatable": table.allocatable,
+        "reserved": table.reserved,
+        "free": table.free,
+    }
+
+
+def _block_documents(assigned: _Assigned) -> dict[str, list[Value]]:
+    return {
+        name: [
+            {"numaAffinity": list(each.numa_affinity), "type": each.type, "size": each.size}
+            for each in blocks
+        ]
+        for name, blocks in assigned.items()
+    }
+
+
+def memory_state_of(document: Value) -> MemoryStateFile:
+    """Turn a document into a state with all that it holds.
+
+    Raise InputError where it holds null for a NUMA node or a resource: no state, and no kubelet, has a place
+    for that. Raise it, too, for NUMA nodes with numbers that no machine has.
+    """
+    pods = document.get("podEntries") or {}
+    return MemoryStateFile(
+        policy_name=document["policyName"],
+        machine_state={
+            _number(number): _node(node, f"machineState.{number}")
+            for number, node in (document["machineState"] or {}).items()
+        },
+        entries={
+            uid: {name: _blocks(blocks) for name, blocks in (containers or {}).items()}
+            for uid, containers in (document["entries"] or {}).items()
+        },
+        pod_entries={uid: _blocks(entry["memoryBlocks"]) for uid, entry in pods.items()},
     )
-    return f'{{"policyName":"None","machineState":{{}},"checksum":{checksum}}}'
+
+
+def _node(node: Value, where: str) -> MemoryNode:
+    if node is None:
+        raise _crash(where)
+    return MemoryNode(
+        number_of_assignments=node["numberOfAssignments"],
+        memory_map={
+            name: _table(table, f"{where}.memoryMap.{name}")
+            for name, table in (node["memoryMap"] or {}).items()
+        },
+        cells=_numbers(node["cells"]),
+    )
+
+
+def _table(table: Value, where: str) -> MemoryTable:
+    if table is None:
+        raise _crash(where)
+    return MemoryTable(
+        total=table["total"],
+        system_reserved=table["systemReserved"],
+        allocatable=table["allocatable"],
+        reserved=table["reserved"],
+        free=table["free"],
+    )
+
+
+def _limited(document: Value, kubelet: StateReader) -> Value:
+    """Leave out what this kubelet does not look at."""
+    return document if kubelet.keeps_pods else document | {"podEntries": None}
+
+
+def _crash(where: str) -> InputError:
+    return InputError("is null: a kubelet crashes on it", where=where)
+
+
+def _blocks(blocks: list[Value] | None) -> tuple[MemoryBlock, ...]:
+    return tuple(
+        MemoryBlock(numa_affinity=_numbers(each["numaAffinity"]), type=each["type"], size=each["size"])
+        for each in blocks or ()
+    )
+
+
+def _numbers(nodes: list[int] | None) -> tuple[int, ...]:
+    return tuple(map(_number, nodes or ()))
+
+
+def _number(node: int) -> int:
+    if not 0 <= node <= MAX_NODE:
+        raise InputError(f"names NUMA node {node}: expected one from 0 to {MAX_NODE}")
+    return node

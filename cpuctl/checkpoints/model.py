@@ -6,15 +6,89 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from cpuctl.cpuset import CPUSet
+from cpuctl.quantity import Quantity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CPUStateFile:
-    """``cpu_manager_state``: the shared pool, and exclusive CPUs by pod UID and container name."""
+    """``cpu_manager_state``: the shared pool, and exclusive CPUs by pod UID and container name.
+
+    ``pod_entries`` are the CPUs of pods that hold some as a whole (KEP-5526), ``baselines`` the CPUs that
+    a container was promised at admission and keeps over every resize (KEP-5554).
+    """
 
     policy_name: str
     default_cpu_set: CPUSet
     entries: Mapping[str, Mapping[str, CPUSet]] = field(default_factory=dict)
+    pod_entries: Mapping[str, CPUSet] = field(default_factory=dict)
+    baselines: Mapping[str, Mapping[str, CPUSet]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryBlock:
+    """Memory or huge pages (``type`` is the resource name) of ``size`` bytes on a set of NUMA nodes."""
+
+    numa_affinity: tuple[int, ...]
+    type: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryTable:
+    """What one NUMA node has of one resource, in bytes; sums wrap at 64 bits as the kubelet's do."""
+
+    total: int
+    system_reserved: int
+    allocatable: int
+    reserved: int
+    free: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryNode:
+    """One NUMA node of the Memory Manager: its tables by resource, and the group (``cells``) it is in."""
+
+    number_of_assignments: int
+    memory_map: Mapping[str, MemoryTable]
+    cells: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryStateFile:
+    """``memory_manager_state``: tables by NUMA node, and memory by pod UID and container name.
+
+    ``pod_entries`` are the blocks of pods that hold memory as a whole (KEP-5526).
+    """
+
+    policy_name: str
+    machine_state: Mapping[int, MemoryNode] = field(default_factory=dict)
+    entries: Mapping[str, Mapping[str, tuple[MemoryBlock, ...]]] = field(default_factory=dict)
+    pod_entries: Mapping[str, tuple[MemoryBlock, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedResources:
+    """Limits and requests of a container or a pod, and the resource claims it uses: name and request."""
+
+    limits: Mapping[str, Quantity] = field(default_factory=dict)
+    requests: Mapping[str, Quantity] = field(default_factory=dict)
+    claims: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedPod:
+    """What a pod was given: resources by container, of the pod as a whole, and sizes of volumes in memory."""
+
+    containers: Mapping[str, RecordedResources] = field(default_factory=dict)
+    pod_level: RecordedResources | None = None
+    volume_limits: Mapping[str, Quantity | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodsStateFile:
+    """``allocated_pods_state`` or ``actuated_pods_state``: what pods were promised, or have got, by UID."""
+
+    pods: Mapping[str, RecordedPod] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,4 +99,7 @@ class UnreadableState:
 
 
 SavedCPUState = CPUStateFile | UnreadableState | None
+"""What a kubelet finds at start; None when there is no file."""
+
+SavedMemoryState = MemoryStateFile | UnreadableState | None
 """What a kubelet finds at start; None when there is no file."""

@@ -6,14 +6,25 @@ leniently: it warns, drops the unknown ones and takes the last of repeated ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import posixpath
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import PurePath
 
-from cpuctl.documents import Cursor, Document, load_documents
+from cpuctl.documents import Document
 from cpuctl.documents.document import Syntax
+from cpuctl.documents.loading import EMPTY
 from cpuctl.errors import InputError
 from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.config_head import (
+    API_VERSION,
+    HINT,
+    KIND,
+    STAGE,
+    Head,
+    NoObjectError,
+    read_config_object,
+    without,
+)
 from cpuctl.kubelet.config_mistakes import explained
 from cpuctl.kubelet.config_object import with_defaults
 from cpuctl.kubelet.config_reading import to_configuration
@@ -32,11 +43,11 @@ from cpuctl.kubelet.settings import (
 )
 from cpuctl.kubelet.version import DEFAULT_VERSION
 
-API_VERSION = "kubelet.config.k8s.io/v1beta1"
-KIND = "KubeletConfiguration"
-STAGE = "configDecode"
-EMPTY = "empty: expected YAML or JSON"
-_HINT = "name the file that the kubelet reads (its flag --config), often /var/lib/kubelet/config.yaml"
+_PATHS = (
+    ("staticPodPath",), ("authentication", "x509", "clientCAFile"), ("tlsCertFile",), ("tlsPrivateKeyFile",),
+    ("resolvConf",), ("volumePluginDir",), ("podLogsDir",),
+)  # fmt: skip
+"""The fields that hold paths."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,55 +78,53 @@ def read_kubelet_config(text: str | bytes, source: str, minor: int = DEFAULT_VER
     return ConfigFile(config=to_configuration(settings), warnings=read.warnings, document=read.document)
 
 
-def read_main_file(text: str | bytes, source: str, minor: int) -> MainFile:
+def read_main_file(text: str | bytes, source: str, minor: int, *, beside: str = "") -> MainFile:
     """Read a KubeletConfiguration (YAML or JSON) as kubelet 1.*minor* does, defaults left out.
 
+    Relative paths in it are taken to be in *beside*, or else in the file's own directory.
     Raise InputError with file, line and path for what is no such document, ConfigRefusedError where the
     kubelet's own words for it are known.
     """
-    if error := refusal_of_nothing(text, source):
-        raise _refused(InputError(EMPTY, where=source), error, source)
-    document, *ignored = load_documents(text, source, last_wins=True)
-    root = Cursor.at_root(document)
-    _check_head(root)
-    walk = Walk(structs=STRUCTS, ordered=document.syntax is Syntax.JSON)
-    if mistake := first_mistake(document.value, ROOT_TYPE, walk):
+    if not text:
+        raise _refused(InputError(EMPTY, where=source), empty(source), source)
+    try:
+        found, head = read_config_object(text, source)
+        _check_head(found.document, head)
+    except NoObjectError as none:
+        raise _refused(none.error, f"failed to decode: {none.text}", source) from None
+    document = found.document
+    if mistake := first_mistake(document.value, ROOT_TYPE, walk_of(document)):
         wrong = explained(mistake, document, mistake.path)
         raise _refused(wrong, f"failed to decode: {mistake.text}", source)
     given = settings_of(document, OriginKind.FILE)
     known, unknown = unknown_fields(given.members or {}, minor)
     return MainFile(
-        settings=_resolved(known, source),
-        warnings=(*_repeated(document), *unknown, *_unread(ignored)),
+        settings=_resolved(known, beside or posixpath.dirname(source)),
+        warnings=(*_repeated(document), *unknown, *_unread(source, found.next_line)),
         document=document,
     )
 
 
-def refusal_of_nothing(text: str | bytes, source: str) -> str:
-    """Return the kubelet's words for a file without content, or with comments only; else nothing."""
-    if not text:
-        return f'kubelet config file "{source}" was empty'
-    content = text.decode(errors="replace") if isinstance(text, bytes) else text
-    if all(line.lstrip()[:1] in ("", "#") for line in content.splitlines()):
-        return f"failed to decode: Object 'Kind' is missing in '{content}'"
-    return ""
+def walk_of(document: Document) -> Walk:
+    """Decode as the main file is: from JSON in the order of the text and with numbers as they are written."""
+    if document.syntax is Syntax.YAML:
+        return Walk(structs=STRUCTS)
+    return Walk(structs=STRUCTS, ordered=True, written=document.written)
 
 
-def _check_head(root: Cursor) -> None:
+def empty(source: str) -> str:
+    """Return the kubelet's words for a file without a single byte."""
+    return f'kubelet config file "{source}" was empty'
+
+
+def _check_head(document: Document, head: Head) -> None:
     """Refuse another kind of document."""
-    kind, version = root.get("kind"), root.get("apiVersion")
-    source, text = root.document.source, root.document.text
-    if kind is None:
-        missing = root.error(f"kind is missing: expected {KIND}", hint=_HINT)
-        raise _refused(missing, f"failed to decode: Object 'Kind' is missing in '{text}'", source)
-    if kind.value != KIND and not isinstance(kind.value, str):
-        raise kind.expected(KIND, hint=_HINT)
-    if version is None:
-        raise root.error(f"apiVersion is missing: expected {API_VERSION}", hint=_HINT)
-    for cursor, wanted in ((kind, KIND), (version, API_VERSION)):
-        if cursor.value != wanted:
-            error = f'no kind "{kind.value}" is registered for version "{version.value}" in scheme ...'
-            raise _refused(cursor.expected(wanted, hint=_HINT), f"failed to decode: {error}", source)
+    if not head.version_at or not head.api_version.rpartition("/")[2]:
+        raise without(document, "apiVersion", "apiVersion", API_VERSION)
+    for cursor, wanted in ((head.kind_at, KIND), (head.version_at, API_VERSION)):
+        if cursor and cursor.value != wanted:
+            text = f'no kind "{head.kind}" is registered for version "{head.api_version}" in scheme ...'
+            raise NoObjectError(cursor.expected(wanted, hint=HINT), text)
 
 
 def _refused(error: InputError, text: str, source: str) -> ConfigRefusedError:
@@ -124,13 +133,23 @@ def _refused(error: InputError, text: str, source: str) -> ConfigRefusedError:
     return ConfigRefusedError.told(error, Refusal(STAGE, text, logged))
 
 
-def _resolved(settings: Settings, source: str) -> Settings:
-    """Take a relative path to be beside the file."""
-    path = settings.get("staticPodPath")
-    if path is None or not isinstance(path.value, str) or not path.value:
-        return settings
-    absolute = str(PurePath(source).parent / path.value)
-    return {**settings, "staticPodPath": replace(path, value=absolute)}
+def _resolved(settings: Settings, directory: str) -> Settings:
+    """Take relative paths to be in a directory."""
+    resolved = dict(settings)
+    for name, *below in _PATHS:
+        if name in resolved:
+            resolved[name] = _in_directory(resolved[name], below, directory)
+    return resolved
+
+
+def _in_directory(setting: Setting, below: Sequence[str], directory: str) -> Setting:
+    members, path = setting.members, setting.value
+    if below and members and below[0] in members:
+        inner = _in_directory(members[below[0]], below[1:], directory)
+        return Setting({**members, below[0]: inner}, setting.origin)
+    if below or not isinstance(path, str) or not path or path.startswith("/"):
+        return setting
+    return replace(setting, value=posixpath.normpath(posixpath.join(directory, path)))
 
 
 def with_eviction_defaults(settings: Settings, minor: int) -> Settings:
@@ -149,11 +168,11 @@ def with_eviction_defaults(settings: Settings, minor: int) -> Settings:
 def _repeated(document: Document) -> Iterator[ConfigWarning]:
     for repeat in document.repeats:
         where = f"{document.source}:{repeat.place.line}"
-        message = f'key "{repeat.key}" already set in map, the last one counts'
+        message = f'key "{repeat.path[-1]}" already set in map, the last one counts'
         yield ConfigWarning("repeated-key", where, message)
 
 
-def _unread(documents: list[Document]) -> Iterator[ConfigWarning]:
-    for document in documents:
+def _unread(source: str, line: int | None) -> Iterator[ConfigWarning]:
+    if line is not None:
         message = "only the first document of the file counts"
-        yield ConfigWarning("ignored-document", document.where(()), message)
+        yield ConfigWarning("ignored-document", f"{source}:{line}", message)

@@ -7,6 +7,7 @@ releases differ in flags that say nothing of resource managers.
 from __future__ import annotations
 
 import shlex
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
@@ -29,6 +30,7 @@ from cpuctl.kubelet.golang import quoted
 from cpuctl.kubelet.settings import OriginKind, Settings, ValueOrigin, uniform
 
 STAGE = "flags"
+_ARGUMENTS = "--kubelet-args"
 _GATES = "featureGates"
 _KNOWN = CONFIG_FLAGS.keys() | NODE_FLAGS.keys()
 
@@ -60,17 +62,37 @@ def split_arguments(text: str) -> list[str]:
         words = shlex.split(text)
     except ValueError as error:
         problem = str(error)[:1].lower() + str(error)[1:]
-        raise UsageError(f"cannot be split into words: {problem}", where="--kubelet-args") from None
+        raise UsageError(f"cannot be split into words: {problem}", where=_ARGUMENTS) from None
     return words[1:] if words and PurePath(words[0]).name == "kubelet" else words
 
 
-def read_flags(arguments: Sequence[str]) -> KubeletFlags:
+def read_flags(arguments: Sequence[str], where: str = _ARGUMENTS) -> KubeletFlags:
     """Read the kubelet's flags; raise ConfigRefusedError with the kubelet's words for a bad value."""
+    try:
+        return _flags(arguments)
+    except _BadFlagError as bad:
+        text = str(bad)
+        refusal = Refusal(STAGE, text, f"failed to parse kubelet flag: {text}" if bad.parsing else text)
+        raise ConfigRefusedError.told(InputError(bad.message or text, where=where), refusal) from None
+
+
+class _BadFlagError(Exception):
+    """A command line that the kubelet refuses: its words, ours, and whether its parser says so."""
+
+    def __init__(self, text: str, message: str = "", *, parsing: bool = True) -> None:
+        super().__init__(text)
+        self.message = message
+        self.parsing = parsing
+
+
+def _flags(arguments: Sequence[str]) -> KubeletFlags:
     given: dict[str, Value] = {}
     notes: list[str] = []
     for use in _uses(arguments):
         if use.name in _KNOWN:
             given[use.name] = _read(use, given.get(use.name))
+        elif use.name in OTHER_FLAGS and use.value is None:
+            raise _lacking(use)
         elif use.name not in OTHER_SWITCHES | OTHER_FLAGS:
             notes.append(f"--{use.name} is no flag that cpuctl knows, and is passed over")
     gates = given.pop("feature-gates", None)
@@ -92,37 +114,63 @@ def read_flags(arguments: Sequence[str]) -> KubeletFlags:
 def _read(use: _Use, before: Value) -> Value:
     kind = NODE_FLAGS.get(use.name) or CONFIG_FLAGS[use.name].kind
     if use.value is None:
-        raise _refused(f"flag needs an argument: --{use.name}", f"--{use.name} needs a value")
+        raise _lacking(use)
     try:
         return read_flag(kind, use.value, before)
     except ValueError as error:
         text = f"invalid argument {quoted(use.value)} for {quoted(f'--{use.name}')} flag: {error}"
-        raise _refused(text, text) from None
+        raise _BadFlagError(text) from None
 
 
-def _refused(text: str, message: str) -> ConfigRefusedError:
-    refusal = Refusal(STAGE, text, f"failed to parse kubelet flag: {text}")
-    return ConfigRefusedError.told(InputError(message, where="--kubelet-args"), refusal)
+def _lacking(use: _Use) -> _BadFlagError:
+    return _BadFlagError(f"flag needs an argument: --{use.name}", f"--{use.name} needs a value")
 
 
 def _uses(arguments: Sequence[str]) -> Iterator[_Use]:
-    words = list(arguments)
+    """Tell flags and values apart; words that are no flags are refused when all the flags have been read."""
+    words = deque(arguments)
+    strays: list[str] = []
     while words:
-        word = words.pop(0)
+        word = words.popleft()
         if word == "--":
-            return
+            strays += words
+            break
         if not word.startswith("-") or word == "-":
-            raise _refused(f"unknown command {word}", f"expected a flag, found {word!r}")
-        name, equals, value = word.lstrip("-").partition("=")
-        name = name.replace("_", "-")
-        if equals:
-            yield _Use(name, value)
-        elif _is_switch(name):
-            yield _Use(name, "true")
-        elif not word.startswith("--") and len(name) > 1 and name[0] == "v":
-            yield _Use("v", name[1:])
+            strays.append(word)
+        elif word.startswith("--"):
+            yield _long(word, words)
         else:
-            yield _Use(name, words.pop(0) if words and _takes_value(name, words[0]) else None)
+            yield from _short(word, words)
+    if strays:
+        found = f"expected a flag, found {strays[0]!r}"
+        raise _BadFlagError(f"unknown command {strays[0]}", found, parsing=False)
+
+
+def _long(word: str, following: deque[str]) -> _Use:
+    name, equals, value = word[2:].partition("=")
+    if not name or name.startswith("-"):
+        raise _BadFlagError(f"bad flag syntax: {word}")
+    name = name.replace("_", "-")
+    if equals:
+        return _Use(name, value)
+    if _is_switch(name):
+        return _Use(name, "true")
+    return _Use(name, following.popleft() if following and _takes_value(name, following[0]) else None)
+
+
+def _short(word: str, following: deque[str]) -> Iterator[_Use]:
+    """Read ``-v=2``, ``-v2`` or ``-v 2``, and ``-h``: the kubelet has no other short flags."""
+    letters = word[1:]
+    while letters.startswith("h"):
+        letters = letters[1:]
+        yield _Use("help", "true")
+    if letters[:1] not in ("", "v"):
+        raise _BadFlagError(f"unknown shorthand flag: '{letters[0]}' in -{letters}")
+    if letters:
+        value = letters[1:].removeprefix("=")
+        if not value and not following:
+            raise _BadFlagError(f"flag needs an argument: 'v' in -{letters}")
+        yield _Use("v", value or following.popleft())
 
 
 def _is_switch(name: str) -> bool:

@@ -23,6 +23,9 @@ def explained(mistake: Mistake, document: Document, path: Path) -> InputError:
         _reader(mistake.go_type)(cursor)
     except InputError as error:
         return error
+    if isinstance(value, float) and _reader(mistake.go_type) in (_int32, _int64):
+        wanted = "a whole number written without point or exponent"
+        return cursor.error(f"expected {wanted}, found {document.written(path)}")
     return cursor.error(mistake.text)
 
 

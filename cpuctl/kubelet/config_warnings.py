@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import starmap
 
 from cpuctl.kubelet.config_schema import FIELD_TYPES, ROOT_TYPE, SINCE, STRUCTS
-from cpuctl.kubelet.nearest import nearest
+from cpuctl.kubelet.nearest import MOST_TOLD, nearest
 from cpuctl.kubelet.settings import Path, Setting, Settings, path_name
+
+_Unknown = tuple[Setting, Path, Iterable[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +32,11 @@ class ConfigWarning:
 
 def unknown_fields(settings: Settings, minor: int) -> tuple[Settings, tuple[ConfigWarning, ...]]:
     """Drop what kubelet 1.*minor* does not know of a configuration, and say so."""
-    known, warnings = _known(settings, ROOT_TYPE, ())
-    warnings = [*warnings, *_newer(known, minor)]
+    known, unknown = _known(settings, ROOT_TYPE, ())
+    warnings = [*starmap(_unknown, unknown[:MOST_TOLD]), *_newer(known, minor)]
+    if more := unknown[MOST_TOLD:]:
+        message = f"{len(more)} more unknown fields are ignored"
+        warnings.append(ConfigWarning("unknown-field", more[0][0].origin.place, message))
     kept = {
         name: setting
         for name, setting in known.items()
@@ -39,21 +45,21 @@ def unknown_fields(settings: Settings, minor: int) -> tuple[Settings, tuple[Conf
     return kept, tuple(warnings)
 
 
-def _known(settings: Settings, struct: str, path: Path) -> tuple[Settings, list[ConfigWarning]]:
+def _known(settings: Settings, struct: str, path: Path) -> tuple[Settings, list[_Unknown]]:
     fields = STRUCTS[struct]
     kept: Settings = {}
-    warnings: list[ConfigWarning] = []
+    unknown: list[_Unknown] = []
     for name, setting in settings.items():
         inner, members = fields.get(name, "").lstrip("*"), setting.members
         if name not in fields:
-            warnings.append(_unknown(setting, (*path, name), fields))
+            unknown.append((setting, (*path, name), fields))
         elif members is not None and STRUCTS.get(inner):
             below, more = _known(members, inner, (*path, name))
             kept[name] = Setting(below, setting.origin)
-            warnings += more
+            unknown += more
         else:
             kept[name] = setting
-    return kept, warnings
+    return kept, unknown
 
 
 def _newer(settings: Settings, minor: int) -> Iterator[ConfigWarning]:

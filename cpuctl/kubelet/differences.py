@@ -30,6 +30,7 @@ class Area(StrEnum):
     POD_LEVEL = "pod-level resources"
     MEMORY = "memory"
     RESIZE = "in-place resize"
+    AUTOSCALING = "autoscaling"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +75,30 @@ DIFFERENCES: Mapping[str, Difference] = {
         source="121834",
         standing=Standing.DOCUMENTED,
     ),
+    "knows_no_swap": Difference(
+        since=30,
+        area=Area.CONFIGURATION,
+        before="memorySwap.swapBehavior may be LimitedSwap or UnlimitedSwap",
+        after="memorySwap.swapBehavior may be LimitedSwap or NoSwap",
+        source="KEP-2400",
+        standing=Standing.DOCUMENTED,
+    ),
+    "checks_each_enforcement": Difference(
+        since=31,
+        area=Area.CONFIGURATION,
+        before="enforceNodeAllocatable other than [] is refused without cgroupsPerQOS",
+        after="enforceNodeAllocatable other than [none] is, and one that repeats an entry always",
+        source="124268",
+        standing=Standing.DOCUMENTED,
+    ),
+    "enforces_compressible": Difference(
+        since=32,
+        area=Area.CONFIGURATION,
+        before="enforceNodeAllocatable takes pods, system-reserved, kube-reserved or none",
+        after="enforceNodeAllocatable takes system-reserved-compressible and kube-reserved-compressible, too",
+        source="125982",
+        standing=Standing.DOCUMENTED,
+    ),
     "lifts_quota_of_exclusive_cpus": Difference(
         since=33,
         area=Area.EXCLUSIVE_CPUS,
@@ -99,6 +124,41 @@ DIFFERENCES: Mapping[str, Difference] = {
         after="spec.resources of a pod decides on its QoS class, cgroup and OOM score",
         source="KEP-2837",
         standing=Standing.VERIFIED,
+        gate="PodLevelResources",
+    ),
+    "counts_sidecars_for_replicas": Difference(
+        since=29,
+        area=Area.AUTOSCALING,
+        before="the HPA adds up the requests of app containers",
+        after="the HPA adds up the requests of app containers and sidecars",
+        source="120001",
+        standing=Standing.DOCUMENTED,
+    ),
+    "counts_pod_level_requests_for_new_nodes": Difference(
+        since=33,
+        area=Area.AUTOSCALING,
+        before="the cluster autoscaler counts the requests of containers only",
+        after="the cluster autoscaler counts pod-level requests, as the scheduler does",
+        source="KEP-2837",
+        standing=Standing.DOCUMENTED,
+        gate="PodLevelResources",
+    ),
+    "counts_pod_level_requests_for_replicas": Difference(
+        since=34,
+        area=Area.AUTOSCALING,
+        before="the HPA wants a request of every container",
+        after="the HPA goes by the pod's requests where it has pod-level ones",
+        source="132430",
+        standing=Standing.DOCUMENTED,
+        gate="PodLevelResources",
+    ),
+    "tells_pod_level_limits_inside": Difference(
+        since=34,
+        area=Area.POD_LEVEL,
+        before="the downward API tells a container without a limit the node's allocatable",
+        after="the downward API tells a container without a limit the pod-level one, if there is one",
+        source="132605",
+        standing=Standing.DOCUMENTED,
         gate="PodLevelResources",
     ),
     "pod_level_hugepages": Difference(
@@ -135,6 +195,15 @@ DIFFERENCES: Mapping[str, Difference] = {
         source="KEP-5419",
         standing=Standing.DOCUMENTED,
         gate="InPlacePodLevelResourcesVerticalScaling",
+    ),
+    "protects_memory_by_class": Difference(
+        since=36,
+        area=Area.CONFIGURATION,
+        before="MemoryQoS writes memory.min for every memory request",
+        after="MemoryQoS writes memory.min or memory.low by class, with memoryReservationPolicy only",
+        source="KEP-2570",
+        standing=Standing.DOCUMENTED,
+        gate="MemoryQoS",
     ),
     "memory_throttling_is_opt_in": Difference(
         since=37,
@@ -211,6 +280,14 @@ DIFFERENCES: Mapping[str, Difference] = {
         standing=Standing.DOCUMENTED,
         gate="PodLevelResourcesFixKubeletQOSClass",
     ),
+    "defaults_pod_level_last": Difference(
+        since=37,
+        area=Area.POD_LEVEL,
+        before="pod-level defaults are filled in before LimitRanges change containers",
+        after="pod-level defaults are filled in after LimitRanges have changed containers",
+        source="140514",
+        standing=Standing.DOCUMENTED,
+    ),
     "defaults_pod_level_limits": Difference(
         since=37,
         area=Area.POD_LEVEL,
@@ -286,10 +363,10 @@ DIFFERENCES: Mapping[str, Difference] = {
         gate="InPlacePodVerticalScalingExclusiveCPUs",
     ),
     "delays_scale_down": Difference(
-        since=38,
+        since=37,
         area=Area.RESIZE,
         before="CPUs are taken from a container that is resized at once",
-        after="CPUs can be taken from a container that is resized after a delay",
+        after="CPUs are taken from a container that is resized after its scale-delay-time",
         source="KEP-6122",
         standing=Standing.PREVIEW,
     ),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-from cpuctl.kubelet.golang import quoted
-
 MICROSECOND, MILLISECOND, SECOND = 1_000, 1_000_000, 1_000_000_000
 MINUTE, HOUR = 60 * SECOND, 3600 * SECOND
 
@@ -24,13 +22,13 @@ def parse_duration(text: str) -> int:
     if rest == "0":
         return 0
     if not rest:
-        raise ValueError(f"time: invalid duration {quoted(text)}")
+        raise ValueError(f"time: invalid duration {_quoted(text)}")
     total, position = 0, 0
     while position < len(rest):
         nanoseconds, position = _part(text, rest, position)
         total += nanoseconds
         if total > _LARGEST + (sign < 0):
-            raise ValueError(f"time: invalid duration {quoted(text)}")
+            raise ValueError(f"time: invalid duration {_quoted(text)}")
     return sign * total
 
 
@@ -57,19 +55,31 @@ def _decimal(number: int, unit: int) -> str:
     return f"{whole}.{digits}" if digits else str(whole)
 
 
+def _quoted(text: str) -> str:
+    """Quote as the package does, which spells out what is no ASCII byte by byte."""
+    return '"' + "".join(map(_escaped, text)) + '"'
+
+
+def _escaped(char: str) -> str:
+    if " " <= char < "\x80":
+        return rf"\{char}" if char in '"\\' else char
+    return "".join(f"\\x{byte:02x}" for byte in char.encode(errors="surrogateescape"))
+
+
 def _part(text: str, rest: str, position: int) -> tuple[int, int]:
     """Read one number with its unit; return nanoseconds, cut off below one, and where to go on."""
     found = _PART.match(rest, position)
     assert found is not None  # every piece of the expression may be empty
     whole, fraction, unit = found["whole"], found["fraction"] or "", found["unit"]
     if not whole and not fraction:
-        raise ValueError(f"time: invalid duration {quoted(text)}")
+        raise ValueError(f"time: invalid duration {_quoted(text)}")
+    whole = whole.lstrip("0") or "0"
+    if len(whole) > 19 or int(whole) > _LARGEST + 1:
+        raise ValueError(f"time: invalid duration {_quoted(text)}")
     if not unit:
-        raise ValueError(f"time: missing unit in duration {quoted(text)}")
+        raise ValueError(f"time: missing unit in duration {_quoted(text)}")
     if unit not in _UNITS:
-        raise ValueError(f"time: unknown unit {quoted(unit)} in duration {quoted(text)}")
-    if len(whole.lstrip("0")) > 19:
-        raise ValueError(f"time: invalid duration {quoted(text)}")
+        raise ValueError(f"time: unknown unit {_quoted(unit)} in duration {_quoted(text)}")
     digits = fraction[:18]
-    nanoseconds = int(whole or "0") * _UNITS[unit] + int(digits or "0") * _UNITS[unit] // 10 ** len(digits)
+    nanoseconds = int(whole) * _UNITS[unit] + int(digits or "0") * _UNITS[unit] // 10 ** len(digits)
     return nanoseconds, found.end()

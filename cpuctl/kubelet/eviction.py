@@ -30,6 +30,9 @@ RESERVING_SIGNALS: Mapping[str, str] = {
 """The signals whose hard thresholds are kept from pods, and the resources that they are kept of."""
 
 _DISABLED = ("0%", "100%")
+_NO_NUMBER = -(1 << 63)
+"""What processors make of it that is no number (``NaN%``) as an integer."""
+
 _FIELD = "evictionHard"
 
 
@@ -46,6 +49,8 @@ class Threshold:
             return self.amount
         if capacity is None:
             return None
+        if math.isnan(self.share):
+            return Quantity.from_value(_NO_NUMBER, Format.BINARY_SI)
         return Quantity.from_value(math.trunc(float(capacity.value) * self.share), Format.BINARY_SI)
 
 

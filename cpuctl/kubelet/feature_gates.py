@@ -76,9 +76,9 @@ class FeatureGates:
         stage = self.stage(name)
         return stage is not None and stage.verified
 
-    def known(self) -> list[str]:
+    def known(self) -> tuple[str, ...]:
         """List the gates of this release."""
-        return [name for name in _table() if self.stage(name) is not None]
+        return _known(self.minor)
 
     def releases_with(self, name: str) -> str:
         """Name the releases that have a gate, ``1.27 to 1.34``; nothing where none has."""
@@ -133,6 +133,11 @@ def _stage(name: str, minor: int) -> GateStage | None:
         locked=bool(token["locked"]),
         verified=not token["doubt"] and minor <= _verified_until(name),
     )
+
+
+@cache
+def _known(minor: int) -> tuple[str, ...]:
+    return tuple(name for name in _table() if _stage(name, minor) is not None)
 
 
 @cache

@@ -8,19 +8,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from cpuctl.documents import Value
+from cpuctl.kubelet.csv_list import csv_list
 from cpuctl.kubelet.duration import duration_text, parse_duration
 from cpuctl.kubelet.golang import parse_atoi, parse_bool, parse_int, quoted
 from cpuctl.quantity import Quantity
 
+_INT32 = 1 << 32
+"""Of the numbers of NUMA nodes, the kubelet keeps as many bits."""
+
 
 def read_flag(kind: str, text: str, before: Value) -> Value:
-    """Read a value of a kind; *before* is what earlier uses of the same flag have set."""
+    """Read a value of a kind; what earlier uses of a flag have collected (*before*) is added to in place."""
     if kind in _SCALARS:
         return _SCALARS[kind](text)
     if kind in _MAPS:
-        return {**(before if isinstance(before, dict) else {}), **_MAPS[kind](text)}
-    earlier = before if isinstance(before, list) else []
-    return [*earlier, *_LISTS[kind](text)]
+        pairs = before if isinstance(before, dict) else {}
+        pairs.update(_MAPS[kind](text))
+        return pairs
+    items = before if isinstance(before, list) else []
+    items.extend(_LISTS[kind](text))
+    return items
 
 
 def _duration(text: str) -> str:
@@ -84,7 +91,7 @@ _MAPS: Mapping[str, Callable[[str], dict[str, Value]]] = {
 
 
 def _list(text: str) -> list[Value]:
-    return list(text.split(",")) if text else []
+    return list(csv_list(text))
 
 
 def _memory(text: str) -> list[Value]:
@@ -102,7 +109,10 @@ def _reservation(text: str) -> Value:
     except ValueError:
         # Misspelt in the kubelet.
         raise ValueError(f"failed to convert the NUMA node ID, exptected integer, got {node}") from None
-    return {"numaNode": number, "limits": dict(_limit(part) for part in limits.split(","))}
+    return {
+        "numaNode": (number + _INT32 // 2) % _INT32 - _INT32 // 2,
+        "limits": dict(_limit(part) for part in limits.split(",")),
+    }
 
 
 def _limit(text: str) -> tuple[str, Value]:

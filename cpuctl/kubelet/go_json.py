@@ -7,12 +7,13 @@ Types are written as Go writes them: ``*int32``, ``[]string``, ``map[string]bool
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from cpuctl.documents import Value
 from cpuctl.kubelet.duration import parse_duration
+from cpuctl.kubelet.golang import json_number
 from cpuctl.quantity import Quantity
 
 Path: TypeAlias = tuple[str | int, ...]
@@ -65,12 +66,14 @@ class Walk:
     """How a decoder goes about its work.
 
     ``ordered``: keys are met in the order of the text, and not by name, as after a conversion from YAML.
-    ``any_case``: names match fields without regard to case.
+    ``any_case``: names match fields without regard to case. ``written`` tells how a number is written in
+    JSON, where 110.0 is no integer; without it numbers were converted from YAML, and are written anew.
     """
 
     structs: Structs
     ordered: bool = False
     any_case: bool = False
+    written: Callable[[Path], str] | None = None
 
     def mistakes(self, value: Value, go_type: str, place: _Place) -> Iterator[Mistake]:
         """Yield what is wrong with a value of a type, in the order in which it is noticed."""
@@ -100,8 +103,18 @@ class Walk:
                     yield from self.mistakes(member, fields[field_], place.field_of(base, name, field_))
         elif base in self.structs:
             yield _mismatch(_kind(value), base, place)
-        elif problem := _scalar_problem(value, base):
+        elif problem := self._scalar_problem(value, base, place.path):
             yield _mismatch(problem, base, place)
+
+    def _scalar_problem(self, value: Value, base: str, path: Path) -> str:
+        """Name what the value is where it does not fit, nothing where it does."""
+        if base in _INTEGERS and isinstance(value, int | float) and not isinstance(value, bool):
+            whole = isinstance(value, int) or (self.written is None and value.is_integer())
+            if whole and -_INTEGERS[base] <= value < _INTEGERS[base]:
+                return ""
+            return f"number {self.written(path) if self.written else json_number(value)}"
+        kind = _kind(value)
+        return "" if kind == _expected_kind(base) else kind
 
     def _members(self, value: dict[str, Value]) -> list[tuple[str, Value]]:
         return list(value.items()) if self.ordered else sorted(value.items())
@@ -114,24 +127,11 @@ def match_field(name: str, fields: Collection[str], *, any_case: bool) -> str | 
     return next((field for field in fields if field.casefold() == name.casefold()), None)
 
 
-def _scalar_problem(value: Value, base: str) -> str:
-    """Name what the value is where it does not fit, nothing where it does."""
-    kind = _kind(value)
-    if kind == "number" and base == "float64":
-        return ""
-    if kind == "number" and base in _INTEGERS:
-        assert isinstance(value, int | float)
-        limit = _INTEGERS[base]
-        whole = isinstance(value, int) or value.is_integer()
-        return "" if whole and -limit <= value < limit else f"number {_number_text(value)}"
-    return "" if kind == _expected_kind(base) else kind
-
-
 def _expected_kind(base: str) -> str:
     """Tell what a scalar type takes; named types other than structs are strings in this API."""
-    if base == "bool":
-        return "bool"
-    return "" if base in _INTEGERS or base == "float64" or base[:1] in "[m" else "string"
+    return {"bool": "bool", "float64": "number"}.get(
+        base, "" if base in _INTEGERS or base[:1] in "[m" else "string"
+    )
 
 
 def _duration_mistake(value: Value, place: _Place) -> Iterator[Mistake]:
@@ -164,12 +164,8 @@ def _kind(value: Value) -> str:
     return next(kind for type_, kind in _KINDS if isinstance(value, type_))
 
 
-def _number_text(number: float) -> str:
-    return str(int(number)) if isinstance(number, int) or number.is_integer() else repr(number)
-
-
 def _json_text(value: Value) -> str:
     """Write a value that is no text so that a quantity's reader sees what Go's would."""
     if isinstance(value, bool):
         return str(value).lower()
-    return _number_text(value) if isinstance(value, int | float) else _kind(value)
+    return json_number(value) if isinstance(value, int | float) else _kind(value)

@@ -8,14 +8,17 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from math import isfinite
 
+from cpuctl.go_text import quoted as quoted  # noqa: PLC0414  # the rest of Go's texts is here
+
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
-_ESCAPES = {'"': r"\"", "\\": r"\\", "\a": r"\a", "\b": r"\b", "\f": r"\f"} | {
-    "\n": r"\n", "\r": r"\r", "\t": r"\t", "\v": r"\v",
-}  # fmt: skip
-_INTEGER = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|0[oO]?[0-7]+|0[bB][01]+|0|[1-9][0-9]*)", re.ASCII)
-_FLOAT = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
+_INTEGER = re.compile(
+    r"[+-]?(?:0[xX](?:_?[0-9a-fA-F])+|0[oO]?(?:_?[0-7])+|0[bB](?:_?[01])+|0|[1-9](?:_?[0-9])*)", re.ASCII
+)
+_FLOAT = re.compile(r"[+-]?(?:[0-9]++\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
+_NOT_FINITE = frozenset({"nan", *(sign + word for sign in ("", "+", "-") for word in ("inf", "infinity"))})
 _MOST_DIGITS = 64
+_BASES = {"0x": 16, "0b": 2, "0o": 8}
 
 
 def parse_bool(text: str) -> bool:
@@ -31,8 +34,8 @@ def parse_int(text: str, *, bits: int = 64) -> int:
     """Read an integer as ``strconv.ParseInt(text, 0, bits)`` does; raise ValueError with its text."""
     wrong = f"strconv.ParseInt: parsing {quoted(text)}"
     if _INTEGER.fullmatch(text) is None:
-        raise ValueError(f"{wrong}: invalid syntax")
-    digits = text.lstrip("+-")
+        raise ValueError(f"{wrong}: {_first_wrong(text, bits)}")
+    digits = text.lstrip("+-").replace("_", "")
     octal = len(digits) > 1 and digits.isdecimal() and digits.startswith("0")
     number = int(digits, 8 if octal else 0) if len(digits) <= _MOST_DIGITS else 1 << bits
     signed = -number if text.startswith("-") else number
@@ -41,11 +44,29 @@ def parse_int(text: str, *, bits: int = 64) -> int:
     return signed
 
 
+def _first_wrong(text: str, bits: int, base: int = 0) -> str:
+    """Say what Go meets first in a text that is no integer: a digit too many, or what is no digit."""
+    digits = text[text[:1] in ("-", "+") :]
+    if not base:
+        prefix = digits[:2].lower() if len(digits) > 2 else ""
+        base = _BASES.get(prefix, 8 if digits.startswith("0") else 10)
+        digits = digits[2 if prefix in _BASES else 0 :].replace("_", "")
+    number = 0
+    for digit in digits:
+        value = int(digit, 36) if digit.isascii() and digit.isalnum() else base
+        if value >= base:
+            break
+        number = number * base + value
+        if number >> bits:
+            return "value out of range"
+    return "invalid syntax"
+
+
 def parse_atoi(text: str) -> int:
     """Read a decimal integer as ``strconv.Atoi`` does; raise ValueError with its text."""
     sign, digits = (text[0], text[1:]) if text[:1] in ("-", "+") else ("", text)
     if not (digits.isascii() and digits.isdecimal()):
-        raise ValueError(f"strconv.Atoi: parsing {quoted(text)}: invalid syntax")
+        raise ValueError(f"strconv.Atoi: parsing {quoted(text)}: {_first_wrong(text, 64, 10)}")
     try:
         return parse_int(sign + (digits.lstrip("0") or "0"))
     except ValueError:
@@ -55,6 +76,8 @@ def parse_atoi(text: str) -> int:
 def parse_float32(text: str) -> float:
     """Read a decimal as ``strconv.ParseFloat(text, 32)`` does; raise ValueError with its text."""
     wrong = f"strconv.ParseFloat: parsing {quoted(text)}"
+    if text.lower() in _NOT_FINITE:
+        return float(text)
     if _FLOAT.fullmatch(text) is None:
         raise ValueError(f"{wrong}: invalid syntax")
     number = float(text)
@@ -77,26 +100,22 @@ def float_text(number: float) -> str:
     return repr(number)
 
 
+def json_number(number: float) -> str:
+    """Write a number as Go's ``json.Marshal`` does: ``110``, ``0.00001``, ``1e-7``, ``1e+21``."""
+    if number and not 1e-6 <= abs(number) < 1e21:
+        return repr(float(number)).replace("e-0", "e-")
+    if number == int(number):
+        return str(int(number))
+    digits, _, exponent = repr(number).partition("e-")
+    return f"{number:.{len(digits.partition('.')[2]) + int(exponent)}f}" if exponent else digits
+
+
 def aggregated(errors: Iterable[str]) -> str:
     """Write several errors as ``errors.NewAggregate`` does: repeated ones once, more than one in brackets."""
     texts = list(dict.fromkeys(errors))
     return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
 
 
-def quoted(text: str) -> str:
-    """Write a string as ``%q`` does."""
-    return '"' + "".join(_ESCAPES.get(char) or _printable(char) for char in text) + '"'
-
-
 def map_text(pairs: Mapping[str, object]) -> str:
     """Write a map as ``%v`` does, keys in order: ``map[a:1 b:2]``."""
     return f"map[{' '.join(f'{key}:{pairs[key]}' for key in sorted(pairs))}]"
-
-
-def _printable(char: str) -> str:
-    if char.isprintable():
-        return char
-    code = ord(char)
-    if code < 0x80:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

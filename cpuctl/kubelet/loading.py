@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from cpuctl.errors import InputError
 from cpuctl.kubelet.behaviours import behaviours
 from cpuctl.kubelet.config import KubeletConfiguration
-from cpuctl.kubelet.config_dropins import DropInSource, Merged, merge_drop_ins
+from cpuctl.kubelet.config_dropins import Merged, merge_drop_ins
 from cpuctl.kubelet.config_file import read_main_file, with_eviction_defaults
 from cpuctl.kubelet.config_flags import STAGE as FLAGS
 from cpuctl.kubelet.config_flags import KubeletFlags
@@ -18,6 +18,7 @@ from cpuctl.kubelet.config_object import reserialised, with_defaults
 from cpuctl.kubelet.config_reading import to_configuration
 from cpuctl.kubelet.config_refusal import ConfigRefusedError, Refusal
 from cpuctl.kubelet.config_warnings import ConfigWarning
+from cpuctl.kubelet.drop_in_files import DropInSource
 from cpuctl.kubelet.gates_at_start import STAGE, BadGatesError, gates_at_start
 from cpuctl.kubelet.settings import OriginKind, Setting, Settings, ValueOrigin, merge_patch, uniform
 from cpuctl.kubelet.version import DEFAULT_VERSION, KubeletVersion
@@ -28,9 +29,13 @@ _READ_ONLY_PORT_OF_FLAGS = 10255
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigSources:
-    """What a kubelet is started with: the main file's text and name, its drop-ins, its flags."""
+    """What a kubelet is started with: the main file's text and name, its drop-ins, its flags.
+
+    ``beside`` is the directory that relative paths of the main file belong to, if not the file's own.
+    """
 
     main: tuple[str | bytes, str] | None = None
+    beside: str = ""
     drop_ins: DropInSource | None = None
     flags: KubeletFlags = field(default_factory=KubeletFlags)
 
@@ -100,7 +105,7 @@ def _base(sources: ConfigSources, minor: int) -> _Base:
         # Flags have defaults of their own; of the fields that count here, only this one has another.
         return _Base(with_defaults({"readOnlyPort": Setting(_READ_ONLY_PORT_OF_FLAGS)}, minor))
     text, name = sources.main
-    read = read_main_file(text, name, minor)
+    read = read_main_file(text, name, minor, beside=sources.beside)
     return _Base(with_defaults(with_eviction_defaults(read.settings, minor), minor), read.warnings)
 
 

@@ -1,8 +1,8 @@
 """Options of the CPU manager's static policy: which exist, from which release on, and how they clash.
 
-History per option: the enhancement documents KEP-2625, KEP-2902, KEP-3327, KEP-4176, KEP-4540 and
-KEP-4800. Error texts and their order are the kubelet's (``policy_options.go``); where it walks a map
-in random order, the order here is by name.
+History per option: the enhancement documents KEP-2625, KEP-2902, KEP-3327, KEP-4176, KEP-4540, KEP-4800 and
+KEP-6122. Error texts and their order are the kubelet's (``policy_options.go``), but for those of a bad
+``scale-delay-time``, which no document tells. Where it walks a map in random order, they come by name here.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from cpuctl.kubelet.duration import SECOND, parse_duration
 from cpuctl.kubelet.feature_gates import FeatureGates
 from cpuctl.kubelet.golang import map_text, parse_bool, quoted
 from cpuctl.kubelet.setting_error import SettingError
@@ -20,6 +21,10 @@ DISTRIBUTE_CORES = "distribute-cpus-across-cores"
 ALIGN_BY_SOCKET = "align-by-socket"
 STRICT_RESERVATION = "strict-cpu-reservation"
 PREFER_UNCORE = "prefer-align-cpus-by-uncorecache"
+SCALE_DELAY = "scale-delay-time"
+LONGEST_SCALE_DELAY = 10 * SECOND
+SCALE_DELAY_GATE = "InPlacePodVerticalScalingExclusiveCPUs"
+"""Without this gate there is nothing to delay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,7 @@ OPTIONS: Mapping[str, OptionHistory] = {
     DISTRIBUTE_CORES: OptionHistory(31),
     STRICT_RESERVATION: OptionHistory(32, 33, 35),
     PREFER_UNCORE: OptionHistory(32, 34, 36),
+    SCALE_DELAY: OptionHistory(37),
 }
 
 _CLASHES = (
@@ -62,7 +68,7 @@ _FIELD = "cpuManagerPolicyOptions"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CPUPolicyOptions:
-    """The options of the static CPU policy, all off unless asked for."""
+    """The options of the static CPU policy, all off unless asked for; the delay is in nanoseconds."""
 
     full_pcpus_only: bool = False
     distribute_cpus_across_numa: bool = False
@@ -70,20 +76,39 @@ class CPUPolicyOptions:
     align_by_socket: bool = False
     strict_cpu_reservation: bool = False
     prefer_align_cpus_by_uncorecache: bool = False
+    scale_delay_time: int = 0
 
 
 def parse_cpu_policy_options(options: Mapping[str, str], gates: FeatureGates) -> CPUPolicyOptions:
     """Read ``cpuManagerPolicyOptions`` as the static policy of the release of *gates* does.
 
     Raise SettingError with the kubelet's text for an unknown option, one whose stage is gated off, a value
-    that is no boolean, or two options that exclude each other.
+    that is no boolean or no delay, or two options that exclude each other.
     """
     values = {name: _read(name, options[name], gates) for name in sorted(options)}
     for one, other in _CLASHES:
         if values.get(one) and values.get(other):
             text = f"static policy options {one} and {other} can not be used at the same time"
             raise SettingError(text, _FIELD, other)
-    return CPUPolicyOptions(**{name.replace("-", "_"): value for name, value in values.items()})
+    switches = {name.replace("-", "_"): value for name, value in values.items() if name != SCALE_DELAY}
+    delay = parse_scale_delay(options.get(SCALE_DELAY, "0s"), gates)
+    return CPUPolicyOptions(
+        **{name: value is True for name, value in switches.items()}, scale_delay_time=delay
+    )
+
+
+def parse_scale_delay(text: str, gates: FeatureGates) -> int:
+    """Read ``scale-delay-time``, in nanoseconds; raise SettingError for what KEP-6122 does not accept."""
+    wrong = f"bad value for option {quoted(SCALE_DELAY)}"
+    try:
+        delay = parse_duration(text)
+    except ValueError as error:
+        raise SettingError(f"{wrong}: {error}", _FIELD, SCALE_DELAY) from None
+    if not 0 <= delay <= LONGEST_SCALE_DELAY:
+        raise SettingError(f"{wrong}: {text} is not between 0s and 10s", _FIELD, SCALE_DELAY)
+    if delay and not gates.enabled(SCALE_DELAY_GATE):
+        raise SettingError(f"{wrong}: it must be 0 without {SCALE_DELAY_GATE}", _FIELD, SCALE_DELAY)
+    return delay
 
 
 def refuse_gated_options(options: Mapping[str, str], gates: FeatureGates) -> None:
@@ -133,6 +158,8 @@ def _read(name: str, value: str, gates: FeatureGates) -> bool:
         level = f"{stage.capitalize()}-level"
         text = f"CPU Manager Policy {level} Options not enabled, but option {quoted(name)} provided"
         raise SettingError(text, _FIELD, name)
+    if name == SCALE_DELAY:
+        return False
     try:
         return parse_bool(value)
     except ValueError as error:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from cpuctl.cpuset import CPUSet
+from cpuctl.cpuset import MAX_CPU, CPUSet, CPUSetLimitError
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.eviction import RESERVING_SIGNALS, Threshold, parse_thresholds
 from cpuctl.kubelet.golang import quoted
@@ -18,14 +18,21 @@ from cpuctl.quantity import Quantity
 
 _RESERVABLE = frozenset({"cpu", "memory", "ephemeral-storage", "pid"})
 _ZERO = Quantity()
+_LIST = ("reservedSystemCPUs",)
 
 
 @dataclass(frozen=True, slots=True)
 class CPUReservation:
-    """How many CPUs are kept from pods; ``cpus`` says which, None leaves the choice to the CPU manager."""
+    """How many CPUs are kept from pods; ``cpus`` says which, None leaves the choice to the CPU manager.
+
+    ``given`` tells whether any amount is: of one beyond 64 bits, the kubelet's count can be anything.
+    ``setting`` is the path of the setting that keeps most of them.
+    """
 
     count: int
     cpus: CPUSet | None = None
+    given: bool = True
+    setting: tuple[str, ...] = _LIST
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +48,18 @@ class Reservations:
     def cpus(self) -> CPUReservation:
         """The CPUs: a count in whole CPUs, rounded up. Eviction never concerns CPUs."""
         total = self.kube.get("cpu", _ZERO) + self.system.get("cpu", _ZERO)
-        return CPUReservation(-(-total.milli_value // 1000), self.listed)
+        setting = _LIST if self.listed is not None or not total.sign else self.largest("cpu", {})
+        return CPUReservation(-(-total.milli_value // 1000), self.listed, bool(total.sign), setting)
+
+    def largest(self, resource: str, capacity: Mapping[str, Quantity]) -> tuple[str, ...]:
+        """Return the path of the setting that keeps most of a resource."""
+        signals = {kept: signal for signal, kept in RESERVING_SIGNALS.items()}
+        amounts = {
+            ("kubeReserved", resource): self.kube.get(resource, _ZERO),
+            ("systemReserved", resource): self.system.get(resource, _ZERO),
+            ("evictionHard", signals.get(resource, "")): self.kept_by_eviction(capacity).get(resource, _ZERO),
+        }
+        return max(amounts, key=lambda path: amounts[path].nano)
 
     def kept_by_eviction(self, capacity: Mapping[str, Quantity]) -> dict[str, Quantity]:
         """Resolve hard eviction by resource; a share of a capacity that is not known is left out."""
@@ -72,6 +90,8 @@ def listed_cpus(config: KubeletConfiguration, online: CPUSet) -> CPUSet | None:
         return None
     try:
         listed = CPUSet.parse(text)
+    except CPUSetLimitError:
+        listed = CPUSet(1 << MAX_CPU)  # one of them is on no machine, whichever the others are
     except ValueError as error:
         raise SettingError(f"unable to parse reserved-cpus list: {error}", "reservedSystemCPUs") from None
     if not listed <= online:
@@ -109,21 +129,22 @@ def check_qos_reserved(shares: Mapping[str, str]) -> None:
             raise SettingError(text, "qosReserved", name) from None
 
 
-def check_capacity(reserved: Mapping[str, Quantity], capacity: Mapping[str, Quantity]) -> None:
+def check_capacity(reservations: Reservations, capacity: Mapping[str, Quantity]) -> None:
     """Refuse to keep more of a resource than there is."""
-    errors = [
-        f"Resource {quoted(resource)} has a reservation of {_raw(amount)} but capacity of"
+    errors = {
+        resource: f"Resource {quoted(resource)} has a reservation of {_raw(amount)} but capacity of"
         f" {_raw(capacity[resource])}. Expected capacity >= reservation."
-        for resource, amount in sorted(reserved.items())
+        for resource, amount in sorted(reservations.total(capacity).items())
         if capacity[resource] < amount
-    ]
+    }
     if errors:
-        raise SettingError(f"invalid Node Allocatable configuration. {' '.join(errors)}", "kubeReserved")
+        text = f"invalid Node Allocatable configuration. {' '.join(errors.values())}"
+        raise SettingError(text, *reservations.largest(next(iter(errors)), capacity))
 
 
 def require_cpu_reservation(reservation: CPUReservation) -> None:
     """Raise with the static CPU policy's text where no CPU is reserved."""
-    if reservation.count <= 0:
+    if not reservation.given:
         error = "[cpumanager] unable to determine reserved CPU resources for static policy"
         raise SettingError(error, "reservedSystemCPUs")
 

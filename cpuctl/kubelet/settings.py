@@ -96,9 +96,12 @@ def plain(setting: Setting) -> Value:
 def merge_patch(target: Setting, patch: Setting) -> Setting:
     """Apply a JSON merge patch (RFC 7386): mappings merge, null deletes, everything else replaces.
 
-    A mapping that was there keeps its own origin; the members tell who set what.
+    A mapping that was there keeps its own origin; the members tell who set what. Beyond the RFC, null also
+    deletes inside the lists of a patch, as in the library that the kubelet uses.
     """
     changes = patch.members
+    if isinstance(patch.value, list):
+        return Setting([_pruned(item) for item in patch.value], patch.origin)
     if changes is None:
         return patch
     base = target.members
@@ -110,6 +113,16 @@ def merge_patch(target: Setting, patch: Setting) -> Setting:
             merged[key] = merge_patch(merged.get(key, Setting(None)), change)
     kept = base is not None and (base or not merged)
     return Setting(merged, target.origin if kept else patch.origin)
+
+
+def _pruned(value: Value) -> Value:
+    match value:
+        case dict():
+            return {name: _pruned(member) for name, member in value.items() if member is not None}
+        case list():
+            return [_pruned(item) for item in value]
+        case _:
+            return value
 
 
 def walk(settings: Mapping[str, Setting]) -> Iterator[tuple[Path, Setting]]:

@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from cpuctl.cpuset import CPUSet
+from cpuctl.cpuset import CPUSet, CPUSetLimitError
 from cpuctl.kubelet.behaviours import behaviours
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.duration import MILLISECOND, SECOND, duration_text
 from cpuctl.kubelet.feature_gates import FeatureGates
 from cpuctl.kubelet.golang import aggregated, float_text, quoted
 from cpuctl.kubelet.setting_error import SettingError
+from cpuctl.kubelet.validation_enforcement import check_enforcement, check_groups_of_enforcement
 from cpuctl.kubelet.validation_others import check_other_fields
 
 _PREFIX = "invalid configuration: "
 TOPOLOGY_POLICIES = ("none", "best-effort", "restricted", "single-numa-node")
 TOPOLOGY_SCOPES = ("container", "pod")
-_SWAP_BEHAVIOURS = ("", "LimitedSwap", "NoSwap")
 _RESERVATION_POLICIES = ("None", "TieredReservation")
 _DEFAULT_PERIOD = 100 * MILLISECOND
 
@@ -104,54 +104,21 @@ def _swap(subject: Subject) -> Iterator[SettingError]:
         if behaviour:
             text = "memorySwap.swapBehavior cannot be set when NodeSwap feature flag is disabled"
             yield _invalid(text, "memorySwap", "swapBehavior")
-    elif behaviour not in _SWAP_BEHAVIOURS:
-        what = f"memorySwap.swapBehavior {quoted(behaviour)}"
-        yield _invalid(f'{what} must be one of: "", "LimitedSwap" or "NoSwap"', "memorySwap", "swapBehavior")
-
-
-_ENFORCE = "enforceNodeAllocatable (--enforce-node-allocatable)"
-_ENFORCERS = {"system-reserved": "systemReservedCgroup", "kube-reserved": "kubeReservedCgroup"}
+    else:
+        knows_none = behaviours(subject.gates.minor).knows_no_swap
+        other, separator = ("NoSwap", " or") if knows_none else ("UnlimitedSwap", ", or")
+        if behaviour not in ("", "LimitedSwap", other):
+            allowed = f'"", "LimitedSwap"{separator} {quoted(other)}'
+            text = f"memorySwap.swapBehavior {quoted(behaviour)} must be one of: {allowed}"
+            yield _invalid(text, "memorySwap", "swapBehavior")
 
 
 def _enforcement(subject: Subject) -> Iterator[SettingError]:
-    entries = subject.config.enforce_node_allocatable
-    for key in _ENFORCERS:
-        if key in entries and f"{key}-compressible" in entries:
-            pair = f"both {quoted(key)} and {quoted(f'{key}-compressible')}"
-            text = f"{pair} cannot be specified together in {_ENFORCE}"
-            yield _invalid(text, "enforceNodeAllocatable")
-    seen: set[str] = set()
-    for entry in entries:
-        if entry in seen:
-            yield _invalid(f"duplicated enforcements {quoted(entry)} in {_ENFORCE}", "enforceNodeAllocatable")
-        else:
-            yield from _entry(subject.config, entry)
-        seen.add(entry)
+    yield from check_enforcement(subject.config, behaviours(subject.gates.minor))
 
 
-def _entry(config: KubeletConfiguration, entry: str) -> Iterator[SettingError]:
-    key = entry.removesuffix("-compressible")
-    if entry == "none":
-        if len(config.enforce_node_allocatable) > 1:
-            text = f'{_ENFORCE} may not contain additional enforcements when "none" is specified'
-            yield _invalid(text, "enforceNodeAllocatable")
-        return
-    if entry != "pods" and key not in _ENFORCERS:
-        valid = '"pods", "system-reserved", "system-reserved-compressible", "kube-reserved",'
-        text = f"option {quoted(entry)} specified for {_ENFORCE}. Valid options are {valid}"
-        yield _invalid(f'{text} "kube-reserved-compressible" or "none"', "enforceNodeAllocatable")
-        return
-    if key in _ENFORCERS and not _cgroup_of(config, key):
-        flag = f"--{key}-cgroup"
-        included = f"when {quoted(key)} or {quoted(f'{key}-compressible')} included in {_ENFORCE}"
-        yield _invalid(f"{_ENFORCERS[key]} ({flag}) must be specified {included}", _ENFORCERS[key])
-    if not config.cgroups_per_qos:
-        text = f"cgroupsPerQOS (--cgroups-per-qos) must be set to true when {quoted(entry)} contained in"
-        yield _invalid(f"{text} {_ENFORCE}", "cgroupsPerQOS")
-
-
-def _cgroup_of(config: KubeletConfiguration, key: str) -> str:
-    return config.system_reserved_cgroup if key == "system-reserved" else config.kube_reserved_cgroup
+def _groups_of_enforcement(subject: Subject) -> Iterator[SettingError]:
+    yield from check_groups_of_enforcement(subject.config, behaviours(subject.gates.minor))
 
 
 def _reserved_cpus(subject: Subject) -> Iterator[SettingError]:
@@ -167,6 +134,8 @@ def _reserved_cpus(subject: Subject) -> Iterator[SettingError]:
         )
     try:
         CPUSet.parse(text)
+    except CPUSetLimitError:
+        return  # well-formed, but of no machine: that is found out later
     except ValueError as error:
         what = f"unable to parse reservedSystemCPUs (--reserved-cpus) {text}"
         yield _invalid(f"{what}, error: {error}", "reservedSystemCPUs")
@@ -231,6 +200,7 @@ def _others(*fields: str) -> Check:
 
 _CHECKS: tuple[Check, ...] = (
     _others("nodeLeaseDurationSeconds"),
+    _groups_of_enforcement,
     _cgroup_root,
     _others("eventBurst", "eventRecordQPS", "healthzPort"),
     _cfs_period,

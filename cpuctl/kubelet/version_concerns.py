@@ -9,9 +9,10 @@ from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.differences import Area, Difference
 from cpuctl.kubelet.duration import MILLISECOND
 from cpuctl.kubelet.golang import parse_bool
-from cpuctl.kubelet.policy_options import ALIGN_BY_SOCKET, DISTRIBUTE_CORES, DISTRIBUTE_NUMA
+from cpuctl.kubelet.policy_options import ALIGN_BY_SOCKET, DISTRIBUTE_CORES, DISTRIBUTE_NUMA, SCALE_DELAY
 
 _DEFAULT_PERIOD = 100 * MILLISECOND
+_ENFORCEMENT = frozenset({"cgroupsPerQOS", "enforceNodeAllocatable"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +41,8 @@ class Use:
         pod_level_managers: bool,
     ) -> Use:
         """Look at a configuration; *set_fields* are the fields that are not left at their defaults."""
-        options = {name for name, value in config.cpu_manager_policy_options.items() if _is_on(value)}
+        given = config.cpu_manager_policy_options
+        options = {name for name, value in given.items() if name == SCALE_DELAY or _is_on(value)}
         static = config.cpu_manager_policy == "static"
         return cls(
             static_cpus=static,
@@ -73,13 +75,18 @@ _AREAS: Mapping[Area, Predicate] = {
     Area.POD_LEVEL: lambda _: True,
     Area.MEMORY: lambda use: use.static_memory,
     Area.RESIZE: lambda use: use.static,
+    Area.AUTOSCALING: lambda _: True,
 }
 
 _DIFFERENCES: Mapping[str, Predicate] = {
     "aligns_distribution_to_sockets": lambda use: {DISTRIBUTE_NUMA, ALIGN_BY_SOCKET} <= use.options,
+    "checks_each_enforcement": lambda use: bool(_ENFORCEMENT & use.set_fields),
     "default_inode_threshold_of_images": lambda use: "evictionHard" not in use.set_fields,
+    "delays_scale_down": lambda use: SCALE_DELAY in use.options,
     "drop_ins": lambda use: use.drop_ins,
     "drop_ins_without_variable": lambda use: use.drop_ins,
+    "enforces_compressible": lambda use: bool(_ENFORCEMENT & use.set_fields),
+    "knows_no_swap": lambda use: use.swap,
     "memory_throttling_is_opt_in": lambda use: "memoryThrottlingFactor" not in use.set_fields,
     "pod_scope_memory_hints_after_restart": lambda use: use.static_memory and use.pod_scope,
     "refuses_cgroup_v1_by_default": lambda use: "failCgroupV1" not in use.set_fields,

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 from cpuctl.errors import InputError, unreadable
-from cpuctl.machine.recording_layout import DROP_INS, RECORDED_FILES
+from cpuctl.machine.recording_layout import RECORDED_DIRECTORIES, RECORDED_FILES
 from cpuctl.machine.tar_stream import ByteStream, Member, tar_members
 from cpuctl.machine.tree import MAX_FILE_BYTES, MemoryTree
 from cpuctl.machine.unpacking import unpacked_pieces
@@ -126,4 +126,4 @@ def _is_kept(parts: list[str]) -> bool:
     if parts and parts[0] in _KEPT_ROOTS:
         return True
     path = "/".join(parts)
-    return path in RECORDED_FILES or path.startswith(f"{DROP_INS}/")
+    return path in RECORDED_FILES or path.startswith(tuple(f"{name}/" for name in RECORDED_DIRECTORIES))

@@ -33,9 +33,13 @@ class InfoNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MachineInfo:
-    """The node entries and the three totals that cAdvisor counts separately."""
+    """The node entries and the three totals that cAdvisor counts separately.
+
+    ``ephemeral_storage`` is the size of the kubelet's file system in bytes, None where it is not known.
+    """
 
     nodes: tuple[InfoNode, ...]
     num_cpus: int
     num_sockets: int
     memory_bytes: int = 0
+    ephemeral_storage: int | None = None

@@ -7,7 +7,7 @@ from dataclasses import fields
 
 import pytest
 
-from cpuctl.engine.picker_rules import PickerRules, picker_rules
+from cpuctl.engine.cpu.picker_rules import PickerRules, picker_rules
 from cpuctl.kubelet.behaviours import Behaviours, behaviours
 from cpuctl.kubelet.config_file import read_kubelet_config
 from cpuctl.kubelet.differences import DIFFERENCES, Difference, Standing

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import os
+import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,8 +13,8 @@ import pytest
 
 from cpuctl.errors import InputError
 from cpuctl.kubelet.config import DEFAULT_EVICTION_HARD, KubeletConfiguration
-from cpuctl.kubelet.config_dropins import DropInDirectory
 from cpuctl.kubelet.config_refusal import ConfigRefusedError
+from cpuctl.kubelet.drop_in_files import DropInDirectory
 from cpuctl.kubelet.loading import ConfigSources, LoadedConfiguration, load_configuration
 from cpuctl.kubelet.version import KubeletVersion
 
@@ -72,7 +75,39 @@ def test_a_link_to_the_directory_itself_is_not_followed(tmp_path: Path) -> None:
     real.mkdir()
     (real / "10.conf").write_text(HEAD + "maxPods: 5")
     link.symlink_to(real)
-    assert load(link).drop_ins == ()
+    loaded = load(link)
+    assert loaded.drop_ins == ()
+    assert list(map(str, loaded.warnings)) == [
+        f"{link}: is not read: the kubelet does not follow links to directories"
+    ]
+
+
+def test_files_with_another_extension_are_told(tmp_path: Path) -> None:
+    for name in ("10.yaml", "20.json", "README.md", "30.conf.bak", "yaml"):
+        (tmp_path / name).write_text(HEAD)
+    why = "is not read: the kubelet reads files of its drop-in directory whose names end in .conf"
+    assert list(map(str, load(tmp_path).warnings)) == [
+        f"{tmp_path}/10.yaml: {why}",
+        f"{tmp_path}/20.json: {why}",
+    ]
+
+
+@pytest.fixture
+def short_of_frames() -> Iterator[None]:
+    """Let calls nest 250 deep only: directories may nest deeper than 1000, but nobody could delete those."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(len(inspect.stack()) + 250)
+    yield
+    sys.setrecursionlimit(limit)
+
+
+@pytest.mark.usefixtures("short_of_frames")
+def test_directories_may_be_nested_deeply(tmp_path: Path) -> None:
+    deepest = tmp_path.joinpath(*["d"] * 400)
+    for depth in range(100, 401, 100):
+        tmp_path.joinpath(*["d"] * depth).mkdir(parents=True)
+    (deepest / "a.conf").write_text(f"{HEAD}maxPods: 7")
+    assert load(tmp_path).config.max_pods == 7
 
 
 def test_mappings_merge_and_lists_replace(tmp_path: Path) -> None:
@@ -90,6 +125,13 @@ reservedMemory: [{numaNode: 1, limits: {memory: 2Gi}}]
     assert found.kube_reserved == {"memory": "2Gi"}
     assert found.enforce_node_allocatable == ("none",)
     assert [item.numa_node for item in found.reserved_memory] == [1]
+
+
+def test_null_deletes_inside_lists_too(tmp_path: Path) -> None:
+    """In the main file it stands for an amount of zero."""
+    reserved = "reservedMemory: [{numaNode: 1, limits: {memory: 1Gi, hugepages-1Gi: null}}]"
+    assert list(config(tmp_path, reserved).reserved_memory[0].limits) == ["memory", "hugepages-1Gi"]
+    assert list(config(tmp_path, a=reserved).reserved_memory[0].limits) == ["memory"]
 
 
 def test_later_files_win(tmp_path: Path) -> None:
@@ -154,7 +196,23 @@ def test_names_match_in_any_case(tmp_path: Path, name: str, want: int) -> None:
     loaded = load(tmp_path, a=f"{name}: {value}")
     assert loaded.config.max_pods == want
     assert loaded.config.reserved_system_cpus == ("" if "pods" in name.lower() else "3")
-    assert [warning.code for warning in loaded.warnings] == ["field-case"]
+    (warning,) = loaded.warnings
+    assert warning.code == "field-case"
+    assert warning.message.endswith("and counts instead") is (name == "MAXPODS")
+
+
+def test_whole_floats_are_integers_in_json_too(tmp_path: Path) -> None:
+    """A drop-in is decoded without types and written again before it is merged."""
+    head = '{"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1", '
+    (tmp_path / "a.conf").write_text(head + '"maxPods": 5.0}')
+    assert load(tmp_path).config.max_pods == 5
+
+
+def test_what_is_no_file_is_not_opened(tmp_path: Path) -> None:
+    """A kubelet would wait for somebody to write into the pipe."""
+    os.mkfifo(tmp_path / "a.conf")
+    with pytest.raises(InputError, match=r"a\.conf: expected a file, found something else$"):
+        load(tmp_path)
 
 
 def test_mappings_in_another_case_add_up(tmp_path: Path) -> None:
@@ -242,10 +300,34 @@ REFUSALS = [
         '  line 4: key "maxPods" already set in map\n  line 6: key "port" already set in map',
     ),
     Refusal(
-        "repeated keys in JSON, of which the kubelet's words are not known",
+        "repeated keys: inner ones first, in the lines where the values begin",
+        HEAD + "a: 1\na:\n  b: 1\n  b:\n    c: 1\n",
+        '{}/a.conf:4: the key "a" is given twice',
+        WALK + " error: strict decoding error: yaml: unmarshal errors:\n"
+        '  line 7: key "b" already set in map\n  line 5: key "a" already set in map',
+    ),
+    Refusal(
+        "repeated keys in JSON: outer ones first, each path once",
         '{"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1",\n'
-        ' "port": 1, "port": 2}',
+        ' "port": 1, "port": 2, "port": 3,\n'
+        ' "a": {}, "a": {"b": [0, {"c": 1, "c": 2}]}}',
         '{}/a.conf:2: the key "port" is given twice',
+        WALK + ' error: strict decoding error: duplicate field "port", duplicate field "a", duplicate field'
+        ' "a.b[1].c"',
+    ),
+    Refusal(
+        "repeated keys come before another version",
+        "kind: KubeletConfiguration\nport: 1\nport: 2",
+        '{}/a.conf:3: the key "port" is given twice',
+        WALK + " error: strict decoding error: yaml: unmarshal errors:\n"
+        '  line 3: key "port" already set in map',
+    ),
+    Refusal(
+        "kind of a wrong type",
+        "kind: 5",
+        "{}/a.conf:1: kind: expected KubeletConfiguration, found the number 5",
+        WALK + " error: couldn't get version/kind; json parse error: json: cannot unmarshal number into Go"
+        " struct field .kind of type string",
     ),
     Refusal(
         "wrong type",
@@ -269,6 +351,7 @@ REFUSALS = [
         "not YAML",
         "a: [",
         "{}/a.conf:2:1: not YAML: did not find expected node content while parsing a flow node",
+        WALK + " error: yaml: line 1: did not find expected node content",
     ),
 ]
 

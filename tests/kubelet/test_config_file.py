@@ -5,12 +5,16 @@ from pathlib import Path
 
 import pytest
 
+from cpuctl.documents import load_documents
 from cpuctl.errors import InputError
 from cpuctl.kubelet.config import DEFAULT_EVICTION_HARD, KubeletConfiguration
-from cpuctl.kubelet.config_file import API_VERSION, KIND, ConfigFile, read_kubelet_config
+from cpuctl.kubelet.config_file import ConfigFile, read_kubelet_config
+from cpuctl.kubelet.config_head import API_VERSION, KIND
+from cpuctl.kubelet.config_mistakes import explained
 from cpuctl.kubelet.config_reading import ATTRIBUTES
 from cpuctl.kubelet.config_refusal import ConfigRefusedError
 from cpuctl.kubelet.config_schema import FIELD_TYPES
+from cpuctl.kubelet.go_json import Mistake
 
 HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "kubelet"
@@ -77,7 +81,7 @@ reservedSystemCPUs: 0-1
 kubeReserved: {cpu: 500m}
 reservedMemory:
   - {numaNode: 1, limits: {memory: 1Gi, hugepages-1Gi: 2147483648}}
-  - limits: {memory: 1}
+  - limits: {memory: 1, hugepages-2Mi: null}
 featureGates: {CPUManagerPolicyAlphaOptions: true}
 memorySwap: {swapBehavior: LimitedSwap}
 podPidsLimit: -7
@@ -90,6 +94,7 @@ enforceNodeAllocatable: [pods, kube-reserved]
     assert found.kube_reserved == {"cpu": "500m"}
     assert [item.numa_node for item in found.reserved_memory] == [1, 0]
     assert str(found.reserved_memory[0].limits["hugepages-1Gi"]) == "2147483648"
+    assert found.reserved_memory[1].limits["hugepages-2Mi"].sign == 0
     assert found.feature_gates == {"CPUManagerPolicyAlphaOptions": True}
     assert (found.swap_behavior, found.pod_pids_limit) == ("LimitedSwap", -1)
     assert found.memory_throttling_factor == 1.0
@@ -135,6 +140,36 @@ def test_json_is_read_too() -> None:
     assert read_kubelet_config(text, "config.json").config.max_pods == 50
 
 
+def test_whole_floats_of_yaml_are_integers() -> None:
+    """They are converted to JSON, where Go writes 110.0 as 110."""
+    assert config("maxPods: 110.0").max_pods == 110
+    assert config("maxPods: 1.1e2").max_pods == 110
+
+
+def test_kind_and_version_are_found_in_any_case() -> None:
+    found = read_kubelet_config(f"Kind: {KIND}\nAPIVERSION: {API_VERSION}\nmaxPods: 7", "c.yaml")
+    assert found.config.max_pods == 7
+    assert [(warning.setting, warning.meant) for warning in found.warnings] == [
+        ("Kind", "kind"),
+        ("APIVERSION", "apiVersion"),
+    ]
+
+
+def test_the_last_spelling_of_kind_counts() -> None:
+    """YAML is converted with its keys in the order of their bytes, JSON is met as it is written."""
+    assert read_kubelet_config(f"{HEAD}KIND: Other", "c.yaml").config.max_pods == 110
+    with pytest.raises(ConfigRefusedError):
+        read_kubelet_config(f'{JSON_HEAD}"KIND": "Other"}}', "c.json")
+
+
+def test_what_follows_the_first_document_is_not_looked_at() -> None:
+    found = read("maxPods: 5\n---\nbroken: [")
+    assert found.config.max_pods == 5
+    assert [str(warning) for warning in found.warnings] == [
+        "config.yaml:6: only the first document of the file counts"
+    ]
+
+
 def test_what_the_kubelet_only_warns_of() -> None:
     found = read("maxPods: 1\nauthentication: {}\nbogus: 1\nmaxpods: 7\nmaxPods: 2\n---\nkind: Other\n")
     assert found.config.max_pods == 2
@@ -162,6 +197,8 @@ class Refusal:
 
 GO = "failed to decode: json: cannot unmarshal"
 FIELD = "into Go struct field KubeletConfiguration"
+PARSING = "couldn't get version/kind; json parse error: json: cannot unmarshal"
+JSON_HEAD = f'{{"apiVersion": "{API_VERSION}", "kind": "{KIND}", '
 REFUSALS = [
     Refusal("empty", "", "c.yaml: empty: expected YAML or JSON", 'kubelet config file "c.yaml" was empty'),
     Refusal(
@@ -186,6 +223,32 @@ REFUSALS = [
         "no version",
         "kind: KubeletConfiguration",
         "c.yaml:1: apiVersion is missing: expected kubelet.config.k8s.io/v1beta1",
+        "failed to decode: Object 'apiVersion' is missing in 'kind: KubeletConfiguration'",
+    ),
+    Refusal(
+        "a group without a version",
+        "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/",
+        "c.yaml:1: apiVersion is missing: expected kubelet.config.k8s.io/v1beta1",
+        "failed to decode: Object 'apiVersion' is missing in"
+        " 'kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/'",
+    ),
+    Refusal(
+        "more than a group and a version",
+        "kind: KubeletConfiguration\napiVersion: a/b/c",
+        'c.yaml:2: apiVersion: expected kubelet.config.k8s.io/v1beta1, found the text "a/b/c"',
+        "failed to decode: unexpected GroupVersion string: a/b/c",
+    ),
+    Refusal(
+        "nothing but null",
+        "---\n",
+        "c.yaml: empty: expected YAML or JSON",
+        "failed to decode: Object 'Kind' is missing in '---\n'",
+    ),
+    Refusal(
+        "an empty document before the object",
+        f"---\n---\n{HEAD}",
+        "c.yaml: empty: expected YAML or JSON",
+        f"failed to decode: Object 'Kind' is missing in '---\n---\n{HEAD}'",
     ),
     Refusal(
         "other version",
@@ -196,9 +259,110 @@ REFUSALS = [
         ' "kubelet.config.k8s.io/v1" in scheme ...',
     ),
     Refusal(
-        "kind of a wrong type", "kind: 5", "c.yaml:1: kind: expected KubeletConfiguration, found the number 5"
+        "kind of a wrong type",
+        "kind: 5",
+        "c.yaml:1: kind: expected KubeletConfiguration, found the number 5",
+        f"failed to decode: {PARSING} number into Go struct field .kind of type string",
     ),
-    Refusal("a list", "- 1", "c.yaml:1: expected a mapping, found a list"),
+    Refusal(
+        "a list",
+        "- 1",
+        "c.yaml:1: expected a mapping, found a list",
+        f"failed to decode: {PARSING} array into Go value of type struct"
+        r' { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }',
+    ),
+    Refusal(
+        "not YAML: the scanner's lines count from 1",
+        "kind: KubeletConfiguration\n maxPods: 1",
+        "c.yaml:2:9: not YAML: mapping values are not allowed in this context",
+        "failed to decode: yaml: line 2: mapping values are not allowed in this context",
+    ),
+    Refusal(
+        "not YAML: the parser's lines count from 0",
+        "kind: KubeletConfiguration\n- maxPods: 1",
+        "c.yaml:2:1: not YAML: did not find expected key while parsing a block mapping",
+        "failed to decode: yaml: line 1: did not find expected key",
+    ),
+    Refusal(
+        "not YAML: line 0 is not told",
+        "kind: a: b",
+        "c.yaml:1:8: not YAML: mapping values are not allowed in this context",
+        "failed to decode: yaml: mapping values are not allowed in this context",
+    ),
+    Refusal(
+        "a control character",
+        "kind: \x01",
+        "c.yaml:1:7: the character U+0001 is not allowed in YAML",
+        "failed to decode: yaml: control characters are not allowed",
+    ),
+    Refusal(
+        "a key without its colon",
+        "kind: a\nb\nc: d",
+        "c.yaml:3:1: not YAML: could not find expected ':' while scanning a simple key",
+        "failed to decode: yaml: line 3: could not find expected ':'",
+    ),
+    Refusal(
+        "a key without its colon at the end",
+        'kind: a\n"b" # c',
+        "c.yaml:3:1: not YAML: could not find expected ':' while scanning a simple key",
+        "failed to decode: yaml: line 3: could not find expected ':'",
+    ),
+    Refusal(
+        "an alias of nothing",
+        "kind: *a",
+        "c.yaml:1:7: the alias *a has no anchor &a before it",
+        "failed to decode: yaml: unknown anchor 'a' referenced",
+    ),
+    Refusal(
+        "a colon that Go takes for part of a text",
+        "kind: {a:}",
+        "c.yaml:1:9: not YAML: found unexpected ':' while scanning a plain scalar",
+    ),
+    Refusal(
+        "two objects in JSON",
+        '{"kind": "A"}\n{"kind": "B"}',
+        "c.yaml:2:1: not JSON: unexpected '{'",
+        "failed to decode: couldn't get version/kind; json parse error: invalid character '{' after"
+        " top-level value",
+    ),
+    Refusal(
+        "JSON that ends too early",
+        JSON_HEAD + '"maxPods": 1',
+        "c.yaml:1:93: not JSON: the text ends too early",
+        "failed to decode: couldn't get version/kind; json parse error: unexpected end of JSON input",
+    ),
+    Refusal(
+        "YAML that begins as JSON does",
+        "{kind: KubeletConfiguration}",
+        "c.yaml:1:2: not JSON: unexpected 'k'",
+        "failed to decode: couldn't get version/kind; json parse error: invalid character 'k' looking for"
+        " beginning of object key string",
+    ),
+    Refusal(
+        "a whole number with a point in JSON",
+        JSON_HEAD + '"maxPods": 110.0}',
+        "c.yaml:1: maxPods: expected a whole number written without point or exponent, found 110.0",
+        f"{GO} number 110.0 {FIELD}.maxPods of type int32",
+    ),
+    Refusal(
+        "a whole number with an exponent in a list in JSON",
+        JSON_HEAD + '"tlsCurvePreferences": [1, 1E2]}',
+        "c.yaml:1: tlsCurvePreferences[1]: expected a whole number written without point or exponent,"
+        " found 1E2",
+        f"{GO} number 1E2 {FIELD}.tlsCurvePreferences of type int32",
+    ),
+    Refusal(
+        "a huge float in YAML",
+        HEAD + "maxPods: 1e21",
+        "c.yaml:3: maxPods: expected a whole number of at most 2147483647, found the number 1e+21",
+        f"{GO} number 1e+21 {FIELD}.maxPods of type int32",
+    ),
+    Refusal(
+        "a tiny float in YAML",
+        HEAD + "maxPods: 0.00001",
+        "c.yaml:3: maxPods: expected a whole number, found the number 1e-05",
+        f"{GO} number 0.00001 {FIELD}.maxPods of type int32",
+    ),
     Refusal(
         "bare number as CPU list",
         HEAD + "reservedSystemCPUs: 3",
@@ -255,6 +419,13 @@ REFUSALS = [
         " '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
     ),
     Refusal(
+        "a switch as quantity",
+        HEAD + "reservedMemory: [{limits: {memory: true}}]",
+        "c.yaml:3: reservedMemory[0].limits.memory: expected a quantity, found true",
+        "failed to decode: quantities must match the regular expression"
+        " '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
+    ),
+    Refusal(
         "text as NUMA node",
         HEAD + "reservedMemory: [{numaNode: one}]",
         'c.yaml:3: reservedMemory[0].numaNode: expected a whole number, found the text "one"',
@@ -303,6 +474,12 @@ def test_refusals_say_where_and_why(case: Refusal) -> None:
         )
 
 
+def test_a_mistake_that_only_go_sees_keeps_its_text() -> None:
+    document = load_documents("maxPods: 5", "c.yaml")[0]
+    error = explained(Mistake(("maxPods",), "int32", "too round"), document, ("maxPods",))
+    assert str(error) == "c.yaml:1: maxPods: too round"
+
+
 def test_the_first_mistake_of_json_is_the_first_in_the_text() -> None:
     text = f'{{"apiVersion": "{API_VERSION}", "kind": "{KIND}", "maxPods": "x", "clusterDNS": {{}}}}'
     with pytest.raises(ConfigRefusedError) as caught:
@@ -321,3 +498,12 @@ def test_a_refusal_keeps_the_kubelets_words_when_its_place_grows() -> None:
 @pytest.mark.parametrize("path", sorted(FIXTURES.glob("*.yaml")), ids=lambda path: path.stem)
 def test_shipped_configurations_are_clean(path: Path) -> None:
     assert read_kubelet_config(path.read_bytes(), path.name).warnings == ()
+
+
+def test_a_file_of_fields_that_are_none_is_not_told_in_full() -> None:
+    fields = "".join(f"field{number}: 1\n" for number in range(1000))
+    told = list(map(str, read(fields).warnings))
+    assert told[99:] == [
+        'config.yaml:102: field99: unknown field "field99" is ignored',
+        "config.yaml:103: 900 more unknown fields are ignored",
+    ]

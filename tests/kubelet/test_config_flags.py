@@ -34,7 +34,8 @@ class Case:
 CASES = [
     Case("--max-pods=200", "maxPods", 200),
     Case("--max-pods 0xC8", "maxPods", 200),
-    Case("-max-pods=200", "maxPods", 200),
+    Case("--max-pods=1_000", "maxPods", 1000),
+    Case("-v 4 -v5 -v=6 -hv 7 -h --max-pods=200", "maxPods", 200),
     Case("--max_pods=200", "maxPods", 200),
     Case("--max-pods=1 --max-pods=2", "maxPods", 2),
     Case("--pods-per-core=-1", "podsPerCore", -1),
@@ -163,8 +164,15 @@ def test_unknown_flags_are_passed_over_with_a_note(case: Unknown) -> None:
     )
 
 
-def test_words_after_two_dashes_are_not_read() -> None:
-    assert fields("--max-pods=3 -- --max-pods=4") == {"maxPods": 3}
+def test_words_that_are_no_flags_are_refused_after_all_flags_are_read() -> None:
+    assert fields("--max-pods=3 --") == {"maxPods": 3}
+    for line in ("pods", "--max-pods=3 -", "-- pods", "--max-pods=3 -- --max-pods=4"):
+        with pytest.raises(ConfigRefusedError) as caught:
+            read(line)
+        stray = line.split()[-1]
+        assert caught.value.refusal.error == caught.value.refusal.logged == f"unknown command {stray}"
+    with pytest.raises(ConfigRefusedError, match="invalid argument"):
+        read("pods --max-pods=many")
 
 
 @dataclass(frozen=True)
@@ -178,8 +186,21 @@ class Refusal:
 MALFORMED = "malformed pair, expect"
 REFUSALS = [
     Refusal("--max-pods", "flag needs an argument: --max-pods"),
-    Refusal("pods", "unknown command pods"),
-    Refusal("--max-pods=3 -", "unknown command -"),
+    Refusal("-max-pods=200", "unknown shorthand flag: 'm' in -max-pods=200"),
+    Refusal("-hx", "unknown shorthand flag: 'x' in -x"),
+    Refusal("-v", "flag needs an argument: 'v' in -v"),
+    Refusal("--v", "flag needs an argument: --v"),
+    Refusal(
+        '--enforce-node-allocatable=po\\"ds',
+        'invalid argument "po\\"ds" for "--enforce-node-allocatable" flag: parse error on line 1, column 3:'
+        ' bare " in non-quoted-field',
+    ),
+    Refusal("---max-pods=200", "bad flag syntax: ---max-pods=200"),
+    Refusal("--=200", "bad flag syntax: --=200"),
+    Refusal(
+        "--max-pods=1__0",
+        'invalid argument "1__0" for "--max-pods" flag: strconv.ParseInt: parsing "1__0": invalid syntax',
+    ),
     Refusal(
         "--max-pods=many",
         'invalid argument "many" for "--max-pods" flag: strconv.ParseInt: parsing "many": invalid syntax',

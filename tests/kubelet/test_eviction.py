@@ -28,6 +28,7 @@ def test_nothing_and_everything_switch_a_threshold_off(text: str) -> None:
         ("15%", 1 << 40, 164926750720),
         ("0.0%", 1 << 40, 0),
         ("99.9%", 1000, 999),
+        ("NaN%", 1000, -(1 << 63)),
     ],
 )
 def test_shares_have_32_bits(text: str, capacity: int, want: int) -> None:
@@ -52,6 +53,10 @@ def test_a_share_of_something_unknown_is_unknown() -> None:
         (
             {"memory.available": "120%"},
             "eviction percentage threshold memory.available must be <= 100%: 120%",
+        ),
+        (
+            {"memory.available": "Inf%"},
+            "eviction percentage threshold memory.available must be <= 100%: Inf%",
         ),
         ({"memory.available": "x%"}, 'strconv.ParseFloat: parsing "x": invalid syntax'),
         ({"memory.available": "0"}, "eviction threshold memory.available must be positive: 0"),

@@ -16,6 +16,7 @@ from cpuctl.kubelet.golang import (
     parse_int,
     quoted,
 )
+from tests.support.costs import seconds_below
 
 
 def test_booleans() -> None:
@@ -42,6 +43,11 @@ def test_quoting(text: str, want: str) -> None:
     assert quoted(text) == want
 
 
+def test_endless_digits_that_make_no_number_are_refused_at_once() -> None:
+    with seconds_below(5), pytest.raises(ValueError, match=r"invalid syntax$"):
+        parse_float32("1" * 100_000 + "x")
+
+
 def test_maps_are_printed_by_key() -> None:
     assert map_text({"b": 1, "a": "x"}) == "map[a:x b:1]"
     assert map_text({}) == "map[]"
@@ -54,6 +60,9 @@ def test_maps_are_printed_by_key() -> None:
         ("-1", -1),
         ("+7", 7),
         ("010", 8),
+        ("1_000", 1000),
+        ("0_10", 8),
+        ("0x_1f", 31),
         ("0o10", 8),
         ("0x1F", 31),
         ("0b11", 3),
@@ -80,7 +89,7 @@ def of_32_bits(text: str) -> int:
 BAD_NUMBERS = [
     *(
         BadNumber(parse_int, text, "invalid syntax")
-        for text in ("", "-", "1.0", "09", "0b2", "\uff11", "1 ", "1_0")
+        for text in ("", "-", "1.0", "09", "0b2", "\uff11", "1 ", "1__0", "_1", "1_")
     ),
     *(
         BadNumber(of_32_bits, text, "value out of range")
@@ -88,7 +97,18 @@ BAD_NUMBERS = [
     ),
     *(BadNumber(parse_atoi, text, "invalid syntax") for text in ("", "true", "+", "0x10", "--1", "\uff11")),
     *(BadNumber(parse_atoi, text, "value out of range") for text in ("9223372036854775808", "9" * 5000)),
-    *(BadNumber(parse_float32, text, "invalid syntax") for text in ("", ".", "5%", "1e", "nan")),
+    # The digit too many comes before what is no digit.
+    *(
+        BadNumber(of_32_bits, text, "value out of range")
+        for text in ("99999999999x", "0x1ffffffffg", "-4294967296 ")
+    ),
+    *(
+        BadNumber(of_32_bits, text, "invalid syntax")
+        for text in ("4294967295x", "4294967295_", "09999999999999")
+    ),
+    BadNumber(parse_atoi, "99999999999999999999s", "value out of range"),
+    BadNumber(parse_atoi, "9999999999999999999s", "invalid syntax"),
+    *(BadNumber(parse_float32, text, "invalid syntax") for text in ("", ".", "5%", "1e", "nano", "-nan")),
     *(BadNumber(parse_float32, text, "value out of range") for text in ("4e38", "1e400")),
 ]
 FUNCTIONS: dict[Callable[[str], float], str] = {

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from cpuctl.kubelet.config import DEFAULT_EVICTION_HARD, KubeletConfiguration
-from cpuctl.kubelet.config_dropins import DropInDirectory
 from cpuctl.kubelet.config_flags import KubeletFlags, read_flags, split_arguments
 from cpuctl.kubelet.config_refusal import ConfigRefusedError
+from cpuctl.kubelet.drop_in_files import DropInDirectory
 from cpuctl.kubelet.loading import ConfigSources, LoadedConfiguration, load_configuration
 from cpuctl.kubelet.settings import OriginKind
 from cpuctl.kubelet.version import KubeletVersion

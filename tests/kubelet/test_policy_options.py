@@ -36,6 +36,19 @@ def test_every_option_sets_its_field() -> None:
     assert parse({"prefer-align-cpus-by-uncorecache": "true"}).prefer_align_cpus_by_uncorecache
 
 
+DELAY = "scale-delay-time"
+RESIZING = {**ALPHA, "InPlacePodVerticalScalingExclusiveCPUs": True}
+
+
+@pytest.mark.parametrize(("text", "want"), [("0s", 0), ("0", 0), ("500ms", 500_000_000), ("10s", 10**10)])
+def test_the_delay_of_scaling_down_is_a_duration(text: str, want: int) -> None:
+    assert parse({DELAY: text}, minor=37, gates=RESIZING).scale_delay_time == want
+
+
+def test_without_resizing_there_is_nothing_to_delay() -> None:
+    assert parse({DELAY: "0s"}, minor=37, gates=ALPHA) == CPUPolicyOptions()
+
+
 @dataclass(frozen=True)
 class Refusal:
     """Options that a kubelet refuses, and its words."""
@@ -76,6 +89,30 @@ REFUSALS = [
     Refusal(
         {"full-pcpus-only": "yes"},
         'bad value for option "full-pcpus-only": strconv.ParseBool: parsing "yes": invalid syntax',
+    ),
+    Refusal({DELAY: "5s"}, f'unknown CPU Manager Policy option: "{DELAY}"', gates=RESIZING),
+    Refusal(
+        {DELAY: "5s"},
+        f'CPU Manager Policy Alpha-level Options not enabled, but option "{DELAY}" provided',
+        minor=37,
+    ),
+    Refusal(
+        {DELAY: "5s"},
+        f'bad value for option "{DELAY}": it must be 0 without InPlacePodVerticalScalingExclusiveCPUs',
+        minor=37,
+        gates=ALPHA,
+    ),
+    Refusal(
+        {DELAY: "11s"},
+        f'bad value for option "{DELAY}": 11s is not between 0s and 10s',
+        minor=37,
+        gates=RESIZING,
+    ),
+    Refusal(
+        {DELAY: "5"},
+        f'bad value for option "{DELAY}": time: missing unit in duration "5"',
+        minor=37,
+        gates=RESIZING,
     ),
     Refusal({"full-pcpus-only": "true", CORES: "true"}, clash("full-pcpus-only", CORES), gates=ALPHA),
     Refusal({NUMA: "true", CORES: "true"}, clash(NUMA, CORES), gates=ALPHA),

@@ -46,21 +46,28 @@ def reservations(given: KubeletConfiguration) -> Reservations:
 
 
 @pytest.mark.parametrize(
-    ("given", "count", "cpus"),
+    ("given", "count", "cpus", "setting"),
     [
-        (config(), 0, None),
-        (config(kube="2"), 2, None),
-        (config(kube="600m", system="600m"), 2, None),
-        (config(kube="1u"), 1, None),
-        (config(kube="0", system="0"), 0, None),
-        (config(cpus="0-1,4"), 3, "0-1,4"),
-        (config(kube="not a quantity", system="7", cpus="0"), 1, "0"),
+        (config(), 0, None, "reservedSystemCPUs"),
+        (config(kube="2"), 2, None, "kubeReserved.cpu"),
+        (config(kube="600m", system="600m"), 2, None, "kubeReserved.cpu"),
+        (config(kube="600m", system="601m"), 2, None, "systemReserved.cpu"),
+        (config(kube="1u"), 1, None, "kubeReserved.cpu"),
+        (config(kube="0", system="0"), 0, None, "reservedSystemCPUs"),
+        (config(cpus="0-1,4"), 3, "0-1,4", "reservedSystemCPUs"),
+        (config(kube="not a quantity", system="7", cpus="0"), 1, "0", "reservedSystemCPUs"),
     ],
 )
-def test_cpus(given: KubeletConfiguration, count: int, cpus: str | None) -> None:
+def test_cpus(given: KubeletConfiguration, count: int, cpus: str | None, setting: str) -> None:
     """A list replaces what both maps say of cpu, which then is not even read."""
     listed = None if cpus is None else CPUSet.parse(cpus)
-    assert reservations(given).cpus == CPUReservation(count, listed)
+    found = reservations(given).cpus
+    assert found == CPUReservation(count, listed, count > 0, tuple(setting.split(".")))
+
+
+def test_more_cpus_than_64_bits_hold_are_an_amount_all_the_same() -> None:
+    """The kubelet's count of them is what is left of the number; that there is one is not in doubt."""
+    assert reservations(config(kube="1e30")).cpus.given
 
 
 def texts(amounts: Mapping[str, Quantity]) -> dict[str, str]:
@@ -111,6 +118,11 @@ REFUSALS = [
         ("reservedSystemCPUs",),
     ),
     Refusal(
+        lambda: reservations(config(cpus="0-9999999999")),
+        "reserved-cpus: 0-9999999999 is not a subset of online-cpus: 0-7",
+        ("reservedSystemCPUs",),
+    ),
+    Refusal(
         lambda: reservations(config(cpus="0-")),
         'unable to parse reserved-cpus list: strconv.Atoi: parsing "": invalid syntax',
         ("reservedSystemCPUs",),
@@ -151,22 +163,25 @@ REFUSALS = [
         ("qosReserved", "memory"),
     ),
     Refusal(
-        lambda: require_cpu_reservation(CPUReservation(0)),
+        lambda: require_cpu_reservation(CPUReservation(0, given=False)),
         "[cpumanager] unable to determine reserved CPU resources for static policy",
         ("reservedSystemCPUs",),
     ),
     Refusal(
-        lambda: check_capacity({"memory": Quantity.parse("1000Gi")}, CAPACITY),
+        lambda: check_capacity(Reservations(kube={"memory": Quantity.parse("1000Gi")}), CAPACITY),
         'invalid Node Allocatable configuration. Resource "memory" has a reservation of {{1073741824000 0}'
         " {<nil>}  BinarySI} but capacity of {{17179869184 0} {<nil>}  BinarySI}. Expected capacity >="
         " reservation.",
-        ("kubeReserved",),
+        ("kubeReserved", "memory"),
     ),
     Refusal(
-        lambda: check_capacity({"cpu": Quantity.parse("9")}, CAPACITY),
-        'invalid Node Allocatable configuration. Resource "cpu" has a reservation of {{9 0} {<nil>} 9'
+        lambda: check_capacity(
+            Reservations(kube={"memory": Quantity.parse("1Gi")}, system={"cpu": Quantity.parse("9")}),
+            CAPACITY,
+        ),
+        'invalid Node Allocatable configuration. Resource "cpu" has a reservation of {{9 0} {<nil>} '
         " DecimalSI} but capacity of {{8000 -3} {<nil>}  DecimalSI}. Expected capacity >= reservation.",
-        ("kubeReserved",),
+        ("systemReserved", "cpu"),
     ),
 ]
 
@@ -181,10 +196,10 @@ def test_refusals_are_in_the_kubelets_words(case: Refusal) -> None:
 def test_what_is_right_passes() -> None:
     require_cpu_reservation(CPUReservation(1))
     check_qos_reserved({"memory": "100%"})
-    check_capacity({"memory": Quantity.from_value(16 * GIB)}, CAPACITY)
+    check_capacity(Reservations(kube={"memory": Quantity.from_value(16 * GIB)}), CAPACITY)
 
 
 def test_the_number_of_a_pointer_cannot_be_known() -> None:
     long_form = Quantity.parse("1.5Gi") + Quantity.parse("100Gi")
     with pytest.raises(SettingError, match=r"has a reservation of \{\.\.\.\} but capacity of \{\{"):
-        check_capacity({"memory": long_form}, CAPACITY)
+        check_capacity(Reservations(kube={"memory": long_form}), CAPACITY)

@@ -119,6 +119,45 @@ CASES = [
     ),
     *(
         Case(
+            {"swap_behavior": behaviour},
+            "memorySwap.swapBehavior",
+            f'memorySwap.swapBehavior "{behaviour}" must be one of: "", "LimitedSwap", or "UnlimitedSwap"',
+            minor=29,
+            gates={"NodeSwap": True},
+        )
+        for behaviour in ("NoSwap", "limitedSwap")
+    ),
+    *(
+        Case(
+            {"enforce_node_allocatable": (entry,), "cgroups_per_qos": False},
+            "cgroupsPerQOS",
+            f"{ENFORCE} is not supported unless cgroupsPerQOS (--cgroups-per-qos) is set to true",
+            minor=30,
+        )
+        for entry in ("pods", "none")
+    ),
+    Case(
+        {"enforce_node_allocatable": ("pods", "kube-reserved")},
+        "kubeReservedCgroup",
+        'kubeReservedCgroup (--kube-reserved-cgroup) must be specified when "kube-reserved" contained in'
+        f" {ENFORCE}",
+        minor=31,
+    ),
+    Case(
+        {"enforce_node_allocatable": ("kube-reserved-compressible",), **KUBE_GROUP},
+        ENFORCED,
+        f'option "kube-reserved-compressible" specified for {ENFORCE}. Valid options are "pods",'
+        ' "system-reserved", "kube-reserved", or "none"',
+        minor=31,
+    ),
+    Case(
+        {"enforce_node_allocatable": ("pods", "pods")},
+        ENFORCED,
+        f'duplicated enforcements "pods" in {ENFORCE}',
+        minor=31,
+    ),
+    *(
+        Case(
             {"enforce_node_allocatable": ("pods", key, f"{key}-compressible"), **group},
             ENFORCED,
             f'both "{key}" and "{key}-compressible" cannot be specified together in {ENFORCE}',
@@ -298,6 +337,8 @@ ACCEPTED: list[dict[str, Any]] = [
     {"enforce_node_allocatable": ("pods", "kube-reserved-compressible"), **KUBE_GROUP},
     {"reserved_memory": (memory(0, memory="1Gi", hugepages_1Gi="1Gi"), memory(1, memory="1Gi"))},
     {"memory_throttling_factor": 1.0},
+    # cpuctl cannot compute with so large a number, but a kubelet reads it.
+    {"reserved_system_cpus": "0-9999999999"},
     # These fail later, or never: the kubelet does not look at them here.
     {"cpu_manager_policy": "Static", "cpu_manager_policy_options": {"bogus": "1"}},
     {"memory_manager_policy": "static", "topology_manager_policy_options": {"bogus": "1"}},
@@ -310,6 +351,12 @@ ACCEPTED: list[dict[str, Any]] = [
 @pytest.mark.parametrize("config", ACCEPTED, ids=str)
 def test_nothing_else_is_refused(config: dict[str, Any]) -> None:
     assert found(config) == []
+
+
+def test_old_releases_accept_what_new_ones_do_not() -> None:
+    assert not found({"enforce_node_allocatable": ("pods", "pods")}, minor=30)
+    assert not found({"swap_behavior": "UnlimitedSwap"}, minor=29, gates={"NodeSwap": True})
+    assert not found({"enforce_node_allocatable": (), "cgroups_per_qos": False}, minor=27)
 
 
 def test_gates_decide() -> None:

@@ -1,0 +1,170 @@
+"""What has changed between two state files: who gained or lost which CPUs or which memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
+
+from cpuctl.checkpoints.model import CPUStateFile, MemoryBlock, MemoryStateFile
+from cpuctl.cpuset import CPUSet
+
+_Held = TypeVar("_Held")
+Blocks: TypeAlias = tuple[MemoryBlock, ...]
+
+
+class Holding(StrEnum):
+    """In which part of a state file something is held."""
+
+    SHARED_POOL = "sharedPool"
+    CONTAINER = "container"
+    POD = "pod"
+    BASELINE = "baseline"
+
+
+class Holder(NamedTuple):
+    """Who holds something; a pod as a whole has no container, the shared pool neither pod nor container."""
+
+    holding: Holding
+    pod_uid: str = ""
+    container: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Change(Generic[_Held]):
+    """What a holder had and has; None where there was no such holder, or is none any more."""
+
+    holder: Holder
+    before: _Held | None
+    after: _Held | None
+
+
+class CPUChange(Change[CPUSet]):
+    """A holder whose CPUs have changed."""
+
+    __slots__ = ()
+
+    @property
+    def gained(self) -> CPUSet:
+        """The CPUs that it has now and did not have."""
+        return (self.after or CPUSet()) - (self.before or CPUSet())
+
+    @property
+    def lost(self) -> CPUSet:
+        """The CPUs that it had and has no more."""
+        return (self.before or CPUSet()) - (self.after or CPUSet())
+
+
+class MemoryChange(Change[Blocks]):
+    """A holder whose memory blocks have changed."""
+
+    __slots__ = ()
+
+
+class TableChange(NamedTuple):
+    """One number of the tables of a NUMA node; ``resource`` is empty for those of the node itself."""
+
+    node: int
+    resource: str
+    field: str
+    before: int | tuple[int, ...] | None
+    after: int | tuple[int, ...] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CPUDiff:
+    """The difference of two states of the CPU Manager; ``policies`` are both names where they differ."""
+
+    policies: tuple[str, str] | None
+    changes: tuple[CPUChange, ...]
+
+    def __bool__(self) -> bool:
+        return self.policies is not None or bool(self.changes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryDiff:
+    """The difference of two states of the Memory Manager."""
+
+    policies: tuple[str, str] | None
+    changes: tuple[MemoryChange, ...]
+    tables: tuple[TableChange, ...]
+
+    def __bool__(self) -> bool:
+        return self.policies is not None or bool(self.changes or self.tables)
+
+
+def diff_cpu_states(before: CPUStateFile, after: CPUStateFile) -> CPUDiff:
+    """Compare two states, holder by holder."""
+    old, new = dict(cpu_holdings(before)), dict(cpu_holdings(after))
+    return CPUDiff(
+        policies=_policies(before.policy_name, after.policy_name),
+        changes=tuple(
+            CPUChange(holder, old.get(holder), new.get(holder))
+            for holder in _in_order(old, new)
+            if old.get(holder) != new.get(holder)
+        ),
+    )
+
+
+def diff_memory_states(before: MemoryStateFile, after: MemoryStateFile) -> MemoryDiff:
+    """Compare two states, holder by holder and number by number; the order of blocks means nothing."""
+    old, new = dict(_memory_holdings(before)), dict(_memory_holdings(after))
+    return MemoryDiff(
+        policies=_policies(before.policy_name, after.policy_name),
+        changes=tuple(
+            MemoryChange(holder, old.get(holder), new.get(holder))
+            for holder in _in_order(old, new)
+            if old.get(holder) != new.get(holder)
+        ),
+        tables=tuple(_table_changes(before, after)),
+    )
+
+
+def cpu_holdings(state: CPUStateFile) -> Iterator[tuple[Holder, CPUSet]]:
+    """Yield who holds which CPUs."""
+    yield Holder(Holding.SHARED_POOL), state.default_cpu_set
+    for uid, cpus in state.pod_entries.items():
+        yield Holder(Holding.POD, uid), cpus
+    for holding, entries in ((Holding.CONTAINER, state.entries), (Holding.BASELINE, state.baselines)):
+        for uid, containers in entries.items():
+            for name, cpus in containers.items():
+                yield Holder(holding, uid, name), cpus
+
+
+def _memory_holdings(state: MemoryStateFile) -> Iterator[tuple[Holder, Blocks]]:
+    for uid, blocks in state.pod_entries.items():
+        yield Holder(Holding.POD, uid), _sorted(blocks)
+    for uid, containers in state.entries.items():
+        for name, blocks in containers.items():
+            yield Holder(Holding.CONTAINER, uid, name), _sorted(blocks)
+
+
+def _sorted(blocks: Blocks) -> Blocks:
+    return tuple(sorted(blocks, key=lambda block: (block.type, block.numa_affinity, block.size)))
+
+
+def _in_order(old: Mapping[Holder, object], new: Mapping[Holder, object]) -> list[Holder]:
+    """Sort holders: the shared pool, then pod by pod, the pod as a whole before its containers."""
+    return sorted({*old, *new}, key=lambda holder: (holder.pod_uid, holder.container, holder.holding))
+
+
+def _policies(before: str, after: str) -> tuple[str, str] | None:
+    return None if before == after else (before, after)
+
+
+def _table_changes(before: MemoryStateFile, after: MemoryStateFile) -> Iterator[TableChange]:
+    old, new = dict(_numbers(before)), dict(_numbers(after))
+    for key in sorted({*old, *new}):
+        if old.get(key) != new.get(key):
+            yield TableChange(*key, old.get(key), new.get(key))
+
+
+def _numbers(state: MemoryStateFile) -> Iterator[tuple[tuple[int, str, str], int | tuple[int, ...]]]:
+    for number, node in state.machine_state.items():
+        yield (number, "", "assignments"), node.number_of_assignments
+        yield (number, "", "cells"), tuple(sorted(node.cells))
+        for resource, table in node.memory_map.items():
+            for field, amount in asdict(table).items():
+                yield (number, resource, field), amount

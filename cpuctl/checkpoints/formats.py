@@ -1,0 +1,144 @@
+"""Formats of state files: what one is, and one attempt of a kubelet to load a file as one.
+
+Rule: kubernetes ``pkg/kubelet/checkpointmanager`` and the ``VerifyChecksum`` of every format.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cpuctl.checkpoints.checksum import fnv1a_32
+from cpuctl.checkpoints.go_containers import Field, Struct
+from cpuctl.checkpoints.go_json import GoJsonError, Json, parsed_json
+from cpuctl.checkpoints.go_types import Decoding, Text, Value, Whole
+
+CORRUPTED = "checkpoint is corrupted"
+CHECKSUM = Field("checksum", "Checksum", Whole("checksum.Checksum"))
+_DATA = Field("data", "Data", Text())
+_DATA_CHECKSUM = Field("dataChecksum", "DataChecksum", Whole("checksum.Checksum"))
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What one attempt left: the decoded struct, whole or in part, and why it failed, if it did."""
+
+    document: Value
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A checksum of a file, under its JSON name: as it is written, and as it should be."""
+
+    name: str
+    written: int
+    right: int
+
+    @property
+    def ok(self) -> bool:
+        """Tell whether it is right."""
+        return self.written == self.right
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Format:
+    """A format that is one struct with a checksum over itself.
+
+    ``hashed_as``: the struct's name in the checksum; readers accept any of them, writers use the first.
+    ``zero_sum``: a checksum of 0 is accepted unseen.
+    """
+
+    struct: Struct
+    hashed_as: tuple[str, ...]
+    zero_sum: bool = False
+
+    def load(self, found: Json) -> Loaded:
+        """Load as the kubelet does: decode, then verify the checksum."""
+        loaded = decoded(self.struct, found)
+        unseen = self.zero_sum and loaded.document["checksum"] == 0
+        if loaded.error or unseen or self.checked(loaded.document).ok:
+            return loaded
+        return Loaded(loaded.document, CORRUPTED)
+
+    def checked(self, document: Value) -> Checked:
+        """Compute the checksum and compare."""
+        written = document["checksum"]
+        sums = [fnv1a_32(self.hashed(document, name)) for name in self.hashed_as]
+        return Checked("checksum", written, written if written in sums else sums[0])
+
+    def hashed(self, document: Value, name: str) -> str:
+        """Return the text behind the checksum."""
+        return f"(*state.{name}){self.struct.shown(document | {'checksum': 0})}"
+
+    def write(self, document: Value) -> str:
+        """Write the file with its checksum."""
+        return self.struct.written(self.summed(document))
+
+    def summed(self, document: Value) -> Value:
+        """Put the checksum into a document."""
+        return document | {"checksum": fnv1a_32(self.hashed(document, self.hashed_as[0]))}
+
+
+def decoded(struct: Struct, found: Json) -> Loaded:
+    """Decode into what the kubelet decodes into: a struct whose maps are made, not nil."""
+    empty = {name: {} if value is None else value for name, value in struct.zero().items()}
+    decoding = Decoding(struct.name)
+    return Loaded(struct.decode(found, empty, (), decoding), decoding.complaint)
+
+
+def decoded_text(struct: Struct, text: str) -> Loaded:
+    """Decode JSON text."""
+    try:
+        return decoded(struct, parsed_json(text))
+    except GoJsonError as error:
+        return Loaded(struct.zero(), str(error))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Envelope:
+    """A format that holds an older one, and its own content beside it: JSON in a string with a checksum."""
+
+    old: Format
+    struct: Struct
+    data: Struct
+    manager: str
+
+    def load(self, found: Json) -> Loaded:
+        """Load ``data``; the older document beside it is not looked at."""
+        outer = decoded(self.struct, found)
+        if outer.error:
+            return self._failed(outer, outer.error, "")
+        inner = decoded_text(self.data, outer.document["data"])
+        if inner.error:
+            return self._failed(outer, inner.error, " data")
+        return inner if self.checked(outer.document).ok else Loaded(outer.document, CORRUPTED)
+
+    def checked(self, outer: Value) -> Checked:
+        """Compute the checksum of ``data`` and compare."""
+        return Checked("dataChecksum", outer["dataChecksum"], data_checksum(outer["data"]))
+
+    def meant(self, outer: Value) -> bool:
+        """Tell a file of this format, broken or not, from one of an older format."""
+        return bool(outer["data"]) or outer["dataChecksum"] != 0
+
+    def write(self, document: Value) -> str:
+        """Write the file: the older document with its checksum, then the data with theirs."""
+        data = self.data.written(document)
+        sums = {"data": data, "dataChecksum": data_checksum(data)}
+        return self.struct.written(self.old.summed(document) | sums)
+
+    def _failed(self, outer: Loaded, error: str, part: str) -> Loaded:
+        return Loaded(
+            outer.document, f"failed to deserialize {self.manager} manager checkpoint{part}: {error}"
+        )
+
+
+def envelope(old: Format, data: Struct, name: str, manager: str) -> Envelope:
+    """Make the format that holds *old* beside *data*."""
+    struct = Struct(f"state.{name}", (*old.struct.fields, _DATA, _DATA_CHECKSUM))
+    return Envelope(old=old, struct=struct, data=data, manager=manager)
+
+
+def data_checksum(data: str) -> int:
+    """Return the checksum of a string, as it stands."""
+    return fnv1a_32(f"(string){data}")

@@ -1,0 +1,173 @@
+"""The Go types that hold others: maps, slices and structs (see ``go_types``)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from cpuctl.checkpoints.go_json import Json, Members, go_string, kind_of
+from cpuctl.checkpoints.go_types import Decoding, GoType, Path, Value
+
+_KEY = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
+_FOLDED = str.maketrans({"\u017f": "s", "\u212a": "k"})
+
+
+@dataclass(frozen=True, slots=True)
+class MapOf:
+    """A map with text keys, or with numbers where ``numbered``; ``pointers``: its values are pointers."""
+
+    name: str
+    item: GoType
+    numbered: bool = False
+    pointers: bool = False
+
+    def zero(self) -> Value:
+        """Return nil."""
+        return None
+
+    def decode(self, found: Json, old: Value, path: Path, to: Decoding) -> Value:
+        """Take an object; its members join those that are there."""
+        if found is None:
+            return None
+        if not isinstance(found, Members):
+            to.refuse(kind_of(found), path, self.name)
+            return old
+        into = dict(old or {})
+        for name, member in found.pairs:
+            inner = (*path, name)
+            if not self.numbered:
+                into[name] = self._item(member, inner, to)
+            elif _KEY.fullmatch(name):
+                into[int(name)] = self._item(member, inner, to)
+            else:
+                to.refuse(f"number {name}", inner, "int")
+        return into
+
+    def shown(self, value: Value) -> str:
+        """Show the members in order: numbers by size, texts by their bytes."""
+        if value is None:
+            return "<nil>"
+        keys = sorted(value) if self.numbered else sorted(value, key=_utf8)
+        return "map[" + " ".join(f"{key}:{self._shown_item(value[key])}" for key in keys) + "]"
+
+    def written(self, value: Value) -> str:
+        """Write an object, its names in the order of their bytes."""
+        if value is None:
+            return "null"
+        names = {str(key): key for key in value}
+        written = (
+            f"{go_string(name)}:{self._written_item(value[names[name]])}" for name in sorted(names, key=_utf8)
+        )
+        return "{" + ",".join(written) + "}"
+
+    def _item(self, member: Json, path: Path, to: Decoding) -> Value:
+        if self.pointers and member is None:
+            return None
+        return self.item.decode(member, self.item.zero(), path, to)
+
+    def _shown_item(self, value: Value) -> str:
+        if not self.pointers:
+            return self.item.shown(value)
+        return "<nil>" if value is None else f"<*>{self.item.shown(value)}"
+
+    def _written_item(self, value: Value) -> str:
+        return "null" if self.pointers and value is None else self.item.written(value)
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    """A slice."""
+
+    name: str
+    item: GoType
+
+    def zero(self) -> Value:
+        """Return nil."""
+        return None
+
+    def decode(self, found: Json, old: Value, path: Path, to: Decoding) -> Value:
+        """Take an array."""
+        if found is None:
+            return None
+        if not isinstance(found, list):
+            to.refuse(kind_of(found), path, self.name)
+            return old
+        return [
+            self.item.decode(each, self.item.zero(), (*path, str(index)), to)
+            for index, each in enumerate(found)
+        ]
+
+    def shown(self, value: Value) -> str:
+        """Show the items in their order."""
+        return "<nil>" if value is None else "[" + " ".join(map(self.item.shown, value)) + "]"
+
+    def written(self, value: Value) -> str:
+        """Write an array."""
+        return "null" if value is None else "[" + ",".join(map(self.item.written, value)) + "]"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a struct: its name in JSON and in Go; ``omit_empty``: not written where empty."""
+
+    json_name: str
+    go_name: str
+    type: GoType
+    omit_empty: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Struct:
+    """A struct."""
+
+    name: str
+    fields: tuple[Field, ...]
+
+    def zero(self) -> Value:
+        """Return the struct with all fields zero."""
+        return {each.json_name: each.type.zero() for each in self.fields}
+
+    def decode(self, found: Json, old: Value, path: Path, to: Decoding) -> Value:
+        """Take an object, member by member."""
+        if not isinstance(found, Members):
+            if found is not None:
+                to.refuse(kind_of(found), path, self.name)
+            return old
+        into = dict(old)
+        for name, member in found.pairs:
+            meant = self._field(name)
+            if meant is not None:
+                at = meant.json_name
+                into[at] = meant.type.decode(member, into[at], (*path, name), to)
+        return into
+
+    def shown(self, value: Value) -> str:
+        """Show every field with its type."""
+        shown = (
+            f"{each.go_name}:({each.type.name}){each.type.shown(value[each.json_name])}"
+            for each in self.fields
+        )
+        return "{" + " ".join(shown) + "}"
+
+    def written(self, value: Value) -> str:
+        """Write an object, its members in the order of the fields."""
+        members = (
+            f"{go_string(each.json_name)}:{each.type.written(value[each.json_name])}"
+            for each in self.fields
+            if value[each.json_name] or not each.omit_empty
+        )
+        return "{" + ",".join(members) + "}"
+
+    def _field(self, name: str) -> Field | None:
+        exact = next((each for each in self.fields if each.json_name == name), None)
+        folded = _folded(name)
+        return exact or next((each for each in self.fields if _folded(each.json_name) == folded), None)
+
+
+def _folded(name: str) -> str:
+    """Fold a name as Go does: two characters beyond ASCII count as the letters they look like."""
+    return name.translate(_FOLDED).lower()
+
+
+def _utf8(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")

@@ -1,0 +1,172 @@
+"""Rewriting a state file for another kubelet: what gets lost, and when it must not be done.
+
+A kubelet that does not know of the CPUs that pods hold as a whole (KEP-5526) wants the shared pool and the
+containers' CPUs to be all CPUs; where a pod holds some that no container of it names, such a kubelet does not
+start. The same holds for memory: what pods hold must be what their containers hold.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from cpuctl.checkpoints.cpu_state import write_cpu_state
+from cpuctl.checkpoints.memory_state import write_memory_state
+from cpuctl.checkpoints.model import CPUStateFile, MemoryBlock, MemoryStateFile
+from cpuctl.checkpoints.reader import StateReader
+from cpuctl.cpuset import CPUSet
+
+
+class Lost(StrEnum):
+    """What a rewritten file has no room for."""
+
+    POD_CPUS = "podCPUs"
+    POD_MEMORY = "podMemory"
+    BASELINE = "baseline"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loss:
+    """One thing that is lost: whose, what it was, and what that means."""
+
+    kind: Lost
+    pod_uid: str
+    container: str = ""
+    was: str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Migrated:
+    """The new file, and what it does not say any more."""
+
+    text: str
+    losses: tuple[Loss, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NotMigrated:
+    """Why there is no safe file for that kubelet, and what to do instead."""
+
+    reason: str
+    advice: str
+
+
+def migrate_cpu_state(
+    state: CPUStateFile, to: StateReader, container_ids: Mapping[str, CPUSet] | None = None
+) -> Migrated | NotMigrated:
+    """Write a state for another kubelet; *container_ids* are the CPUs of V1's entries.
+
+    Who has these ids is taken from ``to.initial_containers``.
+    """
+    unknown = sorted(set(container_ids or {}) - set(to.initial_containers))
+    if unknown:
+        return NotMigrated(
+            f"nobody says which containers these ids belong to: {_some(unknown)}",
+            "give the pods with their container ids, or drain the node and delete the file",
+        )
+    state = _named(state, container_ids or {}, to)
+    if not to.keeps_pods and (leftover := _held_by_pods_only(state)):
+        return _unnamed_cpus(state, leftover, to)
+    return Migrated(write_cpu_state(state, to), tuple(_cpu_losses(state, to)))
+
+
+def migrate_memory_state(state: MemoryStateFile, to: StateReader) -> Migrated | NotMigrated:
+    """Write a state for another kubelet."""
+    if to.keeps_pods:
+        return Migrated(write_memory_state(state, to))
+    odd = sorted(uid for uid, blocks in state.pod_entries.items() if not _same_memory(state, uid, blocks))
+    if odd:
+        return NotMigrated(
+            f"pods hold memory as a whole that is not the sum of what their containers hold: {_some(odd)}; "
+            f"{_kubelet(to)} would not start: [memorymanager] the expected machine state is different from "
+            "the real one",
+            _INSTEAD,
+        )
+    losses = tuple(
+        Loss(
+            kind=Lost.POD_MEMORY,
+            pod_uid=uid,
+            was=", ".join(
+                f"{each.type} {each.size} on NUMA {CPUSet.of(each.numa_affinity)}" for each in blocks
+            ),
+            meaning="its containers keep theirs",
+        )
+        for uid, blocks in sorted(state.pod_entries.items())
+    )
+    return Migrated(write_memory_state(state, to), losses)
+
+
+_INSTEAD = (
+    "remove these pods from the node first, or drain it and delete the file before the other kubelet starts; "
+    "cpuctl checkpoint repair for the other kubelet gives back what no container holds"
+)
+
+
+def _named(state: CPUStateFile, container_ids: Mapping[str, CPUSet], to: StateReader) -> CPUStateFile:
+    entries = {uid: dict(containers) for uid, containers in state.entries.items()}
+    for container_id, cpus in container_ids.items():
+        names = to.initial_containers[container_id]
+        entries.setdefault(names.pod_uid, {})[names.container] = cpus
+    return replace(state, entries=entries)
+
+
+def _held_by_pods_only(state: CPUStateFile) -> CPUSet:
+    """Return the CPUs that only pods as a whole hold: neither a container nor the shared pool."""
+    rest = CPUSet()
+    for cpus in state.pod_entries.values():
+        rest |= cpus
+    rest -= state.default_cpu_set
+    for containers in state.entries.values():
+        for cpus in containers.values():
+            rest -= cpus
+    return rest
+
+
+def _unnamed_cpus(state: CPUStateFile, leftover: CPUSet, to: StateReader) -> NotMigrated:
+    owners = sorted(uid for uid, cpus in state.pod_entries.items() if cpus & leftover)
+    return NotMigrated(
+        f"CPUs {leftover} are held by pods as a whole and by no container of them: {_some(owners)}; "
+        f"{_kubelet(to)} would not start: current set of available CPUs doesn't match with CPUs in state",
+        _INSTEAD,
+    )
+
+
+def _cpu_losses(state: CPUStateFile, to: StateReader) -> Iterator[Loss]:
+    if not to.keeps_pods:
+        for uid, cpus in sorted(state.pod_entries.items()):
+            meaning = "its containers keep theirs"
+            yield Loss(kind=Lost.POD_CPUS, pod_uid=uid, was=str(cpus), meaning=meaning)
+    if to.keeps_baselines:
+        return
+    for uid, containers in sorted(state.baselines.items()):
+        for name, cpus in sorted(containers.items()):
+            now = state.entries.get(uid, {}).get(name)
+            if now not in (None, cpus):
+                meaning = f"after another upgrade it may not shrink below {now}, what it has now"
+                yield Loss(kind=Lost.BASELINE, pod_uid=uid, container=name, was=str(cpus), meaning=meaning)
+
+
+def _same_memory(state: MemoryStateFile, uid: str, blocks: tuple[MemoryBlock, ...]) -> bool:
+    """Tell whether a kubelet that counts the containers' blocks comes to what the pod holds."""
+    own = [block for each in state.entries.get(uid, {}).values() for block in each]
+    return _counted(own) == _counted(list(blocks))
+
+
+def _counted(blocks: list[MemoryBlock]) -> tuple[Counter[int], Counter[tuple[tuple[int, ...], str]]]:
+    """Count blocks by NUMA node, and bytes by node group and resource."""
+    sizes: Counter[tuple[tuple[int, ...], str]] = Counter()
+    for block in blocks:
+        sizes[tuple(sorted(block.numa_affinity)), block.type] += block.size
+    return Counter(node for block in blocks for node in block.numa_affinity), sizes
+
+
+def _kubelet(to: StateReader) -> str:
+    gate = "" if to.minor < 36 or to.pod_level_managers else " without PodLevelResourceManagers"
+    return f"a kubelet 1.{to.minor}{gate}"
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

@@ -1,0 +1,108 @@
+"""The format of ``allocated_pods_state`` and ``actuated_pods_state`` (``pkg/kubelet/allocation/state``).
+
+A string of JSON and its checksum. Which fields a pod has grows with the release; the kubelet writes all that
+it knows, null where there is nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cpuctl.checkpoints.formats import CHECKSUM
+from cpuctl.checkpoints.go_containers import Field, ListOf, MapOf, Struct
+from cpuctl.checkpoints.go_json import Json, Number, go_string, kind_of
+from cpuctl.checkpoints.go_types import Decoding, Path, Text, Value
+from cpuctl.quantity import Quantity
+
+
+@dataclass(frozen=True, slots=True)
+class _QuantityType:
+    """A quantity, which has a reader of its own."""
+
+    name: str = "resource.Quantity"
+
+    def zero(self) -> Value:
+        """Return 0."""
+        return Quantity()
+
+    def decode(self, found: Json, _old: Value, _path: Path, to: Decoding) -> Value:
+        """Read a string or a number; a complaint comes without the path."""
+        if found is None:
+            return Quantity()
+        text = (
+            found.text if isinstance(found, Number) else found if isinstance(found, str) else kind_of(found)
+        )
+        try:
+            return Quantity.parse(text.strip())
+        except ValueError as error:
+            to.note(str(error))
+            return Quantity()
+
+    def shown(self, value: Value) -> str:
+        """Show the canonical text; no checksum is taken over quantities."""
+        return str(value)
+
+    def written(self, value: Value) -> str:
+        """Write a JSON string."""
+        return go_string(str(value))
+
+
+_AMOUNTS = MapOf("v1.ResourceList", _QuantityType())
+_CLAIM = Struct(
+    "v1.ResourceClaim", (Field("name", "Name", Text()), Field("request", "Request", Text(), omit_empty=True))
+)
+_RESOURCES = Struct(
+    "v1.ResourceRequirements",
+    (
+        Field("limits", "Limits", _AMOUNTS, omit_empty=True),
+        Field("requests", "Requests", _AMOUNTS, omit_empty=True),
+        Field("claims", "Claims", ListOf("[]v1.ResourceClaim", _CLAIM), omit_empty=True),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pointer:
+    """A pointer to a struct, nil or not."""
+
+    to: Struct
+
+    @property
+    def name(self) -> str:
+        """Go's name of the type."""
+        return f"*{self.to.name}"
+
+    def zero(self) -> Value:
+        """Return nil."""
+        return None
+
+    def decode(self, found: Json, old: Value, path: Path, to: Decoding) -> Value:
+        """Take what the struct takes; null makes it nil."""
+        return None if found is None else self.to.decode(found, old or self.to.zero(), path, to)
+
+    def shown(self, value: Value) -> str:
+        """Show the struct."""
+        return "<nil>" if value is None else self.to.shown(value)
+
+    def written(self, value: Value) -> str:
+        """Write the struct."""
+        return "null" if value is None else self.to.written(value)
+
+
+_BY_CONTAINER = MapOf("map[string]v1.ResourceRequirements", _RESOURCES)
+_BY_VOLUME = MapOf("map[string]*resource.Quantity", _QuantityType(), pointers=True)
+_POD_FIELDS = (
+    Field("ContainerResources", "ContainerResources", _BY_CONTAINER),
+    Field("PodLevelResources", "PodLevelResources", _Pointer(_RESOURCES)),  # from 1.35 on (KEP-5419)
+    Field("EmptyDirVolumeLimits", "EmptyDirVolumeLimits", _BY_VOLUME),  # from 1.37 on (KEP-6030)
+)
+
+
+def data_struct(minor: int) -> Struct:
+    """Return what a kubelet 1.*minor* writes into ``data``; every field it does not know is missing."""
+    known = _POD_FIELDS[: 1 if minor < 35 else 2 if minor < 37 else 3]
+    entries = MapOf("state.PodResourceInfoMap", Struct("state.PodResourceInfo", known))
+    return Struct("state.PodResourceCheckpointInfo", (Field("entries", "Entries", entries, omit_empty=True),))
+
+
+OUTER = Struct("state.Checkpoint", (Field("data", "Data", Text()), CHECKSUM))

@@ -1,0 +1,51 @@
+"""Which kubelet reads or writes a state file: release and gates, and what it knows of running containers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from cpuctl.checkpoints.refusal import other_policy
+
+
+class ContainerName(NamedTuple):
+    """The names that a container goes by in state files."""
+
+    pod_uid: str
+    container: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateReader:
+    """A kubelet 1.*minor* with its gates.
+
+    ``pod_level_managers`` is the gate PodLevelResourceManagers, ``exclusive_resize`` the gate
+    InPlacePodVerticalScalingExclusiveCPUs. ``initial_containers`` are those that run when the kubelet starts,
+    by container id: the oldest format names containers by it. ``policy`` is the configured policy, which a
+    file must agree with; where it is None, that is left to the caller.
+    """
+
+    minor: int = 36
+    pod_level_managers: bool = False
+    exclusive_resize: bool = False
+    initial_containers: Mapping[str, ContainerName] = field(default_factory=dict)
+    policy: str | None = None
+
+    @property
+    def keeps_pods(self) -> bool:
+        """Tell whether what pods hold as a whole is read and written."""
+        return self.minor >= 36 and self.pod_level_managers
+
+    @property
+    def keeps_baselines(self) -> bool:
+        """Tell whether baselines are read and written."""
+        return self.minor >= 37 and self.exclusive_resize
+
+    def objection(self, policy: str) -> str:
+        """Return the kubelet's error where a file of that policy does not fit, else nothing."""
+        return "" if self.policy in (None, policy) else other_policy(self.policy, policy)
+
+
+DEFAULT_READER = StateReader()
+"""Kubelet 1.36 as it comes."""

@@ -1,0 +1,22 @@
+"""What a kubelet says when it cannot start on a state file."""
+
+from __future__ import annotations
+
+from cpuctl.go_text import quoted
+
+_WHOSE = {"cpu_manager_state": "the CPU manager", "memory_manager_state": "the memory manager"}
+_OF_PODS = "pod resource information"
+
+
+def kubelet_refusal(file_name: str, error: str, directory: str = "/var/lib/kubelet") -> str:
+    """Put the reason why a state file cannot be loaded into the kubelet's own message."""
+    whose = _WHOSE.get(file_name, _OF_PODS)
+    return (
+        f"could not restore state from checkpoint: {error}, please drain this node and delete {whose} "
+        f"checkpoint file {quoted(f'{directory}/{file_name}')} before restarting Kubelet"
+    )
+
+
+def other_policy(configured: str, found: str) -> str:
+    """Say that a state file was written under another policy than the one that is configured."""
+    return f"configured policy {quoted(configured)} differs from state checkpoint policy {quoted(found)}"

@@ -1,0 +1,138 @@
+"""Which kubelet writes which format of a state file, and what every other one makes of it.
+
+Nothing here is written down twice: a sample is written in every format and read by every reader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from cpuctl.checkpoints import cpu_formats, memory_formats
+from cpuctl.checkpoints.cpu_state import FILE_NAME as CPU_FILE
+from cpuctl.checkpoints.cpu_state import cpu_document, read_cpu_state
+from cpuctl.checkpoints.memory_state import FILE_NAME as MEMORY_FILE
+from cpuctl.checkpoints.memory_state import memory_document, read_memory_state
+from cpuctl.checkpoints.model import (
+    CPUStateFile,
+    MemoryBlock,
+    MemoryNode,
+    MemoryStateFile,
+    MemoryTable,
+    UnreadableState,
+)
+from cpuctl.checkpoints.reader import ContainerName, StateReader
+from cpuctl.cpuset import CPUSet
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateFormat:
+    """A format of a state file: who writes it, and a sample with all that it can hold."""
+
+    file_name: str
+    name: str
+    written_by: str
+    sample: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compatibility:
+    """What one kind of kubelet makes of one format: its error, or the members that it reads without."""
+
+    format: StateFormat
+    reader: StateReader
+    error: str = ""
+    lost: tuple[str, ...] = ()
+
+
+_POD, _CONTAINER, _CONTAINER_ID = "pod-uid", "container", "container-id"
+READERS = (
+    StateReader(minor=35),
+    StateReader(minor=36),
+    StateReader(minor=36, pod_level_managers=True),
+    StateReader(minor=37),
+    StateReader(minor=37, pod_level_managers=True, exclusive_resize=True),
+)
+"""One of every kind; the first stands for all up to 1.35, the last two for 1.37 and later."""
+
+_READER_NAMES = (
+    "up to 1.35",
+    "1.36",
+    "1.36 with PodLevelResourceManagers",
+    "1.37 and later",
+    "1.37 and later with PodLevelResourceManagers and InPlacePodVerticalScalingExclusiveCPUs",
+)
+
+_WITHOUT, _WITH, _NEWEST = (
+    "1.36 without PodLevelResourceManagers",
+    "1.36 with PodLevelResourceManagers",
+    "1.37 and later",
+)
+_CPUS = CPUSet.parse("4-7")
+_CPU_STATE = CPUStateFile(
+    policy_name="static",
+    default_cpu_set=CPUSet.parse("0-3"),
+    entries={_POD: {_CONTAINER: _CPUS}},
+    pod_entries={_POD: _CPUS},
+    baselines={_POD: {_CONTAINER: CPUSet.parse("4-5")}},
+)
+_BLOCK = MemoryBlock(numa_affinity=(0,), type="memory", size=1)
+_TABLE = MemoryTable(total=2, system_reserved=0, allocatable=2, reserved=1, free=1)
+_MEMORY_STATE = MemoryStateFile(
+    policy_name="Static",
+    machine_state={0: MemoryNode(number_of_assignments=1, memory_map={"memory": _TABLE}, cells=(0,))},
+    entries={_POD: {_CONTAINER: (_BLOCK,)}},
+    pod_entries={_POD: (_BLOCK,)},
+)
+_State: TypeAlias = CPUStateFile | MemoryStateFile | UnreadableState
+_PARTS = (("entries", "entries"), ("podEntries", "pod_entries"), ("baselines", "baselines"))
+
+
+def reader_name(reader: StateReader) -> str:
+    """Name a kind of kubelet out of ``READERS``."""
+    return _READER_NAMES[READERS.index(reader)]
+
+
+def version_table() -> Iterator[Compatibility]:
+    """Yield every format with every kind of reader."""
+    for format_ in state_formats():
+        read: Callable[[str, StateReader], _State] = (
+            read_cpu_state if format_.file_name == CPU_FILE else read_memory_state
+        )
+        for reader in READERS:
+            knowing = replace(reader, initial_containers={_CONTAINER_ID: ContainerName(_POD, _CONTAINER)})
+            state = read(format_.sample, knowing)
+            if isinstance(state, UnreadableState):
+                yield Compatibility(format=format_, reader=reader, error=state.error)
+            else:
+                lost = tuple(_lost(format_.sample, state))
+                yield Compatibility(format=format_, reader=reader, lost=lost)
+
+
+def state_formats() -> Iterator[StateFormat]:
+    """Yield the formats, oldest first."""
+    document = cpu_document(_CPU_STATE)
+    v1 = document | {"entries": {_CONTAINER_ID: str(_CPUS)}}
+    for name, written_by, sample in (
+        ("V1", "1.12 to 1.17", cpu_formats.V1.write(v1)),
+        ("V2", f"1.18 to 1.35, {_WITHOUT}", cpu_formats.V2.write(document)),
+        ("V3", _WITH, cpu_formats.V3.write(document)),
+        ("V4", _NEWEST, cpu_formats.V4.write(document)),
+    ):
+        yield StateFormat(file_name=CPU_FILE, name=name, written_by=written_by, sample=sample)
+    memory = memory_document(_MEMORY_STATE)
+    for name, written_by, sample in (
+        ("V1", f"1.21 to 1.35, {_WITHOUT}", memory_formats.V1.write(memory)),
+        ("V2", _WITH, memory_formats.V2.write(memory)),
+        ("V3", _NEWEST, memory_formats.V3.write(memory)),
+    ):
+        yield StateFormat(file_name=MEMORY_FILE, name=name, written_by=written_by, sample=sample)
+
+
+def _lost(sample: str, state: CPUStateFile | MemoryStateFile) -> Iterator[str]:
+    """Yield the members that are in the sample and not in what was read from it."""
+    whole = _CPU_STATE if isinstance(state, CPUStateFile) else _MEMORY_STATE
+    for member, part in _PARTS:
+        if member in sample and getattr(state, part) != getattr(whole, part):
+            yield member

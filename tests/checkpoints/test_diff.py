@@ -1,0 +1,76 @@
+"""Who gained and who lost."""
+
+from __future__ import annotations
+
+from cpuctl.checkpoints.diff import Holder, Holding, TableChange, diff_cpu_states, diff_memory_states
+from cpuctl.checkpoints.model import CPUStateFile, MemoryBlock, MemoryNode, MemoryStateFile, MemoryTable
+from cpuctl.cpuset import CPUSet
+
+
+def cpus(text: str) -> CPUSet:
+    return CPUSet.parse(text)
+
+
+def test_cpus_that_changed_hands() -> None:
+    before = CPUStateFile(
+        policy_name="static",
+        default_cpu_set=cpus("0-3"),
+        entries={"gone": {"c": cpus("4-5")}, "p": {"grows": cpus("6"), "stays": cpus("7")}},
+        baselines={"p": {"grows": cpus("6")}},
+    )
+    after = CPUStateFile(
+        policy_name="static",
+        default_cpu_set=cpus("0-2,5"),
+        entries={"p": {"grows": cpus("3,6"), "stays": cpus("7")}, "q": {"new": cpus("4")}},
+        pod_entries={"q": cpus("4")},
+        baselines={"p": {"grows": cpus("6")}},
+    )
+    difference = diff_cpu_states(before, after)
+    assert difference.policies is None
+    assert [
+        (tuple(each.holder), str(each.gained), str(each.lost), each.before is None, each.after is None)
+        for each in difference.changes
+    ] == [
+        (("sharedPool", "", ""), "5", "3", False, False),
+        (("container", "gone", "c"), "", "4-5", False, True),
+        (("container", "p", "grows"), "3", "", False, False),
+        (("pod", "q", ""), "4", "", True, False),
+        (("container", "q", "new"), "4", "", True, False),
+    ]
+
+
+def test_another_policy_is_a_difference() -> None:
+    none, static = (CPUStateFile(policy_name=name, default_cpu_set=CPUSet()) for name in ("none", "static"))
+    assert diff_cpu_states(none, static).policies == ("none", "static")
+    assert diff_cpu_states(none, static)
+    assert not diff_cpu_states(none, none)
+
+
+def node(free: int, assignments: int = 0, cells: tuple[int, ...] = (0,)) -> MemoryNode:
+    table = MemoryTable(total=10, system_reserved=0, allocatable=10, reserved=10 - free, free=free)
+    return MemoryNode(number_of_assignments=assignments, memory_map={"memory": table}, cells=cells)
+
+
+def block(size: int, *nodes: int) -> MemoryBlock:
+    return MemoryBlock(numa_affinity=nodes, type="memory", size=size)
+
+
+def test_memory_that_changed_hands() -> None:
+    before = MemoryStateFile(policy_name="Static", machine_state={0: node(10), 1: node(10)})
+    after = MemoryStateFile(
+        policy_name="Static",
+        machine_state={0: node(7, 1, (1, 0)), 2: node(10)},
+        entries={"p": {"c": (block(3, 0),)}},
+    )
+    difference = diff_memory_states(before, after)
+    assert [(each.holder, each.before, each.after) for each in difference.changes] == [
+        (Holder(Holding.CONTAINER, "p", "c"), None, (block(3, 0),))
+    ]
+    assert set(difference.tables) >= {
+        TableChange(0, "", "assignments", 0, 1),
+        TableChange(0, "", "cells", (0,), (0, 1)),
+        TableChange(0, "memory", "free", 10, 7),
+        TableChange(1, "memory", "total", 10, None),
+        TableChange(2, "memory", "total", None, 10),
+    }
+    assert [each for each in difference.tables if each.field == "allocatable" and each.node == 0] == []

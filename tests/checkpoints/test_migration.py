@@ -1,0 +1,170 @@
+"""State files for another kubelet: what is refused, what is lost, what is kept."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cpuctl.checkpoints.cpu_state import read_cpu_state
+from cpuctl.checkpoints.inspection import inspect_state
+from cpuctl.checkpoints.memory_state import read_memory_state
+from cpuctl.checkpoints.migration import Lost, Migrated, NotMigrated, migrate_cpu_state, migrate_memory_state
+from cpuctl.checkpoints.model import CPUStateFile, MemoryBlock, MemoryNode, MemoryStateFile, MemoryTable
+from cpuctl.checkpoints.reader import ContainerName, StateReader
+from cpuctl.checkpoints.versions import version_table
+from cpuctl.cpuset import CPUSet
+
+OLD, OFF, ON = StateReader(minor=35), StateReader(minor=36), StateReader(minor=36, pod_level_managers=True)
+NEW, RESIZING = StateReader(minor=37), StateReader(minor=38, exclusive_resize=True)
+PODS = StateReader(minor=37, pod_level_managers=True)
+
+
+def cpus(text: str) -> CPUSet:
+    return CPUSet.parse(text)
+
+
+WHOLE = CPUStateFile(
+    policy_name="static",
+    default_cpu_set=cpus("0-3"),
+    entries={"p": {"own": cpus("4-5"), "shared": cpus("6-7")}},
+    pod_entries={"p": cpus("4-7")},
+    baselines={"p": {"own": cpus("4"), "shared": cpus("6-7")}},
+)
+LEFTOVER = replace(WHOLE, entries={"p": {"own": cpus("4-5")}})
+
+
+@pytest.mark.parametrize(
+    ("to", "format_", "lost"),
+    [
+        (OLD, "V2", {Lost.POD_CPUS, Lost.BASELINE}),
+        (OFF, "V2", {Lost.POD_CPUS, Lost.BASELINE}),
+        (ON, "V3", {Lost.BASELINE}),
+        (NEW, "V4", {Lost.POD_CPUS, Lost.BASELINE}),
+        (PODS, "V4", {Lost.BASELINE}),
+        (RESIZING, "V4", {Lost.POD_CPUS}),
+        (replace(PODS, exclusive_resize=True), "V4", set()),
+    ],
+)
+def test_losses_are_named(to: StateReader, format_: str, lost: set[Lost]) -> None:
+    migrated = migrate_cpu_state(WHOLE, to)
+    assert isinstance(migrated, Migrated)
+    assert inspect_state(migrated.text).format == format_
+    assert {each.kind for each in migrated.losses} == lost
+    assert isinstance(read_cpu_state(migrated.text, to), CPUStateFile)
+
+
+def test_a_lost_baseline_tells_what_that_means() -> None:
+    """The one that is what the container has now is not lost: it is made anew."""
+    migrated = migrate_cpu_state(WHOLE, PODS)
+    assert isinstance(migrated, Migrated)
+    assert [(each.pod_uid, each.container, each.was, each.meaning) for each in migrated.losses] == [
+        ("p", "own", "4", "after another upgrade it may not shrink below 4-5, what it has now")
+    ]
+
+
+@pytest.mark.parametrize("to", [OLD, OFF, NEW, RESIZING])
+def test_cpus_that_only_the_pod_holds_are_not_given_up(to: StateReader) -> None:
+    refused = migrate_cpu_state(LEFTOVER, to)
+    assert isinstance(refused, NotMigrated)
+    assert refused.reason.startswith("CPUs 6-7 are held by pods as a whole and by no container of them: p; ")
+    assert "current set of available CPUs doesn't match" in refused.reason
+    assert "drain" in refused.advice
+
+
+@pytest.mark.parametrize("to", [ON, PODS])
+def test_a_kubelet_that_knows_of_pods_takes_them_all(to: StateReader) -> None:
+    migrated = migrate_cpu_state(LEFTOVER, to)
+    assert isinstance(migrated, Migrated)
+    assert read_cpu_state(migrated.text, to) == replace(LEFTOVER, baselines={})
+
+
+def test_container_ids_become_pods_and_names() -> None:
+    oldest = CPUStateFile(policy_name="static", default_cpu_set=cpus("0"))
+    ids = {"cid1": cpus("1"), "cid2": cpus("2-3")}
+    known = {
+        "cid1": ContainerName("p", "a"),
+        "cid2": ContainerName("p", "b"),
+        "cid3": ContainerName("q", "c"),
+    }
+    migrated = migrate_cpu_state(oldest, replace(NEW, initial_containers=known), ids)
+    assert isinstance(migrated, Migrated)
+    assert read_cpu_state(migrated.text, NEW) == replace(
+        oldest, entries={"p": {"a": cpus("1"), "b": cpus("2-3")}}
+    )
+    refused = migrate_cpu_state(oldest, NEW, ids)
+    assert isinstance(refused, NotMigrated)
+    assert refused.reason == "nobody says which containers these ids belong to: cid1, cid2"
+
+
+def test_many_names_are_counted() -> None:
+    state = replace(LEFTOVER, pod_entries={f"p{each}": cpus("6-7") for each in range(5)})
+    refused = migrate_cpu_state(state, OFF)
+    assert isinstance(refused, NotMigrated)
+    assert "p0, p1, p2 and 2 more" in refused.reason
+
+
+def block(size: int, *nodes: int, kind: str = "memory") -> MemoryBlock:
+    return MemoryBlock(numa_affinity=nodes, type=kind, size=size)
+
+
+TABLE = MemoryTable(total=9, system_reserved=0, allocatable=9, reserved=5, free=4)
+MEMORY = MemoryStateFile(
+    policy_name="Static",
+    machine_state={0: MemoryNode(number_of_assignments=1, memory_map={"memory": TABLE}, cells=(0,))},
+    entries={"p": {"c": (block(5, 0),)}},
+    pod_entries={"p": (block(5, 0),)},
+)
+TWO_CONTAINERS = replace(MEMORY, entries={"p": {"a": (block(2, 0),), "b": (block(3, 0),)}})
+LESS = replace(MEMORY, entries={"p": {"c": (block(4, 0),)}})
+
+
+@pytest.mark.parametrize(("to", "format_"), [(OLD, "V1"), (OFF, "V1"), (NEW, "V3")])
+def test_memory_of_pods_is_given_up_where_a_container_has_it_all(to: StateReader, format_: str) -> None:
+    migrated = migrate_memory_state(MEMORY, to)
+    assert isinstance(migrated, Migrated)
+    assert inspect_state(migrated.text).format == format_
+    assert [(each.kind, each.was) for each in migrated.losses] == [(Lost.POD_MEMORY, "memory 5 on NUMA 0")]
+    assert read_memory_state(migrated.text, to) == replace(MEMORY, pod_entries={})
+
+
+@pytest.mark.parametrize("state", [TWO_CONTAINERS, LESS], ids=["counted twice", "less"])
+@pytest.mark.parametrize("to", [OLD, OFF, NEW])
+def test_memory_that_would_not_add_up_is_refused(state: MemoryStateFile, to: StateReader) -> None:
+    """Also the number of assignments is compared: two containers' blocks are not one of their pod."""
+    refused = migrate_memory_state(state, to)
+    assert isinstance(refused, NotMigrated)
+    assert "the expected machine state is different from the real one" in refused.reason
+
+
+@pytest.mark.parametrize(("to", "format_"), [(ON, "V2"), (PODS, "V3")])
+def test_a_kubelet_that_knows_of_pods_takes_their_memory(to: StateReader, format_: str) -> None:
+    migrated = migrate_memory_state(TWO_CONTAINERS, to)
+    assert isinstance(migrated, Migrated)
+    assert inspect_state(migrated.text).format == format_
+    assert read_memory_state(migrated.text, to) == TWO_CONTAINERS
+    assert not migrated.losses
+
+
+def test_the_table_of_versions() -> None:
+    rows = {
+        (row.format.file_name[:6], row.format.name, row.reader.minor, row.reader.pod_level_managers): (
+            "refused" if row.error else ",".join(row.lost) or "read"
+        )
+        for row in version_table()
+    }
+    readers = [(35, False), (36, False), (36, True), (37, False), (37, True)]
+    table = {
+        f"{file} {name}": [rows[file, name, *reader] for reader in readers]
+        for file, name in dict.fromkeys(key[:2] for key in rows)
+    }
+    both = "podEntries,baselines"
+    assert table == {
+        "cpu_ma V1": ["read", "read", "read", "refused", "refused"],
+        "cpu_ma V2": ["read"] * 5,
+        "cpu_ma V3": ["refused", "refused", "read", "podEntries", "read"],
+        "cpu_ma V4": [both, both, both, both, "read"],
+        "memory V1": ["read"] * 5,
+        "memory V2": ["refused", "refused", "read", "podEntries", "read"],
+        "memory V3": ["podEntries"] * 4 + ["read"],
+    }

@@ -2,34 +2,63 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from cpuctl.engine.cpu_provider import CPUAnswer
-from cpuctl.engine.exclusive_claim import ExclusiveClaim
+from cpuctl.checkpoints.model import MemoryBlock
+from cpuctl.engine.cpu.exclusive_claim import ExclusiveClaim
+from cpuctl.engine.cpu.isolation import Isolation
+from cpuctl.engine.devices.allocation import DeviceGrant
+from cpuctl.engine.hints.topology_manager import Answer, Merged
+from cpuctl.engine.memory.state import cpuset_mems
 from cpuctl.engine.outcome import KubeletFault, PickStep, Rejected, Undetermined
-from cpuctl.engine.topology_manager import Merged
+from cpuctl.engine.pod_level.readmission import Readmission
 from cpuctl.pods.model import Container, Pod
 from cpuctl.pods.qos import Qos
+
+_NO_CLAIM = ExclusiveClaim(0, "the CPU Manager policy is none")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
-    """Where one container runs: its exclusive CPUs, or the shared pool as it was when it was admitted."""
+    """Where one container runs: its exclusive CPUs or a shared pool, its memory and its devices.
+
+    ``in_pod_pool`` says that the pool is its own pod's (KEP-5526), not the node's.
+    """
 
     container: Container
-    claim: ExclusiveClaim
-    cpus: int
-    exclusive: bool
+    claim: ExclusiveClaim = _NO_CLAIM
+    cpus: int = 0
+    exclusive: bool = False
+    in_pod_pool: bool = False
     steps: tuple[PickStep, ...] = ()
+    memory: tuple[MemoryBlock, ...] = ()
+    why_no_memory: str = ""
+    devices: tuple[DeviceGrant, ...] = ()
+
+    @property
+    def isolation(self) -> Isolation:
+        """Whom the container shares its CPUs with."""
+        if self.exclusive:
+            return Isolation.CONTAINER
+        return Isolation.POD if self.in_pod_pool else Isolation.HOST
+
+    @property
+    def cpuset_mems(self) -> str:
+        """What the kubelet makes ``cpuset.mems``; empty leaves it as it is."""
+        return cpuset_mems(self.memory)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """One round of the Topology Manager: for a container or (None) the pod, hints and what they come to."""
+    """One round of the Topology Manager: for a container or (None) the pod, hints and what they come to.
+
+    ``answers`` has the hints of each provider by its name, in the order in which they were asked.
+    """
 
     container: Container | None
-    cpu: CPUAnswer
+    answers: Mapping[str, Answer]
     merged: Merged | KubeletFault
 
 
@@ -50,7 +79,11 @@ class PoolWarning(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admission:
-    """One decision: the verdict, hints asked for, what each container got until then, what is left."""
+    """One decision: the verdict, hints asked for, what each container got until then, what is left.
+
+    ``pod_cpus`` are the CPUs that the pod holds as a whole (KEP-5526), 0 for most. ``readmission`` is set
+    where it held something before and the kubelet went on as if it did not.
+    """
 
     pod: Pod
     qos: Qos
@@ -58,4 +91,6 @@ class Admission:
     placements: tuple[Placement, ...]
     asked: tuple[Asked, ...]
     shared_pool: int
+    pod_cpus: int = 0
     pool_warning: PoolWarning | None = None
+    readmission: Readmission | None = None

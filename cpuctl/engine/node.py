@@ -5,117 +5,180 @@ A node is started from values and asked for decisions; it holds the state in bet
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from cpuctl.checkpoints.model import CPUStateFile, SavedCPUState, UnreadableState
-from cpuctl.cpuset import CPUSet
-from cpuctl.engine.admission import Admission, Admitted, Asked, Placement, PoolWarning, Verdict
-from cpuctl.engine.cpu_manager import Allocation, StaticPolicy
-from cpuctl.engine.cpu_provider import CPUAnswer, container_hints, pod_hints
-from cpuctl.engine.cpu_state import CPUManagerState, validate
-from cpuctl.engine.exclusive_claim import ExclusiveClaim, exclusive_claim
-from cpuctl.engine.hints import IMPOSSIBLE
-from cpuctl.engine.node_fit import Allocatable, check_fit
-from cpuctl.engine.outcome import (
-    KubeletFault,
-    Rejected,
-    RejectionReason,
-    StartRefused,
-    Undetermined,
-)
-from cpuctl.engine.topology import CPUTopology
-from cpuctl.engine.topology_manager import Merged, TopologyManager
+from cpuctl.checkpoints.model import CPUStateFile, SavedCPUState, SavedMemoryState
+from cpuctl.engine.admission import Admission, Admitted, Asked, Verdict
+from cpuctl.engine.cpu.manager import StaticPolicy
+from cpuctl.engine.cpu.provider import CPUProvider
+from cpuctl.engine.cpu.state import CPUManagerState
+from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.devices.provider import DeviceProvider
+from cpuctl.engine.hints.topology_manager import TopologyManager
+from cpuctl.engine.memory.provider import MemoryProvider
+from cpuctl.engine.metrics.topology import TopologyMetrics
+from cpuctl.engine.node_fit import Allocatable, fit_verdict
+from cpuctl.engine.outcome import KubeletFault, Rejected, StartRefused, Undetermined
+from cpuctl.engine.pod_level.readmission import Holding, Readmission, holding_of, readmission_of
+from cpuctl.engine.pod_rules import pod_level_rejection
+from cpuctl.engine.provider import Candidate, Provider
+from cpuctl.engine.resize.delay import NO_DELAY, DelayRules, delay_of
+from cpuctl.engine.resize.kep import resize_by_kep
+from cpuctl.engine.resize.request import ResizeRequest, Status
+from cpuctl.engine.resize.resize import Resizing
+from cpuctl.engine.resize.resized import Resized
+from cpuctl.engine.scoped_admission import ScopedAdmission
 from cpuctl.pods.model import Container, Pod
-from cpuctl.pods.qos import Qos, pod_qos
-
-_START = "cpuManagerStart"
-_UNUSABLE = (
-    "could not restore state from checkpoint: {error}, please drain this node and delete the CPU manager "
-    'checkpoint file "/var/lib/kubelet/cpu_manager_state" before restarting Kubelet'
-)
+from cpuctl.pods.qos import pod_qos
+from cpuctl.pods.rules import DEFAULT_NODE, NodeRules
+from cpuctl.quantity import Quantity
 
 
 @dataclass(slots=True, kw_only=True)
 class Node:
     """A started kubelet; ``fault`` is set once it hangs or crashes.
 
-    ``policy`` is None for CPU policy ``none``, ``topology_manager`` for topology policy ``none``.
-
     ``allocatable`` is what pods must fit into, None where that is not to be checked. ``active`` are the
     pods it takes for running, by UID. Clean-up is lazy as the kubelet's: what an inactive pod holds comes
-    back when the next pod is admitted, and never while ``sources_ready`` is False. ``stale`` is set when
-    there may be something to clean up.
+    back when a manager is next asked for anything, and never while ``sources_ready`` is False. ``stale``
+    are the managers that may have something to clean up. ``delays`` tell how long a container that shrinks
+    keeps its CPUs: until somebody who has a clock settles that (``CPUManagerState.settle``).
     """
 
     topology: CPUTopology
-    policy: StaticPolicy | None
-    state: CPUManagerState
-    pod_level_resources: bool
-    topology_manager: TopologyManager | None = None
+    cpu: CPUProvider
+    memory: MemoryProvider = field(default_factory=lambda: MemoryProvider.of(None))
+    devices: DeviceProvider = field(default_factory=DeviceProvider)
+    topology_manager: TopologyManager = field(default_factory=TopologyManager.none)
+    pod_rules: NodeRules = DEFAULT_NODE
     allocatable: Allocatable | None = None
     fault: KubeletFault | None = None
     active: dict[str, Pod] = field(default_factory=dict)
     sources_ready: bool = True
-    stale: bool = True
+    stale: frozenset[str] = frozenset()
+    topology_metrics: TopologyMetrics = field(default_factory=TopologyMetrics)
+    delays: DelayRules = NO_DELAY
+
+    @property
+    def providers(self) -> tuple[Provider, ...]:
+        """The resource managers, in the order in which the kubelet asks them."""
+        return (self.devices, self.cpu, self.memory) if self.devices.pools else (self.cpu, self.memory)
+
+    @property
+    def pod_level_resources(self) -> bool:
+        """Whether the kubelet looks at pods' own resources."""
+        return self.pod_rules.pod_level
+
+    @property
+    def policy(self) -> StaticPolicy | None:
+        """The CPU Manager's policy; None for ``none``."""
+        return self.cpu.policy
+
+    @property
+    def state(self) -> CPUManagerState:
+        """The CPU Manager's state."""
+        return self.cpu.state
 
     def copy(self) -> Node:
         """Return a node of its own in the same state, to try things on."""
-        return replace(self, state=self.state.copy(), active=dict(self.active))
+        return replace(
+            self,
+            cpu=self.cpu.copy(),
+            memory=self.memory.copy(),
+            devices=self.devices.copy(),
+            active=dict(self.active),
+            topology_metrics=self.topology_metrics.copy(),
+        )
 
-    def restore(self, saved: SavedCPUState) -> StartRefused | None:
-        """Take over a state file as at kubelet start, or say in the kubelet's words why not."""
-        if saved is None:
-            return None
-        wanted = "none" if self.policy is None else "static"
-        error = saved.error if isinstance(saved, UnreadableState) else _other_policy(wanted, saved)
-        if error:
-            return StartRefused(stage=_START, error=_UNUSABLE.format(error=error))
-        assert isinstance(saved, CPUStateFile)
-        state = CPUManagerState.of_file(saved)
-        if self.policy is not None:
-            strict, machine = self.policy.options.strict_cpu_reservation, self.topology.cpus
-            error = validate(state, machine=machine, reserved=self.policy.reserved, strict=strict)
-            if error:
-                return StartRefused(stage=_START, error=error)
-            self.state = state
-        return None
+    def restore(
+        self, cpu: SavedCPUState, memory: SavedMemoryState = None
+    ) -> StartRefused | KubeletFault | Undetermined | None:
+        """Take over state files as at kubelet start, or say in the kubelet's words why not."""
+        self._changed()
+        return self.cpu.restore(cpu) or self.memory.restore(memory)
 
     def state_file(self) -> CPUStateFile:
         """Return what the kubelet's ``cpu_manager_state`` says now."""
-        if self.policy is None:
-            return CPUStateFile(policy_name="none", default_cpu_set=CPUSet())
-        return self.state.as_file("static")
+        return self.cpu.state_file()
 
     def admit(self, pod: Pod) -> Admission:
         """Decide on one pod and change the state as the kubelet would; a refusal undoes nothing."""
-        before = self.state.default
-        placements: list[Placement] = []
-        qos = pod_qos(pod, pod_level=self.pod_level_resources)
-        self.stale |= pod.uid in self.active
-        self.active[pod.uid] = pod
-        asked: list[Asked] = []
-        verdict = self.fault or self._decide(pod, qos, placements, asked)
+        before = self.cpu.state.default
+        held = holding_of(self.cpu.state, self.memory.state, pod.uid)
+        seen = self.pod_rules.known(pod)
+        admission = self._admission_of(seen)
+        if pod.uid in self.active:
+            self._changed()
+        self.active[pod.uid] = seen
+        self.devices.claim([pod])
+        verdict = self.fault or self._decide(admission, pod)
         if isinstance(verdict, KubeletFault):
             self.fault = verdict
         if not isinstance(verdict, Admitted):
             self.remove(pod.uid)
-        pool = self.state.default
+        pool, placements = self.cpu.state.default, admission.placements
         return Admission(
             pod=pod,
-            qos=qos,
+            qos=admission.candidate.qos,
             verdict=verdict,
             # Shared containers run in the pool that is left once the whole pod is admitted.
-            placements=tuple(each if each.exclusive else replace(each, cpus=pool) for each in placements),
-            asked=tuple(asked),
+            placements=tuple(
+                each if each.exclusive or each.in_pod_pool else replace(each, cpus=pool)
+                for each in placements
+            ),
+            asked=tuple(admission.asked),
             shared_pool=pool,
-            pool_warning=self._pool_warning(before),
+            pod_cpus=self.cpu.state.pod_entries.get(pod.uid, 0),
+            pool_warning=self.cpu.pool_warning(before),
+            readmission=self._readmission(held, verdict, divided=admission.candidate.divided),
         )
+
+    def resize(
+        self,
+        pod: Pod,
+        semantics: Callable[[Resizing], Resized] = resize_by_kep,
+        status: Status | None = None,
+    ) -> Resized:
+        """Decide on the new resources of a running pod; they count from then on if they are admitted.
+
+        *status* are the CPUs that the pod's status says its containers have, where that is not what it runs
+        with. Raise KeyError for a pod that does not run. A preview: no release has the allocator (KEP-5554).
+        """
+        self.clean_up()
+        pod = self.pod_rules.known(pod)
+        # A status without any container is one, too.
+        status = self._status_while_waiting(pod.uid) if status is None else status
+        request = ResizeRequest.of(pod, self.active[pod.uid], status)
+        resized = Resized(verdict=Admitted())
+        if self.policy is not None:
+            resizing = Resizing(
+                policy=self.policy,
+                cpu=self.cpu,
+                others=tuple(each for each in self.providers if each is not self.cpu),
+                manager=self.topology_manager,
+                request=request,
+                candidate=self._candidate(pod),
+                postpones=delay_of(pod, self.delays) > 0,
+            )
+            resized = semantics(resizing)
+        if isinstance(resized.verdict, Admitted):
+            self.active[pod.uid] = pod
+            self.cpu.resized()
+            self._changed()
+        elif isinstance(resized.verdict, KubeletFault):
+            self.fault = resized.verdict
+        return resized
+
+    def ask(self, pod: Pod, container: Container | None) -> Asked:
+        """Ask for hints for a container, or for the pod where that is None, without admitting anything."""
+        return self._admission_of(self.pod_rules.known(pod)).ask(container)
 
     def resume(self, pods: Iterable[Pod]) -> None:
         """Take these pods for the ones that run, as a kubelet does that finds them at start."""
-        self.active = {pod.uid: pod for pod in pods}
-        self.stale = True
+        self.active = {pod.uid: self.pod_rules.known(pod) for pod in pods}
+        self.devices.claim(self.active.values())
+        self._changed()
 
     def readmit(self, pods: Iterable[Pod]) -> Iterator[Admission]:
         """Admit running pods again, one a step, as after a restart: nothing is cleaned up meanwhile.
@@ -125,123 +188,98 @@ class Node:
         again = list(pods)
         self.resume(())
         self.sources_ready = False
-        for pod in again:
-            yield self.admit(pod)
-        self.sources_ready = True
+        try:
+            for pod in again:
+                yield self.admit(pod)
+        finally:
+            self.sources_ready = True
 
     def remove(self, uid: str) -> None:
         """Let a pod end; what it holds comes back with the next clean-up."""
         self.active.pop(uid, None)
-        self.stale = True
+        self._changed()
 
     def clean_up(self) -> None:
         """Release what containers of pods that are no longer active hold."""
-        if self.policy is not None and self.sources_ready and self.stale:
-            self.stale = False
-            names = {uid: [each.name for each in pod.all_containers] for uid, pod in self.active.items()}
-            self.state.keep_only(names)
+        for _ in self._cleaned_up():
+            pass
 
     def remove_container(self, uid: str, container: str) -> None:
         """Release what one container holds now."""
-        if self.policy is not None:
-            self.state.remove_container(uid, container)
+        for provider in self.providers:
+            provider.remove_container(uid, container)
 
-    def _decide(self, pod: Pod, qos: Qos, placements: list[Placement], asked: list[Asked]) -> Verdict:
-        if devices := _devices(pod):
+    def start_container(self, pod: Pod, container: str) -> None:
+        """Let an admitted container run; ordinary init containers before it have ended by then."""
+        self.memory.start_container(pod, container)
+
+    def _status_while_waiting(self, uid: str) -> Status | None:
+        """Count what containers still have, not what they will have left (KEP-6122); None if none waits."""
+        waiting = self.state.pending.get(uid)
+        if not waiting:
+            return None
+        held = self.state.assignments[uid]
+        return {
+            each.name: Quantity.from_value(held[each.name].bit_count())
+            if each.name in waiting
+            else each.resources.requests.get("cpu")
+            for each in self.active[uid].containers
+        }
+
+    def _changed(self) -> None:
+        self.stale = frozenset(provider.name for provider in self.providers)
+
+    def _cleaned_up(self) -> Iterator[Provider]:
+        """Yield the managers, each after it has cleaned up: the kubelet's do so whenever they are called."""
+        for provider in self.providers:
+            if self.sources_ready and provider.name in self.stale:
+                self.stale -= {provider.name}
+                provider.keep_only(
+                    {uid: [each.name for each in pod.all_containers] for uid, pod in self.active.items()}
+                )
+            yield provider
+
+    def _candidate(self, pod: Pod) -> Candidate:
+        qos = pod_qos(self.pod_rules.view(pod))
+        return Candidate(pod, qos, divided=self.cpu.rules.divides(pod))
+
+    def _admission_of(self, pod: Pod) -> ScopedAdmission:
+        # Running pods are admitted again before the plugins have found the new kubelet (kubernetes 118559).
+        self.devices.registered = self.sources_ready
+        return ScopedAdmission(
+            candidate=self._candidate(pod),
+            manager=self.topology_manager,
+            providers=self._cleaned_up,
+        )
+
+    def _readmission(self, held: Holding | None, verdict: Verdict, *, divided: bool) -> Readmission | None:
+        """Tell what becomes of what a pod held that came back; None where it kept all, or held nothing."""
+        if held is None:
+            return None
+        anew = divided and self.topology_manager.scope == "pod" and not self.cpu.rules.restores_cpus
+        found = readmission_of(held, self.cpu.state, self.memory.state)
+        return found if found.lost or (anew and isinstance(verdict, Rejected)) else None
+
+    def _decide(self, admission: ScopedAdmission, given: Pod) -> Verdict:
+        pod = admission.candidate.pod
+        if unknown := [name for name in _devices(pod) if name not in self.devices.pools]:
             return Undetermined(
-                f"it asks for {', '.join(devices)}, and what the node has of them is not known"
+                f"it asks for {', '.join(unknown)}, and what the node has of them is not known"
             )
-        verdict = self._allocate(pod, qos, placements, asked)
+        verdict = admission.run()
+        self.topology_metrics.count(
+            self.topology_manager,
+            admitted=isinstance(verdict, Admitted),
+            placed=len(admission.placements),
+            asked=admission.asked,
+        )
         if isinstance(verdict, Admitted) and self.allocatable is not None:
             # The managers come first: a pod that does not fit has been given its CPUs by then.
+            room = self.allocatable.with_amounts(self.devices.allocatable(pod))
             running, pod_level = self.active.values(), self.pod_level_resources
-            return check_fit(pod, running, self.allocatable, pod_level=pod_level) or verdict
+            misfit = fit_verdict(pod, running, room, pod_level=pod_level)
+            return misfit or pod_level_rejection(given, self.pod_rules) or verdict
         return verdict
-
-    def _allocate(self, pod: Pod, qos: Qos, placements: list[Placement], asked: list[Asked]) -> Verdict:
-        """Go through the containers, init first, aligned as the Topology Manager's scope says."""
-        scope = self._manager.scope
-        merged: Merged | Rejected | KubeletFault = Merged(IMPOSSIBLE, admit=True)
-        if scope == "pod":
-            merged = self._align(pod, qos, None, asked)
-        for container in pod.all_containers:
-            if scope == "container":
-                merged = self._align(pod, qos, container, asked)
-            if not isinstance(merged, Merged):
-                return merged
-            refused = self._place(pod, container, qos, merged.hint.nodes, placements)
-            if refused is not None:
-                return refused
-        return Admitted()
-
-    def _align(
-        self, pod: Pod, qos: Qos, container: Container | None, asked: list[Asked]
-    ) -> Merged | Rejected | KubeletFault:
-        """Ask where to allocate for a container, or for the pod where that is None."""
-        asked.append(self._ask(pod, qos, container))
-        merged = asked[-1].merged
-        if isinstance(merged, KubeletFault) or merged.admit:
-            return merged
-        return Rejected(
-            reason=RejectionReason.TOPOLOGY_AFFINITY,
-            message="Resources cannot be allocated with Topology locality",
-            container=container.name if container else "",
-        )
-
-    def ask(self, pod: Pod, container: Container | None) -> Asked:
-        """Ask for hints for a container, or for the pod where that is None, without admitting anything."""
-        return self._ask(pod, pod_qos(pod, pod_level=self.pod_level_resources), container)
-
-    def _ask(self, pod: Pod, qos: Qos, container: Container | None) -> Asked:
-        """Collect hints for a container, or for the pod where that is None, and merge them."""
-        self.clean_up()
-        cpu: CPUAnswer = None
-        if self.policy is not None and container is None:
-            cpu = pod_hints(self.policy, self.state, pod, lambda each: self._claim(pod, each, qos).count)
-        elif self.policy is not None and container is not None:
-            count = self._claim(pod, container, qos).count
-            cpu = container_hints(self.policy, self.state, pod, container, count)
-        return Asked(container=container, cpu=cpu, merged=self._manager.merge([cpu]))
-
-    @property
-    def _manager(self) -> TopologyManager:
-        return self.topology_manager or TopologyManager.none()
-
-    def _place(
-        self, pod: Pod, container: Container, qos: Qos, affinity: int | None, placements: list[Placement]
-    ) -> Verdict | None:
-        """Allocate for one container; None when that went well."""
-        self.clean_up()
-        claim = self._claim(pod, container, qos)
-        if self.policy is None or claim.count == 0:
-            placements.append(Placement(container=container, claim=claim, cpus=0, exclusive=False))
-            return None
-        result = self.policy.allocate(self.state, pod, container, claim.count, affinity)
-        if not isinstance(result, Allocation):
-            return result
-        placements.append(
-            Placement(container=container, claim=claim, cpus=result.cpus, exclusive=True, steps=result.steps)
-        )
-        return None
-
-    def _claim(self, pod: Pod, container: Container, qos: Qos) -> ExclusiveClaim:
-        if self.policy is None:
-            return ExclusiveClaim(0, "the CPU Manager policy is none")
-        return exclusive_claim(pod, container, qos)
-
-    def _pool_warning(self, before: int) -> PoolWarning | None:
-        after = self.state.default
-        if self.policy is None or after == before:
-            return None
-        if not after:
-            return PoolWarning.EMPTY
-        return PoolWarning.ONLY_RESERVED if not after & ~self.policy.reserved else None
-
-
-def _other_policy(wanted: str, saved: CPUStateFile) -> str:
-    if saved.policy_name == wanted:
-        return ""
-    return f'configured policy "{wanted}" differs from state checkpoint policy "{saved.policy_name}"'
 
 
 def _devices(pod: Pod) -> list[str]:

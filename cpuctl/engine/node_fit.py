@@ -7,17 +7,39 @@ in milli, everything else in its own unit; of several shortages the first one is
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
-from cpuctl.engine.outcome import Rejected
+from cpuctl.engine.outcome import Rejected, Undetermined
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.pods.model import Pod
+from cpuctl.pods.oom_score import is_critical
 from cpuctl.pods.requests import pod_requests
 from cpuctl.quantity import Format, Quantity
 
 _NOTHING = Quantity()
-_FIRST = ("cpu", "memory", "ephemeral-storage")
+_STORAGE = "ephemeral-storage"
+_FIRST = ("cpu", "memory", _STORAGE)
+_MOST_ENTRIES = 4096
+
+
+@dataclass(slots=True)
+class RequestTable:
+    """What pods request in whole numbers, worked out once; an entry is good for the very pod it is of."""
+
+    entries: dict[str, tuple[Pod, bool, Mapping[str, int]]] = field(default_factory=dict)
+
+    def of(self, pod: Pod, *, pod_level: bool) -> Mapping[str, int]:
+        """Return the amounts by resource, CPU in milli."""
+        known = self.entries.get(pod.uid)
+        if known is not None and known[0] is pod and known[1] == pod_level:
+            return known[2]
+        if len(self.entries) >= _MOST_ENTRIES:
+            self.entries.clear()
+        requests = pod_requests(pod, pod_level=pod_level)
+        amounts = {name: _amount(name, quantity) for name, quantity in requests.items()}
+        self.entries[pod.uid] = (pod, pod_level, amounts)
+        return amounts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,10 +47,16 @@ class Allocatable:
     """What a node has for pods: amounts by resource name (CPU in milli), and the number of pods.
 
     A resource that is not listed is not checked, but for huge pages, of which a node without has none.
+    ``requests`` spares adding up every running pod's containers again for every pod that comes.
     """
 
     amounts: Mapping[str, int]
     pods: int
+    requests: RequestTable = field(default_factory=RequestTable, compare=False, repr=False)
+
+    def with_amounts(self, amounts: Mapping[str, int]) -> Allocatable:
+        """Add amounts of other resources."""
+        return replace(self, amounts={**self.amounts, **amounts})
 
 
 def allocatable_of(
@@ -36,13 +64,16 @@ def allocatable_of(
 ) -> Allocatable:
     """Take what is *reserved*, and memory that huge pages hold, from what the machine has.
 
-    Memory that the machine information does not tell is not checked.
+    Memory and storage that the machine information does not tell are not checked.
     """
     pages = _hugepages(info)
     amounts = {"cpu": info.num_cpus * 1000 - _amount("cpu", reserved.get("cpu", _NOTHING))}
     if info.memory_bytes:
         kept = reserved.get("memory", _NOTHING).value + sum(pages.values())
         amounts["memory"] = max(info.memory_bytes - kept, 0)
+    if info.ephemeral_storage is not None:
+        kept = reserved.get(_STORAGE, _NOTHING).value
+        amounts[_STORAGE] = max(info.ephemeral_storage - kept, 0)
     pods = config.max_pods
     if config.pods_per_core > 0:
         pods = min(pods, config.pods_per_core * info.num_cpus)
@@ -58,6 +89,22 @@ def _hugepages(info: MachineInfo) -> dict[str, int]:
     return pages
 
 
+def fit_verdict(
+    pod: Pod, running: Iterable[Pod], allocatable: Allocatable, *, pod_level: bool
+) -> Rejected | Undetermined | None:
+    """Say what comes of a pod that does not fit, None where it does.
+
+    For a critical pod a kubelet ends others to make room (``pkg/kubelet/preemption``).
+    """
+    short = check_fit(pod, running, allocatable, pod_level=pod_level)
+    if short is None or not is_critical(pod):
+        return short
+    return Undetermined(
+        f"it does not fit ({short.message}), and it is critical: a kubelet ends other pods to make room for"
+        " it, or refuses it where it finds none"
+    )
+
+
 def check_fit(
     pod: Pod, running: Iterable[Pod], allocatable: Allocatable, *, pod_level: bool
 ) -> Rejected | None:
@@ -65,12 +112,12 @@ def check_fit(
     running = [other for other in running if other.uid != pod.uid]
     if len(running) + 1 > allocatable.pods:
         return _short_of("pods", 1, len(running), allocatable.pods)
-    wanted = _requests(pod, pod_level=pod_level)
+    wanted = allocatable.requests.of(pod, pod_level=pod_level)
     if not any(wanted.values()):
         return None
     used: dict[str, int] = {}
     for other in running:
-        for name, amount in _requests(other, pod_level=pod_level).items():
+        for name, amount in allocatable.requests.of(other, pod_level=pod_level).items():
             used[name] = used.get(name, 0) + amount
     for name in (*_FIRST, *sorted(wanted.keys() - set(_FIRST))):
         capacity = allocatable.amounts.get(name, 0 if name.startswith("hugepages-") else None)
@@ -78,11 +125,6 @@ def check_fit(
         if capacity is not None and amount and amount > capacity - taken:
             return _short_of(name, amount, taken, capacity)
     return None
-
-
-def _requests(pod: Pod, *, pod_level: bool) -> dict[str, int]:
-    requests = pod_requests(pod, pod_level=pod_level)
-    return {name: _amount(name, quantity) for name, quantity in requests.items()}
 
 
 def _amount(name: str, quantity: Quantity) -> int:

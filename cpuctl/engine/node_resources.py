@@ -1,7 +1,7 @@
 """What a node has, and what a configuration keeps of it.
 
-Rule: cAdvisor's ``CapacityFromMachineInfo`` and kubelet v1.36 ``cmd/kubelet/app/server.go``. Storage and
-process ids are not part of the machine information: what is reserved of them is compared with nothing.
+Rule: cAdvisor's ``CapacityFromMachineInfo`` and kubelet v1.36 ``cmd/kubelet/app/server.go``. Process ids, and
+mostly storage, are not part of the machine information: what is reserved of them is compared with nothing.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.topology import CPUTopology
+from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.reservations import (
     Reservations,
@@ -34,11 +34,14 @@ class Stages(Protocol):
 
 
 def node_capacity(info: MachineInfo) -> dict[str, Quantity]:
-    """Return CPUs and memory by resource name."""
-    return {
+    """Return CPUs, memory and, where it is known, storage by resource name."""
+    capacity = {
         "cpu": Quantity.from_milli(info.num_cpus * 1000),
         "memory": Quantity.from_value(info.memory_bytes, Format.BINARY_SI),
     }
+    if info.ephemeral_storage is not None:
+        capacity["ephemeral-storage"] = Quantity.from_value(info.ephemeral_storage, Format.BINARY_SI)
+    return capacity
 
 
 def _at_once(_stage: str, check: Callable[[], T]) -> T:

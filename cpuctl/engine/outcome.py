@@ -40,6 +40,7 @@ class RejectionReason(StrEnum):
     TOPOLOGY_AFFINITY = "TopologyAffinityError"
     SMT_ALIGNMENT = "SMTAlignmentError"
     UNEXPECTED_ADMISSION = "UnexpectedAdmissionError"
+    EMPTY_POD_SHARED_POOL = "EmptyPodSharedPoolError"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,11 +12,15 @@ from dataclasses import dataclass
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.eviction import RESERVING_SIGNALS
 from cpuctl.kubelet.reservations import Reservations
+from cpuctl.kubelet.reserved_memory import total_by_resource
 from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.quantity import Format, Quantity
 
 _ZERO = Quantity()
-_UNKNOWN_CAPACITY = ("ephemeral-storage", "pid")
+MEMORY_SETTINGS = "kubeReserved.memory, systemReserved.memory, or memory.available of evictionHard"
+"""What keeps memory from pods, in words."""
+
+_SELDOM_KNOWN = ("ephemeral-storage", "pid")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,15 +72,15 @@ def summarize(
         lines=tuple(_lines(info, kept, capacity)),
         pods_memory=_pods_memory(config, kept, capacity["memory"]),
         numa_nodes=listed,
-        balances=tuple(_balances(config, listed, kept.total(capacity))),
+        balances=tuple(memory_balances(config, kept.total(capacity))),
     )
 
 
 def _lines(info: MachineInfo, kept: Reservations, capacity: Mapping[str, Quantity]) -> Iterator[ResourceLine]:
     eviction, total = kept.kept_by_eviction(capacity), kept.total(capacity)
     unknown_shares = {RESERVING_SIGNALS[signal] for signal in kept.thresholds.keys() & RESERVING_SIGNALS}
-    named = kept.kube.keys() | kept.system.keys() | eviction.keys()
-    for resource in (*capacity, *(name for name in _UNKNOWN_CAPACITY if name in named)):
+    named = (kept.kube.keys() | kept.system.keys() | eviction.keys()) - capacity.keys()
+    for resource in (*capacity, *(name for name in _SELDOM_KNOWN if name in named)):
         there, reserved = capacity.get(resource), total.get(resource, _ZERO)
         unresolved = resource in unknown_shares and resource not in eviction
         yield ResourceLine(
@@ -115,14 +119,10 @@ def _by_node(config: KubeletConfiguration) -> dict[int, dict[str, Quantity]]:
     return dict(sorted(nodes.items()))
 
 
-def _balances(
-    config: KubeletConfiguration, listed: Mapping[int, Mapping[str, Quantity]], kept: Mapping[str, Quantity]
-) -> Iterator[MemoryBalance]:
-    if config.memory_manager_policy != "Static" and not listed:
+def memory_balances(config: KubeletConfiguration, kept: Mapping[str, Quantity]) -> Iterator[MemoryBalance]:
+    """Compare ``reservedMemory`` with what is kept from pods; nothing where no manager looks at either."""
+    if config.memory_manager_policy != "Static" and not config.reserved_memory:
         return
-    sums: dict[str, Quantity] = {"memory": _ZERO}
-    for amounts in listed.values():
-        for kind, amount in amounts.items():
-            sums[kind] = sums.get(kind, _ZERO) + amount
+    sums = {"memory": _ZERO} | total_by_resource(config.reserved_memory)
     for kind in sorted(sums):
-        yield MemoryBalance(kind=kind, listed=sums[kind], kept=kept.get(kind, _ZERO))
+        yield MemoryBalance(kind=kind, listed=_ZERO + sums[kind], kept=kept.get(kind, _ZERO))

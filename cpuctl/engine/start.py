@@ -10,40 +10,40 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from cpuctl.engine.cpu_manager import ReservingFailsError, StaticPolicy
-from cpuctl.engine.cpu_state import CPUManagerState
+from cpuctl.engine.cpu.manager import ReservingFailsError, StaticPolicy
+from cpuctl.engine.cpu.manager_start import start_cpu_manager
+from cpuctl.engine.cpu.provider import CPUProvider
+from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.devices.provider import DeviceProvider
+from cpuctl.engine.hints.topology_manager import TopologyManager
+from cpuctl.engine.hints.topology_manager_start import start_topology_manager
+from cpuctl.engine.memory.manager import StaticMemoryPolicy
+from cpuctl.engine.memory.manager_start import overdrawn, start_memory_manager
+from cpuctl.engine.memory.provider import MemoryProvider
 from cpuctl.engine.node import Node
-from cpuctl.engine.node_fit import allocatable_of
+from cpuctl.engine.node_fit import Allocatable, allocatable_of
 from cpuctl.engine.node_resources import node_capacity, node_reservations
 from cpuctl.engine.outcome import FaultKind, KubeletFault, StartRefused, Undetermined
-from cpuctl.engine.topology import CPUTopology
-from cpuctl.engine.topology_manager import TopologyManager
-from cpuctl.engine.topology_manager_start import start_topology_manager
+from cpuctl.engine.pod_level.rules import PodLevelRules
+from cpuctl.engine.pod_rules import node_rules
+from cpuctl.engine.resize.delay import DelayRules
+from cpuctl.engine.resize.rules import keeps_baselines
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.feature_gates import FeatureGates
 from cpuctl.kubelet.gates_at_start import BadGatesError, gates_at_start
-from cpuctl.kubelet.policy_options import (
-    check_align_by_socket,
-    check_sockets_for_alignment,
-    parse_cpu_policy_options,
-    refuse_gated_options,
-    refuse_options_of_none_policy,
-)
-from cpuctl.kubelet.reservations import (
-    CPUReservation,
-    Reservations,
-    check_capacity,
-    require_cpu_reservation,
-)
+from cpuctl.kubelet.policy_options import refuse_gated_options
+from cpuctl.kubelet.reservations import Reservations, check_capacity
 from cpuctl.kubelet.setting_error import SettingError
 from cpuctl.kubelet.validation import Subject, validate, validation_text
 from cpuctl.kubelet.version import KubeletVersion
+from cpuctl.machine.devices import DeviceInventory
 from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.quantity import Quantity
 
 T = TypeVar("T")
 
-StartResult = Node | StartRefused | KubeletFault | Undetermined
+NotStarted = StartRefused | KubeletFault | Undetermined
+StartResult = Node | NotStarted
 
 _LOADING = "loading the kubelet configuration"
 
@@ -64,14 +64,18 @@ class Kubelet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Started:
-    """A kubelet that has come up, as far as CPU and topology managers go; None stands for policy ``none``."""
+    """A kubelet that has come up, as far as its resource managers go.
+
+    ``policy`` is the CPU Manager's, ``memory_policy`` the Memory Manager's; one that does nothing is None.
+    """
 
     gates: FeatureGates
     topology: CPUTopology
     reservations: Reservations
     capacity: Mapping[str, Quantity]
     policy: StaticPolicy | None
-    topology_manager: TopologyManager | None
+    memory_policy: StaticMemoryPolicy | None
+    topology_manager: TopologyManager
 
     @property
     def reserved(self) -> dict[str, Quantity]:
@@ -80,35 +84,63 @@ class Started:
 
 
 class _RefusedError(Exception):
-    """A start-up check failed; carried up to ``check_start`` only."""
+    """A start-up check failed; carried up to ``start_managers`` only."""
 
     def __init__(self, stage: str, text: str, *settings: tuple[str, ...]) -> None:
         super().__init__(text)
         self.result = StartRefused(stage=stage, error=text, settings=settings)
 
 
-def start_node(info: MachineInfo, kubelet: Kubelet, *, fit: bool = False) -> StartResult:
-    """Start the managers on a machine without state files; *fit* makes pods fit into the node, too."""
+def start_node(
+    info: MachineInfo, kubelet: Kubelet, *, fit: bool = False, devices: DeviceInventory | None = None
+) -> StartResult:
+    """Start the managers on a machine without state files; *fit* makes pods fit into the node, too.
+
+    *devices* are those that device plugins have registered, None where that is not known.
+    """
     started = check_start(info, kubelet)
     if not isinstance(started, Started):
         return started
-    if started.gates.enabled("PodLevelResourceManagers"):
-        return Undetermined(
-            "this version of cpuctl does not compute the feature gate PodLevelResourceManagers"
-        )
-    policy, topology = started.policy, started.topology
+    node = node_of(started, allocatable_of(info, kubelet.config, started.reserved) if fit else None)
+    if devices is not None:
+        node.devices = DeviceProvider.of(devices, info)
+    return node
+
+
+def node_of(started: Started, allocatable: Allocatable | None = None) -> Node:
+    """Return the node of a kubelet that has come up."""
+    gates = started.gates
+    rules = PodLevelRules.of(gates)
+    cpu = CPUProvider.of(started.policy, started.topology, rules)
+    cpu.keeps_baselines = keeps_baselines(gates)
     return Node(
-        topology=topology,
-        policy=policy,
-        state=policy.fresh_state() if policy else CPUManagerState(topology.cpus),
-        pod_level_resources=kubelet.version.minor >= 32 and started.gates.enabled("PodLevelResources"),
+        topology=started.topology,
+        cpu=cpu,
+        memory=MemoryProvider.of(started.memory_policy, rules),
+        pod_rules=node_rules(gates),
         topology_manager=started.topology_manager,
-        allocatable=allocatable_of(info, kubelet.config, started.reserved) if fit else None,
+        allocatable=allocatable,
+        delays=DelayRules(started.policy.options.scale_delay_time if started.policy else 0),
     )
 
 
-def check_start(info: MachineInfo, kubelet: Kubelet) -> Started | StartRefused | KubeletFault | Undetermined:
+def check_start(info: MachineInfo, kubelet: Kubelet) -> Started | NotStarted:
     """Tell whether a kubelet would start on a machine without state files."""
+    started = start_managers(info, kubelet)
+    return last_checks(started) if isinstance(started, Started) else started
+
+
+def last_checks(started: Started) -> Started | NotStarted:
+    """Do what a kubelet checks once its managers have their state."""
+    try:
+        check_capacity(started.reservations, started.capacity)
+    except SettingError as error:
+        return StartRefused(stage="nodeAllocatable", error=str(error), settings=(error.path,))
+    return overdrawn(started.memory_policy) or started
+
+
+def start_managers(info: MachineInfo, kubelet: Kubelet) -> Started | NotStarted:
+    """Do what a kubelet does up to the point where its managers have written their state files."""
     try:
         gates = gates_at_start(
             kubelet.version.minor,
@@ -133,20 +165,19 @@ def _start(info: MachineInfo, kubelet: Kubelet, gates: FeatureGates) -> Started 
     _check("cpuManager", lambda: refuse_gated_options(config.cpu_manager_policy_options, gates))
     manager = _check("topologyManager", lambda: start_topology_manager(info, config, gates))
     topology = _check("cpuManager", lambda: CPUTopology.discover(info))
-    policy = _check("cpuManager", lambda: _policy(topology, config, gates, reservations.cpus))
-    if config.memory_manager_policy != "None":
-        policy_name = config.memory_manager_policy
-        return Undetermined(
-            f"this version of cpuctl computes memoryManagerPolicy None only, not {policy_name}"
-        )
+    policy = _check("cpuManager", lambda: start_cpu_manager(topology, config, gates, reservations.cpus))
     capacity = node_capacity(info)
-    _check("nodeAllocatable", lambda: check_capacity(reservations.total(capacity), capacity))
+    kept = reservations.total(capacity)
+    memory = _check("memoryManager", lambda: start_memory_manager(info, config, gates, kept))
+    if isinstance(memory, Undetermined):
+        return memory
     return Started(
         gates=gates,
         topology=topology,
         reservations=reservations,
         capacity=capacity,
         policy=policy,
+        memory_policy=memory,
         topology_manager=manager,
     )
 
@@ -164,37 +195,3 @@ def _check_validity(kubelet: Kubelet, gates: FeatureGates) -> None:
     subject = Subject(config=kubelet.config, gates=gates, cgroup_version=kubelet.cgroup_version)
     if errors := validate(subject):
         raise _RefusedError("configValidation", validation_text(errors), *(error.path for error in errors))
-
-
-def _policy(
-    topology: CPUTopology, config: KubeletConfiguration, gates: FeatureGates, reservation: CPUReservation
-) -> StaticPolicy | None:
-    options = config.cpu_manager_policy_options
-    match config.cpu_manager_policy:
-        case "none":
-            _wrapped("none", lambda: refuse_options_of_none_policy(options))
-            return None
-        case "static":
-            require_cpu_reservation(reservation)
-            return _wrapped("static", lambda: _static_policy(topology, config, gates, reservation))
-        case other:
-            raise SettingError(f'unknown policy: "{other}"', "cpuManagerPolicy")
-
-
-def _wrapped(policy: str, construct: Callable[[], T]) -> T:
-    prefix = f"new {policy} policy error: "
-    try:
-        return construct()
-    except SettingError as error:
-        raise SettingError(f"{prefix}{error}", *error.path) from None
-    except ValueError as error:
-        raise SettingError(f"{prefix}{error}", "reservedSystemCPUs") from None
-
-
-def _static_policy(
-    topology: CPUTopology, config: KubeletConfiguration, gates: FeatureGates, reservation: CPUReservation
-) -> StaticPolicy:
-    options = parse_cpu_policy_options(config.cpu_manager_policy_options, gates)
-    check_align_by_socket(options, config.topology_manager_policy)
-    check_sockets_for_alignment(options, sockets=topology.num_sockets, numa_nodes=topology.num_numa_nodes)
-    return StaticPolicy.construct(topology, options, reservation, gates.minor)

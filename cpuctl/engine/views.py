@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.topology import CPUTopology
+from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.machine.model import Machine
 
 

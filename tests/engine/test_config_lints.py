@@ -8,14 +8,15 @@ from typing import Any
 
 import pytest
 
-from cpuctl.engine.config_lints import lint_configuration
-from cpuctl.engine.lint import Lint, LintSubject, Severity
+from cpuctl.engine.config_lints.lint import Lint, LintSubject, Severity
+from cpuctl.engine.config_lints.lints import lint_configuration
+from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.start import Kubelet, Started, check_start
-from cpuctl.engine.topology import CPUTopology
-from cpuctl.kubelet.config import DEFAULT_EVICTION_HARD, KubeletConfiguration
+from cpuctl.kubelet.config import DEFAULT_EVICTION_HARD, KubeletConfiguration, ReservedMemory
 from cpuctl.kubelet.feature_gates import FeatureGates
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.sources import read_machine
+from cpuctl.quantity import Quantity
 
 ORDINARY = "synthetic:2s4n16c2t"
 ALPHA = {"CPUManagerPolicyAlphaOptions": True}
@@ -74,6 +75,7 @@ class Case:
     fix: str = ""
 
 
+RESIZING = {"CPUManagerPolicyAlphaOptions": True, "InPlacePodVerticalScalingExclusiveCPUs": True}
 OFF, SINGLE = "leave it out", "every core has one CPU"
 CASES = [
     Case(
@@ -153,6 +155,45 @@ CASES = [
         expected="a number of at least 8",
         detected="true",
         fix='max-allowable-numa-nodes: "16"',
+    ),
+    Case(
+        "option-value",
+        Severity.ERROR,
+        "topologyManagerPolicyOptions.max-allowable-numa-nodes",
+        Told(config=aligned({"max-allowable-numa-nodes": "7"})),
+        'option max-allowable-numa-nodes takes the number of NUMA nodes, not "7"',
+        expected="a number of at least 8",
+        detected="7",
+        fix='max-allowable-numa-nodes: "16"',
+    ),
+    Case(
+        "option-announced",
+        Severity.INFO,
+        "cpuManagerPolicyOptions.scale-delay-time",
+        Told(config=static({"scale-delay-time": "0s"}, feature_gates=RESIZING), minor=37),
+        "option scale-delay-time is announced (KEP-6122), but was not verified",
+        detected="0s",
+    ),
+    Case(
+        "option-node-wide",
+        Severity.WARNING,
+        "cpuManagerPolicyOptions.scale-delay-time",
+        Told(config=static({"scale-delay-time": "5s"}, feature_gates=RESIZING), minor=37),
+        "option scale-delay-time is announced (KEP-6122), but was not verified; it delays every pod of this"
+        " node that has exclusive CPUs, wanted or not",
+        detected="5s",
+        fix="taint the node, so that only pods come that tolerate the delay",
+    ),
+    Case(
+        "option-value",
+        Severity.ERROR,
+        "cpuManagerPolicyOptions.scale-delay-time",
+        Told(config=static({"scale-delay-time": "5s"}), minor=37),
+        'bad value for option "scale-delay-time": it must be 0 without'
+        " InPlacePodVerticalScalingExclusiveCPUs",
+        expected="a duration from 0s to 10s",
+        detected="5s",
+        fix="featureGates: {InPlacePodVerticalScalingExclusiveCPUs: true}",
     ),
     Case(
         "option-value",
@@ -308,6 +349,14 @@ CASES = [
         fix=OFF,
     ),
     Case(
+        "option-ignored",
+        Severity.WARNING,
+        "topologyManagerPolicyOptions.bogus",
+        Told(config={NUMA: {"bogus": "true"}}),
+        "option bogus is not looked at while topologyManagerPolicy is none",
+        fix=OFF,
+    ),
+    Case(
         "scope-ignored",
         Severity.WARNING,
         "topologyManagerScope",
@@ -332,6 +381,18 @@ CASES = [
             fix=OFF,
         )
         for name in ("kube", "system")
+    ),
+    Case(
+        "reserved-memory-ignored",
+        Severity.WARNING,
+        "reservedMemory",
+        Told(
+            config={
+                "reserved_memory": (ReservedMemory(numa_node=0, limits={"memory": Quantity.parse("1Gi")}),)
+            }
+        ),
+        "reservedMemory is not looked at while memoryManagerPolicy is None",
+        fix=OFF,
     ),
     Case(
         "eviction-defaults-dropped",
@@ -418,3 +479,8 @@ def test_the_worst_comes_first() -> None:
     config = static({"full-pcpus-only": "false", "align-by-socket": "x"}, reserved_memory=(), **aligned())
     lints = Told(config={**config, "topology_manager_scope": "Pod", "max_pods": -1}).lints()
     assert [lint.severity for lint in lints] == [Severity.ERROR, Severity.ERROR, Severity.INFO]
+
+
+def test_a_file_of_gates_that_are_none_is_not_told_in_full() -> None:
+    gates = {f"Gate{number}": True for number in range(1000)}
+    assert len(Told(config={"feature_gates": gates}).lints()) == 100

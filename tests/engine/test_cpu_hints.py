@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.cpu_hints import CPUHints
-from cpuctl.engine.fit import Fit
-from cpuctl.engine.hint_merge import merge
-from cpuctl.engine.hints import IMPOSSIBLE, Hint
-from cpuctl.engine.topology import CPUTopology
+from cpuctl.engine.cpu.hints import CPUHints
+from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.hints.fit import Fit
+from cpuctl.engine.hints.hints import IMPOSSIBLE, Hint
+from cpuctl.engine.hints.merge import merge
 from tests.support.topologies import mask, regular
 
 FOUR = regular(sockets=2, nodes=2, cores=4)  # node n has CPUs 4n to 4n+3

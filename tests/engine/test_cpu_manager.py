@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.cpu_manager import Allocation, StaticPolicy
-from cpuctl.engine.cpu_state import CPUManagerState
+from cpuctl.engine.cpu.manager import Allocation, StaticPolicy
+from cpuctl.engine.cpu.state import CPUManagerState
+from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.outcome import FaultKind, KubeletFault, Rejected
-from cpuctl.engine.topology import CPUTopology
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
 from cpuctl.kubelet.reservations import CPUReservation
 from cpuctl.pods.model import Container, ContainerKind, Pod

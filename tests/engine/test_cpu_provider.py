@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 import pytest
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.cpu_hints import CPUHints
-from cpuctl.engine.cpu_manager import StaticPolicy
-from cpuctl.engine.cpu_provider import CPUAnswer, container_hints, pod_count, pod_hints
-from cpuctl.engine.cpu_state import CPUManagerState
+from cpuctl.engine.cpu.hints import CPUHints
+from cpuctl.engine.cpu.manager import StaticPolicy
+from cpuctl.engine.cpu.provider import CPUAnswer, container_hints, pod_count, pod_hints
+from cpuctl.engine.cpu.state import CPUManagerState
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
 from cpuctl.kubelet.reservations import CPUReservation
 from cpuctl.pods.model import Container, ContainerKind, Pod
@@ -91,7 +91,11 @@ PODS = [
 @pytest.mark.parametrize("case", PODS, ids=lambda case: case.name)
 def test_pod(case: ForPod) -> None:
     known = state(case.default, **case.held)
-    answer = pod_hints(TWO_NODES, known, POD, lambda container: case.claims.get(container.name, 0))
+
+    def claims(container: Container) -> int:
+        return case.claims.get(container.name, 0)
+
+    answer = pod_hints(TWO_NODES, known, POD, claims, pod_count(POD.all_containers, claims))
     assert shown(answer) == case.hints
 
 

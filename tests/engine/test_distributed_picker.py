@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 import pytest
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.balance import Search, Split, effective_combination
-from cpuctl.engine.distributed_picker import Dealing, take_distributed
+from cpuctl.engine.cpu.balance import Search, Split, effective_combination
+from cpuctl.engine.cpu.distributed_picker import Dealing, take_distributed
+from cpuctl.engine.cpu.packed_picker import Spread
+from cpuctl.engine.cpu.picker_rules import V1_36, picker_rules
+from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.outcome import AllocationError, FaultKind, KubeletFault, Picked, PickResult, Undetermined
-from cpuctl.engine.packed_picker import Spread
-from cpuctl.engine.picker_rules import V1_36, picker_rules
-from cpuctl.engine.topology import CPUTopology
 from tests.support.topologies import CoreAt, mask, regular, topology, uneven
 
 # Siblings are far apart: that of CPU c is c + number of cores.
@@ -145,7 +145,8 @@ def test_the_stored_combination_is_kept_from_1_38(case: Case) -> None:
 def split(need: int, *free: int, nodes: int) -> Split:
     """Search among NUMA nodes of so many free CPUs, all in one socket."""
     one_socket = (frozenset({0}),) * len(free)
-    found = Search(free=free, sockets=one_socket, need=need, group=1, rules=V1_36).run(nodes, hint_width=0)
+    search = Search(free=free, sockets=one_socket, need=need, group=1, rules=V1_36)
+    found = search.run(nodes, min(need, len(free)))
     assert isinstance(found, Split)
     return found
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from cpuctl.engine.exclusive_claim import ExclusiveClaim, exclusive_claim
+from cpuctl.engine.cpu.exclusive_claim import ExclusiveClaim, exclusive_claim
 from cpuctl.pods.model import Pod
 from cpuctl.pods.qos import pod_qos
 from tests.support.pods import app, pod, resources
@@ -49,6 +49,12 @@ CASES = [
         "the pod sets spec.resources, which the CPU Manager does not align",
     ),
     Case("pod-level only", pod(app(), pod_level=resources(*both("4"))), 0, "it requests no cpu"),
+    Case(
+        "beyond 64 bits",
+        pod(app(*both("100E"))),
+        0,
+        "its cpu request 100E is beyond 64 bits, and the kubelet reads 0",
+    ),
 ]
 
 

@@ -120,16 +120,8 @@ def test_an_option_is_unknown_to_a_release_before_it() -> None:
     assert refused.error.endswith('unknown CPU Manager Policy option: "strict-cpu-reservation"')
 
 
-@pytest.mark.parametrize(
-    "config",
-    [
-        {"memory_manager_policy": "Static"},
-        {"feature_gates": {"PodLevelResourceManagers": True}},
-    ],
-    ids=str,
-)
-def test_what_is_not_computed_is_never_answered(config: dict[str, Any]) -> None:
-    assert isinstance(start(**config), Undetermined)
+def test_memory_that_is_not_known_is_never_planned_with() -> None:
+    assert isinstance(start(memory_manager_policy="Static"), Undetermined)
 
 
 def test_containers_are_placed_in_order_init_first() -> None:

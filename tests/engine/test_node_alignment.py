@@ -6,11 +6,12 @@ import pytest
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Admission, Admitted
-from cpuctl.engine.cpu_manager import StaticPolicy
+from cpuctl.engine.cpu.manager import StaticPolicy
+from cpuctl.engine.cpu.provider import CPUProvider
+from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.hints.topology_manager import Merged, TopologyManager
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import FaultKind, KubeletFault, Rejected
-from cpuctl.engine.topology import CPUTopology
-from cpuctl.engine.topology_manager import Merged, TopologyManager
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
 from cpuctl.kubelet.reservations import CPUReservation
 from cpuctl.pods.model import Container
@@ -27,9 +28,7 @@ def aligned(policy: str, scope: str = "container", *, second_node: int = 1) -> N
     static = StaticPolicy.construct(topology, CPUPolicyOptions(), reserved, minor=36)
     return Node(
         topology=topology,
-        policy=static,
-        state=static.fresh_state(),
-        pod_level_resources=True,
+        cpu=CPUProvider.of(static, topology),
         topology_manager=TopologyManager.of(info, policy, scope, closest=False),
     )
 

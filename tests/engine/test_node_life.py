@@ -197,7 +197,7 @@ def test_a_file_that_cannot_be_loaded_asks_for_a_drain(
     saved: CPUStateFile | UnreadableState, error: str
 ) -> None:
     refused = started().restore(saved)
-    assert refused is not None
+    assert isinstance(refused, StartRefused)
     assert refused.error == (
         f"could not restore state from checkpoint: {error}, please drain this node and delete the CPU "
         'manager checkpoint file "/var/lib/kubelet/cpu_manager_state" before restarting Kubelet'

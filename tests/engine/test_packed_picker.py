@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from cpuctl.cpuset import CPUSet
+from cpuctl.engine.cpu.packed_picker import Spread, lowest_bits, numa_order, take_packed
+from cpuctl.engine.cpu.picker_rules import picker_rules
+from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.outcome import AllocationError, Picked
-from cpuctl.engine.packed_picker import Spread, lowest_bits, numa_order, take_packed
-from cpuctl.engine.picker_rules import picker_rules
-from cpuctl.engine.topology import CPUTopology
 from tests.support.topologies import CoreAt, four_way_288, mask, regular, topology, uneven
 
 # "Far": the sibling of CPU c is c + number of cores.

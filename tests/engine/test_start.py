@@ -10,15 +10,20 @@ from typing import Any
 import pytest
 
 from cpuctl.cpuset import CPUSet
+from cpuctl.engine.hints.topology_manager_start import start_topology_manager
 from cpuctl.engine.outcome import FaultKind, KubeletFault, StartRefused, Undetermined
 from cpuctl.engine.start import Kubelet, Started, check_start
-from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
+from cpuctl.kubelet.feature_gates import FeatureGates
+from cpuctl.kubelet.setting_error import SettingError
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.machine_info import MachineInfo
+from cpuctl.quantity import Quantity
 from tests.support.topologies import CoreAt, machine_info
 
 GIB = 1024**3
 EIGHT = replace(machine_info(CoreAt((core, core + 4)) for core in range(4)), memory_bytes=16 * GIB)
+WITH_MEMORY = replace(EIGHT, nodes=tuple(replace(node, memory_bytes=16 * GIB) for node in EIGHT.nodes))
 ONE_NODE_TWO_SOCKETS = machine_info(CoreAt((core,), socket=core // 2) for core in range(4))
 Outcome = Started | StartRefused | KubeletFault | Undetermined
 
@@ -197,7 +202,25 @@ CASES = [
         "new static policy error: [cpumanager] unable to reserve the required amount of CPUs"
         " (size of  did not equal 9)",
         Told(config={"cpu_manager_policy": "static", "kube_reserved": {"cpu": "8001m"}}),
-        ("reservedSystemCPUs",),
+        ("kubeReserved.cpu",),
+    ),
+    Case(
+        "memoryManager",
+        'policy "BestEffort" is not available for platform "linux"',
+        Told(config={"memory_manager_policy": "BestEffort"}),
+        ("memoryManagerPolicy",),
+    ),
+    Case(
+        "memoryManager",
+        'unknown policy: "static"',
+        Told(config={"memory_manager_policy": "static"}),
+        ("memoryManagerPolicy",),
+    ),
+    Case(
+        "memoryManager",
+        "[memorymanager] you should specify the system reserved memory",
+        Told(config={"memory_manager_policy": "Static"}),
+        ("reservedMemory",),
     ),
     Case(
         "nodeAllocatable",
@@ -205,7 +228,7 @@ CASES = [
         " {<nil>}  DecimalSI} but capacity of {{17179869184 0} {<nil>}  BinarySI}. Expected"
         " capacity >= reservation.",
         Told(config={"kube_reserved": {"memory": f"{16 * GIB + 1}"}}),
-        ("kubeReserved",),
+        ("kubeReserved.memory",),
     ),
     Case(
         "featureGates",
@@ -234,6 +257,8 @@ STAGES: Mapping[str, dict[str, Any]] = {
         "topology_manager_policy_options": {"bogus": "1"},
     },
     "cpuManager": {"cpu_manager_policy": "bogus"},
+    "memoryManager": {"memory_manager_policy": "bogus"},
+    "nodeAllocatable": {"kube_reserved": {"memory": "17Gi"}},
 }
 """A mistake for every stage that follows from the configuration alone, in the kubelet's order."""
 
@@ -264,19 +289,52 @@ def test_what_is_kept_from_pods_is_compared_with_the_machine_last() -> None:
     assert outcome.stage == "cpuManager"
 
 
-def test_the_static_memory_policy_is_not_computed_and_everything_before_it_is() -> None:
-    memory = {"memory_manager_policy": "Static"}
-    outcome = Told(config={**memory, "kube_reserved": {"memory": "17Gi"}}).start()
-    assert outcome == Undetermined(
-        "this version of cpuctl computes memoryManagerPolicy None only, not Static"
+MEMORY = {"memory_manager_policy": "Static", "kube_reserved": {"memory": "1Gi"}}
+
+
+def reserved_memory(amount: str, node: int = 0) -> dict[str, Any]:
+    limits = {"memory": Quantity.parse(amount)}
+    return MEMORY | {"reserved_memory": (ReservedMemory(numa_node=node, limits=limits),)}
+
+
+def test_a_static_memory_manager_sets_the_reserved_memory_aside() -> None:
+    policy = Told(config=reserved_memory("1Gi"), machine=WITH_MEMORY).start()
+    assert isinstance(policy, Started)
+    assert policy.memory_policy is not None
+    table = policy.memory_policy.tables[0].memory_map["memory"]
+    assert (table.total, table.allocatable) == (16 * GIB, 15 * GIB)
+
+
+def test_memory_that_the_machine_does_not_tell_of_leaves_the_answer_open() -> None:
+    outcome = Told(config=reserved_memory("1Gi"), machine=replace(EIGHT, memory_bytes=0)).start()
+    assert outcome == Undetermined("the machine information does not tell how much memory there is")
+
+
+def test_a_reservation_beyond_its_node_is_not_computed_with_wrapped_numbers() -> None:
+    halves = tuple(replace(node, memory_bytes=GIB // 2) for node in WITH_MEMORY.nodes)
+    outcome = Told(config=reserved_memory("1Gi"), machine=replace(WITH_MEMORY, nodes=halves)).start()
+    assert isinstance(outcome, Undetermined)
+    assert "more memory of NUMA node 0 than it has" in outcome.why
+
+
+def test_a_memory_manager_that_is_switched_off_is_not_asked() -> None:
+    config = {"memory_manager_policy": "bogus"}
+    assert (
+        Told(config=config, minor=31, flags={"MemoryManager": False}).start()
+        != Told(config=config, minor=31).start()
     )
-    refused = Told(config={**memory, "cpu_manager_policy": "bogus"}).start()
-    assert isinstance(refused, StartRefused)
 
 
 def test_topology_options_count_only_with_a_policy() -> None:
     options = {"topology_manager_policy_options": {"bogus": "1"}}
     assert isinstance(Told(config=options, machine=numa(9)).start(), Started)
+
+
+def test_a_topology_manager_knows_its_policies_by_itself() -> None:
+    told = KubeletConfiguration(topology_manager_policy="bogus")
+    with pytest.raises(SettingError) as caught:
+        start_topology_manager(EIGHT, told, FeatureGates(36))
+    assert (str(caught.value), caught.value.path) == ('unknown policy: "bogus"', ("topologyManagerPolicy",))
 
 
 def test_more_numa_nodes_can_be_allowed() -> None:
@@ -286,7 +344,6 @@ def test_more_numa_nodes_can_be_allowed() -> None:
     }
     outcome = Told(config=config, machine=numa(9)).start()
     assert isinstance(outcome, Started)
-    assert outcome.topology_manager is not None
 
 
 def test_listed_cpus_replace_amounts() -> None:
@@ -313,6 +370,18 @@ def test_amounts_are_rounded_up_to_cpus() -> None:
     assert str(found.reserved["cpu"]) == "1100m"
 
 
+def test_a_machine_without_cpus() -> None:
+    nothing = MachineInfo(nodes=(), num_cpus=0, num_sockets=0)
+    listed = Told(config={"reserved_system_cpus": "0"}, machine=nothing).start()
+    assert listed == StartRefused(
+        stage="reservedSystemCPUs",
+        error="unable to discover CPU topology info: could not detect number of cpus",
+    )
+    assert Told(machine=nothing).start() == StartRefused(
+        stage="cpuManager", error="could not detect number of cpus"
+    )
+
+
 def test_thresholds_can_be_left_out_of_what_is_kept() -> None:
     found = started(eviction_hard={"memory.available": "1Gi"}, ignores_eviction_thresholds=True)
     assert found.reserved == {}
@@ -320,5 +389,5 @@ def test_thresholds_can_be_left_out_of_what_is_kept() -> None:
 
 def test_nothing_is_handed_out_without_a_policy() -> None:
     found = started()
-    assert (found.policy, found.topology_manager) == (None, None)
+    assert (found.policy, found.topology_manager.policy) == (None, "none")
     assert found.topology.num_cpus == 8

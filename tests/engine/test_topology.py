@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.topology import CPUTopology
+from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.views import cpu_labels
 from cpuctl.machine.machine_info import InfoNode, MachineInfo
 from tests.support.topologies import CoreAt, machine_info, mask, regular, topology, uneven

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from cpuctl.engine.hints import DONT_CARE, IMPOSSIBLE, Hint
+from cpuctl.engine.hints.hints import DONT_CARE, IMPOSSIBLE, Hint
+from cpuctl.engine.hints.topology_manager import Merged, TopologyManager
 from cpuctl.engine.outcome import FaultKind, KubeletFault
-from cpuctl.engine.topology_manager import Merged, TopologyManager
 from cpuctl.machine.machine_info import InfoNode, MachineInfo
 
 FAR = [[10, 11, 12, 12], [11, 10, 12, 12], [12, 12, 10, 11], [12, 12, 11, 10]]

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from cpuctl.cli.app import run
 
 OK, USAGE, NO, INPUT = 0, 2, 3, 4
-READERS = ("plan", "topology", "schema")
+READERS = ("plan", "explain", "topology", "schema")
 """Commands that write no files, whatever words they get."""
 
 MACHINE = ("-m", "synthetic:2s4n8c2t")
@@ -159,21 +159,27 @@ def _altered(draw: st.DrawFn, value: Any) -> Any:
 
 
 forms = st.sampled_from(["table", "wide", "json", "yaml"])
+ENDS = {"plan": (OK, NO, INPUT), "explain": (OK, NO, INPUT, USAGE)}
+"""How commands that decide end: where every pod is admitted, the one to explain must be named."""
+deciders = st.sampled_from(list(ENDS))
 
 
 @given(
     st.one_of(altered(PODS), st.binary(max_size=200), trees.map(lambda tree: json.dumps(tree).encode())),
     forms,
+    deciders,
 )
-def test_no_manifest_is_an_internal_error(folder: Path, content: bytes, form: str) -> None:
-    line = ("plan", *MACHINE, "--kubelet-config", "kubelet.yaml", "-f", "-", "-o", form)
-    assert exit_code(*line, stdin=content) in (OK, NO, INPUT)
+def test_no_manifest_is_an_internal_error(folder: Path, content: bytes, form: str, command: str) -> None:
+    line = (command, *MACHINE, "--kubelet-config", "kubelet.yaml", "-f", "-", "-o", form)
+    assert exit_code(*line, stdin=content) in ENDS[command]
 
 
-@given(altered(STATIC) | st.binary(max_size=200), forms)
-def test_no_kubelet_configuration_is_an_internal_error(folder: Path, content: bytes, form: str) -> None:
-    line = ("plan", *MACHINE, "--kubelet-config", "-", "-f", "pods.yaml", "-o", form)
-    assert exit_code(*line, stdin=content) in (OK, NO, INPUT)
+@given(altered(STATIC) | st.binary(max_size=200), forms, deciders)
+def test_no_kubelet_configuration_is_an_internal_error(
+    folder: Path, content: bytes, form: str, command: str
+) -> None:
+    line = (command, *MACHINE, "--kubelet-config", "-", "-f", "pods.yaml", "-o", form)
+    assert exit_code(*line, stdin=content) in ENDS[command]
 
 
 @given(altered(CADVISOR) | st.binary(max_size=200).map(b"{".__add__), forms)

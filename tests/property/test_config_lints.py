@@ -12,14 +12,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.lint import LintSubject
-from cpuctl.engine.lint_effects import lint_cpu_options
+from cpuctl.engine.config_lints.effects import lint_cpu_options
+from cpuctl.engine.config_lints.lint import LintSubject
+from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.node import Node
 from cpuctl.engine.start import Kubelet, start_node
-from cpuctl.engine.topology import CPUTopology
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.feature_gates import FeatureGates
-from cpuctl.kubelet.policy_options import OPTIONS
+from cpuctl.kubelet.policy_options import OPTIONS, SCALE_DELAY
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.machine.model import Machine as WholeMachine
@@ -82,7 +82,7 @@ def test_an_idle_option_changes_no_placement(
 ) -> None:
     info = machine_info(machine.cores, unlisted_cpus=machine.unlisted_cpus)
     reserved = CPUSet.of(data.draw(st.sets(st.sampled_from(sorted(machine.cpus)), min_size=1, max_size=2)))
-    others = data.draw(st.sets(st.sampled_from(sorted(OPTIONS.keys() - {option})), max_size=2))
+    others = data.draw(st.sets(st.sampled_from(sorted(OPTIONS.keys() - {option, SCALE_DELAY})), max_size=2))
     # full-pcpus-only keeps reserved CPUs from pods besides, which is nothing new with this option.
     options = dict.fromkeys(
         others | ({"strict-cpu-reservation"} if option == "full-pcpus-only" else set()), "true"

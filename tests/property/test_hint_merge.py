@@ -8,11 +8,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from cpuctl.engine import reachable
-from cpuctl.engine.cpu_hints import CPUHints
-from cpuctl.engine.fit import Fit
-from cpuctl.engine.hint_merge import HintList, merge
-from cpuctl.engine.hints import IMPOSSIBLE, Hint
+from cpuctl.engine.cpu.hints import CPUHints
+from cpuctl.engine.hints import reachable
+from cpuctl.engine.hints.fit import Fit
+from cpuctl.engine.hints.hints import IMPOSSIBLE, Hint
+from cpuctl.engine.hints.merge import merge
+from cpuctl.engine.hints.rule import HintList
 from cpuctl.engine.outcome import KubeletFault
 from tests.support.naive_merge import Better, naive_merge, naive_rivals, narrower
 from tests.support.topologies import CoreAt, topology

@@ -36,6 +36,9 @@ class Folder:
         for number, fields in enumerate(self.drop_ins):
             yield f"{self.name}/{number:02}.conf", json.dumps(HEAD | dict(fields)).encode()
 
+    def left_out(self) -> tuple[()]:
+        return ()
+
 
 def load(main: Fields, *drop_ins: Fields, flags: KubeletFlags | None = None) -> LoadedConfiguration:
     sources = ConfigSources(
@@ -174,10 +177,19 @@ trees = st.recursive(
 )
 
 
+def without_nulls(value: Any) -> Any:
+    """Leave out null members, as the kubelet's library does in the lists of a patch."""
+    if isinstance(value, list):
+        return [without_nulls(item) for item in value]
+    if isinstance(value, dict):
+        return {name: without_nulls(member) for name, member in value.items() if member is not None}
+    return value
+
+
 def patched(target: Any, patch: Any) -> Any:
-    """The algorithm of RFC 7386, section 2, as it is printed there."""
+    """The algorithm of RFC 7386, section 2, as it is printed there, but for lists."""
     if not isinstance(patch, dict):
-        return patch
+        return without_nulls(patch)
     result = dict(target) if isinstance(target, dict) else {}
     for name, value in patch.items():
         if value is None:

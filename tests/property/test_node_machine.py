@@ -1,27 +1,40 @@
-"""A node through random lives: the CPUs always divide as the policy says, and restarts change nothing."""
+"""A node through random lives: CPUs and memory divide as the policies say, and restarts change nothing."""
 
 from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import NamedTuple
 
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, multiple, rule
 
 from cpuctl.checkpoints.cpu_state import read_cpu_state, write_cpu_state
+from cpuctl.checkpoints.memory_state import read_memory_state, write_memory_state
+from cpuctl.checkpoints.model import MemoryBlock
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Admitted
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import KubeletFault, Rejected, StartRefused
+from cpuctl.engine.outcome import KubeletFault, Rejected, StartRefused, Undetermined
 from cpuctl.engine.start import Kubelet, start_node
-from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirements
+from cpuctl.quantity import Quantity
 from tests.support.pods import amounts
 from tests.support.topologies import CoreAt, machine_info
 
-MACHINE: MachineInfo = machine_info(
+_CORES: MachineInfo = machine_info(
     CoreAt(cpus=(core, core + 12), numa_node=core // 3, socket=core // 6, cache=core // 3)
     for core in range(12)
 )
+MACHINE: MachineInfo = replace(
+    _CORES,
+    nodes=tuple(replace(node, memory_bytes=10 << 30, hugepages={2048: 8}) for node in _CORES.nodes),
+    memory_bytes=40 << 30,
+)
+KEPT = ReservedMemory(numa_node=0, limits={"memory": Quantity.parse("1Gi")})
 OPTIONS: list[dict[str, str]] = [
     {},
     {"full-pcpus-only": "true"},
@@ -32,15 +45,30 @@ OPTIONS: list[dict[str, str]] = [
 ]
 
 
-@st.composite
-def containers(draw: st.DrawFn, kinds: list[ContainerKind]) -> list[tuple[ContainerKind, int, bool]]:
-    """Draw container kinds with a CPU count, whole or half."""
-    each = st.tuples(st.sampled_from(kinds), st.integers(1, 9), st.booleans())
-    return draw(st.lists(each, min_size=0, max_size=3))
+class Part(NamedTuple):
+    """What a container is and asks for: CPUs, half a CPU more, GiB of memory, huge pages of 2 MiB."""
+
+    kind: ContainerKind
+    cpus: int
+    half: bool = False
+    memory: int = 1
+    pages: int = 0
 
 
-def build(name: str, parts: list[tuple[ContainerKind, int, bool]]) -> Pod:
-    made = [_container(index, *part) for index, part in enumerate(parts)]
+def parts(kinds: list[ContainerKind]) -> st.SearchStrategy[list[Part]]:
+    each = st.builds(
+        Part,
+        st.sampled_from(kinds),
+        cpus=st.integers(1, 9),
+        half=st.booleans(),
+        memory=st.integers(1, 12),
+        pages=st.sampled_from([0, 0, 4, 10]),
+    )
+    return st.lists(each, min_size=0, max_size=3)
+
+
+def build(name: str, asked: list[Part]) -> Pod:
+    made = [_container(index, part) for index, part in enumerate(asked)]
     return Pod(
         name=name,
         uid=name,
@@ -49,9 +77,11 @@ def build(name: str, parts: list[tuple[ContainerKind, int, bool]]) -> Pod:
     )
 
 
-def _container(index: int, kind: ContainerKind, count: int, half: bool) -> Container:
-    both = amounts(f"cpu={count}{'.5' if half else ''} memory=1Gi")
-    return Container(name=f"c{index}", kind=kind, resources=ResourceRequirements(requests=both, limits=both))
+def _container(index: int, part: Part) -> Container:
+    pages = f" hugepages-2Mi={2 * part.pages}Mi" if part.pages else ""
+    both = amounts(f"cpu={part.cpus}{'.5' if part.half else ''} memory={part.memory}Gi{pages}")
+    resources = ResourceRequirements(requests=both, limits=both)
+    return Container(name=f"c{index}", kind=part.kind, resources=resources)
 
 
 class NodeLife(RuleBasedStateMachine):
@@ -62,11 +92,24 @@ class NodeLife(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.number = 0
+        self.forced = False
 
-    @initialize(options=st.sampled_from(OPTIONS), reserved=st.sampled_from(["0,12", "0", "0-1,12-13"]))
-    def start(self, options: dict[str, str], reserved: str) -> None:
+    @initialize(
+        options=st.sampled_from(OPTIONS),
+        reserved=st.sampled_from(["0,12", "0", "0-1,12-13"]),
+        topology=st.sampled_from(["none", "best-effort", "restricted", "single-numa-node"]),
+        scope=st.sampled_from(["container", "pod"]),
+    )
+    def start(self, options: dict[str, str], reserved: str, topology: str, scope: str) -> None:
         self.config = KubeletConfiguration(
-            cpu_manager_policy="static", cpu_manager_policy_options=options, reserved_system_cpus=reserved
+            cpu_manager_policy="static",
+            cpu_manager_policy_options=options,
+            reserved_system_cpus=reserved,
+            memory_manager_policy="Static",
+            reserved_memory=(KEPT,),
+            kube_reserved={"memory": "1Gi"},
+            topology_manager_policy=topology,
+            topology_manager_scope=scope,
         )
         self.node = self.fresh()
 
@@ -77,17 +120,15 @@ class NodeLife(RuleBasedStateMachine):
 
     @rule(
         target=pods,
-        first=containers([ContainerKind.INIT, ContainerKind.SIDECAR]),
-        rest=containers([ContainerKind.APP]),
+        first=parts([ContainerKind.INIT, ContainerKind.SIDECAR]),
+        rest=parts([ContainerKind.APP]),
     )
-    def admit(
-        self, first: list[tuple[ContainerKind, int, bool]], rest: list[tuple[ContainerKind, int, bool]]
-    ) -> object:
+    def admit(self, first: list[Part], rest: list[Part]) -> object:
         self.number += 1
-        pod = build(f"p{self.number}", [*first, *rest, (ContainerKind.APP, 1, False)])
+        pod = build(f"p{self.number}", [*first, *rest, Part(ContainerKind.APP, 1)])
         admission = self.node.admit(pod)
         if isinstance(admission.verdict, KubeletFault):
-            self.node = self.fresh()
+            self.node, self.forced = self.fresh(), False
             return multiple()
         for placement in admission.placements:
             if placement.exclusive:
@@ -101,39 +142,60 @@ class NodeLife(RuleBasedStateMachine):
         if at_once:
             self.node.clean_up()
             assert pod.uid not in self.node.state.assignments
+            assert pod.uid not in self.node.memory.state.blocks
 
     @rule(pod=pods)
     def release_a_container(self, pod: Pod) -> None:
         self.node.remove_container(pod.uid, pod.all_containers[0].name)
 
+    @rule(pod=pods)
+    def start_a_container(self, pod: Pod) -> None:
+        self.node.start_container(pod, pod.all_containers[-1].name)
+
     @rule()
     def restart(self) -> None:
-        """The file says all there is to say: reading it back changes nothing, however often.
+        """The files say all there is to say: reading them back changes nothing, however often.
 
         But a kubelet refuses its own file once strict reservation has left nothing to share (kubernetes
-        issue 141196).
+        issue 141196), and may do so where memory was forced out of a group.
         """
-        text = write_cpu_state(self.node.state_file())
-        node = self.fresh()
-        refused = node.restore(read_cpu_state(text))
-        if not self.node.state.default:
-            assert refused == StartRefused(stage="cpuManagerStart", error="default cpuset cannot be empty")
-            return
-        assert refused is None
-        assert write_cpu_state(node.state_file()) == text
-        node.resume(self.node.active.values())
-        self.node = node
+        node = self.restarted()
+        if node is not None:
+            assert node.cpu.state_file() == self.node.cpu.state_file()
+            assert node.memory.state_file() == self.node.memory.state_file()
+            node.resume(self.node.active.values())
+            self.node = node
 
     @rule()
-    def admit_running_pods_again(self) -> None:
+    def restart_and_admit_running_pods_again(self) -> None:
         """Containers that have CPUs keep exactly these, unless the pod is refused."""
-        before = self.node.copy().state.assignments
-        for admission in self.node.readmit(list(self.node.active.values())):
+        pods, before = list(self.node.active.values()), self.node.copy().state.assignments
+        node = self.restarted()
+        if node is None:
+            return
+        self.node = node
+        for admission in node.readmit(pods):
             for placement in admission.placements:
                 had = before.get(admission.pod.uid, {}).get(placement.container.name)
                 assert had is None or placement.cpus == had
-        if self.node.fault:
-            self.node = self.fresh()
+        if node.fault:
+            self.node, self.forced = self.fresh(), False
+
+    def restarted(self) -> Node | None:
+        """Start another kubelet on the files, None where it refuses them and may."""
+        cpu = read_cpu_state(write_cpu_state(self.node.cpu.state_file()))
+        memory = read_memory_state(write_memory_state(self.node.memory.state_file()))
+        node = self.fresh()
+        refused = node.restore(cpu, memory)
+        if not self.node.state.default:
+            assert refused == StartRefused(stage="cpuManagerStart", error="default cpuset cannot be empty")
+        elif refused is not None:
+            assert self.forced
+            assert isinstance(refused, Undetermined) or refused == StartRefused(
+                stage="memoryManagerStart",
+                error="[memorymanager] the expected machine state is different from the real one",
+            )
+        return node if refused is None else None
 
     @invariant()
     def cpus_divide_as_the_policy_says(self) -> None:
@@ -149,6 +211,30 @@ class NodeLife(RuleBasedStateMachine):
         for cpus in by_pod.values():
             assert not cpus & seen, str(CPUSet(cpus & seen))
             seen |= cpus
+
+    @invariant()
+    def memory_adds_up(self) -> None:
+        """Nothing is lost or made, and every block is counted on each of its nodes."""
+        state = self.node.memory.state
+        blocks = [block for held in state.blocks.values() for each in held.values() for block in each]
+        counted = Counter(node for block in blocks for node in block.numa_affinity)
+        for number, node in state.tables.items():
+            assert node.number_of_assignments == counted[number]
+            assert node.number_of_assignments or node.cells == (number,)
+            assert all(each.free + each.reserved == each.allocatable for each in node.memory_map.values())
+            self.forced |= any(state.tables[other].cells != node.cells for other in node.cells)
+        if not self.forced:
+            self.what_is_recorded_is_what_is_taken(blocks)
+
+    def what_is_recorded_is_what_is_taken(self, blocks: list[MemoryBlock]) -> None:
+        """Every group has taken from its nodes what its blocks say, but once a node was in two of them."""
+        tables = self.node.memory.state.tables
+        for cells in {node.cells for node in tables.values()}:
+            for name in tables[cells[0]].memory_map:
+                recorded = sum(
+                    each.size for each in blocks if (each.numa_affinity, each.type) == (cells, name)
+                )
+                assert sum(tables[cell].memory_map[name].reserved for cell in cells) == recorded
 
     @invariant()
     def only_init_containers_share_with_their_pod(self) -> None:

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.fit import Fit
-from cpuctl.engine.node_search import Choice, best_sets
-from cpuctl.engine.socket_rule import SocketRule
+from cpuctl.engine.hints.fit import Fit
+from cpuctl.engine.hints.node_search import Choice, best_sets
+from cpuctl.engine.hints.socket_rule import SocketRule
 
 NODES = 7
 FREE = st.dictionaries(st.integers(0, NODES - 1), st.integers(0, 5))

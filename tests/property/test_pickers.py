@@ -11,12 +11,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.balance import Search, effective_combination
-from cpuctl.engine.distributed_picker import Dealing, take_distributed
+from cpuctl.engine.cpu.balance import Search, effective_combination
+from cpuctl.engine.cpu.distributed_picker import Dealing, take_distributed
+from cpuctl.engine.cpu.packed_picker import Spread, take_packed
+from cpuctl.engine.cpu.picker_rules import PickerRules, picker_rules
+from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.outcome import AllocationError, KubeletFault, Picked, PickResult, Undetermined
-from cpuctl.engine.packed_picker import Spread, take_packed
-from cpuctl.engine.picker_rules import PickerRules, picker_rules
-from cpuctl.engine.topology import CPUTopology
 from tests.support.drawn_machines import nested_machines, offers, regular_machines, tangled_machines
 from tests.support.naive_distributed import (
     ENDLESS,
@@ -100,7 +100,7 @@ def test_the_search_equals_its_naive_twin(
         need=need,
         group=group,
         rules=rules,
-    ).run(fewest, hint_width=0)
+    ).run(fewest, min(need // group, len(free)))
     twin = Distribution(
         Request(need, group, rules=rules),
         free=dict(enumerate(free)),

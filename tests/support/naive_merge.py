@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import product
 
-from cpuctl.engine.hints import Hint
+from cpuctl.engine.hints.hints import Hint
 
 Better = Callable[[int, int], bool]
 

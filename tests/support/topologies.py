@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.topology import CPUTopology
+from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.machine.machine_info import InfoCore, InfoNode, MachineInfo
 
 

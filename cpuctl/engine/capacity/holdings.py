@@ -1,0 +1,66 @@
+"""What running pods hold that others cannot have: exclusive CPUs, memory, devices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.memory.state import nodes_of
+from cpuctl.engine.node import Node
+from cpuctl.pods.model import Pod
+
+Holdings = dict[tuple[str, str], int]
+"""Amounts by container and resource."""
+
+
+def known_uids(node: Node) -> set[str]:
+    """Name the UIDs that a node has heard of."""
+    return {*node.active, *node.cpu.state.assignments, *node.memory.state.blocks, *node.devices.state.held}
+
+
+def held_cpus(node: Node, pod: Pod) -> int:
+    """Tell the exclusive CPUs (a mask) of a running pod."""
+    held = 0
+    for cpus in node.cpu.state.assignments.get(pod.uid, {}).values():
+        held |= cpus
+    return held
+
+
+def holdings(node: Node, pod: Pod) -> Holdings:
+    """Count what each container of a pod holds."""
+    counts: Holdings = {}
+    for container, cpus in node.cpu.state.assignments.get(pod.uid, {}).items():
+        counts[container, "cpu"] = cpus.bit_count()
+    for container, blocks in node.memory.state.blocks.get(pod.uid, {}).items():
+        for block in blocks:
+            counts[container, block.type] = counts.get((container, block.type), 0) + block.size
+    for container, devices in node.devices.state.held.get(pod.uid, {}).items():
+        for resource, held in devices.items():
+            counts[container, resource] = held.bit_count()
+    return counts
+
+
+def by_place(node: Node, pods: Sequence[Pod]) -> Iterator[list[Pod]]:
+    """Yield the pods of every NUMA node, socket and all by what they hold there: most first, then least."""
+    for place in _places(node):
+        amounts = {pod.uid: _held_in(node, pod, place) for pod in pods}
+        inside = sorted((pod for pod in pods if any(amounts[pod.uid])), key=lambda pod: amounts[pod.uid])
+        yield inside[::-1]
+        yield inside
+
+
+def _places(node: Node) -> list[int]:
+    """List sets of NUMA nodes: each alone, those that a socket has CPUs of, all."""
+    nodes = node.topology.numa_nodes
+    sockets = (
+        CPUSet.of(number for number, cpus in nodes.items() if cpus & socket).mask
+        for socket in node.topology.sockets.values()
+    )
+    return list(dict.fromkeys((*(1 << number for number in nodes), *sockets, CPUSet.of(nodes).mask)))
+
+
+def _held_in(node: Node, pod: Pod, place: int) -> tuple[int, int]:
+    cpus = held_cpus(node, pod) & node.topology.in_numa_nodes(place)
+    blocks = node.memory.state.blocks.get(pod.uid, {}).values()
+    memory = sum(block.size for held in blocks for block in held if nodes_of(block) & place)
+    return cpus.bit_count(), memory

@@ -1,0 +1,61 @@
+"""Pods that nobody has asked for: they find out what a node would still take."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import replace
+from itertools import count
+
+from cpuctl.engine.capacity.holdings import known_uids
+from cpuctl.engine.node import Node
+from cpuctl.pods.model import Container, Pod, ResourceRequirements
+from cpuctl.quantity import Quantity
+
+_NAME = "probe"
+
+
+def settled(node: Node) -> Node:
+    """Return a copy of a node that has taken back what pods hold that are gone or were refused."""
+    copy = node.copy()
+    copy.clean_up()
+    return copy
+
+
+def free_cpus(node: Node) -> int:
+    """Tell the CPUs (a mask) that can still become exclusive."""
+    return node.state.default & ~node.policy.reserved if node.policy else 0
+
+
+def exclusive_pod(node: Node, cpus: int) -> Pod:
+    """Make a Guaranteed pod of one container that asks for whole CPUs, and for a byte of memory."""
+    amounts = {"cpu": Quantity.from_value(cpus), "memory": Quantity.from_value(1)}
+    container = Container(name=_NAME, resources=ResourceRequirements(requests=amounts, limits=amounts))
+    return Pod(name=_NAME, uid=next(_unused_uids(node)), containers=(container,))
+
+
+def copies_of(node: Node, pod: Pod) -> Iterator[Pod]:
+    """Yield copies of a pod that the node does not know, without end."""
+    return (replace(pod, uid=uid) for uid in _unused_uids(node))
+
+
+def _unused_uids(node: Node) -> Iterator[str]:
+    known = known_uids(node)
+    return (name for name in (f"{_NAME}-{number}" for number in count()) if name not in known)
+
+
+def shape_of(pod: Pod) -> Hashable:
+    """Return what decides how a node treats a pod: equal for pods that differ in their names only."""
+    return (
+        pod.qos_class,
+        _amounts(pod.overhead),
+        None if pod.resources is None else _requirements(pod.resources),
+        tuple((each.kind, _requirements(each.resources)) for each in pod.all_containers),
+    )
+
+
+def _requirements(resources: ResourceRequirements) -> Hashable:
+    return _amounts(resources.requests), _amounts(resources.limits), resources.claims
+
+
+def _amounts(amounts: Mapping[str, Quantity]) -> Hashable:
+    return frozenset(amounts.items())

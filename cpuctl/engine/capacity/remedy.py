@@ -1,0 +1,181 @@
+"""What would let a refused pod in: the fewest pods to move or, where that is not enough, to send away.
+
+To move a pod is to take it away, to admit the refused pod, and to admit the moved one again on the same
+node; of several the largest comes back first. Every answer has been run through the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import accumulate
+
+from cpuctl.engine.admission import Admission, Admitted, Verdict
+from cpuctl.engine.capacity.holdings import by_place, held_cpus, holdings
+from cpuctl.engine.capacity.move_search import Attempt, MoveSearch
+from cpuctl.engine.capacity.probe import settled
+from cpuctl.engine.node import Node
+from cpuctl.engine.node_fit import check_fit
+from cpuctl.engine.outcome import Rejected
+from cpuctl.engine.progress import Progress
+from cpuctl.pods.model import Pod
+from cpuctl.pods.requests import pod_requests
+from cpuctl.quantity import Quantity
+
+_NOTHING = Quantity()
+
+
+class RemedyKind(StrEnum):
+    """What is to be done; ``NOTHING`` if the node admits the pod as it is now.
+
+    ``IMPOSSIBLE`` if the node refuses it also when no other pod runs there, ``UNKNOWN`` if nothing was
+    found before the search ended.
+    """
+
+    NOTHING = "nothing"
+    MOVES = "moves"
+    EVICTIONS = "evictions"
+    IMPOSSIBLE = "impossible"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leaving:
+    """A pod that leaves: its exclusive CPUs (a mask), and those it has when it has come back, if it does."""
+
+    pod: Pod
+    before: int
+    after: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remedy:
+    """How one of ``pods``, which are alike and refused, would be admitted.
+
+    ``verdict`` and ``cpus`` are what the pod gets then; where it is impossible, the verdict of the empty
+    node. No remedy of this kind takes up to ``excluded`` pods; ``fewest`` tells that this proves the answer.
+    Where pods have to go, no set of up to ``immovable`` could be moved instead, None for none at all.
+    ``runs`` admissions were tried.
+    """
+
+    pods: tuple[Pod, ...]
+    kind: RemedyKind
+    verdict: Verdict
+    cpus: int = 0
+    leaving: tuple[Leaving, ...] = ()
+    excluded: int = 0
+    fewest: bool = False
+    immovable: int | None = 0
+    runs: int = 1
+
+
+def remedy_for(node: Node, pods: tuple[Pod, ...], budget: int, progress: Progress) -> Remedy:
+    """Search for the first of *pods*, which are alike, with about *budget* admissions at most.
+
+    *node* stays as it is.
+    """
+    node, pod = settled(node), pods[0]
+    now = node.copy().admit(pod)
+    if isinstance(now.verdict, Admitted):
+        kind, cpus = RemedyKind.NOTHING, _exclusive(now)
+        return Remedy(pods=pods, kind=kind, verdict=now.verdict, cpus=cpus, fewest=True)
+    empty = node.copy()
+    empty.resume(())
+    verdict = empty.admit(pod).verdict
+    if not isinstance(verdict, Admitted):
+        return Remedy(pods=pods, kind=RemedyKind.IMPOSSIBLE, verdict=verdict, runs=2)
+    return _Case(node, pods, verdict, budget, progress).remedy()
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """A refused pod that the empty node would admit."""
+
+    node: Node
+    pods: tuple[Pod, ...]
+    verdict: Verdict
+    budget: int
+    progress: Progress
+
+    def remedy(self) -> Remedy:
+        """Look for pods to move, then for pods to send away."""
+        running = tuple(self.node.active.values())
+        if short := self._shortage():
+            # What the node as a whole lacks does not come from moving pods about on it.
+            return replace(self._relieved(short, running), immovable=None)
+        holders = [pod for pod in running if holdings(self.node, pod)]
+        moves = self._search(holders, by_place(self.node, holders), comes_back=True)
+        if moves.kind is RemedyKind.MOVES:
+            return moves
+        goes = self._search(holders, by_place(self.node, holders), comes_back=False)
+        immovable = None if moves.excluded == len(holders) else moves.excluded
+        return replace(goes, immovable=immovable, runs=moves.runs + goes.runs)
+
+    def _shortage(self) -> Rejected | None:
+        """Tell of what the node as a whole has too little left for the pod, if of anything."""
+        node = self.node
+        if node.allocatable is None:
+            return None
+        running, pod_level = node.active.values(), node.pod_level_resources
+        return check_fit(self.pods[0], running, node.allocatable, pod_level=pod_level)
+
+    def _relieved(self, short: Rejected, running: Sequence[Pod]) -> Remedy:
+        """Look for pods to send away; first those that use most of what is missing."""
+        used = {pod.uid: self._used(pod, short.reason.removeprefix("OutOf")) for pod in running}
+        greedy = sorted(running, key=lambda pod: used[pod.uid], reverse=True)
+        missing = short.details["requested"] + short.details["used"] - short.details["capacity"]
+        brought = accumulate(used[pod.uid] for pod in greedy)
+        least = next((count for count, amount in enumerate(brought, 1) if amount >= missing), len(greedy))
+        return self._search(running, [greedy], comes_back=False, least=least)
+
+    def _used(self, pod: Pod, resource: str) -> int:
+        if resource == "pods":
+            return 1
+        requests = pod_requests(pod, pod_level=self.node.pod_level_resources)
+        amount = requests.get(resource, _NOTHING)
+        return amount.milli_value if resource == "cpu" else amount.value
+
+    def _search(
+        self, candidates: Sequence[Pod], likely: Iterable[Sequence[Pod]], *, comes_back: bool, least: int = 1
+    ) -> Remedy:
+        search = MoveSearch(
+            node=self.node,
+            pod=self.pods[0],
+            # Of as many pods, rather the small ones.
+            candidates=sorted(candidates, key=lambda pod: held_cpus(self.node, pod).bit_count()),
+            comes_back=comes_back,
+            budget=self.budget // 2,
+            progress=self.progress,
+            least=least,
+        )
+        finding = search.find(likely)
+        remedy = Remedy(
+            pods=self.pods,
+            kind=RemedyKind.UNKNOWN,
+            verdict=self.verdict,
+            excluded=finding.excluded,
+            fewest=finding.fewest,
+            runs=search.runs,
+        )
+        if finding.attempt is None:
+            return remedy
+        return replace(
+            remedy,
+            kind=RemedyKind.MOVES if comes_back else RemedyKind.EVICTIONS,
+            verdict=finding.attempt.admission.verdict,
+            cpus=_exclusive(finding.attempt.admission),
+            leaving=tuple(self._leaving(finding.attempt)),
+        )
+
+    def _leaving(self, attempt: Attempt) -> Iterator[Leaving]:
+        again = {admission.pod.uid: _exclusive(admission) for admission in attempt.again}
+        for pod in attempt.leaving:
+            yield Leaving(pod=pod, before=held_cpus(self.node, pod), after=again.get(pod.uid))
+
+
+def _exclusive(admission: Admission) -> int:
+    cpus = 0
+    for placement in admission.placements:
+        cpus |= placement.cpus if placement.exclusive else 0
+    return cpus

@@ -1,0 +1,1 @@
+"""What is legal in a configuration but does not do what it seems to."""

@@ -1,0 +1,125 @@
+"""Settings that are legal and do nothing: on this machine, or beside the other settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cpuctl.engine.config_lints.lint import Lint, LintSubject, Severity
+from cpuctl.engine.config_lints.names import CPU_OPTIONS, NUMA_OPTIONS
+from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.kubelet.eviction import default_eviction_hard
+from cpuctl.kubelet.golang import parse_bool
+from cpuctl.kubelet.policy_options import (
+    ALIGN_BY_SOCKET,
+    DISTRIBUTE_CORES,
+    DISTRIBUTE_NUMA,
+    FULL_PCPUS_ONLY,
+    PREFER_UNCORE,
+)
+from cpuctl.kubelet.topology_options import PREFER_CLOSEST
+
+_BESIDES = "; all it does is keep reserved CPUs from pods, as strict-cpu-reservation does"
+
+
+def lint_cpu_options(subject: LintSubject) -> Iterator[Lint]:
+    """Tell options of the static CPU policy that this machine gives nothing to do."""
+    topology = subject.topology
+    if topology is None or subject.config.cpu_manager_policy != "static":
+        return
+    for name, value in subject.config.cpu_manager_policy_options.items():
+        reason = _idle_reason(name, topology) if _is_on(value) else ""
+        if reason:
+            yield _idle((CPU_OPTIONS, name), f"option {name} has no purpose on this machine: {reason}")
+
+
+def _idle_reason(name: str, topology: CPUTopology) -> str:
+    """Say why an option has no purpose on a machine, nothing where it has one."""
+    if name in (FULL_PCPUS_ONLY, DISTRIBUTE_CORES):
+        single = topology.cpus_per_core <= 1 and topology.cpus.bit_count() == len(topology.cores)
+        besides = _BESIDES if name == FULL_PCPUS_ONLY else ""
+        return f"every core has one CPU{besides}" if single else ""
+    if name == DISTRIBUTE_NUMA:
+        return "it has one NUMA node" if topology.num_numa_nodes == 1 else ""
+    if name == PREFER_UNCORE:
+        return "it has one L3 cache" if topology.num_uncore_caches == 1 else ""
+    same = set(topology.sockets.values()) == set(topology.numa_nodes.values())
+    return "every socket is one NUMA node" if name == ALIGN_BY_SOCKET and same else ""
+
+
+def lint_topology_manager(subject: LintSubject) -> Iterator[Lint]:
+    """Tell topology settings that nothing comes of."""
+    config, topology = subject.config, subject.topology
+    if config.topology_manager_policy == "none":
+        for name in config.topology_manager_policy_options:
+            message = f"option {name} is not looked at while topologyManagerPolicy is none"
+            yield _idle((NUMA_OPTIONS, name), message, code="option-ignored")
+        if config.topology_manager_scope == "pod":
+            message = "topologyManagerScope pod has no effect while topologyManagerPolicy is none"
+            yield _idle(("topologyManagerScope",), message, code="scope-ignored")
+        return
+    if topology is not None and topology.num_numa_nodes == 1:
+        message = "this machine has one NUMA node: there is nothing to align"
+        yield Lint(
+            severity=Severity.INFO,
+            code="topology-policy-idle",
+            setting=("topologyManagerPolicy",),
+            message=message,
+        )
+    if _is_on(config.topology_manager_policy_options.get(PREFER_CLOSEST, "")):
+        yield from _closest(subject)
+
+
+def _closest(subject: LintSubject) -> Iterator[Lint]:
+    nodes = subject.machine.numa_nodes
+    far = {
+        distance
+        for node in nodes
+        for other, distance in zip(nodes, node.distances, strict=False)
+        if other is not node
+    }
+    reason = ""
+    if subject.config.topology_manager_policy == "single-numa-node":
+        reason = "with policy single-numa-node no two NUMA nodes are ever compared"
+    elif len(nodes) <= 2:
+        reason = "with two NUMA nodes at most there are no two pairs to choose from"
+    elif len(far) == 1:
+        reason = "all NUMA nodes are equally far from each other"
+    if reason:
+        message = f"option {PREFER_CLOSEST} changes nothing: {reason}"
+        yield _idle((NUMA_OPTIONS, PREFER_CLOSEST), message)
+
+
+def lint_reservations(subject: LintSubject) -> Iterator[Lint]:
+    """Tell reserved amounts that other settings put out of force."""
+    config = subject.config
+    if config.reserved_memory and config.memory_manager_policy == "None":
+        message = "reservedMemory is not looked at while memoryManagerPolicy is None"
+        yield _idle(("reservedMemory",), message, code="reserved-memory-ignored")
+    for field, amounts in (
+        ("kubeReserved", config.kube_reserved),
+        ("systemReserved", config.system_reserved),
+    ):
+        if config.reserved_system_cpus and "cpu" in amounts:
+            message = f"reservedSystemCPUs {config.reserved_system_cpus} takes the place of {field}.cpu"
+            yield _idle((field, "cpu"), message, code="reserved-count-overridden")
+    defaults = default_eviction_hard(subject.gates.minor)
+    dropped = [signal for signal in defaults if signal not in config.eviction_hard]
+    if config.eviction_hard and dropped:
+        yield Lint(
+            severity=Severity.INFO,
+            code="eviction-defaults-dropped",
+            setting=("evictionHard",),
+            message=f"evictionHard replaces all defaults: there is no threshold for {', '.join(dropped)}",
+            fix="name them too, or set mergeDefaultEvictionSettings: true in the main file (from 1.33 on)",
+        )
+
+
+def _idle(setting: tuple[str, ...], message: str, *, code: str = "option-idle") -> Lint:
+    return Lint(severity=Severity.WARNING, code=code, setting=setting, message=message, fix="leave it out")
+
+
+def _is_on(value: str) -> bool:
+    try:
+        return parse_bool(value)
+    except ValueError:
+        return False

@@ -1,0 +1,45 @@
+"""One remark about a configuration: what is legal but wrong, or why the kubelet refuses it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.start import Started
+from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.feature_gates import FeatureGates
+from cpuctl.machine.model import Machine
+
+
+class Severity(StrEnum):
+    """How bad it is: the kubelet refuses it, it does not do what it says, or it is worth knowing."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lint:
+    """A finding about one setting, named by its path; ``expected``, ``detected`` and ``fix`` may be empty."""
+
+    severity: Severity
+    code: str
+    setting: tuple[str, ...]
+    message: str
+    expected: str = ""
+    detected: str = ""
+    fix: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LintSubject:
+    """A configuration on a machine: with what gates, and what came of the start (None where nothing did)."""
+
+    config: KubeletConfiguration
+    gates: FeatureGates
+    machine: Machine
+    topology: CPUTopology | None
+    started: Started | None = None
+    gate_flags: dict[str, bool] = field(default_factory=dict)

@@ -1,0 +1,29 @@
+"""Everything there is to remark on a configuration, errors first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from cpuctl.engine.config_lints.effects import lint_cpu_options, lint_reservations, lint_topology_manager
+from cpuctl.engine.config_lints.lint import Lint, LintSubject, Severity
+from cpuctl.engine.config_lints.memory import lint_reserved_memory
+from cpuctl.engine.config_lints.names import lint_gates, lint_options, lint_policy_names
+from cpuctl.engine.config_lints.reserved import lint_reserved_cpus
+
+_LINTS: tuple[Callable[[LintSubject], Iterator[Lint]], ...] = (
+    lint_policy_names,
+    lint_options,
+    lint_gates,
+    lint_reserved_cpus,
+    lint_cpu_options,
+    lint_topology_manager,
+    lint_reservations,
+    lint_reserved_memory,
+)
+_ORDER = list(Severity)
+
+
+def lint_configuration(subject: LintSubject) -> list[Lint]:
+    """Return all remarks, the worst first, otherwise in the order of the configuration's parts."""
+    lints = [lint for check in _LINTS for lint in check(subject)]
+    return sorted(lints, key=lambda lint: _ORDER.index(lint.severity))

@@ -1,0 +1,225 @@
+"""Names and values that a kubelet takes for something else than was meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from cpuctl.engine.config_lints.lint import Lint, LintSubject, Severity
+from cpuctl.kubelet.feature_gates import FeatureGates
+from cpuctl.kubelet.golang import parse_atoi, parse_bool, quoted
+from cpuctl.kubelet.nearest import MOST_TOLD, nearest
+from cpuctl.kubelet.policy_options import (
+    OPTIONS,
+    SCALE_DELAY,
+    SCALE_DELAY_GATE,
+    STAGE_GATES,
+    OptionHistory,
+    parse_scale_delay,
+)
+from cpuctl.kubelet.topology_options import (
+    DEFAULT_MAX_NODES,
+    MAX_NODES,
+    TOPOLOGY_OPTIONS,
+    TOPOLOGY_STAGE_GATES,
+)
+from cpuctl.kubelet.validation import TOPOLOGY_POLICIES, TOPOLOGY_SCOPES
+
+CPU_OPTIONS, NUMA_OPTIONS = "cpuManagerPolicyOptions", "topologyManagerPolicyOptions"
+
+
+def lint_policy_names(subject: LintSubject) -> Iterator[Lint]:
+    """Tell policy names that differ from a right one by case only, or by a letter."""
+    config = subject.config
+    for field, value, names in (
+        ("cpuManagerPolicy", config.cpu_manager_policy, ("none", "static")),
+        ("memoryManagerPolicy", config.memory_manager_policy, ("None", "Static")),
+        ("topologyManagerPolicy", config.topology_manager_policy, TOPOLOGY_POLICIES),
+        ("topologyManagerScope", config.topology_manager_scope, TOPOLOGY_SCOPES),
+    ):
+        if value not in names:
+            yield _wrong_name(field, value, names)
+
+
+def _wrong_name(field: str, value: str, names: tuple[str, ...]) -> Lint:
+    meant = nearest(value, names)
+    by_case = meant.casefold() == value.casefold()
+    return Lint(
+        severity=Severity.ERROR,
+        code="policy-name-case" if by_case else "policy-name",
+        setting=(field,),
+        expected=meant or " or ".join(names),
+        detected=value,
+        message=f"{field} {quoted(value)} is no name that the kubelet knows"
+        + (": upper and lower case count" if by_case else ""),
+        fix=f"{field}: {meant}" if meant else "",
+    )
+
+
+def lint_options(subject: LintSubject) -> Iterator[Lint]:
+    """Tell options that this release does not know, that need a gate, or whose value is none."""
+    config, gates = subject.config, subject.gates
+    yield from _options(CPU_OPTIONS, config.cpu_manager_policy_options, OPTIONS, STAGE_GATES, gates)
+    if config.topology_manager_policy == "none":
+        return  # nothing is looked at then
+    options = config.topology_manager_policy_options
+    yield from _options(NUMA_OPTIONS, options, TOPOLOGY_OPTIONS, TOPOLOGY_STAGE_GATES, gates)
+
+
+def _options(
+    field: str,
+    options: Mapping[str, str],
+    known: Mapping[str, OptionHistory],
+    stage_gates: Mapping[str, str],
+    gates: FeatureGates,
+) -> Iterator[Lint]:
+    for name, value in options.items():
+        stage = known[name].stage(gates.minor) if name in known else ""
+        gate = stage_gates.get(stage, "")
+        if not stage:
+            yield _unknown_option(field, name, known, gates.minor)
+        elif gate and not gates.enabled(gate):
+            yield _gated_option(field, name, stage, gate)
+        elif lint := _option_value(field, name, value, gates):
+            yield lint
+
+
+def _unknown_option(field: str, name: str, known: Mapping[str, OptionHistory], minor: int) -> Lint:
+    history, meant = known.get(name), nearest(name, known)
+    if history is not None:
+        message = f"option {name} came with kubelet 1.{history.alpha}: kubelet 1.{minor} does not know it"
+        return Lint(severity=Severity.ERROR, code="option-too-new", setting=(field, name), message=message)
+    return Lint(
+        severity=Severity.ERROR,
+        code="option-unknown",
+        setting=(field, name),
+        expected=meant,
+        detected=name,
+        message=f"no kubelet knows an option {quoted(name)}",
+        fix=f"write {meant}" if meant else "",
+    )
+
+
+def _gated_option(field: str, name: str, stage: str, gate: str) -> Lint:
+    return Lint(
+        severity=Severity.ERROR,
+        code="option-without-gate",
+        setting=(field, name),
+        expected=f"{gate}=true",
+        detected=f"{gate}=false",
+        message=f"option {name} is {stage} in this release and needs the feature gate {gate}",
+        fix=f"featureGates: {{{gate}: true}}",
+    )
+
+
+def _option_value(field: str, name: str, value: str, gates: FeatureGates) -> Lint | None:
+    if name == MAX_NODES:
+        return None if _is_number(value) else _no_number(field, name, value)
+    if name == SCALE_DELAY:
+        return _delay(field, value, gates)
+    try:
+        wanted = parse_bool(value)
+    except ValueError:
+        return _no_switch(field, name, value)
+    if wanted:
+        return None
+    message = f"option {name} is given and off: that is the same as leaving it out"
+    return Lint(severity=Severity.INFO, code="option-off", setting=(field, name), message=message)
+
+
+def _delay(field: str, value: str, gates: FeatureGates) -> Lint:
+    """Tell what is wrong with ``scale-delay-time``, or else whom it hits (KEP-6122, "Risks and Mitigations").
+
+    No release has been seen to have it.
+    """
+    expected = ""
+    try:
+        nanoseconds = parse_scale_delay(value, gates)
+    except ValueError as error:
+        severity, code, message = Severity.ERROR, "option-value", str(error)
+        expected, fix = "a duration from 0s to 10s", f'{SCALE_DELAY}: "500ms"'
+        if not gates.enabled(SCALE_DELAY_GATE):
+            fix = f"featureGates: {{{SCALE_DELAY_GATE}: true}}"
+    else:
+        severity, code, fix = Severity.INFO, "option-announced", ""
+        message = f"option {SCALE_DELAY} is announced (KEP-6122), but was not verified"
+        if nanoseconds:
+            severity, code = Severity.WARNING, "option-node-wide"
+            message += "; it delays every pod of this node that has exclusive CPUs, wanted or not"
+            fix = "taint the node, so that only pods come that tolerate the delay"
+    return Lint(
+        severity=severity,
+        code=code,
+        setting=(field, SCALE_DELAY),
+        expected=expected,
+        detected=value,
+        message=message,
+        fix=fix,
+    )
+
+
+def _is_number(text: str) -> bool:
+    """Tell whether the kubelet takes a text for a number of NUMA nodes."""
+    try:
+        return parse_atoi(text) >= DEFAULT_MAX_NODES
+    except ValueError:
+        return False
+
+
+def _no_number(field: str, name: str, value: str) -> Lint:
+    return Lint(
+        severity=Severity.ERROR,
+        code="option-value",
+        setting=(field, name),
+        expected=f"a number of at least {DEFAULT_MAX_NODES}",
+        detected=value,
+        message=f"option {name} takes the number of NUMA nodes, not {quoted(value)}"
+        + (", as documents said until 2026" if value == "true" else ""),
+        fix=f'{name}: "16"',
+    )
+
+
+def _no_switch(field: str, name: str, value: str) -> Lint:
+    return Lint(
+        severity=Severity.ERROR,
+        code="option-value",
+        setting=(field, name),
+        expected="true or false",
+        detected=value,
+        message=f"option {name} is a switch: {quoted(value)} is neither true nor false to Go",
+        fix=f'{name}: "true"',
+    )
+
+
+def lint_gates(subject: LintSubject) -> Iterator[Lint]:
+    """Tell gates that this release does not have (the first of them), or in an unverified stage."""
+    minor, unknown = subject.gates.minor, 0
+    for name in {**subject.config.feature_gates, **subject.gate_flags}:
+        if name in ("AllAlpha", "AllBeta"):
+            continue
+        if subject.gates.stage(name) is None:
+            unknown += 1
+            if unknown <= MOST_TOLD:
+                yield _unknown_gate(name, subject.gates)
+        elif not subject.gates.verified(name):
+            message = f"what the gate {name} is in kubelet 1.{minor} is announced, but was not verified"
+            yield Lint(
+                severity=Severity.INFO,
+                code="gate-unverified",
+                setting=("featureGates", name),
+                message=message,
+            )
+
+
+def _unknown_gate(name: str, gates: FeatureGates) -> Lint:
+    others = gates.releases_with(name)
+    meant = "" if others else nearest(name, gates.known())
+    ever = f"; it exists in {others}" if others else ""
+    return Lint(
+        severity=Severity.ERROR,
+        code="gate-unknown",
+        setting=("featureGates", name),
+        expected=meant,
+        detected=name,
+        message=f"kubelet 1.{gates.minor} has no feature gate {quoted(name)}{ever}",
+        fix=f"write {meant}" if meant else "leave it out",
+    )

@@ -1,0 +1,127 @@
+"""The smallest change to a pod after which a container is due exclusive CPUs.
+
+Whether it is, ``exclusive_claim`` tells, of the changed pod too: advice that would not help is not given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from cpuctl.engine.cpu.exclusive_claim import ExclusiveClaim, exclusive_claim
+from cpuctl.pods.model import Container, Pod, QosClass, ResourceRequirements
+from cpuctl.pods.qos import Qos, pod_qos
+from cpuctl.pods.stored import Place
+from cpuctl.quantity import Quantity
+
+_ZERO = Quantity()
+_COUNTED = ("cpu", "memory")
+_EXAMPLES = {"cpu": Quantity.parse("100m"), "memory": Quantity.parse("64Mi")}
+_ONE = Quantity.from_value(1)
+
+MOST_CONTAINERS = 100
+"""Changes look at all containers for each of them: a pod with more, which nobody has, gets none."""
+
+Claims = Callable[[Pod, Container, Qos], ExclusiveClaim]
+
+
+class Change(NamedTuple):
+    """One edit of a pod's spec, at a path in it; ``free``: any other amount will do, too.
+
+    ``after`` is None, and the place empty, for taking out ``spec.resources``.
+    """
+
+    path: str
+    place: Place
+    before: Quantity | None = None
+    after: Quantity | None = None
+    free: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExclusiveAdvice:
+    """What a container is due, and where that is nothing, what to change and how many CPUs it then gets.
+
+    Without changes although nothing is due, no change of the pod alone would help, or it has too many
+    containers to look for one.
+    """
+
+    claim: ExclusiveClaim
+    changes: tuple[Change, ...] = ()
+    count_after: int = 0
+
+
+def advise(
+    pod: Pod, container: Container, *, qos: Qos | None = None, claims: Claims = exclusive_claim
+) -> ExclusiveAdvice:
+    """Look for the fewest amounts to change in *pod*, which carries its API defaults.
+
+    *qos* is the pod's class where that is worked out already.
+    """
+    qos = qos or pod_qos(pod)
+    claim = claims(pod, container, qos)
+    if claim.count or len(pod.all_containers) > MOST_CONTAINERS:
+        return ExclusiveAdvice(claim=claim)
+    changed, changes = _changed(replace(pod, qos_class=None), container.name, qos)
+    then = next(each for each in changed.all_containers if each.name == container.name)
+    after = claims(changed, then, pod_qos(changed))
+    if not after.count:
+        return ExclusiveAdvice(claim=claim)
+    return ExclusiveAdvice(claim=claim, changes=changes, count_after=after.count)
+
+
+def _changed(pod: Pod, name: str, qos: Qos) -> tuple[Pod, tuple[Change, ...]]:
+    """Make every container Guaranteed by itself, and the CPUs of the one called *name* whole."""
+    changes: list[Change] = []
+    # A pod that is Guaranteed by its containers needs no more than whole CPUs where they are wanted.
+    only_cpus = qos.qos_class is QosClass.GUARANTEED and pod.resources is None
+    if pod.resources is not None:
+        changes.append(Change("spec.resources", Place("", "", "")))
+
+    def mended(path: str, container: Container) -> Container:
+        if only_cpus and container.name != name:
+            return container
+        mends = list(_mends(path, container, whole=container.name == name))
+        changes.extend(mends)
+        return replace(container, resources=_applied(container.resources, mends))
+
+    inits = tuple(mended(f"spec.initContainers[{n}]", each) for n, each in enumerate(pod.init_containers))
+    apps = tuple(mended(f"spec.containers[{n}]", each) for n, each in enumerate(pod.containers))
+    return replace(pod, init_containers=inits, containers=apps, resources=None), tuple(changes)
+
+
+def _mends(path: str, container: Container, *, whole: bool) -> Iterator[Change]:
+    resources = container.resources
+    for name in _COUNTED:
+        request, limit = (side.get(name, _ZERO) for side in (resources.requests, resources.limits))
+        wanted = _wanted_cpus(request, limit) if whole and name == "cpu" else _wanted(name, request, limit)
+        free = not request.sign and not limit.sign
+        for side, before in (("requests", resources.requests), ("limits", resources.limits)):
+            if before.get(name, _ZERO) != wanted:
+                place = Place(container.name, side, name)
+                yield Change(f"{path}.resources.{side}.{name}", place, before.get(name), wanted, free)
+
+
+def _wanted(name: str, request: Quantity, limit: Quantity) -> Quantity:
+    """Choose what request and limit should both be: the limit if there is one."""
+    if limit.sign > 0:
+        return limit
+    return request if request.sign > 0 else _EXAMPLES[name]
+
+
+def _wanted_cpus(request: Quantity, limit: Quantity) -> Quantity:
+    """Choose whole CPUs: what one of the two is already, else the request rounded up."""
+    for amount in (limit, request):
+        if amount.sign > 0 and amount.is_integral_cpu:
+            return amount
+    given = request if request.sign > 0 else limit
+    return Quantity.from_value(given.value) if given.sign > 0 else _ONE
+
+
+def _applied(resources: ResourceRequirements, changes: list[Change]) -> ResourceRequirements:
+    sides = {"requests": dict(resources.requests), "limits": dict(resources.limits)}
+    for change in changes:
+        assert change.after is not None
+        sides[change.place.side][change.place.resource] = change.after
+    return replace(resources, requests=sides["requests"], limits=sides["limits"])

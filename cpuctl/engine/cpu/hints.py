@@ -1,0 +1,144 @@
+"""The CPU Manager's topology hints for one request, as a rule instead of a list of up to 2^nodes hints.
+
+Rule: kubelet v1.36 ``policy_static.go``, hint generation. Sets of NUMA nodes are masks of node ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, combinations
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.hints.coverage import Coverage
+from cpuctl.engine.hints.fit import Fit
+from cpuctl.engine.hints.hints import Hint
+from cpuctl.engine.hints.node_search import Choice, best_sets
+from cpuctl.engine.hints.socket_rule import SocketRule
+
+
+@dataclass(frozen=True, kw_only=True)  # no slots: cached_property needs a __dict__
+class CPUHints:
+    """Hints for ``request`` CPUs out of those ``free`` in each NUMA node (by id) and the ``reusable`` ones.
+
+    A set of nodes is a hint when it holds every reusable CPU (in the ``required`` nodes) and its free CPUs
+    with them reach the request. ``width`` is the fewest nodes whose capacity would do, taken or not; hints
+    that wide are preferred, with ``align-by-socket`` also those that the ``socket_rule`` allows.
+    """
+
+    free: dict[int, int]
+    required: int
+    reusable: int
+    request: int
+    width: int
+    socket_rule: SocketRule | None = None
+
+    @classmethod
+    def generate(
+        cls, topology: CPUTopology, available: int, reusable: int, request: int, *, align_by_socket: bool
+    ) -> CPUHints:
+        """Make the hints for *request* CPUs out of the *available* and *reusable* ones (masks)."""
+        nodes = topology.numa_nodes
+        width = _width([mask.bit_count() for mask in nodes.values()], request)
+        return cls(
+            free={node: (available & mask).bit_count() for node, mask in nodes.items()},
+            required=CPUSet.of(node for node, mask in nodes.items() if reusable & mask).mask,
+            reusable=reusable.bit_count(),
+            request=request,
+            width=width,
+            socket_rule=_socket_rule(topology, width) if align_by_socket else None,
+        )
+
+    def __iter__(self) -> Iterator[Hint]:
+        """Yield every hint, by size, then in lexicographic order of node ids."""
+        bits, counts = [1 << node for node in self.free], self.free.values()
+        for size in range(1, len(bits) + 1):
+            for chosen, free in zip(combinations(bits, size), combinations(counts, size), strict=True):
+                nodes = sum(chosen)
+                if self.reusable + sum(free) >= self.request and not self.required & ~nodes:
+                    yield Hint(nodes, self.prefers(nodes))
+
+    def __contains__(self, nodes: int) -> bool:
+        if self.required & ~nodes or nodes & ~self.all_nodes:
+            return False
+        return self.reusable + self._free_in(nodes) >= self.request
+
+    def prefers(self, nodes: int) -> bool:
+        """Tell whether a hint for these nodes is preferred."""
+        if nodes.bit_count() == self.width:
+            return True
+        return self.socket_rule is not None and self.socket_rule.allows(nodes)
+
+    @cached_property
+    def all_nodes(self) -> int:
+        """All nodes that own CPUs."""
+        return CPUSet.of(self.free).mask
+
+    @cached_property
+    def coverages(self) -> tuple[Coverage, ...]:
+        """What a set of nodes has to serve to be a hint."""
+        free = {1 << node: count for node, count in self.free.items()}
+        required = (1 << node for node in CPUSet(self.required))
+        return (Coverage.of(self.all_nodes, free, required, self.request - self.reusable),)
+
+    @property
+    def others(self) -> tuple[int, ...]:
+        """No set is a hint that does not."""
+        return ()
+
+    @cached_property
+    def narrowest(self) -> int:
+        """Size of the smallest hint, 0 when there is none."""
+        sizes = range(1, len(self.free) + 1)
+        return next((size for size in sizes if self._cuts(self.all_nodes, size).possible), 0)
+
+    def best_preferred(self, fit: Fit) -> list[int]:
+        """Find the best preferred hint, like ``best_sets``."""
+        for size in range(1, len(self.free) + 1) if self.socket_rule else (self.width,):
+            rule = None if size == self.width else self.socket_rule
+            if found := best_sets(self._cuts(self.all_nodes, size, rule), fit):
+                return found
+        return []
+
+    def best_cut(self, nodes: int, sizes: Iterable[int], fit: Fit) -> list[int]:
+        """Find the best of what hints cut out of *nodes*, in the first size there is, like ``best_sets``."""
+        for size in sizes:
+            if found := best_sets(self._cuts(nodes & self.all_nodes, size), fit):
+                return found
+        return []
+
+    def _cuts(self, inside: int, size: int, rule: SocketRule | None = None) -> Choice:
+        """Choose from all sets of *size* nodes that hints cut out of *inside*.
+
+        Nodes outside belong to the hint at will, so their CPUs count in any case.
+        """
+        taken = self.required & inside
+        return Choice(
+            taken=taken,
+            free={node: free for node, free in self.free.items() if (inside & ~taken) >> node & 1},
+            count=size - taken.bit_count(),
+            missing=self.request - self.reusable - self._free_in(self.all_nodes & ~inside | taken),
+            rule=rule,
+        )
+
+    def _free_in(self, nodes: int) -> int:
+        return sum(count for node, count in self.free.items() if nodes >> node & 1)
+
+
+def _width(capacities: Sequence[int], request: int) -> int:
+    """Count the largest nodes that together reach the request; all of them where they do not."""
+    for count, total in enumerate(accumulate(sorted(capacities, reverse=True)), 1):
+        if total >= request:
+            return count
+    return len(capacities)
+
+
+def _socket_rule(topology: CPUTopology, width: int) -> SocketRule | None:
+    """Want as many sockets as *width* nodes fill on average; none where there are more sockets than nodes."""
+    per_socket = topology.num_numa_nodes // topology.num_sockets if topology.num_sockets else 0
+    if not per_socket:
+        return None
+    of_node = {node: topology.sockets_of(mask) for node, mask in topology.numa_nodes.items()}
+    return SocketRule(wanted=-(-width // per_socket), of_node=of_node)

@@ -1,0 +1,197 @@
+"""The CPU Manager's static policy: its construction, and allocation for one container.
+
+Rule: kubelet v1.36 ``pkg/kubelet/cm/cpumanager``. CPU sets are masks throughout.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.cpu.picker import Picker
+from cpuctl.engine.cpu.state import CPUManagerState
+from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.outcome import (
+    AllocationError,
+    FaultKind,
+    KubeletFault,
+    Picked,
+    PickResult,
+    PickStep,
+    Rejected,
+    RejectionReason,
+    Undetermined,
+)
+from cpuctl.kubelet.policy_options import CPUPolicyOptions
+from cpuctl.kubelet.reservations import CPUReservation
+from cpuctl.pods.model import Container, Pod
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """Exclusive CPUs for a container; ``known`` when the state held them already."""
+
+    cpus: int
+    steps: tuple[PickStep, ...] = ()
+    known: bool = False
+
+
+class ReservingFailsError(Exception):
+    """The kubelet does not come back from choosing its reserved CPUs: ``fault`` says how."""
+
+    def __init__(self, fault: KubeletFault) -> None:
+        super().__init__(fault.why)
+        self.fault = fault
+
+
+AllocationResult = Allocation | Rejected | KubeletFault | Undetermined
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StaticPolicy:
+    """The static policy as constructed at kubelet start: ``reserved`` never becomes exclusive."""
+
+    topology: CPUTopology
+    options: CPUPolicyOptions
+    picker: Picker
+    reserved: int
+
+    @classmethod
+    def construct(
+        cls, topology: CPUTopology, options: CPUPolicyOptions, reservation: CPUReservation, minor: int
+    ) -> StaticPolicy:
+        """Choose the reserved CPUs.
+
+        Raise ValueError with the kubelet's text when that fails, ReservingFailsError when it never ends.
+        """
+        picker = Picker.of(topology, options, minor)
+        reserved = _reserved_cpus(topology, picker, reservation)
+        unknown = reserved & ~topology.cpus
+        if unknown:
+            raise ValueError(
+                "[cpumanager] unable to build the reserved physical CPUs from the reserved set: "
+                f"unknown CPU ID: {CPUSet(unknown).lowest}"
+            )
+        return cls(topology=topology, options=options, picker=picker, reserved=reserved)
+
+    @property
+    def reserved_physical(self) -> int:
+        """All threads of every core that has a reserved thread."""
+        return self.topology.siblings(self.reserved)
+
+    @property
+    def allocatable(self) -> int:
+        """CPUs that may ever become exclusive."""
+        return self.topology.cpus & ~self.reserved
+
+    def fresh_state(self) -> CPUManagerState:
+        """Return the state a kubelet starts with when it finds no file."""
+        strict = self.options.strict_cpu_reservation
+        return CPUManagerState(self.allocatable if strict else self.topology.cpus)
+
+    def allocate(
+        self, state: CPUManagerState, pod: Pod, container: Container, count: int, affinity: int | None = None
+    ) -> AllocationResult:
+        """Give *container* its *count* exclusive CPUs and record them in *state*.
+
+        *affinity* is the mask of NUMA nodes that the Topology Manager chose, None without one.
+        """
+        if refusal := self.smt_refusal(state, container, count):
+            return refusal
+        known = state.assigned(pod.uid, container.name)
+        if known is not None:
+            state.remember_reuse(pod.uid, container.kind, known)
+            return Allocation(known, known=True)
+        offered = state.default & ~self.reserved | state.reusable_for(pod.uid)
+        match self.pick(offered, count, affinity):
+            case Picked(cpus=cpus, steps=steps):
+                state.default &= ~cpus
+                state.assign(pod.uid, container.name, cpus)
+                state.remember_reuse(pod.uid, container.kind, cpus)
+                return Allocation(cpus, steps)
+            case AllocationError(message=message):
+                return Rejected(
+                    reason=RejectionReason.UNEXPECTED_ADMISSION,
+                    message=f"Allocate failed due to {message}, which is unexpected",
+                    container=container.name,
+                    details={"requested": count, "free": offered.bit_count()},
+                )
+            case fault:
+                return fault
+
+    def pick(self, offered: int, count: int, affinity: int | None) -> PickResult:
+        """Pick from the affinity's NUMA nodes (or their sockets) first, what is missing from the rest.
+
+        *affinity* is a mask of NUMA nodes, None without one.
+        """
+        if affinity is None:
+            return self.picker.pick(offered, count)
+        aligned = offered & self.near(affinity)
+        near = self.picker.pick(aligned, min(count, aligned.bit_count()), hint_width=affinity.bit_count())
+        if not isinstance(near, Picked):
+            return near
+        rest = self.picker.pick(offered & ~near.cpus, count - near.cpus.bit_count())
+        if not isinstance(rest, Picked):
+            return rest
+        return Picked(near.cpus | rest.cpus, near.steps + rest.steps)
+
+    def near(self, nodes: int) -> int:
+        """Tell the CPUs of these NUMA nodes, with ``align-by-socket`` of every socket that they touch."""
+        cpus = self.topology.in_numa_nodes(nodes)
+        return self.topology.in_sockets_of(cpus) if self.options.align_by_socket else cpus
+
+    def smt_refusal(
+        self, state: CPUManagerState, container: Container | None, count: int, *, own: int = 0
+    ) -> Rejected | KubeletFault | None:
+        """Check ``full-pcpus-only``, as the kubelet does before it looks for an existing assignment.
+
+        *container* is None for a pod as a whole; *own* is the number of CPUs that a resized container
+        brings along.
+        """
+        if not self.options.full_pcpus_only:
+            return None
+        per_core = self.topology.cpus_per_core
+        if not per_core:
+            return _no_cpus_per_core(self.topology)
+        free = (state.default & ~self.reserved_physical).bit_count() + own
+        if count % per_core:
+            why = f"requested {count} cpus not multiple cpus per core = {per_core}"
+        elif count > free:
+            why = (
+                f"not enough free physical CPUs: available physical CPUs = {free}, "
+                f"requested CPUs = {count}, CPUs per core = {per_core}"
+            )
+        else:
+            return None
+        return Rejected(
+            reason=RejectionReason.SMT_ALIGNMENT,
+            message=f"SMT Alignment Error: {why}",
+            container=container.name if container else "",
+            details={"requested": count, "freePhysicalCPUs": free, "cpusPerCore": per_core},
+        )
+
+
+def _no_cpus_per_core(topology: CPUTopology) -> KubeletFault:
+    return KubeletFault(
+        kind=FaultKind.CRASH,
+        where="CPU Manager, checking full-pcpus-only",
+        why=f"it divides by CPUs per core, 0 for {topology.num_cpus} CPUs on {topology.num_cores} cores",
+    )
+
+
+def _reserved_cpus(topology: CPUTopology, picker: Picker, reservation: CPUReservation) -> int:
+    """Take the listed CPUs, or let the policy's own picker choose as many as are reserved."""
+    if reservation.cpus:
+        reserved = reservation.cpus.mask
+    else:
+        picked = picker.pick(topology.cpus, reservation.count)
+        if isinstance(picked, KubeletFault):
+            raise ReservingFailsError(picked)
+        # The kubelet drops the picker's error here and goes on with the empty set.
+        reserved = picked.cpus if isinstance(picked, Picked) else 0
+    if reserved.bit_count() != reservation.count:
+        raise ValueError(
+            "[cpumanager] unable to reserve the required amount of CPUs "
+            f"(size of {CPUSet(reserved)} did not equal {reservation.count})"
+        )
+    return reserved

@@ -1,0 +1,263 @@
+"""The CPU Manager as a provider: its policy and state on one node, and what it tells the Topology Manager.
+
+Rule: kubelet v1.36 ``policy_static.go``, ``GetTopologyHints`` and ``GetPodTopologyHints``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from cpuctl.checkpoints.model import CPUStateFile, SavedCPUState, UnreadableState
+from cpuctl.checkpoints.refusal import kubelet_refusal, other_policy
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.admission import Placement, PoolWarning
+from cpuctl.engine.cpu.exclusive_claim import ExclusiveClaim, exclusive_claim
+from cpuctl.engine.cpu.hints import CPUHints
+from cpuctl.engine.cpu.manager import Allocation, StaticPolicy
+from cpuctl.engine.cpu.state import CPUManagerState, validate
+from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.hints.hints import Hint
+from cpuctl.engine.hints.rule import HintList
+from cpuctl.engine.metrics.cpu import CPUMetrics
+from cpuctl.engine.outcome import StartRefused
+from cpuctl.engine.pod_level.claims import pod_level_cpus
+from cpuctl.engine.pod_level.cpu_bubble import (
+    BubbleRequest,
+    CPUBubble,
+    allocate_bubble,
+    empty_cpu_pool,
+)
+from cpuctl.engine.pod_level.cpu_restore import restore_bubble, usable_bubble
+from cpuctl.engine.pod_level.rules import NEVER_DIVIDED, PodLevelRules
+from cpuctl.engine.provider import Candidate, Refusal
+from cpuctl.pods.model import Container, ContainerKind, Pod
+
+Claims = Callable[[Container], int]
+"""How many exclusive CPUs a container of the pod is due."""
+
+CPUAnswer = dict[str, HintList] | None
+
+_STAGE = "cpuManagerStart"
+
+
+@dataclass(slots=True)
+class CPUProvider:
+    """The CPU Manager of a node; ``policy`` is None for the policy ``none``.
+
+    ``keeps_baselines``: its state file tells what containers were promised at admission (KEP-5554).
+    """
+
+    policy: StaticPolicy | None
+    state: CPUManagerState
+    rules: PodLevelRules = NEVER_DIVIDED
+    metrics: CPUMetrics = field(default_factory=CPUMetrics)
+    keeps_baselines: bool = False
+
+    @classmethod
+    def of(
+        cls, policy: StaticPolicy | None, topology: CPUTopology, rules: PodLevelRules = NEVER_DIVIDED
+    ) -> CPUProvider:
+        """Set the manager up on a node without a state file."""
+        state = policy.fresh_state() if policy else CPUManagerState(topology.cpus)
+        return cls(policy, state, rules, CPUMetrics.at_start(policy, state))
+
+    @property
+    def name(self) -> str:
+        """What to call it in a trace."""
+        return "cpu"
+
+    def copy(self) -> CPUProvider:
+        """Return one of its own in the same state."""
+        return replace(self, state=self.state.copy(), metrics=self.metrics.copy())
+
+    def restore(self, saved: SavedCPUState) -> StartRefused | None:
+        """Take over a state file as at kubelet start, or say in the kubelet's words why not."""
+        if saved is None:
+            return None
+        wanted = "none" if self.policy is None else "static"
+        if isinstance(saved, UnreadableState):
+            return _unusable(saved.error)
+        if saved.policy_name != wanted:
+            return _unusable(other_policy(wanted, saved.policy_name))
+        if self.policy is None:
+            return None
+        state = CPUManagerState.of_file(saved)
+        machine, strict = self.policy.topology.cpus, self.policy.options.strict_cpu_reservation
+        if error := validate(state, machine=machine, reserved=self.policy.reserved, strict=strict):
+            return StartRefused(stage=_STAGE, error=error)
+        self.state, self.metrics = state, CPUMetrics.at_start(self.policy, state)
+        return None
+
+    def state_file(self) -> CPUStateFile:
+        """Return what the kubelet's ``cpu_manager_state`` says now."""
+        if self.policy is None:
+            return CPUStateFile(policy_name="none", default_cpu_set=CPUSet())
+        pod_level, baselines = self.rules.managers, self.keeps_baselines
+        return self.state.as_file("static", pod_level=pod_level, baselines=baselines)
+
+    def hints(self, candidate: Candidate, container: Container | None) -> CPUAnswer:
+        """Answer the Topology Manager for a container, or for the pod where that is None."""
+        if self.policy is None:
+            return None
+        if container is not None:
+            count = self.claim(candidate, container).count
+            return container_hints(self.policy, self.state, candidate.pod, container, count)
+        claims = self._claims(candidate)
+        if not candidate.divided:
+            total = pod_count(candidate.pod.all_containers, claims)
+            return pod_hints(self.policy, self.state, candidate.pod, claims, total)
+        total = pod_level_cpus(candidate.pod, candidate.qos)
+        if total and empty_cpu_pool(candidate.pod, claims, total):
+            return {"cpu": []}
+        if total and self.rules.restores_cpus and candidate.pod.uid in self.state.pod_entries:
+            return self._held_hints(candidate.pod, total)
+        return pod_hints(self.policy, self.state, candidate.pod, claims, total)
+
+    def _held_hints(self, pod: Pod, total: int) -> CPUAnswer:
+        """Answer for a pod that holds CPUs as a whole, in a release that lets it keep them."""
+        assert self.policy is not None
+        held = usable_bubble(self.state, pod)
+        if held is None:
+            free = self.state.default & ~self.policy.reserved | self.state.pod_entries[pod.uid]
+            return _hints(self.policy, free, 0, total)
+        return _hints(self.policy, held, 0, total) if held.bit_count() == total else {"cpu": []}
+
+    def claim(self, candidate: Candidate, container: Container) -> ExclusiveClaim:
+        """Count the exclusive CPUs that a container of a pod is due."""
+        managers = self.rules.managers
+        return exclusive_claim(candidate.pod, container, candidate.qos, pod_level_managers=managers)
+
+    def _claims(self, candidate: Candidate) -> Claims:
+        return lambda container: self.claim(candidate, container).count
+
+    def allocate(self, candidate: Candidate, hint: Hint, placed: Placement) -> Placement | Refusal:
+        """Allocate for the container that is placed, near the hint; add to the placement what it gets."""
+        if self.policy is None:
+            return placed
+        container = placed.container
+        claim = self.claim(candidate, container)
+        if claim.count == 0:
+            return replace(placed, claim=claim)
+        result = self.policy.allocate(self.state, candidate.pod, container, claim.count, hint.nodes)
+        if not isinstance(result, Allocation):
+            self.metrics.container_failed(self.policy)
+            return result
+        self.metrics.container_allocated(self.policy, self.state, result.cpus, known=result.known)
+        return replace(placed, claim=claim, cpus=result.cpus, exclusive=True, steps=result.steps)
+
+    def allocate_pod(
+        self, candidate: Candidate, hint: Hint, placed: Sequence[Placement]
+    ) -> Sequence[Placement] | Refusal:
+        """Allocate for a pod that is divided, near the hint; add to the placements what containers get."""
+        total = pod_level_cpus(candidate.pod, candidate.qos)
+        if self.policy is None or total == 0:
+            return placed
+        request = BubbleRequest(
+            pod=candidate.pod, claims=self._claims(candidate), total=total, affinity=hint.nodes
+        )
+        allocate = restore_bubble if self.rules.restores_cpus else allocate_bubble
+        bubble = allocate(self.policy, self.state, request)
+        if not isinstance(bubble, CPUBubble):
+            self.metrics.pod_failed()
+            return bubble
+        placed = [self._in_bubble(candidate, bubble, each) for each in placed]
+        self.metrics.pod_allocated(bubble.cpus, [each.exclusive for each in placed])
+        return placed
+
+    def _in_bubble(self, candidate: Candidate, bubble: CPUBubble, placed: Placement) -> Placement:
+        claim, name = self.claim(candidate, placed.container), placed.container.name
+        return replace(
+            placed,
+            claim=claim,
+            cpus=bubble.containers[name],
+            exclusive=claim.count > 0,
+            in_pod_pool=claim.count == 0,
+            steps=bubble.slice_steps.get(name, ()),
+        )
+
+    def keep_only(self, containers: Mapping[str, Collection[str]]) -> None:
+        """Release everything that is not held by one of these containers, by pod UID."""
+        if self.policy is not None:
+            self.metrics.released(self.policy, self.state, self.state.keep_only(containers))
+
+    def remove_container(self, uid: str, container: str) -> None:
+        """Release what one container holds."""
+        if self.policy is not None:
+            released = self.state.remove_container(uid, container)
+            self.metrics.released(self.policy, self.state, released)
+
+    def settle(self, uid: str, container: str) -> int:
+        """Take from a container what it was to give up (KEP-6122), and return it."""
+        released = self.state.settle(uid, container)
+        self.resized()
+        return released
+
+    def resized(self) -> None:
+        """Bring the metrics up to date after CPUs have changed hands."""
+        if self.policy is not None:
+            self.metrics.resized(self.policy, self.state)
+
+    def pool_warning(self, before: int) -> PoolWarning | None:
+        """Tell what is worth a warning about the shared pool, which was this *before*."""
+        after = self.state.default
+        if self.policy is None or after == before:
+            return None
+        if not after:
+            return PoolWarning.EMPTY
+        return PoolWarning.ONLY_RESERVED if not after & ~self.policy.reserved else None
+
+
+def _unusable(error: str) -> StartRefused:
+    return StartRefused(stage=_STAGE, error=kubelet_refusal("cpu_manager_state", error))
+
+
+def container_hints(
+    policy: StaticPolicy, state: CPUManagerState, pod: Pod, container: Container, count: int
+) -> CPUAnswer:
+    """Answer for one container that is due *count* exclusive CPUs."""
+    if count == 0:
+        return None
+    held = state.assigned(pod.uid, container.name)
+    if held is None:
+        return _hints(policy, state.default & ~policy.reserved, state.reusable_for(pod.uid), count)
+    return {"cpu": []} if held.bit_count() != count else _hints(policy, held, 0, count)
+
+
+def pod_hints(
+    policy: StaticPolicy, state: CPUManagerState, pod: Pod, claims: Claims, total: int
+) -> CPUAnswer:
+    """Answer for a pod that is due *total* exclusive CPUs as a whole."""
+    if total == 0:
+        return None
+    held = 0
+    for container in pod.all_containers:
+        cpus = state.assigned(pod.uid, container.name)
+        if cpus is not None:
+            if cpus.bit_count() != claims(container):
+                return {"cpu": []}
+            held |= cpus
+    if held.bit_count() == total:
+        return _hints(policy, held, 0, total)
+    available = state.default & ~policy.reserved
+    return _hints(policy, available, state.reusable_for(pod.uid) | held, total)
+
+
+def pod_count(containers: Iterable[Container], claims: Claims) -> int:
+    """Count the exclusive CPUs a pod needs at once: its peak over init containers, sidecars running on."""
+    sidecars = peak = apps = 0
+    for container in containers:
+        count = claims(container)
+        match container.kind:
+            case ContainerKind.SIDECAR:
+                sidecars += count
+            case ContainerKind.INIT:
+                peak = max(peak, sidecars + count)
+            case ContainerKind.APP:
+                apps += count
+    return max(peak, sidecars + apps)
+
+
+def _hints(policy: StaticPolicy, available: int, reusable: int, count: int) -> CPUAnswer:
+    align = policy.options.align_by_socket
+    return {"cpu": CPUHints.generate(policy.topology, available, reusable, count, align_by_socket=align)}

@@ -1,0 +1,213 @@
+"""The CPU Manager's state: who owns which CPUs, how they come back, and what a restart accepts.
+
+Rule: kubelet v1.36 ``pkg/kubelet/cm/cpumanager`` (``state``, ``validateState``,
+``RemoveContainer``). CPU sets are masks throughout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+
+from cpuctl.checkpoints.model import CPUStateFile
+from cpuctl.cpuset import CPUSet
+from cpuctl.pods.model import ContainerKind
+
+
+@dataclass(slots=True)
+class CPUManagerState:
+    """What the kubelet keeps in ``cpu_manager_state``, and the CPUs one pod may use again.
+
+    ``default`` is the shared pool, ``assignments`` the exclusive CPUs by pod UID and container. The CPUs
+    of an ordinary init container may go to later containers of its pod (``reusable``); they are kept in
+    memory only, and for the pod that was last allocated to. ``baselines`` are the CPUs that a container
+    got first and keeps over every resize (KEP-5554); they go with its assignment. ``pod_entries`` are the
+    CPUs that pods hold as a whole (KEP-5526): what their containers have is part of it. ``pending`` are
+    the CPUs that a container will have left when its delay has passed (KEP-6122), in memory only; until
+    then it has those assigned to it.
+    """
+
+    default: int
+    assignments: dict[str, dict[str, int]] = field(default_factory=dict)
+    reusable_by: str = ""
+    reusable: int = 0
+    baselines: dict[str, dict[str, int]] = field(default_factory=dict)
+    pod_entries: dict[str, int] = field(default_factory=dict)
+    pending: dict[str, dict[str, int]] = field(default_factory=dict)
+
+    def copy(self) -> CPUManagerState:
+        """Return a state of its own with the same content."""
+        return replace(
+            self,
+            assignments=_copied(self.assignments),
+            baselines=_copied(self.baselines),
+            pod_entries=dict(self.pod_entries),
+            pending=_copied(self.pending),
+        )
+
+    @property
+    def owned(self) -> int:
+        """The CPUs of which it is known who has them: the shared pool, a pod, or a container."""
+        owned = self.default
+        for cpus in self.pod_entries.values():
+            owned |= cpus
+        for containers in self.assignments.values():
+            for cpus in containers.values():
+                owned |= cpus
+        return owned
+
+    def assigned(self, uid: str, container: str) -> int | None:
+        """Tell a container's exclusive CPUs, None when it runs in the shared pool."""
+        return self.assignments.get(uid, {}).get(container)
+
+    def assign(self, uid: str, container: str, cpus: int) -> None:
+        """Record a container's exclusive CPUs; the first ones it gets are its baseline."""
+        self.assignments.setdefault(uid, {})[container] = cpus
+        self.baselines.setdefault(uid, {}).setdefault(container, cpus)
+
+    def baseline(self, uid: str, container: str) -> int | None:
+        """Tell the CPUs that a container keeps over every resize, None where it has none."""
+        return self.baselines.get(uid, {}).get(container)
+
+    def postpone(self, uid: str, container: str, cpus: int) -> None:
+        """Record what a container will have left when its delay has passed, in place of what it was to be."""
+        self.pending.setdefault(uid, {})[container] = cpus
+
+    def awaited(self, uid: str, container: str) -> int | None:
+        """Tell the CPUs that a container will have left, None where none are to be taken from it."""
+        return self.pending.get(uid, {}).get(container)
+
+    def call_off(self, uid: str, container: str) -> None:
+        """Let a container keep what it has."""
+        waiting = self.pending.get(uid, {})
+        waiting.pop(container, None)
+        if not waiting:
+            self.pending.pop(uid, None)
+
+    def settle(self, uid: str, container: str) -> int:
+        """Take from a container what it was to give up, and return it; nothing where it is gone."""
+        kept, held = self.awaited(uid, container), self.assigned(uid, container)
+        self.call_off(uid, container)
+        if kept is None or held is None:
+            return 0
+        self.default |= held & ~kept
+        self.assign(uid, container, kept)
+        return held & ~kept
+
+    def reusable_for(self, uid: str) -> int:
+        """Tell the CPUs a container of this pod may use although they are assigned already."""
+        return self.reusable if self.reusable_by == uid else 0
+
+    def remember_reuse(self, uid: str, kind: ContainerKind, cpus: int) -> None:
+        """Lend an ordinary init container's CPUs to its successors; others keep what they take."""
+        reusable = self.reusable_for(uid)
+        self.reusable_by = uid
+        self.reusable = reusable | cpus if kind is ContainerKind.INIT else reusable & ~cpus
+
+    def remove_container(self, uid: str, container: str) -> int:
+        """Release a container's CPUs, but for those that others of its pod still use, and return them.
+
+        A pod that holds CPUs as a whole gives all of them back with its last container.
+        """
+        containers = self.assignments.get(uid, {})
+        if container not in containers:
+            return 0
+        cpus = containers.pop(container)
+        if uid in self.pod_entries:
+            cpus = 0 if containers else self.pod_entries.pop(uid)
+        for used in containers.values():
+            cpus &= ~used
+        self.default |= cpus
+        self.call_off(uid, container)
+        self.baselines.get(uid, {}).pop(container, None)
+        if not containers:
+            self.assignments.pop(uid, None)
+            self.baselines.pop(uid, None)
+        return cpus
+
+    def keep_only(self, containers: Mapping[str, Collection[str]]) -> int:
+        """Release everything that is not held by one of these containers, by pod UID, and return it."""
+        released = 0
+        for uid, assigned in list(self.assignments.items()):
+            for name in set(assigned) - set(containers.get(uid, ())):
+                released |= self.remove_container(uid, name)
+        return released
+
+    def as_file(self, policy_name: str, *, pod_level: bool = False, baselines: bool = False) -> CPUStateFile:
+        """Return what the kubelet writes for this state; the gates decide on what goes beyond containers."""
+        return CPUStateFile(
+            policy_name=policy_name,
+            default_cpu_set=CPUSet(self.default),
+            entries=_sets(self.assignments),
+            pod_entries={uid: CPUSet(cpus) for uid, cpus in self.pod_entries.items()} if pod_level else {},
+            baselines=_sets(self.baselines) if baselines else {},
+        )
+
+    @classmethod
+    def of_file(cls, saved: CPUStateFile) -> CPUManagerState:
+        """Return the state that a file holds; without any baselines, what a container has becomes its own."""
+        baselines = saved.baselines or saved.entries
+        return cls(
+            saved.default_cpu_set.mask,
+            _masks(saved.entries),
+            baselines=_masks(baselines),
+            pod_entries={uid: cpus.mask for uid, cpus in saved.pod_entries.items()},
+        )
+
+
+def _copied(masks: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
+    return {uid: dict(containers) for uid, containers in masks.items()}
+
+
+def _sets(masks: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, CPUSet]]:
+    return {
+        uid: {name: CPUSet(cpus) for name, cpus in containers.items()} for uid, containers in masks.items()
+    }
+
+
+def _masks(entries: Mapping[str, Mapping[str, CPUSet]]) -> dict[str, dict[str, int]]:
+    return {
+        uid: {name: cpus.mask for name, cpus in containers.items()} for uid, containers in entries.items()
+    }
+
+
+def validate(state: CPUManagerState, *, machine: int, reserved: int, strict: bool) -> str:
+    """Check a loaded state as the static policy does at start; return the kubelet's error, or nothing.
+
+    *machine* are all CPUs. An empty shared pool without assignments is no error: it becomes a fresh one.
+    """
+    expected = machine & ~reserved if strict else machine
+    if not state.default:
+        if state.assignments:
+            return "default cpuset cannot be empty"
+        state.default = expected
+        return ""
+    default = CPUSet(state.default)
+    if strict and state.default & reserved:
+        misplaced = CPUSet(state.default & reserved)
+        return f'some of strictly reserved cpus: "{misplaced}" are present in defaultCpuSet: "{default}"'
+    if not strict and reserved & ~state.default:
+        return f'not all reserved cpus: "{CPUSet(reserved)}" are present in defaultCpuSet: "{default}"'
+    return _overlap(state) or _missing_or_extra(state, expected)
+
+
+def _overlap(state: CPUManagerState) -> str:
+    # The kubelet walks maps here: which of several overlaps it names is random, this is the first by name.
+    for uid, containers in sorted(state.assignments.items()):
+        for name, cpus in sorted(containers.items()):
+            if cpus & state.default:
+                return (
+                    f'pod: {uid}, container: {name} cpuset: "{CPUSet(cpus)}" '
+                    f'overlaps with default cpuset "{CPUSet(state.default)}"'
+                )
+    return ""
+
+
+def _missing_or_extra(state: CPUManagerState, expected: int) -> str:
+    known = state.owned
+    if known == expected:
+        return ""
+    return (
+        f'current set of available CPUs "{CPUSet(expected)}" '
+        f'doesn\'t match with CPUs in state "{CPUSet(known)}"'
+    )

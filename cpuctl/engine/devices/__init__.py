@@ -1,0 +1,1 @@
+"""The device manager: what device plugins have, and who gets it."""

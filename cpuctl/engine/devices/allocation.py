@@ -1,0 +1,88 @@
+"""Choosing devices for one container: first those it may use again, then near its NUMA nodes, then others.
+
+Rule: kubelet v1.36 ``pkg/kubelet/cm/devicemanager/manager.go``, ``devicesToAllocate``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.devices.state import DevicePool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceGrant:
+    """The devices of one resource that a container gets, counted by the mask of the nodes next to them.
+
+    ``reused`` were an init container's. With ``by_chance`` the counts are one way of several: a kubelet
+    leaves the choice to the device plugin or to chance.
+    """
+
+    resource: str
+    by_nodes: Mapping[int, int]
+    reused: int = 0
+    by_chance: bool = False
+
+    @property
+    def count(self) -> int:
+        """How many devices they are."""
+        return sum(self.by_nodes.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Some devices (a mask), and whether others would have done as well that lie elsewhere."""
+
+    devices: int
+    by_chance: bool
+
+
+def choose(pool: DevicePool, count: int, *, free: int, reusable: int, affinity: int | None) -> Chosen | None:
+    """Choose *count* of the *free* and *reusable* devices, None where there are too few."""
+    taken, by_chance = 0, False
+    for tier, alternatives in ((reusable, reusable), *_tiers(pool, free, affinity)):
+        missing = count - taken.bit_count()
+        if alternatives.bit_count() > missing > 0:
+            by_chance = by_chance or len(pool.counts(alternatives)) > 1
+        taken |= _first(pool, tier, missing)
+    return Chosen(taken, by_chance) if taken.bit_count() == count else None
+
+
+def _tiers(pool: DevicePool, free: int, affinity: int | None) -> Iterator[tuple[int, int]]:
+    """Yield free devices: near the affinity, elsewhere, nowhere; all at once without an affinity.
+
+    With them comes what a plugin may prefer instead: of those that are not near all are the same to it.
+    """
+    if affinity is None or not pool.has_topology:
+        yield free, free
+        return
+    near = nowhere = 0
+    for nodes, devices in pool.by_nodes.items():
+        if nodes & affinity:
+            near |= free & devices
+        elif not nodes:
+            nowhere = free & devices
+    yield near, near
+    yield free & ~near & ~nowhere, free & ~near
+    yield nowhere, nowhere
+
+
+def _first(pool: DevicePool, devices: int, count: int) -> int:
+    """Take some devices, those first that lie where there are the fewest: one choice of many."""
+    taken = 0
+    for nodes, _ in sorted(pool.counts(devices).items(), key=lambda item: item[::-1]):
+        taken |= _lowest(devices & pool.by_nodes[nodes], count - taken.bit_count())
+    return taken
+
+
+def _lowest(devices: int, count: int) -> int:
+    taken = 0
+    for first, last in CPUSet(devices).runs():
+        length = min(last + 1 - first, count)
+        if length <= 0:
+            break
+        taken |= (1 << length) - 1 << first
+        count -= length
+    return taken

@@ -1,0 +1,201 @@
+"""The device manager as a provider: the devices of one node, and what it tells the Topology Manager.
+
+Rule: kubelet v1.36 ``pkg/kubelet/cm/devicemanager``, ``topology_hints.go`` and ``manager.go``. It goes by the
+limits, which of extended resources are the requests, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.admission import Placement
+from cpuctl.engine.devices.allocation import DeviceGrant, choose
+from cpuctl.engine.devices.hints import DeviceHints
+from cpuctl.engine.devices.state import DevicePool, DeviceState, device_pools
+from cpuctl.engine.hints.hints import Hint
+from cpuctl.engine.hints.rule import HintList
+from cpuctl.engine.hints.topology_manager import Answer
+from cpuctl.engine.outcome import Rejected, RejectionReason
+from cpuctl.engine.provider import Candidate
+from cpuctl.machine.devices import DeviceInventory
+from cpuctl.machine.machine_info import MachineInfo
+from cpuctl.pods.model import Container, ContainerKind, Pod
+from cpuctl.pods.requests import pod_limits
+from cpuctl.quantity import Quantity
+
+_UNREGISTERED = DevicePool(by_nodes={}, healthy=0)
+
+
+@dataclass(slots=True, kw_only=True)
+class DeviceProvider:
+    """The device manager of a node, by itself without any device; ``nodes`` are all NUMA nodes (a mask).
+
+    ``registered`` is False right after a kubelet's start: it knows the resources from its checkpoint, but
+    no device until the plugins come back, and admits running pods before.
+    """
+
+    nodes: int = 0
+    pools: Mapping[str, DevicePool] = field(default_factory=dict)
+    state: DeviceState = field(default_factory=DeviceState)
+    registered: bool = True
+
+    @classmethod
+    def of(cls, inventory: DeviceInventory, info: MachineInfo) -> DeviceProvider:
+        """Set the manager up with all plugins registered."""
+        pools, state = device_pools(inventory)
+        # Where the kernel shows no NUMA nodes, cAdvisor may list a package under -1.
+        nodes = CPUSet.of(node.id for node in info.nodes if node.id >= 0)
+        return cls(nodes=nodes.mask, pools=pools, state=state)
+
+    @property
+    def name(self) -> str:
+        """What to call it in a trace."""
+        return "devices"
+
+    def copy(self) -> DeviceProvider:
+        """Return one of its own in the same state."""
+        return replace(self, state=self.state.copy())
+
+    def claim(self, pods: Iterable[Pod]) -> None:
+        """Learn the UIDs of pods: what their names hold is theirs."""
+        for pod in pods:
+            self.state.claim(pod)
+
+    def hints(self, candidate: Candidate, container: Container | None) -> Answer:
+        """Answer the Topology Manager for a container, or for the pod where that is None."""
+        pod = candidate.pod
+        limits = pod_limits(pod, overhead=False) if container is None else container.resources.limits
+        return {
+            resource: self._hints(pod, container, resource, count) for resource, count in self._asked(limits)
+        }
+
+    def allocate(self, candidate: Candidate, hint: Hint, placed: Placement) -> Placement | Rejected:
+        """Allocate for the container that is placed, near the hint; add to the placement what it gets."""
+        pod, container = candidate.pod, placed.container
+        grants = []
+        for resource, count in self._asked(container.resources.limits):
+            grant = self._allocate(pod, container, (resource, count), hint.nodes)
+            if isinstance(grant, Rejected):
+                return grant
+            if grant is not None:
+                grants.append(grant)
+        self.state.remember_reuse(pod.uid, container.name, container.kind)
+        return replace(placed, devices=tuple(grants))
+
+    def allocate_pod(
+        self, candidate: Candidate, hint: Hint, placed: Sequence[Placement]
+    ) -> Sequence[Placement]:
+        """Add what containers of a divided pod get when they are created: nobody asks before.
+
+        A shortage fails the container then; it is no reason to refuse the pod.
+        """
+        granted = ((each, self.allocate(candidate, hint, each)) for each in placed)
+        return [more if isinstance(more, Placement) else each for each, more in granted]
+
+    def allocatable(self, pod: Pod) -> dict[str, int]:
+        """Tell what the node has for pods: its healthy devices, for who holds any at least all in use."""
+        holds = pod.uid in self.state.held
+        return {
+            resource: max(pool.healthy.bit_count(), self._in_use(resource).bit_count() if holds else 0)
+            for resource, pool in self.pools.items()
+        }
+
+    def free(self, resource: str) -> int:
+        """Tell the healthy devices that nobody uses (a mask)."""
+        return self._pool(resource).healthy & ~self._in_use(resource)
+
+    def keep_only(self, containers: Mapping[str, Collection[str]]) -> None:
+        """Release everything that is not held by one of these pods."""
+        self.state.keep_only(containers)
+
+    def remove_container(self, uid: str, container: str) -> None:
+        """Do nothing: a pod's devices come back when it has ended."""
+
+    def _asked(self, limits: Mapping[str, Quantity]) -> Iterator[tuple[str, int]]:
+        # The kubelet walks a map here: which of several resources fails first is random, this goes by name.
+        return ((name, limits[name].value) for name in sorted(limits.keys() & self.pools.keys()))
+
+    def _pool(self, resource: str) -> DevicePool:
+        return self.pools[resource] if self.registered else _UNREGISTERED
+
+    def _in_use(self, resource: str) -> int:
+        return self.state.in_use.get(resource, 0)
+
+    def _hints(self, pod: Pod, container: Container | None, resource: str, count: int) -> HintList | None:
+        """Make the hints for a container, or for the pod where that is None."""
+        pool = self._pool(resource)
+        if not pool.has_topology:
+            return None
+        if container is None:
+            held, reusable = self.state.of_pod(pod.uid, resource), 0
+        else:
+            held = self.state.assigned(pod.uid, container.name, resource) or 0
+            reusable = self.state.reusable_for(pod.uid, resource)
+        if held.bit_count() not in (0, count):
+            return []
+        available, again = (held, 0) if held else (self.free(resource), reusable)
+        return DeviceHints.generate(
+            self.nodes, pool.counts(), pool.counts(available), pool.counts(again), count
+        )
+
+    def _allocate(
+        self, pod: Pod, container: Container, asked: tuple[str, int], affinity: int | None
+    ) -> DeviceGrant | Rejected | None:
+        """Give a container what it asks for of one resource; None where it needs nothing."""
+        resource, count = asked
+        held = self.state.assigned(pod.uid, container.name, resource)
+        if held is not None and held.bit_count() != count:
+            return _rejected(
+                f'pod "{pod.uid}" container "{container.name}" changed request for resource "{resource}" '
+                f"from {held.bit_count()} to {count}",
+                container,
+            )
+        if not self.registered and container.kind is not ContainerKind.INIT:
+            return self._as_before(resource, held)  # it runs: it has what it needs
+        if error := self._unhealthy(resource, held or 0):
+            return _rejected(error, container)
+        if held is not None or not count:
+            return self._as_before(resource, held)
+        reusable, free = self.state.reusable_for(pod.uid, resource), self.free(resource)
+        chosen = choose(self.pools[resource], count, free=free, reusable=reusable, affinity=affinity)
+        if chosen is None:
+            missing, available = count - reusable.bit_count(), free.bit_count()
+            return _rejected(
+                f"requested number of devices unavailable for {resource}. "
+                f"Requested: {missing}, Available: {available}",
+                container,
+                {"requested": missing, "available": available},
+            )
+        self.state.assign(pod.uid, container.name, resource, chosen.devices)
+        return DeviceGrant(
+            resource=resource,
+            by_nodes=self.pools[resource].counts(chosen.devices),
+            reused=(chosen.devices & reusable).bit_count(),
+            by_chance=chosen.by_chance,
+        )
+
+    def _as_before(self, resource: str, held: int | None) -> DeviceGrant | None:
+        return DeviceGrant(resource=resource, by_nodes=self.pools[resource].counts(held)) if held else None
+
+    def _unhealthy(self, resource: str, held: int) -> str:
+        """Tell the kubelet's error where health forbids to allocate, if it does."""
+        healthy = self._pool(resource).healthy
+        if not healthy:
+            return f"no healthy devices present; cannot allocate unhealthy devices {resource}"
+        if held & ~healthy:
+            return (
+                "previously allocated devices are no longer healthy; "
+                f"cannot allocate unhealthy devices {resource}"
+            )
+        return ""
+
+
+def _rejected(error: str, container: Container, details: Mapping[str, int] | None = None) -> Rejected:
+    return Rejected(
+        reason=RejectionReason.UNEXPECTED_ADMISSION,
+        message=f"Allocate failed due to {error}, which is unexpected",
+        container=container.name,
+        details=details or {},
+    )

@@ -1,0 +1,147 @@
+"""Who holds which devices: the registered devices of a node, and how they are given and come back.
+
+Rule: kubelet v1.36 ``pkg/kubelet/cm/devicemanager`` (``manager.go``, ``pod_devices.go``). Devices are bits:
+each resource numbers its own. A device has no more identity here than what it lies next to and its health.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from cpuctl.machine.devices import DeviceGroup, DeviceInventory, HeldDevices
+from cpuctl.pods.model import ContainerKind, Pod
+
+Held = dict[str, dict[str, int]]
+"""The devices of one pod: by container, by resource."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DevicePool:
+    """The devices of one resource, by the mask of the NUMA nodes next to them, and the ``healthy`` ones."""
+
+    by_nodes: Mapping[int, int]
+    healthy: int
+
+    @property
+    def has_topology(self) -> bool:
+        """Whether the plugin names the NUMA nodes of any device: else they do not count."""
+        return any(nodes and devices for nodes, devices in self.by_nodes.items())
+
+    def counts(self, devices: int = -1) -> dict[int, int]:
+        """Count some devices (all) by the nodes next to them."""
+        counts = {nodes: (inside & devices).bit_count() for nodes, inside in self.by_nodes.items()}
+        return {nodes: count for nodes, count in counts.items() if count}
+
+
+@dataclass(slots=True, kw_only=True)
+class DeviceState:
+    """The devices that pods hold, by UID, and all that are ``in_use``, by resource.
+
+    What an ordinary init container holds may go to later containers of its pod (``reusable``); that is
+    remembered for the pod that was last allocated to. ``unclaimed`` are the devices of pods whose UIDs are
+    not known yet, by ``namespace/name``.
+    """
+
+    in_use: dict[str, int] = field(default_factory=dict)
+    held: dict[str, Held] = field(default_factory=dict)
+    unclaimed: dict[str, Held] = field(default_factory=dict)
+    reusable_by: str = ""
+    reusable: dict[str, int] = field(default_factory=dict)
+
+    def copy(self) -> DeviceState:
+        """Return a state of its own with the same content."""
+        return DeviceState(
+            in_use=dict(self.in_use),
+            held={uid: _copied(containers) for uid, containers in self.held.items()},
+            unclaimed=dict(self.unclaimed),  # what is in there is handed on, never changed
+            reusable_by=self.reusable_by,
+            reusable=dict(self.reusable),
+        )
+
+    def assigned(self, uid: str, container: str, resource: str) -> int | None:
+        """Tell the devices of a container; None where it was never given any."""
+        return self.held.get(uid, {}).get(container, {}).get(resource)
+
+    def of_pod(self, uid: str, resource: str) -> int:
+        """Tell the devices of all containers of a pod together."""
+        devices = 0
+        for container in self.held.get(uid, {}).values():
+            devices |= container.get(resource, 0)
+        return devices
+
+    def assign(self, uid: str, container: str, resource: str, devices: int) -> None:
+        """Record what a container is given."""
+        self.held.setdefault(uid, {}).setdefault(container, {})[resource] = devices
+        self.in_use[resource] = self.in_use.get(resource, 0) | devices
+
+    def reusable_for(self, uid: str, resource: str) -> int:
+        """Tell the devices that a container of this pod may use although they are in use."""
+        return self.reusable.get(resource, 0) if self.reusable_by == uid else 0
+
+    def remember_reuse(self, uid: str, container: str, kind: ContainerKind) -> None:
+        """Lend an ordinary init container's devices to its successors; others keep what they take."""
+        if self.reusable_by != uid:
+            self.reusable_by, self.reusable = uid, {}
+        for resource, devices in self.held.get(uid, {}).get(container, {}).items():
+            lent = self.reusable.get(resource, 0)
+            self.reusable[resource] = lent | devices if kind is ContainerKind.INIT else lent & ~devices
+
+    def claim(self, pod: Pod) -> None:
+        """Learn a pod's UID: what its namespace and name hold is its own."""
+        containers = self.unclaimed.pop(pod.full_name, None)
+        if containers is not None:
+            self.held[pod.uid] = _copied(containers)
+
+    def keep_only(self, uids: Collection[str]) -> None:
+        """Release what other pods than these hold."""
+        for uid in self.held.keys() - set(uids):
+            for container in self.held.pop(uid).values():
+                for resource, devices in container.items():
+                    self.in_use[resource] &= ~devices
+
+
+def _copied(held: Mapping[str, Mapping[str, int]]) -> Held:
+    return {container: dict(devices) for container, devices in held.items()}
+
+
+def device_pools(inventory: DeviceInventory) -> tuple[dict[str, DevicePool], DeviceState]:
+    """Give the devices of an inventory their bits, and tell who holds them."""
+    pools: dict[str, DevicePool] = {}
+    state = DeviceState()
+    for resource, groups in inventory.resources.items():
+        by_nodes: dict[int, int] = {}
+        healthy = first = 0
+        for group in groups:
+            nodes = group.numa_nodes.mask
+            by_nodes[nodes] = by_nodes.get(nodes, 0) | _run(first, group.total)
+            healthy |= _run(first, group.healthy)
+            state.in_use[resource] = state.in_use.get(resource, 0) | _in_use(group, first)
+            _hold(state, resource, group, first)
+            first += group.total
+        pools[resource] = DevicePool(by_nodes=by_nodes, healthy=healthy)
+    return pools, state
+
+
+def _run(first: int, count: int) -> int:
+    return (1 << count) - 1 << first
+
+
+def _in_use(group: DeviceGroup, first: int) -> int:
+    """Healthy devices come first: the free ones, then those in use; unhealthy ones that are held follow."""
+    unhealthy = sum(each.unhealthy for each in group.held)
+    return _run(first + group.free, group.healthy - group.free + unhealthy)
+
+
+def _hold(state: DeviceState, resource: str, group: DeviceGroup, first: int) -> None:
+    healthy, unhealthy = first + group.free, first + group.healthy
+    for each in group.held:
+        devices = _run(healthy, each.count - each.unhealthy) | _run(unhealthy, each.unhealthy)
+        healthy += each.count - each.unhealthy
+        unhealthy += each.unhealthy
+        container = state.unclaimed.setdefault(_pod_name(each), {}).setdefault(each.container, {})
+        container[resource] = container.get(resource, 0) | devices
+
+
+def _pod_name(held: HeldDevices) -> str:
+    return f"{held.namespace}/{held.pod}"

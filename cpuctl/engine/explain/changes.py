@@ -1,0 +1,145 @@
+"""One thing changed in a story: the pod's request, the configuration, who else runs, or who comes first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from cpuctl.engine.explain.story import Story
+from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.pods.model import Container, Pod, ResourceRequirements
+from cpuctl.quantity import Quantity
+
+
+class ChangeKind(StrEnum):
+    """What can be changed."""
+
+    REQUEST = "request"
+    SETTING = "setting"
+    REMOVAL = "removal"
+    ORDER = "order"
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """What a container, or the pod itself where that is empty, requests of a resource, and what it would."""
+
+    container: str
+    resource: str
+    before: Quantity
+    after: Quantity
+
+    @property
+    def differs(self) -> bool:
+        """Whether a kubelet sees another amount, or the same in another form."""
+        return (self.before, self.before.exact_int64) != (self.after, self.after.exact_int64)
+
+
+@dataclass(frozen=True, slots=True)
+class RequestChange:
+    """Other requests, and limits where there are some."""
+
+    amounts: tuple[Amount, ...]
+
+    @property
+    def kind(self) -> ChangeKind:
+        """What is changed."""
+        return ChangeKind.REQUEST
+
+    def applied(self, story: Story) -> Story:
+        """Return the story in which the pod asks for that much."""
+        pods = list(story.pods)
+        pods[story.asked] = self.asked_by(story.pod)
+        return replace(story, pods=tuple(pods))
+
+    def asked_by(self, pod: Pod) -> Pod:
+        """Return the pod as it asks for that much."""
+        resources = None if pod.resources is None else self._changed(pod.resources, "")
+        return replace(
+            pod,
+            resources=resources,
+            containers=tuple(map(self._container, pod.containers)),
+            init_containers=tuple(map(self._container, pod.init_containers)),
+        )
+
+    def _container(self, container: Container) -> Container:
+        return replace(container, resources=self._changed(container.resources, container.name))
+
+    def _changed(self, resources: ResourceRequirements, name: str) -> ResourceRequirements:
+        for amount in self.amounts:
+            if amount.container == name:
+                resources = _requesting(resources, amount)
+        return resources
+
+
+def _requesting(resources: ResourceRequirements, amount: Amount) -> ResourceRequirements:
+    limit = resources.limits.get(amount.resource)
+    # Equal amounts stay equal, so that the pod keeps its QoS class; a limit never drops below a request.
+    moved = limit is not None and (limit == amount.before or limit < amount.after)
+    change = {amount.resource: amount.after}
+    return replace(
+        resources,
+        requests={**resources.requests, **change},
+        limits={**resources.limits, **change} if moved else resources.limits,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingChange:
+    """Another value of one setting, as in ``config``; ``option`` is the one that changes in ``options``."""
+
+    setting: str
+    before: str
+    after: str
+    config: KubeletConfiguration
+    option: str = ""
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> ChangeKind:
+        """What is changed."""
+        return ChangeKind.SETTING
+
+    def applied(self, story: Story) -> Story:
+        """Return the story of a kubelet that was configured so from the start."""
+        return replace(story, kubelet=replace(story.kubelet, config=self.config))
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """Other pods that end before the pod comes."""
+
+    pods: tuple[Pod, ...]
+
+    @property
+    def kind(self) -> ChangeKind:
+        """What is changed."""
+        return ChangeKind.REMOVAL
+
+    def applied(self, story: Story) -> Story:
+        """Return the story in which they end right before the pod comes, or before the restart."""
+        return replace(story, removed=story.removed | {pod.uid for pod in self.pods})
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """The pod comes before others, at another place in their order; ``overtaken`` are those."""
+
+    place: int
+    overtaken: tuple[Pod, ...]
+
+    @property
+    def kind(self) -> ChangeKind:
+        """What is changed."""
+        return ChangeKind.ORDER
+
+    def applied(self, story: Story) -> Story:
+        """Return the story in which the pod comes earlier."""
+        pods = list(story.pods)
+        pods.insert(self.place, pods.pop(story.asked))
+        return replace(story, pods=tuple(pods), asked=self.place)
+
+
+Change = RequestChange | SettingChange | Removal | Earlier
+"""One thing changed; ``applied`` gives the story as it would have been."""

@@ -1,0 +1,67 @@
+"""The rule of the kubelet that decided, as a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.quantity import Format, Quantity
+
+
+class Rule(StrEnum):
+    """The rules that can decide about a pod, by the names they have in answers."""
+
+    ADMITTED = "admitted"
+    NOT_ENOUGH = "notEnoughFree"
+    WIDTH_FROM_CAPACITY = "widthFromCapacity"
+    REUSE_BINDS = "reuseBinds"
+    LARGER_THAN_A_NODE = "largerThanOneNode"
+    NO_SINGLE_NODE = "noSingleNode"
+    MASK_INEQUALITY = "maskInequality"
+    OTHER_ASSIGNMENT = "otherAssignment"
+    GROUP_RULE = "groupRule"
+    HUGE_PAGES_ALONE = "hugePagesAlone"
+    QUANTITY_FORM = "quantityForm"
+    UNHEALTHY_DEVICES = "unhealthyDevices"
+    WHOLE_CORES = "wholeCores"
+    FREE_CORES = "freeCores"
+    EMPTY_POOL = "emptyPool"
+    OVER_BUDGET = "overBudget"
+    NODE_FIT = "nodeFit"
+    KUBELET_FAULT = "kubeletFault"
+    FAILED_BEFORE = "failedBefore"
+    INPUT_LACKS = "inputLacks"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """The rule that decided, and why it came out so; ``container`` is empty for the pod as a whole.
+
+    ``provider`` is the hint provider whose offer did it, where it was one.
+    """
+
+    rule: Rule
+    why: str
+    container: str = ""
+    provider: str = ""
+
+
+Blocked = tuple[Rule, str]
+"""A rule and why it came out so."""
+
+
+def nodes_text(nodes: int) -> str:
+    """Name a set of NUMA nodes: ``NUMA node 0``, ``NUMA nodes 0-1``."""
+    return f"NUMA node{'s' if nodes.bit_count() != 1 else ''} {CPUSet(nodes)}"
+
+
+def counted(count: int, noun: str) -> str:
+    """Write ``1 CPU``, ``2 CPUs``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def bytes_text(amount: int) -> str:
+    """Write an amount of memory in whole Mi, rounded down: ``512Mi``, ``9Gi``."""
+    return str(Quantity.from_value(amount >> 20 << 20, Format.BINARY_SI))

@@ -1,0 +1,72 @@
+"""Why a kubelet decided about a pod as it did: everything an answer needs, read from one told story."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from cpuctl.engine.admission import Admitted
+from cpuctl.engine.explain.deciding_rule import deciding_rule
+from cpuctl.engine.explain.decision import Decision, Rule
+from cpuctl.engine.explain.hint_rules import hint_decision
+from cpuctl.engine.explain.known_defects import KnownDefect, known_defects
+from cpuctl.engine.explain.offers import Round, round_of
+from cpuctl.engine.explain.searches import Search, search
+from cpuctl.engine.explain.shares import Holder, NodeShare, holders, node_shares
+from cpuctl.engine.explain.story import Telling
+from cpuctl.engine.node import Node
+
+_NOTHING_HELPS = (Rule.INPUT_LACKS, Rule.FAILED_BEFORE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """One decision explained.
+
+    Shares and holders are those of the node as ``seen`` by the kubelet when it decided, before it gave
+    anything to a pod that it admitted. ``unaligned`` names the rules that kept an admitted pod from a
+    preferred hint.
+    """
+
+    telling: Telling
+    decision: Decision
+    unaligned: tuple[Decision, ...]
+    rounds: tuple[Round, ...]
+    seen: Node
+    shares: tuple[NodeShare, ...]
+    holders: tuple[Holder, ...]
+    defects: tuple[KnownDefect, ...]
+    searches: tuple[Search, ...]
+
+
+def explain(telling: Telling, tick: Callable[[], None] = lambda: None) -> Explanation:
+    """Explain a told story; for a pod that was not admitted also look for what would change that.
+
+    *tick* is told of every run of the engine.
+    """
+    pod = telling.story.pod
+    rounds = tuple(round_of(asked, pod, telling.before) for asked in telling.admission.asked)
+    decision, seen = deciding_rule(telling, rounds), _as_decided(telling)
+    admitted = isinstance(telling.admission.verdict, Admitted)
+    unmet = (hint_decision(each, seen, pod) for each in rounds) if admitted else ()
+    searched = not admitted and decision.rule not in _NOTHING_HELPS
+    return Explanation(
+        telling=telling,
+        decision=decision,
+        unaligned=tuple(filter(None, unmet)),
+        rounds=rounds,
+        seen=seen,
+        shares=node_shares(seen, pod),
+        holders=tuple(holders(seen, pod)),
+        defects=tuple(known_defects(telling, decision, rounds)),
+        searches=search(telling, decision, tick) if searched else (),
+    )
+
+
+def _as_decided(telling: Telling) -> Node:
+    """Return the node that the decision rests on: cleaned up, and with what a refused pod had got by then."""
+    if not isinstance(telling.admission.verdict, Admitted):
+        return telling.after
+    node = telling.before.copy()
+    node.clean_up()
+    return node

@@ -1,0 +1,106 @@
+"""What is odd about the kubelet's way to a decision, and known to be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from cpuctl.engine.explain.decision import Decision, Rule
+from cpuctl.engine.explain.offers import Round, Standing
+from cpuctl.engine.explain.story import Telling
+from cpuctl.engine.node import Node
+from cpuctl.engine.outcome import FaultKind, KubeletFault, Rejected
+
+
+@dataclass(frozen=True, slots=True)
+class KnownDefect:
+    """One remark, and where it is known from."""
+
+    text: str
+    reference: str
+
+
+_OF_RULE = {
+    Rule.WIDTH_FROM_CAPACITY: KnownDefect(
+        "how many NUMA nodes a preferred hint may have is taken from what they have in all, used or not: "
+        "enough free CPUs in more of them do not help",
+        "kubernetes/kubernetes#84597",
+    ),
+    Rule.REUSE_BINDS: KnownDefect(
+        "CPUs of an init container are meant to be used again, so they tie the containers after it to their "
+        "NUMA nodes, even where there is no room",
+        "kubernetes/kubernetes#123816",
+    ),
+    Rule.MASK_INEQUALITY: KnownDefect(
+        "hints of several providers are preferred together only where their sets of NUMA nodes are the same: "
+        "one set inside the other does not count",
+        "kubernetes/kubernetes#128669",
+    ),
+    Rule.GROUP_RULE: KnownDefect(
+        "NUMA nodes that serve containers together serve nobody by themselves as long as one of these runs, "
+        "and a node that serves one by itself joins no others",
+        "KEP-1769",
+    ),
+    Rule.NODE_FIT: KnownDefect(
+        "the resource managers come before this check: the pod has been given what they have for it",
+        "kubelet v1.36 pkg/kubelet/kubelet.go",
+    ),
+}
+_CORES_BEFORE_ASSIGNMENT = KnownDefect(
+    "the container has its CPUs already, but full-pcpus-only is checked before that is looked at: a pod that "
+    "runs can be refused when its kubelet restarts",
+    "kubernetes/kubernetes#129078",
+)
+_CORES_ON_AVERAGE = KnownDefect(
+    "CPUs per core is an average, rounded down: with cores of different size or offline CPUs it is wrong",
+    "kubelet v1.36 pkg/kubelet/cm/cpumanager/topology/topology.go",
+)
+_WHOLE_GROUPS = KnownDefect(
+    "distribute-cpus-across-numa counts single CPUs but hands out whole cores: it never ends where the CPUs "
+    "left on the NUMA nodes are no whole cores",
+    "kubernetes/kubernetes#140730",
+)
+_NO_HINT_IS_ANY = KnownDefect(
+    "where the Memory Manager has no hint at all it has no say in the choice of NUMA nodes either: the pod "
+    "is refused only when memory is to be set aside",
+    "kubelet v1.36 pkg/kubelet/cm/memorymanager/policy_static.go",
+)
+_DIVIDED_ANEW = (
+    "a pod with pod-level resources is allocated anew when the kubelet restarts, as if it held nothing: it "
+    "is refused, or what it held belongs to nobody from then on"
+)
+_STAYS_TAKEN = KnownDefect(
+    "what the pod's containers were given before it was refused stays taken until the next pod comes",
+    "kubernetes/kubernetes#129819",
+)
+
+
+def known_defects(telling: Telling, decision: Decision, rounds: Sequence[Round]) -> Iterator[KnownDefect]:
+    """Yield what is known to be odd about a decision."""
+    verdict, pod = telling.admission.verdict, telling.story.pod
+    if known := _OF_RULE.get(decision.rule):
+        yield known
+    last = rounds[-1].offers if rounds else ()
+    if decision.provider == "memory" and any(offer.standing is Standing.NO_HINTS for offer in last):
+        yield _NO_HINT_IS_ANY
+    if decision.rule in (Rule.WHOLE_CORES, Rule.FREE_CORES):
+        if telling.before.cpu.state.assigned(pod.uid, decision.container) is not None:
+            yield _CORES_BEFORE_ASSIGNMENT
+        if _uneven(telling.before):
+            yield _CORES_ON_AVERAGE
+    if (
+        isinstance(verdict, KubeletFault)
+        and decision.rule is Rule.KUBELET_FAULT
+        and verdict.kind is FaultKind.ENDLESS_LOOP
+    ):
+        yield _WHOLE_GROUPS
+    if again := telling.admission.readmission:
+        yield KnownDefect(_DIVIDED_ANEW, ", ".join(again.held.issues))
+    held = telling.after.cpu.state.assignments.keys() | telling.after.memory.state.blocks.keys()
+    if isinstance(verdict, Rejected) and pod.uid in held:
+        yield _STAYS_TAKEN
+
+
+def _uneven(node: Node) -> bool:
+    sizes = {cpus.bit_count() for cpus in node.topology.cores.values()}
+    return sizes != {node.topology.cpus_per_core}

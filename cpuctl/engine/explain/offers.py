@@ -1,0 +1,141 @@
+"""What each hint provider offered in a round of the Topology Manager, and what its policy takes of that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.admission import Asked
+from cpuctl.engine.cpu.hints import CPUHints
+from cpuctl.engine.explain.asked_amounts import memory_asked
+from cpuctl.engine.hints.fit import Fit
+from cpuctl.engine.hints.hints import Hint
+from cpuctl.engine.hints.joint_hints import best_preferred
+from cpuctl.engine.hints.rule import HintList, HintRule
+from cpuctl.engine.hints.topology_manager import Answer, Merged, TopologyManager
+from cpuctl.engine.memory.tables import is_memory
+from cpuctl.engine.node import Node
+from cpuctl.engine.outcome import KubeletFault
+from cpuctl.pods.model import Container, Pod
+
+LISTED_NODES = 10
+"""Hints on machines with more NUMA nodes than this are not listed: there are up to 2^nodes of them."""
+
+SINGLE = "single-numa-node"
+
+
+class Standing(StrEnum):
+    """What a policy can do with an offer; no hints at all count as no preference."""
+
+    NO_PREFERENCE = "no preference"
+    NO_HINTS = "no hints"
+    IMPOSSIBLE = "impossible"
+    UNUSABLE = "unusable"
+    USABLE = "usable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """The hints of one provider for one resource; ``rule`` is what they follow, where they follow one.
+
+    ``hints`` is None where they are too many to list, and so is ``usable``: the sets of NUMA nodes that the
+    policy admits. ``request`` is how much was asked for, None where that is not told.
+    """
+
+    provider: str
+    resource: str
+    standing: Standing
+    hints: tuple[Hint, ...] | None = ()
+    usable: frozenset[int] | None = frozenset()
+    rule: HintRule | None = None
+    request: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Round:
+    """One round: for a container or (None) the pod, what was offered and what it came to."""
+
+    container: Container | None
+    offers: tuple[Offer, ...]
+    merged: Merged | KubeletFault
+
+    @property
+    def name(self) -> str:
+        """The container's name, empty for the pod."""
+        return self.container.name if self.container else ""
+
+
+def round_of(asked: Asked, pod: Pod, node: Node) -> Round:
+    """Read one round of a trace as the Topology Manager of the node does."""
+    offers = (
+        replace(offer, request=_request(offer, pod, asked.container, node))
+        for name, answer in asked.answers.items()
+        for offer in _offers(name, answer, node.topology_manager)
+    )
+    return Round(container=asked.container, offers=tuple(offers), merged=asked.merged)
+
+
+def _request(offer: Offer, pod: Pod, container: Container | None, node: Node) -> int | None:
+    """Tell how much was asked for, where there are hints for it or should be."""
+    if isinstance(offer.rule, CPUHints):
+        return offer.rule.request
+    if offer.standing is Standing.NO_PREFERENCE:
+        return None
+    if is_memory(offer.resource):
+        return (memory_asked(node, pod, container) or {}).get(offer.resource)
+    asked = None if container is None else container.resources.requests.get(offer.resource)
+    return asked.value if asked else None
+
+
+def _offers(provider: str, answer: Answer, manager: TopologyManager) -> Iterator[Offer]:
+    if not answer:
+        standing = Standing.NO_PREFERENCE if answer is None else Standing.NO_HINTS
+        yield Offer(provider=provider, resource=provider, standing=standing)
+    for resource, hints in (answer or {}).items():
+        yield _offer(provider, resource, hints, manager)
+
+
+def _offer(provider: str, resource: str, hints: HintList | None, manager: TopologyManager) -> Offer:
+    if hints is None:
+        return Offer(provider=provider, resource=resource, standing=Standing.NO_PREFERENCE)
+    if isinstance(hints, Sequence):
+        return _of_list(provider, resource, tuple(hints), manager)
+    return _of_rule(provider, resource, hints, manager)
+
+
+def _of_list(provider: str, resource: str, hints: tuple[Hint, ...], manager: TopologyManager) -> Offer:
+    standing = Standing.UNUSABLE if hints else Standing.IMPOSSIBLE
+    usable = frozenset(_usable(hints, manager))
+    if any(hint.nodes is None and hint.preferred for hint in hints):
+        standing = Standing.NO_PREFERENCE
+    elif usable:
+        standing = Standing.USABLE
+    return Offer(provider=provider, resource=resource, standing=standing, hints=hints, usable=usable)
+
+
+def _of_rule(provider: str, resource: str, rule: HintRule, manager: TopologyManager) -> Offer:
+    listed = None if manager.everything.bit_count() > LISTED_NODES else tuple(rule)
+    usable: frozenset[int] | None = None
+    if listed is not None:
+        usable = frozenset(_usable(listed, manager))
+    elif manager.policy == SINGLE:
+        single = (1 << node for node in CPUSet(manager.everything))
+        usable = frozenset(node for node in single if node in rule and rule.prefers(node))
+    if not rule.narrowest:
+        standing = Standing.IMPOSSIBLE
+    else:
+        some = bool(best_preferred([rule], Fit()) if usable is None else usable)
+        standing = Standing.USABLE if some else Standing.UNUSABLE
+    return Offer(
+        provider=provider, resource=resource, standing=standing, hints=listed, usable=usable, rule=rule
+    )
+
+
+def _usable(hints: Sequence[Hint], manager: TopologyManager) -> Iterator[int]:
+    """Yield the sets that the policy admits: preferred ones, of one node if it wants a single one."""
+    for hint in hints:
+        wanted = manager.policy != SINGLE or (hint.nodes or 0).bit_count() == 1
+        if hint.preferred and hint.nodes is not None and wanted:
+            yield hint.nodes

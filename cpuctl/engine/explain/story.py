@@ -1,0 +1,141 @@
+"""A story that can be told again with one thing changed: what a kubelet met until it decided on a pod."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from cpuctl.engine.admission import Admission, Admitted
+from cpuctl.engine.node import Node
+from cpuctl.engine.start import Kubelet, NotStarted, StartResult
+from cpuctl.pods.model import Pod
+
+REMEMBERED = 256
+"""Pods back to which a telling can be taken up again; each costs a copy of the node."""
+
+Starter = Callable[[Kubelet], StartResult]
+"""Brings a kubelet up on the story's machine: from its files and with the pods that run, if there are any."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Story:
+    """A kubelet starts and looks at *pods* one after the other; the one at the place *asked* is the question.
+
+    The pods in *removed* (by UID) end right before that pod comes. With *restarted* the pods are those that
+    ran before the kubelet restarted: it takes none of them for running until it has looked at it, cleans
+    nothing up meanwhile, and the removed ones were gone before.
+    """
+
+    start: Starter
+    kubelet: Kubelet
+    pods: tuple[Pod, ...]
+    asked: int
+    removed: frozenset[str] = frozenset()
+    restarted: bool = False
+
+    @property
+    def pod(self) -> Pod:
+        """The pod in question."""
+        return self.pods[self.asked]
+
+
+@dataclass(slots=True, kw_only=True)
+class Runs:
+    """Counts the pods that the engine looks at, up to a ``bound``; ``cut`` is set once more were wanted.
+
+    ``left_out`` names choices that were never meant to be tried. *tick* is told of every run, for people
+    who wait.
+    """
+
+    bound: int = sys.maxsize
+    tick: Callable[[], None] = field(default=lambda: None)
+    made: int = 0
+    cut: bool = False
+    left_out: str = ""
+
+    def allow(self, wanted: int = 1) -> bool:
+        """Tell whether that many more runs stay within the bound."""
+        self.cut |= self.made + wanted > self.bound
+        return not self.cut
+
+    def admit(self, node: Node, pod: Pod) -> Admission:
+        """Let a node decide on a pod."""
+        self.made += 1
+        self.tick()
+        return node.admit(pod)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Telling:
+    """A story as the engine told it.
+
+    ``befores`` are the node before the pod in question came and, in front of it, before others that came
+    before; ``after`` is the node as the pod left it: a refusal undoes nothing until the next pod comes.
+    ``admissions`` are the decisions on all pods, ``place`` the one in question.
+    """
+
+    story: Story
+    befores: tuple[Node, ...]
+    after: Node
+    admissions: tuple[Admission, ...]
+    place: int
+
+    @property
+    def before(self) -> Node:
+        """The node as the pod in question found it, but for what is cleaned up when it comes."""
+        return self.befores[-1]
+
+    @property
+    def admission(self) -> Admission:
+        """The decision in question."""
+        return self.admissions[self.place]
+
+    @property
+    def admitted(self) -> frozenset[str]:
+        """UIDs of the pods that were let in."""
+        return frozenset(each.pod.uid for each in self.admissions if isinstance(each.verdict, Admitted))
+
+
+def tell(story: Story, runs: Runs) -> Telling | NotStarted:
+    """Let the engine tell a story from the kubelet's start to its last pod."""
+    node = story.start(story.kubelet)
+    if not isinstance(node, Node):
+        return node
+    pods, place = story.pods, story.asked
+    if story.restarted:
+        pods = tuple(pod for pod in pods if pod.uid not in story.removed)
+        place -= sum(pod.uid in story.removed for pod in story.pods[:place])
+        if refused := _removed_before(node, story):
+            return refused
+        node.resume(())
+        node.sources_ready = False
+    befores: deque[Node] = deque(maxlen=REMEMBERED)
+    admissions: list[Admission] = []
+    for pod in pods[:place]:
+        befores.append(node.copy())
+        admissions.append(runs.admit(node, pod))
+    if not story.restarted:
+        _remove(node, story)
+    befores.append(node.copy())
+    admissions.append(runs.admit(node, pods[place]))
+    after = node.copy()
+    admissions.extend(runs.admit(node, pod) for pod in pods[place + 1 :])
+    return Telling(
+        story=story, befores=tuple(befores), after=after, admissions=tuple(admissions), place=place
+    )
+
+
+def _removed_before(node: Node, story: Story) -> NotStarted | None:
+    """Let pods end before the kubelet restarts, so that it finds files without them."""
+    if not story.removed:
+        return None
+    _remove(node, story)
+    node.clean_up()
+    return node.restore(node.cpu.state_file(), node.memory.state_file())
+
+
+def _remove(node: Node, story: Story) -> None:
+    for uid in story.removed:
+        node.remove(uid)

@@ -1,0 +1,1 @@
+"""The Topology Manager: hints, merging without the product, policies."""

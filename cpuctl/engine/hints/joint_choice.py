@@ -1,0 +1,133 @@
+"""Sets of NUMA nodes that serve several requests at once, CPUs and devices say, without making them all.
+
+Every node is decided on once. What the requests still miss afterwards is all that matters of the past, so
+what is tried grows with those amounts, not with the number of sets. Where amounts are too many for that,
+memory in bytes say, it is the bounds that leave little to try.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from functools import reduce
+from itertools import islice
+from typing import TypeAlias
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.hints.coverage import Coverage, Progress
+from cpuctl.engine.hints.coverage_balance import balances
+from cpuctl.engine.hints.socket_rule import SocketRule
+
+State: TypeAlias = tuple[Progress, ...]
+"""How far all coverages are."""
+
+_FEW_NODES = 8
+"""So few nodes have so few sets that a better bound costs more than it saves."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What is asked of the sets: all ``coverages``, and ``rules`` for the sockets that they touch.
+
+    ``failed`` remembers dead ends.
+    """
+
+    coverages: tuple[Coverage, ...]
+    rules: tuple[SocketRule, ...] = ()
+    failed: set[tuple[object, ...]] = field(default_factory=set, compare=False, repr=False)
+
+    def taking(self, state: State, node: int) -> State:
+        """Take a node into the set."""
+        return tuple(each.add(done, node) for each, done in zip(self.coverages, state, strict=True))
+
+    def lowest(self, state: State, remaining: int, count: int, taken: int) -> int | None:
+        """Find the lowest set of what is *taken* and *count* of the *remaining* nodes that serves all."""
+        if not 0 <= count <= remaining.bit_count() or not self._within_reach(state, remaining, count):
+            return None
+        if not remaining:
+            return taken if all(rule.allows(taken) for rule in self.rules) else None
+        if not self.rules and all(missing <= 0 for missing, _ in state):
+            return taken | CPUSet.of(islice(CPUSet(remaining), count)).mask
+        pairs = zip(self.coverages, state, strict=True)
+        prospect = tuple(coverage.forget(done, remaining) for coverage, done in pairs)
+        key = (remaining, count, prospect, *(rule.touched(taken) for rule in self.rules))
+        if key in self.failed:
+            return None
+        node = remaining.bit_length() - 1
+        rest = remaining & ~(1 << node)
+        found = self.lowest(prospect, rest, count, taken)
+        if found is None:
+            found = self.lowest(self.taking(prospect, node), rest, count - 1, taken | 1 << node)
+        if found is None:
+            self.failed.add(key)
+        return found
+
+    def _within_reach(self, state: State, remaining: int, count: int) -> bool:
+        pairs = zip(self.coverages, state, strict=True)
+        return all(coverage.within_reach(done, remaining, count) for coverage, done in pairs)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointChoice:
+    """Sets of the nodes ``taken`` and ``count`` of the ``remaining`` ones (masks) that meet the terms.
+
+    ``state`` is how far the nodes taken have come. For use like ``cpuctl.engine.hints.node_search.Choice``.
+    """
+
+    terms: Terms
+    taken: int
+    remaining: int
+    count: int
+    state: State
+
+    @classmethod
+    def common(
+        cls, coverages: Iterable[Coverage], size: int, rules: Iterable[SocketRule] = ()
+    ) -> JointChoice:
+        """Choose a set of *size* nodes that serves every request."""
+        asked = tuple(coverages)
+        nodes = reduce(int.__and__, (each.nodes for each in asked))
+        if nodes.bit_count() > _FEW_NODES:
+            asked += tuple(balances(asked, size))
+        return cls(
+            terms=Terms(coverages=asked, rules=tuple(rules)),
+            taken=0,
+            remaining=nodes,
+            count=size,
+            state=tuple(each.start for each in asked),
+        )
+
+    @property
+    def free(self) -> Collection[int]:
+        """The nodes to choose from, ascending."""
+        return list(CPUSet(self.remaining))
+
+    @property
+    def possible(self) -> bool:
+        """Tell whether there is any such set."""
+        return self.lowest() is not None
+
+    def lowest(self) -> int | None:
+        """Find the lowest of the sets."""
+        return self.terms.lowest(self.state, self.remaining, self.count, self.taken)
+
+    def without(self, node: int) -> JointChoice:
+        """Leave a node out."""
+        return JointChoice(
+            terms=self.terms,
+            taken=self.taken,
+            remaining=self.remaining & ~(1 << node),
+            count=self.count,
+            state=self.state,
+        )
+
+    def taking(self, node: int) -> JointChoice:
+        """Take a node in."""
+        bit = 1 << node
+        return JointChoice(
+            terms=self.terms,
+            taken=self.taken | bit,
+            remaining=self.remaining & ~bit,
+            count=self.count - 1,
+            state=self.terms.taking(self.state, node),
+        )

@@ -1,0 +1,166 @@
+"""Finding the best of many sets of NUMA nodes without making them all.
+
+Sets are masks of node ids. Of sets of one size the lowest is the one that avoids high ids: so nodes are
+decided on one by one from the highest down, each left out before it is taken in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.hints.fit import Fit
+from cpuctl.engine.hints.socket_rule import SocketRule
+
+
+class Sets(Protocol):
+    """Sets of the nodes ``taken`` and ``count`` others of those ``free``, whatever is asked of them."""
+
+    @property
+    def taken(self) -> int:
+        """The nodes that are in every set."""
+
+    @property
+    def free(self) -> Collection[int]:
+        """The nodes to choose from."""
+
+    @property
+    def count(self) -> int:
+        """How many of them."""
+
+    @property
+    def possible(self) -> bool:
+        """Tell whether there is any such set."""
+
+    def without(self, node: int) -> Self:
+        """Leave a node out."""
+
+    def taking(self, node: int) -> Self:
+        """Take a node in."""
+
+    def lowest(self) -> int | None:
+        """Find the lowest of the sets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Sets of the nodes ``taken`` and ``count`` others that bring the ``missing`` CPUs between them.
+
+    ``free`` has the free CPUs of the others by id, ascending; ``rule`` limits the sockets of the whole set.
+    """
+
+    taken: int
+    free: Mapping[int, int]
+    count: int
+    missing: int
+    rule: SocketRule | None = None
+
+    @property
+    def possible(self) -> bool:
+        """Tell whether there is any such set."""
+        if not 0 <= self.count <= len(self.free):
+            return False
+        if self.rule is None:
+            return sum(sorted(self.free.values(), reverse=True)[: self.count]) >= self.missing
+        most = self.rule.most_free(self.taken, self.free, self.count)
+        return most is not None and most >= self.missing
+
+    def without(self, node: int) -> Choice:
+        """Leave a node out."""
+        free = {other: cpus for other, cpus in self.free.items() if other != node}
+        return Choice(self.taken, free, self.count, self.missing, self.rule)
+
+    def taking(self, node: int) -> Choice:
+        """Take a node in."""
+        rest, missing = self.without(node).free, self.missing - self.free[node]
+        return Choice(self.taken | 1 << node, rest, self.count - 1, missing, self.rule)
+
+    def lowest(self) -> int | None:
+        """Find the lowest of the sets."""
+        return without_high_nodes(self)
+
+
+def best_sets(choice: Sets, fit: Fit) -> list[int]:
+    """Find the set that fits best; nothing where there is none.
+
+    If distances within it are not known, another set of its size follows where there is one: comparing the
+    two is what a kubelet cannot do.
+    """
+    best = _closest(choice, fit) if fit.distances else choice.lowest()
+    if best is None:
+        return []
+    if fit.unknown(best) is None:
+        return [best]
+    others = (choice.without(node).lowest() for node in choice.free if best >> node & 1)
+    return [best, *[nodes for nodes in others if nodes is not None][:1]]
+
+
+def without_high_nodes(choice: Sets) -> int | None:
+    """Find the lowest of some sets: nodes are left out from the highest down, if that is possible."""
+    if not choice.possible:
+        return None
+    for node in sorted(choice.free, reverse=True):
+        rest = choice.without(node)
+        choice = rest if rest.possible else choice.taking(node)
+    return choice.taken
+
+
+def _closest(choice: Sets, fit: Fit) -> int | None:
+    search = _Search(choice, fit)
+    search.visit(choice, 0, search.distances)
+    return search.best
+
+
+class _Search:
+    """The closest set found so far, the lowest of equally close ones, and how far ``apart`` its nodes are.
+
+    The nodes taken from the start are as far apart in every set, so only the distances to them count. To
+    find the closest set is hard in general; with distances that go by sockets the bound leaves little to try.
+    """
+
+    def __init__(self, choice: Sets, fit: Fit) -> None:
+        self.best: int | None = None
+        self.apart = 0
+        nodes, taken = choice.free, CPUSet(choice.taken)
+        self.between = {
+            one: {other: fit.distance(one, other) + fit.distance(other, one) for other in (*nodes, *taken)}
+            for one in nodes
+        }
+        self.distances = {
+            node: fit.distance(node, node) + sum(self.between[node][other] for other in taken)
+            for node in nodes
+        }
+
+    def visit(self, choice: Sets, apart: int, added: Mapping[int, int]) -> None:
+        """Go through the sets of a choice: *apart* so far, *added* by each node that may be taken in."""
+        if not choice.possible or not self._may_be_closer(choice, apart, added):
+            return
+        if not choice.count:
+            self.best, self.apart = choice.taken, apart
+            return
+        node = max(choice.free)
+        rest, between = choice.without(node), self.between[node]
+        self.visit(rest, apart, added)
+        self.visit(
+            choice.taking(node),
+            apart + added[node],
+            {other: added[other] + between[other] for other in rest.free},
+        )
+
+    def _may_be_closer(self, choice: Sets, apart: int, added: Mapping[int, int]) -> bool:
+        """Tell whether a set may come that is closer than the best, by a bound that is never too high.
+
+        Each node adds at least its distances to the nearest of those that can still be taken. All is
+        doubled, because two nodes share the distance between them.
+        """
+        if self.best is None:
+            return True
+        nearest = max(choice.count - 1, 0)
+        least = []
+        for node in choice.free:
+            between = self.between[node]
+            near = sorted([between[other] for other in choice.free if other != node])[:nearest]
+            least.append(2 * added[node] + sum(near))
+        return 2 * apart + sum(sorted(least)[: choice.count]) < 2 * self.apart

@@ -1,0 +1,47 @@
+"""Hints that come as a rule instead of a list of up to 2^nodes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from cpuctl.engine.hints.coverage import Coverage
+from cpuctl.engine.hints.hints import Hint
+from cpuctl.engine.hints.socket_rule import SocketRule
+
+
+class HintRule(Protocol):
+    """The hints for one resource: all sets of NUMA nodes that serve its coverages, and some others."""
+
+    def __iter__(self) -> Iterator[Hint]:
+        """Yield every hint."""
+
+    def __contains__(self, nodes: int) -> bool:
+        """Tell whether a set of nodes is a hint."""
+
+    def prefers(self, nodes: int) -> bool:
+        """Tell whether a hint for these nodes is preferred."""
+
+    @property
+    def coverages(self) -> tuple[Coverage, ...]:
+        """What a set has to serve to be a hint; all are of the same nodes."""
+
+    @property
+    def others(self) -> tuple[int, ...]:
+        """Sets that are hints although they do not."""
+
+    @property
+    def width(self) -> int:
+        """The size of the hints that are preferred."""
+
+    @property
+    def socket_rule(self) -> SocketRule | None:
+        """What makes hints of other sizes preferred, too."""
+
+    @property
+    def narrowest(self) -> int:
+        """Size of the smallest hint, 0 when there is none."""
+
+
+HintList = Sequence[Hint] | HintRule
+"""The hints for one resource, listed or as a rule."""

@@ -1,0 +1,1 @@
+"""The Memory Manager: tables, hints, allocation, and what a restart accepts."""

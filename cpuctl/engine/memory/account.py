@@ -1,0 +1,58 @@
+"""What a Memory Manager counts on every NUMA node before anybody has memory of it.
+
+The kubelet's sums wrap around at 64 bits where more is taken than there is; here that is told instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from cpuctl.engine.memory.tables import MEMORY, fresh_tables
+from cpuctl.kubelet.config import ReservedMemory
+from cpuctl.machine.machine_info import MachineInfo
+
+_BYTE = 10**9
+"""One byte in the unit of ``Quantity.nano``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeAmounts:
+    """One resource of one NUMA node in bytes.
+
+    ``huge_pages`` is what of memory is set aside as huge pages. Where that and ``reserved`` are more than
+    the ``total``, ``allocatable`` is what the kubelet goes on with, and ``overdrawn`` by how much.
+    """
+
+    numa_node: int
+    resource: str
+    total: int
+    reserved: int
+    huge_pages: int
+    allocatable: int
+
+    @property
+    def overdrawn(self) -> int:
+        """The bytes that are taken and not there."""
+        return max(0, self.reserved + self.huge_pages - self.total)
+
+
+def memory_account(info: MachineInfo, reserved: Iterable[ReservedMemory]) -> Iterator[NodeAmounts]:
+    """Count by NUMA node and resource, memory first; what is reserved of other nodes is passed over."""
+    listed: dict[int, dict[str, int]] = {}
+    for item in reserved:
+        amounts = listed.setdefault(item.numa_node, {})
+        for name, quantity in item.limits.items():
+            amounts[name] = amounts.get(name, 0) + quantity.nano // _BYTE
+    for number, node in sorted(fresh_tables(info, listed).items()):
+        pages = {name: table.total for name, table in node.memory_map.items() if name != MEMORY}
+        for name in (MEMORY, *sorted(pages)):
+            table = node.memory_map[name]
+            yield NodeAmounts(
+                numa_node=number,
+                resource=name,
+                total=table.total,
+                reserved=table.system_reserved,
+                huge_pages=sum(pages.values()) if name == MEMORY else 0,
+                allocatable=table.allocatable,
+            )

@@ -1,0 +1,162 @@
+"""The Memory Manager's topology hints for one request, as a rule instead of a list of up to 2^nodes hints.
+
+Rule: kubelet v1.36 ``memorymanager/policy_static.go``, ``calculateHints``. NUMA nodes that nobody has memory
+of combine freely. A node that is in use is a hint by itself or with its group, never with others: these few
+sets are listed. Sets of NUMA nodes are masks of node ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, chain, combinations
+
+from cpuctl.checkpoints.model import MemoryNode
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.hints.coverage import Coverage
+from cpuctl.engine.hints.fit import Fit
+from cpuctl.engine.hints.hints import Hint
+from cpuctl.engine.hints.joint_choice import JointChoice
+from cpuctl.engine.hints.node_search import best_sets
+from cpuctl.engine.memory.requests import MemoryRequest
+from cpuctl.engine.memory.tables import allocatable_in, free_in
+
+Reusable = Mapping[tuple[int, str], int]
+"""Bytes that a pod may use again, by nodes and resource."""
+
+
+@dataclass(frozen=True, kw_only=True)  # no slots: cached_property needs a __dict__
+class MemoryHints:
+    """Hints: sets of unused nodes that have enough free of everything (``coverages``), and ``others``.
+
+    ``width`` is the fewest nodes that would do if all memory were free; hints that wide are preferred.
+    """
+
+    coverages: tuple[Coverage, ...]
+    others: tuple[int, ...]
+    width: int
+
+    @classmethod
+    def generate(
+        cls, tables: Mapping[int, MemoryNode], request: MemoryRequest, reusable: Reusable
+    ) -> MemoryHints:
+        """Make the hints for a request, not an empty one, of resources that every node knows."""
+        unused = [number for number, node in tables.items() if not node.number_of_assignments]
+        free = tuple(
+            _coverage({node: tables[node].memory_map[name].free for node in unused}, amount)
+            for name, amount in request.items()
+        )
+        capacity = tuple(
+            _coverage({number: node.memory_map[name].allocatable for number, node in tables.items()}, amount)
+            for name, amount in request.items()
+        )
+        used = [(number, node) for number, node in tables.items() if node.number_of_assignments]
+        special = chain(
+            (1 << number for number, _ in used),
+            (CPUSet.of(node.cells).mask for _, node in used),
+            (nodes for nodes, _ in reusable),
+        )
+        return cls(
+            coverages=free,
+            others=tuple(
+                nodes
+                for nodes in sorted(set(special))
+                if not _covered(free, nodes) and _is_hint(tables, request, reusable, nodes)
+            ),
+            width=_fewest(capacity) or len(tables),
+        )
+
+    def __iter__(self) -> Iterator[Hint]:
+        """Yield every hint, by size, then in lexicographic order of node ids."""
+        unused = [1 << node for node in CPUSet(self._unused)]
+        for size in self._sizes:
+            sets = [sum(chosen) for chosen in combinations(unused, size)]
+            found = [nodes for nodes in sets if _covered(self.coverages, nodes)]
+            found += [nodes for nodes in self.others if nodes.bit_count() == size]
+            for nodes in sorted(found, key=lambda nodes: list(CPUSet(nodes))):
+                yield Hint(nodes, self.prefers(nodes))
+
+    def __contains__(self, nodes: int) -> bool:
+        return nodes in self.others or (nodes > 0 and _covered(self.coverages, nodes))
+
+    def prefers(self, nodes: int) -> bool:
+        """Tell whether a hint for these nodes is preferred."""
+        return nodes.bit_count() == self.width
+
+    @cached_property
+    def narrowest(self) -> int:
+        """Size of the smallest hint, 0 when there is none."""
+        sizes = (_fewest(self.coverages), *map(int.bit_count, self.others))
+        return min(filter(None, sizes), default=0)
+
+    def best(self, containing: int = 0) -> Hint | None:
+        """Find the best hint that contains these nodes: preferred, then narrow, then of low ids."""
+        required = Coverage.of(self._unused, {}, [1 << node for node in CPUSet(containing)], 0)
+        for size in sorted(self._sizes, key=lambda size: (size != self.width, size)):
+            found = [each for each in self.others if each.bit_count() == size and not containing & ~each]
+            if not containing & ~self._unused:
+                found += best_sets(JointChoice.common([*self.coverages, required], size), Fit())
+            if found:
+                return Hint(min(found), preferred=size == self.width)
+        return None
+
+    @property
+    def socket_rule(self) -> None:
+        """Sockets do not count."""
+
+    @property
+    def _unused(self) -> int:
+        return self.coverages[0].nodes
+
+    @property
+    def _sizes(self) -> range:
+        return range(1, max(map(int.bit_count, (self._unused, *self.others))) + 1)
+
+
+def _coverage(amounts: Mapping[int, int], wanted: int) -> Coverage:
+    by_mask = {1 << node: amount for node, amount in amounts.items()}
+    return Coverage.of(sum(by_mask), by_mask, (), wanted)
+
+
+def _covered(coverages: Iterable[Coverage], nodes: int) -> bool:
+    return all(not nodes & ~each.nodes and nodes in each for each in coverages)
+
+
+def _fewest(coverages: Sequence[Coverage]) -> int:
+    """Count the fewest nodes that serve everything, 0 where all of them do not."""
+    least = [_fewest_for(each) for each in coverages]
+    if len(coverages) == 1 or not all(least):
+        return min(least)
+    sizes = range(max(least), coverages[0].nodes.bit_count() + 1)
+    return next((size for size in sizes if JointChoice.common(coverages, size).possible), 0)
+
+
+def _fewest_for(coverage: Coverage) -> int:
+    """Count the largest nodes that together have enough of one resource."""
+    totals = accumulate(sorted(coverage.amounts.values(), reverse=True))
+    return next((count for count, total in enumerate(totals, 1) if total >= coverage.wanted), 0)
+
+
+def _is_hint(
+    tables: Mapping[int, MemoryNode], request: MemoryRequest, reusable: Reusable, nodes: int
+) -> bool:
+    """Tell for one set of nodes what the kubelet finds out for each."""
+    members = list(CPUSet(nodes))
+    if not all(allocatable_in(tables, members, name) >= amount for name, amount in request.items()):
+        return False
+    if len(members) == 1:
+        grouped_otherwise = len(tables[members[0]].cells) > 1
+    else:
+        grouped_otherwise = violates_groups(tables, members)
+    return not grouped_otherwise and all(
+        free_in(tables, members, name) + reusable.get((nodes, name), 0) >= amount
+        for name, amount in request.items()
+    )
+
+
+def violates_groups(tables: Mapping[int, MemoryNode], members: list[int]) -> bool:
+    """Tell whether one of several nodes is in use by itself or in another group."""
+    return any(
+        tables[node].number_of_assignments and set(tables[node].cells) != set(members) for node in members
+    )

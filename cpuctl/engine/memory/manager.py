@@ -1,0 +1,187 @@
+"""The Memory Manager's static policy: hints and allocation for one container.
+
+Rule: kubelet v1.36 ``memorymanager/policy_static.go``. Sets of NUMA nodes are masks of node ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from cpuctl.checkpoints.model import MemoryBlock, MemoryNode
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.hints.hints import Hint
+from cpuctl.engine.hints.topology_manager import LARGEST_NODE_ID
+from cpuctl.engine.memory.hints import MemoryHints, violates_groups
+from cpuctl.engine.memory.requests import MemoryRequest
+from cpuctl.engine.memory.state import Blocks, MemoryManagerState
+from cpuctl.engine.memory.tables import MEMORY, charge, free_in
+from cpuctl.engine.outcome import FaultKind, KubeletFault, Rejected, RejectionReason
+from cpuctl.pods.model import Container, Pod
+
+
+class AllocationFailure(StrEnum):
+    """The kubelet's errors."""
+
+    NOT_EXACT = "failed to represent quantity as int64"
+    NO_DEFAULT = "failed to get the default NUMA affinity, no NUMA nodes with enough memory is available"
+    DEFAULT_NOT_PREFERRED = "failed to find the default preferred hint"
+    NOT_EXTENDED = "failed to find NUMA nodes to extend the current topology hint"
+    EXTENSION_NOT_PREFERRED = "failed to find the extended preferred hint"
+    VIOLATES_GROUPS = "preferred hint violates NUMA node allocation"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StaticMemoryPolicy:
+    """The static policy as constructed at kubelet start: the tables of a node that nobody has memory of."""
+
+    tables: Mapping[int, MemoryNode]
+
+    def fresh_state(self) -> MemoryManagerState:
+        """Return the state a kubelet starts with when it finds no file."""
+        return MemoryManagerState(dict(self.tables))
+
+
+def allocate(
+    state: MemoryManagerState, pod: Pod, container: Container, request: MemoryRequest | None, hint: Hint
+) -> Blocks | Rejected | KubeletFault:
+    """Give *container* the memory of its *request* and record it in *state*.
+
+    *hint* is what the Topology Manager chose. A *request* of None cannot be represented.
+    """
+    known = state.assigned(pod.uid, container.name)
+    if known is not None:
+        state.remember_reuse(pod.uid, container.kind, known)
+        return known
+    if request is None:
+        return _rejected(AllocationFailure.NOT_EXACT, container)
+    nodes = choose_nodes(state, pod.uid, request, hint, container)
+    return _take(state, pod, container, request, nodes) if isinstance(nodes, int) else nodes
+
+
+def choose_nodes(
+    state: MemoryManagerState,
+    uid: str,
+    request: MemoryRequest,
+    hint: Hint,
+    container: Container | None = None,
+) -> int | Rejected | KubeletFault:
+    """Choose the NUMA nodes for a container's request, or for a pod's where that is None."""
+    nodes = _affinity(state, uid, request, hint)
+    return _rejected(nodes, container, request, state) if isinstance(nodes, AllocationFailure) else nodes
+
+
+def find_hints(
+    state: MemoryManagerState, uid: str, request: MemoryRequest
+) -> MemoryHints | KubeletFault | None:
+    """Make the hints for a pod's request, None where there are none."""
+    highest = max(state.tables, default=0)
+    if highest > LARGEST_NODE_ID:
+        return _crash(f"making a mask with NUMA node {highest}, when {LARGEST_NODE_ID} is the highest")
+    if unknown := _unknown(state, state.tables, request):
+        return unknown
+    if not request:
+        return None
+    hints = MemoryHints.generate(state.tables, request, state.reusable_for(uid))
+    return hints if hints.narrowest else None
+
+
+def _affinity(
+    state: MemoryManagerState, uid: str, request: MemoryRequest, hint: Hint
+) -> int | AllocationFailure | KubeletFault:
+    """Choose the nodes to allocate on: those of the hint, more where they are short, by default the best."""
+    chosen = hint if hint.nodes is not None else _default(state, uid, request, hint)
+    if not isinstance(chosen, Hint):
+        return chosen
+    assert chosen.nodes is not None
+    members = list(CPUSet(chosen.nodes))
+    if unknown := _unknown(state, members, request):
+        return unknown
+    if any(free_in(state.tables, members, name) < amount for name, amount in request.items()):
+        extended = _extended(state, uid, request, chosen)
+        if not isinstance(extended, Hint):
+            return extended
+        assert extended.nodes is not None
+        members = list(CPUSet(extended.nodes))
+    if len(members) > 1 and violates_groups(state.tables, members):
+        return AllocationFailure.VIOLATES_GROUPS
+    return CPUSet.of(members).mask
+
+
+def _default(
+    state: MemoryManagerState, uid: str, request: MemoryRequest, hint: Hint
+) -> Hint | AllocationFailure | KubeletFault:
+    hints = find_hints(state, uid, request)
+    if isinstance(hints, KubeletFault):
+        return hints
+    if hints is None:
+        return AllocationFailure.NO_DEFAULT
+    if MEMORY not in request:
+        # The kubelet looks for the best hint among those for memory, and takes the lack of one for a hint.
+        return _crash("choosing NUMA nodes for a container that requests huge pages, but no memory")
+    best = hints.best()
+    assert best is not None
+    return AllocationFailure.DEFAULT_NOT_PREFERRED if hint.preferred and not best.preferred else best
+
+
+def _extended(
+    state: MemoryManagerState, uid: str, request: MemoryRequest, hint: Hint
+) -> Hint | AllocationFailure | KubeletFault:
+    hints = find_hints(state, uid, request)
+    if isinstance(hints, KubeletFault):
+        return hints
+    assert hint.nodes is not None
+    best = hints.best(hint.nodes) if hints and MEMORY in request else None
+    if best is None:
+        return AllocationFailure.NOT_EXTENDED
+    return AllocationFailure.EXTENSION_NOT_PREFERRED if hint.preferred and not best.preferred else best
+
+
+def _take(
+    state: MemoryManagerState, pod: Pod, container: Container, request: MemoryRequest, nodes: int
+) -> Blocks:
+    members = tuple(CPUSet(nodes))
+    lent = state.reusable_for(pod.uid)
+    for name, amount in sorted(request.items()):
+        charge(state.tables, members, name, max(amount - lent.get((nodes, name), 0), 0))
+    blocks = tuple(
+        MemoryBlock(numa_affinity=members, type=name, size=amount) for name, amount in sorted(request.items())
+    )
+    state.remember_reuse(pod.uid, container.kind, blocks)
+    state.record(pod, container, blocks)
+    return blocks
+
+
+def _unknown(state: MemoryManagerState, nodes: Iterable[int], request: MemoryRequest) -> KubeletFault | None:
+    """Look for a resource that a node has no table of: the kubelet takes it for granted."""
+    for node in nodes:
+        for name in sorted(request):
+            if name not in state.tables[node].memory_map:
+                return _crash(f"looking up {name} of NUMA node {node}, which has no such huge pages")
+    return None
+
+
+def _crash(where: str) -> KubeletFault:
+    why = "runtime error: invalid memory address or nil pointer dereference"
+    return KubeletFault(kind=FaultKind.CRASH, where=f"Memory Manager, {where}", why=why)
+
+
+def _rejected(
+    failure: AllocationFailure,
+    container: Container | None,
+    request: MemoryRequest | None = None,
+    state: MemoryManagerState | None = None,
+) -> Rejected:
+    details = {}
+    if request and state:
+        details = {
+            "requestedBytes": request.get(MEMORY, 0),
+            "freeBytes": free_in(state.tables, state.tables, MEMORY),
+        }
+    return Rejected(
+        reason=RejectionReason.UNEXPECTED_ADMISSION,
+        message=f"Allocate failed due to [memorymanager] {failure}, which is unexpected",
+        container=container.name if container else "",
+        details=details,
+    )

@@ -1,0 +1,62 @@
+"""What a Memory Manager needs to start: a policy for this platform, and memory reserved to the byte.
+
+Rule: kubelet v1.36 ``pkg/kubelet/cm/memorymanager``, ``NewManager``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cpuctl.engine.memory.manager import StaticMemoryPolicy
+from cpuctl.engine.memory.tables import fresh_tables
+from cpuctl.engine.outcome import Undetermined
+from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.feature_gates import FeatureGates
+from cpuctl.kubelet.reserved_memory import reserved_by_node
+from cpuctl.kubelet.setting_error import SettingError
+from cpuctl.machine.machine_info import MachineInfo
+from cpuctl.quantity import Quantity
+
+_SETTING = "memoryManagerPolicy"
+
+
+def start_memory_manager(
+    info: MachineInfo, config: KubeletConfiguration, gates: FeatureGates, kept: Mapping[str, Quantity]
+) -> StaticMemoryPolicy | Undetermined | None:
+    """Set the manager up, or raise SettingError with the kubelet's text; None for the policy ``None``.
+
+    *kept* is what is kept from pods of every resource.
+    """
+    if not gates.enabled("MemoryManager"):
+        return None
+    match config.memory_manager_policy:
+        case "None":
+            return None
+        case "Static":
+            return _static(info, config, kept)
+        case "BestEffort":
+            raise SettingError('policy "BestEffort" is not available for platform "linux"', _SETTING)
+        case other:
+            raise SettingError(f'unknown policy: "{other}"', _SETTING)
+
+
+def _static(
+    info: MachineInfo, config: KubeletConfiguration, kept: Mapping[str, Quantity]
+) -> StaticMemoryPolicy | Undetermined:
+    if not info.memory_bytes:
+        return Undetermined("the machine information does not tell how much memory there is")
+    nodes = {node.id for node in info.nodes}
+    reserved = reserved_by_node(config.reserved_memory, nodes, kept)
+    return StaticMemoryPolicy(tables=fresh_tables(info, reserved))
+
+
+def overdrawn(policy: StaticMemoryPolicy | None) -> Undetermined | None:
+    """Tell whether more is kept from pods on a NUMA node than it has: no sum that follows means anything."""
+    for number, node in policy.tables.items() if policy else ():
+        for name, table in node.memory_map.items():
+            if table.allocatable > table.total:
+                return Undetermined(
+                    f"reservedMemory and huge pages take more {name} of NUMA node {number} than it has, and "
+                    "the kubelet goes on with numbers that have wrapped around"
+                )
+    return None

@@ -1,0 +1,184 @@
+"""The Memory Manager as a provider: its policy and state on one node.
+
+Rule: kubelet v1.36 ``pkg/kubelet/cm/memorymanager``, ``GetTopologyHints`` and ``GetPodTopologyHints``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from cpuctl.checkpoints.model import MemoryStateFile, SavedMemoryState, UnreadableState
+from cpuctl.checkpoints.refusal import kubelet_refusal, other_policy
+from cpuctl.engine.admission import Placement
+from cpuctl.engine.hints.hints import Hint
+from cpuctl.engine.hints.topology_manager import Answer
+from cpuctl.engine.memory.manager import StaticMemoryPolicy, allocate, find_hints
+from cpuctl.engine.memory.requests import MemoryRequest, container_request, pod_request
+from cpuctl.engine.memory.restart import restored
+from cpuctl.engine.memory.state import Blocks, MemoryManagerState, nodes_of
+from cpuctl.engine.metrics.memory import MemoryMetrics
+from cpuctl.engine.outcome import KubeletFault, Rejected, StartRefused, Undetermined
+from cpuctl.engine.pod_level.claims import guaranteed_equivalent
+from cpuctl.engine.pod_level.memory_bubble import (
+    Claims,
+    allocate_bubble,
+    empty_memory_pool,
+    pod_level_request,
+)
+from cpuctl.engine.pod_level.rules import NEVER_DIVIDED, PodLevelRules
+from cpuctl.engine.provider import Candidate, Refusal
+from cpuctl.pods.model import Container, Pod, QosClass
+
+_STAGE = "memoryManagerStart"
+
+
+@dataclass(slots=True)
+class MemoryProvider:
+    """The Memory Manager of a node; ``policy`` is None for the policy ``None``, and the state empty then."""
+
+    policy: StaticMemoryPolicy | None
+    state: MemoryManagerState
+    rules: PodLevelRules = NEVER_DIVIDED
+    metrics: MemoryMetrics = field(default_factory=MemoryMetrics)
+
+    @classmethod
+    def of(cls, policy: StaticMemoryPolicy | None, rules: PodLevelRules = NEVER_DIVIDED) -> MemoryProvider:
+        """Set the manager up on a node without a state file."""
+        return cls(policy, policy.fresh_state() if policy else MemoryManagerState({}), rules)
+
+    @property
+    def name(self) -> str:
+        """What to call it in a trace."""
+        return "memory"
+
+    def copy(self) -> MemoryProvider:
+        """Return one of its own in the same state."""
+        return replace(self, state=self.state.copy(), metrics=self.metrics.copy())
+
+    def restore(self, saved: SavedMemoryState) -> StartRefused | KubeletFault | Undetermined | None:
+        """Take over a state file as at kubelet start, or say in the kubelet's words why not."""
+        if saved is None:
+            return None
+        wanted = "Static" if self.policy else "None"
+        if isinstance(saved, UnreadableState):
+            return _unusable(saved.error)
+        if saved.policy_name != wanted:
+            return _unusable(f"[memorymanager] {other_policy(wanted, saved.policy_name)}")
+        if self.policy is None:
+            return None
+        state = restored(saved, self.policy.tables)
+        if isinstance(state, str):
+            return StartRefused(stage=_STAGE, error=state)
+        if isinstance(state, MemoryManagerState):
+            self.state = state
+            return None
+        return state
+
+    def state_file(self) -> MemoryStateFile:
+        """Return what the kubelet's ``memory_manager_state`` says now."""
+        if self.policy is None:
+            return MemoryStateFile(policy_name="None")
+        return self.state.as_file(pod_level=self.rules.managers)
+
+    def hints(self, candidate: Candidate, container: Container | None) -> Answer | KubeletFault:
+        """Answer the Topology Manager for a container, or for the pod where that is None."""
+        pod = candidate.pod
+        if self.policy is None or _why_not(candidate):
+            return None
+        request = _pod_request(candidate) if container is None else _request(candidate, container)
+        if request is None or (container is None and not request):
+            return None
+        if container is None and candidate.divided:
+            if empty_memory_pool(pod, _claims(candidate), request):
+                return dict.fromkeys(request, ())
+            if self.rules.restores_memory and pod.uid in self.state.pod_blocks:
+                return _hints_again(self.state.pod_blocks[pod.uid], request)
+        for each in pod.all_containers if container is None else (container,):
+            held = self.state.assigned(pod.uid, each.name)
+            if held is not None:
+                # For a pod the kubelet compares the first container's blocks with the whole request.
+                return _hints_again(held, request)
+        hints = find_hints(self.state, pod.uid, request)
+        return hints if isinstance(hints, KubeletFault) else dict.fromkeys(request, hints) if hints else {}
+
+    def allocate(self, candidate: Candidate, hint: Hint, placed: Placement) -> Placement | Refusal:
+        """Allocate for the container that is placed, near the hint; add to the placement what it gets."""
+        if self.policy is None:
+            return placed
+        if why := _why_not(candidate):
+            return replace(placed, why_no_memory=why)
+        request = _request(candidate, placed.container)
+        known = self.state.assigned(candidate.pod.uid, placed.container.name) is not None
+        blocks = allocate(self.state, candidate.pod, placed.container, request, hint)
+        self.metrics.container(known=known, failed=not isinstance(blocks, tuple))
+        return replace(placed, memory=blocks) if isinstance(blocks, tuple) else blocks
+
+    def allocate_pod(
+        self, candidate: Candidate, hint: Hint, placed: Sequence[Placement]
+    ) -> Sequence[Placement] | Refusal:
+        """Allocate for a pod that is divided, near the hint; add to the placements what containers get."""
+        pod, request = candidate.pod, _pod_request(candidate)
+        if self.policy is None or request is None:
+            return placed
+        if why := _why_not(candidate):
+            return [replace(each, why_no_memory=why) for each in placed]
+        parts: Mapping[str, Blocks] | Rejected | KubeletFault = self.state.blocks.get(pod.uid, {})
+        if not (self.rules.restores_memory and pod.uid in self.state.pod_blocks):
+            parts = allocate_bubble(self.state, pod, _claims(candidate), request, hint)
+        exclusive = [guaranteed_equivalent(each.container) for each in placed]
+        self.metrics.pod(exclusive, failed=not isinstance(parts, Mapping))
+        if not isinstance(parts, Mapping):
+            return parts
+        return [replace(each, memory=parts.get(each.container.name, ())) for each in placed]
+
+    def keep_only(self, containers: Mapping[str, Collection[str]]) -> None:
+        """Release everything that is not held by one of these containers, by pod UID."""
+        self.state.keep_only(containers)
+
+    def remove_container(self, uid: str, container: str) -> None:
+        """Release what one container holds."""
+        self.state.remove_container(uid, container)
+
+    def start_container(self, pod: Pod, container: str) -> None:
+        """Release what ordinary init containers hold that have ended when this one starts."""
+        self.state.start_container(pod, container)
+
+
+def _why_not(candidate: Candidate) -> str:
+    """Say why a pod gets no memory of its own; nothing where it does."""
+    qos = candidate.qos
+    if qos.qos_class is not QosClass.GUARANTEED:
+        return f"the pod is {qos.qos_class}, not Guaranteed: {qos.reason}"
+    if candidate.pod.has_pod_level_resources and not candidate.divided:
+        return "the pod sets spec.resources, which the Memory Manager does not align"
+    return ""
+
+
+def _request(candidate: Candidate, container: Container) -> MemoryRequest | None:
+    """Read a container's requests; in a pod that is divided only those of one with a slice of its own."""
+    if candidate.divided and not guaranteed_equivalent(container):
+        return {}
+    return container_request(container)
+
+
+def _pod_request(candidate: Candidate) -> MemoryRequest | None:
+    return pod_level_request(candidate.pod) if candidate.divided else pod_request(candidate.pod)
+
+
+def _claims(candidate: Candidate) -> Claims:
+    return lambda container: _request(candidate, container) or {}
+
+
+def _hints_again(held: Blocks, request: MemoryRequest) -> Answer:
+    """Make the hints that lead to the same memory; no preference where it is not what is requested now."""
+    if len(held) != len(request) or any(request.get(block.type) != block.size for block in held):
+        return None
+    hints: dict[str, list[Hint]] = {name: [] for name in request}
+    for block in held:
+        hints[block.type].append(Hint(nodes_of(block), preferred=True))
+    return hints
+
+
+def _unusable(error: str) -> StartRefused:
+    return StartRefused(stage=_STAGE, error=kubelet_refusal("memory_manager_state", error))

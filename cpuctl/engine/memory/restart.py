@@ -1,0 +1,122 @@
+"""What a Memory Manager makes of its state file at start: it replays who has what, and compares.
+
+Rule: kubelet v1.36 ``memorymanager/policy_static.go``, ``validateState``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from cpuctl.checkpoints.model import MemoryBlock, MemoryNode, MemoryStateFile
+from cpuctl.engine.memory.state import MemoryManagerState
+from cpuctl.engine.memory.tables import Tables, charge, wrapped
+from cpuctl.engine.outcome import FaultKind, KubeletFault, Undetermined
+
+_EMPTY = "[memorymanager] machine state can not be empty when it has memory assignments"
+_DIFFERENT = "[memorymanager] the expected machine state is different from the real one"
+_CHANCE = Undetermined(
+    "in memory_manager_state a NUMA node belongs to several groups: whether the kubelet accepts it "
+    "depends on the order in which it walks a map"
+)
+
+
+class HeldBlock(NamedTuple):
+    """A block, and who holds it."""
+
+    uid: str
+    container: str
+    block: MemoryBlock
+
+
+def restored(
+    saved: MemoryStateFile, fresh: Mapping[int, MemoryNode]
+) -> MemoryManagerState | str | KubeletFault | Undetermined:
+    """Take over a file of the static policy, or return the kubelet's error.
+
+    *fresh* are the tables of the machine as it is now.
+    """
+    state = MemoryManagerState.of_file(saved)
+    if not state.tables:
+        return _EMPTY if state.blocks else MemoryManagerState(dict(fresh))
+    held = list(held_blocks(state))
+    objection = _objection(state.tables, fresh, held)
+    if bool(objection) != bool(_objection(state.tables, fresh, held[::-1])):
+        return _CHANCE
+    return objection or state
+
+
+def held_blocks(state: MemoryManagerState) -> Iterator[HeldBlock]:
+    """Yield what counts: of a pod that holds memory as a whole that alone, of others what containers hold."""
+    for uid, containers in sorted(state.blocks.items()):
+        whole = state.pod_blocks.get(uid)
+        for container, blocks in sorted(containers.items()) if whole is None else (("", whole),):
+            yield from (HeldBlock(uid, container, block) for block in blocks)
+
+
+def _objection(
+    found: Tables, fresh: Mapping[int, MemoryNode], held: Iterable[HeldBlock]
+) -> str | KubeletFault:
+    """Return what the kubelet objects to when it replays all blocks in this order, or nothing."""
+    expected = dict(fresh)
+    for uid, container, block in held:
+        if problem := replay(expected, block):
+            return f"[memorymanager] (pod: {uid}, container: {container}) {problem}"
+    return _difference(found, expected)
+
+
+def replay(tables: Tables, block: MemoryBlock) -> str:
+    """Charge the tables with a block, or say what is wrong with it, as the kubelet goes on."""
+    for node in block.numa_affinity:
+        if node not in tables:
+            return "the memory assignment uses the NUMA that does not exist"
+        if block.type not in tables[node].memory_map:
+            return "the memory assignment uses memory resource that does not exist"
+    charge(tables, block.numa_affinity, block.type, block.size)
+    return ""
+
+
+def _difference(found: Tables, expected: Tables) -> str | KubeletFault:
+    """Compare tables node by node."""
+    if found.keys() != expected.keys():
+        return _DIFFERENT
+    for number, node in found.items():
+        if not _alike(node, expected[number]):
+            return _DIFFERENT
+        for name in node.memory_map:
+            without = [cell for cell in node.cells if name not in found[cell].memory_map]
+            if without:
+                return _crash(name, without[0])
+            if _of_group(found, node.cells, name) != _of_group(expected, node.cells, name):
+                return _DIFFERENT
+    return ""
+
+
+def _alike(node: MemoryNode, other: MemoryNode) -> bool:
+    """Compare all but what is free and reserved."""
+    return (
+        node.number_of_assignments == other.number_of_assignments
+        and sorted(node.cells) == sorted(other.cells)
+        and _capacities(node) == _capacities(other)
+    )
+
+
+def _capacities(node: MemoryNode) -> dict[str, tuple[int, int, int]]:
+    return {
+        name: (table.total, table.system_reserved, table.allocatable)
+        for name, table in node.memory_map.items()
+    }
+
+
+def _of_group(tables: Tables, cells: Iterable[int], resource: str) -> tuple[int, int]:
+    """Add up what is free and reserved: how a group divides it among its nodes does not matter."""
+    members = [tables[cell].memory_map[resource] for cell in cells]
+    return wrapped(sum(each.free for each in members)), wrapped(sum(each.reserved for each in members))
+
+
+def _crash(resource: str, node: int) -> KubeletFault:
+    return KubeletFault(
+        kind=FaultKind.CRASH,
+        where=f"Memory Manager, adding up {resource} of a group of which NUMA node {node} has none",
+        why="runtime error: invalid memory address or nil pointer dereference",
+    )

@@ -1,0 +1,104 @@
+"""The Memory Manager's tables: what every NUMA node has of memory and huge pages, and who shares it.
+
+Rule: kubelet v1.36 ``pkg/kubelet/cm/memorymanager`` (``policy_static.go``, machine state). Sums wrap at 64
+bits as the kubelet's do. Tables are values: a change makes new ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from cpuctl.checkpoints.model import MemoryBlock, MemoryNode, MemoryTable
+from cpuctl.machine.machine_info import InfoNode, MachineInfo
+from cpuctl.quantity import Format, Quantity
+
+MEMORY = "memory"
+_HUGE_PAGES = "hugepages-"
+_WRAP = (1 << 64) - 1
+
+Tables = dict[int, MemoryNode]
+"""The tables of every NUMA node by id."""
+
+
+def is_memory(resource: str) -> bool:
+    """Tell whether the Memory Manager counts a resource."""
+    return resource == MEMORY or resource.startswith(_HUGE_PAGES)
+
+
+def hugepages_by_name(node: InfoNode) -> dict[str, int]:
+    """Return the bytes that a NUMA node has of every huge page size, by resource name."""
+    return {
+        f"{_HUGE_PAGES}{Quantity.from_value(kib << 10, Format.BINARY_SI)}": (kib << 10) * count
+        for kib, count in node.hugepages.items()
+    }
+
+
+def wrapped(number: int) -> int:
+    """Keep the low 64 bits."""
+    return number & _WRAP
+
+
+def fresh_tables(info: MachineInfo, reserved: Mapping[int, Mapping[str, int]]) -> Tables:
+    """Make the tables of a machine on which nobody has memory yet; *reserved* is what pods never get."""
+    return {node.id: _fresh_node(node, reserved.get(node.id, {})) for node in info.nodes}
+
+
+def _fresh_node(node: InfoNode, reserved: Mapping[str, int]) -> MemoryNode:
+    pages = hugepages_by_name(node)
+    tables = {name: _fresh_table(total, reserved.get(name, 0)) for name, total in pages.items()}
+    # Huge pages are taken off what pods get of memory, but not off its total.
+    tables[MEMORY] = _fresh_table(node.memory_bytes, reserved.get(MEMORY, 0), sum(pages.values()))
+    return MemoryNode(number_of_assignments=0, memory_map=tables, cells=(node.id,))
+
+
+def _fresh_table(total: int, reserved: int, elsewhere: int = 0) -> MemoryTable:
+    free = wrapped(total - reserved - elsewhere)
+    return MemoryTable(total=total, system_reserved=reserved, allocatable=free, reserved=0, free=free)
+
+
+def free_in(tables: Mapping[int, MemoryNode], nodes: Iterable[int], resource: str) -> int:
+    """Add up what is free on some nodes."""
+    return wrapped(sum(tables[node].memory_map[resource].free for node in nodes))
+
+
+def allocatable_in(tables: Mapping[int, MemoryNode], nodes: Iterable[int], resource: str) -> int:
+    """Add up what pods could get on some nodes if nobody had anything."""
+    return wrapped(sum(tables[node].memory_map[resource].allocatable for node in nodes))
+
+
+def charge(tables: Tables, nodes: Sequence[int], resource: str, amount: int) -> None:
+    """Take an amount from nodes, the lowest first, and make them a group; all count it, even if it is 0."""
+    for number in nodes:
+        node = tables[number]
+        taken = min(amount, node.memory_map[resource].free)
+        amount -= taken
+        tables[number] = MemoryNode(
+            number_of_assignments=node.number_of_assignments + 1,
+            memory_map=_moved(node.memory_map, resource, taken),
+            cells=tuple(nodes),
+        )
+
+
+def release(tables: Tables, blocks: Iterable[MemoryBlock]) -> None:
+    """Give blocks back, to the lowest nodes first; a node that nobody uses any more leaves its group."""
+    for block in blocks:
+        amount = block.size
+        for number in block.numa_affinity:
+            node = tables[number]
+            given = min(amount, node.memory_map[block.type].reserved)
+            amount -= given
+            left = node.number_of_assignments - 1
+            tables[number] = MemoryNode(
+                number_of_assignments=left,
+                memory_map=_moved(node.memory_map, block.type, -given),
+                cells=node.cells if left else (number,),
+            )
+
+
+def _moved(tables: Mapping[str, MemoryTable], resource: str, taken: int) -> Mapping[str, MemoryTable]:
+    """Move an amount from free to reserved."""
+    if not taken:
+        return tables
+    table = tables[resource]
+    return {**tables, resource: replace(table, reserved=table.reserved + taken, free=table.free - taken)}

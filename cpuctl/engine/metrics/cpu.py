@@ -1,0 +1,133 @@
+"""The CPU Manager's metrics, counted as the kubelet counts them.
+
+Rule: kubelet v1.36 ``pkg/kubelet/metrics`` and ``cpumanager/policy_static.go``. Two gauges drift where init
+containers' CPUs are used again: all CPUs that are picked count, but only those that get free count back,
+until a restart sets both right. A NUMA node that gives up its last exclusive CPU keeps its old figure.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from cpuctl.engine.cpu.manager import StaticPolicy
+from cpuctl.engine.cpu.state import CPUManagerState
+
+_UNCORE, _CORE = "uncore_cache", "physical_cpu"
+
+
+@dataclass(slots=True)
+class CPUMetrics:
+    """Counters since the kubelet's start, and gauges.
+
+    ``aligned`` and ``unaligned`` count by boundary; ``allocations``, ``errors`` and ``assignments`` exist
+    with the gate PodLevelResourceManagers only.
+    """
+
+    pinning_requests: int = 0
+    pinning_errors: int = 0
+    shared_millicores: int = 0
+    exclusive: int = 0
+    per_numa_node: dict[int, int] = field(default_factory=dict)
+    aligned: Counter[str] = field(default_factory=Counter)
+    unaligned: Counter[str] = field(default_factory=Counter)
+    allocations: Counter[str] = field(default_factory=Counter)
+    errors: Counter[str] = field(default_factory=Counter)
+    assignments: Counter[str] = field(default_factory=Counter)
+
+    @classmethod
+    def at_start(cls, policy: StaticPolicy | None, state: CPUManagerState) -> CPUMetrics:
+        """Set the gauges, and list alignment at 0, as a kubelet that has just started does."""
+        if policy is None:
+            return cls()
+        metrics = cls(
+            shared_millicores=(state.default & ~policy.reserved).bit_count() * 1000,
+            exclusive=_exclusive(state).bit_count(),
+            aligned=Counter({_CORE: 0, _UNCORE: 0}),
+            unaligned=Counter({_CORE: 0}),
+        )
+        metrics.count_nodes(policy, state)
+        return metrics
+
+    def copy(self) -> CPUMetrics:
+        """Return metrics of their own with the same figures."""
+        return replace(
+            self,
+            per_numa_node=dict(self.per_numa_node),
+            aligned=self.aligned.copy(),
+            unaligned=self.unaligned.copy(),
+            allocations=self.allocations.copy(),
+            errors=self.errors.copy(),
+            assignments=self.assignments.copy(),
+        )
+
+    def container_allocated(
+        self, policy: StaticPolicy, state: CPUManagerState, cpus: int, *, known: bool
+    ) -> None:
+        """Count one container that has got its CPUs; *known* when it had them already."""
+        self.pinning_requests += 1
+        if policy.options.full_pcpus_only:
+            self.aligned[_CORE] += 1
+        if known:
+            return
+        self._picked(cpus)
+        if sum(1 for cache in policy.topology.uncore_caches.values() if cache & cpus) == 1:
+            self.aligned[_UNCORE] += 1
+        self.allocations["node"] += 1
+        self.assignments["node_exclusive"] += 1
+        self.count_nodes(policy, state)
+
+    def container_failed(self, policy: StaticPolicy) -> None:
+        """Count one container that has not."""
+        self.pinning_requests += 1
+        self.pinning_errors += 1
+        self.errors["node"] += 1
+        if policy.options.full_pcpus_only:
+            self.unaligned[_CORE] += 1
+
+    def pod_allocated(self, cpus: int, exclusive: Iterable[bool]) -> None:
+        """Count a pod that has got CPUs as a whole; *exclusive* tells which containers have their own."""
+        self._picked(cpus)
+        for own in exclusive:
+            # The kubelet counts one allocation for every container, also for those that share.
+            self.allocations["pod"] += 1
+            self.pinning_requests += own
+            self.assignments["pod_exclusive" if own else "pod_shared"] += 1
+
+    def pod_failed(self) -> None:
+        """Count a pod that has not."""
+        self.pinning_errors += 1
+        self.errors["pod"] += 1
+
+    def released(self, policy: StaticPolicy, state: CPUManagerState, cpus: int) -> None:
+        """Count CPUs that are shared again."""
+        if cpus:
+            self.shared_millicores += cpus.bit_count() * 1000
+            self.exclusive -= cpus.bit_count()
+            self.count_nodes(policy, state)
+
+    def resized(self, policy: StaticPolicy, state: CPUManagerState) -> None:
+        """Set the gauges right: how a kubelet that resizes exclusive CPUs counts is open (KEP-5554)."""
+        self.shared_millicores = (state.default & ~policy.reserved).bit_count() * 1000
+        self.exclusive = _exclusive(state).bit_count()
+        self.count_nodes(policy, state)
+
+    def count_nodes(self, policy: StaticPolicy, state: CPUManagerState) -> None:
+        """Set the figures of the NUMA nodes that have exclusive CPUs."""
+        exclusive = _exclusive(state)
+        for node, mask in policy.topology.numa_nodes.items():
+            if exclusive & mask:
+                self.per_numa_node[node] = (exclusive & mask).bit_count()
+
+    def _picked(self, cpus: int) -> None:
+        self.shared_millicores -= cpus.bit_count() * 1000
+        self.exclusive += cpus.bit_count()
+
+
+def _exclusive(state: CPUManagerState) -> int:
+    union = 0
+    for containers in state.assignments.values():
+        for cpus in containers.values():
+            union |= cpus
+    return union

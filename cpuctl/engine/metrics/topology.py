@@ -1,0 +1,39 @@
+"""The Topology Manager's metrics.
+
+Rule: kubelet v1.36 ``pkg/kubelet/cm/topologymanager``. How long an admission takes is not among them: a
+dry run cannot know.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from cpuctl.engine.admission import Asked
+from cpuctl.engine.hints.topology_manager import Merged, TopologyManager
+
+
+@dataclass(slots=True)
+class TopologyMetrics:
+    """Counters since the kubelet's start; ``aligned`` and ``unaligned`` go by scope."""
+
+    requests: int = 0
+    errors: int = 0
+    aligned: Counter[str] = field(default_factory=Counter)
+    unaligned: Counter[str] = field(default_factory=Counter)
+
+    def copy(self) -> TopologyMetrics:
+        """Return metrics of their own with the same figures."""
+        return replace(self, aligned=self.aligned.copy(), unaligned=self.unaligned.copy())
+
+    def count(self, manager: TopologyManager, *, admitted: bool, placed: int, asked: Sequence[Asked]) -> None:
+        """Count one admission of a pod, of which so many containers were *placed* after what was *asked*."""
+        self.requests += 1
+        self.errors += not admitted and manager.policy != "none"
+        if manager.policy != "single-numa-node":
+            # Only this policy's containers are known to be aligned.
+            return
+        self.aligned[manager.scope] += placed if manager.scope == "container" else admitted
+        last = asked[-1].merged if asked else None
+        self.unaligned[manager.scope] += isinstance(last, Merged) and not last.admit

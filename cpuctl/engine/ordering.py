@@ -1,0 +1,60 @@
+"""Pods in the order in which they reach a node; of equals, the one that was given first.
+
+By priority as the scheduler's queue sorts them (kubernetes v1.36 ``queuesort/priority_sort.go``), by quality
+of service with Guaranteed pods first, or by size: exclusive CPUs, then memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from cpuctl.engine.cpu.exclusive_claim import exclusive_claim
+from cpuctl.engine.cpu.provider import pod_count
+from cpuctl.engine.pod_order import PodOrder
+from cpuctl.pods.model import Pod, QosClass
+from cpuctl.pods.qos import pod_qos
+from cpuctl.pods.requests import pod_requests
+from cpuctl.quantity import Quantity
+
+SYSTEM_PRIORITIES: Mapping[str, int] = {
+    "system-cluster-critical": 2_000_000_000,
+    "system-node-critical": 2_000_001_000,
+}
+"""The priority classes that every cluster has; of others only ``spec.priority`` tells the value."""
+
+_QOS_RANK = {QosClass.GUARANTEED: 0, QosClass.BURSTABLE: 1, QosClass.BEST_EFFORT: 2}
+_NONE = Quantity()
+
+_Key = Callable[[Pod], tuple[int, ...]]
+
+
+def ordered(pods: Iterable[Pod], order: PodOrder, *, pod_level: bool) -> tuple[Pod, ...]:
+    """Sort *pods*; *pod_level* is the gate PodLevelResources."""
+    keys: Mapping[PodOrder, _Key] = {
+        PodOrder.GIVEN: lambda _: (),
+        PodOrder.PRIORITY: lambda pod: (-_priority(pod),),
+        PodOrder.QOS: lambda pod: (_QOS_RANK[pod_qos(pod, pod_level=pod_level).qos_class],),
+        PodOrder.LARGEST_FIRST: lambda pod: _size(pod, pod_level=pod_level),
+    }
+    return tuple(sorted(pods, key=keys[order]))
+
+
+def unknown_priority_classes(pods: Iterable[Pod]) -> tuple[str, ...]:
+    """Name the classes of pods that come without the value of their priority, each once."""
+    names = (pod.priority_class_name for pod in pods if pod.priority is None)
+    return tuple(dict.fromkeys(name for name in names if name and name not in SYSTEM_PRIORITIES))
+
+
+def exclusive_count(pod: Pod, *, pod_level: bool) -> int:
+    """Count the exclusive CPUs that a pod needs at once under the static policy."""
+    qos = pod_qos(pod, pod_level=pod_level)
+    return pod_count(pod.all_containers, lambda container: exclusive_claim(pod, container, qos).count)
+
+
+def _priority(pod: Pod) -> int:
+    return SYSTEM_PRIORITIES.get(pod.priority_class_name, 0) if pod.priority is None else pod.priority
+
+
+def _size(pod: Pod, *, pod_level: bool) -> tuple[int, int]:
+    memory = pod_requests(pod, pod_level=pod_level).get("memory", _NONE)
+    return -exclusive_count(pod, pod_level=pod_level), -memory.value

@@ -1,0 +1,182 @@
+"""Everything that follows from a pod's resources on one node, without admitting it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from cpuctl.engine.cpu.exclusive_advice import ExclusiveAdvice, advise
+from cpuctl.engine.cpu.exclusive_claim import exclusive_claim
+from cpuctl.engine.outcome import Rejected
+from cpuctl.engine.pod_rules import pod_level_rejection
+from cpuctl.pods.cgroup_rules import CgroupRules, container_cgroup_rules, pod_cgroup_rules
+from cpuctl.pods.cgroup_values import CgroupSettings, CgroupValues, container_cgroup, pod_cgroup
+from cpuctl.pods.defaulting import REQUEST_FROM_LIMIT
+from cpuctl.pods.effective import Effective, effective_limits, effective_requests
+from cpuctl.pods.limit_range import LimitRange
+from cpuctl.pods.model import Container, Pod, QosClass
+from cpuctl.pods.oom_score import OomScore, oom_score
+from cpuctl.pods.qos import Qos, pod_qos
+from cpuctl.pods.readers_view import Reading, readings
+from cpuctl.pods.rules import POD_LEVEL_SINCE, PodRules
+from cpuctl.pods.stored import How, Source, StoredPod, stored_pod
+from cpuctl.quantity import Quantity
+
+_POLICY_NONE = "the CPU Manager policy is none"
+_IGNORED = "pod-level resources are ignored for {what} alignment (KEP-2837)"
+_SKIPPED = "pod is using pod-level resources which are not supported by the static {manager} manager policy"
+_NO_V1 = (
+    "KEP-2837 says that pod-level resources need cgroup v2; a kubelet of 1.36 does not check that, and "
+    "goes by them on cgroup v1, too"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeOfPods:
+    """The node and the rules that pods are looked at by; ``static`` names managers with a static policy.
+
+    ``memory`` in bytes and ``allocatable`` by resource are None where the node is not known.
+    """
+
+    rules: PodRules = field(default_factory=PodRules)
+    settings: CgroupSettings = field(default_factory=CgroupSettings)
+    static: frozenset[str] = frozenset()
+    cgroup_version: int = 2
+    memory: int | None = None
+    allocatable: Mapping[str, Quantity] | None = None
+    limit_ranges: tuple[LimitRange, ...] = ()
+
+    @property
+    def gives_cpus(self) -> bool:
+        """Whether containers can get CPUs of their own here."""
+        return "cpu" in self.static
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerFacts:
+    """What one container gets; ``exclusive``: CPUs of its own on this node, else ``why_shared``."""
+
+    container: Container
+    cgroup: CgroupValues
+    cgroup_rules: CgroupRules
+    oom: OomScore
+    advice: ExclusiveAdvice
+    exclusive: bool
+    why_shared: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodFacts:
+    """What follows from one pod. ``seen`` is the pod as its kubelet looks at it.
+
+    ``refusals`` are the API server's, from LimitRanges; ``rejected`` is the kubelet's.
+    """
+
+    written: Pod
+    stored: StoredPod
+    seen: Pod
+    qos: Qos
+    requests: Mapping[str, Effective]
+    limits: Mapping[str, Effective]
+    cgroup: CgroupValues
+    cgroup_rules: CgroupRules
+    containers: tuple[ContainerFacts, ...]
+    readings: tuple[Reading, ...]
+    refusals: tuple[str, ...] = ()
+    rejected: Rejected | None = None
+    notices: tuple[str, ...] = ()
+
+
+def pod_facts(pod: Pod, node: NodeOfPods) -> PodFacts:
+    """Work out what follows from *pod*, as a manifest gives it."""
+    stored = stored_pod(pod, node.rules, node.limit_ranges)
+    seen = node.rules.node.view(stored.pod)
+    qos = pod_qos(seen)
+    containers = tuple(_container(seen, each, qos, stored, node) for each in seen.all_containers)
+    exclusive = _is_exclusive(seen, [each.exclusive for each in containers], node.rules)
+    return PodFacts(
+        written=pod,
+        stored=stored,
+        seen=seen,
+        qos=qos,
+        requests=effective_requests(seen),
+        limits=effective_limits(seen),
+        cgroup=pod_cgroup(seen, qos.qos_class, node.settings, exclusive=exclusive),
+        cgroup_rules=pod_cgroup_rules(seen, qos.qos_class, node.settings, exclusive=exclusive),
+        containers=containers,
+        readings=tuple(readings(stored.pod, node.rules.server, seen, node.allocatable)),
+        refusals=tuple(_refusals(stored.pod, node)),
+        rejected=pod_level_rejection(stored.pod, node.rules.node),
+        notices=tuple(_notices(stored, seen, qos, node)),
+    )
+
+
+def _is_exclusive(pod: Pod, containers: list[bool], rules: PodRules) -> bool:
+    """Tell whether a pod counts as exclusive: one container is enough, unless they divide the pod's CPUs."""
+    divided = rules.node.managers and pod.has_pod_level_resources
+    return all(containers) if divided else any(containers)
+
+
+def _container(
+    pod: Pod, container: Container, qos: Qos, stored: StoredPod, node: NodeOfPods
+) -> ContainerFacts:
+    claims = partial(exclusive_claim, pod_level_managers=node.rules.node.managers)
+    advice = advise(pod, container, qos=qos, claims=claims)
+    exclusive = node.gives_cpus and advice.claim.count > 0
+    return ContainerFacts(
+        container=container,
+        cgroup=container_cgroup(pod, container, qos.qos_class, node.settings, exclusive=exclusive),
+        cgroup_rules=container_cgroup_rules(pod, container, node.settings, exclusive=exclusive),
+        oom=oom_score(pod, container, qos.qos_class, node.memory),
+        advice=_only_written(advice, stored),
+        exclusive=exclusive,
+        why_shared="" if exclusive else advice.claim.why_not or _POLICY_NONE,
+    )
+
+
+def _only_written(advice: ExclusiveAdvice, stored: StoredPod) -> ExclusiveAdvice:
+    """Leave out requests that follow from limits which change, too: nobody has to write them."""
+    limits = {each.place[::2] for each in advice.changes if each.place.side == "limits"}
+    follows = (None, Source(How.DEFAULTED, REQUEST_FROM_LIMIT))
+    changes = tuple(
+        change
+        for change in advice.changes
+        if change.place.side != "requests"
+        or change.place[::2] not in limits
+        or stored.sources.get(change.place) not in follows
+    )
+    return replace(advice, changes=changes)
+
+
+def _refusals(pod: Pod, node: NodeOfPods) -> Iterator[str]:
+    """Ask the LimitRanges of the namespace, which look at new pods only."""
+    if pod.phase or pod.static:
+        return
+    for limit_range in sorted(node.limit_ranges, key=lambda each: each.name):
+        if limit_range.namespace == pod.namespace and (texts := limit_range.violations(pod)):
+            why = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+            yield f'pods "{pod.name}" is forbidden: {why}'
+
+
+def _notices(stored: StoredPod, seen: Pod, qos: Qos, node: NodeOfPods) -> Iterator[str]:
+    if stored.dropped:
+        server = node.rules.server
+        why = (
+            "knows no such field" if server.minor < POD_LEVEL_SINCE else "has PodLevelResources switched off"
+        )
+        yield f"the API server drops spec.resources: it {why}"
+    if not seen.has_pod_level_resources:
+        return
+    if node.cgroup_version == 1:
+        yield _NO_V1
+    if qos.qos_class is not QosClass.GUARANTEED or node.rules.node.managers:
+        return
+    assert seen.resources is not None
+    cpus = seen.resources.requests.get("cpu", Quantity())
+    if node.gives_cpus and cpus.is_integral_cpu and cpus.value > 0:
+        yield f"{_IGNORED.format(what='CPU')}: {_SKIPPED.format(manager='CPU')}"
+    if "memory" in node.static:
+        yield f"{_IGNORED.format(what='memory')}: {_SKIPPED.format(manager='Memory')}"
+    if "topology" in node.static:
+        yield _IGNORED.format(what="topology")

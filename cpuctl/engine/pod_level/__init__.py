@@ -1,0 +1,1 @@
+"""Resources that a pod holds as a whole and divides among its containers (KEP-5526)."""

@@ -1,0 +1,67 @@
+"""A pod that comes back although it holds CPUs or memory as a whole: what is lost when it is served anew.
+
+Rule: kubernetes issues 140989 (CPUs) and 140906 (memory), mended in 1.38: ``AllocatePod`` does not look
+whether the pod has its share already, and hints do not take it for the pod's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cpuctl.engine.cpu.state import CPUManagerState
+from cpuctl.engine.memory.restart import held_blocks
+from cpuctl.engine.memory.state import Blocks, MemoryManagerState
+
+CPU_ISSUE, MEMORY_ISSUE = "kubernetes/kubernetes#140989", "kubernetes/kubernetes#140906"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holding:
+    """What a pod holds as a whole, and how many of memory's assignments are nobody's before it comes back."""
+
+    cpus: int
+    memory: Blocks
+    ownerless: int
+
+    @property
+    def issues(self) -> tuple[str, ...]:
+        """Where the defect is known from that concerns it."""
+        return tuple(issue for issue, held in ((CPU_ISSUE, self.cpus), (MEMORY_ISSUE, self.memory)) if held)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Readmission:
+    """What a pod held that was served anew, or refused: of this, ``lost_*`` is nobody's from then on."""
+
+    held: Holding
+    lost_cpus: int
+    lost_memory: Blocks
+
+    @property
+    def lost(self) -> bool:
+        """Whether anything is lost for good: no kubelet starts on such a state."""
+        return bool(self.lost_cpus or self.lost_memory)
+
+
+def holding_of(cpu: CPUManagerState, memory: MemoryManagerState, uid: str) -> Holding | None:
+    """Tell what a pod holds as a whole; None where it holds nothing so."""
+    cpus, blocks = cpu.pod_entries.get(uid, 0), memory.pod_blocks.get(uid, ())
+    if not cpus and not blocks:
+        return None
+    return Holding(cpus=cpus, memory=blocks, ownerless=_ownerless(memory))
+
+
+def readmission_of(held: Holding, cpu: CPUManagerState, memory: MemoryManagerState) -> Readmission:
+    """Compare what a pod held with what is recorded after it was admitted once more."""
+    served_anew = _ownerless(memory) > held.ownerless
+    return Readmission(
+        held=held,
+        lost_cpus=held.cpus & ~cpu.owned,
+        lost_memory=held.memory if served_anew else (),
+    )
+
+
+def _ownerless(state: MemoryManagerState) -> int:
+    """Count the assignments that the tables have and nobody's blocks, node by node."""
+    counted = sum(node.number_of_assignments for node in state.tables.values())
+    return counted - sum(len(held.block.numa_affinity) for held in held_blocks(state))

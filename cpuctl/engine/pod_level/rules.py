@@ -1,0 +1,39 @@
+"""Which pods are divided at all, and what a release does with one that comes back after a restart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cpuctl.kubelet.behaviours import behaviours
+from cpuctl.kubelet.feature_gates import FeatureGates
+from cpuctl.pods.model import Pod
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodLevelRules:
+    """Whether the gate PodLevelResourceManagers is on, and which managers keep what a pod has.
+
+    Without ``restores_cpus`` and ``restores_memory`` a running pod is allocated anew after a restart, and
+    what it had belongs to nobody: kubernetes issues 140989 and 140906.
+    """
+
+    managers: bool = False
+    restores_cpus: bool = False
+    restores_memory: bool = False
+
+    @classmethod
+    def of(cls, gates: FeatureGates) -> PodLevelRules:
+        """Choose the rules of a release with its gates."""
+        release = behaviours(gates.minor)
+        return cls(
+            managers=gates.enabled("PodLevelResourceManagers") and gates.enabled("PodLevelResources"),
+            restores_cpus=release.restores_pod_level_cpus,
+            restores_memory=release.restores_pod_level_memory,
+        )
+
+    def divides(self, pod: Pod) -> bool:
+        """Tell whether the managers look at a pod's own resources instead of its containers'."""
+        return self.managers and pod.has_pod_level_resources
+
+
+NEVER_DIVIDED = PodLevelRules()

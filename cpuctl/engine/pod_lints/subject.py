@@ -1,0 +1,82 @@
+"""A pod and the kubelet that it is looked at for, as far as that is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from cpuctl.engine.pod_rules import node_rules
+from cpuctl.engine.start import Kubelet
+from cpuctl.kubelet.feature_gates import FeatureGates
+from cpuctl.pods.model import Container, Pod
+from cpuctl.pods.qos import Qos, pod_qos
+from cpuctl.pods.rules import DEFAULT_NODE, NodeRules
+from cpuctl.pods.validation.finding import Spot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KubeletView:
+    """What decides on exclusive CPUs and memory; a policy is empty where nobody has told it."""
+
+    rules: NodeRules = DEFAULT_NODE
+    cpu_policy: str = ""
+    memory_policy: str = ""
+    topology_policy: str = ""
+    topology_scope: str = ""
+
+    @classmethod
+    def of(cls, kubelet: Kubelet) -> KubeletView:
+        """Look at a kubelet whose configuration is known."""
+        config = kubelet.config
+        gates = FeatureGates(kubelet.version.minor, {**config.feature_gates, **kubelet.gate_flags})
+        return cls(
+            rules=node_rules(gates),
+            cpu_policy=config.cpu_manager_policy,
+            memory_policy=config.memory_manager_policy,
+            topology_policy=config.topology_manager_policy,
+            topology_scope=config.topology_manager_scope,
+        )
+
+    @property
+    def may_pin(self) -> bool:
+        """Whether containers may get exclusive CPUs here: they do not under a policy known to be none."""
+        return self.cpu_policy in ("", "static")
+
+    @property
+    def pins(self) -> bool:
+        """Whether containers are known to get exclusive CPUs here."""
+        return self.cpu_policy == "static"
+
+
+@dataclass(frozen=True, slots=True)
+class PodLintSubject:
+    """A pod as its kubelet gets it; ``spec`` is where its spec stands, ``seen`` what the kubelet looks at."""
+
+    pod: Pod
+    spec: Spot
+    kubelet: KubeletView
+    seen: Pod = field(init=False)
+    qos: Qos = field(init=False)
+    _places: dict[str, tuple[str, int]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        groups = {"initContainers": self.pod.init_containers, "containers": self.pod.containers}
+        places = {
+            container.name: (name, number)
+            for name, group in groups.items()
+            for number, container in enumerate(group)
+        }
+        seen = self.kubelet.rules.view(self.pod)
+        object.__setattr__(self, "seen", seen)
+        object.__setattr__(self, "qos", pod_qos(seen))
+        object.__setattr__(self, "_places", places)
+
+    def spot(self, container: Container) -> Spot:
+        """Return where the resources of a container stand."""
+        return self.spot_of(container.name)
+
+    def spot_of(self, name: str) -> Spot:
+        """Return where the resources of the container of this name stand; without a name, the whole spec."""
+        if name not in self._places:
+            return self.spec
+        group, number = self._places[name]
+        return self.spec.child(group).index(number).child("resources")

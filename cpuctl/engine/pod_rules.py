@@ -1,0 +1,98 @@
+"""From releases, gates and configuration to the rules by which pods are read and cgroups written."""
+
+from __future__ import annotations
+
+from cpuctl.engine.outcome import Rejected
+from cpuctl.kubelet.behaviours import behaviours
+from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.differences import DIFFERENCES, Difference
+from cpuctl.kubelet.feature_gates import FeatureGates
+from cpuctl.pods.cgroup_values import CgroupSettings
+from cpuctl.pods.linux_resources import DEFAULT_PERIOD
+from cpuctl.pods.model import Pod
+from cpuctl.pods.rules import NodeRules, ServerRules
+
+_AT_SERVER = (
+    "counts_pod_level_requests_for_new_nodes",
+    "counts_pod_level_requests_for_replicas",
+    "counts_sidecars_for_replicas",
+    "defaults_pod_level_last",
+    "defaults_pod_level_limits",
+)
+_AT_NODE = (
+    "lifts_quota_of_exclusive_cpus",
+    "enables_pod_level_resources",
+    "pod_level_hugepages",
+    "tells_pod_level_limits_inside",
+    "takes_cfs_periods",
+    "protects_memory_by_class",
+    "memory_throttling_is_opt_in",
+    "empty_pod_level_resources_do_not_count",
+)
+_MICROSECOND = 1000
+_DEFAULT_FACTOR = 0.9
+
+
+def server_rules(gates: FeatureGates) -> ServerRules:
+    """Return how an API server with these gates defaults and stores pods."""
+    return ServerRules(
+        minor=gates.minor,
+        pod_level=gates.enabled("PodLevelResources"),
+        pod_level_limits=gates.enabled("PodLevelResourcesFixDefaulting"),
+    )
+
+
+def node_rules(gates: FeatureGates) -> NodeRules:
+    """Return how a kubelet with these gates looks at pods."""
+    return NodeRules(
+        minor=gates.minor,
+        pod_level=gates.enabled("PodLevelResources"),
+        empty_counts=not gates.enabled("PodLevelResourcesFixKubeletQOSClass"),
+        managers=gates.enabled("PodLevelResourceManagers"),
+    )
+
+
+def pod_level_rejection(pod: Pod, rules: NodeRules) -> Rejected | None:
+    """Tell how a kubelet rejects pod-level resources that it has switched off."""
+    if not rules.refuses_pod_level(pod):
+        return None
+    return Rejected(
+        reason="PodLevelResourcesNotSupported", message="PodLevelResources feature gate is disabled"
+    )
+
+
+def differences_in_force(server: FeatureGates, node: FeatureGates) -> dict[str, Difference]:
+    """Name what later releases than 1.27 do otherwise with pods, as far as it holds on the two sides."""
+    sides = [(name, server) for name in _AT_SERVER] + [(name, node) for name in _AT_NODE]
+    found = {name: DIFFERENCES[name] for name, gates in sides if _holds(DIFFERENCES[name], gates)}
+    return dict(sorted(found.items(), key=lambda item: item[1].since))
+
+
+def _holds(difference: Difference, gates: FeatureGates) -> bool:
+    return gates.minor >= difference.since and (not difference.gate or gates.enabled(difference.gate))
+
+
+def cgroup_settings(
+    config: KubeletConfiguration,
+    gates: FeatureGates,
+    *,
+    allocatable_memory: int | None = None,
+    page_sizes: tuple[int, ...] = (),
+) -> CgroupSettings:
+    """Return what a configuration says about cgroups; the other arguments are the node's."""
+    factor = config.memory_throttling_factor
+    if factor is None and not behaviours(gates.minor).memory_throttling_is_opt_in:
+        factor = _DEFAULT_FACTOR
+    custom_period = gates.enabled("CustomCPUCFSQuotaPeriod")
+    return CgroupSettings(
+        minor=gates.minor,
+        cfs_quota=config.cpu_cfs_quota,
+        period=config.cpu_cfs_quota_period // _MICROSECOND if custom_period else DEFAULT_PERIOD,
+        lifts_quota=gates.enabled("DisableCPUQuotaWithExclusiveCPUs"),
+        pids_limit=config.pod_pids_limit,
+        memory_qos=gates.enabled("MemoryQoS"),
+        throttling_factor=factor,
+        tiered=config.memory_reservation_policy == "TieredReservation",
+        allocatable_memory=allocatable_memory,
+        page_sizes=page_sizes,
+    )

@@ -1,0 +1,59 @@
+"""What a resource manager is to the node: hints for the Topology Manager, allocation, release.
+
+Rule: kubelet v1.36 ``pkg/kubelet/cm/topologymanager``, hint providers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+from cpuctl.engine.admission import Placement
+from cpuctl.engine.hints.hints import Hint
+from cpuctl.engine.hints.topology_manager import Answer
+from cpuctl.engine.outcome import KubeletFault, Rejected, Undetermined
+from cpuctl.pods.model import Container, Pod
+from cpuctl.pods.qos import Qos
+
+Refusal = Rejected | KubeletFault | Undetermined
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A pod that is to be admitted, with the QoS class that the node counts it in.
+
+    ``divided`` says that managers go by its own resources and divide them among its containers (KEP-5526).
+    """
+
+    pod: Pod
+    qos: Qos
+    divided: bool = False
+
+
+class Provider(Protocol):
+    """One resource manager with its state; a container's placement goes from one to the next."""
+
+    @property
+    def name(self) -> str:
+        """What to call it in a trace."""
+
+    def copy(self) -> Self:
+        """Return one of its own in the same state."""
+
+    def hints(self, candidate: Candidate, container: Container | None) -> Answer | KubeletFault:
+        """Answer the Topology Manager for a container, or for the pod where that is None."""
+
+    def allocate(self, candidate: Candidate, hint: Hint, placed: Placement) -> Placement | Refusal:
+        """Allocate for the container that is *placed*, near the hint; add to the placement what it gets."""
+
+    def allocate_pod(
+        self, candidate: Candidate, hint: Hint, placed: Sequence[Placement]
+    ) -> Sequence[Placement] | Refusal:
+        """Allocate for a pod that is divided, near the hint; add to the placements what containers get."""
+
+    def keep_only(self, containers: Mapping[str, Collection[str]]) -> None:
+        """Release everything that is not held by one of these containers, by pod UID."""
+
+    def remove_container(self, uid: str, container: str) -> None:
+        """Release what one container holds."""

@@ -1,0 +1,89 @@
+"""The same pods again and again: how many copies of a whole set a node takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count, islice
+
+from cpuctl.engine.admission import Admission, Admitted
+from cpuctl.engine.capacity.holdings import known_uids
+from cpuctl.engine.node import Node
+from cpuctl.engine.progress import Progress, nobody
+from cpuctl.pods.identity import copied
+from cpuctl.pods.model import Pod
+
+MAX_PODS = 2000
+"""Pods that are planned at most when they are repeated: several times what any kubelet is built for."""
+
+_WHAT = "admitting copies"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repetition:
+    """Rounds of the same pods on ``node``, which holds what they left.
+
+    The first ``fitted`` rounds were admitted whole. ``stop`` is the first decision that was not an
+    admission, in the round after them. Where it is None, all rounds fitted that were asked for or, with
+    ``bounded``, that ``MAX_PODS`` allows.
+    """
+
+    node: Node
+    admissions: tuple[Admission, ...]
+    rounds: int
+    fitted: int
+    stop: Admission | None
+    bounded: bool = False
+
+
+def repeat(node: Node, pods: Sequence[Pod], rounds: int, progress: Progress = nobody) -> Repetition:
+    """Admit *pods* as many times as asked for, whatever becomes of them."""
+    admissions: list[Admission] = []
+    fitted, stop = 0, None
+    for number, copies in enumerate(islice(_copies(node, pods), rounds)):
+        progress(_WHAT, number, rounds)
+        done = [node.admit(pod) for pod in copies]
+        admissions += done
+        stop = stop or _first_refused(done)
+        fitted += stop is None
+    return Repetition(node=node, admissions=tuple(admissions), rounds=rounds, fitted=fitted, stop=stop)
+
+
+def repeat_while_they_fit(node: Node, pods: Sequence[Pod], progress: Progress = nobody) -> Repetition:
+    """Admit *pods* until a round does not fit; that round is undone, unless it is the first."""
+    allowed = max(MAX_PODS // len(pods), 1)
+    admissions: list[Admission] = []
+    fitted, stop = 0, None
+    for copies in islice(_copies(node, pods), allowed):
+        progress(_WHAT, fitted, 0)
+        trial = node.copy() if fitted else node
+        done = [trial.admit(pod) for pod in copies]
+        stop = _first_refused(done)
+        if stop is None or not fitted:
+            node = trial
+            admissions += done
+        if stop is not None:
+            break
+        fitted += 1
+    return Repetition(
+        node=node,
+        admissions=tuple(admissions),
+        rounds=max(fitted, 1),
+        fitted=fitted,
+        stop=stop,
+        bounded=stop is None,
+    )
+
+
+def _copies(node: Node, pods: Sequence[Pod]) -> Iterator[tuple[Pod, ...]]:
+    """Yield *pods* as they are, then copies without end, each with UIDs of its own."""
+    taken = {*known_uids(node), *(pod.uid for pod in pods)}
+    yield tuple(pods)
+    for number in count(2):
+        copies = copied(pods, number, taken)
+        taken.update(pod.uid for pod in copies)
+        yield copies
+
+
+def _first_refused(admissions: Iterable[Admission]) -> Admission | None:
+    return next((each for each in admissions if not isinstance(each.verdict, Admitted)), None)

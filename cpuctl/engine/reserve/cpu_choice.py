@@ -1,0 +1,119 @@
+"""Choosing reserved CPUs that leave cores, caches and performance cores whole.
+
+The kubelet knows no such rule: it takes what it is told. CPUs are masks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from cpuctl.engine.cpu.topology import CPUTopology
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CPUWish:
+    """How many CPUs to reserve, and what to leave whole.
+
+    ``per_numa`` takes as many from every NUMA node, ``whole_cores`` rounds up to whole cores, and
+    ``performance`` are CPUs to be taken last. So are ``isolated`` ones even after those: the kernel keeps
+    the system's processes off them.
+    """
+
+    count: int
+    per_numa: bool = False
+    whole_cores: bool = False
+    performance: int = 0
+    isolated: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CPUChoice:
+    """The CPUs to reserve; of those, the ones whose core or cache is shared with pods, and fast ones."""
+
+    cpus: int
+    split_cores: int
+    split_caches: int
+    performance: int
+
+
+def choose_reserved(topology: CPUTopology, wish: CPUWish) -> CPUChoice:
+    """Choose CPUs, those near CPU 0 first: the kernel's own work tends to be there.
+
+    Raise ValueError where there are not as many, or none would be left.
+    """
+    chosen = 0
+    for inside, count in _regions(topology, wish):
+        chosen |= _choose(topology, inside, count, wish)
+    if not topology.cpus & ~chosen:
+        raise ValueError(f"all {topology.cpus.bit_count()} CPUs would be reserved, and none left for pods")
+    return CPUChoice(
+        cpus=chosen,
+        split_cores=_split(topology.cores.values(), chosen),
+        split_caches=_split(topology.uncore_caches.values(), chosen),
+        performance=chosen & wish.performance,
+    )
+
+
+def _regions(topology: CPUTopology, wish: CPUWish) -> Iterator[tuple[int, int]]:
+    if wish.count < 1:
+        raise ValueError(f"expected at least one CPU to reserve, found {wish.count}")
+    nodes = topology.numa_nodes if wish.per_numa else {0: topology.cpus}
+    each = -(-wish.count // len(nodes))
+    for node, inside in nodes.items():
+        if each > inside.bit_count():
+            where = f"NUMA node {node} has" if wish.per_numa else "the machine has"
+            raise ValueError(f"{each} CPUs are to be reserved, but {where} {inside.bit_count()}")
+        yield inside, each
+
+
+def _choose(topology: CPUTopology, inside: int, count: int, wish: CPUWish) -> int:
+    """Take core after core, cache after cache, the last core in part unless cores are to stay whole."""
+    chosen = 0
+    for core in sorted(_cores(topology, inside), key=lambda mask: _distance(topology, mask, wish)):
+        missing = count - chosen.bit_count()
+        if missing <= 0:
+            break
+        chosen |= core if wish.whole_cores else _lowest(core, missing)
+    return chosen
+
+
+def _cores(topology: CPUTopology, inside: int) -> list[int]:
+    return [mask & inside for mask in topology.cores.values() if mask & inside]
+
+
+def _distance(
+    topology: CPUTopology, core: int, wish: CPUWish
+) -> tuple[bool, bool, bool, int, bool, int, int]:
+    """Sort cores: isolated and fast ones last, then by node, cache and number, those with CPU 0 first."""
+    node = _group(topology.numa_nodes.values(), core)
+    cache = _group(topology.uncore_caches.values(), core)
+    return (
+        bool(core & wish.isolated),
+        bool(core & wish.performance),
+        not node & 1,
+        node & -node,
+        not cache & 1,
+        cache & -cache,
+        core & -core,
+    )
+
+
+def _group(groups: Iterable[int], core: int) -> int:
+    return next((mask for mask in groups if mask & core), 0)
+
+
+def _lowest(mask: int, count: int) -> int:
+    taken = 0
+    for _ in range(min(count, mask.bit_count())):
+        taken |= mask & ~taken & -(mask & ~taken)
+    return taken
+
+
+def _split(groups: Iterable[int], chosen: int) -> int:
+    """Join the chosen CPUs whose group is chosen in part only."""
+    split = 0
+    for group in groups:
+        if group & chosen and group & ~chosen:
+            split |= group & chosen
+    return split

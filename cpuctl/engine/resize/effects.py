@@ -1,0 +1,137 @@
+"""What a resize means beyond CPU sets: who restarts, what the scheduler counts meanwhile, what cgroups say.
+
+Rule: ``computePodResizeAction`` and ``resizePolicy`` (KEP-1287); ``PodRequests`` of component-helpers, which
+counts the most of desired, allocated and actual.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from cpuctl.engine.cpu.isolation import Isolation, isolation_of
+from cpuctl.engine.resize.outcome import CPUShare, ResizeOutcome, Ruling
+from cpuctl.engine.resize.rules import CONDITIONS_SINCE, ResizeRules
+from cpuctl.engine.resize.running import RESIZABLE, ResizeWish, requirements, with_requirements
+from cpuctl.pods.cgroup_values import CgroupSettings, CgroupValues, container_cgroup, pod_cgroup
+from cpuctl.pods.model import Pod, ResourceRequirements
+from cpuctl.pods.qos import pod_qos
+from cpuctl.pods.requests import pod_requests
+from cpuctl.pods.rules import NodeRules
+from cpuctl.quantity import Quantity
+
+_SIDES = ("requests", "limits")
+_NO_REQUIREMENTS = ResourceRequirements()
+
+
+def changed_amounts(wish: ResizeWish, container: str) -> tuple[tuple[str, str], ...]:
+    """Name what changes of a container, or with ``POD`` of the pod: (side, resource)."""
+    old, new = (
+        requirements(pod).get(container) or _NO_REQUIREMENTS for pod in (wish.running.allocated, wish.desired)
+    )
+    return tuple(
+        (side, resource)
+        for side in _SIDES
+        for resource in RESIZABLE
+        if getattr(old, side).get(resource) != getattr(new, side).get(resource)
+    )
+
+
+def restarting(wish: ResizeWish, container: str, minor: int) -> tuple[str, ...]:
+    """Name the resources whose change restarts a container; up to 1.32 memory requests do not count."""
+    policy = wish.running.restarts.get(container, frozenset())
+    changed = {
+        resource
+        for side, resource in changed_amounts(wish, container)
+        if minor >= CONDITIONS_SINCE or (side, resource) != ("requests", "memory")
+    }
+    return tuple(sorted(changed & policy))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """What the scheduler counts for a pod: before, while the resize is under way, and in the end."""
+
+    before: Mapping[str, Quantity]
+    meanwhile: Mapping[str, Quantity]
+    settled: Mapping[str, Quantity]
+
+
+def counted(outcome: ResizeOutcome, rules: ResizeRules) -> Counted:
+    """Tell what the pod takes of the node in the scheduler's eyes."""
+    running, desired = outcome.wish.running, outcome.wish.desired
+    before = most_requested(running.spec, running.allocated, running.actual)
+    meanwhile = settled = before
+    if outcome.ruling is Ruling.INFEASIBLE:
+        meanwhile = settled = most_requested(running.allocated, running.actual)
+    elif outcome.ruling.accepted:
+        meanwhile, settled = most_requested(desired, running.actual), desired
+    elif outcome.ruling in (Ruling.DEFERRED, Ruling.IGNORED):
+        meanwhile = settled = most_requested(desired, running.allocated, running.actual)
+    level = rules.pod_level_resources
+    return Counted(
+        before=pod_requests(before, pod_level=level),
+        meanwhile=pod_requests(meanwhile, pod_level=level),
+        settled=pod_requests(settled, pod_level=level),
+    )
+
+
+def most_requested(first: Pod, *others: Pod) -> Pod:
+    """Return a pod that requests, container by container, the most of what its versions do."""
+    total = {name: dict(each.requests) for name, each in requirements(first).items() if each is not None}
+    for other in others:
+        for name, amounts in requirements(other).items():
+            for resource, amount in amounts.requests.items() if amounts is not None else ():
+                known = total.setdefault(name, {}).get(resource)
+                if known is None or known < amount:
+                    total[name][resource] = amount
+    return with_requirements(
+        first, {name: ResourceRequirements(requests=each) for name, each in total.items()}
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CgroupChange:
+    """Values of cgroups before and after, of the pod (``POD``) and by container."""
+
+    before: Mapping[str, CgroupValues]
+    after: Mapping[str, CgroupValues]
+
+
+def cgroup_change(outcome: ResizeOutcome, settings: CgroupSettings, view: NodeRules) -> CgroupChange:
+    """Tell what the kubelet writes once a resize is granted; cpuset.cpus is not part of it."""
+    old = _Cgroups(outcome.wish.running.allocated, view, settings)
+    held = {name: share.before is not None for name, share in outcome.shares.items()}
+    before = old.values(held)
+    if not outcome.ruling.accepted:
+        return CgroupChange(before=before, after=before)
+    new = _Cgroups(outcome.wish.desired, view, settings)
+    return CgroupChange(before=before, after=new.values(_held(outcome.shares)))
+
+
+def _held(shares: Mapping[str, CPUShare]) -> dict[str, bool]:
+    return {name: share.after is not None for name, share in shares.items()}
+
+
+class _Cgroups:
+    """The cgroups of one version of a pod."""
+
+    def __init__(self, pod: Pod, view: NodeRules, settings: CgroupSettings) -> None:
+        self.pod = view.view(pod)
+        self.qos = pod_qos(self.pod).qos_class
+        self.divided = view.managers and self.pod.has_pod_level_resources
+        self.settings = settings
+
+    def values(self, held: Mapping[str, bool]) -> dict[str, CgroupValues]:
+        """Work out all values; *held* names the containers that have CPUs in the CPU Manager's state."""
+        pod, settings = self.pod, self.settings
+        own = {
+            each.name: isolation_of(each, assigned=held.get(each.name, False), divided=self.divided)
+            is Isolation.CONTAINER
+            for each in pod.all_containers
+        }
+        exclusive = all(own.values()) if self.divided else any(own.values())
+        values = {"": pod_cgroup(pod, self.qos, settings, exclusive=exclusive)}
+        for each in pod.all_containers:
+            values[each.name] = container_cgroup(pod, each, self.qos, settings, exclusive=own[each.name])
+        return values

@@ -1,0 +1,224 @@
+"""A resize on its way: API server, the kubelet's own checks, resource managers, the fit into the node.
+
+Up to 1.37 a kubelet admits the pod once more with its new resources, without knowing that it runs: the
+CPU Manager leaves what a container has, and has no hint for one of another size (kubernetes issue 140031).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from cpuctl.engine.admission import Admission, Admitted, Verdict
+from cpuctl.engine.node import Node
+from cpuctl.engine.node_fit import fit_verdict
+from cpuctl.engine.outcome import KubeletFault, Rejected, RejectionReason, Undetermined
+from cpuctl.engine.provider import Candidate
+from cpuctl.engine.resize.delay import delay_of
+from cpuctl.engine.resize.kep import resize_by_kep, resize_by_reference
+from cpuctl.engine.resize.obstacles import Objecting
+from cpuctl.engine.resize.outcome import CPUShare, Judge, ResizeOutcome, Ruling
+from cpuctl.engine.resize.resize import Resizing
+from cpuctl.engine.resize.resized import Departure, Resized
+from cpuctl.engine.resize.rules import DEFAULT_RULES, ResizeRules
+from cpuctl.engine.resize.running import ResizeWish
+from cpuctl.engine.resize.semantics import Semantics
+from cpuctl.engine.resize.server_side import ResizeServer
+from cpuctl.pods.model import Pod
+from cpuctl.pods.qos import pod_qos
+
+_ALLOCATORS: Mapping[Semantics, Callable[[Resizing], Resized]] = MappingProxyType(
+    {Semantics.KEP: resize_by_kep, Semantics.REFERENCE: resize_by_reference}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResizePath:
+    """Who decides on a resize; without ``server`` the API server has agreed already.
+
+    *capacity* is what the whole node has for pods by the kubelet's count (CPU in milli), None where it is
+    not known.
+    """
+
+    kubelet: ResizeRules = DEFAULT_RULES
+    server: ResizeServer | None = None
+    semantics: Semantics = Semantics.KEP
+    capacity: Mapping[str, int] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """What the managers and the fit into the node have come to."""
+
+    judge: Judge = Judge.MANAGERS
+    verdict: Verdict = field(default_factory=Admitted)
+    resized: Resized = field(default_factory=lambda: Resized(verdict=Admitted()))
+    preview: bool = False
+    departures: tuple[Departure, ...] = ()
+
+
+def decide(node: Node, wish: ResizeWish, path: ResizePath) -> ResizeOutcome:
+    """Decide on the resize of a pod that runs on *node*, which changes as the kubelet's managers do.
+
+    Raise KeyError for a pod that does not run there.
+    """
+    running = node.active[wish.desired.uid]
+    before = _cpus(node, wish.desired)
+    early = _early(wish, path)
+    if early is not None:
+        return replace(early, shares=_shares(node, wish.desired, before))
+    by_allocator = path.kubelet.allocates and node.policy is not None
+    found = _by_allocator(node, wish, path) if by_allocator else _by_admission(node, wish.desired, running)
+    unfollowed = _unfollowed(node, wish.desired) if isinstance(found.verdict, Admitted) else ()
+    return ResizeOutcome(
+        wish=wish,
+        ruling=_ruling(found, path, unfollowed),
+        judge=found.judge,
+        verdict=found.verdict,
+        message=_message(found.verdict),
+        shares=_shares(node, wish.desired, before),
+        unfollowed=unfollowed,
+        asked=found.resized.asked,
+        placements=found.resized.placements,
+        preview=found.preview,
+        departures=found.departures,
+        delay=_delay(node, wish.desired),
+    )
+
+
+def _delay(node: Node, pod: Pod) -> int:
+    """Tell how long containers of a pod wait that are to give up CPUs (KEP-6122); 0 where none does."""
+    return delay_of(node.pod_rules.known(pod), node.delays) if node.state.pending.get(pod.uid) else 0
+
+
+def _early(wish: ResizeWish, path: ResizePath) -> ResizeOutcome | None:
+    """Decide what needs no look at the managers."""
+    if not wish.is_new:
+        return ResizeOutcome(wish=wish, ruling=Ruling.UNCHANGED, judge=Judge.NOBODY)
+    if path.server is not None and (refusals := path.server.refusals(wish)):
+        message = refusals[0] if len(refusals) == 1 else f"[{', '.join(refusals)}]"
+        return ResizeOutcome(wish=wish, ruling=Ruling.FORBIDDEN, judge=Judge.API_SERVER, message=message)
+    if not path.kubelet.in_place and not path.kubelet.conditions:
+        message = "the kubelet does not look at resizes: InPlacePodVerticalScaling is off"
+        return ResizeOutcome(wish=wish, ruling=Ruling.IGNORED, judge=Judge.RESIZE_HANDLER, message=message)
+    if why := Objecting(wish, path.kubelet, path.capacity).objection():
+        return ResizeOutcome(wish=wish, ruling=Ruling.INFEASIBLE, judge=Judge.RESIZE_HANDLER, message=why)
+    return None
+
+
+def _by_admission(node: Node, pod: Pod, running: Pod) -> _Found:
+    """Admit the pod anew; one that is refused runs on, with what its containers got on the way."""
+    active = dict(node.active)
+    admission = node.admit(pod)
+    if not isinstance(admission.verdict, Admitted):
+        node.active = active
+        node.devices.claim([running])
+    judge = Judge.NODE_FIT if _is_short(admission) else Judge.MANAGERS
+    resized = Resized(
+        verdict=Admitted(),
+        asked=admission.asked if node.topology_manager.policy != "none" else (),
+        placements=admission.placements,
+    )
+    return _Found(judge=judge, verdict=admission.verdict, resized=resized)
+
+
+def _is_short(admission: Admission) -> bool:
+    verdict = admission.verdict
+    return isinstance(verdict, Rejected) and verdict.reason.startswith("OutOf")
+
+
+def _by_allocator(node: Node, wish: ResizeWish, path: ResizePath) -> _Found:
+    """Ask the allocator, then whether the pod fits: where it does not, the KEP keeps what was."""
+    pod, running = wish.desired, node.active[wish.desired.uid]
+    short = _shortage(node, pod)
+    on_trial = short is not None and path.semantics is Semantics.KEP
+    used = node.copy() if on_trial else node
+    held = _cpus(used, pod)
+    resized = used.resize(pod, _ALLOCATORS[path.semantics])
+    if short is None or not isinstance(resized.verdict, Admitted):
+        return _Found(
+            verdict=resized.verdict,
+            resized=resized,
+            preview=True,
+            departures=resized.departures + _more_departures(resized, path),
+        )
+    if not on_trial:
+        node.active[pod.uid] = running
+    kept = (Departure.NOTHING_KEPT,) if on_trial and _cpus(used, pod) != held else ()
+    return _Found(judge=Judge.NODE_FIT, verdict=short, resized=resized, preview=True, departures=kept)
+
+
+def _more_departures(resized: Resized, path: ResizePath) -> tuple[Departure, ...]:
+    """Tell whether the reference implementation would go on trying."""
+    refusal = resized.verdict
+    if path.semantics is not Semantics.KEP or not isinstance(refusal, Rejected):
+        return ()
+    return () if refusal.reason == RejectionReason.TOPOLOGY_AFFINITY else (Departure.FINAL,)
+
+
+def _ruling(found: _Found, path: ResizePath, unfollowed: tuple[str, ...]) -> Ruling:
+    match found.verdict:
+        case Admitted():
+            return Ruling.NO_EFFECT if unfollowed else Ruling.ADMITTED
+        case KubeletFault():
+            return Ruling.FAULT
+        case Undetermined():
+            return Ruling.UNKNOWN
+        case Rejected(reason=reason):
+            return _refusal(found, path, reason)
+
+
+def _refusal(found: _Found, path: ResizePath, reason: str) -> Ruling:
+    """Tell a refusal that is final from one that is tried again: releases try all of them again."""
+    if not found.preview or found.judge is Judge.NODE_FIT:
+        return Ruling.DEFERRED
+    final = path.semantics is Semantics.KEP or reason == RejectionReason.TOPOLOGY_AFFINITY
+    return Ruling.INFEASIBLE if final else Ruling.DEFERRED
+
+
+def _message(verdict: Verdict) -> str:
+    match verdict:
+        case Admitted():
+            return ""
+        case Rejected(message=message):
+            return message
+        case KubeletFault(why=why) | Undetermined(why=why):
+            return why
+
+
+def _shortage(node: Node, pod: Pod) -> Rejected | Undetermined | None:
+    """Tell why a pod does not fit beside the others, None where it does or nobody looks."""
+    if node.allocatable is None:
+        return None
+    room = node.allocatable.with_amounts(node.devices.allocatable(pod))
+    return fit_verdict(pod, node.active.values(), room, pod_level=node.pod_level_resources)
+
+
+def _cpus(node: Node, pod: Pod) -> dict[str, int]:
+    """Tell what containers hold, or will once a delay has passed (KEP-6122)."""
+    held, awaited = (of.get(pod.uid, {}) for of in (node.state.assignments, node.state.pending))
+    return {**held, **awaited}
+
+
+def _shares(node: Node, pod: Pod, before: Mapping[str, int]) -> dict[str, CPUShare]:
+    """Put what containers had beside what they have, as far as they have or had CPUs of their own."""
+    after, baselines = _cpus(node, pod), node.state.baselines.get(pod.uid, {})
+    return {
+        each.name: CPUShare(before.get(each.name), after.get(each.name), baselines.get(each.name))
+        for each in pod.all_containers
+        if each.name in before or each.name in after
+    }
+
+
+def _unfollowed(node: Node, pod: Pod) -> tuple[str, ...]:
+    """Name the containers that hold another number of CPUs than they are due now."""
+    if node.cpu.rules.divides(pod):
+        return ()
+    candidate = Candidate(pod, pod_qos(node.pod_rules.view(pod)))
+    held = _cpus(node, pod)
+    return tuple(
+        each.name
+        for each in pod.all_containers
+        if each.name in held and held[each.name].bit_count() != node.cpu.claim(candidate, each).count
+    )

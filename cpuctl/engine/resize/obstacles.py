@@ -1,0 +1,121 @@
+"""What a kubelet refuses for good before it asks its resource managers: its words, in its order.
+
+Rule: ``canResizePod`` (1.27 to 1.33), then ``podResizesAdmitHandler``, whose texts are those of 1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from cpuctl.engine.resize.rules import CONDITIONS_SINCE, REFUSED_BY_RESOURCE_SINCE, ResizeRules
+from cpuctl.engine.resize.rules import MANAGERS_REFUSE_SINCE as MANAGERS_SINCE
+from cpuctl.engine.resize.running import ResizeWish
+from cpuctl.pods.model import Container, Pod, QosClass
+from cpuctl.pods.oom_score import is_critical
+from cpuctl.pods.qos import pod_qos
+from cpuctl.pods.requests import pod_requests
+from cpuctl.quantity import Quantity
+
+_NOTHING = Quantity()
+
+
+@dataclass(frozen=True, slots=True)
+class Objecting:
+    """A resize as one kubelet looks at it.
+
+    *capacity* is what the whole node has for pods (CPU in milli), None where that is not known.
+    """
+
+    wish: ResizeWish
+    rules: ResizeRules
+    capacity: Mapping[str, int] | None = None
+
+    def objection(self) -> str:
+        """Return why the resize can never be done here, or nothing."""
+        checks = (self._gate, self._swap, self._pod_level, self._managers, self._capacity)
+        return next((text for check in checks if (text := check())), "")
+
+    def _gate(self) -> str:
+        return "" if self.rules.in_place else "InPlacePodVerticalScaling is disabled"
+
+    def _swap(self) -> str:
+        """Refuse to change the memory of a container that may swap, unless it is restarted for that."""
+        if not self.rules.swap or self.rules.minor < CONDITIONS_SINCE:
+            return ""
+        for before, after in self._containers("memory"):
+            stays = "memory" not in self.wish.running.restarts.get(after.name, ())
+            if stays and (_swaps(self._desired, after) or _swaps(self._allocated, before)):
+                return "In-place resize of containers with swap is not supported."
+        return ""
+
+    def _pod_level(self) -> str:
+        if self.rules.pod_level or self._desired.resources == self._allocated.resources:
+            return ""
+        return "InPlacePodLevelResourcesVerticalScaling is disabled"
+
+    def _managers(self) -> str:
+        """Refuse Guaranteed pods what static managers cannot follow."""
+        rules = self.rules
+        qos = pod_qos(self._desired, pod_level=rules.pod_level_resources).qos_class
+        if rules.minor < MANAGERS_SINCE or qos is not QosClass.GUARANTEED:
+            return ""
+        if rules.static_cpus and not rules.exclusive_cpus and self._concerns("cpu"):
+            return self._alongside("CPU Manager", "static")
+        if rules.static_memory and not rules.exclusive_memory and self._concerns("memory"):
+            return self._alongside("Memory Manager", "Static")
+        return ""
+
+    def _concerns(self, resource: str) -> bool:
+        if self.rules.minor < REFUSED_BY_RESOURCE_SINCE:
+            return True
+        return any(self.rules.resizable(container) for _, container in self._containers(resource))
+
+    def _alongside(self, manager: str, policy: str) -> str:
+        old = self.rules.minor < REFUSED_BY_RESOURCE_SINCE
+        words = f"{manager} static policy" if old else f'{manager} policy "{policy}"'
+        return f"Resize is infeasible for Guaranteed Pods alongside {words}"
+
+    def _capacity(self) -> str:
+        if self.capacity is None or not self.rules.checks_capacity:
+            return ""
+        requests = pod_requests(self._desired, pod_level=self.rules.pod_level_resources)
+        memory, cpu = requests.get("memory", _NOTHING).value, requests.get("cpu", _NOTHING).milli_value
+        for name, wanted in (("memory", memory), ("cpu", cpu)):
+            capacity = self.capacity.get(name)
+            if capacity is not None and wanted > capacity:
+                why = f"{name}, requested: {wanted}, capacity: {capacity}"
+                return f"Node didn't have enough capacity: {why}"
+        return ""
+
+    @property
+    def _desired(self) -> Pod:
+        return self.wish.desired
+
+    @property
+    def _allocated(self) -> Pod:
+        return self.wish.running.allocated
+
+    def _containers(self, resource: str) -> list[tuple[Container, Container]]:
+        """Pair the containers, as they are and as they are to be, whose request of a resource changes."""
+        before = {each.name: each for each in self._allocated.all_containers}
+        return [
+            (before[each.name], each)
+            for each in self._desired.all_containers
+            if each.name in before
+            and before[each.name].resources.requests.get(resource, _NOTHING)
+            != each.resources.requests.get(resource, _NOTHING)
+        ]
+
+
+def _swaps(pod: Pod, container: Container) -> bool:
+    """Tell whether a container may swap (KEP-2400): in Burstable pods that are not critical.
+
+    Its memory request has to be below its limit, and it needs one of the two.
+    """
+    if is_critical(pod) or pod_qos(pod).qos_class is not QosClass.BURSTABLE:
+        return False
+    request, limit = (
+        side.get("memory", _NOTHING) for side in (container.resources.requests, container.resources.limits)
+    )
+    return request != limit

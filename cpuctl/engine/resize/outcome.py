@@ -1,0 +1,124 @@
+"""What becomes of a resize: who decided what, and what the pod's status says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from cpuctl.engine.admission import Admitted, Asked, Placement, Verdict
+from cpuctl.engine.outcome import Rejected
+from cpuctl.engine.resize.resized import Departure
+from cpuctl.engine.resize.rules import ResizeRules
+from cpuctl.engine.resize.running import ResizeWish
+
+
+class Ruling(StrEnum):
+    """What becomes of a resize.
+
+    ``Forbidden`` is the API server's: the pod stays as it is. ``Ignored``: the kubelet does not even look.
+    ``NoEffect``: it accepts, and a container's exclusive CPUs stay as they are all the same.
+    """
+
+    ADMITTED = "Admitted"
+    UNCHANGED = "Unchanged"
+    NO_EFFECT = "NoEffect"
+    DEFERRED = "Deferred"
+    INFEASIBLE = "Infeasible"
+    FORBIDDEN = "Forbidden"
+    IGNORED = "Ignored"
+    FAULT = "KubeletFault"
+    UNKNOWN = "Undetermined"
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the kubelet has granted the desired resources."""
+        return self in (Ruling.ADMITTED, Ruling.NO_EFFECT)
+
+
+class Judge(StrEnum):
+    """Who had the last word."""
+
+    NOBODY = "nobody"
+    API_SERVER = "apiServer"
+    RESIZE_HANDLER = "podResizes"
+    MANAGERS = "resourceManagers"
+    NODE_FIT = "nodeFit"
+
+
+@dataclass(frozen=True, slots=True)
+class CPUShare:
+    """A container's exclusive CPUs (masks), None where it shares; ``baseline`` are those it was promised."""
+
+    before: int | None
+    after: int | None
+    baseline: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResizeOutcome:
+    """The decision on one resize and what it rests on.
+
+    ``message`` is in the words of who decided. ``shares`` has the containers that hold or held exclusive
+    CPUs, ``unfollowed`` those among them whose CPUs do not follow their new size. ``preview`` tells that the
+    allocator of KEP-5554 was asked, ``departures`` where its reference implementation does otherwise.
+    ``delay`` is how many nanoseconds containers keep the CPUs that they lose, at least (KEP-6122).
+    """
+
+    wish: ResizeWish
+    ruling: Ruling
+    judge: Judge
+    verdict: Verdict = field(default_factory=Admitted)
+    message: str = ""
+    shares: Mapping[str, CPUShare] = field(default_factory=dict)
+    unfollowed: tuple[str, ...] = ()
+    asked: tuple[Asked, ...] = ()
+    placements: tuple[Placement, ...] = ()
+    preview: bool = False
+    departures: tuple[Departure, ...] = ()
+    delay: int = 0
+
+    @property
+    def reason(self) -> str:
+        """The kubelet's reason, where it refuses."""
+        return str(self.verdict.reason) if isinstance(self.verdict, Rejected) else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """A condition of the pod that is ``True``; ``observed_generation`` is None where releases tell none."""
+
+    type: str
+    reason: str = ""
+    message: str = ""
+    observed_generation: int | None = None
+
+
+def conditions_of(outcome: ResizeOutcome, rules: ResizeRules) -> tuple[Condition, ...]:
+    """Return what the pod's status says right after the decision; it is no news that nothing is pending."""
+    generation = outcome.wish.generation if rules.observes_generation else None
+    if not rules.conditions:
+        return ()
+    if outcome.ruling in (Ruling.DEFERRED, Ruling.INFEASIBLE):
+        return (
+            Condition(
+                type="PodResizePending",
+                reason=str(outcome.ruling),
+                message=outcome.message,
+                observed_generation=generation,
+            ),
+        )
+    if outcome.ruling.accepted:
+        return (Condition(type="PodResizeInProgress", observed_generation=generation),)
+    return ()
+
+
+def legacy_status(outcome: ResizeOutcome, rules: ResizeRules) -> str:
+    """Return what ``status.resize`` says, which conditions replaced in 1.33; nothing where it is empty."""
+    if rules.conditions:
+        return ""
+    if outcome.ruling in (Ruling.DEFERRED, Ruling.INFEASIBLE):
+        return str(outcome.ruling)
+    if outcome.ruling is Ruling.IGNORED:
+        return "Proposed"  # by the API server; nobody answers
+    return "InProgress" if outcome.ruling.accepted else ""

@@ -1,0 +1,100 @@
+"""Several resizes on one node: those that wait are tried again, in the kubelet's order.
+
+Rule: ``sortPendingResizes`` and ``retryPendingResizes`` of ``pkg/kubelet/allocation`` (1.34). A kubelet
+tries again every three minutes, and whenever a pod comes, goes, is changed or has been resized.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from cpuctl.engine.node import Node
+from cpuctl.engine.resize.handler import ResizePath, decide
+from cpuctl.engine.resize.outcome import ResizeOutcome, Ruling
+from cpuctl.engine.resize.running import ResizeWish
+from cpuctl.engine.resize.semantics import Semantics
+from cpuctl.pods.model import QosClass
+from cpuctl.pods.qos import pod_qos
+from cpuctl.pods.requests import pod_requests
+from cpuctl.quantity import Quantity
+
+ORDERED_SINCE = 34
+"""The first release that tries pending resizes again in an order of its own."""
+
+_NOTHING = Quantity()
+
+
+@dataclass(frozen=True, slots=True)
+class Attempted:
+    """What has come of a resize after so many attempts.
+
+    ``reference`` is the first attempt's answer of the reference implementation, where it is another one.
+    """
+
+    outcome: ResizeOutcome
+    attempts: int = 1
+    reference: ResizeOutcome | None = None
+
+
+def resize_all(node: Node, wishes: Iterable[ResizeWish], path: ResizePath) -> list[Attempted]:
+    """Resize pods that run on *node*, in the order given; after each one, those that wait are tried again."""
+    done: list[Attempted] = []
+    for wish in wishes:
+        before = node.copy()
+        outcome = decide(node, wish, path)
+        done.append(Attempted(outcome, reference=_reference(before, outcome, path)))
+        while outcome.ruling.accepted and _retry(node, done, path):
+            pass
+    return done
+
+
+def _reference(before: Node, outcome: ResizeOutcome, path: ResizePath) -> ResizeOutcome | None:
+    """Ask the reference implementation, where the KEP's text wants something else."""
+    if not outcome.departures:
+        return None
+    return decide(before, outcome.wish, replace(path, semantics=Semantics.REFERENCE))
+
+
+def _retry(node: Node, done: list[Attempted], path: ResizePath) -> bool:
+    """Try all that wait once more; tell whether one of them was granted."""
+    granted = False
+    waiting = {each.outcome.wish.desired.uid: place for place, each in enumerate(done) if _waits(each)}
+    for wish in retry_order([done[place].outcome.wish for place in waiting.values()], path):
+        place = waiting[wish.desired.uid]
+        outcome = decide(node, wish, path)
+        done[place] = replace(done[place], outcome=outcome, attempts=done[place].attempts + 1)
+        granted |= outcome.ruling.accepted
+    return granted
+
+
+def _waits(attempted: Attempted) -> bool:
+    return attempted.outcome.ruling is Ruling.DEFERRED
+
+
+def retry_order(waiting: Sequence[ResizeWish], path: ResizePath) -> list[ResizeWish]:
+    """Put resizes that wait into the order in which they are tried again.
+
+    First those that ask for no more than the pod has, then by priority, then Guaranteed pods, then those
+    that have waited longest; *waiting* has them in the order in which they came, which decides the rest.
+    """
+    if path.kubelet.minor < ORDERED_SINCE:
+        return list(waiting)
+    level = path.kubelet.pod_level_resources
+
+    def rank(wish: ResizeWish) -> tuple[bool, int, bool, bool, str]:
+        since = wish.running.waiting_since
+        return (
+            _asks_for_more(wish, pod_level=level),
+            -(wish.desired.priority or 0),
+            pod_qos(wish.desired, pod_level=level).qos_class is not QosClass.GUARANTEED,
+            not since,
+            since,
+        )
+
+    return sorted(waiting, key=rank)
+
+
+def _asks_for_more(wish: ResizeWish, *, pod_level: bool) -> bool:
+    old, new = (pod_requests(pod, pod_level=pod_level) for pod in (wish.running.allocated, wish.desired))
+    return any(old.get(name, _NOTHING) < new.get(name, _NOTHING) for name in ("cpu", "memory"))

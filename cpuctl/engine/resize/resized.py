@@ -1,0 +1,32 @@
+"""What becomes of a resize."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from cpuctl.engine.admission import Admitted, Asked, Placement
+from cpuctl.engine.provider import Refusal
+
+
+class Departure(StrEnum):
+    """What the KEP wants instead of the reference implementation's answer."""
+
+    FORBIDDEN = "a size below the baseline, or a move between shared and exclusive CPUs, is refused as such"
+    ENDED = "an init container that has ended is left alone"
+    POSSIBLE = "a resize within baseline, present and free CPUs is done"
+    NOTHING_KEPT = "a refusal changes nothing"
+    FINAL = "a refusal by the resource managers is final, not tried again"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resized:
+    """The verdict on a resize, the rounds of hints and placements it rests on, and the CPUs afterwards.
+
+    ``departures`` say where the KEP's text and its reference implementation differ on it.
+    """
+
+    verdict: Admitted | Refusal
+    asked: tuple[Asked, ...] = ()
+    placements: tuple[Placement, ...] = ()
+    departures: tuple[Departure, ...] = ()

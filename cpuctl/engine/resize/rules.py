@@ -1,0 +1,119 @@
+"""What a kubelet of one release, with its gates and policies, makes of a resize before any allocator.
+
+Rule: KEP-1287, KEP-5419 and KEP-5554; kubelet ``canResizePod`` (1.27 to 1.33), then
+``pkg/kubelet/allocation/handlers.go``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cpuctl.kubelet.behaviours import behaviours
+from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.feature_gates import FeatureGates
+from cpuctl.pods.model import Container, ContainerKind
+
+EXCLUSIVE_CPUS = "InPlacePodVerticalScalingExclusiveCPUs"
+EXCLUSIVE_MEMORY = "InPlacePodVerticalScalingExclusiveMemory"
+IN_PLACE = "InPlacePodVerticalScaling"
+INIT_CONTAINERS = "InPlacePodVerticalScalingInitContainers"
+POD_LEVEL = "InPlacePodLevelResourcesVerticalScaling"
+OBSERVED_GENERATION = "PodObservedGenerationTracking"
+
+CONDITIONS_SINCE = 33
+"""The first release that reports resizes as conditions, and resizes sidecars."""
+MANAGERS_REFUSE_SINCE = 32
+"""The first release that refuses what its static managers cannot follow."""
+REFUSED_BY_RESOURCE_SINCE = 34
+"""The first release whose static managers refuse changes of their own resource only."""
+CAPACITY_AT_SERVER_SINCE = 36
+"""The first release that leaves it to the API server to compare a resize with the whole node."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResizeRules:
+    """A kubelet 1.*minor*: gates that are on, and managers with a static policy.
+
+    ``exclusive_cpus`` and ``exclusive_memory`` are the gates that let exclusive CPUs and memory of static
+    managers be resized, ``allocates`` tells whether there is an allocator for the former: it is a preview.
+    ``swap`` means that Burstable pods may swap.
+    """
+
+    minor: int = 36
+    in_place: bool = True
+    init_containers: bool = True
+    pod_level: bool = True
+    pod_level_resources: bool = True
+    exclusive_cpus: bool = False
+    exclusive_memory: bool = False
+    allocates: bool = False
+    static_cpus: bool = False
+    static_memory: bool = False
+    swap: bool = False
+    observes_generation: bool = True
+
+    @classmethod
+    def of(
+        cls,
+        gates: FeatureGates,
+        config: KubeletConfiguration,
+        *,
+        cgroup_version: int = 2,
+        preview: bool = False,
+    ) -> ResizeRules:
+        """Take the rules of a release; with *preview* its gate brings the allocator, released or not."""
+        exclusive = gates.enabled(EXCLUSIVE_CPUS)
+        released = behaviours(gates.minor).resizes_exclusive_cpus
+        return cls(
+            minor=gates.minor,
+            in_place=gates.enabled(IN_PLACE),
+            init_containers=gates.enabled(INIT_CONTAINERS),
+            pod_level=gates.enabled(POD_LEVEL),
+            pod_level_resources=gates.minor >= 32 and gates.enabled("PodLevelResources"),
+            exclusive_cpus=exclusive,
+            exclusive_memory=_frees_memory(gates),
+            allocates=exclusive and (released or preview),
+            static_cpus=config.cpu_manager_policy == "static",
+            static_memory=config.memory_manager_policy == "Static",
+            swap=_swaps(gates, config, cgroup_version),
+            observes_generation=gates.enabled(OBSERVED_GENERATION),
+        )
+
+    @property
+    def conditions(self) -> bool:
+        """Whether resizes are told in conditions; before, one word stood in ``status.resize``."""
+        return self.minor >= CONDITIONS_SINCE
+
+    @property
+    def checks_capacity(self) -> bool:
+        """Whether the kubelet compares a resize with what the whole node has for pods."""
+        return self.minor < CAPACITY_AT_SERVER_SINCE
+
+    def resizable(self, container: Container) -> bool:
+        """Tell whether a container's resources may change while its pod runs."""
+        match container.kind:
+            case ContainerKind.APP:
+                return True
+            case ContainerKind.SIDECAR:
+                return self.minor >= CONDITIONS_SINCE
+            case ContainerKind.INIT:
+                return self.init_containers
+
+
+DEFAULT_RULES = ResizeRules()
+"""Release 1.36 as it comes."""
+
+
+def keeps_baselines(gates: FeatureGates) -> bool:
+    """Tell whether the CPU Manager's state file records what was promised at admission."""
+    return behaviours(gates.minor).keeps_baselines and gates.enabled(EXCLUSIVE_CPUS)
+
+
+def _frees_memory(gates: FeatureGates) -> bool:
+    """Tell whether a static Memory Manager is no obstacle; it got a gate of its own in 1.34."""
+    own = gates.minor >= REFUSED_BY_RESOURCE_SINCE
+    return gates.enabled(EXCLUSIVE_MEMORY if own else EXCLUSIVE_CPUS)
+
+
+def _swaps(gates: FeatureGates, config: KubeletConfiguration, cgroup_version: int) -> bool:
+    return config.swap_behavior == "LimitedSwap" and gates.enabled("NodeSwap") and cgroup_version == 2

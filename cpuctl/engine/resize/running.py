@@ -1,0 +1,83 @@
+"""A pod that runs, and the resources that it is to have.
+
+KEP-1287 tells four states apart: desired (the spec), allocated (what the kubelet has granted), actuated
+(what it has told the runtime) and actual (what the runtime reports).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from cpuctl.pods.model import Container, Pod, ResourceRequirements
+
+RESIZABLE = ("cpu", "memory")
+"""What can be resized."""
+POD = ""
+"""Stands for the pod as a whole where resources are named by container."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunningPod:
+    """A pod with the resources it is ``allocated``; ``spec`` has those that it is to have already.
+
+    ``actuated`` has what its runtime was told, ``actual`` what that reports. ``restarts`` names, by
+    container, the resources whose change restarts it (``resizePolicy``). ``waiting_since`` is when a resize
+    of it became pending, as the pod's status says it.
+    """
+
+    spec: Pod
+    allocated: Pod
+    actuated: Pod
+    actual: Pod
+    restarts: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    generation: int = 1
+    waiting_since: str = ""
+
+    @classmethod
+    def settled(cls, pod: Pod) -> RunningPod:
+        """Take a pod that has what it is to have."""
+        return cls(spec=pod, allocated=pod, actuated=pod, actual=pod)
+
+
+@dataclass(frozen=True, slots=True)
+class ResizeWish:
+    """A running pod, and the same pod with the resources it is to have."""
+
+    running: RunningPod
+    desired: Pod
+
+    @property
+    def generation(self) -> int:
+        """The generation of the pod that has the desired resources: one more where they are new to it."""
+        known = same_resources(self.running.spec, self.desired)
+        return self.running.generation + (not known)
+
+    @property
+    def is_new(self) -> bool:
+        """Whether anything is to change at all."""
+        return not same_resources(self.running.allocated, self.desired)
+
+
+def requirements(pod: Pod) -> dict[str, ResourceRequirements | None]:
+    """Return all that can be resized of a pod, by container; ``POD`` names the pod-level resources."""
+    return {POD: pod.resources} | {each.name: each.resources for each in pod.all_containers}
+
+
+def same_resources(one: Pod, other: Pod) -> bool:
+    """Tell whether two versions of a pod ask for the same, however it is written."""
+    return requirements(one) == requirements(other)
+
+
+def with_requirements(pod: Pod, wanted: Mapping[str, ResourceRequirements]) -> Pod:
+    """Return the pod with other resources of some containers, or (``POD``) of its own."""
+
+    def renewed(containers: tuple[Container, ...]) -> tuple[Container, ...]:
+        return tuple(replace(each, resources=wanted.get(each.name, each.resources)) for each in containers)
+
+    return replace(
+        pod,
+        containers=renewed(pod.containers),
+        init_containers=renewed(pod.init_containers),
+        resources=wanted.get(POD, pod.resources),
+    )

@@ -1,0 +1,226 @@
+"""What an API server refuses of a resize before any kubelet hears of it.
+
+Rule: ``ValidatePodResize`` in ``pkg/apis/core/validation``, and from 1.36 on the admission plug-in
+``PodResizeValidator``. Texts are the API server's; where it has no word for it, they are ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from cpuctl.engine.resize.rules import (
+    CAPACITY_AT_SERVER_SINCE,
+    CONDITIONS_SINCE,
+    IN_PLACE,
+    INIT_CONTAINERS,
+    POD_LEVEL,
+)
+from cpuctl.engine.resize.running import RESIZABLE, ResizeWish
+from cpuctl.kubelet.feature_gates import FeatureGates
+from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirements
+from cpuctl.pods.qos import pod_qos
+from cpuctl.pods.requests import pod_requests
+from cpuctl.pods.validation.finding import Spot
+from cpuctl.quantity import Quantity
+
+_ROOT = Spot((), "[]")
+_SPEC = Spot(("spec",), "spec")
+_NO_REQUIREMENTS = ResourceRequirements()
+_NOTHING = Quantity()
+_SUBRESOURCE_SINCE, _POD_LEVEL_SINCE, _INIT_SINCE = 32, 35, 36
+_CODE = "resize"
+_ONLY = "only cpu and memory resources are mutable"
+_SIDES = ("requests", "limits")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResizeServer:
+    """An API server 1.*minor* and its gates; ``node_resizes`` is the kubelet's gate.
+
+    ``allocatable`` is what the node's status says it has for pods (CPU in milli), None where not known.
+    """
+
+    minor: int = 36
+    in_place: bool = True
+    pod_level: bool = True
+    pod_level_resources: bool = True
+    init_containers: bool = True
+    node_resizes: bool = True
+    allocatable: Mapping[str, int] | None = None
+
+    @classmethod
+    def of(
+        cls, gates: FeatureGates, *, node_resizes: bool, allocatable: Mapping[str, int] | None
+    ) -> ResizeServer:
+        """Take the rules of a release with its gates."""
+        return cls(
+            minor=gates.minor,
+            in_place=gates.enabled(IN_PLACE),
+            pod_level=gates.enabled(POD_LEVEL),
+            pod_level_resources=gates.enabled("PodLevelResources"),
+            init_containers=gates.enabled(INIT_CONTAINERS),
+            node_resizes=node_resizes,
+            allocatable=allocatable,
+        )
+
+    def refusals(self, wish: ResizeWish) -> tuple[str, ...]:
+        """Return all that is wrong with a resize, nothing where the pod is changed as it is wished."""
+        if not self.in_place:
+            return (_without_gate(self.minor),)
+        return tuple(_Review(self, wish.running.spec, wish.desired, wish).found())
+
+
+def _without_gate(minor: int) -> str:
+    if minor >= _SUBRESOURCE_SINCE:
+        return "the API server does not serve pods/resize: InPlacePodVerticalScaling is off"
+    return "the API server does not let resources of pods change: InPlacePodVerticalScaling is off"
+
+
+@dataclass(frozen=True, slots=True)
+class _Review:
+    server: ResizeServer
+    old: Pod
+    new: Pod
+    wish: ResizeWish
+
+    def found(self) -> Iterator[str]:
+        """Yield the findings in the API server's order; the first ones leave nothing to look at."""
+        if why := self._never():
+            yield _ROOT.forbidden(_CODE, why).message
+            return
+        if moved := list(self._moved()):
+            yield from moved
+            return
+        findings = [*self._pod(), *self._containers()]
+        yield from findings
+        if not findings:
+            yield from self._too_large()
+
+    def _never(self) -> str:
+        """Tell why the pod is none that is resized."""
+        if self.old.static:
+            return "static pods cannot be resized"
+        if self.old.os_name == "windows":
+            return "windows pods cannot be resized"
+        level = self.old.has_pod_level_resources or self.new.has_pod_level_resources
+        if not level or not self.server.pod_level_resources or self.server.pod_level:
+            return ""
+        if self.server.minor < _POD_LEVEL_SINCE:
+            return "pods with pod-level resources cannot be resized"
+        gate = "InPlacePodLevelResourcesVerticalScalingEnabled"
+        return f"resize of pods with pod-level resources is forbidden when {gate} feature gate is disabled"
+
+    def _moved(self) -> Iterator[str]:
+        """Find containers that are not the ones that run."""
+        for kind, old, new in self._groups():
+            spot = _SPEC.child(kind)
+            if len(old) != len(new):
+                yield spot.forbidden(_CODE, f"{kind} may not be added or removed on resize").message
+                continue
+            for number, (before, after) in enumerate(zip(old, new, strict=True)):
+                if before.name != after.name:
+                    place = spot.index(number).child("name")
+                    yield place.forbidden(_CODE, f"{kind} may not be renamed or reordered on resize").message
+
+    def _pod(self) -> Iterator[str]:
+        level = self.server.pod_level_resources
+        old = pod_qos(self.old, pod_level=level).qos_class
+        if old is not pod_qos(replace(self.new, qos_class=None), pod_level=level).qos_class:
+            why = "Pod QOS Class may not change as a result of resizing"
+            yield _SPEC.invalid(_CODE, str(old), why).message
+        if not self.server.node_resizes and self.server.minor >= _SUBRESOURCE_SINCE:
+            yield _SPEC.forbidden(_CODE, "Pod running on node without support for resize").message
+        yield from self._pod_level()
+
+    def _pod_level(self) -> Iterator[str]:
+        old, new, spot = self.old.resources, self.new.resources, _SPEC.child("resources")
+        if old == new:
+            return
+        if new is None:
+            yield spot.forbidden(_CODE, "pod-level resources cannot be removed").message
+            return
+        yield from _removed(old or _NO_REQUIREMENTS, new, spot, "pod-level resource")
+        if _others(old or _NO_REQUIREMENTS) != _others(new):
+            yield _SPEC.forbidden(_CODE, f"{_ONLY} at pod-level").message
+        yield from _above_limits(new, spot)
+
+    def _containers(self) -> Iterator[str]:
+        for kind, old, new in self._groups():
+            for number, (before, after) in enumerate(zip(old, new, strict=True)):
+                if before.resources != after.resources:
+                    yield from self._container(before, after, _SPEC.child(kind).index(number))
+
+    def _container(self, before: Container, after: Container, spot: Spot) -> Iterator[str]:
+        old, new, place = before.resources, after.resources, spot.child("resources")
+        if why := self._immutable(before):
+            yield (place if self.server.minor < _INIT_SINCE else spot).forbidden(_CODE, why).message
+            return
+        yield from _removed(old, new, place, "resource")
+        if _others(old) != _others(new):
+            yield _SPEC.forbidden(_CODE, _ONLY).message
+        yield from _above_limits(new, place)
+        yield from self._less_memory(before, after, place)
+
+    def _immutable(self, container: Container) -> str:
+        """Tell why this container is none that is resized."""
+        if container.kind is ContainerKind.APP:
+            return ""
+        if self.server.minor < CONDITIONS_SINCE:
+            return "resources of init containers and sidecars are immutable"
+        if container.kind is ContainerKind.SIDECAR:
+            return ""
+        if not self.server.init_containers:
+            return "resources for non-sidecar init containers are immutable"
+        if self.wish.running.restarts.get(container.name):
+            return "non-sidecar init containers with a resize policy of RestartContainer cannot be resized"
+        return ""
+
+    def _less_memory(self, before: Container, after: Container, spot: Spot) -> Iterator[str]:
+        """Refuse a lower memory limit, as 1.33 does."""
+        old, new = (each.resources.limits.get("memory") for each in (before, after))
+        if self.server.minor != CONDITIONS_SINCE or old is None or new is None or not new < old:
+            return
+        if "memory" not in self.wish.running.restarts.get(after.name, ()):
+            why = "memory limits cannot be decreased unless resizePolicy is RestartContainer"
+            yield spot.child("limits").key("memory").forbidden(_CODE, why).message
+
+    def _too_large(self) -> Iterator[str]:
+        """Compare with the whole node, as an admission plug-in does that runs after validation."""
+        server = self.server
+        if server.allocatable is None or server.minor < CAPACITY_AT_SERVER_SINCE:
+            return
+        requests = pod_requests(self.new, pod_level=server.pod_level_resources)
+        cpu, memory = requests.get("cpu", _NOTHING).milli_value, requests.get("memory", _NOTHING).value
+        short = [
+            f"{name}, requested: {wanted}, allocatable: {has}"
+            for name, wanted in (("cpu", cpu), ("memory", memory))
+            if (has := server.allocatable.get(name)) is not None and wanted > has
+        ]
+        if short:
+            yield f"Node didn't have enough allocatable resources: {'; '.join(short)}"
+
+    def _groups(self) -> Iterator[tuple[str, Sequence[Container], Sequence[Container]]]:
+        yield "containers", self.old.containers, self.new.containers
+        yield "initContainers", self.old.init_containers, self.new.init_containers
+
+
+def _removed(old: ResourceRequirements, new: ResourceRequirements, spot: Spot, what: str) -> Iterator[str]:
+    for side in _SIDES:
+        if getattr(old, side).keys() - getattr(new, side).keys():
+            yield spot.child(side).forbidden(_CODE, f"{what} {side} cannot be removed").message
+
+
+def _others(resources: ResourceRequirements) -> tuple[Mapping[str, Quantity], ...]:
+    return tuple(
+        {name: amount for name, amount in side.items() if name not in RESIZABLE}
+        for side in (resources.requests, resources.limits)
+    )
+
+
+def _above_limits(resources: ResourceRequirements, spot: Spot) -> Iterator[str]:
+    for name in RESIZABLE:
+        request, limit = resources.requests.get(name), resources.limits.get(name)
+        if request is not None and limit is not None and limit < request:
+            why = f"must be less than or equal to {name} limit of {limit}"
+            yield spot.child("requests").invalid(_CODE, str(request), why).message

@@ -1,0 +1,102 @@
+"""A pod's way through the managers, container by container or as a whole: the Topology Manager's scopes.
+
+Rule: kubelet v1.36 ``pkg/kubelet/cm/topologymanager``, ``scope_*.go``. Nothing is undone on a refusal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from cpuctl.engine.admission import Admitted, Asked, Placement, Verdict
+from cpuctl.engine.hints.hints import IMPOSSIBLE, Hint
+from cpuctl.engine.hints.topology_manager import Answer, TopologyManager
+from cpuctl.engine.outcome import KubeletFault, Rejected, RejectionReason
+from cpuctl.engine.provider import Candidate, Provider, Refusal
+from cpuctl.pods.model import Container
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScopedAdmission:
+    """One pod, who decides on it, and what was asked and given so far.
+
+    ``providers`` yields the managers in the kubelet's order; each has cleaned up when it comes.
+    """
+
+    candidate: Candidate
+    manager: TopologyManager
+    providers: Callable[[], Iterable[Provider]]
+    asked: list[Asked] = field(default_factory=list)
+    placements: list[Placement] = field(default_factory=list)
+
+    def run(self) -> Verdict:
+        """Go through the containers, init first."""
+        scope = self.manager.scope
+        hint = self._align(None) if scope == "pod" else IMPOSSIBLE
+        if scope == "pod" and self.candidate.divided:
+            return self._place_pod(hint) if isinstance(hint, Hint) else hint
+        for container in self.candidate.pod.all_containers:
+            if scope == "container":
+                hint = self._align(container)
+            if not isinstance(hint, Hint):
+                return hint
+            placed = self._place(container, hint)
+            if not isinstance(placed, Placement):
+                return placed
+            self.placements.append(placed)
+        return Admitted()
+
+    def ask(self, container: Container | None) -> Asked:
+        """Collect hints for a container, or for the pod where that is None, and merge them."""
+        answers: dict[str, Answer] = {}
+        for provider in self.providers():
+            answer = provider.hints(self.candidate, container)
+            if isinstance(answer, KubeletFault):
+                return Asked(container=container, answers=answers, merged=answer)
+            answers[provider.name] = answer
+        return Asked(container=container, answers=answers, merged=self.manager.merge(list(answers.values())))
+
+    def _align(self, container: Container | None) -> Hint | Rejected | KubeletFault:
+        """Ask where to allocate for a container, or for the pod where that is None."""
+        self.asked.append(self.ask(container))
+        merged = self.asked[-1].merged
+        if isinstance(merged, KubeletFault):
+            return merged
+        if merged.admit:
+            return merged.hint
+        return Rejected(
+            reason=RejectionReason.TOPOLOGY_AFFINITY,
+            message=self._refusal(container),
+            container=container.name if container else "",
+        )
+
+    def _refusal(self, container: Container | None) -> str:
+        if not self.candidate.divided:
+            return "Resources cannot be allocated with Topology locality"
+        how = "under pod-scope topology manager"
+        if container is not None:
+            how = "with a container-level topology manager"
+        return f"Pod Scope pod with pod-level resources failed admission {how}"
+
+    def _place_pod(self, hint: Hint) -> Verdict:
+        """Let every manager allocate for the pod as a whole."""
+        placed: Sequence[Placement] = [
+            Placement(container=each) for each in self.candidate.pod.all_containers
+        ]
+        for provider in self.providers():
+            more = provider.allocate_pod(self.candidate, hint, placed)
+            if not isinstance(more, Sequence):
+                return more
+            placed = more
+        self.placements.extend(placed)
+        return Admitted()
+
+    def _place(self, container: Container, hint: Hint) -> Placement | Refusal:
+        """Let every manager allocate for one container."""
+        placed = Placement(container=container)
+        for provider in self.providers():
+            more = provider.allocate(self.candidate, hint, placed)
+            if not isinstance(more, Placement):
+                return more
+            placed = more
+        return placed

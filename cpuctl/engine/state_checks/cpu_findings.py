@@ -1,0 +1,146 @@
+"""What a kubelet with the static policy finds in a state at start, told for every CPU and owner.
+
+The kubelet names the first of these only, and no owner (``validateState``, see ``cpuctl.engine.cpu.state``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.config_lints.lint import Severity
+from cpuctl.engine.cpu.manager import StaticPolicy
+from cpuctl.engine.state_checks.cpu_subject import CPUSubject, cpu_finding, union
+from cpuctl.engine.state_checks.findings import REPAIR, REPAIR_WITH_PODS, StateFinding
+
+
+def cpu_findings(subject: CPUSubject, policy: StaticPolicy) -> Iterator[StateFinding]:
+    """Compare a state with the machine and with what is reserved."""
+    state = subject.state
+    if not state.default_cpu_set and not state.entries:
+        return  # The kubelet makes a fresh one of it.
+    yield from _pool(subject, policy)
+    yield from _reserved(subject, policy)
+    yield from _also_shared(subject)
+    yield from _unknown(subject, policy)
+    yield from _unaccounted(subject, policy)
+
+
+def _pool(subject: CPUSubject, policy: StaticPolicy) -> Iterator[StateFinding]:
+    pool = subject.state.default_cpu_set
+    if not pool:
+        yield cpu_finding(
+            Severity.ERROR,
+            "pool-empty",
+            "the shared pool has no CPU left: a kubelet with strict-cpu-reservation comes to that by itself, "
+            "and refuses its own file after the next restart (kubernetes issue 141196)",
+            expected="at least one CPU",
+            detected="none",
+            fix=f"remove a pod that has exclusive CPUs from the node, then {REPAIR_WITH_PODS}",
+        )
+    elif pool <= CPUSet(policy.reserved):
+        yield cpu_finding(
+            Severity.WARNING,
+            "pool-only-reserved",
+            f"containers without exclusive CPUs have only the reserved CPUs {pool} left to run on",
+        )
+
+
+def _reserved(subject: CPUSubject, policy: StaticPolicy) -> Iterator[StateFinding]:
+    reserved, pool = CPUSet(policy.reserved), subject.state.default_cpu_set
+    strict = policy.options.strict_cpu_reservation
+    if strict and (misplaced := reserved & pool):
+        yield cpu_finding(
+            Severity.ERROR,
+            "reserved-in-pool",
+            f"reserved CPUs {misplaced} are in the shared pool, which strict-cpu-reservation does not allow: "
+            "the option, or what is reserved, has changed since the file was written",
+            expected=f"none of {reserved}",
+            detected=str(pool),
+            fix=REPAIR,
+        )
+    taken = reserved - pool
+    if not strict and taken and pool:
+        names = subject.names_of(taken)
+        yield cpu_finding(
+            Severity.ERROR,
+            "reserved-not-in-pool",
+            f"reserved CPUs {taken} are not in the shared pool"
+            + (f", {names} has them" if names else "")
+            + ": what is reserved, or strict-cpu-reservation, has changed since the file was written",
+            expected=f"all of {reserved}",
+            detected=str(pool),
+            fix=REPAIR,
+        )
+
+
+def _also_shared(subject: CPUSubject) -> Iterator[StateFinding]:
+    pool = subject.state.default_cpu_set
+    for held in subject.held:
+        if shared := held.cpus & pool:
+            # A kubelet compares what containers hold with the pool, and not what pods hold as a whole.
+            severity = Severity.ERROR if held.container else Severity.WARNING
+            yield cpu_finding(
+                severity,
+                "held-and-shared",
+                f"CPUs {shared} are held by {subject.owners.name(held.uid, held.container)} and are in the "
+                "shared pool, too",
+                held,
+                fix=REPAIR,
+            )
+
+
+def _unknown(subject: CPUSubject, policy: StaticPolicy) -> Iterator[StateFinding]:
+    machine = CPUSet(policy.topology.cpus)
+    if shared := subject.state.default_cpu_set - machine:
+        yield _no_such(f"CPUs {shared} of the shared pool", machine)
+    for held in subject.held:
+        if gone := held.cpus - machine:
+            yield _no_such(f"CPUs {gone} of {subject.owners.name(held.uid, held.container)}", machine)
+
+
+def _no_such(what: str, machine: CPUSet) -> StateFinding:
+    return cpu_finding(
+        Severity.ERROR,
+        "no-such-cpus",
+        f"{what} are not on this machine, or offline",
+        expected=f"some of {machine}",
+        fix=REPAIR,
+    )
+
+
+def _unaccounted(subject: CPUSubject, policy: StaticPolicy) -> Iterator[StateFinding]:
+    known = subject.state.default_cpu_set | subject.exclusive
+    missing = CPUSet(policy.allocatable) - known
+    passed_over = missing & _of_pods(subject)
+    if passed_over:
+        owners = [(uid, "") for uid, cpus in sorted(subject.whole.pod_entries.items()) if cpus & passed_over]
+        yield cpu_finding(
+            Severity.ERROR,
+            "pod-cpus-unread",
+            f"CPUs {passed_over} are held by pods as a whole and by no container of them "
+            f"({subject.owners.names(owners)}), which this kubelet does not read",
+            fix=f"switch PodLevelResourceManagers on, or {REPAIR}",
+        )
+    if rest := missing - passed_over:
+        yield cpu_finding(
+            Severity.ERROR,
+            "unaccounted-cpus",
+            f"CPUs {rest} are neither in the shared pool nor held by anybody: they are new on this machine, "
+            "or were lost from the file",
+            fix=REPAIR,
+        )
+    strictly = CPUSet(policy.reserved) & subject.exclusive
+    if policy.options.strict_cpu_reservation and strictly:
+        yield cpu_finding(
+            Severity.ERROR,
+            "reserved-held",
+            f"CPUs {strictly} are reserved, and {subject.names_of(strictly)} has them",
+            fix=REPAIR,
+        )
+
+
+def _of_pods(subject: CPUSubject) -> CPUSet:
+    """Return what the file says that pods hold as a whole, and the kubelet does not read."""
+    read = subject.state.pod_entries
+    return union(cpus for uid, cpus in subject.whole.pod_entries.items() if uid not in read)

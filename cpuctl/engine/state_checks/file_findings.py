@@ -1,0 +1,87 @@
+"""What is wrong with a state file as a file: nobody needs to know what is in it for that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, PodsStateFile, UnreadableState
+from cpuctl.engine.config_lints.lint import Severity
+from cpuctl.engine.state_checks.findings import REPAIR, StateFinding
+from cpuctl.engine.state_checks.found import FoundFile
+
+AnyFile = FoundFile[CPUStateFile] | FoundFile[MemoryStateFile] | FoundFile[PodsStateFile]
+
+
+def file_findings(name: str, file: AnyFile, policy: str | None, version: str) -> Iterator[StateFinding]:
+    """Say what is wrong with a file; *policy* is the configured one, None where none is known."""
+    if isinstance(file.read, UnreadableState):
+        yield _unreadable(name, file, file.read.error, version)
+    elif file.facts.wrong_checksums:
+        yield _unseen_checksum(name, file)
+    if file.facts.embedded_differs:
+        yield StateFinding(
+            severity=Severity.WARNING,
+            code="embedded-differs",
+            file_name=name,
+            message="the copy for kubelets before 1.37 does not say what the file says: they would go on "
+            "from another state",
+            fix=REPAIR,
+        )
+    found = getattr(file.state, "policy_name", None)
+    if policy is not None and found is not None and found != policy:
+        yield StateFinding(
+            severity=Severity.ERROR,
+            code="policy-differs",
+            file_name=name,
+            message=f'the file was written under the policy "{found}", and "{policy}" is configured',
+            expected=policy,
+            detected=found,
+            fix=f"configure the policy {found}, or {REPAIR}" if found else REPAIR,
+        )
+    yield from _passed_over(name, file)
+
+
+def _unreadable(name: str, file: AnyFile, error: str, version: str) -> StateFinding:
+    facts, fix = file.facts, ""
+    message = f"it cannot be loaded: {error}"
+    if file.whole is None:
+        fix = "drain the node and delete the file: cpuctl cannot read it either"
+    elif facts.wrong_checksums:
+        message += f"; {' and '.join(facts.wrong_checksums)} is not that of the content"
+        fix = REPAIR
+    elif facts.readable_by:
+        message += f"; format {facts.format} is read by {', '.join(facts.readable_by)}"
+        fix = f"cpuctl checkpoint migrate --to-kubelet {version}"
+    return StateFinding(
+        severity=Severity.ERROR,
+        code="unreadable",
+        file_name=name,
+        message=message,
+        detected=facts.format,
+        fix=fix,
+    )
+
+
+def _unseen_checksum(name: str, file: AnyFile) -> StateFinding:
+    sums = " and ".join(file.facts.wrong_checksums)
+    return StateFinding(
+        severity=Severity.WARNING,
+        code="checksum-unseen",
+        file_name=name,
+        message=f"{sums} is not that of the content: this kubelet does not look, others refuse the file",
+        fix=REPAIR,
+    )
+
+
+def _passed_over(name: str, file: AnyFile) -> Iterator[StateFinding]:
+    if isinstance(file.read, UnreadableState) or file.whole is None:
+        return
+    for member, part in (("podEntries", "pod_entries"), ("baselines", "baselines")):
+        if getattr(file.whole, part, None) and not getattr(file.read, part):
+            yield StateFinding(
+                severity=Severity.WARNING,
+                code="part-unread",
+                file_name=name,
+                message=f"this kubelet does not read {member} of the file, and writes it without them",
+                detected=member,
+            )

@@ -1,0 +1,52 @@
+"""State files as they are found: what a kubelet reads from them, and what else is known of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, PodsStateFile, UnreadableState
+
+_State = TypeVar("_State")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileFacts:
+    """What a file is, whoever reads it.
+
+    ``wrong_checksums`` are the members whose checksum is not that of the content. ``embedded_differs``: the
+    older document that the newest formats carry does not say what the file says. ``readable_by`` are the
+    kinds of kubelet that load it.
+    """
+
+    format: str = ""
+    wrong_checksums: tuple[str, ...] = ()
+    embedded_differs: bool = False
+    readable_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundFile(Generic[_State]):
+    """One file: ``read`` is what the kubelet makes of it, ``whole`` all that it says.
+
+    ``whole`` is None where that cannot be told.
+    """
+
+    read: _State | UnreadableState
+    whole: _State | None = None
+    facts: FileFacts = field(default_factory=FileFacts)
+
+    @property
+    def state(self) -> _State | None:
+        """What there is to look at: what the kubelet reads or, where it reads nothing, what it says."""
+        return self.whole if isinstance(self.read, UnreadableState) else self.read
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundStates:
+    """The files of one kubelet; None where there is none. ``pods`` are those that in-place resize keeps."""
+
+    cpu: FoundFile[CPUStateFile] | None = None
+    memory: FoundFile[MemoryStateFile] | None = None
+    pods: Mapping[str, FoundFile[PodsStateFile]] = field(default_factory=dict)

@@ -1,0 +1,119 @@
+"""What no kubelet compares in a state of the CPU Manager: holders with each other, and promises."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.config_lints.lint import Severity
+from cpuctl.engine.state_checks.cpu_subject import CPUSubject, Held, cpu_finding
+from cpuctl.engine.state_checks.findings import MOST_ALIKE, REPAIR, StateFinding
+from cpuctl.pods.model import ContainerKind
+
+_UNSEEN = "a kubelet does not notice"
+
+
+def holder_findings(subject: CPUSubject) -> Iterator[StateFinding]:
+    """Compare holders with each other, and containers with their pod and with what they were promised."""
+    yield from _overlaps_of_pods(subject)
+    yield from _overlaps_in_pods(subject)
+    yield from _bubbles(subject)
+    yield from _baselines(subject)
+
+
+def _overlaps_of_pods(subject: CPUSubject) -> Iterator[StateFinding]:
+    taken, found = CPUSet(), 0
+    for uid, cpus in _by_pod(subject).items():
+        if both := cpus & taken:
+            found += 1
+            others = subject.names_of(both) if found <= MOST_ALIKE else ""
+            yield cpu_finding(
+                Severity.WARNING,
+                "held-twice",
+                f"CPUs {both} are held by more than one pod ({others}), which {_UNSEEN}",
+                Held(uid, "", cpus),
+                fix=REPAIR,
+            )
+        taken |= cpus
+
+
+def _by_pod(subject: CPUSubject) -> dict[str, CPUSet]:
+    pods: dict[str, CPUSet] = {}
+    for held in subject.held:
+        pods[held.uid] = pods.get(held.uid, CPUSet()) | held.cpus
+    return pods
+
+
+def _overlaps_in_pods(subject: CPUSubject) -> Iterator[StateFinding]:
+    """Compare containers that run at the same time; those of a pod with CPUs of its own share them."""
+    taken: dict[str, CPUSet] = {}
+    for held in subject.held:
+        container = subject.owners.container(held.uid, held.container)
+        if container is None or container.kind is ContainerKind.INIT or held.uid in subject.state.pod_entries:
+            continue
+        if both := held.cpus & taken.get(held.uid, CPUSet()):
+            yield cpu_finding(
+                Severity.WARNING,
+                "held-twice",
+                f"CPUs {both} of {subject.owners.name(held.uid, held.container)} are held by another "
+                f"container of the pod, too, which {_UNSEEN}",
+                held,
+                fix="restart the kubelet without this pod, or delete the pod: who is right cannot be told",
+            )
+        taken[held.uid] = taken.get(held.uid, CPUSet()) | held.cpus
+
+
+def _bubbles(subject: CPUSubject) -> Iterator[StateFinding]:
+    state, owners = subject.state, subject.owners
+    for uid, whole in sorted(state.pod_entries.items()):
+        held = CPUSet()
+        for name, cpus in sorted(state.entries.get(uid, {}).items()):
+            held |= cpus
+            if outside := cpus - whole:
+                yield cpu_finding(
+                    Severity.WARNING,
+                    "outside-pod",
+                    f"CPUs {outside} of {owners.name(uid, name)} are none of its pod's: nobody gets them "
+                    "back when the pod ends",
+                    Held(uid, name, cpus),
+                    fix=REPAIR,
+                )
+        if not state.entries.get(uid):
+            yield cpu_finding(
+                Severity.WARNING,
+                "pod-without-containers",
+                f"CPUs {whole} of {owners.name(uid)} are held by none of its containers: no kubelet ever "
+                "takes them back",
+                Held(uid, "", whole),
+                fix=REPAIR,
+            )
+        elif left := whole - held:
+            yield cpu_finding(
+                Severity.INFO,
+                "pod-leftover",
+                f"CPUs {left} of {owners.name(uid)} are held by none of its containers: without "
+                "PodLevelResourceManagers, or before 1.36, no kubelet starts on this file",
+                Held(uid, "", whole),
+            )
+
+
+def _baselines(subject: CPUSubject) -> Iterator[StateFinding]:
+    for uid, promised in sorted(subject.state.baselines.items()):
+        for name, baseline in sorted(promised.items()):
+            now = subject.state.entries.get(uid, {}).get(name)
+            who = subject.owners.name(uid, name)
+            if now is None:
+                message = f"a baseline {baseline} is left of {who}, which holds no CPUs"
+            elif outside := baseline - now:
+                message = f"{who} was promised CPUs {outside} at admission, and does not hold them"
+            else:
+                continue
+            yield cpu_finding(
+                Severity.WARNING,
+                "baseline-outside",
+                message,
+                Held(uid, name, baseline),
+                expected=f"CPUs of {now}" if now else "",
+                detected=str(baseline),
+                fix=REPAIR,
+            )

@@ -1,0 +1,101 @@
+"""How the memory of a machine differs from what a state file says of it, and whether that means anything.
+
+The kernel's image lies on another NUMA node after every boot (KASLR), and what boot leaves free varies: some
+MiB come and go (kubernetes issue 131253). KEP-6232 proposes to tolerate the size of the image, some 50 MiB,
+and 64 MiB more. No release does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from cpuctl.checkpoints.diff import TableChange
+from cpuctl.checkpoints.model import MemoryNode, MemoryStateFile, MemoryTable
+from cpuctl.engine.memory.tables import MEMORY
+from cpuctl.engine.state_checks.memory_replay import replayed
+
+MOST_DRIFT = 128 << 20
+"""The most that a reboot changes of a NUMA node's memory."""
+
+
+class DriftKind(StrEnum):
+    """What a difference means: a reboot does that, or somebody has changed something."""
+
+    BENIGN = "benign"
+    REAL = "real"
+
+
+class Cause(StrEnum):
+    """What has changed."""
+
+    REBOOT = "reboot"
+    MEMORY = "memory"
+    NODES = "numaNodes"
+    HUGE_PAGES = "hugePages"
+    RESERVED = "reserved"
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryDrift:
+    """All differences of totals, what is reserved, and what pods may have; with the cause of each.
+
+    ``misfit``: what pods hold does not fit any more, however small the difference.
+    """
+
+    changes: tuple[tuple[TableChange, Cause], ...]
+    misfit: bool
+
+    @property
+    def kind(self) -> DriftKind:
+        """Whether it is all the work of a reboot."""
+        harmless = not self.misfit and all(cause is Cause.REBOOT for _, cause in self.changes)
+        return DriftKind.BENIGN if harmless else DriftKind.REAL
+
+
+def memory_drift(saved: MemoryStateFile, fresh: Mapping[int, MemoryNode]) -> MemoryDrift | None:
+    """Compare what a state says of the machine with the machine; None where it is the same."""
+    changes = tuple(_changes(saved.machine_state, fresh)) if saved.machine_state else ()
+    return MemoryDrift(changes, bool(replayed(saved, fresh).misfits)) if changes else None
+
+
+def _changes(
+    old: Mapping[int, MemoryNode], new: Mapping[int, MemoryNode]
+) -> Iterator[tuple[TableChange, Cause]]:
+    for number in sorted({*old, *new}):
+        before, after = old.get(number), new.get(number)
+        if before is None or after is None:
+            was, now = (each.number_of_assignments if each else None for each in (before, after))
+            yield TableChange(number, "", "assignments", was, now), Cause.NODES
+        else:
+            yield from _of_node(number, before.memory_map, after.memory_map)
+
+
+def _of_node(
+    number: int, old: Mapping[str, MemoryTable], new: Mapping[str, MemoryTable]
+) -> Iterator[tuple[TableChange, Cause]]:
+    for resource in sorted({*old, *new}):
+        before, after = old.get(resource), new.get(resource)
+        # A resource that comes or goes is one difference, not one of each number.
+        for field in ("total", "system_reserved") if before and after else ("total",):
+            was, now = (getattr(each, field) if each else None for each in (before, after))
+            if was != now:
+                yield TableChange(number, resource, field, was, now), _cause(resource, field, was, now)
+        if before and after and _left_over(before) != _left_over(after) and resource == MEMORY:
+            # Beside total and reservation, huge pages are taken off what pods may have of memory.
+            was, now = before.allocatable, after.allocatable
+            yield TableChange(number, resource, "allocatable", was, now), Cause.HUGE_PAGES
+
+
+def _left_over(table: MemoryTable) -> int:
+    return table.total - table.system_reserved - table.allocatable
+
+
+def _cause(resource: str, field: str, was: int | None, now: int | None) -> Cause:
+    if field == "system_reserved":
+        return Cause.RESERVED
+    if resource != MEMORY:
+        return Cause.HUGE_PAGES
+    drifted = was is not None and now is not None and abs(was - now) <= MOST_DRIFT
+    return Cause.REBOOT if drifted else Cause.MEMORY

@@ -1,0 +1,130 @@
+"""What a kubelet with the static policy finds in a state of the Memory Manager at start, in numbers.
+
+The kubelet says only that something is different (``validateState``, see ``cpuctl.engine.memory.restart``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from cpuctl.checkpoints.diff import TableChange
+from cpuctl.checkpoints.model import MemoryNode, MemoryStateFile
+from cpuctl.engine.config_lints.lint import Severity
+from cpuctl.engine.state_checks.findings import MEMORY_FILE, REPAIR, StateFinding
+from cpuctl.engine.state_checks.memory_drift import Cause, DriftKind, MemoryDrift
+from cpuctl.engine.state_checks.memory_replay import Misfit, replayed
+from cpuctl.engine.state_checks.owners import Owners
+from cpuctl.quantity import Format, Quantity
+
+_MEANINGS = {
+    Cause.REBOOT: "a reboot does that",
+    Cause.MEMORY: "more than a reboot changes: memory came or went, or the kernel keeps more or less of it",
+    Cause.HUGE_PAGES: "other huge pages were set up",
+    Cause.RESERVED: "reservedMemory has changed",
+}
+_DRAIN = f"remove this pod from the node, then {REPAIR} --pods FILE"
+
+
+def drift_findings(drift: MemoryDrift) -> Iterator[StateFinding]:
+    """Tell every difference between the file and the machine."""
+    benign = drift.kind is DriftKind.BENIGN
+    for change, cause in drift.changes:
+        yield StateFinding(
+            severity=Severity.ERROR,
+            code="memory-drift" if benign else "memory-changed",
+            file_name=MEMORY_FILE,
+            message=_difference(change, cause) + ("; safe to take over as it is now" if benign else ""),
+            expected="" if cause is Cause.NODES else _amount(change.after),
+            detected="" if cause is Cause.NODES else _amount(change.before),
+            fix=REPAIR,
+        )
+
+
+def block_findings(
+    saved: MemoryStateFile, fresh: Mapping[int, MemoryNode], owners: Owners
+) -> Iterator[StateFinding]:
+    """Tell whose memory has no place on the machine, and where the sums are not those of the entries."""
+    if not saved.machine_state:
+        if saved.entries:
+            yield _no_tables()
+        return  # The kubelet makes fresh tables of it.
+    again = replayed(saved, fresh)
+    for misfit in again.misfits:
+        yield _misfit(misfit, owners)
+    if not again.misfits and saved.machine_state.keys() == again.tables.keys():
+        yield from _sums(saved.machine_state, again.tables)
+
+
+def _no_tables() -> StateFinding:
+    return StateFinding(
+        severity=Severity.ERROR,
+        code="no-tables",
+        file_name=MEMORY_FILE,
+        message="pods hold memory, and the tables that it was taken from are missing",
+        fix=REPAIR,
+    )
+
+
+def _misfit(misfit: Misfit, owners: Owners) -> StateFinding:
+    uid, container, block = misfit.held
+    nodes = ", ".join(map(str, block.numa_affinity))
+    missing = f": {_size(misfit.missing)} too little" if misfit.missing else ""
+    return StateFinding(
+        severity=Severity.ERROR,
+        code="memory-misfit",
+        file_name=MEMORY_FILE,
+        message=f"{_size(block.size)} of {block.type} of {owners.name(uid, container)} on NUMA node {nodes}: "
+        f"{misfit.why}{missing}",
+        fix=_DRAIN,
+        pod_uid=uid,
+        container=container,
+    )
+
+
+def _sums(found: Mapping[int, MemoryNode], expected: Mapping[int, MemoryNode]) -> Iterator[StateFinding]:
+    for number, node in found.items():
+        due = expected[number]
+        for what, was, should in (
+            ("counts", node.number_of_assignments, due.number_of_assignments),
+            ("is in a group with NUMA nodes", sorted(node.cells), sorted(due.cells)),
+            ("has reserved", _reserved(found, node), _reserved(expected, node)),
+        ):
+            if was != should:
+                yield StateFinding(
+                    severity=Severity.ERROR,
+                    code="sums-differ",
+                    file_name=MEMORY_FILE,
+                    message=f"NUMA node {number} {what} {was}, and the entries of the file come to {should}",
+                    expected=str(should),
+                    detected=str(was),
+                    fix=REPAIR,
+                )
+
+
+def _reserved(tables: Mapping[int, MemoryNode], node: MemoryNode) -> dict[str, int]:
+    """Add up what is reserved in a node's group, by resource: only that has to agree."""
+    members = [tables[cell].memory_map for cell in node.cells if cell in tables]
+    return {
+        name: sum(each[name].reserved for each in members if name in each) for name in sorted(node.memory_map)
+    }
+
+
+def _difference(change: TableChange, cause: Cause) -> str:
+    node = f"NUMA node {change.node}"
+    if cause is Cause.NODES:
+        return f"{node} is not in the file: it is new" if change.before is None else f"{node} is gone"
+    what = {"total": "", "system_reserved": " reserved", "allocatable": " for pods"}[change.field]
+    if not isinstance(change.before, int) or not isinstance(change.after, int):
+        come = "has no" if change.after is None else "has"
+        return f"{node} {come} {change.resource}, unlike the file says: {_MEANINGS[cause]}"
+    delta = change.after - change.before
+    difference = f"{_size(abs(delta))} {'more' if delta > 0 else 'less'} {change.resource}{what}"
+    return f"{node} has {difference} than the file says: {_MEANINGS[cause]}"
+
+
+def _amount(amount: int | tuple[int, ...] | None) -> str:
+    return str(amount) if isinstance(amount, int) else ""
+
+
+def _size(amount: int) -> str:
+    return str(Quantity.from_value(amount, Format.BINARY_SI))

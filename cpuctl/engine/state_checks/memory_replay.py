@@ -1,0 +1,46 @@
+"""The Memory Manager's tables as they would be with the memory that pods hold, on the machine as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from cpuctl.checkpoints.model import MemoryNode, MemoryStateFile
+from cpuctl.engine.memory.restart import HeldBlock, held_blocks, replay
+from cpuctl.engine.memory.state import MemoryManagerState
+from cpuctl.engine.memory.tables import Tables, free_in
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """A block that has no place, and why; ``missing`` are the bytes that are too many, if it is that."""
+
+    held: HeldBlock
+    why: str
+    missing: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """Tables with every block charged as far as possible, and the blocks that do not fit."""
+
+    tables: Tables
+    misfits: tuple[Misfit, ...]
+
+
+def replayed(saved: MemoryStateFile, fresh: Mapping[int, MemoryNode]) -> Replayed:
+    """Charge the tables of a machine on which nobody has memory yet with all blocks of a state."""
+    tables = dict(fresh)
+    tried = [_charged(tables, held) for held in held_blocks(MemoryManagerState.of_file(saved))]
+    return Replayed(tables, tuple(misfit for misfit in tried if misfit))
+
+
+def _charged(tables: Tables, held: HeldBlock) -> Misfit | None:
+    block = held.block
+    known = all(node in tables and block.type in tables[node].memory_map for node in block.numa_affinity)
+    free = free_in(tables, block.numa_affinity, block.type) if known else 0
+    if problem := replay(tables, block):
+        return Misfit(held, problem)
+    if block.size > free:
+        return Misfit(held, "there is not enough", block.size - free)
+    return None

@@ -1,0 +1,77 @@
+"""What a state file says of pods that run or do not run: entries nobody needs, and those that lack."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile
+from cpuctl.engine.config_lints.lint import Severity
+from cpuctl.engine.state_checks.cpu_subject import Held, cpu_finding
+from cpuctl.engine.state_checks.findings import REPAIR_WITH_PODS, StateFinding
+from cpuctl.engine.state_checks.owners import Owners, Standing
+from cpuctl.pods.model import Container, ContainerKind, Pod
+
+Due = Callable[[Pod, Container], int]
+"""How many exclusive CPUs a container is due."""
+
+_GONE = {
+    Standing.POD_GONE: "owner-gone",
+    Standing.CONTAINER_GONE: "container-gone",
+}
+_LATER = "what it holds comes back when the next pod is admitted"
+
+
+def gone_findings(
+    file_name: str, state: CPUStateFile | MemoryStateFile, owners: Owners
+) -> Iterator[StateFinding]:
+    """Name the entries whose pod or container is not there any more."""
+    entries: Mapping[str, Mapping[str, object]] = state.entries
+    for uid, containers in sorted(entries.items()):
+        for name in sorted(containers):
+            code = _GONE.get(owners.standing(uid, name))
+            if code is None:
+                continue
+            what = "the pod does not run" if code == "owner-gone" else "the pod has no such container"
+            yield StateFinding(
+                severity=Severity.WARNING,
+                code=code,
+                file_name=file_name,
+                message=f"{owners.name(uid, name)}: {what}; {_LATER}",
+                fix=REPAIR_WITH_PODS,
+                pod_uid=uid,
+                container=name,
+            )
+
+
+def due_findings(state: CPUStateFile, owners: Owners, due: Due) -> Iterator[StateFinding]:
+    """Compare what containers hold with what they are due, but for pods that hold CPUs as a whole."""
+    for uid, pod in sorted((owners.pods or {}).items()):
+        if pod.has_pod_level_resources:
+            continue
+        for container in pod.all_containers:
+            held, count = state.entries.get(uid, {}).get(container.name), due(pod, container)
+            if held is None and count and _runs_on(pod, container):
+                yield cpu_finding(
+                    Severity.WARNING,
+                    "not-recorded",
+                    f"{pod.full_name}/{container.name} is due {count} exclusive CPUs, and holds none: a "
+                    "kubelet that starts now gives it some that it does not run on yet",
+                    Held(uid, container.name, state.default_cpu_set),
+                    expected=f"{count} CPUs",
+                    detected="none",
+                )
+            elif held is not None and len(held) != count:
+                yield cpu_finding(
+                    Severity.WARNING,
+                    "other-size",
+                    f"{pod.full_name}/{container.name} is due {count} exclusive CPUs, and holds "
+                    f"{len(held)}: a kubelet that starts now may not admit the pod again",
+                    Held(uid, container.name, held),
+                    expected=f"{count} CPUs",
+                    detected=str(held),
+                )
+
+
+def _runs_on(pod: Pod, container: Container) -> bool:
+    """Tell whether a container should hold its CPUs by now, and still."""
+    return pod.phase == "Running" and container.kind is not ContainerKind.INIT

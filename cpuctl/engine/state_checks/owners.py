@@ -1,0 +1,62 @@
+"""Who runs on a node, so that what a state file says of UIDs can be said of pods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from cpuctl.pods.model import Container, Pod
+
+_LONGEST = 120
+_SHOWN = 3
+
+
+class Standing(StrEnum):
+    """What became of somebody who holds something."""
+
+    RUNNING = "running"
+    POD_GONE = "podGone"
+    CONTAINER_GONE = "containerGone"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Owners:
+    """The pods that run, by the UID that their kubelet knows them by; None where nobody says who runs."""
+
+    pods: Mapping[str, Pod] | None = None
+
+    @classmethod
+    def of(cls, pods: Iterable[Pod]) -> Owners:
+        """Take these pods, and no others, for running."""
+        return cls({pod.uid: pod for pod in pods})
+
+    def standing(self, uid: str, container: str = "") -> Standing:
+        """Tell whether a pod runs and, where one is named, whether it has such a container."""
+        if self.pods is None:
+            return Standing.UNKNOWN
+        if uid not in self.pods:
+            return Standing.POD_GONE
+        return (
+            Standing.RUNNING if not container or self.container(uid, container) else Standing.CONTAINER_GONE
+        )
+
+    def container(self, uid: str, name: str) -> Container | None:
+        """Return a container of a running pod."""
+        pod = (self.pods or {}).get(uid)
+        return next((each for each in pod.all_containers if each.name == name), None) if pod else None
+
+    def name(self, uid: str, container: str = "") -> str:
+        """Write ``namespace/pod/container``, or the UID in the place of the first two."""
+        pod = (self.pods or {}).get(uid)
+        text = "/".join(filter(None, (pod.full_name if pod else uid, container)))
+        return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+
+    def names(self, holders: Sequence[tuple[str, str]]) -> str:
+        """Write the first of some holders, by UID and container, and how many there are more."""
+        shown = ", ".join(self.name(*holder) for holder in holders[:_SHOWN])
+        return shown if len(holders) <= _SHOWN else f"{shown} and {len(holders) - _SHOWN} more"
+
+
+NOBODY_SAYS = Owners()

@@ -1,0 +1,180 @@
+"""Whether a kubelet comes up on the state files that it finds, in its words, and what else is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from cpuctl.checkpoints.model import UnreadableState
+from cpuctl.checkpoints.refusal import kubelet_refusal
+from cpuctl.engine.config_lints.lint import Severity
+from cpuctl.engine.node import Node
+from cpuctl.engine.outcome import FaultKind, KubeletFault, StartRefused
+from cpuctl.engine.provider import Candidate
+from cpuctl.engine.start import Kubelet, NotStarted, Started, last_checks, node_of, start_managers
+from cpuctl.engine.state_checks.cpu_findings import cpu_findings
+from cpuctl.engine.state_checks.cpu_subject import CPUSubject, Held, cpu_finding
+from cpuctl.engine.state_checks.file_findings import file_findings
+from cpuctl.engine.state_checks.findings import CPU_FILE, MEMORY_FILE, PODS_FILES, StateFinding, limited
+from cpuctl.engine.state_checks.found import FoundStates
+from cpuctl.engine.state_checks.holder_findings import holder_findings
+from cpuctl.engine.state_checks.memory_drift import MemoryDrift, memory_drift
+from cpuctl.engine.state_checks.memory_findings import block_findings, drift_findings
+from cpuctl.engine.state_checks.owner_findings import due_findings, gone_findings
+from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners
+from cpuctl.kubelet.feature_gates import FeatureGates
+from cpuctl.machine.machine_info import MachineInfo
+from cpuctl.pods.model import Container, Pod
+from cpuctl.pods.qos import pod_qos
+
+_ROOT = "/var/lib/kubelet"
+_PODS_FILES_SINCE = 33
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateVerdict:
+    """``start`` is how the start ends; ``refusals`` is what stands against each file by itself.
+
+    ``reached`` is False where the kubelet ends before it opens any of them. ``drift`` is how the machine's
+    memory differs from what the file says of it, None where it does not or no static Memory Manager starts.
+    """
+
+    start: Started | NotStarted
+    findings: tuple[StateFinding, ...]
+    refusals: Mapping[str, NotStarted] = field(default_factory=dict)
+    reached: bool = True
+    drift: MemoryDrift | None = None
+
+    @property
+    def starts(self) -> bool:
+        """Tell whether the kubelet comes up."""
+        return isinstance(self.start, Started)
+
+
+def verify_states(
+    info: MachineInfo, kubelet: Kubelet, found: FoundStates, owners: Owners = NOBODY_SAYS
+) -> StateVerdict:
+    """Start a kubelet on a machine with these files: its configuration is checked first, then every file."""
+    managers, version = start_managers(info, kubelet), str(kubelet.version)
+    if not isinstance(managers, Started):
+        look = _Look(version, found, owners, None)
+        return StateVerdict(start=managers, reached=False, findings=tuple(limited(look.findings())))
+    node = node_of(managers)
+    refusals = dict(_refusals(node, managers.gates, found, kubelet.config.root_dir))
+    look = _Look(version, found, owners, node)
+    return StateVerdict(
+        start=next(iter(refusals.values()), None) or last_checks(managers),
+        refusals=refusals,
+        findings=tuple(limited(look.findings())),
+        drift=look.drift,
+    )
+
+
+def _refusals(
+    node: Node, gates: FeatureGates, found: FoundStates, root: str
+) -> Iterator[tuple[str, NotStarted]]:
+    """Yield what stands against each file, in the order in which a kubelet opens them."""
+    keeps_pods = gates.minor >= _PODS_FILES_SINCE and gates.enabled("InPlacePodVerticalScaling")
+    for name in PODS_FILES if keeps_pods else ():
+        read = found.pods[name].read if name in found.pods else None
+        if isinstance(read, UnreadableState):
+            why = kubelet_refusal(name, read.error, root)
+            yield name, KubeletFault(kind=FaultKind.CRASH, where=f"reading {name}", why=why)
+    if found.cpu and (cpu := node.cpu.restore(found.cpu.read)):
+        yield CPU_FILE, _below(cpu, root, CPU_FILE)
+    if found.memory and (memory := node.memory.restore(found.memory.read)):
+        yield MEMORY_FILE, _below(memory, root, MEMORY_FILE)
+
+
+def _below(refused: NotStarted, root: str, name: str) -> NotStarted:
+    """Put the kubelet's own root directory into its text."""
+    if not isinstance(refused, StartRefused):
+        return refused
+    return replace(refused, error=refused.error.replace(f'"{_ROOT}/{name}"', f'"{root}/{name}"'))
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """Looks at all files; ``node`` is None where the kubelet does not even get to them."""
+
+    version: str
+    found: FoundStates
+    owners: Owners
+    node: Node | None
+
+    @property
+    def drift(self) -> MemoryDrift | None:
+        state = self.found.memory.state if self.found.memory else None
+        policy = self.node.memory.policy if self.node else None
+        return (
+            memory_drift(state, policy.tables) if state and policy and _is_static(state.policy_name) else None
+        )
+
+    def findings(self) -> Iterator[StateFinding]:
+        wanted = (_cpu_policy(self.node), _memory_policy(self.node)) if self.node else (None, None)
+        for name, file, policy in (
+            (CPU_FILE, self.found.cpu, wanted[0]),
+            (MEMORY_FILE, self.found.memory, wanted[1]),
+            *((name, file, None) for name, file in self.found.pods.items()),
+        ):
+            if file is not None:
+                yield from file_findings(name, file, policy, self.version)
+        yield from self._of_cpus()
+        yield from self._of_memory()
+
+    def _of_cpus(self) -> Iterator[StateFinding]:
+        file = self.found.cpu
+        if file is None or file.state is None or not _is_static(file.state.policy_name):
+            return
+        subject = CPUSubject.of(file.state, file.whole or file.state, self.owners)
+        policy = self.node.policy if self.node else None
+        if policy is not None:
+            yield from cpu_findings(subject, policy)
+        yield from holder_findings(subject)
+        yield from gone_findings(CPU_FILE, file.state, self.owners)
+        if policy is not None:
+            yield from due_findings(file.state, self.owners, self._due)
+            yield from self._moving_pods(subject)
+
+    def _of_memory(self) -> Iterator[StateFinding]:
+        file = self.found.memory
+        if file is None or file.state is None or not _is_static(file.state.policy_name):
+            return
+        policy = self.node.memory.policy if self.node else None
+        if policy is not None:
+            if drift := self.drift:
+                yield from drift_findings(drift)
+            yield from block_findings(file.state, policy.tables, self.owners)
+        yield from gone_findings(MEMORY_FILE, file.state, self.owners)
+
+    def _due(self, pod: Pod, container: Container) -> int:
+        assert self.node is not None
+        seen = self.node.pod_rules.view(pod)
+        candidate = Candidate(seen, pod_qos(seen), divided=self.node.cpu.rules.divides(seen))
+        return self.node.cpu.claim(candidate, container).count
+
+    def _moving_pods(self, subject: CPUSubject) -> Iterator[StateFinding]:
+        assert self.node is not None
+        manager, rules = self.node.topology_manager, self.node.cpu.rules
+        moves = not rules.restores_cpus and manager.policy != "none" and manager.scope == "pod"
+        for uid, cpus in sorted(subject.state.pod_entries.items()) if moves else ():
+            yield cpu_finding(
+                Severity.WARNING,
+                "pod-allocated-again",
+                f"{self.owners.name(uid)} holds CPUs {cpus} as a whole: this kubelet gives it others when it "
+                "starts, or refuses it, and these belong to nobody then (kubernetes issue 140989)",
+                Held(uid, "", cpus),
+                fix="remove the pod from the node before the kubelet starts",
+            )
+
+
+def _is_static(policy: str) -> bool:
+    return policy in ("static", "Static")
+
+
+def _cpu_policy(node: Node) -> str:
+    return "none" if node.policy is None else "static"
+
+
+def _memory_policy(node: Node) -> str:
+    return "None" if node.memory.policy is None else "Static"

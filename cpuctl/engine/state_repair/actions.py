@@ -1,0 +1,51 @@
+"""What a repair does to a state file: one action for everything that changes, and why it must."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Generic, TypeVar
+
+_State = TypeVar("_State")
+
+
+class Did(StrEnum):
+    """What was done."""
+
+    DROPPED = "dropped"
+    MOVED = "moved"
+    POOL = "pool"
+    POD = "pod"
+    BASELINE = "baseline"
+    POLICY = "policy"
+    TABLES = "tables"
+    CHECKSUM = "checksum"
+    FORMAT = "format"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """One thing that was done, to whom, and why; ``before`` and ``after`` are lists of CPUs or amounts."""
+
+    did: Did
+    reason: str
+    pod_uid: str = ""
+    container: str = ""
+    before: str = ""
+    after: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired(Generic[_State]):
+    """A state that fits, and how it came to be; without actions it is the one that was given."""
+
+    state: _State
+    actions: tuple[Action, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NotRepaired:
+    """Why no state is safe, and what to do instead."""
+
+    reason: str
+    advice: str

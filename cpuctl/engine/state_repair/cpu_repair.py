@@ -1,0 +1,211 @@
+"""A state of the CPU Manager that its kubelet starts on: every container keeps its CPUs as far as it may.
+
+What the kubelet wants of a state at start is said in ``cpuctl.engine.cpu.state.validate``. A pod that lost
+CPUs (gone from the machine, reserved now, or another pod's as well) gets others in their place, one for one
+in all that it holds, so that what its containers share they still share, and baselines stay inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from cpuctl.checkpoints.model import CPUStateFile
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.cpu.manager import StaticPolicy
+from cpuctl.engine.state_checks.cpu_subject import CPUSubject, union
+from cpuctl.engine.state_checks.owners import Owners
+from cpuctl.engine.state_repair.actions import Action, Did, NotRepaired, Repaired
+from cpuctl.engine.state_repair.gone import gone, kept
+from cpuctl.engine.state_repair.moves import Moves, moved, moves_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CPURules:
+    """The CPU Manager that is to start: ``policy`` is None for the policy ``none``.
+
+    ``keeps_pods`` and ``keeps_baselines`` tell whether it reads what pods hold as a whole, and baselines.
+    """
+
+    policy: StaticPolicy | None
+    keeps_pods: bool = False
+    keeps_baselines: bool = False
+
+
+def repair_cpu_state(
+    state: CPUStateFile, rules: CPURules, owners: Owners
+) -> Repaired[CPUStateFile] | NotRepaired:
+    """Make a state fit the machine and the configuration; where *owners* are known, drop others' entries."""
+    work = _Work(state, rules, owners)
+    if rules.policy is None:
+        work.give_up()
+        return Repaired(work.state, tuple(work.actions))
+    if state.policy_name != "static":
+        work.begin_anew()
+    work.drop_gone()
+    work.settle_pods()
+    moves = moves_of(CPUSubject.of(work.state, work.state, owners), rules.policy)
+    if isinstance(moves, NotRepaired):
+        return moves
+    work.move(moves, rules.policy)
+    work.fill_pool(rules.policy)
+    if rules.keeps_baselines:
+        work.settle_baselines()
+    elif work.actions:
+        work.give_up_baselines()
+    if not work.state.default_cpu_set:
+        return NotRepaired(
+            "pods hold all CPUs that are not reserved: a kubelet with strict-cpu-reservation refuses a state "
+            "whose shared pool is empty (kubernetes issue 141196)",
+            "remove a pod that has exclusive CPUs from the node, then repair again with --pods",
+        )
+    return Repaired(work.state, tuple(work.actions))
+
+
+@dataclass(slots=True)
+class _Work:
+    """The state as far as it is repaired, and what was done to it."""
+
+    state: CPUStateFile
+    rules: CPURules
+    owners: Owners
+    actions: list[Action] = field(default_factory=list)
+
+    def give_up(self) -> None:
+        """Hold nothing: the policy none knows no exclusive CPUs."""
+        if self.state.policy_name == "none":
+            return
+        self._do(Did.POLICY, "the policy none is configured", before=self.state.policy_name, after="none")
+        for uid, containers in sorted(self.state.entries.items()):
+            for name, cpus in sorted(containers.items()):
+                why = "the policy none knows no exclusive CPUs; it runs on them until it is started again"
+                self._do(Did.DROPPED, why, uid, name, before=str(cpus))
+        self.state = CPUStateFile(policy_name="none", default_cpu_set=CPUSet())
+
+    def begin_anew(self) -> None:
+        """Take nothing over from another policy, which has no exclusive CPUs."""
+        self._do(Did.POLICY, "the policy static is configured", before=self.state.policy_name, after="static")
+        self.state = CPUStateFile(policy_name="static", default_cpu_set=CPUSet())
+
+    def drop_gone(self) -> None:
+        """Drop what nobody holds any more."""
+        for uid, name, why in gone(self.state.entries, self.owners):
+            self._do(Did.DROPPED, why, uid, name, before=str(self.state.entries[uid][name]))
+        self.state = replace(self.state, entries=kept(self.state.entries, self.owners))
+
+    def settle_pods(self) -> None:
+        """Let pods hold as a whole what their containers hold at least, and nothing without containers."""
+        pods, entries = {}, self.state.entries
+        for uid, whole in sorted(self.state.pod_entries.items()):
+            covered = union(entries.get(uid, {}).values())
+            if not self.rules.keeps_pods:
+                if whole <= covered:
+                    pods[uid] = whole
+                    continue
+                why = (
+                    "this kubelet does not read what pods hold as a whole: containers keep theirs, and the "
+                    f"rest, CPUs {whole - covered}, is given back"
+                )
+                self._do(Did.POD, why, uid, before=str(whole))
+            elif not covered:
+                why = "no container of the pod holds any of them: no kubelet ever takes them back"
+                self._do(Did.POD, why, uid, before=str(whole))
+            else:
+                pods[uid] = whole | covered
+                if pods[uid] != whole:
+                    why = "its containers hold more than the pod"
+                    self._do(Did.POD, why, uid, before=str(whole), after=str(pods[uid]))
+        self.state = replace(self.state, pod_entries=pods)
+
+    def move(self, moves: Moves, policy: StaticPolicy) -> None:
+        """Put other CPUs in the place of those that pods cannot keep."""
+        for uid, own in sorted(moves.items()):
+            leaving = CPUSet.of(own)
+            why = _why_lost(leaving, policy)
+            whole = {"": self.state.pod_entries[uid]} if uid in self.state.pod_entries else {}
+            for name, cpus in (*sorted(self.state.entries.get(uid, {}).items()), *whole.items()):
+                if (after := moved(cpus, own, leaving)) != cpus:
+                    self._do(Did.MOVED, why, uid, name, before=str(cpus), after=str(after))
+        wholes = {uid: {"": cpus} for uid, cpus in self.state.pod_entries.items()}
+        self.state = replace(
+            self.state,
+            entries=_moved_entries(self.state.entries, moves),
+            pod_entries={uid: each[""] for uid, each in _moved_entries(wholes, moves).items()},
+            baselines=_moved_entries(self.state.baselines, moves),
+        )
+
+    def settle_baselines(self) -> None:
+        """Keep promises to those that still hold CPUs, as far as they hold what was promised."""
+        baselines: dict[str, dict[str, CPUSet]] = {}
+        dropped = {(each.pod_uid, each.container) for each in self.actions}
+        for uid, promised in sorted(self.state.baselines.items()):
+            for name, baseline in sorted(promised.items()):
+                now = self.state.entries.get(uid, {}).get(name)
+                if now is not None:
+                    right = baseline & now or now
+                    baselines.setdefault(uid, {})[name] = right
+                    if right != baseline:
+                        why = "it does not hold all of them"
+                        self._do(Did.BASELINE, why, uid, name, before=str(baseline), after=str(right))
+                elif (uid, name) not in dropped:
+                    self._do(Did.BASELINE, "it holds no CPUs", uid, name, before=str(baseline))
+        self.state = replace(self.state, baselines=baselines)
+
+    def give_up_baselines(self) -> None:
+        """Tell what a kubelet without baselines loses, now that it has to be written anyway."""
+        for uid, promised in sorted(self.state.baselines.items()):
+            for name, baseline in sorted(promised.items()):
+                now = self.state.entries.get(uid, {}).get(name)
+                if now is not None and now != baseline:
+                    why = f"this kubelet keeps no baselines: it may not shrink below {now} any more"
+                    self._do(Did.BASELINE, why, uid, name, before=str(baseline))
+        self.state = replace(self.state, baselines={})
+
+    def fill_pool(self, policy: StaticPolicy) -> None:
+        """Share what nobody holds, but for reserved CPUs where they are kept apart."""
+        held = union(holder.cpus for holder in CPUSubject.of(self.state, self.state, self.owners).held)
+        strict = policy.options.strict_cpu_reservation
+        pool = CPUSet(policy.allocatable if strict else policy.topology.cpus) - held
+        old = self.state.default_cpu_set
+        if pool != old:
+            self._do(Did.POOL, _why_pool(old, pool, policy), before=str(old), after=str(pool))
+        self.state = replace(self.state, default_cpu_set=pool)
+
+    def _do(
+        self, did: Did, why: str, uid: str = "", container: str = "", *, before: str = "", after: str = ""
+    ) -> None:
+        self.actions.append(
+            Action(did=did, reason=why, pod_uid=uid, container=container, before=before, after=after)
+        )
+
+
+def _moved_entries(entries: Mapping[str, Mapping[str, CPUSet]], moves: Moves) -> dict[str, dict[str, CPUSet]]:
+    return {
+        uid: _moved(containers, moves[uid]) if uid in moves else dict(containers)
+        for uid, containers in entries.items()
+    }
+
+
+def _moved(containers: Mapping[str, CPUSet], own: Mapping[int, int]) -> dict[str, CPUSet]:
+    leaving = CPUSet.of(own)
+    return {name: moved(cpus, own, leaving) for name, cpus in containers.items()}
+
+
+def _why_lost(lost: CPUSet, policy: StaticPolicy) -> str:
+    machine, reserved = CPUSet(policy.topology.cpus), CPUSet(policy.reserved)
+    reasons = {
+        "not on this machine": lost - machine,
+        "reserved": lost & reserved,
+        "held by another pod, too": lost & machine - reserved,
+    }
+    return "; ".join(f"CPUs {cpus} are {why}" for why, cpus in reasons.items() if cpus)
+
+
+def _why_pool(old: CPUSet, new: CPUSet, policy: StaticPolicy) -> str:
+    machine = CPUSet(policy.topology.cpus)
+    reasons = {
+        "come to it": new - old,
+        "are held or reserved": (old - new) & machine,
+        "are not on this machine": old - machine,
+    }
+    return "; ".join(f"CPUs {cpus} {why}" for why, cpus in reasons.items() if cpus)

@@ -1,0 +1,81 @@
+"""How many more of a pod fit, and what stops the next."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cpuctl.engine.capacity import copies
+from cpuctl.engine.capacity.copies import alike, more_copies
+from cpuctl.engine.outcome import Rejected
+from cpuctl.engine.progress import nobody
+from cpuctl.pods.model import Pod, QosClass
+from tests.support.capacity_nodes import exclusive, kubelet, named, node_with, shared, whole
+from tests.support.pods import app, init, sidecar
+
+
+def count(*running: Pod, asked: Pod, policy: str = "none", max_pods: int = 20) -> tuple[int, str]:
+    node = node_with(*running, told=kubelet(policy, max_pods=max_pods))
+    found = more_copies(node, (asked,), nobody)
+    return found.fits, found.stop.reason if isinstance(found.stop, Rejected) else str(found.stop)
+
+
+@pytest.mark.parametrize(
+    ("policy", "cpus", "want"),
+    [
+        ("none", 4, (3, "UnexpectedAdmissionError")),
+        ("single-numa-node", 3, (4, "TopologyAffinityError")),
+        ("single-numa-node", 4, (3, "TopologyAffinityError")),
+        ("single-numa-node", 5, (0, "TopologyAffinityError")),
+        ("restricted", 5, (3, "TopologyAffinityError")),
+    ],
+)
+def test_copies_are_counted_until_one_is_refused(policy: str, cpus: int, want: tuple[int, str]) -> None:
+    assert count(asked=exclusive("a", cpus), policy=policy) == want
+
+
+def test_what_runs_already_counts() -> None:
+    assert count(exclusive("r", 9), asked=exclusive("a", 2)) == (3, "UnexpectedAdmissionError")
+    assert count(shared("r"), asked=exclusive("a", 1), max_pods=5) == (4, "OutOfpods")
+    assert count(shared("r"), asked=shared("a", "cpu=2 memory=1Gi")) == (7, "OutOfcpu")
+
+
+def test_the_pod_itself_may_run_there() -> None:
+    pod = exclusive("a", 4)
+    assert count(pod, asked=pod) == (2, "UnexpectedAdmissionError")
+
+
+def test_counting_changes_nothing() -> None:
+    node = node_with(exclusive("r", 2))
+    before = node.copy()
+    more_copies(node, (exclusive("a", 4),), nobody)
+    assert (node.state, node.active) == (before.state, before.active)
+
+
+def test_the_bound_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(copies, "MAX_COPIES", 2)
+    found = more_copies(node_with(), (exclusive("a", 1),), nobody)
+    assert (found.fits, found.stop) == (2, None)
+
+
+def test_pods_are_alike_if_only_names_differ() -> None:
+    base = named("a", whole(2, "main"))
+    same = [
+        base,
+        replace(base, name="b", uid="b", namespace="other", priority=5, owner="Deployment/b"),
+        named("c", whole(2, "other")),
+        named("d", app("cpu=2000m memory=1024Mi", "cpu=2 memory=1Gi")),
+    ]
+    others = [
+        named("e", whole(3)),
+        named("f", whole(2), whole(2, "second")),
+        named("g", init("cpu=2 memory=1Gi", "cpu=2 memory=1Gi"), whole(2)),
+        named("h", sidecar("cpu=2 memory=1Gi", "cpu=2 memory=1Gi"), whole(2)),
+        replace(base, qos_class=QosClass.BURSTABLE),
+        replace(base, overhead={"cpu": base.containers[0].resources.requests["cpu"]}),
+        replace(base, resources=base.containers[0].resources),
+    ]
+    groups = alike([*same, *others])
+    assert [len(group) for group in groups] == [len(same), *([1] * len(others))]
+    assert groups[0] == tuple(same)

@@ -1,0 +1,117 @@
+"""The largest request by policy, and inside one element."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.capacity.largest import largest_request, rooms
+from cpuctl.engine.capacity.policies import TOPOLOGY_POLICIES, under_policy
+from cpuctl.engine.capacity.probe import settled
+from cpuctl.engine.node import Node
+from cpuctl.engine.outcome import Rejected, StartRefused
+from cpuctl.pods.model import Pod
+from tests.support.capacity_nodes import MACHINE, THREADED, exclusive, kubelet, node_with, shared
+
+
+def by_policy(*running: Pod) -> dict[str, int]:
+    told = kubelet()
+    node = settled(node_with(*running, told=told))
+    answer = {}
+    for policy in TOPOLOGY_POLICIES:
+        other = under_policy(node, MACHINE, told, policy)
+        assert isinstance(other, Node)
+        answer[policy] = largest_request(other).cpus
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("running", "want"),
+    [
+        ((), {"none": 15, "best-effort": 15, "restricted": 15, "single-numa-node": 4}),
+        # CPUs 9 to 15 are left; five to eight CPUs want two nodes, which is what there is.
+        (
+            (exclusive("a", 8),),
+            {"none": 7, "best-effort": 7, "restricted": 7, "single-numa-node": 4},
+        ),
+        ((exclusive("a", 13),), {"none": 2, "best-effort": 2, "restricted": 2, "single-numa-node": 2}),
+        ((exclusive("a", 15),), {"none": 0, "best-effort": 0, "restricted": 0, "single-numa-node": 0}),
+    ],
+    ids=["empty", "half full", "two left", "full"],
+)
+def test_each_policy_has_its_own_largest_request(running: tuple[Pod, ...], want: dict[str, int]) -> None:
+    assert by_policy(*running) == want
+
+
+def test_a_smaller_request_may_be_refused() -> None:
+    """One CPU is free on every node: two CPUs want one node for themselves, as three and four do."""
+    singles = [exclusive(f"p{n}", 1) for n in range(15)]
+    node = node_with(*singles, told=kubelet("restricted"))
+    for gone in (1, 4, 8, 12):
+        node.remove(next(uid for uid, held in node.state.assignments.items() if held["main"] == 1 << gone))
+    largest = largest_request(settled(node))
+    assert largest.cpus == 1
+    assert largest.stop is not None
+    assert largest.stop.cpus == 2
+    assert isinstance(largest.stop.verdict, Rejected)
+    assert largest.stop.verdict.reason == "TopologyAffinityError"
+
+
+def test_shared_pods_use_up_cpu_without_owning_any() -> None:
+    node = settled(node_with(*(shared(f"s{n}", "cpu=1500m") for n in range(6))))
+    largest = largest_request(node)
+    assert largest.cpus == 6
+    assert largest.stop is not None
+    assert isinstance(largest.stop.verdict, Rejected)
+    assert (largest.stop.cpus, largest.stop.verdict.reason) == (7, "OutOfcpu")
+
+
+def test_a_node_full_of_pods_takes_nothing() -> None:
+    node = settled(node_with(shared("a"), shared("b"), told=kubelet(max_pods=2)))
+    largest = largest_request(node)
+    assert largest.cpus == 0
+    assert largest.stop is not None
+    assert isinstance(largest.stop.verdict, Rejected)
+    assert largest.stop.verdict.reason == "OutOfpods"
+
+
+def test_whole_cores_grow_by_cores() -> None:
+    """CPUs 0 and 16 make a core that is never whole, so that 30 of 31 free CPUs can be asked for."""
+    told = kubelet(full_pcpus_only="true")
+    largest = largest_request(settled(node_with(told=told, threaded=True)))
+    assert (largest.cpus, largest.stop) == (30, None)
+    used = settled(
+        node_with(exclusive("a", 14), told=kubelet("restricted", full_pcpus_only="true"), threaded=True)
+    )
+    assert isinstance(under_policy(used, THREADED, told, "best-effort"), Node)
+    largest = largest_request(used)
+    assert largest.cpus == 16
+    assert largest.stop is None
+
+
+def test_rooms_are_measured_one_by_one() -> None:
+    node = settled(node_with(exclusive("a", 2), told=kubelet("single-numa-node")))
+    nodes = {room.number: room for room in rooms(node, node.topology.numa_nodes)}
+    assert {number: (str(CPUSet(room.free)), room.largest) for number, room in nodes.items()} == {
+        0: ("3", 1),
+        1: ("4-7", 4),
+        2: ("8-11", 4),
+        3: ("12-15", 4),
+    }
+    caches = {room.number: room.largest for room in rooms(node, node.topology.uncore_caches)}
+    assert caches == {0: 0, 1: 1, 2: 2, 3: 2, 4: 2, 5: 2, 6: 2, 7: 2}
+
+
+def test_rooms_leave_the_totals_of_the_node_out_of_account() -> None:
+    node = settled(node_with(shared("a"), shared("b"), told=kubelet(max_pods=2)))
+    assert [room.largest for room in rooms(node, node.topology.numa_nodes)] == [3, 4, 4, 4]
+
+
+def test_a_policy_that_the_kubelet_would_not_start_with_says_so() -> None:
+    told = replace(kubelet(align_by_socket="true"), gate_flags={"CPUManagerPolicyAlphaOptions": True})
+    node = settled(node_with(told=told))
+    other = under_policy(node, MACHINE, told, "single-numa-node")
+    assert isinstance(other, StartRefused)
+    assert "align-by-socket" in other.error

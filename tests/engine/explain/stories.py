@@ -1,0 +1,105 @@
+"""Short stories for tests: pods that come to a kubelet one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from itertools import cycle
+from typing import Any
+
+from cpuctl.engine.explain.explanation import Explanation, explain
+from cpuctl.engine.explain.searches import Search
+from cpuctl.engine.explain.story import Runs, Story, Telling, tell
+from cpuctl.engine.start import Kubelet, start_node
+from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
+from cpuctl.kubelet.version import KubeletVersion
+from cpuctl.machine.machine_info import InfoNode, MachineInfo
+from cpuctl.pods.identity import with_uids
+from cpuctl.pods.model import Container, Pod
+from cpuctl.quantity import Quantity
+from tests.support.pods import app, pod, resources
+from tests.support.topologies import CoreAt, machine_info
+
+GIB = 1 << 30
+EIGHT = machine_info(CoreAt(cpus=(core, core + 4)) for core in range(4))  # siblings c and c+4
+TWO_NODES = machine_info(  # 8 CPUs a node, two a core
+    CoreAt(cpus=(core, core + 8), numa_node=core // 4, socket=core // 4) for core in range(8)
+)
+FOUR_NODES = machine_info(
+    CoreAt(cpus=(core, core + 32), numa_node=core // 8, socket=core // 16) for core in range(32)
+)
+
+
+def with_memory(info: MachineInfo, *gib: int, pages: Mapping[int, int] | None = None) -> MachineInfo:
+    """Give NUMA nodes memory, all as much where there is one amount, and huge pages by size in KiB."""
+    nodes = tuple(
+        InfoNode(id=node.id, cores=node.cores, memory_bytes=amount * GIB, hugepages=pages or {})
+        for node, amount in zip(info.nodes, cycle(gib), strict=False)
+    )
+    return MachineInfo(
+        nodes=nodes,
+        num_cpus=info.num_cpus,
+        num_sockets=info.num_sockets,
+        memory_bytes=sum(node.memory_bytes for node in nodes),
+    )
+
+
+def memory_config(nodes: int = 2) -> dict[str, Any]:
+    """Configure the Memory Manager's static policy with 1Gi kept on every NUMA node."""
+    kept = tuple(
+        ReservedMemory(numa_node=node, limits={"memory": Quantity.parse("1Gi")}) for node in range(nodes)
+    )
+    return {
+        "memory_manager_policy": "Static",
+        "reserved_memory": kept,
+        "kube_reserved": {"memory": f"{nodes}Gi"},
+    }
+
+
+def whole(cpus: int, name: str = "main", memory: str = "1Gi", more: str = "") -> Container:
+    """Make a container that requests what it is limited to."""
+    amounts = f"cpu={cpus} memory={memory} {more}"
+    return app(amounts, amounts, name)
+
+
+def named(name: str, *containers: Container) -> Pod:
+    """Make a pod whose UID is its name."""
+    (one,) = with_uids([pod(*containers, name=name)])
+    return Pod(name=name, uid=name, containers=one.containers, init_containers=one.init_containers)
+
+
+def divided(name: str, budget: str, *containers: Container) -> Pod:
+    """Make a pod that has resources of its own, which the managers divide among its containers."""
+    return replace(named(name, *containers), resources=resources(budget, budget))
+
+
+def story(info: MachineInfo, *pods: Pod, fit: bool = False, restarted: bool = False, **config: Any) -> Story:
+    """Let pods come to a kubelet with the static CPU policy; the last one is the question."""
+    told = KubeletConfiguration(**{"cpu_manager_policy": "static", "reserved_system_cpus": "0", **config})
+    return Story(
+        start=partial(_start, info, fit=fit),
+        kubelet=Kubelet(version=KubeletVersion(36), config=told),
+        pods=pods,
+        asked=len(pods) - 1,
+        restarted=restarted,
+    )
+
+
+def _start(info: MachineInfo, kubelet: Kubelet, *, fit: bool) -> Any:
+    return start_node(info, kubelet, fit=fit)
+
+
+def told(one: Story) -> Telling:
+    telling = tell(one, Runs())
+    assert isinstance(telling, Telling), telling
+    return telling
+
+
+def explained(info: MachineInfo, *pods: Pod, fit: bool = False, **config: Any) -> Explanation:
+    return explain(told(story(info, *pods, fit=fit, **config)))
+
+
+def found(explanation: Explanation, kind: str) -> Search:
+    (search,) = (search for search in explanation.searches if search.kind == kind)
+    return search

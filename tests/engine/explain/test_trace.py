@@ -1,0 +1,148 @@
+"""What an explanation shows of a decision: offers, who has what of each node, what is known to be odd."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.explain.explanation import Explanation
+from cpuctl.engine.explain.offers import LISTED_NODES, Offer, Standing
+from tests.engine.explain.stories import (
+    EIGHT,
+    FOUR_NODES,
+    GIB,
+    TWO_NODES,
+    explained,
+    memory_config,
+    named,
+    whole,
+    with_memory,
+)
+from tests.support.pods import app, init
+from tests.support.topologies import CoreAt, machine_info
+
+RESTRICTED: dict[str, Any] = {"topology_manager_policy": "restricted"}
+SINGLE: dict[str, Any] = {"topology_manager_policy": "single-numa-node"}
+CORES: dict[str, Any] = {"cpu_manager_policy_options": {"full-pcpus-only": "true"}}
+TEN = with_memory(TWO_NODES, 10)
+MANY_NODES = machine_info(CoreAt(cpus=(node,), numa_node=node) for node in range(LISTED_NODES + 1))
+MANY: dict[str, Any] = {"topology_manager_policy_options": {"max-allowable-numa-nodes": "16"}}
+
+
+def offers(explanation: Explanation) -> dict[str, Offer]:
+    (told,) = explanation.rounds
+    return {offer.provider: offer for offer in told.offers}
+
+
+def sets(masks: frozenset[int] | None) -> list[str] | None:
+    return None if masks is None else sorted(str(CPUSet(mask)) for mask in masks)
+
+
+def test_offers_show_hints_and_what_the_policy_takes() -> None:
+    explanation = explained(TWO_NODES, named("a", whole(4)), named("b", whole(6)), **RESTRICTED)
+    offer = offers(explanation)["cpu"]
+    assert offer.hints is not None
+    assert [(hint.nodes, hint.preferred) for hint in offer.hints] == [(0b10, True), (0b11, False)]
+    assert (offer.request, offer.standing, sets(offer.usable)) == (6, Standing.USABLE, ["1"])
+    assert offers(explanation)["memory"].standing is Standing.NO_PREFERENCE
+
+
+def test_single_numa_node_takes_no_wide_hint() -> None:
+    offer = offers(explained(TWO_NODES, named("a", whole(9)), **SINGLE))["cpu"]
+    assert (offer.standing, offer.usable) == (Standing.UNUSABLE, frozenset())
+    assert sets(offers(explained(TWO_NODES, named("a", whole(9)), **RESTRICTED))["cpu"].usable) == ["0-1"]
+
+
+def test_memory_without_any_hint_has_no_say() -> None:
+    pods = named("a", whole(1)), named("b", whole(1, memory="12Gi"))
+    explanation = explained(TEN, *pods, **RESTRICTED, **memory_config())
+    offer = offers(explanation)["memory"]
+    assert (offer.standing, offer.request) == (Standing.NO_HINTS, 12 * GIB)
+    assert any("has no say" in defect.text for defect in explanation.defects)
+
+
+@pytest.mark.parametrize(("config", "usable"), [(RESTRICTED, None), (SINGLE, frozenset())])
+def test_hints_of_many_nodes_are_not_listed(config: dict[str, Any], usable: frozenset[int] | None) -> None:
+    reserved: dict[str, Any] = {"reserved_system_cpus": "0"}
+    explanation = explained(MANY_NODES, named("a", whole(2)), **config, **MANY, **reserved)
+    offer = offers(explanation)["cpu"]
+    assert (offer.hints, offer.usable) == (None, usable)
+    assert offer.standing is (Standing.USABLE if usable is None else Standing.UNUSABLE)
+
+
+def test_every_cpu_of_a_node_is_somebodys() -> None:
+    pods = named("a", whole(3)), named("b", whole(2, "one"), whole(20, "two"))
+    explanation = explained(TWO_NODES, *pods, reserved_system_cpus="0-1")
+    for share in explanation.shares:
+        parts = (share.reserved, share.own, share.held, share.free)
+        assert sum(parts) == share.cpus
+        assert sum(part.bit_count() for part in parts) == share.cpus.bit_count()
+    totals = [sum(mask.bit_count() for mask in masks) for masks in _columns(explanation)]
+    assert totals == [2, 2, 3, 9]
+
+
+def _columns(explanation: Explanation) -> list[list[int]]:
+    shares = explanation.shares
+    return [[getattr(share, part) for share in shares] for part in ("reserved", "own", "held", "free")]
+
+
+def test_an_admitted_pod_is_shown_the_node_that_it_found() -> None:
+    """What a pod held that has ended counts as free: it is cleaned up when the next pod comes."""
+    explanation = explained(EIGHT, named("a", whole(2), whole(9, "no")), named("b", whole(2)))
+    (share,) = explanation.shares
+    assert (str(CPUSet(share.free)), share.held, share.own) == ("1-7", 0, 0)
+    assert explanation.holders == ()
+
+
+def test_holders_are_named_with_what_they_hold() -> None:
+    pods = named("a", whole(2, memory="3Gi")), named("b", app("cpu=1")), named("c", whole(20))
+    (holder,) = explained(TEN, *pods, **memory_config()).holders
+    assert (holder.name, str(CPUSet(holder.cpus)), holder.running) == ("default/a", "1,9", True)
+    assert holder.memory == {("memory", 1): 3 * GIB}
+
+
+def test_without_the_static_policy_there_is_nothing_to_show() -> None:
+    explanation = explained(EIGHT, named("a", whole(2)), cpu_manager_policy="none", reserved_system_cpus="")
+    assert (explanation.shares, explanation.holders, explanation.rounds) == ((), (), ())
+
+
+REFERENCES = {
+    "84597": (TWO_NODES, (named("a", whole(4)), named("b", whole(4)), named("c", whole(6))), RESTRICTED),
+    "123816": (
+        TWO_NODES,
+        (named("a", whole(4)), named("b", init("cpu=2 memory=1Gi", "cpu=2 memory=1Gi"), whole(6))),
+        SINGLE,
+    ),
+    "128669": (TEN, (named("a", whole(2, memory="12Gi")),), RESTRICTED | memory_config()),
+    "129819": (EIGHT, (named("a", whole(2), whole(9, "no")),), {}),
+    "140730": (
+        FOUR_NODES,
+        (named("a", whole(54)),),
+        {
+            "cpu_manager_policy_options": {"full-pcpus-only": "true", "distribute-cpus-across-numa": "true"},
+            "reserved_system_cpus": "0,8,16,24",
+        },
+    ),
+    "KEP-1769": (
+        TEN,
+        (named("a", whole(9, memory="12Gi")), named("b", whole(1))),
+        RESTRICTED | memory_config(),
+    ),
+    "topology.go": (
+        machine_info([CoreAt((0, 1)), CoreAt((2, 3)), CoreAt((4, 5)), CoreAt((6,)), CoreAt((7, 8, 9))]),
+        (named("a", whole(3)),),
+        CORES,
+    ),
+}
+
+
+@pytest.mark.parametrize("reference", REFERENCES)
+def test_known_defects_are_named(reference: str) -> None:
+    info, pods, config = REFERENCES[reference]
+    assert any(reference in defect.reference for defect in explained(info, *pods, **config).defects)
+
+
+def test_nothing_is_odd_about_asking_for_too_much() -> None:
+    assert explained(EIGHT, named("a", whole(9))).defects == ()

@@ -1,0 +1,198 @@
+"""KEP-5526, scope ``container``: every container by itself, whatever the pod has as a whole.
+
+Where the text and a kubelet of 1.36 differ, the test holds the kubelet to be right and says how they differ.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from cpuctl.engine.admission import Admission, Admitted
+from cpuctl.engine.hints.hints import Hint
+from cpuctl.engine.node import Node
+from cpuctl.engine.outcome import KubeletFault, Rejected
+from cpuctl.pods.model import Pod
+from tests.support.pod_level import (
+    POLICIES,
+    containers,
+    cpus,
+    divided,
+    free_memory,
+    made_of,
+    memory,
+    pool,
+    started,
+    undivided,
+)
+
+NODE_0, ANY = Hint(1, preferred=True), Hint(3, preferred=True)
+
+
+def node_of(policy: str = "restricted", *, memory: bool = False, **config: Any) -> Node:
+    """Start a node with that scope; the Memory Manager does nothing unless it is wanted."""
+    told = {"topology_manager_scope": "container", "topology_manager_policy": policy, **config}
+    return started(memory=memory, **told)
+
+
+def admitted(node: Node, pod: Pod) -> Admission:
+    admission = node.admit(pod)
+    assert admission.verdict == Admitted(), admission.verdict
+    return admission
+
+
+def merged(admission: Admission) -> list[Hint]:
+    """Return what the hints of each container come to."""
+    found = []
+    for asked in admission.asked:
+        assert asked.container is not None
+        assert not isinstance(asked.merged, KubeletFault)
+        found.append(asked.merged.hint)
+    return found
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the table of allocations: a pod, the hint and the CPUs of each container."""
+
+    name: str
+    pod: Pod
+    hints: tuple[Hint, Hint, Hint]
+    cpus: str
+    left: str
+
+
+ROWS = [
+    Row("current behaviour", undivided("3 1 1"), (NODE_0, NODE_0, NODE_0), "1-3 4 5", "0,6-15"),
+    Row("all Guaranteed", divided(5, "3 1 1"), (NODE_0, NODE_0, NODE_0), "1-3 4 5", "0,6-15"),
+    Row("some Guaranteed", divided(5, "3 - -"), (NODE_0, ANY, ANY), "1-3 host host", "0,4-15"),
+    Row("none Guaranteed", divided(5, "- - -"), (ANY, ANY, ANY), "host host host", "0-15"),
+]
+
+
+@pytest.mark.parametrize("policy", ["best-effort", "restricted"])
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_table_of_allocations(row: Row, policy: str) -> None:
+    """No preference is every NUMA node; what containers do not have exclusively is the node's."""
+    node = node_of(policy)
+    admission = admitted(node, row.pod)
+    assert merged(admission) == list(row.hints)
+    assert (cpus(admission), pool(node)) == (row.cpus, row.left)
+    assert (admission.pod_cpus, node.state.pod_entries) == (0, {})
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_table_of_allocations_on_one_node(row: Row) -> None:
+    """With single-numa-node no preference is written as no mask at all."""
+    node = node_of("single-numa-node")
+    admission = admitted(node, row.pod)
+    no_mask = [Hint(None, preferred=True) if hint is ANY else hint for hint in row.hints]
+    assert merged(admission) == no_mask
+    assert (cpus(admission), pool(node)) == (row.cpus, row.left)
+
+
+@pytest.mark.parametrize(
+    ("pod", "alone"),
+    [(undivided("2 1"), "1-2 3"), (divided(4, "- -"), "host host"), (divided(4, "2 -"), "1-2 host")],
+    ids=["unset, set", "set, unset", "set, set"],
+)
+def test_table_of_combinations(pod: Pod, alone: str) -> None:
+    assert cpus(admitted(node_of(), pod)) == alone
+
+
+def test_example_1_mixed_allocation() -> None:
+    node = node_of()
+    admission = admitted(node, divided(4, "2 - -"))
+    assert (cpus(admission), pool(node)) == ("1-2 host host", "0,3-15")
+    shared = admission.placements[1:]
+    assert {placement.cpus for placement in shared} == {node.state.default}
+
+
+def test_example_2_pod_level_resources_only() -> None:
+    node = node_of()
+    assert cpus(admitted(node, divided(4, "- - -"))) == "host host host"
+    assert (pool(node), node.state.assignments) == ("0-15", {})
+
+
+@pytest.mark.parametrize("total", ["cpu=9 memory=9Gi", "cpu=4500m memory=9Gi"])
+def test_the_pods_own_amounts_play_no_part(total: str) -> None:
+    """9 CPUs fit on no single NUMA node, and 4.5 are no whole number: the containers' 3 and 1 count."""
+    admission = admitted(node_of("single-numa-node"), made_of(*containers("3 1"), total=total))
+    assert cpus(admission) == "1-3 4"
+
+
+def test_the_budget_may_be_used_up_by_exclusive_containers() -> None:
+    """What scope ``pod`` refuses: here the shared container has the node's pool."""
+    assert cpus(admitted(node_of(), divided(5, "3 2 -"))) == "1-3 4-5 host"
+
+
+def test_containers_of_one_pod_can_be_on_different_numa_nodes() -> None:
+    """Story 2: an infrastructure container is aligned by itself."""
+    admission = admitted(node_of("single-numa-node"), divided(11, "5 6 -"))
+    assert cpus(admission) == "1-5 8-13 host"
+
+
+def test_init_containers_lend_their_cpus_and_sidecars_keep_theirs() -> None:
+    admission = admitted(node_of(), divided(6, "i3 s1 2 -"))
+    assert cpus(admission) == "1-3 1 2-3 host"
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_all_guaranteed_containers_have_memory_of_their_own(policy: str) -> None:
+    node = node_of(policy, memory=True)
+    admission = admitted(node, divided(5, "3 1 1"))
+    assert memory(admission) == "3Gi@0 1Gi@0 1Gi@0"
+    assert (free_memory(node), node.memory.state.pod_blocks) == ({0: 10, 1: 16}, {})
+
+
+NO_DEFAULT = (
+    "Allocate failed due to [memorymanager] failed to get the default NUMA affinity, no NUMA nodes with "
+    "enough memory is available, which is unexpected"
+)
+VIOLATES = (
+    "Allocate failed due to [memorymanager] preferred hint violates NUMA node allocation, which is unexpected"
+)
+
+
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [("single-numa-node", NO_DEFAULT), ("best-effort", VIOLATES), ("restricted", VIOLATES)],
+)
+def test_a_shared_container_is_refused_by_the_memory_manager(policy: str, message: str) -> None:
+    """The text lets it run in the node's pool; a kubelet asks for memory of nothing, and fails.
+
+    ``best-effort`` and ``restricted`` find all NUMA nodes, one of which has just served the container before.
+    """
+    verdict = node_of(policy, memory=True).admit(divided(5, "3 - -")).verdict
+    assert isinstance(verdict, Rejected)
+    assert (verdict.reason, verdict.message, verdict.container) == (
+        "UnexpectedAdmissionError",
+        message,
+        "2",
+    )
+
+
+@pytest.mark.parametrize("policy", ["best-effort", "restricted"])
+def test_a_pod_of_shared_containers_is_admitted_until_somebody_has_memory(policy: str) -> None:
+    """The text: all run in the node's pool. A kubelet lets them in only while no NUMA node serves anybody."""
+    node = node_of(policy, memory=True)
+    assert memory(admitted(node, divided(4, "- -", "first"))) == "- -"
+    admitted(node, divided(2, "2", "second"))
+    verdict = node.admit(divided(4, "- -", "third")).verdict
+    assert isinstance(verdict, Rejected)
+    assert verdict.message == VIOLATES
+
+
+def test_one_numa_node_never_takes_a_pod_of_shared_containers() -> None:
+    verdict = node_of("single-numa-node", memory=True).admit(divided(4, "- -")).verdict
+    assert isinstance(verdict, Rejected)
+    assert verdict.message == NO_DEFAULT
+
+
+def test_without_a_topology_policy_the_scope_pod_is_none() -> None:
+    """The text says that policy ``none`` is not concerned: containers are served one by one then."""
+    node = started(memory=False, topology_manager_policy="none", topology_manager_scope="pod")
+    admission = admitted(node, divided(5, "3 -"))
+    assert (admission.asked, cpus(admission), node.state.pod_entries) == ((), "1-3 host", {})

@@ -1,0 +1,58 @@
+"""Splitting a memory reservation over NUMA nodes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cpuctl.engine.reserve.memory_split import Spread, split_memory
+
+MIB = 1 << 20
+GIB = 1 << 30
+
+
+@pytest.mark.parametrize(
+    ("spread", "room", "total", "parts"),
+    [
+        (Spread.EVEN, {0: GIB, 1: GIB}, 1100 * MIB, {0: 550 * MIB, 1: 550 * MIB}),
+        (Spread.EVEN, {0: GIB, 1: GIB}, 3 * MIB, {0: 2 * MIB, 1: MIB}),
+        (Spread.EVEN, {0: 10 * MIB, 1: GIB}, 100 * MIB, {0: 10 * MIB, 1: 90 * MIB}),
+        (Spread.EVEN, {0: GIB, 1: 0}, 100 * MIB, {0: 100 * MIB}),
+        (Spread.PROPORTIONAL, {0: 3 * GIB, 1: GIB}, 400 * MIB, {0: 300 * MIB, 1: 100 * MIB}),
+        (Spread.ONE_NODE, {0: MIB, 1: GIB}, 100 * MIB, {1: 100 * MIB}),
+        (Spread.EVEN, {0: GIB, 1: GIB}, 2 * MIB + 5, {0: MIB + 5, 1: MIB}),
+        (Spread.EVEN, {0: GIB}, 0, {}),
+    ],
+)
+def test_parts(spread: Spread, room: dict[int, int], total: int, parts: dict[int, int]) -> None:
+    assert split_memory(room, total, spread) == parts
+
+
+def test_a_node_can_be_named() -> None:
+    assert split_memory({0: GIB, 1: GIB}, MIB, Spread.ONE_NODE, node=1) == {1: MIB}
+
+
+@pytest.mark.parametrize(
+    ("room", "node", "message"),
+    [
+        ({0: MIB, 1: MIB}, None, "no single NUMA node has 2097152 bytes"),
+        ({0: MIB, 1: GIB}, 0, "NUMA node 0 does not have"),
+        ({0: GIB}, 5, "there is no NUMA node 5"),
+        ({0: MIB}, None, "all NUMA nodes have 1048576"),
+    ],
+)
+def test_what_does_not_fit_is_refused(room: dict[int, int], node: int | None, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        split_memory(room, 2 * MIB, Spread.ONE_NODE, node)
+
+
+ROOM = st.dictionaries(st.integers(0, 63), st.integers(0, 1 << 40), min_size=1, max_size=16)
+
+
+@given(st.data(), ROOM, st.sampled_from([Spread.EVEN, Spread.PROPORTIONAL]))
+def test_parts_add_up_and_fit(data: st.DataObject, room: dict[int, int], spread: Spread) -> None:
+    total = data.draw(st.integers(0, sum(room.values())))
+    parts = split_memory(room, total, spread)
+    assert sum(parts.values()) == total
+    assert all(0 < part <= room[node] for node, part in parts.items())

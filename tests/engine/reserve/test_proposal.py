@@ -1,0 +1,194 @@
+"""Proposing reserved CPUs and memory: with what is proposed, a kubelet starts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from cpuctl.engine.outcome import StartRefused
+from cpuctl.engine.reserve.cpu_choice import CPUWish
+from cpuctl.engine.reserve.memory_split import Spread
+from cpuctl.engine.reserve.proposal import MemoryWish, NoProposal, Proposal, ReserveWish, propose
+from cpuctl.engine.start import Kubelet, Started, check_start
+from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
+from cpuctl.kubelet.version import KubeletVersion
+from cpuctl.machine.machine_info import MachineInfo
+from cpuctl.machine.sources import read_machine
+from cpuctl.quantity import Quantity
+
+EIGHT = "synthetic:2s2n4c2t,mem=4Gi"
+"""Two NUMA nodes of 4 GiB and eight CPUs: 0-3,8-11 and 4-7,12-15, siblings c and c+8."""
+
+
+def kubelet(minor: int = 36, **config: Any) -> Kubelet:
+    return Kubelet(version=KubeletVersion(minor), config=KubeletConfiguration(**config))
+
+
+def info(machine: str = EIGHT) -> MachineInfo:
+    return read_machine(machine).info
+
+
+def memory_of(
+    spread: Spread = Spread.EVEN, node: int | None = None, *, machine: str = EIGHT, **config: Any
+) -> dict[int, str] | str:
+    """Return what each NUMA node is to give, or why nothing is proposed."""
+    wish = ReserveWish(memory=MemoryWish(spread, node))
+    match propose(info(machine), kubelet(**config), wish):
+        case Proposal(config=changed):
+            return {item.numa_node: str(item.limits["memory"]) for item in changed.reserved_memory}
+        case NoProposal(why=why):
+            return why
+
+
+KUBE: dict[str, Any] = {"kube_reserved": {"memory": "1Gi"}}
+
+
+@pytest.mark.parametrize(
+    ("config", "parts"),
+    [
+        (KUBE, {0: "512Mi", 1: "512Mi"}),
+        (KUBE | {"system_reserved": {"memory": "512Mi"}}, {0: "768Mi", 1: "768Mi"}),
+        (KUBE | {"eviction_hard": {"memory.available": "100Mi"}}, {0: "562Mi", 1: "562Mi"}),
+        (
+            KUBE | {"eviction_hard": {"memory.available": "100Mi"}, "ignores_eviction_thresholds": True},
+            {0: "512Mi", 1: "512Mi"},
+        ),
+        ({"eviction_soft": {"memory.available": "1Gi"}} | KUBE, {0: "512Mi", 1: "512Mi"}),
+        ({"kube_reserved": {"memory": "0.5Gi"}}, {0: "256Mi", 1: "256Mi"}),
+        ({"kube_reserved": {"memory": "5"}}, {0: "5"}),
+        ({"kube_reserved": {"memory": "2001m"}, "system_reserved": {"memory": "999m"}}, {0: "3"}),
+    ],
+)
+def test_sums_are_those_of_node_allocatable(config: dict[str, Any], parts: dict[int, str]) -> None:
+    assert memory_of(**config) == parts
+
+
+def test_a_percentage_is_taken_with_32_bits() -> None:
+    """10% of 8 GiB are 858993459.2 bytes; with the kubelet's 32-bit fraction they are 858993472."""
+    parts = memory_of(eviction_hard={"memory.available": "10%"})
+    assert isinstance(parts, dict)
+    amounts = {node: Quantity.parse(amount).exact_int64 or 0 for node, amount in parts.items()}
+    assert sum(amounts.values()) == 858993472
+    assert max(amounts.values()) - min(amounts.values()) < 2 << 20
+
+
+@pytest.mark.parametrize(
+    ("spread", "node", "parts"),
+    [
+        (Spread.EVEN, None, {0: "512Mi", 1: "512Mi"}),
+        (Spread.PROPORTIONAL, None, {0: "256Mi", 1: "768Mi"}),
+        (Spread.ONE_NODE, None, {0: "1Gi"}),
+        (Spread.ONE_NODE, 1, {1: "1Gi"}),
+    ],
+)
+def test_spreads(spread: Spread, node: int | None, parts: dict[int, str]) -> None:
+    assert memory_of(spread, node, machine="synthetic:2s2n4c2t,mem=2Gi/6Gi", **KUBE) == parts
+
+
+def test_huge_pages_are_no_room() -> None:
+    pages = "synthetic:2s2n4c2t,mem=2Gi,hugepages-2Mi=768/0"
+    assert memory_of(machine=pages, kube_reserved={"memory": "2Gi"}) == {0: "512Mi", 1: "1536Mi"}
+
+
+@pytest.mark.parametrize(
+    ("config", "why"),
+    [
+        ({}, "no memory is kept from pods"),
+        ({"kube_reserved": {"memory": "0"}}, "no memory is kept from pods"),
+        (
+            {"kube_reserved": {"memory": "1500m"}},
+            "1500m of memory are kept from pods, which is no whole number",
+        ),
+        (KUBE | {"feature_gates": {"MemoryManager": False}, "minor": 31}, "MemoryManager is off"),
+        (
+            KUBE | {"spread": Spread.ONE_NODE, "machine": "synthetic:2s2n4c2t,mem=1023Mi"},
+            "no single NUMA node",
+        ),
+        (KUBE | {"machine": "synthetic:2s2n4c2t,mem=600Mi,hugepages-2Mi=100"}, "huge pages does not suffice"),
+    ],
+)
+def test_why_nothing_is_proposed(config: dict[str, Any], why: str) -> None:
+    assert why in memory_of(**config)
+
+
+def test_a_machine_of_unknown_memory() -> None:
+    unknown = replace(info(), memory_bytes=0)
+    found = propose(unknown, kubelet(**KUBE), ReserveWish(memory=MemoryWish()))
+    assert found == NoProposal("the machine information does not tell how much memory there is")
+
+
+@pytest.mark.parametrize(
+    ("config", "stage"),
+    [
+        ({"max_pods": -1}, "configValidation"),
+        ({"cpu_manager_policy": "Static"}, "cpuManager"),
+        ({"kube_reserved": {"memory": "100Gi"}}, "nodeAllocatable"),
+        ({"kube_reserved": {"memory": "much"}}, "kubeReserved"),
+    ],
+)
+def test_another_reason_is_named(config: dict[str, Any], stage: str) -> None:
+    found = propose(info(), kubelet(**(KUBE | config)), ReserveWish(memory=MemoryWish()))
+    assert isinstance(found, NoProposal)
+    assert isinstance(found.outcome, StartRefused)
+    assert found.outcome.stage == stage
+
+
+def test_what_was_reserved_before_is_replaced() -> None:
+    """Even where the kubelet would refuse it: huge pages can never be reserved."""
+    wrong = ReservedMemory(numa_node=7, limits={"hugepages-1Gi": Quantity.parse("1Gi")})
+    assert memory_of(**KUBE, reserved_memory=(wrong,)) == {0: "512Mi", 1: "512Mi"}
+
+
+def test_cpus_take_the_place_of_amounts_and_leave_memory_alone() -> None:
+    told = kubelet(
+        cpu_manager_policy="static",
+        kube_reserved={"cpu": "3", "memory": "1Gi"},
+        system_reserved={"cpu": "500m"},
+    )
+    wish = ReserveWish(cpus=CPUWish(count=3, whole_cores=True), memory=MemoryWish())
+    found = propose(info(), told, wish)
+    assert isinstance(found, Proposal)
+    assert found.config.reserved_system_cpus == "0-1,8-9"
+    assert {name: str(amount) for name, amount in found.started.reserved.items()} == {
+        "cpu": "4",
+        "memory": "1Gi",
+    }
+
+
+def test_without_a_wish_for_memory_it_stays_as_it_is() -> None:
+    kept = ReservedMemory(numa_node=0, limits={"memory": Quantity.parse("1Gi")})
+    found = propose(
+        info(), kubelet(reserved_memory=(kept,)), ReserveWish(cpus=CPUWish(count=2, per_numa=True))
+    )
+    assert isinstance(found, Proposal)
+    assert (found.memory, found.config.reserved_memory) == (None, (kept,))
+    assert (found.config.reserved_system_cpus, found.config.memory_manager_policy) == ("0,4", "None")
+
+
+def test_a_list_of_cpus_beside_a_reserved_cgroup_is_not_proposed() -> None:
+    told = kubelet(kube_reserved_cgroup="/kube", **KUBE)
+    found = propose(info(), told, ReserveWish(cpus=CPUWish(count=2)))
+    assert isinstance(found, NoProposal)
+    assert isinstance(found.outcome, StartRefused)
+    assert "can't use reservedSystemCPUs" in found.outcome.error
+
+
+def test_a_machine_that_the_kubelet_does_not_take() -> None:
+    nothing = replace(info(), num_cpus=0)
+    found = propose(nothing, kubelet(**KUBE), ReserveWish(cpus=CPUWish(count=1)))
+    assert found == NoProposal("the kubelet would not take this machine: could not detect number of cpus")
+
+
+def test_more_cpus_than_there_are_is_an_error() -> None:
+    with pytest.raises(ValueError, match="the machine has 16"):
+        propose(info(), kubelet(), ReserveWish(cpus=CPUWish(count=17)))
+
+
+def test_a_terabyte_is_reserved_all_the_same() -> None:
+    huge = info("synthetic:1s1n4c2t,mem=2048Ti")
+    told = kubelet(kube_reserved={"memory": "1000Ti"})
+    found = propose(huge, told, ReserveWish(memory=MemoryWish()))
+    assert isinstance(found, Proposal)
+    assert isinstance(check_start(huge, replace(told, config=found.config)), Started)

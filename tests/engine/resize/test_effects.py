@@ -1,0 +1,183 @@
+"""What a resize means beyond CPU sets: restarts, the scheduler's count, values of cgroups."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.admission import Admitted
+from cpuctl.engine.outcome import Rejected
+from cpuctl.engine.resize.effects import cgroup_change, changed_amounts, counted, restarting
+from cpuctl.engine.resize.handler import ResizePath, decide
+from cpuctl.engine.resize.outcome import Judge, ResizeOutcome, Ruling
+from cpuctl.engine.resize.restart import refused_after_restart
+from cpuctl.engine.resize.rules import EXCLUSIVE_CPUS, ResizeRules
+from cpuctl.engine.resize.running import POD, ResizeWish, RunningPod
+from cpuctl.pods.cgroup_values import CgroupSettings
+from cpuctl.pods.model import Pod
+from tests.support.pods import app, resources
+from tests.support.resizing import NO_POLICY, RESTRICTED, Setting, admitted, changed, guaranteed, pod_of, wish
+
+SHARING = pod_of(app("cpu=1 memory=1Gi", "cpu=2 memory=2Gi", "c"))
+
+
+def limits_of(pod: Pod, requests: str, limits: str) -> Pod:
+    return replace(pod, containers=(app(requests, limits, "c"),))
+
+
+@pytest.mark.parametrize(
+    ("to", "names"),
+    [
+        (("cpu=1 memory=1Gi", "cpu=2 memory=2Gi"), ()),
+        (("cpu=1000m memory=1024Mi", "cpu=2 memory=2Gi"), ()),
+        (("cpu=2 memory=1Gi", "cpu=2 memory=2Gi"), (("requests", "cpu"),)),
+        (("cpu=1 memory=2Gi", "cpu=2 memory=3Gi"), (("requests", "memory"), ("limits", "memory"))),
+        (("cpu=1", "cpu=2 memory=2Gi"), (("requests", "memory"),)),
+    ],
+)
+def test_what_changes_of_a_container(to: tuple[str, str], names: tuple[tuple[str, str], ...]) -> None:
+    desired = limits_of(SHARING, *to)
+    assert changed_amounts(ResizeWish(RunningPod.settled(SHARING), desired), "c") == names
+
+
+def test_what_changes_of_a_pod_itself() -> None:
+    desired = replace(SHARING, resources=resources("cpu=3", "memory=4Gi"))
+    found = changed_amounts(ResizeWish(RunningPod.settled(SHARING), desired), POD)
+    assert found == (("requests", "cpu"), ("limits", "memory"))
+
+
+@pytest.mark.parametrize(
+    ("policy", "to", "minor", "resources_that_restart"),
+    [
+        ({"cpu"}, ("cpu=2 memory=1Gi", "cpu=2 memory=2Gi"), 36, ("cpu",)),
+        ({"memory"}, ("cpu=2 memory=1Gi", "cpu=2 memory=2Gi"), 36, ()),
+        ({"cpu", "memory"}, ("cpu=2 memory=2Gi", "cpu=2 memory=2Gi"), 36, ("cpu", "memory")),
+        (set(), ("cpu=2 memory=2Gi", "cpu=2 memory=2Gi"), 36, ()),
+        ({"memory"}, ("cpu=1 memory=2Gi", "cpu=2 memory=2Gi"), 32, ()),
+        ({"memory"}, ("cpu=1 memory=2Gi", "cpu=2 memory=2Gi"), 33, ("memory",)),
+        ({"memory"}, ("cpu=1 memory=1Gi", "cpu=2 memory=3Gi"), 32, ("memory",)),
+    ],
+)
+def test_what_restarts_a_container(
+    policy: set[str], to: tuple[str, str], minor: int, resources_that_restart: tuple[str, ...]
+) -> None:
+    """Memory requests came to be compared with 1.33."""
+    running = replace(RunningPod.settled(SHARING), restarts={"c": frozenset(policy)})
+    found = restarting(ResizeWish(running, limits_of(SHARING, *to)), "c", minor)
+    assert found == resources_that_restart
+
+
+def outcome_of(given: ResizeWish, ruling: Ruling) -> ResizeOutcome:
+    return ResizeOutcome(wish=given, ruling=ruling, judge=Judge.MANAGERS)
+
+
+@pytest.mark.parametrize(
+    ("ruling", "to", "takes"),
+    [
+        (Ruling.ADMITTED, "4", ("2", "4", "4")),
+        (Ruling.ADMITTED, "1", ("2", "2", "1")),
+        (Ruling.NO_EFFECT, "4", ("2", "4", "4")),
+        (Ruling.DEFERRED, "4", ("2", "4", "4")),
+        (Ruling.DEFERRED, "1", ("2", "2", "2")),
+        (Ruling.IGNORED, "4", ("2", "4", "4")),
+        (Ruling.INFEASIBLE, "4", ("2", "2", "2")),
+        (Ruling.FORBIDDEN, "4", ("2", "2", "2")),
+    ],
+)
+def test_what_the_scheduler_counts(ruling: Ruling, to: str, takes: tuple[str, ...]) -> None:
+    """The most of what is asked for, granted and in use; what is infeasible does not count."""
+    given = wish(pod_of(guaranteed("2")), c=f"cpu={to}")
+    told = counted(outcome_of(given, ruling), ResizeRules())
+    assert tuple(str(each["cpu"]) for each in (told.before, told.meanwhile, told.settled)) == takes
+
+
+def test_the_scheduler_counts_what_is_still_in_use() -> None:
+    """A resize is asked for while another one is under way."""
+    small, large = pod_of(guaranteed("2")), pod_of(guaranteed("6"))
+    running = replace(RunningPod.settled(small), actual=large)
+    told = counted(outcome_of(ResizeWish(running, changed(small, c="cpu=3")), Ruling.ADMITTED), ResizeRules())
+    assert [str(each["cpu"]) for each in (told.before, told.meanwhile, told.settled)] == ["6", "6", "3"]
+
+
+def test_pod_level_requests_count_as_a_whole() -> None:
+    small = replace(SHARING, resources=resources("cpu=3 memory=4Gi", "cpu=3 memory=4Gi"))
+    large = replace(small, resources=resources("cpu=5 memory=4Gi", "cpu=5 memory=4Gi"))
+    given = ResizeWish(RunningPod.settled(small), large)
+    told = counted(outcome_of(given, Ruling.ADMITTED), ResizeRules())
+    assert [str(each["cpu"]) for each in (told.before, told.meanwhile, told.settled)] == ["3", "5", "5"]
+    blind = counted(outcome_of(given, Ruling.ADMITTED), ResizeRules(pod_level_resources=False))
+    assert [str(each["cpu"]) for each in (blind.before, blind.meanwhile, blind.settled)] == ["1", "1", "1"]
+
+
+def test_quota_follows_where_cpus_are_shared() -> None:
+    setting = Setting(minor=36, gates={}, config=NO_POLICY)
+    node = setting.node()
+    running = admitted(node, SHARING)
+    more = ResizeWish(RunningPod.settled(running), limits_of(running, "cpu=2 memory=2Gi", "cpu=3 memory=4Gi"))
+    outcome = decide(node, more, ResizePath(kubelet=setting.rules()))
+    change = cgroup_change(outcome, CgroupSettings(), node.pod_rules)
+    for place in (POD, "c"):
+        old, new = change.before[place], change.after[place]
+        assert (old.shares, old.quota, old.memory) == (1024, 200_000, 2 << 30)
+        assert (new.shares, new.quota, new.memory) == (2048, 300_000, 4 << 30)
+
+
+def test_exclusive_cpus_have_no_quota_before_and_after() -> None:
+    setting = Setting()
+    node = setting.node()
+    running = admitted(node, pod_of(guaranteed("2")))
+    outcome = decide(node, wish(running, c="cpu=4"), ResizePath(kubelet=setting.rules()))
+    assert outcome.ruling is Ruling.ADMITTED
+    change = cgroup_change(outcome, CgroupSettings(minor=38), node.pod_rules)
+    assert [(each["c"].shares, each["c"].quota) for each in (change.before, change.after)] == [
+        (2048, -1),
+        (4096, -1),
+    ]
+    assert change.after[POD].quota == -1
+
+
+def test_nothing_is_written_for_what_is_refused() -> None:
+    node = Setting().node()
+    running = admitted(node, pod_of(guaranteed("2")))
+    refused = ResizePath(kubelet=ResizeRules(static_cpus=True))
+    outcome = decide(node, wish(running, c="cpu=4"), refused)
+    change = cgroup_change(outcome, CgroupSettings(), node.pod_rules)
+    assert outcome.ruling is Ruling.INFEASIBLE
+    assert change.before == change.after
+
+
+@pytest.mark.parametrize(("manager", "survives"), [("restricted", False), ("best-effort", True)])
+def test_a_restart_finds_cpus_that_have_not_followed(manager: str, *, survives: bool) -> None:
+    """Resized while hints were of no account, admitted again where they count (kubernetes issue 140031)."""
+    lenient = Setting(minor=36, gates={EXCLUSIVE_CPUS: True}, config={"topology_manager_policy": "none"})
+    node = lenient.node()
+    running = admitted(node, pod_of(guaranteed("2")))
+    outcome = decide(node, wish(running, c="cpu=4"), ResizePath(kubelet=lenient.rules()))
+    assert (outcome.ruling, outcome.unfollowed) == (Ruling.NO_EFFECT, ("c",))
+    strict = replace(lenient, config={"topology_manager_policy": manager}).node()
+    assert strict.restore(node.state_file()) is None
+    strict.resume(node.active.values())
+    before = strict.copy()
+    refused = refused_after_restart(strict, ["p"])
+    if survives:
+        assert refused == {}
+    else:
+        verdict = refused["p"]
+        assert isinstance(verdict, Rejected)
+        assert verdict.reason == "TopologyAffinityError"
+    assert (strict.state, strict.active) == (before.state, before.active)
+
+
+def test_a_restart_takes_back_what_has_followed() -> None:
+    setting = Setting(config=RESTRICTED)
+    node = setting.node()
+    running = admitted(node, pod_of(guaranteed("2")))
+    outcome = decide(node, wish(running, c="cpu=4"), ResizePath(kubelet=setting.rules()))
+    assert isinstance(outcome.verdict, Admitted)
+    assert refused_after_restart(node, ["p"]) == {}
+    again = setting.node()
+    assert again.restore(node.state_file()) is None
+    for admission in again.readmit(node.active.values()):
+        assert [str(CPUSet(each.cpus)) for each in admission.placements] == ["0-3"]

@@ -1,0 +1,254 @@
+"""A resize on its way: managers, swap, pod-level resources, and what a refusal leaves behind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from cpuctl.engine.admission import Admitted
+from cpuctl.engine.node import Node
+from cpuctl.engine.outcome import Undetermined
+from cpuctl.engine.resize.handler import ResizePath, decide
+from cpuctl.engine.resize.outcome import Judge, ResizeOutcome, Ruling, conditions_of
+from cpuctl.engine.resize.resized import Departure
+from cpuctl.engine.resize.rules import EXCLUSIVE_MEMORY, POD_LEVEL, ResizeRules
+from cpuctl.engine.resize.running import ResizeWish, RunningPod
+from cpuctl.engine.resize.semantics import Semantics
+from cpuctl.kubelet.config import ReservedMemory
+from cpuctl.pods.model import Pod
+from cpuctl.quantity import Quantity
+from tests.support.pods import app, init, resources, sidecar
+from tests.support.resizing import (
+    NO_POLICY,
+    PREVIEW,
+    RESTRICTED,
+    Setting,
+    admitted,
+    changed,
+    guaranteed,
+    held,
+    pod_of,
+    wish,
+)
+
+NOTHING: Mapping[str, bool] = {}
+STATIC_MEMORY: Mapping[str, Any] = {
+    **NO_POLICY,
+    "memory_manager_policy": "Static",
+    "kube_reserved": {"memory": "924Mi"},
+    "eviction_hard": {"memory.available": "100Mi"},
+    "reserved_memory": (ReservedMemory(numa_node=0, limits={"memory": Quantity.parse("1Gi")}),),
+}
+
+
+def test_nothing_changes_and_nobody_is_asked_where_nothing_is_wished() -> None:
+    node = Setting().node()
+    running = admitted(node, pod_of(guaranteed("2")))
+    outcome = decide(
+        node, ResizeWish(RunningPod.settled(running), changed(running, c="cpu=2000m")), ResizePath()
+    )
+    assert (outcome.ruling, outcome.judge) == (Ruling.UNCHANGED, Judge.NOBODY)
+    assert conditions_of(outcome, ResizeRules()) == ()
+
+
+def test_a_pod_that_does_not_run_is_the_callers_mistake() -> None:
+    with pytest.raises(KeyError):
+        decide(Setting().node(), wish(pod_of(guaranteed("2")), c="cpu=4"), ResizePath())
+
+
+@pytest.mark.parametrize(
+    ("gates", "want"),
+    [
+        (NOTHING, (Ruling.INFEASIBLE,
+                   'Resize is infeasible for Guaranteed Pods alongside Memory Manager policy "Static"')),
+        ({EXCLUSIVE_MEMORY: True}, (Ruling.ADMITTED, "")),
+    ],
+)  # fmt: skip
+def test_a_static_memory_manager(gates: Mapping[str, bool], want: tuple[Ruling, str]) -> None:
+    setting = Setting(minor=36, gates=gates, config=STATIC_MEMORY)
+    node = setting.node()
+    running = admitted(node, pod_of(guaranteed("500m")))
+    outcome = decide(node, wish(running, c="memory=2Gi"), ResizePath(kubelet=setting.rules()))
+    assert (outcome.ruling, outcome.message) == want
+    cpu_only = decide(node, wish(node.active["p"], c="cpu=700m"), ResizePath(kubelet=setting.rules()))
+    assert cpu_only.ruling is Ruling.ADMITTED
+
+
+@pytest.mark.parametrize(
+    ("gates", "minor", "message"),
+    [
+        (NOTHING, 33, "Resize is infeasible for Guaranteed Pods alongside Memory Manager static policy"),
+        (PREVIEW, 33, ""),
+    ],
+)
+def test_up_to_1_33_one_gate_frees_memory_too(gates: Mapping[str, bool], minor: int, message: str) -> None:
+    setting = Setting(minor=minor, gates=gates, config=STATIC_MEMORY)
+    node = setting.node()
+    running = admitted(node, pod_of(guaranteed("500m")))
+    assert decide(node, wish(running, c="cpu=700m"), ResizePath(kubelet=setting.rules())).message == message
+
+
+SWAP: Mapping[str, Any] = {**NO_POLICY, "swap_behavior": "LimitedSwap", "fail_swap_on": False}
+NO_SWAP = "In-place resize of containers with swap is not supported."
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after", "restarts", "message"),
+    [
+        ("Burstable", ("memory=1Gi", "memory=2Gi"), "memory=3Gi", frozenset(), ""),
+        ("its request changes", ("memory=1Gi", "memory=4Gi"), "memory=2Gi", frozenset(), NO_SWAP),
+        ("it restarts for that", ("memory=1Gi", "memory=4Gi"), "memory=2Gi", frozenset({"memory"}), ""),
+        ("it restarts for cpu", ("memory=1Gi", "memory=4Gi"), "memory=2Gi", frozenset({"cpu"}), NO_SWAP),
+        ("no memory at all", ("cpu=1", "cpu=2"), "cpu=2", frozenset(), ""),
+    ],
+)
+def test_swap(name: str, before: tuple[str, str], after: str, restarts: frozenset[str], message: str) -> None:
+    """Who may swap is refused another memory request, unless it restarts for that anyway."""
+    setting = Setting(minor=36, gates=NOTHING, config=SWAP)
+    node = setting.node()
+    running = admitted(node, pod_of(app(*before, "c")))
+    desired = changed(running, c=after)
+    if name == "Burstable":
+        desired = replace(running, containers=(app("memory=1Gi", "memory=3Gi", "c"),))
+    else:
+        limit = running.containers[0].resources.limits
+        new = replace(desired.containers[0].resources, limits=limit)
+        desired = replace(desired, containers=(replace(desired.containers[0], resources=new),))
+    given = replace(RunningPod.settled(running), restarts={"c": restarts})
+    outcome = decide(node, ResizeWish(given, desired), ResizePath(kubelet=setting.rules()))
+    assert outcome.message == message
+
+
+def level(running: Pod, text: str) -> Pod:
+    return replace(running, resources=resources(text, text))
+
+
+def test_pod_level_resources_need_a_gate_of_their_own() -> None:
+    gates = {POD_LEVEL: False}
+    setting = Setting(minor=36, gates=gates, config=NO_POLICY)
+    node = setting.node()
+    running = admitted(node, level(pod_of(app(name="c")), "cpu=2 memory=1Gi"))
+    more = ResizeWish(RunningPod.settled(running), level(running, "cpu=3 memory=1Gi"))
+    outcome = decide(node, more, ResizePath(kubelet=setting.rules()))
+    assert (outcome.ruling, outcome.message) == (
+        Ruling.INFEASIBLE,
+        "InPlacePodLevelResourcesVerticalScaling is disabled",
+    )
+    assert decide(node, more, path(replace(setting, gates=NOTHING))).ruling is Ruling.ADMITTED
+
+
+def path(setting: Setting, **more: Any) -> ResizePath:
+    return ResizePath(kubelet=setting.rules(), **more)
+
+
+def test_exclusive_cpus_of_pods_with_pod_level_resources_are_never_resized() -> None:
+    """Their containers have none (KEP-2837), so that nothing was promised to them."""
+    setting = Setting(minor=38)
+    node = setting.node()
+    running = admitted(node, level(pod_of(guaranteed("2")), "cpu=4 memory=2Gi"))
+    outcome = decide(node, wish(running, c="cpu=3"), path(setting))
+    assert (outcome.ruling, outcome.reason, held(node)) == (
+        Ruling.INFEASIBLE,
+        "getOriginalCPUSetError",
+        "shared",
+    )
+
+
+def test_a_refusal_on_the_way_leaves_what_containers_were_given_before() -> None:
+    """Releases admit the pod anew, and admission undoes nothing."""
+    setting = Setting(minor=36, gates=PREVIEW)
+    node = setting.node()
+    running = admitted(node, pod_of(guaranteed("1500m", "a"), guaranteed("500m", "b")))
+    outcome = decide(node, wish(running, a="cpu=2", b="cpu=40"), path(setting))
+    assert (outcome.ruling, outcome.reason) == (Ruling.DEFERRED, "UnexpectedAdmissionError")
+    assert (held(node, "a"), held(node, "b")) == ("6-7", "shared")
+    assert node.active["p"] == running
+
+
+def crowded(semantics: Semantics) -> tuple[Node, ResizeOutcome]:
+    """Grow a container where CPUs are free, but memory is not."""
+    setting = Setting(minor=38)
+    node = setting.node(fit=True)
+    running = admitted(node, pod_of(guaranteed("2")))
+    admitted(node, pod_of(app("memory=60Gi", name="big"), name="other"))
+    return node, decide(node, wish(running, c="cpu=4 memory=6Gi"), path(setting, semantics=semantics))
+
+
+def test_what_does_not_fit_is_deferred_and_keeps_its_cpus_as_they_were() -> None:
+    node, outcome = crowded(Semantics.KEP)
+    assert (outcome.ruling, outcome.judge, outcome.reason) == (Ruling.DEFERRED, Judge.NODE_FIT, "OutOfmemory")
+    assert (held(node), outcome.departures) == ("6-7", (Departure.NOTHING_KEPT,))
+
+
+def test_the_reference_gives_cpus_before_it_looks_whether_the_pod_fits() -> None:
+    node, outcome = crowded(Semantics.REFERENCE)
+    assert (outcome.ruling, outcome.judge, held(node)) == (Ruling.DEFERRED, Judge.NODE_FIT, "6-9")
+    assert node.active["p"].containers[0].resources.requests["cpu"] == Quantity.parse("2")
+
+
+@pytest.mark.parametrize(
+    ("semantics", "ruling", "departures"),
+    [
+        (Semantics.KEP, Ruling.INFEASIBLE, (Departure.FINAL,)),
+        (Semantics.REFERENCE, Ruling.DEFERRED, ()),
+    ],
+)
+def test_a_refusal_is_final_to_the_kep_and_tried_again_by_the_reference(
+    semantics: Semantics, ruling: Ruling, departures: tuple[Departure, ...]
+) -> None:
+    setting = Setting(minor=38)
+    node = setting.node()
+    running = admitted(node, pod_of(guaranteed("4")))
+    outcome = decide(node, wish(running, c="cpu=2"), path(setting, semantics=semantics))
+    assert (outcome.ruling, outcome.departures) == (ruling, departures)
+
+
+def test_init_containers_and_sidecars() -> None:
+    """A sidecar grows like an app container; an init container that has ended is left alone."""
+    setting = Setting(minor=38)
+    node = setting.node()
+    two = "cpu=2 memory=1Gi"
+    running = admitted(node, pod_of(init(two, two, "i"), sidecar(two, two, "s"), guaranteed("2")))
+    before = {name: held(node, name) for name in ("s", "c")}
+    node.remove_container("p", "i")
+    outcome = decide(node, wish(running, s="cpu=4"), path(setting))
+    assert outcome.ruling is Ruling.ADMITTED
+    assert (held(node, "i"), held(node, "c")) == ("shared", before["c"])
+    assert outcome.shares["s"].after is not None
+    assert outcome.shares["s"].after.bit_count() == 4
+    assert Departure.ENDED in outcome.departures
+
+
+def test_what_depends_on_devices_that_nobody_has_named_cannot_be_said() -> None:
+    setting = Setting(minor=36, gates=NOTHING, config=NO_POLICY)
+    node = setting.node()
+    gpu = app("cpu=1 memory=1Gi example.com/gpu=1", "cpu=1 memory=1Gi example.com/gpu=1", "c")
+    running = pod_of(gpu)
+    node.resume([running])
+    outcome = decide(node, wish(running, c="cpu=2"), path(setting))
+    assert outcome.ruling is Ruling.UNKNOWN
+    assert isinstance(outcome.verdict, Undetermined)
+    assert node.active["p"] == running
+
+
+def test_the_order_of_running_pods_survives_a_refusal() -> None:
+    """A kubelet that restarts takes the oldest first."""
+    setting = Setting(minor=36, gates=PREVIEW, config=RESTRICTED)
+    node = setting.node()
+    first = admitted(node, pod_of(guaranteed("2"), name="first"))
+    admitted(node, pod_of(guaranteed("2"), name="second"))
+    assert decide(node, wish(first, c="cpu=4"), path(setting)).ruling is Ruling.DEFERRED
+    assert list(node.active) == ["first", "second"]
+
+
+def test_without_effect_but_granted() -> None:
+    """Other pods are compared with what the kubelet has granted, exclusive or not."""
+    setting = Setting(minor=36, gates=PREVIEW)
+    node = setting.node(fit=True)
+    running = admitted(node, pod_of(guaranteed("2")))
+    assert decide(node, wish(running, c="cpu=9"), path(setting)).ruling is Ruling.NO_EFFECT
+    late = node.admit(pod_of(guaranteed("4"), name="late"))
+    assert not isinstance(late.verdict, Admitted)

@@ -1,0 +1,155 @@
+"""Several resizes on one node: in which order those that wait are tried again, and when."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cpuctl.engine.resize.handler import ResizePath
+from cpuctl.engine.resize.outcome import Ruling
+from cpuctl.engine.resize.pending import Attempted, resize_all, retry_order
+from cpuctl.engine.resize.resized import Departure
+from cpuctl.engine.resize.rules import ResizeRules
+from cpuctl.engine.resize.running import ResizeWish
+from cpuctl.engine.resize.semantics import Semantics
+from tests.support.pods import app, resources
+from tests.support.resizing import NO_POLICY, Setting, admitted, changed, guaranteed, held, pod_of, wish
+
+KUBELET = ResizePath(kubelet=ResizeRules(minor=36))
+
+
+def waiting(
+    name: str, to: str = "4", *, priority: int | None = None, since: str = "", burstable: bool = False
+) -> ResizeWish:
+    """Return the wish of a pod that has two CPUs."""
+    container = app("cpu=2 memory=1Gi", "cpu=9 memory=2Gi", "c") if burstable else guaranteed("2")
+    given = pod_of(container, name=name, priority=priority)
+    wanted = changed(given, c=f"cpu={to}")
+    made = ResizeWish(wish(given, c=f"cpu={to}").running, wanted)
+    return replace(made, running=replace(made.running, waiting_since=since))
+
+
+def names(wishes: list[ResizeWish]) -> list[str]:
+    return [each.desired.name for each in wishes]
+
+
+ORDERS = {
+    "as they came": ([waiting("a"), waiting("b"), waiting("c")], "abc"),
+    "those that ask for no more first": ([waiting("a", priority=9), waiting("b", "1")], "ba"),
+    "then by priority": ([waiting("a"), waiting("b", priority=5), waiting("c", priority=-1)], "bac"),
+    "then Guaranteed ones": ([waiting("a", burstable=True), waiting("b")], "ba"),
+    "priority before class": ([waiting("a"), waiting("b", burstable=True, priority=1)], "ba"),
+    "then who waits longest": (
+        [
+            waiting("a"),
+            waiting("b", since="2026-03-01T10:00:00Z"),
+            waiting("c", since="2026-03-01T09:59:59Z"),
+        ],
+        "cba",
+    ),
+    "class before time": (
+        [
+            waiting("a", burstable=True, since="2026-03-01T09:00:00Z"),
+            waiting("b", since="2026-03-01T10:00:00Z"),
+        ],
+        "ba",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_the_order_of_retries(name: str) -> None:
+    given, want = ORDERS[name]
+    assert names(retry_order(given, KUBELET)) == list(want)
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_up_to_1_33_they_come_as_they_came(name: str) -> None:
+    given, _ = ORDERS[name]
+    assert retry_order(given, ResizePath(kubelet=ResizeRules(minor=33))) == given
+
+
+def test_pod_level_requests_tell_who_asks_for_more() -> None:
+    small = replace(pod_of(app(name="c"), name="a"), resources=resources("cpu=3", "cpu=4"))
+    less = wish(small)
+    less = replace(less, desired=replace(small, resources=resources("cpu=2", "cpu=4")))
+    assert names(retry_order([waiting("b"), less], KUBELET)) == ["a", "b"]
+    blind = ResizePath(kubelet=ResizeRules(minor=36, pod_level_resources=False))
+    assert names(retry_order([waiting("b", "2"), less], blind)) == ["b", "a"]
+
+
+def test_what_waits_is_tried_again_when_another_pod_shrinks() -> None:
+    setting = Setting(minor=36, gates={}, config=NO_POLICY)
+    node = setting.node(fit=True)
+    first, second, third = (admitted(node, pod_of(guaranteed("4"), name=name)) for name in "abc")
+    wishes = [wish(first, c="cpu=6"), wish(second, c="cpu=5"), wish(third, c="cpu=1")]
+    path = ResizePath(kubelet=setting.rules())
+    done = resize_all(node, wishes, path)
+    assert [(each.outcome.ruling, each.attempts) for each in done] == [
+        (Ruling.ADMITTED, 2),
+        (Ruling.ADMITTED, 2),
+        (Ruling.ADMITTED, 1),
+    ]
+
+
+def test_the_order_decides_who_gets_what_comes_free() -> None:
+    setting = Setting(minor=36, gates={}, config=NO_POLICY)
+    node = setting.node(fit=True)
+    pods = [
+        admitted(node, pod_of(guaranteed("4"), name=name, priority=priority))
+        for name, priority in (("a", 0), ("b", 7), ("c", 0))
+    ]
+    wishes = [wish(pods[0], c="cpu=6"), wish(pods[1], c="cpu=6"), wish(pods[2], c="cpu=2")]
+    done = resize_all(node, wishes, ResizePath(kubelet=setting.rules()))
+    rulings = [each.outcome.ruling for each in done]
+    assert rulings == [Ruling.DEFERRED, Ruling.ADMITTED, Ruling.ADMITTED]
+    # It was asked again after the third one's turn, and after the second one's.
+    assert [each.attempts for each in done] == [3, 2, 1]
+
+
+def test_what_is_infeasible_is_not_tried_again() -> None:
+    setting = Setting(minor=36, gates={})
+    node = setting.node()
+    first, second = (admitted(node, pod_of(guaranteed("2"), name=name)) for name in "ab")
+    done = resize_all(node, [wish(first, c="cpu=3"), wish(second, c="memory=2Gi")], setting_path(setting))
+    assert [(each.outcome.ruling, each.attempts) for each in done] == [
+        (Ruling.INFEASIBLE, 1),
+        (Ruling.ADMITTED, 1),
+    ]
+
+
+def setting_path(setting: Setting) -> ResizePath:
+    return ResizePath(kubelet=setting.rules())
+
+
+def departing(setting: Setting) -> Attempted:
+    """Ask for fewer CPUs than the container was promised."""
+    node = setting.node()
+    given = admitted(node, pod_of(guaranteed("2")))
+    path = setting_path(setting)
+    resize_all(node, [wish(given, c="cpu=6")], path)
+    (told,) = resize_all(node, [wish(node.active["p"], c="cpu=1")], path)
+    return told
+
+
+def test_where_the_reference_implementation_differs_it_is_asked_as_well() -> None:
+    told = departing(Setting())
+    assert told.outcome.ruling is Ruling.INFEASIBLE
+    assert told.outcome.departures == (Departure.FINAL,)
+    assert told.reference is not None
+    assert told.reference.ruling is Ruling.DEFERRED
+
+
+def test_nobody_else_is_asked_where_both_agree() -> None:
+    setting = Setting()
+    node = setting.node()
+    given = admitted(node, pod_of(guaranteed("2")))
+    (told,) = resize_all(node, [wish(given, c="cpu=4")], setting_path(setting))
+    assert (told.outcome.departures, told.reference, held(node)) == ((), None, "6-9")
+    (own,) = resize_all(
+        node,
+        [wish(node.active["p"], c="cpu=1")],
+        replace(setting_path(setting), semantics=Semantics.REFERENCE),
+    )
+    assert (own.outcome.ruling, own.reference) == (Ruling.DEFERRED, None)

@@ -1,0 +1,198 @@
+"""Who decides on a resize, release by release: refused, deferred or idle exactly where real kubelets are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from cpuctl.engine.node import Node
+from cpuctl.engine.resize.capacity import whole_node
+from cpuctl.engine.resize.handler import ResizePath, decide
+from cpuctl.engine.resize.outcome import Condition, Judge, ResizeOutcome, Ruling, conditions_of, legacy_status
+from cpuctl.engine.resize.rules import EXCLUSIVE_CPUS, IN_PLACE, ResizeRules
+from tests.support.pods import app
+from tests.support.resizing import NO_POLICY, PREVIEW, RESTRICTED, Setting, admitted, held, pod_of, wish
+
+ALPHA: Mapping[str, bool] = {IN_PLACE: True}
+BOTH: Mapping[str, bool] = {IN_PLACE: True, EXCLUSIVE_CPUS: True}
+SINGLE: Mapping[str, Any] = {"topology_manager_policy": "single-numa-node"}
+OLD_WORDS = "Resize is infeasible for Guaranteed Pods alongside CPU Manager static policy"
+NEW_WORDS = 'Resize is infeasible for Guaranteed Pods alongside CPU Manager policy "static"'
+AFFINITY = "Resources cannot be allocated with Topology locality"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A kubelet, what one container of a pod has and is to have, and what becomes of it.
+
+    ``holds`` are the CPUs it has then, where these are others than before.
+    """
+
+    name: str
+    minor: int
+    ruling: Ruling
+    gates: Mapping[str, bool] = field(default_factory=dict)
+    config: Mapping[str, Any] = field(default_factory=dict)
+    before: str = "cpu=2 memory=1Gi"
+    after: str = "cpu=4"
+    judge: Judge = Judge.RESIZE_HANDLER
+    message: str = ""
+    reason: str = ""
+    holds: str = ""
+    preview: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """The node afterwards, the decision, the rules it was made by, and the CPUs before it."""
+
+    node: Node
+    outcome: ResizeOutcome
+    rules: ResizeRules
+    before: str
+
+
+def decided(case: Case) -> Decided:
+    setting = Setting(minor=case.minor, gates=case.gates, config=case.config)
+    node = setting.node(fit=True)
+    running = admitted(node, pod_of(app(case.before, case.before, "c")))
+    rules = setting.rules(preview=case.preview)
+    assert node.allocatable is not None
+    capacity = whole_node(setting.machine, setting.kubelet.config, node.allocatable, case.minor)
+    before, path = held(node), ResizePath(kubelet=rules, capacity=capacity)
+    return Decided(node, decide(node, wish(running, c=case.after), path), rules, before)
+
+
+MANAGERS, FIT = Judge.MANAGERS, Judge.NODE_FIT
+BEFORE_ANY = [
+    Case(name="1.27 does not look", minor=27, ruling=Ruling.IGNORED,
+         message="the kubelet does not look at resizes: InPlacePodVerticalScaling is off"),
+    Case(name="1.32 does not look either", minor=32, ruling=Ruling.IGNORED,
+         message="the kubelet does not look at resizes: InPlacePodVerticalScaling is off"),
+    Case(name="1.33 says so", minor=33, gates={IN_PLACE: False}, ruling=Ruling.INFEASIBLE,
+         message="InPlacePodVerticalScaling is disabled"),
+]  # fmt: skip
+STATIC_CPUS = [
+    Case(name="1.31 knows no obstacle", minor=31, gates=ALPHA, ruling=Ruling.NO_EFFECT, judge=MANAGERS),
+    Case(name="1.31, restricted", minor=31, gates=ALPHA, config=RESTRICTED, ruling=Ruling.DEFERRED,
+         judge=MANAGERS, reason="TopologyAffinityError", message=AFFINITY),
+    Case(name="1.32 refuses", minor=32, gates=ALPHA, ruling=Ruling.INFEASIBLE, message=OLD_WORDS),
+    Case(name="1.33 refuses", minor=33, ruling=Ruling.INFEASIBLE, message=OLD_WORDS),
+    Case(name="1.33 refuses memory, too", minor=33, after="memory=2Gi", ruling=Ruling.INFEASIBLE,
+         message=OLD_WORDS),
+    Case(name="1.33 refuses shared containers, too", minor=33, before="cpu=1500m memory=1Gi",
+         after="cpu=1700m", ruling=Ruling.INFEASIBLE, message=OLD_WORDS),
+    Case(name="1.34 lets memory pass", minor=34, after="memory=2Gi", ruling=Ruling.ADMITTED, judge=MANAGERS),
+    Case(name="1.34 refuses", minor=34, ruling=Ruling.INFEASIBLE, message=NEW_WORDS),
+    Case(name="1.36 refuses shared containers, too", minor=36, before="cpu=1500m memory=1Gi",
+         after="cpu=1700m", ruling=Ruling.INFEASIBLE, message=NEW_WORDS),
+    Case(name="1.38 without the gate", minor=38, ruling=Ruling.INFEASIBLE, message=NEW_WORDS),
+    Case(name="policy none", minor=36, config=NO_POLICY, ruling=Ruling.ADMITTED, judge=MANAGERS),
+]  # fmt: skip
+GATE_WITHOUT_ALLOCATOR = [
+    *(
+        Case(name=f"1.{minor}, policy {policy}", minor=minor, gates=BOTH if minor < 33 else PREVIEW,
+             config={"topology_manager_policy": policy}, ruling=Ruling.NO_EFFECT, judge=MANAGERS)
+        for minor in (32, 33, 36, 37) for policy in ("none", "best-effort")
+    ),
+    *(
+        Case(name=f"1.{minor}, policy {policy}", minor=minor, gates=BOTH if minor < 33 else PREVIEW,
+             config={"topology_manager_policy": policy}, ruling=Ruling.DEFERRED, judge=MANAGERS,
+             reason="TopologyAffinityError", message=AFFINITY)
+        for minor in (32, 33, 36, 37) for policy in ("restricted", "single-numa-node")
+    ),
+    Case(name="from the shared pool", minor=36, gates=PREVIEW, before="cpu=1500m memory=1Gi",
+         ruling=Ruling.ADMITTED, judge=MANAGERS, holds="6-9"),
+    Case(name="to the shared pool", minor=36, gates=PREVIEW, after="cpu=2500m", ruling=Ruling.NO_EFFECT,
+         judge=MANAGERS),
+    Case(name="inside the shared pool", minor=36, gates=PREVIEW, before="cpu=1500m memory=1Gi",
+         after="cpu=1700m", ruling=Ruling.ADMITTED, judge=MANAGERS),
+    Case(name="whole cores", minor=36, gates=PREVIEW, after="cpu=3", ruling=Ruling.DEFERRED, judge=MANAGERS,
+         config={"cpu_manager_policy_options": {"full-pcpus-only": "true"}}, reason="SMTAlignmentError",
+         message="SMT Alignment Error: requested 3 cpus not multiple cpus per core = 2"),
+]  # fmt: skip
+ALLOCATOR = [
+    Case(name="1.38", minor=38, gates=PREVIEW, ruling=Ruling.ADMITTED, judge=MANAGERS, holds="6-9"),
+    Case(name="1.38, restricted", minor=38, gates=PREVIEW, config=RESTRICTED, ruling=Ruling.ADMITTED,
+         judge=MANAGERS, holds="0-3"),
+    Case(name="1.36 with the preview", minor=36, gates=PREVIEW, preview=True, ruling=Ruling.ADMITTED,
+         judge=MANAGERS, holds="6-9"),
+    Case(name="the preview needs the gate", minor=36, preview=True, ruling=Ruling.INFEASIBLE,
+         message=NEW_WORDS),
+    Case(name="over two nodes", minor=38, gates=PREVIEW, config=SINGLE, after="cpu=8",
+         ruling=Ruling.INFEASIBLE, judge=MANAGERS, reason="TopologyAffinityError", message=AFFINITY),
+    Case(name="too few cores", minor=38, gates=PREVIEW, after="cpu=9",
+         config={"cpu_manager_policy_options": {"full-pcpus-only": "true"}}, ruling=Ruling.INFEASIBLE,
+         judge=MANAGERS, reason="SMTAlignmentError",
+         message="SMT Alignment Error: requested 9 cpus not multiple cpus per core = 2"),
+    Case(name="from the shared pool", minor=38, gates=PREVIEW, before="cpu=1500m memory=1Gi",
+         after="cpu=2", ruling=Ruling.INFEASIBLE, judge=MANAGERS, reason="inconsistentCPUAllocationError",
+         message="inconsistentCPUAllocation Error: Not allowed to move a container from shared pool to"
+         " exclusively allocated pool, (requested CPUs = 2, allocated CPUs = 1500m)"),
+    Case(name="to the shared pool", minor=38, gates=PREVIEW, after="cpu=2500m", ruling=Ruling.INFEASIBLE,
+         judge=MANAGERS, reason="inconsistentCPUAllocationError",
+         message="inconsistentCPUAllocation Error: Not allowed to move a container from exclusively allocated"
+         " pool to shared pool, not allowed (requested CPUs = 2500m, allocated CPUs = 2)"),
+    Case(name="inside the shared pool", minor=38, gates=PREVIEW, before="cpu=1500m memory=1Gi",
+         after="cpu=1700m", ruling=Ruling.ADMITTED, judge=MANAGERS),
+    Case(name="memory alone", minor=38, gates=PREVIEW, after="memory=2Gi", ruling=Ruling.ADMITTED,
+         judge=MANAGERS),
+]  # fmt: skip
+NODE_SIZE = [
+    Case(name="1.33: beyond the whole node", minor=33, config=NO_POLICY, after="cpu=13",
+         ruling=Ruling.INFEASIBLE, message="Node didn't have enough capacity: cpu, requested: 13000, "
+         "capacity: 12000"),
+    Case(name="1.35: beyond the whole node", minor=35, config=NO_POLICY, after="memory=65Gi",
+         ruling=Ruling.INFEASIBLE, message="Node didn't have enough capacity: memory, requested: "
+         "69793218560, capacity: 68719476736"),
+    Case(name="1.36 leaves that to the API server", minor=36, config=NO_POLICY, after="memory=65Gi",
+         ruling=Ruling.DEFERRED, judge=FIT, reason="OutOfmemory",
+         message="Node didn't have enough resource: memory, requested: 69793218560, used: 0, "
+         "capacity: 68719476736"),
+]  # fmt: skip
+ALL = [*BEFORE_ANY, *STATIC_CPUS, *GATE_WITHOUT_ALLOCATOR, *ALLOCATOR, *NODE_SIZE]
+
+
+@pytest.mark.parametrize("case", ALL, ids=lambda case: f"{case.minor}: {case.name}")
+def test_what_becomes_of_a_resize(case: Case) -> None:
+    found = decided(case)
+    outcome = found.outcome
+    assert (outcome.ruling, outcome.judge) == (case.ruling, case.judge)
+    assert (outcome.message, outcome.reason) == (case.message, case.reason)
+    assert held(found.node) == (case.holds or found.before)
+
+
+@pytest.mark.parametrize("case", ALL, ids=lambda case: f"{case.minor}: {case.name}")
+def test_the_kubelet_counts_what_it_has_granted(case: Case) -> None:
+    node, outcome = (found := decided(case)).node, found.outcome
+    granted = outcome.wish.desired if outcome.ruling.accepted else outcome.wish.running.allocated
+    assert node.active["p"].containers == granted.containers
+
+
+@pytest.mark.parametrize(
+    ("name", "want"),
+    [
+        ("1.34 refuses", Condition(type="PodResizePending", reason="Infeasible", message=NEW_WORDS,
+                                   observed_generation=2)),
+        ("1.33 refuses", Condition(type="PodResizePending", reason="Infeasible", message=OLD_WORDS)),
+        ("1.36, policy restricted", Condition(type="PodResizePending", reason="Deferred", message=AFFINITY,
+                                              observed_generation=2)),
+        ("1.36, policy none", Condition(type="PodResizeInProgress", observed_generation=2)),
+        ("1.38", Condition(type="PodResizeInProgress", observed_generation=2)),
+        ("1.32 refuses", "Infeasible"),
+        ("1.31, restricted", "Deferred"),
+        ("1.31 knows no obstacle", "InProgress"),
+        ("1.32 does not look either", "Proposed"),
+    ],
+)  # fmt: skip
+def test_what_the_pods_status_says(name: str, want: Condition | str) -> None:
+    """Conditions came with 1.33 and the generation that they observe with 1.34; before there was a word."""
+    found = decided(next(case for case in ALL if case.name == name))
+    outcome, rules = found.outcome, found.rules
+    if isinstance(want, str):
+        assert (conditions_of(outcome, rules), legacy_status(outcome, rules)) == ((), want)
+    else:
+        assert (conditions_of(outcome, rules), legacy_status(outcome, rules)) == ((want,), "")

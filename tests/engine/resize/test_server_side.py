@@ -1,0 +1,181 @@
+"""What the API server refuses of a resize, in its words, release by release."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from cpuctl.engine.resize.handler import ResizePath, decide
+from cpuctl.engine.resize.outcome import Judge, Ruling
+from cpuctl.engine.resize.rules import IN_PLACE, INIT_CONTAINERS, POD_LEVEL, ResizeRules
+from cpuctl.engine.resize.running import ResizeWish, RunningPod
+from cpuctl.engine.resize.server_side import ResizeServer
+from cpuctl.kubelet.feature_gates import FeatureGates
+from cpuctl.pods.model import Container, Pod, QosClass
+from tests.support.pods import app, init, resources, sidecar
+from tests.support.resizing import Setting, admitted, guaranteed, pod_of, wish
+
+RUNNING = pod_of(guaranteed("2", "a"), guaranteed("1", "b"))
+WITH_INIT = pod_of(init("cpu=1", "cpu=2", "i"), sidecar("cpu=1", "cpu=2", "s"), app("cpu=1", "cpu=2", "a"))
+IMMUTABLE = "resources for non-sidecar init containers are immutable"
+RESTARTING = "non-sidecar init containers with a resize policy of RestartContainer cannot be resized"
+FIRST_ONES = "resources of init containers and sidecars are immutable"
+LESS_MEMORY = (
+    "spec.containers[0].resources.limits[memory]: Forbidden: "
+    "memory limits cannot be decreased unless resizePolicy is RestartContainer"
+)
+WITHOUT_POD_LEVEL = (
+    "resize of pods with pod-level resources is forbidden when "
+    "InPlacePodLevelResourcesVerticalScalingEnabled feature gate is disabled"
+)
+TOO_MUCH = (
+    "Node didn't have enough allocatable resources: cpu, requested: 10000, allocatable: 8000; "
+    "memory, requested: 10737418240, allocatable: 1073741824"
+)
+ABOVE_ITS_LIMIT = (
+    'spec.containers[0].resources.requests: Invalid value: "3": must be less than or equal to cpu limit of 2'
+)
+OTHER_CLASS = 'spec: Invalid value: "Guaranteed": Pod QOS Class may not change as a result of resizing'
+
+
+def first(given: Pod, requests: str, limits: str) -> Pod:
+    """Give the first app container other resources."""
+    container = replace(given.containers[0], resources=resources(requests, limits))
+    return replace(given, containers=(container, *given.containers[1:]))
+
+
+def inner(given: Pod, place: int) -> Pod:
+    """Give an init container or sidecar other resources."""
+    inits = list(given.init_containers)
+    inits[place] = replace(inits[place], resources=resources("cpu=2", "cpu=3"))
+    return replace(given, init_containers=tuple(inits))
+
+
+def level(given: Pod, requests: str, limits: str) -> Pod:
+    return replace(given, resources=resources(requests, limits))
+
+
+def renamed(given: Pod, *containers: Container) -> Pod:
+    return replace(given, containers=containers)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A pod as it is and as it is to be, and what is said against it."""
+
+    name: str
+    new: Pod
+    said: tuple[str, ...]
+    old: Pod = RUNNING
+    minor: int = 36
+    gates: Mapping[str, bool] = field(default_factory=dict)
+    restarts: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    node_resizes: bool = True
+    allocatable: Mapping[str, int] | None = None
+
+
+LEVEL = level(RUNNING, "cpu=4 memory=4Gi", "cpu=4 memory=4Gi")
+CASES = [
+    Case(name="all is well", new=first(RUNNING, "cpu=3 memory=1Gi", "cpu=3 memory=1Gi"), said=()),
+    Case(name="another class", new=first(RUNNING, "cpu=1 memory=1Gi", "cpu=2 memory=1Gi"),
+         said=(OTHER_CLASS,)),
+    Case(name="a request above its limit", new=first(RUNNING, "cpu=3 memory=1Gi", "cpu=2 memory=1Gi"),
+         said=(OTHER_CLASS, ABOVE_ITS_LIMIT)),
+    Case(name="limits removed", new=first(RUNNING, "cpu=2 memory=1Gi", ""),
+         said=(OTHER_CLASS,
+               "spec.containers[0].resources.limits: Forbidden: resource limits cannot be removed")),
+    Case(name="other resources", new=first(RUNNING, "cpu=2 memory=1Gi hugepages-2Mi=4Mi",
+                                           "cpu=2 memory=1Gi hugepages-2Mi=4Mi"),
+         said=("spec: Forbidden: only cpu and memory resources are mutable",)),
+    Case(name="fewer containers", new=renamed(RUNNING, RUNNING.containers[0]),
+         said=("spec.containers: Forbidden: containers may not be added or removed on resize",)),
+    Case(name="another order", new=renamed(RUNNING, *reversed(RUNNING.containers)),
+         said=("spec.containers[0].name: Forbidden: containers may not be renamed or reordered on resize",
+               "spec.containers[1].name: Forbidden: containers may not be renamed or reordered on resize")),
+    Case(name="a static pod", old=replace(RUNNING, static=True),
+         new=first(RUNNING, "cpu=3 memory=1Gi", "cpu=3 memory=1Gi"),
+         said=("[]: Forbidden: static pods cannot be resized",)),
+    Case(name="a Windows pod", old=replace(RUNNING, os_name="windows"),
+         new=first(RUNNING, "cpu=3 memory=1Gi", "cpu=3 memory=1Gi"),
+         said=("[]: Forbidden: windows pods cannot be resized",)),
+    Case(name="a kubelet without the gate", new=first(RUNNING, "cpu=3 memory=1Gi", "cpu=3 memory=1Gi"),
+         minor=34, node_resizes=False,
+         said=("spec: Forbidden: Pod running on node without support for resize",)),
+    Case(name="the gate is off", new=RUNNING, minor=33, gates={IN_PLACE: False},
+         said=("the API server does not serve pods/resize: InPlacePodVerticalScaling is off",)),
+    Case(name="up to 1.31 pods themselves are changed", new=RUNNING, minor=31,
+         said=("the API server does not let resources of pods change: InPlacePodVerticalScaling is off",)),
+    Case(name="less memory in 1.33", minor=33, new=first(RUNNING, "cpu=2 memory=512Mi", "cpu=2 memory=512Mi"),
+         said=(LESS_MEMORY,)),
+    Case(name="less memory in 1.33, restarting", minor=33, restarts={"a": frozenset({"memory"})},
+         new=first(RUNNING, "cpu=2 memory=512Mi", "cpu=2 memory=512Mi"), said=()),
+    Case(name="less memory in 1.34", minor=34, said=(),
+         new=first(RUNNING, "cpu=2 memory=512Mi", "cpu=2 memory=512Mi")),
+    Case(name="an init container in 1.35", old=WITH_INIT, new=inner(WITH_INIT, 0), minor=35,
+         said=(f"spec.initContainers[0].resources: Forbidden: {IMMUTABLE}",)),
+    Case(name="an init container in 1.36", old=WITH_INIT, new=inner(WITH_INIT, 0), said=()),
+    Case(name="an init container in 1.36 without its gate", old=WITH_INIT, new=inner(WITH_INIT, 0),
+         gates={INIT_CONTAINERS: False}, said=(f"spec.initContainers[0]: Forbidden: {IMMUTABLE}",)),
+    Case(name="an init container that would restart", old=WITH_INIT, new=inner(WITH_INIT, 0),
+         restarts={"i": frozenset({"cpu"})},
+         said=(f"spec.initContainers[0]: Forbidden: {RESTARTING}",)),
+    Case(name="a sidecar in 1.33", old=WITH_INIT, new=inner(WITH_INIT, 1), minor=33, said=()),
+    Case(name="a sidecar in 1.32", old=WITH_INIT, new=inner(WITH_INIT, 1), minor=32, gates={IN_PLACE: True},
+         said=(f"spec.initContainers[1].resources: Forbidden: {FIRST_ONES}",)),
+    Case(name="pod-level resources in 1.34", old=LEVEL, minor=34,
+         new=level(RUNNING, "cpu=5 memory=4Gi", "cpu=5 memory=4Gi"),
+         said=("[]: Forbidden: pods with pod-level resources cannot be resized",)),
+    Case(name="pod-level resources in 1.36", old=LEVEL, said=(),
+         new=level(RUNNING, "cpu=5 memory=4Gi", "cpu=5 memory=4Gi")),
+    Case(name="pod-level resources in 1.36 without the gate", old=LEVEL, gates={POD_LEVEL: False},
+         new=level(RUNNING, "cpu=5 memory=4Gi", "cpu=5 memory=4Gi"),
+         said=(f"[]: Forbidden: {WITHOUT_POD_LEVEL}",)),
+    Case(name="no pod-level resources any more", old=LEVEL, new=RUNNING,
+         said=("spec.resources: Forbidden: pod-level resources cannot be removed",)),
+    Case(name="fewer pod-level resources", old=LEVEL, new=level(RUNNING, "memory=4Gi", "memory=4Gi"),
+         said=(OTHER_CLASS,
+               "spec.resources.requests: Forbidden: pod-level resource requests cannot be removed",
+               "spec.resources.limits: Forbidden: pod-level resource limits cannot be removed")),
+    Case(name="other pod-level resources", old=LEVEL,
+         new=level(RUNNING, "cpu=4 memory=4Gi hugepages-2Mi=4Mi", "cpu=4 memory=4Gi hugepages-2Mi=4Mi"),
+         said=("spec: Forbidden: only cpu and memory resources are mutable at pod-level",)),
+    Case(name="more than the node has", new=first(RUNNING, "cpu=9 memory=9Gi", "cpu=9 memory=9Gi"),
+         allocatable={"cpu": 8000, "memory": 1 << 30},
+         said=(TOO_MUCH,)),
+    Case(name="up to 1.35 that is the kubelet's business", minor=35, said=(),
+         new=first(RUNNING, "cpu=9 memory=1Gi", "cpu=9 memory=1Gi"), allocatable={"cpu": 8000}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_what_is_refused(case: Case) -> None:
+    gates = FeatureGates(case.minor, case.gates)
+    server = ResizeServer.of(gates, node_resizes=case.node_resizes, allocatable=case.allocatable)
+    running = replace(RunningPod.settled(case.old), restarts=case.restarts)
+    assert server.refusals(ResizeWish(running, case.new)) == case.said
+
+
+def test_a_pod_whose_status_names_its_class_keeps_that_one() -> None:
+    """The class in the status counts, whatever the resources say."""
+    burstable = RunningPod.settled(replace(RUNNING, qos_class=QosClass.BURSTABLE))
+    more = first(RUNNING, "cpu=3 memory=1Gi", "cpu=3 memory=1Gi")
+    (said,) = ResizeServer().refusals(ResizeWish(burstable, more))
+    assert said == OTHER_CLASS.replace("Guaranteed", "Burstable")
+
+
+def test_a_refused_pod_stays_as_it_is_and_the_kubelet_hears_of_nothing() -> None:
+    node = Setting().node()
+    running = admitted(node, pod_of(guaranteed("2")))
+    before = node.state.copy()
+    unequal = ResizeWish(RunningPod.settled(running), first(running, "cpu=1 memory=1Gi", "cpu=2 memory=1Gi"))
+    outcome = decide(node, unequal, ResizePath(kubelet=ResizeRules(), server=ResizeServer()))
+    assert (outcome.ruling, outcome.judge) == (Ruling.FORBIDDEN, Judge.API_SERVER)
+    assert outcome.message.startswith("spec: Invalid value")
+    assert node.state == before
+    several = wish(running, c="cpu=1")
+    gone = replace(several, desired=first(running, "cpu=1", "cpu=2"))
+    told = decide(node, gone, ResizePath(server=ResizeServer())).message
+    assert told.startswith("[")
+    assert told.endswith("]")

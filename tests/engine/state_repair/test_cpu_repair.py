@@ -1,0 +1,130 @@
+"""CPUs of containers that cannot stay where they are: which they get instead, and when there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from cpuctl.checkpoints.model import CPUStateFile
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.cpu.manager import StaticPolicy
+from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.state_checks.owners import NOBODY_SAYS
+from cpuctl.engine.state_repair.actions import Did, NotRepaired, Repaired
+from cpuctl.engine.state_repair.cpu_repair import CPURules, repair_cpu_state
+from cpuctl.kubelet.policy_options import CPUPolicyOptions
+from cpuctl.kubelet.reservations import CPUReservation
+from tests.support.topologies import CoreAt, regular, topology
+
+FOUR_NODES = regular(sockets=2, nodes=2, cores=4, threads=2)
+"""Node n has cores 4n to 4n+3; the second thread of a core is 16 further on."""
+
+
+def repair(
+    entries: dict[str, dict[str, str]],
+    *,
+    reserved: str = "0,16",
+    machine: CPUTopology = FOUR_NODES,
+    pods: dict[str, str] | None = None,
+    options: Mapping[str, bool] | None = None,
+) -> Repaired[CPUStateFile] | NotRepaired:
+    kept = CPUSet.parse(reserved)
+    policy = StaticPolicy.construct(
+        machine, CPUPolicyOptions(**(options or {})), CPUReservation(len(kept), kept), minor=36
+    )
+    state = CPUStateFile(
+        policy_name="static",
+        default_cpu_set=kept,
+        entries={
+            uid: {name: CPUSet.parse(cpus) for name, cpus in containers.items()}
+            for uid, containers in entries.items()
+        },
+        pod_entries={uid: CPUSet.parse(cpus) for uid, cpus in (pods or {}).items()},
+    )
+    return repair_cpu_state(state, CPURules(policy=policy, keeps_pods=True), NOBODY_SAYS)
+
+
+def held(result: Repaired[CPUStateFile] | NotRepaired) -> dict[str, str]:
+    assert isinstance(result, Repaired), result
+    return {
+        f"{uid}/{name}": str(cpus)
+        for uid, containers in result.state.entries.items()
+        for name, cpus in containers.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("reserved", "before", "after"),
+    [
+        ("4,20", "4-5,20-21", "5-6,21-22"),
+        ("4,20", "5-6,21-22", "5-6,21-22"),
+        ("4", "4-5,20-21", "5-6,20-21"),
+        ("4-7,20-23", "4-5,20-21", "0-1,16-17"),
+    ],
+    ids=["a whole core for a whole core", "nothing to do", "one thread for one", "a full node"],
+)
+def test_new_cpus_are_near_the_old_ones(reserved: str, before: str, after: str) -> None:
+    assert held(repair({"p": {"c": before}}, reserved=reserved)) == {"p/c": after}
+
+
+def test_each_container_gets_cpus_near_its_own() -> None:
+    """One container is on the second NUMA node, the other on the fourth."""
+    result = repair({"p": {"a": "4-5", "b": "12-13"}}, reserved="5,13")
+    assert held(result) == {"p/a": "4,20", "p/b": "12,28"}
+
+
+def test_what_containers_share_moves_together() -> None:
+    result = repair(
+        {"p": {"init": "4-5", "app": "4-5,20-21", "rest": "6,22"}}, reserved="4", pods={"p": "4-6,20-23"}
+    )
+    assert held(result) == {"p/init": "5,7", "p/app": "5,7,20-21", "p/rest": "6,22"}
+    assert isinstance(result, Repaired)
+    assert str(result.state.pod_entries["p"]) == "5-7,20-23"
+    moved = [action.container for action in result.actions if action.did is Did.MOVED]
+    assert moved == ["app", "init", ""]
+
+
+def test_the_first_of_two_pods_keeps_what_both_hold() -> None:
+    assert held(repair({"p": {"c": "4-5"}, "q": {"c": "5-6"}})) == {"p/c": "4-5", "q/c": "6,22"}
+
+
+def test_a_pod_holds_at_least_what_its_containers_hold() -> None:
+    result = repair({"p": {"c": "4-5"}}, pods={"p": "4"})
+    assert isinstance(result, Repaired)
+    assert str(result.state.pod_entries["p"]) == "4-5"
+
+
+def test_uneven_cores_give_nobody_what_is_held() -> None:
+    """A kubelet takes a core with one free CPU for a free core where cores have one CPU on average."""
+    uneven = topology(
+        [CoreAt(cpus=(0,)), CoreAt(cpus=(1,)), CoreAt(cpus=(2,)), CoreAt(cpus=(3, 4)), CoreAt(cpus=(5,))]
+    )
+    assert uneven.cpus_per_core == 1
+    result = repair({"p": {"c": "0"}, "q": {"c": "3"}, "r": {"c": "1"}}, reserved="0", machine=uneven)
+    cpus = list(held(result).values())
+    assert len(cpus) == len(set(cpus)) == 3
+
+
+@pytest.mark.parametrize(
+    ("entries", "options", "reason"),
+    [
+        (
+            {"p": {"c": "1-15,17-31"}, "q": {"c": "40"}},
+            {},
+            "q/c cannot keep CPUs 40, and only 0 CPUs are free that may be exclusive",
+        ),
+        (
+            {"p": {"c": "1-15,17-31"}},
+            {"strict_cpu_reservation": True},
+            "pods hold all CPUs that are not reserved: a kubelet with strict-cpu-reservation refuses",
+        ),
+    ],
+)
+def test_what_has_no_answer_says_so(
+    entries: dict[str, dict[str, str]], options: dict[str, bool], reason: str
+) -> None:
+    result = repair(entries, options=options)
+    assert isinstance(result, NotRepaired)
+    assert result.reason.startswith(reason)
+    assert "remove a pod" in result.advice

@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pytest
+
+from cpuctl.engine.cpu.exclusive_advice import MOST_CONTAINERS, Change, advise
+from cpuctl.pods.model import Pod, QosClass
+from tests.support.pods import app, init, pod, resources, sidecar
+
+FULL = ("cpu=2 memory=1Gi", "cpu=2 memory=1Gi")
+
+
+def told(change: Change) -> str:
+    if change.after is None:
+        return f"-{change.path}"
+    return f"{change.path.removeprefix('spec.').replace('.resources', '')}={change.after}" + "?" * change.free
+
+
+@dataclass(frozen=True)
+class Case:
+    """A pod, what its last container lacks, and how many CPUs it gets afterwards."""
+
+    name: str
+    pod: Pod
+    changes: list[str]
+    count: int
+
+
+MAIN = "containers[0]"
+CASES = [
+    Case(
+        "a fraction",
+        pod(app("cpu=1500m memory=1Gi", "cpu=1500m memory=1Gi")),
+        [f"{MAIN}.requests.cpu=2", f"{MAIN}.limits.cpu=2"],
+        2,
+    ),
+    Case(
+        "request below a whole limit",
+        pod(app("cpu=1500m memory=1Gi", "cpu=2 memory=1Gi")),
+        [f"{MAIN}.requests.cpu=2"],
+        2,
+    ),
+    Case(
+        "whole request below a limit",
+        pod(app("cpu=2 memory=1Gi", "cpu=2500m memory=1Gi")),
+        [f"{MAIN}.limits.cpu=2"],
+        2,
+    ),
+    Case(
+        "two fractions",
+        pod(app("cpu=1500m memory=1Gi", "cpu=2500m memory=1Gi")),
+        [f"{MAIN}.requests.cpu=2", f"{MAIN}.limits.cpu=2"],
+        2,
+    ),
+    Case("no memory limit", pod(app("cpu=2 memory=1Gi", "cpu=2")), [f"{MAIN}.limits.memory=1Gi"], 2),
+    Case(
+        "nothing at all",
+        pod(app()),
+        [
+            f"{MAIN}.requests.cpu=1?",
+            f"{MAIN}.limits.cpu=1?",
+            f"{MAIN}.requests.memory=64Mi?",
+            f"{MAIN}.limits.memory=64Mi?",
+        ],
+        1,
+    ),
+    Case(
+        "another container",
+        pod(app("cpu=100m", "", name="a"), app(*FULL, name="b")),
+        [
+            "containers[0].limits.cpu=100m",
+            "containers[0].requests.memory=64Mi?",
+            "containers[0].limits.memory=64Mi?",
+        ],
+        2,
+    ),
+    Case(
+        "an init container",
+        pod(init("cpu=1 memory=1Gi", "cpu=2 memory=1Gi"), app(*FULL)),
+        ["initContainers[0].requests.cpu=2"],
+        2,
+    ),
+    Case("pod-level amounts", pod(app(*FULL), pod_level=resources(*FULL)), ["-spec.resources"], 2),
+    Case(
+        "pod-level amounts alone",
+        pod(app(), pod_level=resources(*FULL)),
+        [
+            "-spec.resources",
+            f"{MAIN}.requests.cpu=1?",
+            f"{MAIN}.limits.cpu=1?",
+            f"{MAIN}.requests.memory=64Mi?",
+            f"{MAIN}.limits.memory=64Mi?",
+        ],
+        1,
+    ),
+    Case(
+        "others may have fractions",
+        pod(
+            app("cpu=100m memory=1Gi", "cpu=100m memory=1Gi", name="a"),
+            app("cpu=1500m memory=1Gi", "cpu=1500m memory=1Gi", name="b"),
+        ),
+        ["containers[1].requests.cpu=2", "containers[1].limits.cpu=2"],
+        2,
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_smallest_change(case: Case) -> None:
+    advice = advise(case.pod, case.pod.containers[-1])
+    assert advice.claim.count == 0
+    assert advice.claim.why_not
+    assert [told(change) for change in advice.changes] == case.changes
+    assert advice.count_after == case.count
+
+
+def test_who_is_due_cpus_needs_no_advice() -> None:
+    given = pod(app(*FULL), sidecar(*FULL))
+    assert all(advise(given, each).claim.count == 2 for each in given.all_containers)
+    assert all(advise(given, each).changes == () for each in given.all_containers)
+
+
+def test_a_class_in_the_status_does_not_outlive_the_change() -> None:
+    given = replace(pod(app("cpu=2 memory=1Gi", "cpu=2")), qos_class=QosClass.BURSTABLE)
+    assert advise(given, given.containers[0]).count_after == 2
+
+
+def test_advice_that_does_not_help_is_not_given() -> None:
+    from cpuctl.engine.cpu.exclusive_claim import ExclusiveClaim
+
+    given = pod(app())
+    advice = advise(given, given.containers[0], claims=lambda *_: ExclusiveClaim(0, "never"))
+    assert (advice.claim.why_not, advice.changes, advice.count_after) == ("never", (), 0)
+
+
+@pytest.mark.parametrize(("count", "advised"), [(MOST_CONTAINERS, True), (MOST_CONTAINERS + 1, False)])
+def test_pods_with_hosts_of_containers_get_no_advice(count: int, advised: bool) -> None:
+    given = pod(*(app(name=f"c{number}") for number in range(count)))
+    advice = advise(given, given.containers[0])
+    assert advice.claim.count == 0
+    assert bool(advice.changes) == bool(advice.count_after) == advised

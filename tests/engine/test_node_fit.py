@@ -1,0 +1,142 @@
+"""Whether pods fit into a node: what is counted, in what order shortages are told, what is remembered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pytest
+
+from cpuctl.engine.node_fit import Allocatable, allocatable_of, check_fit, fit_verdict
+from cpuctl.engine.outcome import Rejected, Undetermined
+from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.machine.machine_info import InfoNode, MachineInfo
+from cpuctl.pods.model import Pod
+from cpuctl.quantity import Quantity
+from tests.support.pods import amounts, app, init, pod, resources, sidecar
+
+GIB = 1 << 30
+NODE = {"cpu": 8000, "memory": 16 * GIB, "ephemeral-storage": 100 * GIB, "hugepages-2Mi": GIB}
+
+
+def named(name: str, given: Pod) -> Pod:
+    return replace(given, name=name, uid=name)
+
+
+def short(given: Pod, *running: Pod, pods: int = 110, without: str = "") -> str:
+    """Name what is lacking, nothing where the pod fits; what *without* names is not known."""
+    room = Allocatable(amounts={name: size for name, size in NODE.items() if name != without}, pods=pods)
+    others = [named(f"other-{number}", other) for number, other in enumerate(running)]
+    found = check_fit(named("new", given), others, room, pod_level=True)
+    return str(found.reason) if found else ""
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    pod: Pod
+    want: str
+    running: tuple[Pod, ...] = ()
+
+
+CASES = [
+    Case("a pod that asks for nothing", pod(app()), ""),
+    Case("everything there is", pod(app("cpu=8 memory=16Gi ephemeral-storage=100Gi")), ""),
+    Case("a thousandth of a CPU too much", pod(app("cpu=8001m")), "OutOfcpu"),
+    Case("less than a thousandth counts as one", pod(app("cpu=8000.1m")), "OutOfcpu"),
+    Case("a byte too much", pod(app("memory=17179869185")), "OutOfmemory"),
+    Case("storage", pod(app("ephemeral-storage=101Gi")), "OutOfephemeral-storage"),
+    Case("huge pages", pod(app("hugepages-2Mi=2Gi memory=1Gi")), "OutOfhugepages-2Mi"),
+    Case("huge pages that the node lacks", pod(app("hugepages-1Gi=1Gi memory=1Gi")), "OutOfhugepages-1Gi"),
+    Case("huge pages, none of them", pod(app("hugepages-1Gi=0 memory=1Gi")), ""),
+    Case("of all, CPU first", pod(app("cpu=9 memory=17Gi ephemeral-storage=101Gi")), "OutOfcpu"),
+    Case("memory second", pod(app("memory=17Gi ephemeral-storage=101Gi hugepages-2Mi=2Gi")), "OutOfmemory"),
+    Case("then storage", pod(app("ephemeral-storage=101Gi hugepages-2Mi=2Gi")), "OutOfephemeral-storage"),
+    Case("overhead counts", pod(app("cpu=8"), overhead="cpu=1m"), "OutOfcpu"),
+    Case("overhead alone counts", pod(app(), overhead="memory=17Gi"), "OutOfmemory"),
+    Case("an init container runs alone", pod(init("cpu=8"), app("cpu=8")), ""),
+    Case("a sidecar does not", pod(sidecar("cpu=1"), app("cpu=8")), "OutOfcpu"),
+    Case("an init container beside the sidecars before it", pod(sidecar("cpu=1"), init("cpu=8")), "OutOfcpu"),
+    Case("and not after it", pod(init("cpu=8"), sidecar("cpu=1")), ""),
+    Case("pod-level resources replace the sum", pod(app("cpu=9"), pod_level=resources("cpu=1", "cpu=1")), ""),
+    Case("beside others", pod(app("cpu=5")), "OutOfcpu", (pod(app("cpu=2")), pod(app("cpu=1500m")))),
+    Case("others have more than there is", pod(app("cpu=1m")), "OutOfcpu", (pod(app("cpu=9")),)),
+    Case("what one does not ask for may be gone", pod(app("memory=1Gi")), "", (pod(app("cpu=9")),)),
+    Case("others' overhead", pod(app("cpu=8")), "OutOfcpu", (pod(app(), overhead="cpu=1"),)),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_fit(case: Case) -> None:
+    assert short(case.pod, *case.running) == case.want
+
+
+def test_the_number_of_pods_comes_before_all_else() -> None:
+    assert short(pod(app("cpu=9")), pod(app()), pods=1) == "OutOfpods"
+    assert short(pod(app()), pods=0) == "OutOfpods"
+
+
+def test_a_pod_is_not_counted_beside_itself() -> None:
+    room = Allocatable(amounts={"cpu": 1000}, pods=1)
+    given = named("same", pod(app("cpu=1")))
+    assert check_fit(given, [given], room, pod_level=True) is None
+
+
+def test_storage_that_is_not_known_is_not_checked() -> None:
+    assert short(pod(app("ephemeral-storage=101Gi")), without="ephemeral-storage") == ""
+
+
+def test_storage_is_what_the_file_system_has_less_what_is_kept() -> None:
+    info = MachineInfo(nodes=(InfoNode(id=0, cores=()),), num_cpus=4, num_sockets=1, memory_bytes=GIB)
+    config = KubeletConfiguration(pods_per_core=2)
+    unknown = allocatable_of(info, config, {})
+    assert "ephemeral-storage" not in unknown.amounts
+    assert unknown.pods == 8
+    kept = {"ephemeral-storage": Quantity.parse("3Gi")}
+    for size, want in ((10 * GIB, 7 * GIB), (2 * GIB, 0)):
+        found = allocatable_of(replace(info, ephemeral_storage=size), config, kept)
+        assert found.amounts["ephemeral-storage"] == want
+
+
+def test_what_is_remembered_of_a_pod_counts_for_that_very_pod() -> None:
+    """A resized or recreated pod has the same UID, and the gate for pod-level resources changes the sum."""
+    room = Allocatable(amounts={"cpu": 4000}, pods=9)
+    new, old = named("new", pod(app("cpu=2"))), named("old", pod(app("cpu=2")))
+    assert check_fit(new, [old], room, pod_level=True) is None
+    larger = replace(old, containers=(app("cpu=3"),))
+    assert check_fit(new, [larger], room, pod_level=True) is not None
+    assert check_fit(new, [old], room, pod_level=True) is None
+    leveled = replace(old, resources=resources("cpu=4", "cpu=4"))
+    assert check_fit(new, [leveled], room, pod_level=True) is not None
+    assert check_fit(new, [leveled], room, pod_level=False) is None
+
+
+def test_other_amounts_keep_what_is_known_of_pods() -> None:
+    room = Allocatable(amounts={"cpu": 4000}, pods=9)
+    check_fit(named("new", pod(app("cpu=2"))), [], room, pod_level=True)
+    assert room.with_amounts({"example.com/gpu": 1}).requests is room.requests
+    assert room == Allocatable(amounts={"cpu": 4000}, pods=9), "it is no part of the value"
+
+
+@pytest.mark.parametrize(
+    "critical",
+    [replace(pod(app("cpu=2")), static=True), replace(pod(app("cpu=2")), priority=2_000_000_000)],
+    ids=["static", "by its priority"],
+)
+def test_for_a_critical_pod_others_may_have_to_go(critical: Pod) -> None:
+    room = Allocatable(amounts={"cpu": 3000}, pods=9)
+    other = named("other", pod(app("cpu=2")))
+    assert fit_verdict(critical, [], room, pod_level=True) is None
+    verdict = fit_verdict(critical, [other], room, pod_level=True)
+    assert isinstance(verdict, Undetermined)
+    assert "cpu, requested: 2000, used: 2000, capacity: 3000" in verdict.why
+    ordinary = replace(critical, static=False, priority=1_999_999_999)
+    assert isinstance(fit_verdict(ordinary, [other], room, pod_level=True), Rejected)
+
+
+def test_amounts_are_whole_numbers_of_their_unit() -> None:
+    found = check_fit(
+        pod(app("cpu=1500m memory=1.5Gi")), [], Allocatable(amounts={"cpu": 1}, pods=9), pod_level=True
+    )
+    assert found is not None
+    assert found.details == {"requested": 1500, "used": 0, "capacity": 1}
+    assert amounts("memory=1.5Gi")["memory"].value == 3 * GIB // 2

@@ -1,0 +1,74 @@
+"""How a node of one release or another takes pods with resources of their own (KEP-2837)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cpuctl.engine.admission import Admission, Admitted
+from cpuctl.engine.node import Node
+from cpuctl.engine.outcome import Rejected
+from cpuctl.engine.start import Kubelet, start_node
+from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.version import KubeletVersion
+from cpuctl.pods.model import Pod
+from tests.support.pods import app, pod, resources
+from tests.support.topologies import CoreAt, machine_info
+
+EIGHT = machine_info(CoreAt(cpus=(core, core + 4)) for core in range(4))
+OFF = {"PodLevelResources": False, "InPlacePodLevelResourcesVerticalScaling": False}
+OFF_1_37 = {
+    **OFF,
+    "PodLevelResourcesFixDefaulting": False,
+    "PodLevelResourcesFixKubeletQOSClass": False,
+}
+WHOLE = "cpu=2 memory=1Gi"
+
+
+def admitted(minor: int, given: Pod, gates: dict[str, bool] | None = None) -> Admission:
+    told = KubeletConfiguration(
+        cpu_manager_policy="static", reserved_system_cpus="0", feature_gates=gates or {}
+    )
+    node = start_node(EIGHT, Kubelet(version=KubeletVersion(minor), config=told), fit=True)
+    assert isinstance(node, Node), node
+    return node.admit(replace(given, uid="a"))
+
+
+WITH_RESOURCES = pod(app(WHOLE, WHOLE), pod_level=resources("cpu=4 memory=2Gi", "cpu=4 memory=2Gi"))
+
+
+def test_a_kubelet_that_does_not_know_the_field_pins_the_container() -> None:
+    admission = admitted(31, WITH_RESOURCES)
+    assert admission.placements[0].exclusive
+
+
+@pytest.mark.parametrize("minor", [34, 36, 37])
+def test_one_that_knows_it_aligns_nothing(minor: int) -> None:
+    admission = admitted(minor, WITH_RESOURCES)
+    assert isinstance(admission.verdict, Admitted)
+    assert not admission.placements[0].exclusive
+
+
+@pytest.mark.parametrize(("minor", "gates"), [(36, OFF), (37, OFF_1_37)])
+def test_one_that_has_it_switched_off_refuses_the_pod(minor: int, gates: dict[str, bool]) -> None:
+    verdict = admitted(minor, WITH_RESOURCES, gates).verdict
+    assert isinstance(verdict, Rejected)
+    assert (verdict.reason, verdict.message) == (
+        "PodLevelResourcesNotSupported",
+        "PodLevelResources feature gate is disabled",
+    )
+
+
+@pytest.mark.parametrize(("minor", "qos"), [(36, "BestEffort"), (37, "Guaranteed")])
+def test_empty_pod_level_resources_count_until_1_36(minor: int, qos: str) -> None:
+    admission = admitted(minor, pod(app(WHOLE, WHOLE), pod_level=resources()))
+    assert str(admission.qos.qos_class) == qos
+    assert admission.placements[0].exclusive is (qos == "Guaranteed")
+
+
+def test_what_does_not_fit_is_refused_for_that_first() -> None:
+    """The handler for features of pods comes after the one for the node's room (``kubelet.go``)."""
+    verdict = admitted(36, pod(app("cpu=9"), pod_level=resources("cpu=9")), OFF).verdict
+    assert isinstance(verdict, Rejected)
+    assert verdict.reason == "OutOfcpu"

@@ -1,0 +1,45 @@
+"""Weighing two requests against each other rules nothing out that serves both."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cpuctl.engine.hints import joint_choice
+from cpuctl.engine.hints.coverage import Coverage
+from cpuctl.engine.hints.coverage_balance import balances
+from cpuctl.engine.hints.fit import Fit
+from cpuctl.engine.hints.joint_choice import JointChoice
+from cpuctl.engine.hints.node_search import best_sets
+from tests.property.test_device_hints import any_coverage
+
+
+def serving(asked: list[Coverage], size: int) -> list[int]:
+    return [
+        nodes
+        for nodes in range(64)
+        if nodes.bit_count() == size and all(not nodes & ~each.nodes and nodes in each for each in asked)
+    ]
+
+
+@given(st.lists(any_coverage, min_size=2, max_size=3), st.integers(1, 6))
+def test_what_serves_all_serves_their_balances(asked: list[Coverage], size: int) -> None:
+    for balance in balances(asked, size):
+        assert all(nodes in balance for nodes in serving(asked, size))
+
+
+@given(st.lists(any_coverage, min_size=2, max_size=3), st.integers(0, 6))
+def test_the_search_finds_with_balances_what_there_is(asked: list[Coverage], size: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(joint_choice, "_FEW_NODES", 0)
+        assert best_sets(JointChoice.common(asked, size), Fit()) == serving(asked, size)[:1]
+
+
+def test_a_balance_shows_what_neither_request_shows() -> None:
+    """Four of eight nodes have enough of either kind, but those with much of one have little of the other."""
+    low, high = ({1 << node: 3 + ((node < 4) == first) for node in range(8)} for first in (True, False))
+    asked = [Coverage.of(255, amounts, (), 15) for amounts in (low, high)]
+    assert all(JointChoice.common([each], 4).possible for each in asked)
+    (balance,) = balances(asked, 4)
+    assert not JointChoice.common([balance], 4).possible

@@ -1,0 +1,57 @@
+"""Two plans side by side: the same one moves nothing, and the sides change places freely."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cpuctl.cli.answers.comparison_answer import comparison_document
+from cpuctl.cli.answers.plan_answer import plan_document
+from cpuctl.cpuset import CPUSet
+from cpuctl.pods.model import Pod
+from tests.support.capacity_nodes import exclusive, kubelet, node_with, shared
+
+POLICIES = st.sampled_from(["none", "best-effort", "restricted", "single-numa-node"])
+PODS = st.lists(st.integers(0, 6), max_size=7).map(
+    lambda sizes: [exclusive(f"p{n}", cpus) if cpus else shared(f"p{n}") for n, cpus in enumerate(sizes)]
+)
+
+
+def side(policy: str, pods: list[Pod], *, whole_cores: bool = False) -> dict[str, Any]:
+    told = kubelet(policy, full_pcpus_only="true") if whole_cores else kubelet(policy)
+    node = node_with(told=told, threaded=True)
+    head = {"sources": {}, "kubelet": {"version": "1.36"}}
+    return {**plan_document(node, [node.admit(pod) for pod in pods], head), "settings": policy}
+
+
+@given(POLICIES, PODS)
+def test_what_is_compared_with_itself_does_not_move(policy: str, pods: list[Pod]) -> None:
+    found = comparison_document(side(policy, pods), side(policy, pods), {})
+    assert found["summary"] == {"pods": len(pods), "changed": 0, "verdicts": 0, "containers": 0}
+    assert found["a"] == found["b"]
+
+
+@given(POLICIES, POLICIES, PODS, st.booleans())
+def test_sides_change_places(one: str, other: str, pods: list[Pod], whole_cores: bool) -> None:
+    a, b = side(one, pods), side(other, pods, whole_cores=whole_cores)
+    there, back = comparison_document(a, b, {}), comparison_document(b, a, {})
+    assert there["summary"] == back["summary"]
+    for pod, mirrored in zip(there["pods"], back["pods"], strict=True):
+        assert (pod["a"], pod["b"]) == (mirrored["b"], mirrored["a"])
+        for container, reverse in zip(pod["containers"], mirrored["containers"], strict=True):
+            assert (container["onlyA"], container["onlyB"]) == (reverse["onlyB"], reverse["onlyA"])
+
+
+@given(POLICIES, POLICIES, PODS)
+def test_what_moves_leads_from_one_side_to_the_other(one: str, other: str, pods: list[Pod]) -> None:
+    for pod in comparison_document(side(one, pods), side(other, pods), {})["pods"]:
+        for container in pod["containers"]:
+            before, after = (
+                CPUSet.parse(run["cpus"]) if run and run["exclusive"] else CPUSet()
+                for run in (container["a"], container["b"])
+            )
+            left, joined = CPUSet.parse(container["onlyA"]), CPUSet.parse(container["onlyB"])
+            assert (before - left) | joined == after
+            assert container["moves"] == (["cpus"] if left or joined else [])

@@ -1,0 +1,146 @@
+"""What is proposed to reserve makes a kubelet start: on any machine, of any amounts, in every spread."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given, reject
+from hypothesis import strategies as st
+
+from cpuctl.cli.answers.config_reserve_answer import proposal_document
+from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.reserve.cpu_choice import CPUWish
+from cpuctl.engine.reserve.memory_split import Spread
+from cpuctl.engine.reserve.proposal import (
+    MemoryWish,
+    NoProposal,
+    Proposal,
+    ReserveWish,
+    memory_room,
+    propose,
+)
+from cpuctl.engine.start import Kubelet, Started, check_start
+from cpuctl.kubelet.config_flags import read_flags
+from cpuctl.kubelet.loading import ConfigSources, load_configuration
+from cpuctl.kubelet.version import KubeletVersion
+from cpuctl.machine.machine_info import MachineInfo
+from tests.support.drawn_machines import nested_machines, regular_machines, tangled_machines
+from tests.support.topologies import machine_info
+
+HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+MIB = 1 << 20
+AMOUNTS = st.sampled_from(
+    ["1", "100Mi", "1.5Gi", "0.5Gi", "1e9", "1073741825", "1500m", "2G", "3Ti", "1000Ti"]
+)
+THRESHOLDS = st.sampled_from(["0%", "1%", "5%", "7%", "33.3%", "100Mi", "1.5Gi", "99999999"])
+SIZES = st.sampled_from([0, 700 * MIB, 1 << 30, 4 << 30, 64 << 30, (64 << 30) + 4096, 1500 << 40])
+PAGES = st.dictionaries(st.sampled_from([64, 2048]), st.integers(0, 200), max_size=2)
+
+
+@st.composite
+def machines(draw: st.DrawFn) -> MachineInfo:
+    """Draw a machine with memory; the machine's total is not always the sum of its nodes."""
+    drawn = draw(regular_machines() | nested_machines() | tangled_machines())
+    info = machine_info(drawn.cores, unlisted_cpus=drawn.unlisted_cpus)
+    nodes = tuple(replace(node, memory_bytes=draw(SIZES), hugepages=draw(PAGES)) for node in info.nodes)
+    besides = draw(st.sampled_from([0, 0, 123456, 1 << 30]))
+    return replace(info, nodes=nodes, memory_bytes=sum(node.memory_bytes for node in nodes) + besides)
+
+
+@st.composite
+def configurations(draw: st.DrawFn) -> str:
+    """Draw what is reserved, as the text of a configuration."""
+    lines = [HEAD + f"cpuManagerPolicy: {draw(st.sampled_from(['none', 'static']))}"]
+    for field in ("kubeReserved", "systemReserved"):
+        amounts = {"cpu": '"1"', "memory": f'"{draw(AMOUNTS)}"'}
+        named = draw(st.sets(st.sampled_from(sorted(amounts))))
+        lines.append(f"{field}: {{{', '.join(f'{name}: {amounts[name]}' for name in sorted(named))}}}")
+    lines.append(f'evictionHard: {{memory.available: "{draw(THRESHOLDS)}"}}')
+    return "\n".join(lines) + "\n"
+
+
+@st.composite
+def wishes(draw: st.DrawFn, info: MachineInfo) -> ReserveWish:
+    cpus = CPUWish(
+        count=draw(st.integers(1, 4)), per_numa=draw(st.booleans()), whole_cores=draw(st.booleans())
+    )
+    spread = draw(st.sampled_from(Spread))
+    named = draw(st.sampled_from([None, *(node.id for node in info.nodes)])) if spread == "one-node" else None
+    return ReserveWish(cpus=draw(st.none() | st.just(cpus)), memory=MemoryWish(spread, named))
+
+
+def loaded_kubelet(text: str, *flags: str) -> Kubelet:
+    sources = ConfigSources(main=(text, "kubelet.yaml"), flags=read_flags(flags))
+    return Kubelet(version=KubeletVersion(36), config=load_configuration(sources).config)
+
+
+@given(st.data(), machines(), configurations())
+def test_a_kubelet_starts_with_what_is_proposed(data: st.DataObject, info: MachineInfo, text: str) -> None:
+    """As values, as lines pasted into the file, and as flags."""
+    wish = data.draw(wishes(info))
+    try:
+        found = propose(info, loaded_kubelet(text), wish)
+    except ValueError:
+        reject()  # not as many CPUs
+    if isinstance(found, NoProposal):
+        return
+    loaded = load_configuration(ConfigSources(main=(text, "kubelet.yaml")))
+    proposal = proposal_document(loaded, found, [], {})["proposal"]
+    pasted = loaded_kubelet(text + proposal["snippet"].removeprefix(HEAD))
+    flagged = loaded_kubelet(text, *proposal["flags"])
+    assert pasted.config == flagged.config
+    assert pasted.config.memory_manager_policy == "Static"
+    for kubelet in (replace(pasted, config=found.config), pasted, flagged):
+        started = check_start(info, kubelet)
+        assert isinstance(started, Started)
+        assert started.memory_policy is not None
+        assert reserved(started) == started.reserved["memory"].nano // 10**9
+
+
+def reserved(started: Started) -> int:
+    assert started.memory_policy is not None
+    return sum(node.memory_map["memory"].system_reserved for node in started.memory_policy.tables.values())
+
+
+@given(st.data(), machines(), configurations())
+def test_nothing_is_withheld_without_need(data: st.DataObject, info: MachineInfo, text: str) -> None:
+    """Where there is no proposal, no reserved memory could have made that kubelet start."""
+    kubelet = loaded_kubelet(text)
+    wish = ReserveWish(memory=data.draw(wishes(info)).memory)
+    found = propose(info, kubelet, wish)
+    if isinstance(found, Proposal):
+        return
+    started = check_start(info, kubelet)
+    if not info.memory_bytes or not isinstance(started, Started):
+        return
+    nano = started.reserved["memory"].nano if "memory" in started.reserved else 0
+    room = memory_room(info)
+    assert wish.memory is not None
+    node = wish.memory.node
+    places = [room[node]] if node is not None else list(room.values())
+    enough = max(places) if wish.memory.spread == "one-node" else sum(places)
+    overdrawn = any(
+        sum(kib * 1024 * count for kib, count in each.hugepages.items()) > each.memory_bytes
+        for each in info.nodes
+    )
+    assert nano <= 0 or nano % 10**9 or nano // 10**9 > enough or overdrawn
+
+
+@given(st.data(), machines(), st.integers(1, 8), st.booleans(), st.booleans())
+def test_chosen_cpus_are_on_the_machine_and_leave_some(
+    data: st.DataObject, info: MachineInfo, count: int, per_numa: bool, whole: bool
+) -> None:
+    wish = ReserveWish(cpus=CPUWish(count=count, per_numa=per_numa, whole_cores=whole))
+    kubelet = loaded_kubelet(HEAD + "cpuManagerPolicy: static\nevictionHard: {memory.available: 0%}\n")
+    try:
+        found = propose(info, kubelet, wish)
+    except ValueError:
+        return
+    assert isinstance(found, Proposal)
+    assert found.cpus is not None
+    assert found.started.policy is not None
+    assert found.started.policy.reserved == found.cpus.cpus
+    assert found.cpus.cpus.bit_count() >= count
+    if whole:
+        cores = CPUTopology.discover(info).cores.values()
+        assert all(found.cpus.cpus & core in (0, core) for core in cores)

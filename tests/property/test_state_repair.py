@@ -1,0 +1,276 @@
+"""Laws of repaired state files: what runs keeps what it may, nothing is lost, the kubelet starts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from cpuctl.checkpoints.model import CPUStateFile, MemoryBlock, MemoryStateFile
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.cpu.manager import StaticPolicy
+from cpuctl.engine.cpu.state import CPUManagerState, validate
+from cpuctl.engine.memory.restart import restored
+from cpuctl.engine.memory.state import MemoryManagerState
+from cpuctl.engine.memory.tables import fresh_tables
+from cpuctl.engine.state_checks.memory_drift import MOST_DRIFT, DriftKind, memory_drift
+from cpuctl.engine.state_checks.memory_replay import replayed
+from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners
+from cpuctl.engine.state_repair.actions import Did, NotRepaired, Repaired
+from cpuctl.engine.state_repair.cpu_repair import CPURules, repair_cpu_state
+from cpuctl.engine.state_repair.memory_repair import MemoryRules, repair_memory_state
+from cpuctl.kubelet.policy_options import CPUPolicyOptions
+from cpuctl.kubelet.reservations import CPUReservation
+from cpuctl.pods.model import Container, Pod
+from tests.support.memory import memory_machine
+from tests.support.topologies import regular
+
+OPTIONS = st.fixed_dictionaries(
+    {
+        "full_pcpus_only": st.booleans(),
+        "strict_cpu_reservation": st.booleans(),
+        "distribute_cpus_across_numa": st.booleans(),
+    }
+)
+
+
+@dataclass(frozen=True)
+class World:
+    """A machine with its policy, a state that may be anything, and who runs (None: nobody says)."""
+
+    policy: StaticPolicy
+    state: CPUStateFile
+    keeps_pods: bool
+    running: Owners
+
+    @property
+    def rules(self) -> CPURules:
+        return CPURules(policy=self.policy, keeps_pods=self.keeps_pods, keeps_baselines=True)
+
+    def repaired(self) -> Repaired[CPUStateFile] | NotRepaired:
+        return repair_cpu_state(self.state, self.rules, self.running)
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> World:
+    topology = regular(
+        sockets=draw(st.integers(1, 2)),
+        nodes=draw(st.integers(1, 2)),
+        cores=draw(st.integers(2, 4)),
+        threads=draw(st.integers(1, 2)),
+    )
+    machine = sorted(CPUSet(topology.cpus))
+    reserved = CPUSet.of(draw(st.sets(st.sampled_from(machine), min_size=1, max_size=3)))
+    policy = StaticPolicy.construct(
+        topology, CPUPolicyOptions(**draw(OPTIONS)), CPUReservation(len(reserved), reserved), minor=36
+    )
+    known = st.sampled_from([*machine, machine[-1] + 1, machine[-1] + 2])
+    some = st.sets(known, min_size=1, max_size=4).map(CPUSet.of)
+    names = st.sampled_from(["a", "b", "c"])
+    entries = draw(
+        st.dictionaries(st.sampled_from("pqrs"), st.dictionaries(names, some, min_size=1), max_size=4)
+    )
+    pods = draw(st.dictionaries(st.sampled_from("pqrst"), some, max_size=2))
+    state = CPUStateFile(
+        policy_name="static",
+        default_cpu_set=CPUSet.of(draw(st.sets(known))),
+        entries=entries,
+        pod_entries=pods,
+        baselines=draw(st.dictionaries(st.sampled_from("pqt"), st.dictionaries(names, some), max_size=2)),
+    )
+    running = draw(st.none() | st.dictionaries(st.sampled_from("pqrs"), st.sets(names, min_size=1)))
+    owners = NOBODY_SAYS if running is None else Owners.of(_pod(uid, who) for uid, who in running.items())
+    return World(policy, state, draw(st.booleans()), owners)
+
+
+def _pod(uid: str, containers: set[str]) -> Pod:
+    return Pod(name=uid, uid=uid, containers=tuple(Container(name=name) for name in sorted(containers)))
+
+
+def stays(world: World, uid: str, name: str) -> bool:
+    pods = world.running.pods
+    return pods is None or (uid in pods and name in {each.name for each in pods[uid].containers})
+
+
+def kept_entries(world: World) -> dict[str, dict[str, CPUSet]]:
+    left = {
+        uid: {name: cpus for name, cpus in containers.items() if stays(world, uid, name)}
+        for uid, containers in world.state.entries.items()
+    }
+    return {uid: containers for uid, containers in left.items() if containers}
+
+
+def by_pod(entries: Mapping[str, Mapping[str, CPUSet]], pods: Mapping[str, CPUSet]) -> dict[str, CPUSet]:
+    """Return what every pod holds in all, as far as a container of it holds any."""
+    held: dict[str, CPUSet] = {}
+    for uid, containers in entries.items():
+        held[uid] = pods.get(uid, CPUSet())
+        for cpus in containers.values():
+            held[uid] |= cpus
+    return held
+
+
+@given(worlds())
+def test_a_kubelet_starts_on_it(world: World) -> None:
+    result = world.repaired()
+    assume(isinstance(result, Repaired))
+    assert isinstance(result, Repaired)
+    state = CPUManagerState.of_file(
+        result.state if world.keeps_pods else replace(result.state, pod_entries={})
+    )
+    strict = world.policy.options.strict_cpu_reservation
+    machine, reserved = world.policy.topology.cpus, world.policy.reserved
+    assert validate(state, machine=machine, reserved=reserved, strict=strict) == ""
+
+
+def names(entries: Mapping[str, Mapping[str, CPUSet]]) -> dict[str, set[str]]:
+    return {uid: {*containers} for uid, containers in entries.items()}
+
+
+@given(worlds())
+def test_who_runs_keeps_the_number_of_cpus_and_every_one_that_it_may_keep(world: World) -> None:
+    result = world.repaired()
+    assume(isinstance(result, Repaired))
+    assert isinstance(result, Repaired)
+    before = kept_entries(world)
+    allowed, taken = CPUSet(world.policy.allocatable), CPUSet()
+    assert {uid: {*each} for uid, each in result.state.entries.items()} == {
+        uid: {*each} for uid, each in before.items()
+    }
+    pods = world.state.pod_entries if world.keeps_pods else {}
+    for uid, held in sorted(by_pod(before, pods).items()):
+        may_keep = (held & allowed) - taken
+        taken |= may_keep
+        for name, cpus in before[uid].items():
+            after = result.state.entries[uid][name]
+            assert len(after) == len(cpus)
+            assert cpus & may_keep <= after
+
+
+@given(worlds())
+def test_no_cpu_has_two_owners_and_none_is_lost(world: World) -> None:
+    result = world.repaired()
+    assume(isinstance(result, Repaired))
+    assert isinstance(result, Repaired)
+    pods = result.state.pod_entries if world.keeps_pods else {}
+    parts = [*by_pod(result.state.entries, pods).values(), result.state.default_cpu_set]
+    strict = world.policy.options.strict_cpu_reservation
+    everything = CPUSet(world.policy.allocatable if strict else world.policy.topology.cpus)
+    assert sum(map(len, parts)) == len(everything)
+    for part in parts:
+        assert part <= everything
+
+
+@given(worlds())
+def test_what_containers_share_they_still_share_and_promises_are_kept(world: World) -> None:
+    result = world.repaired()
+    assume(isinstance(result, Repaired))
+    assert isinstance(result, Repaired)
+    before = kept_entries(world)
+    for uid, containers in before.items():
+        for one, cpus in containers.items():
+            for other, others in containers.items():
+                after = result.state.entries[uid]
+                assert len(cpus & others) == len(after[one] & after[other])
+    for uid, promised in result.state.baselines.items():
+        for name, baseline in promised.items():
+            assert baseline <= result.state.entries[uid][name]
+    for uid, whole in result.state.pod_entries.items() if world.keeps_pods else ():
+        for cpus in result.state.entries[uid].values():
+            assert cpus <= whole
+
+
+@given(worlds())
+def test_it_is_refused_only_where_there_are_too_few_cpus(world: World) -> None:
+    result = world.repaired()
+    before = kept_entries(world)
+    pods = world.state.pod_entries if world.keeps_pods else {}
+    needed = sum(map(len, by_pod(before, pods).values()))
+    free = len(CPUSet(world.policy.allocatable)) - needed
+    strict = world.policy.options.strict_cpu_reservation
+    assert isinstance(result, NotRepaired) == (free < 0 or (strict and free == 0))
+
+
+@given(worlds())
+def test_nothing_is_done_twice(world: World) -> None:
+    result = world.repaired()
+    assume(isinstance(result, Repaired))
+    assert isinstance(result, Repaired)
+    again = repair_cpu_state(result.state, world.rules, world.running)
+    assert again == Repaired(result.state)
+
+
+@given(worlds())
+def test_every_change_is_told(world: World) -> None:
+    """Who has other CPUs than before, or none any more, is named in an action."""
+    result = world.repaired()
+    assume(isinstance(result, Repaired))
+    assert isinstance(result, Repaired)
+    told = {(action.pod_uid, action.container) for action in result.actions}
+    for uid, containers in world.state.entries.items():
+        for name, cpus in containers.items():
+            if result.state.entries.get(uid, {}).get(name) != cpus:
+                assert (uid, name) in told
+    if result.state.default_cpu_set != world.state.default_cpu_set:
+        assert Did.POOL in {action.did for action in result.actions}
+
+
+GIB = 1 << 30
+HELD = st.dictionaries(
+    st.sampled_from("pqr"),
+    st.dictionaries(
+        st.sampled_from("ab"),
+        st.builds(
+            lambda node, size: (MemoryBlock(numa_affinity=(node,), type="memory", size=size),),
+            st.integers(0, 1),
+            st.integers(0, 3 * GIB),
+        ),
+        min_size=1,
+    ),
+)
+MACHINE = memory_machine([8 * GIB, 8 * GIB])
+
+
+def memory_state(held: Mapping[str, Mapping[str, tuple[MemoryBlock, ...]]]) -> MemoryStateFile:
+    fresh = fresh_tables(MACHINE, {0: {"memory": GIB}})
+    empty = MemoryStateFile(policy_name="Static", machine_state=fresh, entries=held)
+    again = replayed(empty, fresh)
+    assume(not again.misfits)
+    return replace(empty, machine_state=again.tables)
+
+
+DRIFTS = st.tuples(*[st.one_of(st.just(0), st.integers(-MOST_DRIFT, MOST_DRIFT), st.integers(-GIB, GIB))] * 2)
+
+
+@given(HELD, DRIFTS)
+def test_memory_is_taken_over_as_it_is_and_entries_stay(
+    held: Mapping[str, Mapping[str, tuple[MemoryBlock, ...]]], drifts: tuple[int, int]
+) -> None:
+    state = memory_state(held)
+    now = fresh_tables(memory_machine([8 * GIB + drift for drift in drifts]), {0: {"memory": GIB}})
+    result = repair_memory_state(state, MemoryRules(fresh=now), NOBODY_SAYS)
+    misfits = replayed(state, now).misfits
+    assert isinstance(result, NotRepaired) == bool(misfits)
+    if isinstance(result, Repaired):
+        assert isinstance(restored(result.state, now), MemoryManagerState)
+        assert result.state.entries == state.entries
+        assert bool(result.actions) == any(drifts)
+        assert repair_memory_state(result.state, MemoryRules(fresh=now), NOBODY_SAYS) == Repaired(
+            result.state
+        )
+
+
+@given(HELD, DRIFTS)
+def test_a_reboot_is_told_from_a_change(
+    held: Mapping[str, Mapping[str, tuple[MemoryBlock, ...]]], drifts: tuple[int, int]
+) -> None:
+    state = memory_state(held)
+    now = fresh_tables(memory_machine([8 * GIB + drift for drift in drifts]), {0: {"memory": GIB}})
+    drift = memory_drift(state, now)
+    assert (drift is None) == (not any(drifts))
+    if drift is not None:
+        small = all(abs(each) <= MOST_DRIFT for each in drifts)
+        benign = small and not replayed(state, now).misfits
+        assert (drift.kind is DriftKind.BENIGN) == benign

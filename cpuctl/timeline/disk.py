@@ -1,0 +1,92 @@
+"""The kubelet's state files, as they lie on disk between one kubelet and the next.
+
+What a kubelet has written is kept as the value and who wrote it, and made into text when it is read.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from cpuctl.checkpoints.cpu_state import read_cpu_state, write_cpu_state
+from cpuctl.checkpoints.memory_state import read_memory_state, write_memory_state
+from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, SavedCPUState, SavedMemoryState
+from cpuctl.checkpoints.reader import StateReader
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenCPUs:
+    """``cpu_manager_state`` as a kubelet wrote it."""
+
+    state: CPUStateFile
+    writer: StateReader
+
+    @property
+    def text(self) -> str:
+        """The file's content."""
+        return write_cpu_state(self.state, self.writer)
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenMemory:
+    """``memory_manager_state`` as a kubelet wrote it."""
+
+    state: MemoryStateFile
+    writer: StateReader
+
+    @property
+    def text(self) -> str:
+        """The file's content."""
+        return write_memory_state(self.state, self.writer)
+
+
+CPUFile: TypeAlias = WrittenCPUs | str | None
+MemoryFile: TypeAlias = WrittenMemory | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SavedWait:
+    """A scale-down that outlasts a restart, as announced: what is left, when it is due, since which boot."""
+
+    cpus: int
+    due: int
+    boot: int
+
+
+@dataclass(slots=True)
+class Disk:
+    """The files; None where there is none. ``waits`` are there with the announced delay of pods only."""
+
+    cpu: CPUFile = None
+    memory: MemoryFile = None
+    waits: dict[tuple[str, str], SavedWait] = field(default_factory=dict)
+
+    def read_cpu(self, reader: StateReader) -> SavedCPUState:
+        """Read ``cpu_manager_state`` as a kubelet does at start."""
+        text = self.cpu_text
+        return None if text is None else read_cpu_state(text, reader)
+
+    def read_memory(self, reader: StateReader) -> SavedMemoryState:
+        """Read ``memory_manager_state`` as a kubelet does at start."""
+        text = self.memory.text if isinstance(self.memory, WrittenMemory) else self.memory
+        return None if text is None else read_memory_state(text, reader)
+
+    @property
+    def cpu_text(self) -> str | None:
+        """The content of ``cpu_manager_state``."""
+        return self.cpu.text if isinstance(self.cpu, WrittenCPUs) else self.cpu
+
+    @property
+    def cpu_format(self) -> str:
+        """Name the format of ``cpu_manager_state`` (``cpuctl checkpoint`` knows more)."""
+        if isinstance(self.cpu, WrittenCPUs):
+            writer = self.cpu.writer
+            return "v4" if writer.minor >= 37 else "v3" if writer.keeps_pods else "v2"
+        try:
+            members = json.loads(self.cpu or "")
+        except ValueError:
+            return ""
+        if not isinstance(members, dict):
+            return ""
+        return "v4" if "data" in members else "v3" if "podEntries" in members else "v2"

@@ -1,0 +1,93 @@
+"""Fields that timelines have in many places: durations, names of pods and containers, and no others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.documents import Cursor
+from cpuctl.documents.tree import describe
+from cpuctl.errors import InputError
+from cpuctl.kubelet.duration import HOUR, parse_duration
+from cpuctl.kubelet.nearest import nearest
+from cpuctl.machine.model import Machine
+from cpuctl.machine.set_names import parse_cpu_names
+from cpuctl.timeline.model import TimelinePod
+
+LONGEST = 31 * 24 * HOUR
+"""Of all times and durations: a bound for mistakes, not for honest timelines."""
+_PART_OF_A_LIST = re.compile(r"[0-9]+(-[0-9]+)?", re.ASCII)
+"""What is left of ``{cpus: 0,2-7}`` without quotes: a member called ``2-7``."""
+_DURATION = "a duration from 0s to 744h, such as 5s, 500ms or 1m30s"
+
+
+def refuse_others(mapping: Cursor, known: Collection[str]) -> None:
+    """Refuse members with other names: what is misspelt would silently count as left out."""
+    for key, member in mapping.members().items():
+        if key not in known:
+            meant = nearest(key, known)
+            hint = f"{meant} was probably meant" if meant else ""
+            if _PART_OF_A_LIST.fullmatch(key):
+                hint = "put a CPU list with commas in quotes"
+            raise member.error(f"expected only {', '.join(known)}, found {key}", hint=hint)
+
+
+def duration(cursor: Cursor) -> int:
+    """Read a duration in Go's notation, as nanoseconds."""
+    text = "0" if cursor.value == 0 and not isinstance(cursor.value, bool) else cursor.value
+    try:
+        nanoseconds = parse_duration(text) if isinstance(text, str) else -1
+    except ValueError:
+        nanoseconds = -1
+    if not 0 <= nanoseconds <= LONGEST:
+        raise cursor.expected(_DURATION)
+    return nanoseconds
+
+
+def cpu_list(cursor: Cursor, machine: Machine) -> CPUSet:
+    """Read a CPU list; parts of the machine may be named (``node:1``)."""
+    # A single CPU needs no quotes.
+    number = cursor.value
+    text = str(number) if isinstance(number, int) and not isinstance(number, bool) else cursor.text()
+    try:
+        return parse_cpu_names(text, machine)
+    except InputError as error:
+        raise cursor.error(error.message, hint=error.hint) from None
+
+
+def full_name(cursor: Cursor, text: str, pods: Mapping[str, TimelinePod]) -> str:
+    """Resolve ``web`` or ``shop/web`` to the full name of a pod that the timeline has."""
+    name = text if "/" in text else f"default/{text}"
+    if name not in pods:
+        known = ", ".join(list(pods)[:5]) or "none"
+        raise cursor.error(f"no pod is called {_quoted(text)}", hint=f"pods lists {known}")
+    return name
+
+
+def pod_name(cursor: Cursor, pods: Mapping[str, TimelinePod]) -> str:
+    """Read the name of a pod."""
+    return full_name(cursor, cursor.text(), pods)
+
+
+def container_of(cursor: Cursor, text: str, pods: Mapping[str, TimelinePod]) -> tuple[str, str]:
+    """Resolve ``web/app`` or ``shop/web/app`` to a pod's full name and a container."""
+    pod, slash, container = text.rpartition("/")
+    if not slash:
+        raise cursor.error(f"expected POD/CONTAINER, found {_quoted(text)}")
+    name = full_name(cursor, pod, pods)
+    require_container(cursor, pods[name], container)
+    return name, container
+
+
+def require_container(cursor: Cursor, pod: TimelinePod, container: str) -> None:
+    """Refuse a name that no container of the pod has."""
+    names = [each.name for each in pod.pod.all_containers]
+    if container not in names:
+        hint = f"its containers are {', '.join(names[:5])}"
+        raise cursor.error(f"pod {pod.pod.full_name} has no container {_quoted(container)}", hint=hint)
+
+
+def _quoted(text: str) -> str:
+    """Quote a name, or the beginning of a long one."""
+    return describe(text).removeprefix("the text ")

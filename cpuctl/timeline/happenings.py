@@ -1,0 +1,79 @@
+"""What happens, as a replay tells it: entries with a sentence for people and data for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+Detail = Mapping[str, "str | int | bool | None"]
+
+
+class What(StrEnum):
+    """The kinds of entries."""
+
+    KUBELET_STARTED = "KubeletStarted"
+    KUBELET_STOPPED = "KubeletStopped"
+    KUBELET_FAILED = "KubeletFailed"
+    CREATED = "Created"
+    FORBIDDEN = "Forbidden"
+    UPDATED = "Updated"
+    SCHEDULED = "Scheduled"
+    ADMITTED = "Admitted"
+    REJECTED = "Rejected"
+    UNDETERMINED = "Undetermined"
+    REMOVED = "Removed"
+    CONTAINER_STARTED = "ContainerStarted"
+    CONTAINER_ENDED = "ContainerEnded"
+    CONTAINER_WAITS = "ContainerWaits"
+    RESIZE_ACCEPTED = "ResizeAccepted"
+    RESIZE_DEFERRED = "ResizeDeferred"
+    RESIZE_INFEASIBLE = "ResizeInfeasible"
+    RESIZE_UNCHANGED = "ResizeUnchanged"
+    RESIZE_COMPLETED = "ResizeCompleted"
+    SCALE_DOWN = "ScaleDown"
+    DELAY_CANCELLED = "DelayCancelled"
+    DELAY_PASSED = "DelayPassed"
+    RELEASED = "Released"
+    CPUSET_WRITTEN = "CpusetWritten"
+    CPUSET_REFUSED = "CpusetRefused"
+    WEIGHT_WRITTEN = "WeightWritten"
+    VOLUME_WRITTEN = "VolumeWritten"
+    SERVER_CHANGED = "ApiServerChanged"
+    CPUS_CHANGED = "CPUsChanged"
+    STATE_FILE_EDITED = "StateFileEdited"
+    IGNORED = "Ignored"
+
+
+MOVES = frozenset(
+    {
+        What.KUBELET_STARTED,
+        What.KUBELET_STOPPED,
+        What.KUBELET_FAILED,
+        What.ADMITTED,
+        What.REJECTED,
+        What.UNDETERMINED,
+        What.REMOVED,
+        What.CONTAINER_STARTED,
+        What.CONTAINER_ENDED,
+        What.RESIZE_ACCEPTED,
+        What.RESIZE_DEFERRED,
+        What.RESIZE_INFEASIBLE,
+        What.DELAY_PASSED,
+        What.RELEASED,
+        What.CPUSET_WRITTEN,
+    }
+)
+"""What may change who has which CPUs, or what the state files say: a refusal can leave traces, too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One thing that happened; ``pod`` and ``container`` are empty where it is about the node."""
+
+    at: int
+    what: What
+    text: str
+    pod: str = ""
+    container: str = ""
+    details: Detail = field(default_factory=dict)

@@ -1,0 +1,224 @@
+"""What a timeline says: a node, its kubelet, pods, and what happens when. Times are in nanoseconds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeAlias
+
+from cpuctl.documents import Origin
+from cpuctl.engine.outcome import KubeletFault, StartRefused
+from cpuctl.engine.start import Kubelet
+from cpuctl.kubelet.duration import MILLISECOND
+from cpuctl.kubelet.feature_gates import FeatureGates
+from cpuctl.machine.sources import MachineSource
+from cpuctl.pods.model import Pod, ResourceRequirements
+
+ASSIGNED_CPUSET_GATE = "DownwardAPIAssignedResources"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KubeletSetup:
+    """A kubelet as it is installed: what it is told, or why it cannot load that.
+
+    ``preview``: the gate of KEP-5554 brings its allocator, whichever the release. ``grace_of_pods``: the
+    delay comes from the pods' own field, as announced, and a wait outlasts a restart.
+    """
+
+    kubelet: Kubelet | StartRefused | KubeletFault
+    minor: int
+    preview: bool = True
+    grace_of_pods: bool = False
+
+    @property
+    def version(self) -> str:
+        """Name the release."""
+        return f"1.{self.minor}"
+
+
+@dataclass(frozen=True, slots=True)
+class ApiServer:
+    """The API server: its release and gates."""
+
+    gates: FeatureGates
+
+    @property
+    def knows_assigned_cpuset(self) -> bool:
+        """Whether its release has ``assigned.cpuset`` at all."""
+        return self.gates.stage(ASSIGNED_CPUSET_GATE) is not None
+
+    @property
+    def takes_assigned_cpuset(self) -> bool:
+        """Whether it keeps the field in pods that are created or updated."""
+        return self.gates.enabled(ASSIGNED_CPUSET_GATE)
+
+
+@dataclass(frozen=True, slots=True)
+class TimelinePod:
+    """A pod of a manifest; ``exposed`` are the containers whose ``assigned.cpuset`` a volume tells."""
+
+    pod: Pod
+    exposed: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Admit:
+    """A pod is created on the node, or (``scheduled``) as soon as the scheduler sees room for it there.
+
+    Its containers run at once, init containers having ended, unless *start* is False.
+    """
+
+    pod: TimelinePod
+    start: bool = True
+    scheduled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Resize:
+    """Containers of a pod are to have other resources: ``PATCH`` of its subresource ``resize``."""
+
+    pod: str
+    resources: Mapping[str, ResourceRequirements]
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """The pod object is written anew, with these containers exposed."""
+
+    pod: str
+    exposed: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Remove:
+    """A pod is deleted."""
+
+    pod: str
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerChange:
+    """A container of a pod starts, or ends."""
+
+    pod: str
+    container: str
+    starts: bool
+
+
+class KubeletAction(StrEnum):
+    """What is done to the kubelet."""
+
+    STOP = "stop"
+    START = "start"
+    RESTART = "restart"
+    UPGRADE = "upgrade"
+    DOWNGRADE = "downgrade"
+    RECONFIGURE = "reconfigure"
+    REBOOT = "reboot"
+
+
+@dataclass(frozen=True, slots=True)
+class KubeletChange:
+    """The kubelet stops, or starts with a setup; *takes* is how long it is away in between."""
+
+    action: KubeletAction
+    setup: KubeletSetup
+    takes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ServerChange:
+    """The API server is another one from now on."""
+
+    server: ApiServer
+
+
+@dataclass(frozen=True, slots=True)
+class CPUsChange:
+    """CPUs (masks) go offline or come back: the kernel and the next start of a kubelet see it."""
+
+    offline: int = 0
+    online: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class StateFileEdit:
+    """Somebody edits a state file: deletes it (``text`` None), or replaces it."""
+
+    file: str
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StateFilePatch:
+    """Somebody changes what ``cpu_manager_state`` says, with the right checksum.
+
+    ``entries`` are CPUs (masks) by the full name of a pod and container, None for an entry that goes.
+    """
+
+    default: int | None = None
+    entries: Mapping[tuple[str, str], int | None] = field(default_factory=dict)
+
+
+Event: TypeAlias = (
+    Admit
+    | Resize
+    | Update
+    | Remove
+    | ContainerChange
+    | KubeletChange
+    | ServerChange
+    | CPUsChange
+    | StateFileEdit
+    | StateFilePatch
+)
+
+Wanted: TypeAlias = "Mapping[str, Wanted] | str | int | bool | None"
+"""What is expected: a part of what ``views`` tells, in the same words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """At a time something happens, or is expected, or both; ``where`` is the place in the file."""
+
+    at: int
+    event: Event | None = None
+    expect: Mapping[str, Wanted] = field(default_factory=dict)
+    where: Origin | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """What takes how long.
+
+    ``volume_sync`` passes from a pod's sync to the new content of its volumes (a kubelet's volume manager
+    looks every 100 ms), ``pod_sync`` from a reason to sync a pod until that happens, ``reconcile_pass`` from
+    the start of a pass of the CPU Manager to its end.
+    """
+
+    volume_sync: int = 100 * MILLISECOND
+    pod_sync: int = 0
+    reconcile_pass: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeline:
+    """A whole timeline; ``moments`` are in order of time. ``running``: a kubelet starts with it.
+
+    ``defers_actual``: a pod's status tells its new resources only when its CPU sets are applied, as
+    KEP-6122 asks; False shows what comes of it otherwise.
+    """
+
+    machine: MachineSource
+    setup: KubeletSetup
+    server: ApiServer
+    moments: tuple[Moment, ...]
+    until: int
+    running: bool = True
+    timing: Timing = field(default_factory=Timing)
+    cgroup_version: int = 2
+    defers_actual: bool = True
+    description: str = ""
+    pods: Mapping[str, TimelinePod] = field(default_factory=dict)

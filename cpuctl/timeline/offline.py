@@ -1,0 +1,36 @@
+"""A machine of which some CPUs do not run (any more): what its kernel lists then."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.machine.model import CPU, Machine
+
+
+def without(machine: Machine, offline: int) -> Machine:
+    """Return the machine with these CPUs (a mask) offline."""
+    gone = CPUSet(offline)
+    cpus = tuple(_cpu(cpu, gone) for cpu in machine.cpus if cpu.number not in gone)
+    caches = tuple(replace(cache, cpus=cache.cpus - gone) for cache in machine.caches)
+    sockets = {cpu.package_id for cpu in cpus}
+    return replace(
+        machine,
+        cpus=cpus,
+        numa_nodes=tuple(
+            replace(
+                node,
+                cpus=node.cpus - gone,
+                directory_cpus=None if node.directory_cpus is None else node.directory_cpus - gone,
+            )
+            for node in machine.numa_nodes
+        ),
+        caches=tuple(cache for cache in caches if cache.cpus),
+        offline=machine.offline | gone,
+        cpuinfo_sockets=min(machine.cpuinfo_sockets, len(sockets)),
+    )
+
+
+def _cpu(cpu: CPU, gone: CPUSet) -> CPU:
+    packages = None if cpu.package_cpus is None else cpu.package_cpus - gone
+    return replace(cpu, siblings=cpu.siblings - gone, package_cpus=packages)

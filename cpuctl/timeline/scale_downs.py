@@ -1,0 +1,79 @@
+"""Every scale-down with its moments: decided, told inside, due, applied. KEP-6122's SLIs come from these."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeAlias
+
+
+class ScaleDownEnd(StrEnum):
+    """How a scale-down ended."""
+
+    OPEN = "open"
+    APPLIED = "applied"
+    REPLACED = "replaced"
+    CANCELLED = "cancelled"
+    INTERRUPTED = "interrupted"
+    GONE = "gone"
+
+
+Key: TypeAlias = tuple[str, str]
+"""A container: its pod's UID, and its name."""
+
+
+@dataclass(slots=True, kw_only=True)
+class ScaleDown:
+    """One container that loses CPUs (masks). ``exposed``: its ``assigned.cpuset`` can be read inside.
+
+    ``due`` is when its delay has passed, ``told`` when the volume said so, ``applied`` when its cgroup did.
+    """
+
+    pod: str
+    container: str
+    before: int
+    after: int
+    decided: int
+    due: int
+    exposed: bool
+    told: int | None = None
+    applied: int | None = None
+    end: ScaleDownEnd = ScaleDownEnd.OPEN
+
+    @property
+    def late(self) -> bool:
+        """Whether the application was told only after the CPUs were taken, or never."""
+        return self.exposed and self.applied is not None and (self.told is None or self.told > self.applied)
+
+
+@dataclass(slots=True)
+class ScaleDowns:
+    """All of them, and the last one of each container by UID and name."""
+
+    all: list[ScaleDown] = field(default_factory=list)
+    last: dict[Key, ScaleDown] = field(default_factory=dict)
+
+    def begin(self, key: Key, scale_down: ScaleDown) -> None:
+        """Begin one; it replaces the container's open one."""
+        self.finish(key, ScaleDownEnd.REPLACED)
+        self.last[key] = scale_down
+        self.all.append(scale_down)
+
+    def finish(self, key: Key, end: ScaleDownEnd) -> None:
+        """End a container's open one, if there is one."""
+        found = self.last.get(key)
+        if found is not None and found.end is ScaleDownEnd.OPEN:
+            found.end = end
+
+    def told(self, key: Key, cpus: int, now: int) -> None:
+        """Note that the volume tells these CPUs: if they are applied already, that was too late."""
+        found = self.last.get(key)
+        if found is not None and found.told is None and found.after == cpus:
+            found.told = now
+
+    def applied(self, key: Key, cpus: int, now: int) -> None:
+        """Note that the container's cgroup has these CPUs."""
+        found = self.last.get(key)
+        if found is not None and found.end is ScaleDownEnd.OPEN and found.after == cpus:
+            found.applied = now
+            found.end = ScaleDownEnd.APPLIED

@@ -1,0 +1,152 @@
+"""A timeline comes to pass: what is due happens in its order, then what the timeline says, then what follows.
+
+Time is a number: an hour without events takes no longer than a second. At one moment the kubelet's own work
+comes first; each event sees what those before it have done, and each expectation all that takes no time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from cpuctl.errors import InputError
+from cpuctl.timeline import reconciling, syncing
+from cpuctl.timeline.admitting import schedule
+from cpuctl.timeline.disk import WrittenCPUs, WrittenMemory
+from cpuctl.timeline.events import happen
+from cpuctl.timeline.expectations import Failure, check
+from cpuctl.timeline.happenings import MOVES
+from cpuctl.timeline.kubelet_process import KubeletProcess, Work
+from cpuctl.timeline.model import Moment, Timeline
+from cpuctl.timeline.ownership import NOBODY, Sample, owners
+from cpuctl.timeline.resizing import retry_deferred
+from cpuctl.timeline.starting import start_kubelet
+from cpuctl.timeline.world import World
+
+MAX_STEPS = 1_000_000
+"""Passes, syncs and the like of a replay: beyond, a timeline asks for something else than it wants."""
+
+
+@dataclass(slots=True)
+class Simulation:
+    """A world and what has been found in it so far.
+
+    ``checked`` counts expectations, ``settled`` the entries whose consequences have been drawn.
+    """
+
+    world: World
+    samples: list[Sample] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    checked: int = 0
+    steps: int = 0
+    settled: int = 0
+
+    @classmethod
+    def of(cls, timeline: Timeline) -> Simulation:
+        """Begin a timeline."""
+        world = World(
+            timeline=timeline,
+            setup=timeline.setup,
+            server=timeline.server,
+            online=timeline.machine.machine.online.mask,
+        )
+        simulation = cls(world)
+        if timeline.running:
+            start_kubelet(world)
+        simulation._settle()
+        return simulation
+
+    def play(self, moments: Sequence[Moment], until: int) -> Iterator[int]:
+        """Let moments come to pass, up to a time; yield the time after every step."""
+        for moment in moments:
+            yield from self._advance(moment.at)
+            if moment.event is not None:
+                happen(self.world, moment.event)
+                self._settle()
+                yield from self._advance(moment.at)
+            if moment.expect:
+                self.failures += check(self.world, moment)
+                self.checked += 1
+            yield self.world.now
+        yield from self._advance(until)
+
+    def _advance(self, to: int) -> Iterator[int]:
+        while (due := self._next_due()) is not None and due <= to:
+            self.world.now = due
+            self._settle(retried=self._work())
+            self.steps += 1
+            if self.steps > MAX_STEPS:
+                raise InputError(
+                    f"more than {MAX_STEPS:,} steps until {due // 10**9}s of the timeline",
+                    where="the timeline",
+                    hint="a very short reconcile period, or a very long time?",
+                )
+            yield due
+        self.world.now = max(self.world.now, to)
+
+    def _next_due(self) -> int | None:
+        times = [self.world.starts_at]
+        if self.world.kubelet is not None:
+            times.append(self.world.kubelet.next_due())
+        return min((time for time in times if time is not None), default=None)
+
+    def _work(self) -> bool:
+        """Do the first thing that is due now; tell whether that was to try resizes again."""
+        world = self.world
+        if world.starts_at is not None and world.starts_at <= world.now:
+            world.starts_at = None
+            start_kubelet(world)
+            return False
+        return world.kubelet is not None and _work_of(world, world.kubelet)
+
+    def _settle(self, *, retried: bool = False) -> None:
+        """Let follow what takes no time: pods are bound, files written, and what has changed is noted.
+
+        A resize that is refused once more is no news, and may leave traces all the same.
+        """
+        schedule(self.world)
+        entries = self.world.entries
+        moved = retried or any(entry.what in MOVES for entry in entries[self.settled :])
+        self.settled = len(entries)
+        if not moved:
+            return
+        if self.world.kubelet is not None:
+            _persist(self.world, self.world.kubelet)
+        found = owners(self.world, self.samples[-1].owners if self.samples else NOBODY)
+        if self.samples and self.samples[-1].at == self.world.now:
+            self.samples.pop()
+        if not self.samples or self.samples[-1].owners != found:
+            self.samples.append(Sample(self.world.now, found))
+
+
+def _work_of(world: World, kubelet: KubeletProcess) -> bool:
+    following, retry = kubelet.next_pass(), kubelet.next_retry()
+    if following is not None and following <= world.now:
+        reconciling.reconcile(world, kubelet)
+    elif kubelet.jobs and kubelet.jobs[0].at <= world.now:
+        job = kubelet.take_job()
+        sync = syncing.sync_pod if job.work is Work.SYNC else syncing.sync_volumes
+        sync(world, kubelet, job.uid)
+    elif retry is not None and retry <= world.now:
+        retry_deferred(world, kubelet)
+        return True
+    return False
+
+
+def _persist(world: World, kubelet: KubeletProcess) -> None:
+    """Write the state files that have changed."""
+    state, memory = kubelet.node.state_file(), kubelet.node.memory.state_file()
+    if state != kubelet.written:
+        kubelet.written = state
+        world.disk.cpu = WrittenCPUs(state, kubelet.reader)
+    if memory != kubelet.written_memory:
+        kubelet.written_memory = memory
+        world.disk.memory = WrittenMemory(memory, kubelet.reader)
+
+
+def replay(timeline: Timeline) -> Simulation:
+    """Play a whole timeline."""
+    simulation = Simulation.of(timeline)
+    for _ in simulation.play(timeline.moments, timeline.until):
+        pass
+    return simulation

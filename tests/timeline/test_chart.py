@@ -1,0 +1,68 @@
+"""Histories of CPUs: who has them when, and what is still in a cgroup by then."""
+
+from __future__ import annotations
+
+from cpuctl.timeline.chart import ChartRow, Span, Status, Use, chart
+from cpuctl.timeline.ownership import NOBODY, Holding, Owners, Sample
+from tests.timeline.replaying import config, play, small
+
+A, B = "default/a/app", "default/b/app"
+
+
+def drawn(*samples: tuple[int, Owners], until: int = 10) -> list[ChartRow]:
+    return chart([Sample(at, owners) for at, owners in samples], 0b1111, until)
+
+
+def row(mask: int, *spans: tuple[int, int, Use, str]) -> ChartRow:
+    return ChartRow(mask, tuple(Span(start, end, Status(use, name)) for start, end, use, name in spans))
+
+
+def test_cpus_with_the_same_history_are_one_row() -> None:
+    assert drawn((0, Owners({A: Holding(0b0110)}, 0b1001)), (4, Owners({}, 0b1111))) == [
+        row(0b1001, (0, 10, Use.SHARED, "")),
+        row(0b0110, (0, 4, Use.OWNED, A), (4, 10, Use.SHARED, "")),
+    ]
+
+
+def test_what_is_to_go_is_leaving_until_it_is_another_ones_own() -> None:
+    assert drawn(
+        (0, Owners({A: Holding(0b0001, 0b0010)}, 0b1100)),
+        (3, Owners({A: Holding(0b0001, 0b0010), B: Holding(0b0010)}, 0b1100)),
+        (5, Owners({A: Holding(0b0001), B: Holding(0b0010)}, 0b1100)),
+    ) == [
+        row(0b0001, (0, 10, Use.OWNED, A)),
+        row(0b0010, (0, 3, Use.LEAVING, A), (3, 5, Use.CONTESTED, B), (5, 10, Use.OWNED, B)),
+        row(0b1100, (0, 10, Use.SHARED, "")),
+    ]
+
+
+def test_containers_of_a_pod_that_follow_each_other_do_not_contest() -> None:
+    init, app = "default/a/init", "default/a/app"
+    (first, _) = drawn((0, Owners({init: Holding(0b0001), app: Holding(0b0001)}, 0b1110)))
+    assert first == row(0b0001, (0, 10, Use.OWNED, app))
+
+
+def test_nobody_has_anything_before_there_is_a_kubelet() -> None:
+    assert drawn((0, NOBODY), (5, Owners({}, 0b1111))) == [
+        row(0b1111, (0, 5, Use.NONE, ""), (5, 10, Use.SHARED, ""))
+    ]
+
+
+def test_without_a_delay_a_cpu_is_another_ones_before_it_leaves_a_cgroup() -> None:
+    """Until the next pass both run on it: that is what the delay and its wait for release prevent."""
+    told = {"version": "1.37", "config": config(cpuManagerPolicyOptions={}, cpuManagerReconcilePeriod="10s")}
+    simulation = play(
+        {"at": "0s", "admit": "dpdk"},
+        {"at": "1s", "resize": {"pod": "dpdk", "cpu": 4}},
+        {"at": "11s", "resize": {"pod": "dpdk", "cpu": 2}},
+        {"at": "12s", "admit": "other"},
+        kubelet=told,
+        pods=[small(), "other=16,1Gi"],
+        until="21s",
+    )
+    uses = {
+        span.status.use
+        for each in chart(simulation.samples, simulation.world.online, simulation.world.now)
+        for span in each.spans
+    }
+    assert uses == {Use.SHARED, Use.OWNED, Use.LEAVING, Use.CONTESTED}

@@ -1,0 +1,227 @@
+"""The delay of one container: who decides on it, what is held back meanwhile, what ends it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.admission import Admitted
+from cpuctl.engine.cpu.state import CPUManagerState
+from cpuctl.engine.node import Node
+from cpuctl.engine.outcome import Rejected
+from cpuctl.engine.resize.delay import NO_DELAY, DelayRules, delay_of
+from cpuctl.engine.resize.kep import resize_by_reference
+from cpuctl.engine.start import Kubelet, start_node
+from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.duration import SECOND
+from cpuctl.kubelet.version import KubeletVersion
+from cpuctl.pods.model import Pod
+from cpuctl.timeline.delay import Timers
+from tests.support.pods import app, pod, resources
+from tests.support.topologies import CoreAt, machine_info, mask
+from tests.timeline.replaying import GATES
+
+KEY = ("u", "c")
+
+
+def sized(name: str, *cpus: int) -> Pod:
+    containers = [
+        app(f"cpu={count} memory=1Gi", f"cpu={count} memory=1Gi", name=f"c{number}")
+        for number, count in enumerate(cpus)
+    ]
+    return replace(pod(*containers, name=name), uid=name)
+
+
+def started(delay: str = "5s", **options: str) -> Node:
+    """Start a kubelet on eight cores of two CPUs, n and n+8, of which the first is reserved."""
+    info = machine_info(CoreAt(cpus=(core, core + 8)) for core in range(8))
+    told = KubeletConfiguration(
+        cpu_manager_policy="static",
+        reserved_system_cpus="0,8",
+        cpu_manager_policy_options={"scale-delay-time": delay, **options},
+        feature_gates=GATES,
+    )
+    node = start_node(info, Kubelet(version=KubeletVersion(37), config=told))
+    assert isinstance(node, Node), node
+    return node
+
+
+def held(node: Node, uid: str, container: str = "c0") -> str:
+    return str(CPUSet(node.state.assigned(uid, container) or 0))
+
+
+def kept(node: Node, uid: str, container: str = "c0") -> str | None:
+    awaited = node.state.awaited(uid, container)
+    return None if awaited is None else str(CPUSet(awaited))
+
+
+def grown() -> Node:
+    """Return a node with a pod that was promised two CPUs and has four."""
+    node = started()
+    node.admit(sized("p", 2))
+    assert isinstance(node.resize(sized("p", 4)).verdict, Admitted)
+    assert held(node, "p") == "1-2,9-10"
+    return node
+
+
+@pytest.mark.parametrize(
+    ("grace", "rules", "want"),
+    [
+        (None, NO_DELAY, 0),
+        (None, DelayRules(of_node=5 * SECOND), 5 * SECOND),
+        (7, DelayRules(of_node=5 * SECOND), 5 * SECOND),
+        (7, DelayRules(by_pod=True), 7 * SECOND),
+        (None, DelayRules(by_pod=True), 0),
+        (0, DelayRules(of_node=5 * SECOND, by_pod=True), 0),
+    ],
+)
+def test_the_delay_comes_from_the_node_or_as_announced_from_the_pod(
+    grace: int | None, rules: DelayRules, want: int
+) -> None:
+    assert delay_of(replace(sized("p", 2), scale_down_grace=grace), rules) == want
+
+
+def test_pods_with_resources_of_their_own_do_not_wait() -> None:
+    """KEP-6122, non-goals: they are not resized at all."""
+    level = replace(sized("p", 2), resources=resources("cpu=2", "cpu=2"))
+    assert delay_of(level, DelayRules(of_node=SECOND)) == 0
+
+
+def test_a_container_that_shrinks_keeps_what_it_has() -> None:
+    node = grown()
+    assert isinstance(node.resize(sized("p", 2)).verdict, Admitted)
+    assert (held(node, "p"), kept(node, "p")) == ("1-2,9-10", "1,9")
+    assert not node.state.default & mask("1-2,9-10")
+    assert str(node.state_file().entries["p"]["c0"]) == "1-2,9-10"
+
+
+def test_what_is_held_back_is_not_for_others() -> None:
+    node = grown()
+    node.resize(sized("p", 2))
+    verdict = node.admit(sized("q", 12)).verdict
+    assert isinstance(verdict, Rejected)
+    assert "requested=12, available=10" in verdict.message
+    node.cpu.settle("p", "c0")
+    assert isinstance(node.admit(sized("q", 12)).verdict, Admitted)
+
+
+def test_what_is_settled_is_shared_again() -> None:
+    node = grown()
+    node.resize(sized("p", 2))
+    assert node.cpu.settle("p", "c0") == mask("2,10")
+    assert (held(node, "p"), kept(node, "p")) == ("1,9", None)
+    assert node.state.default & mask("2,10") == mask("2,10")
+    assert node.cpu.metrics.exclusive == 2
+    assert node.cpu.settle("p", "c0") == 0
+
+
+@pytest.mark.parametrize(
+    ("sizes", "held_then", "kept_then"),
+    [
+        ((2, 3), "1-2,9-10", "1-2,9"),
+        ((3, 2), "1-2,9-10", "1,9"),
+        ((2, 4), "1-2,9-10", None),
+        ((2, 6), "1-3,9-11", None),
+    ],
+    ids=["up, but lower", "further down", "back", "beyond"],
+)
+def test_consecutive_sizes_start_from_what_the_container_has(
+    sizes: tuple[int, int], held_then: str, kept_then: str | None
+) -> None:
+    node = grown()
+    for size in sizes:
+        assert isinstance(node.resize(sized("p", size)).verdict, Admitted)
+    assert (held(node, "p"), kept(node, "p")) == (held_then, kept_then)
+
+
+def test_the_reference_implementation_is_no_different() -> None:
+    node = grown()
+    for size in (2, 3):
+        assert isinstance(node.resize(sized("p", size), resize_by_reference).verdict, Admitted)
+    assert (held(node, "p"), kept(node, "p")) == ("1-2,9-10", "1-2,9")
+    node.resize(sized("p", 4), resize_by_reference)
+    assert kept(node, "p") is None
+
+
+def test_a_sibling_that_grows_does_not_get_what_is_held_back() -> None:
+    node = started()
+    node.admit(sized("p", 2, 2))
+    node.resize(sized("p", 6, 2))
+    before = held(node, "p", "c0")
+    node.resize(sized("p", 2, 6))
+    assert held(node, "p", "c0") == before
+    assert not mask(before) & (node.state.assigned("p", "c1") or 0)
+
+
+def test_whole_cores_count_what_a_container_still_has() -> None:
+    """A pod goes back to four CPUs that it never gave up, although no other core is free."""
+    node = started(**{"full-pcpus-only": "true"})
+    node.admit(sized("p", 2))
+    node.resize(sized("p", 4))
+    node.admit(sized("filler", 10))
+    node.resize(sized("p", 2))
+    assert isinstance(node.resize(sized("p", 4)).verdict, Admitted)
+    assert kept(node, "p") is None
+
+
+def test_a_refused_resize_changes_nothing() -> None:
+    node = grown()
+    node.resize(sized("p", 3))
+    assert isinstance(node.resize(sized("p", 1)).verdict, Rejected)
+    assert kept(node, "p") == "1-2,9"
+
+
+def test_without_a_delay_nothing_is_pending() -> None:
+    node = started("0s")
+    node.admit(sized("p", 2))
+    node.resize(sized("p", 4))
+    node.resize(sized("p", 2))
+    assert (held(node, "p"), kept(node, "p")) == ("1,9", None)
+
+
+def test_a_pod_that_goes_waits_for_nothing() -> None:
+    node = grown()
+    node.resize(sized("p", 2))
+    node.remove("p")
+    node.clean_up()
+    assert node.state.pending == {}
+    assert node.state.default == node.topology.cpus
+
+
+def test_a_copy_waits_on_its_own() -> None:
+    node = grown()
+    node.resize(sized("p", 2))
+    other = node.copy()
+    other.cpu.settle("p", "c0")
+    assert kept(node, "p") == "1,9"
+
+
+def waiting(*containers: str) -> CPUManagerState:
+    state = CPUManagerState(0)
+    for name in containers:
+        state.assign("u", name, 0b111)
+        state.postpone("u", name, 0b1)
+    return state
+
+
+def test_timers_are_due_when_their_time_has_passed_and_not_before() -> None:
+    timers = Timers()
+    timers.restart(waiting("c"), "u", ["c"], 5)
+    assert (timers.take_due(4), timers.next()) == ([], 5)
+    assert (timers.take_due(5), timers.next()) == ([KEY], None)
+
+
+def test_a_resize_starts_all_timers_of_its_pod_over() -> None:
+    timers = Timers()
+    timers.restart(waiting("c", "d"), "u", ["c", "d"], 5)
+    timers.restart(waiting("d"), "u", ["c", "d"], 8)
+    assert timers.due == {("u", "d"): 8}
+
+
+def test_other_pods_timers_run_on() -> None:
+    timers = Timers({("v", "c"): 3})
+    timers.restart(waiting("c"), "u", ["c"], 5)
+    timers.forget("u")
+    assert timers.due == {("v", "c"): 3}

@@ -1,0 +1,98 @@
+"""The shipped timelines: what the proposals say of a node's history, moment by moment.
+
+Each expects something before, during and after; a copy of it whose delay is one millisecond short fails.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from cpuctl.cli.replay.example import EXAMPLE
+from cpuctl.documents import load_documents
+from cpuctl.kubelet.duration import MILLISECOND, duration_text, parse_duration
+from cpuctl.schemas import schema_text
+from cpuctl.timeline.reading import read_timeline
+from cpuctl.timeline.simulation import Simulation, replay
+from tests.timeline.replaying import OUTSIDE
+
+FOLDER = Path(__file__).parents[2] / "fixtures" / "timelines"
+SHIPPED = {path.stem: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.yaml"))}
+REQUIRED = {
+    *(f"scenario-{number}" for number in range(1, 10)),
+    *(f"gates-{row}" for row in range(1, 9)),
+    *("case-a", "case-b", "plan-downward-api", "plan-scale-delay"),
+    *("kep-5554-story", "kep-5526-lifecycle"),
+}
+_DELAY = re.compile(r"(?P<what>\bscale-delay-time: )(?P<value>[0-9]+m?s)\b")
+_PERIOD = re.compile(r"(?P<what>\bcpuManagerReconcilePeriod: )(?P<value>[0-9]+m?s)\b")
+_GRACE = "scaleDownGracePeriodSeconds: 5"
+
+
+def played(text: str, name: str) -> Simulation:
+    return replay(read_timeline(text, f"{name}.yaml", OUTSIDE))
+
+
+def shortened(text: str) -> str:
+    """Take a millisecond from the delay; where there is none, from the time until the next pass.
+
+    The announced field of pods counts in seconds.
+    """
+    delays = [found["value"] for found in _DELAY.finditer(text)]
+    if any(map(parse_duration, delays)):
+        return _DELAY.sub(_less, text)
+    if _GRACE in text:
+        return text.replace(_GRACE, "scaleDownGracePeriodSeconds: 4")
+    return _PERIOD.sub(_less, text)
+
+
+def _less(found: re.Match[str]) -> str:
+    nanoseconds = parse_duration(found["value"])
+    return found["what"] + duration_text(max(nanoseconds - MILLISECOND, 0))
+
+
+def test_all_stories_are_there() -> None:
+    assert SHIPPED.keys() >= REQUIRED
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_it_comes_as_expected(name: str) -> None:
+    assert played(SHIPPED[name], name).failures == []
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_it_is_looked_at_before_during_and_after(name: str) -> None:
+    timeline = read_timeline(SHIPPED[name], name, OUTSIDE)
+    checked = [moment.at for moment in timeline.moments if moment.expect]
+    assert len(set(checked)) >= 3
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_millisecond_less_is_noticed(name: str) -> None:
+    copy = shortened(SHIPPED[name])
+    assert copy != SHIPPED[name]
+    assert played(copy, name).failures
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_it_follows_the_schema(name: str) -> None:
+    (document,) = load_documents(SHIPPED[name], name)
+    jsonschema.validate(document.value, json.loads(schema_text("timeline")))
+
+
+@pytest.mark.parametrize("name", sorted(REQUIRED))
+def test_the_volume_is_never_late(name: str) -> None:
+    assert not [each for each in played(SHIPPED[name], name).world.scale_downs.all if each.late]
+
+
+def test_the_example_for_new_timelines_comes_as_expected() -> None:
+    simulation = played(EXAMPLE, "example")
+    assert simulation.failures == []
+    assert simulation.checked == 5
+    (document,) = load_documents(EXAMPLE, "example")
+    jsonschema.validate(document.value, json.loads(schema_text("timeline")))
+    assert played(shortened(EXAMPLE), "example").failures

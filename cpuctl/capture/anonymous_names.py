@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 
-from cpuctl.capture.cgroup_files import CGROUPS, CONTROLLERS, UNIFIED, is_interface_file
 from cpuctl.capture.pseudonyms import Pseudonyms
+from cpuctl.cgroups.container_logs import LogName, log_names
+from cpuctl.cgroups.hierarchies import CGROUPS, CONTROLLERS, UNIFIED, is_interface_file
+from cpuctl.machine.recording_layout import CONTAINER_LOGS
 
 _GROUPS = """
 besteffort burstable docker init k8s.io kube kubelet kubepods machine podruntime reserved runtime system user
@@ -46,11 +48,25 @@ class AnonymousNames:
 
     def file(self, path: str) -> str:
         """Replace what a file's path says beyond the kernel's own names."""
+        if path.startswith(f"{CONTAINER_LOGS}/"):
+            return self._log(path.removeprefix(f"{CONTAINER_LOGS}/"))
         if not path.startswith(f"{CGROUPS}/"):
             return self.pseudonyms.within(path)
         group, slash, name = path.removeprefix(f"{CGROUPS}/").rpartition("/")
         shown = name if is_interface_file(name) else self._component(name)
         return f"{CGROUPS}/{self.cgroup(group)}{slash}{shown}"
+
+    def _log(self, name: str) -> str:
+        known = next(log_names([name]), None)
+        if known is None:
+            return f"{CONTAINER_LOGS}/{self.pseudonyms.name('log', name)}"
+        shown = LogName(
+            pod=self.pseudonyms.name("podname", known.pod),
+            namespace=self.pseudonyms.name("namespace", known.namespace),
+            container=self.pseudonyms.name("container", known.container),
+            container_id=self.pseudonyms.identifier(known.container_id),
+        )
+        return f"{CONTAINER_LOGS}/{shown}"
 
     def _component(self, name: str) -> str:
         if name in _KNOWN_GROUPS:

@@ -12,11 +12,9 @@ from dataclasses import dataclass, field
 from cpuctl.capture.collected import Area
 from cpuctl.capture.node_files import NodeFiles
 from cpuctl.capture.progress import Progress
-
-CGROUPS = "sys/fs/cgroup"
-CONTROLLERS = frozenset({"cpu", "cpuacct", "cpuset", "hugetlb", "memory", "pids"})
-UNIFIED = "unified"
-"""Where a hybrid node mounts its v2 hierarchy."""
+from cpuctl.cgroups.container_logs import log_names
+from cpuctl.cgroups.hierarchies import CGROUPS, UNIFIED, is_interface_file, mount_points
+from cpuctl.machine.recording_layout import CONTAINER_LOGS
 
 MAX_CGROUPS = 20_000
 MAX_VISITED = 200_000
@@ -40,25 +38,19 @@ _CPUSET_FILES = frozenset(_CPUSETS.split())
 _FILES = _CPUSET_FILES.union(_VALUES.split())
 _HUGETLB_FILE = re.compile(r"hugetlb\.[0-9]+[KMGTP]?B\.(rsvd\.)?(max|limit_in_bytes)", re.ASCII)
 
-_INTERFACE_FILE = re.compile(
-    r"(blkio|cgroup|cpu|cpuacct|cpuset|debug|devices|dmem|freezer|hugetlb|io|irq|memory|misc|net_cls|net_prio"
-    r"|perf_event|pids|rdma)\..+|notify_on_release|release_agent|tasks"
-)
-_UNIT = (".slice", ".scope", ".service")
-
-
-def is_interface_file(name: str) -> bool:
-    """Tell a control group's own files from the groups below it, which no listing does."""
-    return _INTERFACE_FILE.fullmatch(name) is not None and not name.endswith(_UNIT)
-
 
 def record_cgroups(files: NodeFiles, progress: Progress) -> Area:
-    """Record all groups at and below any ``kubepods``, and the CPU sets of the groups above them."""
+    """Record all groups at and below any ``kubepods``, and the CPU sets of the groups above them.
+
+    With them go the names of containers, as far as the kubelet's links to their logs tell.
+    """
     before = len(files.members)
     walk = _Walk(files, progress)
-    hierarchies = list(_hierarchies(files))
+    hierarchies = list(mount_points(files.names(CGROUPS)))
     for hierarchy in hierarchies:
         _record_hierarchy(files, walk, hierarchy)
+    for name in list(log_names(files.names(CONTAINER_LOGS)))[:MAX_CGROUPS]:
+        files.keep(f"{CONTAINER_LOGS}/{name}", "")
     notes = [f"control groups version {_version(hierarchies)}", *walk.notes()]
     return Area(
         name="cgroups",
@@ -66,19 +58,6 @@ def record_cgroups(files: NodeFiles, progress: Progress) -> Area:
         counts={"cgroups": walk.recorded},
         notes=tuple(notes) if hierarchies else (),
     )
-
-
-def _hierarchies(files: NodeFiles) -> Iterator[str]:
-    """Name the mount points: one on v2, several on v1 and on hybrid nodes."""
-    names = files.names(CGROUPS)
-    if "cgroup.controllers" in names:
-        yield CGROUPS
-        return
-    joined = {part for name in names if "," in name for part in name.split(",")}
-    for name in names:
-        # `cpu` beside `cpu,cpuacct` is a link to it.
-        if name == UNIFIED or (name not in joined and not CONTROLLERS.isdisjoint(name.split(","))):
-            yield f"{CGROUPS}/{name}"
 
 
 def _version(hierarchies: Sequence[str]) -> str:

@@ -57,7 +57,9 @@ class Process:
     """A process and its threads; ``cgroup`` is the one that decides on its CPUs.
 
     ``user`` is its real user id. ``nested`` says that it lives in a PID namespace of its own, so that the
-    paths on its command line may be those of another file tree.
+    paths on its command line may be those of another file tree. ``started`` are clock ticks from boot to its
+    start. ``fixed``: the kernel lets nobody move it to other CPUs. ``memory`` are bytes of its own by NUMA
+    node, None where nobody looked.
     """
 
     pid: int
@@ -66,6 +68,9 @@ class Process:
     user: int | None
     nested: bool
     threads: tuple[Thread, ...]
+    started: int | None = None
+    fixed: bool = False
+    memory: Mapping[int, int] | None = None
 
 
 class FileState(StrEnum):
@@ -81,7 +86,8 @@ class KubeletFacts:
     """What is known of the kubelet apart from its files.
 
     ``flags`` are those of the running kubelet that concern its resource managers, None where none runs.
-    Paths are the node's own. ``drop_ins_used`` is False where nothing tells whether the kubelet reads them.
+    Paths are the node's own. ``drop_ins_used`` is False where nothing tells whether the kubelet reads them,
+    ``drop_ins_complete`` where some of them could not be recorded.
     """
 
     version: str = ""
@@ -92,6 +98,7 @@ class KubeletFacts:
     config_state: FileState = FileState.ABSENT
     drop_in_directory: str = ""
     drop_ins_used: bool = False
+    drop_ins_complete: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)

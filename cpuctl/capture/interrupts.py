@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+
 from cpuctl.capture.collected import Area, Directory
 from cpuctl.capture.node_files import NodeFiles
 from cpuctl.capture.progress import Progress
+from cpuctl.machine.recording_layout import IRQBALANCE_FILES
 
 MAX_INTERRUPTS = 20_000
 
-_DIRECTORY = "proc/irq"
+INTERRUPTS = "proc/irq"
+COUNTS = "proc/interrupts"
+DEFAULT_AFFINITY = f"{INTERRUPTS}/default_smp_affinity"
+WORKQUEUES = "sys/devices/virtual/workqueue/cpumask"
+"""The CPUs for kernel work that is bound to none (*Documentation/core-api/workqueue.rst*)."""
+
 _WANTED = frozenset({"effective_affinity_list", "smp_affinity_list"})
 _OTHER_FILES = frozenset({"affinity_hint", "effective_affinity", "node", "smp_affinity", "spurious"})
+_BANNED = re.compile(
+    r"^[ \t]*(?:export[ \t]+)?IRQBALANCE_BANNED_CPU(?:S|LIST)=[\"'0-9a-fA-F,-]*", re.MULTILINE
+)
 
 
 def record_interrupts(files: NodeFiles, progress: Progress) -> Area:
-    """Record every interrupt's affinity and the names of its actions."""
+    """Record every interrupt's affinity, count and actions, and from which CPUs irqbalance stays away."""
     before = len(files.members)
-    files.copy(f"{_DIRECTORY}/default_smp_affinity")
-    numbers = files.numbers(_DIRECTORY)
+    for path in (DEFAULT_AFFINITY, COUNTS, WORKQUEUES):
+        files.copy(path)
+    for path in IRQBALANCE_FILES:
+        _record_irqbalance(files, path)
+    numbers = files.numbers(INTERRUPTS)
     for done, number in enumerate(numbers[:MAX_INTERRUPTS]):
         progress("interrupts", done, len(numbers))
-        _record_interrupt(files, f"{_DIRECTORY}/{number}")
+        _record_interrupt(files, f"{INTERRUPTS}/{number}")
     return Area(
         name="interrupts",
         entries=len(files.members) - before,
@@ -29,14 +44,25 @@ def record_interrupts(files: NodeFiles, progress: Progress) -> Area:
     )
 
 
+def action_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Choose what procfs has a directory for: an interrupt's actions, as their drivers named them."""
+    return tuple(name for name in names if name not in _WANTED and name not in _OTHER_FILES)
+
+
 def _record_interrupt(files: NodeFiles, directory: str) -> None:
-    for name in files.names(directory):
+    names = files.names(directory)
+    for name in names:
         if name in _WANTED:
             files.copy(f"{directory}/{name}")
-        elif (
-            name not in _OTHER_FILES
-        ):  # procfs has a directory for every action, named as the driver named it
-            files.keep(f"{directory}/{name}", Directory())
+    for name in action_names(names):
+        files.keep(f"{directory}/{name}", Directory())
+
+
+def _record_irqbalance(files: NodeFiles, path: str) -> None:
+    """Keep the lines that name CPUs: what else such a file sets is nobody's business."""
+    text = files.read(path)
+    if text is not None:
+        files.keep(path, "".join(f"{line}\n" for line in _BANNED.findall(text)))
 
 
 def _notes(found: int) -> tuple[str, ...]:

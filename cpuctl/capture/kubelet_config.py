@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 
-from cpuctl.documents import load_documents
+from cpuctl.documents import Value
+from cpuctl.documents.document import Syntax
+from cpuctl.documents.tree import BrokenTextError
 from cpuctl.errors import InputError
+from cpuctl.kubelet.config_head import KIND, NoObjectError, read_config_object
 
-_KIND = "KubeletConfiguration"
+_SHORTEST_EXPONENT = 1e21
+"""From here on Go writes a float with an exponent."""
 
 # A list of its own: a field that cpuctl learns to read is not harmless for that alone.
 _HARMLESS = """
@@ -26,17 +30,37 @@ systemReservedCgroup topologyManagerPolicy topologyManagerPolicyOptions topology
 _KEPT = frozenset(_HARMLESS.lower().split())
 
 
-def reduced_configuration(text: str) -> str:
+def reduced_configuration(text: str, *, strict: bool = False) -> str:
     """Keep the fields that resource managers depend on, as JSON (which is YAML, too, and has one reading).
 
-    Raise ValueError for text that is no KubeletConfiguration, never with a piece of that text.
+    Raise ValueError for text that is no KubeletConfiguration, and where *strict* for one that repeats a key,
+    which a kubelet does not accept in a drop-in; never with a piece of that text.
     """
     try:
-        document, *_ = load_documents(text, "", last_wins=True)
+        found, head = read_config_object(text, "")
+    except NoObjectError as none:
+        broken = isinstance(none.error, BrokenTextError)
+        raise ValueError("it is no YAML or JSON" if broken else f"it is no {KIND}") from None
     except InputError:
         raise ValueError("it is no YAML or JSON") from None
-    value = document.value
-    if not isinstance(value, dict) or value.get("kind") != _KIND:
-        raise ValueError(f"it is no {_KIND}")
-    kept = {name: field for name, field in value.items() if name.lower() in _KEPT}
-    return json.dumps(kept, indent=2) + "\n"
+    document = found.document
+    if head.kind != KIND or not isinstance(document.value, dict):
+        raise ValueError(f"it is no {KIND}")
+    if strict and document.repeats:
+        raise ValueError("it gives a key twice")
+    kept = {name: field for name, field in document.value.items() if name.lower() in _KEPT}
+    written = kept if document.syntax is Syntax.JSON else _as_converted(kept)
+    return json.dumps(written, indent=2) + "\n"
+
+
+def _as_converted(value: Value) -> Value:
+    """Write numbers as Kubernetes does when it converts YAML: in JSON, 110.0 would be no integer."""
+    match value:
+        case dict():
+            return {name: _as_converted(member) for name, member in value.items()}
+        case list():
+            return [_as_converted(item) for item in value]
+        case float() if value.is_integer() and abs(value) < _SHORTEST_EXPONENT:
+            return int(value)
+        case _:
+            return value

@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from cpuctl.capture.collected import Area, FileState, KubeletFacts, Process
 from cpuctl.capture.kubelet_command import flag_value, read_flags, running_kubelet
@@ -24,8 +25,9 @@ def record_kubelet(
     before = len(files.members)
     process = running_kubelet(processes)
     flags = read_flags(files, process) if process else None
-    places = _places(flags)
-    drop_ins = _record_drop_ins(files, places.drop_ins)
+    places = places_of(flags)
+    drop_ins, complete = _record_drop_ins(files, places.drop_ins)
+    used = flags is not None and bool(places.drop_ins)
     facts = KubeletFacts(
         version=version[0],
         version_source=version[1],
@@ -33,8 +35,9 @@ def record_kubelet(
         root_directory=places.root,
         config_path=places.config,
         config_state=_record_configuration(files, places.config, CONFIG),
-        drop_in_directory=places.drop_ins if drop_ins else "",
-        drop_ins_used=drop_ins > 0 and flags is not None,
+        drop_in_directory=places.drop_ins if drop_ins or used else "",
+        drop_ins_used=used,
+        drop_ins_complete=complete,
     )
     states = sum(_record_state(files, places.root, name) for name in STATE_FILES)
     counts = {"flags": len(flags or ()), "stateFiles": states}
@@ -42,7 +45,7 @@ def record_kubelet(
 
 
 @dataclass(frozen=True, slots=True)
-class _Places:
+class Places:
     """Where the node has the kubelet's files; empty where it has none."""
 
     root: str
@@ -50,11 +53,12 @@ class _Places:
     drop_ins: str
 
 
-def _places(flags: tuple[str, ...] | None) -> _Places:
+def places_of(flags: tuple[str, ...] | None) -> Places:
+    """Find them by the flags of the kubelet that runs; None stands for no such kubelet."""
     if flags is None:
-        return _Places(f"/{STATE_DIRECTORY}", f"/{CONFIG}", f"/{DROP_INS}")
+        return Places(f"/{STATE_DIRECTORY}", f"/{CONFIG}", f"/{DROP_INS}")
     # Without the flag there is no such file, whatever lies at the usual place.
-    return _Places(
+    return Places(
         root=_absolute(flag_value(flags, "root-dir")) or f"/{STATE_DIRECTORY}",
         config=_absolute(flag_value(flags, "config")),
         drop_ins=_absolute(flag_value(flags, "config-dir")),
@@ -66,37 +70,46 @@ def _absolute(path: str) -> str:
     return posixpath.normpath(f"/{path.lstrip('/')}") if path else ""
 
 
-def _record_configuration(files: NodeFiles, path: str, member: str) -> FileState:
+def _record_configuration(files: NodeFiles, path: str, member: str, *, strict: bool = False) -> FileState:
     path = path.lstrip("/")
     text = files.read_followed(path) if path else None
     if text is None:
         return FileState.UNREADABLE if path in files.refused else FileState.ABSENT
     try:
-        reduced = reduced_configuration(text)
+        reduced = reduced_configuration(text, strict=strict)
     except ValueError as error:
         files.refuse(path, str(error))
         return FileState.UNREADABLE
     return FileState.RECORDED if files.keep(member, reduced) else FileState.UNREADABLE
 
 
-def _record_drop_ins(files: NodeFiles, directory: str) -> int:
-    """Record the drop-in files of a directory and those below it, and count them."""
+def _record_drop_ins(files: NodeFiles, directory: str) -> tuple[int, bool]:
+    """Record the drop-in files of a directory and below it; return how many, and whether that was all."""
     if not directory:
-        return 0
-    start = directory.lstrip("/")
-    paths = [path for path, _ in zip(_drop_ins(files, start, 0), range(MAX_DROP_INS), strict=False)]
-    for path in paths:
-        _record_configuration(files, path, f"{DROP_INS}/{posixpath.relpath(path, start)}")
-    return len(paths)
+        return 0, True
+    start, refused = directory.lstrip("/"), len(files.refused)
+    paths = list(islice(_drop_ins(files, start, 0), MAX_DROP_INS + 1))
+    for path in paths[:MAX_DROP_INS]:
+        member = f"{DROP_INS}/{posixpath.relpath(path, start)}"
+        _record_configuration(files, path, member, strict=True)
+    if len(paths) > MAX_DROP_INS:
+        files.refuse(start, f"it holds more than {MAX_DROP_INS} drop-in files")
+    return len(paths), len(files.refused) == refused
 
 
 def _drop_ins(files: NodeFiles, directory: str, depth: int) -> Iterator[str]:
+    """Yield what a kubelet reads: it follows links to files, and none to directories."""
+    if files.is_link(directory):
+        return
     for name in files.names(directory):
         path = f"{directory}/{name}"
-        if name.endswith(".conf") and not files.names(path):
-            yield path
-        elif depth < _MAX_DROP_IN_DEPTH:
+        inside = files.names(path)
+        if inside and depth < _MAX_DROP_IN_DEPTH:
             yield from _drop_ins(files, path, depth + 1)
+        elif inside:
+            files.refuse(path, f"it is nested deeper than {_MAX_DROP_IN_DEPTH} directories")
+        elif name.endswith(".conf"):
+            yield path
 
 
 def _record_state(files: NodeFiles, root: str, name: str) -> bool:

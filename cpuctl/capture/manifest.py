@@ -57,7 +57,11 @@ def _kubelet(facts: KubeletFacts) -> dict[str, Any]:
         "flags": None if facts.flags is None else list(facts.flags),
         "rootDirectory": facts.root_directory,
         "config": {"path": facts.config_path or None, "state": facts.config_state.value},
-        "dropIns": {"directory": facts.drop_in_directory or None, "used": facts.drop_ins_used},
+        "dropIns": {
+            "directory": facts.drop_in_directory or None,
+            "used": facts.drop_ins_used,
+            "complete": facts.drop_ins_complete,
+        },
     }
 
 

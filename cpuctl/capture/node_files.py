@@ -47,6 +47,12 @@ class NodeFiles:
             return None
         return self._read(target, path)
 
+    def is_link(self, path: str) -> bool:
+        """Tell whether the last part of a path is a link; its directories may be some."""
+        parent, slash, name = path.rpartition("/")
+        directory = self._follow(parent) if slash else ""
+        return directory is None or self._follow(path) != f"{directory}{'/' if directory else ''}{name}"
+
     def names(self, path: str) -> Sequence[str]:
         """Return the sorted names in a directory, without those that are no text."""
         try:

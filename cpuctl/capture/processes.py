@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from cpuctl.capture.collected import Area, Process, Thread
 from cpuctl.capture.node_files import NodeFiles
+from cpuctl.capture.numa_memory import NumaMemory
 from cpuctl.capture.progress import Progress
 
 MAX_THREADS = 200_000
@@ -21,17 +22,23 @@ _STATUS_LINE = re.compile(
     r"^(Name|PPid|Uid|NSpid|Kthread|Cpus_allowed_list|Mems_allowed_list):[ \t]*(.*?)[ \t]*$", re.MULTILINE
 )
 _KTHREADD = "2"
+_FLAGS, _START_TIME = 9, 22
+"""Fields of /proc/PID/stat, counted from 1."""
+_LONGEST_NUMBER = 20
+_NO_SETAFFINITY = 0x0400_0000
+"""A flag of a process (*include/linux/sched.h*): user space may not move it to other CPUs."""
 
 
 def read_processes(files: NodeFiles, progress: Progress) -> tuple[tuple[Process, ...], Area]:
     """Read every process that stays long enough, up to the bounds, in ascending order."""
     pids = files.numbers("proc")
+    memory = NumaMemory(files)
     processes: list[Process] = []
     threads = text = 0
     notes: tuple[str, ...] = ()
     for done, pid in enumerate(pids):
         progress("processes", done, len(pids))
-        process = _read_process(files, pid)
+        process = _read_process(files, pid, memory)
         if process is None:
             continue
         threads, text = threads + len(process.threads), text + _longest_line(process)
@@ -40,7 +47,8 @@ def read_processes(files: NodeFiles, progress: Progress) -> tuple[tuple[Process,
             break
         processes.append(process)
     counts = {"processes": len(processes), "threads": sum(len(process.threads) for process in processes)}
-    return tuple(processes), Area(name="processes", entries=1, counts=counts, notes=notes)
+    area = Area(name="processes", entries=1, counts=counts, notes=(*notes, *memory.notes))
+    return tuple(processes), area
 
 
 def process_lines(processes: Iterable[Process]) -> str:
@@ -54,22 +62,27 @@ def _plain(process: Process) -> dict[str, object]:
         {"tid": thread.tid, "comm": thread.comm, "cpus": thread.cpus, "mems": thread.mems}
         for thread in process.threads
     ]
-    kernel = {"kernel": True} if process.kernel else {}
-    return {"pid": process.pid, "cgroup": process.cgroup, **kernel, "threads": threads}
+    more: dict[str, object] = {name: True for name in ("kernel", "fixed") if getattr(process, name)}
+    if process.started is not None:
+        more["started"] = process.started
+    if process.memory is not None:
+        more["memory"] = {str(node): amount for node, amount in process.memory.items()}
+    return {"pid": process.pid, "cgroup": process.cgroup, **more, "threads": threads}
 
 
 def _longest_line(process: Process) -> int:
     """Bound the bytes of a process's line without writing it: JSON takes up to six a character."""
     threads = (6 * len(t.comm) + len(t.cpus or "null") + len(t.mems or "null") + 60 for t in process.threads)
-    return 60 + 6 * len(process.cgroup) + sum(threads)
+    return 120 + 6 * len(process.cgroup) + 40 * len(process.memory or ()) + sum(threads)
 
 
-def _read_process(files: NodeFiles, pid: int) -> Process | None:
+def _read_process(files: NodeFiles, pid: int, memory: NumaMemory) -> Process | None:
     status = _status(files, f"proc/{pid}")
     if status is None:
         return None
     threads = tuple(_threads(files, pid, status))
     cgroup = files.read(f"proc/{pid}/cgroup")
+    stat = files.read(f"proc/{pid}/stat") or ""
     return Process(
         pid=pid,
         cgroup=deciding_cgroup(cgroup or ""),
@@ -77,7 +90,19 @@ def _read_process(files: NodeFiles, pid: int) -> Process | None:
         user=_user(status),
         nested=len(status.get("NSpid", "").split()) > 1,
         threads=threads,
+        started=_stat_field(stat, _START_TIME),
+        fixed=bool((_stat_field(stat, _FLAGS) or 0) & _NO_SETAFFINITY),
+        memory=memory.of(pid, threads[0].mems if threads else None),
     )
+
+
+def _stat_field(stat: str, number: int) -> int | None:
+    """Read a number of /proc/PID/stat; the second field, in brackets, may hold blanks and brackets."""
+    fields = stat.rpartition(")")[2].split()
+    index = number - 3
+    if index >= len(fields) or not (fields[index].isascii() and fields[index].isdecimal()):
+        return None
+    return int(fields[index]) if len(fields[index]) <= _LONGEST_NUMBER else None
 
 
 def _threads(files: NodeFiles, pid: int, status: dict[str, str]) -> Iterator[Thread]:

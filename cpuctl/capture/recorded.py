@@ -3,32 +3,84 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from cpuctl.capture.collected import FileState
-from cpuctl.capture.kubelet_command import PLACES
 from cpuctl.capture.manifest import LAYOUT_VERSION
 from cpuctl.documents import Cursor, load_documents
-from cpuctl.machine.recording_layout import CONFIG, MANIFEST
+from cpuctl.errors import InputError
+from cpuctl.machine.recording_layout import CONFIG, DROP_INS, MANIFEST
 from cpuctl.machine.tree import Tree
+
+_PASSED_OVER = frozenset({"--config", "--config-dir", "--hostname-override"})
+"""Flags that say where the node has files of which the recording has copies, and who the node is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedDropIns:
+    """The drop-in files of a recording, in the order in which the kubelet reads them.
+
+    ``name`` is the directory on the node; ``used`` says that the kubelet was told to read it, ``complete``
+    that all of it was recorded.
+    """
+
+    name: str
+    origin: str
+    tree: Tree
+    used: bool
+    complete: bool
+
+    def files(self) -> Iterator[tuple[str, bytes]]:
+        """Yield every file's place in the recording and its content."""
+        if not self.complete:
+            raise InputError(
+                f"it lacks drop-in files of {self.name}, which could not be read when it was recorded",
+                where=self.origin,
+                hint="record the node as root, or name a configuration with --kubelet-config",
+            )
+        yield from self._files()
+
+    def left_out(self) -> Iterable[tuple[str, str]]:
+        """Name nothing: what does not count is not recorded."""
+        return ()
+
+    def _files(self) -> Iterator[tuple[str, bytes]]:
+        waiting = [DROP_INS]
+        while waiting:
+            path = waiting.pop()
+            text = self.tree.read(path)
+            if text is None:
+                waiting.extend(f"{path}/{name}" for name in reversed(self.tree.names(path)))
+            else:
+                yield f"{self.origin}: {path}", text.encode()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedKubelet:
     """Texts are empty where nothing is recorded; ``config`` is None then.
 
-    ``config_refused`` says that the kubelet has a configuration which could not be recorded.
-    ``overrides`` are what goes over the configuration file: flags, and the directory of drop-in files.
+    ``config_refused`` says that the kubelet has a configuration which could not be recorded, ``config_path``
+    where the node has it. ``flags`` are those of the running kubelet, None where none ran. A live one has its
+    files where they are: ``config_path`` and ``config_directory``.
     """
 
     version: str = ""
     config: str | None = None
     config_refused: bool = False
-    overrides: tuple[str, ...] = ()
+    config_path: str = ""
+    config_directory: str = ""
+    flags: tuple[str, ...] | None = None
+    drop_ins: RecordedDropIns | None = None
+
+    @property
+    def known(self) -> bool:
+        """Whether anything is told of the node's own kubelet."""
+        return bool(self.version) or self.config is not None or self.flags is not None
 
 
-def recorded_kubelet(tree: Tree) -> RecordedKubelet:
-    """Read what a recording holds of its kubelet.
+def recorded_kubelet(tree: Tree, origin: str = "") -> RecordedKubelet:
+    """Read what a recording, called *origin*, holds of its kubelet.
 
     Raise InputError, with the place in the manifest, for one that another cpuctl wrote or nobody could have.
     """
@@ -37,12 +89,15 @@ def recorded_kubelet(tree: Tree) -> RecordedKubelet:
     if manifest is None:
         return RecordedKubelet(config=config)
     kubelet = manifest.required("kubelet")
-    state = kubelet.required("config").required("state").one_of(FileState)
+    told = kubelet.required("config")
+    state = told.required("state").one_of(FileState)
     return RecordedKubelet(
         version=kubelet.optional("version", Cursor.text, ""),
         config=config,
         config_refused=config is None and state != FileState.ABSENT,
-        overrides=_overrides(kubelet),
+        config_path=told.optional("path", Cursor.text, ""),
+        flags=_flags(kubelet),
+        drop_ins=_drop_ins(kubelet.required("dropIns"), tree, origin),
     )
 
 
@@ -67,13 +122,26 @@ def _is_ours(text: str) -> bool:
     return isinstance(value, dict) and "cpuctl" in value
 
 
-def _overrides(kubelet: Cursor) -> tuple[str, ...]:
-    flags = kubelet.optional("flags", Cursor.texts, ())
-    names = dict.fromkeys(flag.partition("=")[0] for flag in flags)
-    drop_ins = kubelet.required("dropIns")
-    directory = drop_ins.optional("directory", Cursor.text, "")
-    used = drop_ins.optional("used", Cursor.boolean, default=False)
-    return (
-        *(name for name in names if name.removeprefix("--") not in PLACES),
-        *((f"{'' if used else 'perhaps '}the drop-in files in {directory}",) if directory else ()),
+def _flags(kubelet: Cursor) -> tuple[str, ...] | None:
+    flags = kubelet.optional("flags", Cursor.texts, None)
+    if flags is None:
+        return None
+    return telling(flags)
+
+
+def telling(flags: Iterable[str]) -> tuple[str, ...]:
+    """Leave out the flags that say where files are, and who the node is."""
+    return tuple(flag for flag in flags if flag.partition("=")[0] not in _PASSED_OVER)
+
+
+def _drop_ins(told: Cursor, tree: Tree, origin: str) -> RecordedDropIns | None:
+    directory = told.optional("directory", Cursor.text, "")
+    if not directory:
+        return None
+    return RecordedDropIns(
+        name=directory,
+        origin=origin,
+        tree=tree,
+        used=told.optional("used", Cursor.boolean, default=False),
+        complete=told.optional("complete", Cursor.boolean, default=True),
     )

@@ -5,15 +5,13 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import tempfile
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
 from cpuctl.errors import NodeAccessError, UsageError, os_reason
+from cpuctl.whole_file import sync_directory, written_beside
 
-_PRIVATE = 0o600  # a capture names what runs on a node
 _NO_HARD_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 
 
@@ -43,36 +41,21 @@ def save(path: Path, write: Callable[[IO[bytes]], None], *, replace: bool) -> No
     """
     check_target(path, replace=replace)
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    except OSError as error:
-        raise _refused(error, path) from None
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            write(file)
-            file.flush()
-            _like_the_old(file.fileno(), path)
-            os.fsync(file.fileno())
-        _move(temporary, path, replace=replace)
-        _sync_directory(path.parent)
+        # A capture names what runs on a node: a new file is its writer's alone.
+        with written_beside(path, write, like=_old(path), keep_owner=False) as temporary:
+            _move(temporary, path, replace=replace)
+            sync_directory(path.parent)
     except FileExistsError:
         raise _already_there(path) from None
     except OSError as error:
         raise _refused(error, path) from None
-    finally:
-        with suppress(FileNotFoundError):
-            temporary.unlink()
 
 
-def _like_the_old(handle: int, path: Path) -> None:
+def _old(path: Path) -> os.stat_result | None:
     try:
-        old = path.lstat()
+        return path.lstat()
     except FileNotFoundError:
-        os.fchmod(handle, _PRIVATE)
-        return
-    with suppress(PermissionError):
-        os.fchown(handle, old.st_uid, old.st_gid)
-    os.fchmod(handle, stat.S_IMODE(old.st_mode))
+        return None
 
 
 def _move(temporary: Path, path: Path, *, replace: bool) -> None:
@@ -86,14 +69,6 @@ def _move(temporary: Path, path: Path, *, replace: bool) -> None:
         else:
             return
     temporary.rename(path)
-
-
-def _sync_directory(directory: Path) -> None:
-    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)  # the new name itself must survive a power cut
-    finally:
-        os.close(handle)
 
 
 def _already_there(path: Path) -> UsageError:

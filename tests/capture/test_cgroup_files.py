@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 from cpuctl.capture import cgroup_files
-from cpuctl.capture.cgroup_files import is_interface_file
+from cpuctl.cgroups.hierarchies import is_interface_file
 from tests.capture.node_texts import KUBEPODS, POD, SCOPE, groups_v2, recorded
 
 TOP = "sys/fs/cgroup/"

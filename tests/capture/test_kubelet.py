@@ -78,8 +78,9 @@ def test_a_drop_ins_deletion_and_spelling_stay() -> None:
     ("text", "want"),
     [
         ("{", "it is no YAML or JSON"),
-        ("", "it is no YAML or JSON"),
-        ("root:x:0:0:SECRET\n: : :", "it is no YAML or JSON"),
+        ("", "it is no KubeletConfiguration"),
+        ("root:x:0:0:SECRET\n: : :", "it is no KubeletConfiguration"),
+        ("root: x: SECRET", "it is no YAML or JSON"),
         ("kind: Config\nusers: [SECRET]\n", "it is no KubeletConfiguration"),
         ("- SECRET\n", "it is no KubeletConfiguration"),
     ],

@@ -12,7 +12,7 @@ from cpuctl.capture.node import record
 from cpuctl.capture.recorded import RecordedKubelet, recorded_kubelet
 from cpuctl.errors import InputError
 from cpuctl.machine.tree import MemoryTree
-from tests.capture.node_texts import FLAGS, node, node_texts
+from tests.capture.node_texts import FLAGS, node, node_texts, process
 
 CONFIG = "var/lib/kubelet/config.yaml"
 HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
@@ -26,21 +26,48 @@ def files(texts: dict[str, str], *closed: str) -> dict[str, str | None]:
 
 
 def told(found: dict[str, str | None]) -> RecordedKubelet:
-    return recorded_kubelet(MemoryTree(found))
+    return recorded_kubelet(MemoryTree(found), "node7")
 
 
 def test_a_capture_brings_its_kubelet() -> None:
     found = files(node_texts())
     kubelet = told(found)
     assert kubelet == RecordedKubelet(
-        version="v1.37.1", config=found[CONFIG], config_refused=False, overrides=("--max-pods",)
+        version="v1.37.1",
+        config=found[CONFIG],
+        config_path="/var/lib/kubelet/config.yaml",
+        flags=("--max-pods=200",),
     )
     assert len(FLAGS) == 3  # two of them say only where its files are, and who it is
 
 
-def test_drop_ins_are_told() -> None:
-    texts = {"etc/kubernetes/kubelet.conf.d/a.conf": HEAD}
-    assert told(files(texts)).overrides == ("perhaps the drop-in files in /etc/kubernetes/kubelet.conf.d",)
+def test_drop_ins_of_a_node_without_a_running_kubelet_are_perhaps_not_used() -> None:
+    drop_ins = told(files({"etc/kubernetes/kubelet.conf.d/a.conf": HEAD})).drop_ins
+    assert drop_ins is not None
+    assert (drop_ins.name, drop_ins.used) == ("/etc/kubernetes/kubelet.conf.d", False)
+
+
+def test_drop_ins_come_in_the_order_of_the_kubelets_walk() -> None:
+    names = ("9.conf", "10.conf", "b.conf", "b/c.conf", ".hidden.conf")
+    texts = process(7, "kubelet", "/", "kubelet", "--config-dir=/opt/d")
+    found = files({**texts, **{f"opt/d/{name}": f"{HEAD}maxPods: 7" for name in names}})
+    drop_ins = told(found).drop_ins
+    assert drop_ins is not None
+    assert (drop_ins.name, drop_ins.used) == ("/opt/d", True)
+    start = "node7: etc/kubernetes/kubelet.conf.d/"
+    assert [path.removeprefix(start) for path, _ in drop_ins.files()] == [
+        ".hidden.conf", "10.conf", "9.conf", "b/c.conf", "b.conf",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("content", ["{", f"{HEAD}maxPods: 1\nmaxPods: 2", ""])
+def test_drop_ins_of_which_some_could_not_be_recorded_are_none(content: str) -> None:
+    """Without them the configuration would be another one: a kubelet may well refuse to start with them."""
+    texts = process(7, "kubelet", "/", "kubelet", "--config-dir=/opt/d")
+    drop_ins = told(files({**texts, "opt/d/a.conf": content, "opt/d/b.conf": HEAD})).drop_ins
+    assert drop_ins is not None
+    with pytest.raises(InputError, match=r"^node7: it lacks drop-in files of /opt/d, which could not"):
+        list(drop_ins.files())
 
 
 def test_a_configuration_that_could_not_be_recorded_is_no_missing_one() -> None:

@@ -1,0 +1,32 @@
+"""Shell commands that mend things."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from shlex import quote
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.pods.model import Pod
+
+MOST = 200
+"""Of one command's arguments; those beyond are found when the audit is repeated."""
+
+
+def for_each(ids: Iterable[int], command: str) -> str:
+    """Write a command for one id or a loop for several; ``{}`` in *command* is the id's place."""
+    listed = sorted(set(ids))[:MOST]
+    if len(listed) == 1:
+        return command.format(listed[0])
+    return f"for id in {' '.join(map(str, listed))}; do {command.format('$id')}; done"
+
+
+def delete_pod(pod: Pod) -> str:
+    """Write the command that ends a pod; its workload makes another, which is given CPUs anew."""
+    return f"kubectl -n {quote(pod.namespace)} delete pod {quote(pod.name)}"
+
+
+def mask_text(cpus: CPUSet) -> str:
+    """Write a set as the mask that kernel files take: groups of eight hexadecimal digits."""
+    digits = f"{cpus.mask:x}"
+    digits = digits.rjust(-(-len(digits) // 8) * 8, "0")
+    return ",".join(digits[at : at + 8] for at in range(0, len(digits), 8))

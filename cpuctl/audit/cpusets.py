@@ -1,0 +1,209 @@
+"""The CPU sets and NUMA nodes of containers: expected by the state, configured, and effective.
+
+A kubelet never reads back what it has written (kubelet v1.36, cpumanager ``reconcileState``): a set that
+somebody else has changed stays as it is. The files: *Documentation/admin-guide/cgroup-v2.rst* and
+*Documentation/admin-guide/cgroup-v1/cpusets.rst*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from shlex import quote
+
+from cpuctl.audit.finding import Finding, Severity
+from cpuctl.audit.picture import POLICY_NONE, Picture, Seen
+from cpuctl.cgroups.groups import Cgroup
+from cpuctl.cgroups.ordering import ancestors
+from cpuctl.cpuset import CPUSet
+from cpuctl.machine.wording import named
+
+_NOT_PARTITIONS = ("", "member")
+
+
+def check_cpusets(picture: Picture) -> Iterator[Finding]:
+    """Compare every container's CPUs with what the kubelet gives it."""
+    for seen in picture.containers:
+        if seen.expected.cpus is not None:
+            yield from _container(picture, seen, seen.expected.cpus)
+        elif seen.expected.choices:
+            yield from _nameless(seen)
+        elif picture.state.cpu and picture.state.cpu.policy_name == POLICY_NONE:
+            yield from _left_over(picture, seen)
+
+
+def check_mems(picture: Picture) -> Iterator[Finding]:
+    """Compare every container's NUMA nodes with those that the Memory Manager gives it."""
+    for seen in picture.containers:
+        wanted, cpuset = seen.expected.mems, seen.group.cpuset
+        if wanted is None or (cpuset.mems == wanted and cpuset.effective_mems in (None, wanted)):
+            continue
+        detected = cpuset.effective_mems if cpuset.mems == wanted else cpuset.mems
+        yield Finding(
+            severity=Severity.ERROR,
+            code="mems-differ",
+            subject=str(seen.owner),
+            message=f"its memory belongs on {named(wanted, 'NUMA node')}, but may come from "
+            f"{_nodes(cpuset.effective_mems or cpuset.mems)}",
+            expected=str(wanted),
+            detected=_text(detected),
+            fix=f"crictl update --cpuset-mems {wanted} {seen.owner.container_id}",
+            owner=seen.owner,
+            path=seen.group.path,
+        )
+
+
+def check_partitions(picture: Picture) -> Iterator[Finding]:
+    """Tell groups that somebody has made a partition: their CPUs are taken from all others."""
+    for path, group in picture.groups.items():
+        if group.cpuset.partition not in _NOT_PARTITIONS:
+            yield Finding(
+                severity=Severity.WARNING,
+                code="partition",
+                subject=f"cgroup {path}",
+                message="it is a partition, which a kubelet never makes: others lose its CPUs",
+                expected="member",
+                detected=group.cpuset.partition,
+                fix=f"echo member > {file_of(picture, path, 'cpuset.cpus.partition')}",
+                owner=picture.owners.get(path),
+                path=path,
+            )
+
+
+def _container(picture: Picture, seen: Seen, wanted: CPUSet) -> Iterator[Finding]:
+    configured = seen.group.cpuset.cpus
+    if configured not in (wanted, _left_by_v1(picture, wanted)):
+        yield _configured(picture, seen, wanted)
+    elif not _is_as_wanted(picture, seen.effective, wanted):
+        yield _effective(picture, seen, seen.group, wanted)
+    for group in seen.below:
+        given = group.cpuset.effective
+        if given is not None and not given <= (seen.effective or wanted) and not given <= wanted:
+            yield _effective(picture, seen, group, wanted)
+
+
+def _left_by_v1(picture: Picture, wanted: CPUSet) -> CPUSet:
+    """Return what cgroup v1 leaves of a set while some of its CPUs do not run: that is told of elsewhere."""
+    one = picture.hierarchies is not None and picture.hierarchies.version == 1
+    return wanted & picture.machine.online if one else wanted
+
+
+def _is_as_wanted(picture: Picture, effective: CPUSet | None, wanted: CPUSet) -> bool:
+    """Tell whether nothing but CPUs that do not run is missing; those are told of elsewhere."""
+    return effective is None or (bool(effective) and effective == wanted & picture.machine.online)
+
+
+def _configured(picture: Picture, seen: Seen, wanted: CPUSet) -> Finding:
+    whose = "its exclusive CPUs are" if seen.expected.exclusive else "the shared pool is"
+    return Finding(
+        severity=Severity.ERROR,
+        code="cpuset-differs",
+        subject=str(seen.owner),
+        message=f"{whose} {wanted}, but it may run on {_text(seen.effective)}"
+        + _conflicts(picture, seen, (seen.effective or CPUSet()) - wanted),
+        expected=str(wanted),
+        detected=_configured_text(seen.group),
+        fix=f"crictl update --cpuset-cpus {wanted} {seen.owner.container_id}",
+        owner=seen.owner,
+        path=seen.group.path,
+    )
+
+
+def _nameless(seen: Seen) -> Iterator[Finding]:
+    """Look at a container of which only the pod is known: it must have the CPUs of one of the pod's."""
+    choices, configured = seen.expected.choices, seen.group.cpuset.cpus
+    if configured in choices:
+        return
+    allowed = " or ".join(map(str, choices))
+    yield Finding(
+        severity=Severity.ERROR,
+        code="cpuset-differs",
+        subject=str(seen.owner),
+        message=f"no container of its pod has these CPUs, but {allowed}; --pods tells which one it is",
+        expected=allowed,
+        detected=_configured_text(seen.group),
+        fix=f"crictl inspect {seen.owner.container_id}",
+        owner=seen.owner,
+        path=seen.group.path,
+    )
+
+
+def _left_over(picture: Picture, seen: Seen) -> Iterator[Finding]:
+    above = picture.groups.get(seen.group.parent)
+    whole = above.cpuset.effective if above else None
+    effective = seen.group.cpuset.effective
+    if whole is None or effective is None or effective == whole or not seen.group.cpuset.cpus:
+        return
+    yield Finding(
+        severity=Severity.INFO,
+        code="cpuset-left-over",
+        subject=str(seen.owner),
+        message="under the CPU Manager policy none no kubelet gives it CPUs, but it has some of its own",
+        expected=str(whole),
+        detected=str(effective),
+        fix=f"crictl update --cpuset-cpus {whole} {seen.owner.container_id}",
+        owner=seen.owner,
+        path=seen.group.path,
+    )
+
+
+def _effective(picture: Picture, seen: Seen, group: Cgroup, wanted: CPUSet) -> Finding:
+    effective = group.cpuset.effective or CPUSet()
+    why, fix = _culprit(picture, group, wanted)
+    return Finding(
+        severity=Severity.ERROR,
+        code="effective-differs",
+        subject=str(seen.owner),
+        message=f"it is given CPUs {wanted}, but the kernel lets it run on {_text(effective)}{why}"
+        + _conflicts(picture, seen, effective - wanted),
+        expected=str(wanted),
+        detected=_text(effective),
+        fix=fix,
+        owner=seen.owner,
+        path=group.path,
+    )
+
+
+def _culprit(picture: Picture, group: Cgroup, wanted: CPUSet) -> tuple[str, str]:
+    """Find the list that keeps a group from its CPUs: its own below a container's, or one further up."""
+    file, own = file_of(picture, group.path, "cpuset.cpus"), group.cpuset.cpus
+    if own and not own <= wanted:
+        return f", because {group.path} has {own}", f"echo {wanted} > {file}"
+    for path in ancestors(group.path):
+        above = picture.groups.get(path)
+        own = above.cpuset.cpus if above else None
+        if own and not wanted <= own:
+            return (
+                f", because {path} has {own}",
+                f"echo {own | wanted} > {file_of(picture, path, 'cpuset.cpus')}",
+            )
+    return "", f"cat {file}*"
+
+
+def _conflicts(picture: Picture, seen: Seen, extra: CPUSet) -> str:
+    """Say who is disturbed by the CPUs that a container has too many."""
+    disturbed = picture.holders(extra, but=seen.owner.uid)
+    told = [f"those of {disturbed}"] if disturbed else []
+    if reserved := extra & picture.promises.reserved:
+        told.append(f"the reserved {named(reserved)}")
+    return f", {' and '.join(told)} among them" if told else ""
+
+
+def _configured_text(group: Cgroup) -> str:
+    cpus = group.cpuset.cpus
+    if cpus is None:
+        return "no cpuset.cpus here"
+    return str(cpus) if cpus else f"none of its own, so {_text(group.cpuset.effective)}"
+
+
+def _text(cpus: CPUSet | None) -> str:
+    return str(cpus) if cpus else "none"
+
+
+def _nodes(nodes: CPUSet | None) -> str:
+    return named(nodes, "NUMA node") if nodes else "none"
+
+
+def file_of(picture: Picture, path: str, name: str) -> str:
+    """Name a file of a group in the hierarchy that decides on CPUs, for a shell on the node."""
+    root = picture.hierarchies.cpuset if picture.hierarchies else ""
+    return quote(f"/{root}{path.rstrip('/')}/{name}")

@@ -1,0 +1,207 @@
+"""What the files of a control group say, and what they should say: CPU sets, weights, quotas, memory.
+
+Expected are the CPUs that the kubelet's state gives, and the values that follow from pods' resources
+(``cpuctl.pods.cgroup_values``, as ``cpuctl pods show`` derives them).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from cpuctl.audit.picture import Picture
+from cpuctl.cgroups.groups import Cgroup
+from cpuctl.cgroups.names import Driver, Level
+from cpuctl.cgroups.owners import Owner
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.cpu.isolation import Isolation, isolation_of
+from cpuctl.pods.cgroup_files import CgroupHost, WeightFormula, v1_files, v2_files
+from cpuctl.pods.cgroup_values import CgroupSettings, CgroupValues, container_cgroup, pod_cgroup
+from cpuctl.pods.linux_resources import page_size_name, shares_of
+from cpuctl.pods.model import Container, Pod, QosClass
+from cpuctl.pods.qos import pod_qos
+from cpuctl.pods.requests import pod_requests
+from cpuctl.pods.rules import NodeRules
+from cpuctl.quantity import Quantity
+
+_ZERO = Quantity()
+_LEAST_SHARES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A file's text, None where there is no such file, and the texts it may have; none where nobody says."""
+
+    actual: str | None
+    expected: tuple[str, ...] = ()
+
+    @property
+    def differs(self) -> bool:
+        """Whether it is known to be wrong."""
+        return bool(self.expected) and self.actual is not None and self.actual not in self.expected
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """By what a kubelet writes cgroup values; ``formula`` is None where the runtime is not known."""
+
+    node: NodeRules
+    settings: CgroupSettings
+    formula: WeightFormula | None = None
+
+
+def group_values(picture: Picture, group: Cgroup, rules: Rules) -> dict[str, Value]:
+    """Return the values of a group by the name of the file."""
+    expected = {**_expected_files(picture, group, rules), **_expected_sets(picture, group)}
+    version = picture.hierarchies.version if picture.hierarchies else 2
+    actual = actual_files(group, version)
+    return {name: Value(text, expected.get(name, ())) for name, text in actual.items()}
+
+
+def actual_files(group: Cgroup, version: int) -> dict[str, str | None]:
+    """Write what was read of a group as its files say it."""
+    sets = _actual_sets(group, version)
+    return sets | (_actual_v2(group) if version == 2 else _actual_v1(group))
+
+
+def _actual_sets(group: Cgroup, version: int) -> dict[str, str | None]:
+    cpuset, two = group.cpuset, version == 2
+    return {
+        "cpuset.cpus": _list(cpuset.cpus),
+        "cpuset.cpus.effective" if two else "cpuset.effective_cpus": _list(cpuset.effective),
+        "cpuset.mems": _list(cpuset.mems),
+        "cpuset.mems.effective" if two else "cpuset.effective_mems": _list(cpuset.effective_mems),
+        **({"cpuset.cpus.partition": cpuset.partition or None} if two else {}),
+    }
+
+
+def _actual_v2(group: Cgroup) -> dict[str, str | None]:
+    cpu, memory = group.cpu, group.memory
+    quota = "max" if cpu.quota is None else str(cpu.quota)
+    files: dict[str, str | None] = {
+        "cpu.weight": _number(cpu.weight),
+        "cpu.max": None if cpu.period is None else f"{quota} {cpu.period}",
+    }
+    limits = {"max": memory.limit, "high": memory.high, "low": memory.low, "min": memory.minimum}
+    for name, limit in limits.items() if memory.known else ():
+        files[f"memory.{name}"] = "max" if limit is None else str(limit)
+    for size, limit in memory.hugepages.items():
+        files[f"hugetlb.{page_size_name(size)}.max"] = "max" if limit is None else str(limit)
+    return files
+
+
+def _actual_v1(group: Cgroup) -> dict[str, str | None]:
+    cpu, memory = group.cpu, group.memory
+    quota = -1 if cpu.quota is None else cpu.quota
+    files: dict[str, str | None] = {
+        "cpu.shares": _number(cpu.shares),
+        "cpu.cfs_quota_us": None if cpu.period is None else str(quota),
+        "cpu.cfs_period_us": _number(cpu.period),
+    }
+    if memory.known:
+        files["memory.limit_in_bytes"] = "-1" if memory.limit is None else str(memory.limit)
+    for size, limit in memory.hugepages.items():
+        files[f"hugetlb.{page_size_name(size)}.limit_in_bytes"] = "-1" if limit is None else str(limit)
+    return files
+
+
+def _expected_sets(picture: Picture, group: Cgroup) -> dict[str, tuple[str, ...]]:
+    """Return the lists of a container's own group; no kubelet writes any others."""
+    seen = picture.seen_at.get(group.path)
+    if seen is None:
+        return {}
+    two = picture.hierarchies is None or picture.hierarchies.version == 2
+    # What runs of them is as good on version 1, which loses the others.
+    cpus, mems = seen.expected.cpus, seen.expected.mems
+    sets = tuple(map(str, seen.expected.choices)) if cpus is None else (str(cpus),)
+    running = () if cpus is None else (str(cpus & picture.machine.online),)
+    nodes = () if mems is None else (str(mems),)
+    return {
+        "cpuset.cpus": sets if two else tuple(dict.fromkeys((*sets, *running))),
+        "cpuset.cpus.effective" if two else "cpuset.effective_cpus": running,
+        "cpuset.mems": nodes,
+        "cpuset.mems.effective" if two else "cpuset.effective_mems": nodes,
+        "cpuset.cpus.partition": ("member",),
+    }
+
+
+def _expected_files(picture: Picture, group: Cgroup, rules: Rules) -> Mapping[str, tuple[str, ...]]:
+    role, owner = group.role, picture.owners.get(group.path)
+    if role.level is Level.QOS:
+        return _qos_files(picture, group)
+    pod = picture.pods.get(role.uid)
+    if pod is None or owner is None:
+        return {}
+    pod = rules.node.view(pod)
+    if role.level is Level.POD:
+        exclusive = _is_exclusive(picture, pod)
+        values = pod_cgroup(pod, pod_qos(pod).qos_class, rules.settings, exclusive=exclusive)
+        return _files(picture, group, values, rules.settings, WeightFormula.LINEAR)
+    container = _container_of(pod, owner)
+    if role.level is not Level.CONTAINER or container is None:
+        return {}
+    exclusive = _isolation(picture, pod, container) is Isolation.CONTAINER
+    values = container_cgroup(pod, container, pod_qos(pod).qos_class, rules.settings, exclusive=exclusive)
+    return _files(picture, group, values, rules.settings, rules.formula)
+
+
+def _container_of(pod: Pod, owner: Owner) -> Container | None:
+    return next((each for each in pod.all_containers if each.name == owner.container), None)
+
+
+def _isolation(picture: Picture, pod: Pod, container: Container) -> Isolation:
+    cpu = picture.state.cpu
+    assigned = container.name in picture.state.entries.get(pod.uid, {})
+    return isolation_of(container, assigned=assigned, divided=cpu is not None and pod.uid in cpu.pod_entries)
+
+
+def _is_exclusive(picture: Picture, pod: Pod) -> bool:
+    """Tell whether a pod's quota is lifted: one such container is enough, unless they divide its CPUs."""
+    cpu = picture.state.cpu
+    levels = [_isolation(picture, pod, each) for each in pod.all_containers]
+    if cpu is not None and pod.uid in cpu.pod_entries:
+        return all(level is Isolation.CONTAINER for level in levels)
+    return Isolation.CONTAINER in levels
+
+
+def _qos_files(picture: Picture, group: Cgroup) -> Mapping[str, tuple[str, ...]]:
+    """Return the weight of a QoS class: least for BestEffort, the sum of its pods for Burstable."""
+    shares = _LEAST_SHARES
+    if group.role.qos is QosClass.BURSTABLE:
+        if not picture.pods_known:
+            return {}
+        pods = (pod for uid, pod in picture.pods.items() if uid in picture.uids and not pod.terminal)
+        shares = shares_of(_milli(pod for pod in pods if pod_qos(pod).qos_class is QosClass.BURSTABLE))
+    weight = WeightFormula.LINEAR.weight(shares)
+    return {"cpu.weight": (str(weight),), "cpu.shares": (str(shares),)}
+
+
+def _milli(pods: Iterable[Pod]) -> int:
+    return sum(pod_requests(pod).get("cpu", _ZERO).milli_value for pod in pods)
+
+
+def _files(
+    picture: Picture,
+    group: Cgroup,
+    values: CgroupValues,
+    settings: CgroupSettings,
+    formula: WeightFormula | None,
+) -> dict[str, tuple[str, ...]]:
+    systemd = group.role.driver is Driver.SYSTEMD
+    host = CgroupHost(systemd=systemd, memory_page=settings.memory_page)
+    if picture.hierarchies is not None and picture.hierarchies.version == 1:
+        return {name: (file.text,) for name, file in v1_files(values, host).items()}
+    formulas = (formula,) if formula else tuple(WeightFormula)
+    texts: dict[str, tuple[str, ...]] = {}
+    for each in formulas:
+        for name, file in v2_files(values, each, host).items():
+            texts[name] = tuple(dict.fromkeys((*texts.get(name, ()), file.text)))
+    return texts
+
+
+def _list(cpus: CPUSet | None) -> str | None:
+    return None if cpus is None else str(cpus)
+
+
+def _number(number: int | None) -> str | None:
+    return None if number is None else str(number)

@@ -1,0 +1,117 @@
+"""Interrupts as procfs tells of them, live or recorded (*Documentation/core-api/irq/irq-affinity.rst*).
+
+What irqbalance makes of its settings is in its manual page, *irqbalance(1)*.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from cpuctl.audit.picture import Interrupt, Interrupts, Irqbalance
+from cpuctl.capture.interrupts import (
+    COUNTS,
+    DEFAULT_AFFINITY,
+    INTERRUPTS,
+    MAX_INTERRUPTS,
+    WORKQUEUES,
+    action_names,
+)
+from cpuctl.capture.node_files import NodeFiles
+from cpuctl.capture.progress import Progress
+from cpuctl.cpuset import CPUSet
+from cpuctl.machine.kernel_text import parse_cpu_list, parse_cpu_map
+from cpuctl.machine.recording_layout import IRQBALANCE_FILES
+
+_HEADING = re.compile(r"CPU([0-9]{1,5})(?![0-9])", re.ASCII)
+_BANNED = re.compile(r"IRQBALANCE_BANNED_CPU(S|LIST)=[\"']?([0-9a-fA-F,-]*)", re.ASCII)
+_HEX_GROUP = 8
+
+
+def read_interrupts(files: NodeFiles, progress: Progress, *, exclusive: CPUSet, balanced: bool) -> Interrupts:
+    """Read every interrupt that something waits for; *balanced*: irqbalance runs.
+
+    A file that makes no sense is noted as one that cannot be read.
+    """
+    fired = fired_on(files.read(COUNTS) or "", exclusive)
+    return Interrupts(
+        known=tuple(_interrupts(files, progress, fired)),
+        default=_map(files, DEFAULT_AFFINITY),
+        workqueues=_map(files, WORKQUEUES),
+        balancer=_balancer(files) if balanced else None,
+    )
+
+
+def _interrupts(files: NodeFiles, progress: Progress, fired: dict[int, int]) -> Iterator[Interrupt]:
+    numbers = files.numbers(INTERRUPTS)[:MAX_INTERRUPTS]
+    for done, number in enumerate(numbers):
+        progress("interrupts", done, len(numbers))
+        directory = f"{INTERRUPTS}/{number}"
+        if actions := action_names(files.names(directory)):
+            yield Interrupt(
+                number=number,
+                actions=actions,
+                allowed=_list(files, f"{directory}/smp_affinity_list"),
+                effective=_list(files, f"{directory}/effective_affinity_list"),
+                fired=fired.get(number, 0),
+            )
+
+
+def fired_on(text: str, cpus: CPUSet) -> dict[int, int]:
+    """Count from /proc/interrupts how often each numbered interrupt came to some CPUs since boot."""
+    heading, *lines = text.splitlines() or [""]
+    columns = [place for place, cpu in enumerate(_HEADING.findall(heading)) if int(cpu) in cpus]
+    found = {}
+    for line in lines if columns else ():
+        number, _, rest = line.partition(":")
+        counts = rest.split(maxsplit=columns[-1] + 1)
+        if number.strip().isdecimal() and len(counts) > columns[-1]:
+            found[int(number)] = sum(int(counts[at]) for at in columns if counts[at].isdecimal())
+    return found
+
+
+def _balancer(files: NodeFiles) -> Irqbalance:
+    """Read the settings of irqbalance from where the distribution has them."""
+    texts = {path: files.read(path) for path in IRQBALANCE_FILES}
+    path = next((path for path, text in texts.items() if text is not None), IRQBALANCE_FILES[0])
+    try:
+        return Irqbalance(file=f"/{path}", banned=banned_cpus(texts[path] or ""))
+    except ValueError as error:
+        files.refuse(path, str(error))
+        return Irqbalance(file=f"/{path}", banned=None)
+
+
+def banned_cpus(text: str) -> CPUSet | None:
+    """Read irqbalance's banned CPUs, of which a list wins over a mask; None where nothing is set.
+
+    Raise ValueError for a value that is neither.
+    """
+    active = (line for line in text.splitlines() if not line.lstrip().startswith("#"))
+    told = {found[1]: found[2] for line in active if (found := _BANNED.search(line)) and found[2]}
+    if "LIST" in told:
+        return parse_cpu_list(told["LIST"])
+    return _loose_map(told["S"]) if "S" in told else None
+
+
+def _loose_map(text: str) -> CPUSet:
+    """Read a mask whose groups may be shorter than eight digits, as people write them."""
+    first, *groups = text.split(",")
+    return parse_cpu_map(",".join((first, *(group.rjust(_HEX_GROUP, "0") for group in groups))))
+
+
+def _map(files: NodeFiles, path: str) -> CPUSet | None:
+    text = files.read(path)
+    try:
+        return None if text is None else _loose_map(text.strip())
+    except ValueError as error:
+        files.refuse(path, str(error))
+        return None
+
+
+def _list(files: NodeFiles, path: str) -> CPUSet | None:
+    text = files.read(path)
+    try:
+        return None if text is None else parse_cpu_list(text)
+    except ValueError as error:
+        files.refuse(path, str(error))
+        return None

@@ -1,0 +1,243 @@
+"""A node at one moment, from every side that an audit compares: values only, nothing is read here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+from cpuctl.audit.sets import union
+from cpuctl.cgroups.groups import Cgroup
+from cpuctl.cgroups.hierarchies import Hierarchies
+from cpuctl.cgroups.owners import Owner, Part
+from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile
+from cpuctl.cpuset import CPUSet
+from cpuctl.machine.model import Machine
+from cpuctl.pods.model import Pod
+
+POLICY_NONE = "none"
+_SHOWN = 3
+
+
+class Task(NamedTuple):
+    """One thread: its control group, and the CPUs it may run on.
+
+    ``fixed``: the kernel lets nobody move it.
+    """
+
+    pid: int
+    tid: int
+    comm: str
+    group: str
+    cpus: CPUSet
+    kernel: bool = False
+    fixed: bool = False
+
+
+class Leader(NamedTuple):
+    """A process of a container: when it was started, and its own memory by NUMA node, where that is known."""
+
+    pid: int
+    started: int | None
+    memory: Mapping[int, int] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interrupt:
+    """An interrupt that something waits for; a set is None where the kernel does not tell.
+
+    ``fired`` counts since boot, on exclusive CPUs only.
+    """
+
+    number: int
+    actions: tuple[str, ...]
+    allowed: CPUSet | None
+    effective: CPUSet | None
+    fired: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Irqbalance:
+    """The daemon that spreads interrupts: from which CPUs it is told to stay away (None: not told)."""
+
+    file: str
+    banned: CPUSet | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interrupts:
+    """All interrupts, and where new ones and unbound kernel work go; None where that is not known.
+
+    ``balancer`` is None where no irqbalance runs.
+    """
+
+    known: tuple[Interrupt, ...] = ()
+    default: CPUSet | None = None
+    workqueues: CPUSet | None = None
+    balancer: Irqbalance | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promises:
+    """What the kubelet is configured to keep to. ``lifts_quota``: exclusive CPUs have no CFS quota.
+
+    ``policy`` is the configured CPU Manager policy, empty where no configuration is known.
+    """
+
+    policy: str = ""
+    reserved: CPUSet = field(default=CPUSet())
+    strict_reservation: bool = False
+    full_cores: bool = False
+    lifts_quota: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """The kubelet's state files; None where there is none, or it is unusable: the problem says why.
+
+    ``closed`` are the names of files that are there and could not be read.
+    """
+
+    cpu: CPUStateFile | None = None
+    memory: MemoryStateFile | None = None
+    cpu_problem: str = ""
+    memory_problem: str = ""
+    closed: tuple[str, ...] = ()
+    directory: str = "/var/lib/kubelet"
+
+    @property
+    def entries(self) -> Mapping[str, Mapping[str, CPUSet]]:
+        """The exclusive CPUs of containers, by their pod's UID and their name."""
+        return self.cpu.entries if self.cpu else {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expected:
+    """The CPUs and NUMA nodes that the kubelet gives a container; None where it sets none, or nobody knows.
+
+    ``choices`` are the sets that it may have as long as its name is not known.
+    """
+
+    cpus: CPUSet | None = None
+    exclusive: bool = False
+    mems: CPUSet | None = None
+    choices: tuple[CPUSet, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)  # no slots: cached_property needs a __dict__
+class Seen:
+    """A container as it is on the node, with the groups below its own."""
+
+    owner: Owner
+    group: Cgroup
+    expected: Expected
+    below: tuple[Cgroup, ...] = ()
+    tasks: Sequence[Task] = ()
+    leaders: Sequence[Leader] = ()
+
+    @property
+    def sleeps(self) -> bool:
+        """Whether it is a pod's sandbox, which does nothing for as long as it lives."""
+        return self.owner.part is Part.SANDBOX
+
+    @property
+    def effective(self) -> CPUSet | None:
+        """The CPUs that the kernel gives the group."""
+        cpuset = self.group.cpuset
+        return cpuset.effective if cpuset.effective is not None else cpuset.cpus
+
+    @cached_property
+    def running_on(self) -> CPUSet:
+        """The CPUs that its threads may run on, all together."""
+        return union(task.cpus for task in self.tasks)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Picture:
+    """Everything there is to compare.
+
+    ``pods`` are those that the API server knows, by UID; empty where nobody said (``pods_known``).
+    ``others`` are the threads that belong to no container.
+    """
+
+    machine: Machine
+    hierarchies: Hierarchies | None = None
+    groups: Mapping[str, Cgroup] = field(default_factory=dict)
+    owners: Mapping[str, Owner] = field(default_factory=dict)
+    containers: tuple[Seen, ...] = ()
+    others: Sequence[Task] = ()
+    pods: Mapping[str, Pod] = field(default_factory=dict)
+    pods_known: bool = False
+    state: State = field(default_factory=State)
+    promises: Promises = field(default_factory=Promises)
+    interrupts: Interrupts = field(default_factory=Interrupts)
+
+    @cached_property
+    def uids(self) -> frozenset[str]:
+        """The pods that have a control group."""
+        return frozenset(group.role.uid for group in self.groups.values() if group.role.uid)
+
+    @cached_property
+    def seen_at(self) -> Mapping[str, Seen]:
+        """Every container by the path of its group."""
+        return {seen.group.path: seen for seen in self.containers}
+
+    @cached_property
+    def shared_pool(self) -> CPUSet | None:
+        """The CPUs of all containers without CPUs of their own; None under the policy none."""
+        cpu = self.state.cpu
+        return None if cpu is None or cpu.policy_name == POLICY_NONE else cpu.default_cpu_set
+
+    @cached_property
+    def held(self) -> Mapping[str, CPUSet]:
+        """The exclusive CPUs of every pod that is there, by UID."""
+        return {
+            uid: union(containers.values())
+            for uid, containers in self.state.entries.items()
+            if uid in self.uids or not self.groups
+        }
+
+    @cached_property
+    def exclusive(self) -> CPUSet:
+        """The exclusive CPUs of all pods together."""
+        return union(self.held.values())
+
+    @cached_property
+    def housekeeping(self) -> CPUSet:
+        """Where everything belongs that is no pod: the reserved CPUs, or else all that are not exclusive."""
+        online = self.machine.online
+        return (self.promises.reserved & online) - self.exclusive or online - self.exclusive
+
+    @cached_property
+    def _pod_names(self) -> Mapping[str, str]:
+        seen = {owner.uid: owner.pod_name for owner in self.owners.values()}
+        return seen | {uid: pod.full_name for uid, pod in self.pods.items()}
+
+    def pod_name(self, uid: str) -> str:
+        """Name a pod as well as possible."""
+        return self._pod_names.get(uid, uid)
+
+    @cached_property
+    def _holder_of_cpu(self) -> Mapping[int, str]:
+        """The pod that holds each exclusive CPU; of several, which no kubelet allows, the first."""
+        holders: dict[int, str] = {}
+        known = CPUSet()
+        for uid, held in self.held.items():
+            holders |= dict.fromkeys(held - known, uid)
+            known |= held
+        return holders
+
+    def holders(self, cpus: CPUSet, *, but: str = "") -> str:
+        """Name the pods that hold some of these CPUs, the first of many; leave out the pod *but*."""
+        rest = cpus & self.exclusive
+        names: list[str] = []
+        if but in self.held:
+            rest -= self.held[but]
+        while rest:
+            uid = self._holder_of_cpu[rest.lowest]
+            if len(names) == _SHOWN:
+                return f"{', '.join(names)} and others"
+            names.append(self.pod_name(uid))
+            rest -= self.held[uid]
+        return ", ".join(names)

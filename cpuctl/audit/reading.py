@@ -1,0 +1,136 @@
+"""Taking the picture of a node: the same way from the live one, a directory and a recording."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from cpuctl.audit.expected import Expectations
+from cpuctl.audit.interrupt_files import read_interrupts
+from cpuctl.audit.picture import Picture, Promises, Seen, State
+from cpuctl.audit.tasks import sandbox_ids, sort_tasks
+from cpuctl.capture.collected import Process
+from cpuctl.capture.node_files import NodeFiles
+from cpuctl.capture.processes import read_processes
+from cpuctl.capture.progress import Progress
+from cpuctl.capture.recorded_processes import recorded_processes
+from cpuctl.cgroups.container_logs import by_container_id
+from cpuctl.cgroups.groups import Cgroup, read_groups
+from cpuctl.cgroups.hierarchies import Hierarchies, find_hierarchies
+from cpuctl.cgroups.names import KUBEPODS, Driver, Level, group_path, root_components
+from cpuctl.cgroups.owners import Acquaintance, Owner, find_owners
+from cpuctl.machine.model import Machine
+from cpuctl.machine.recording_layout import CONTAINER_LOGS, PROCESSES
+from cpuctl.pods.model import Pod
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What is known of a node before its files are looked at; ``pods`` is None where nobody named them."""
+
+    machine: Machine
+    state: State = field(default_factory=State)
+    promises: Promises = field(default_factory=Promises)
+    pods: Mapping[str, Pod] | None = None
+    cgroup_root: str = ""
+    live: bool = False
+
+
+def take_picture(files: NodeFiles, known: Known, progress: Progress) -> Picture:
+    """Read control groups, threads and interrupts; what cannot be read is noted in *files*.
+
+    Raise InputError for what no kernel and no recording holds.
+    """
+    hierarchies, groups = kubelet_groups(files, known.cgroup_root, progress)
+    processes = all_processes(files, progress, live=known.live)
+    owners = group_owners(files, known, processes, groups)
+    tasks, expectations = sort_tasks(processes, groups), Expectations(known.state)
+    picture = Picture(
+        machine=known.machine,
+        hierarchies=hierarchies,
+        groups=groups,
+        owners=owners,
+        containers=tuple(
+            Seen(
+                owner=owners[path],
+                group=groups[path],
+                expected=expectations.of(owners[path]),
+                below=below,
+                tasks=tasks.tasks.get(path, ()),
+                leaders=tasks.leaders.get(path, ()),
+            )
+            for path, below in _containers(groups).items()
+        ),
+        others=tasks.others,
+        pods=known.pods or {},
+        pods_known=known.pods is not None,
+        state=known.state,
+        promises=known.promises,
+    )
+    balanced = any(thread.comm == "irqbalance" for process in processes for thread in process.threads)
+    interrupts = read_interrupts(files, progress, exclusive=picture.exclusive, balanced=balanced)
+    return replace(picture, interrupts=interrupts)
+
+
+def kubelet_groups(
+    files: NodeFiles, cgroup_root: str, progress: Progress
+) -> tuple[Hierarchies | None, dict[str, Cgroup]]:
+    """Find the hierarchies, and read all groups below the kubelet's own ``kubepods`` by path.
+
+    Where there is none below *cgroup_root*, all that there are on the node are taken.
+    """
+    hierarchies = find_hierarchies(files)
+    if hierarchies is None:
+        return None, {}
+    groups = read_groups(files, hierarchies, lambda done: progress("cgroups", done, 0))
+    components = (*root_components(cgroup_root), KUBEPODS)
+    tops = {_path(components, driver) for driver in Driver} & {group.path for group in groups}
+    # A node whose driver was changed has both trees, one of them without pods.
+    own = tuple(f"{top}/" for top in tops) or ("/",)
+    return hierarchies, {group.path: group for group in groups if f"{group.path}/".startswith(own)}
+
+
+def _path(components: Sequence[str], driver: Driver) -> str:
+    try:
+        return group_path(components, driver)
+    except ValueError:  # a name with which no kubelet starts
+        return ""
+
+
+def all_processes(files: NodeFiles, progress: Progress, *, live: bool) -> tuple[Process, ...]:
+    """Read every process, from the recording where there is one; on the live node all but this one."""
+    text = files.read(PROCESSES)
+    if text is not None and not live:
+        return tuple(recorded_processes(text))
+    processes, _ = read_processes(files, progress)
+    return tuple(process for process in processes if not (live and process.pid == os.getpid()))
+
+
+def group_owners(
+    files: NodeFiles, known: Known, processes: Iterable[Process], groups: Mapping[str, Cgroup]
+) -> dict[str, Owner]:
+    """Tell whose every group is, from the pods' down, by path."""
+    return find_owners(
+        groups.values(),
+        Acquaintance(
+            pods=known.pods or {},
+            logs=by_container_id(files.names(CONTAINER_LOGS)),
+            sandboxes=sandbox_ids(processes, groups),
+            assigned=known.state.cpu.entries if known.state.cpu else {},
+        ),
+    )
+
+
+def _containers(groups: Mapping[str, Cgroup]) -> dict[str, tuple[Cgroup, ...]]:
+    """Return the groups below every container's own, by the path of that."""
+    found: dict[str, list[Cgroup]] = {}
+    current = ""
+    for path, group in groups.items():
+        if group.role.level is Level.CONTAINER:
+            current = path
+            found[current] = []
+        elif current and path.startswith(f"{current}/"):
+            # A group follows the one above it, and all that is below it comes before its neighbour.
+            found[current].append(group)
+    return {path: tuple(below) for path, below in found.items()}

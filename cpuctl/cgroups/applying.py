@@ -1,0 +1,260 @@
+"""Changing control groups so that it is done, or undone: every value is read back, the first failure ends it.
+
+What is changed is a value at a time, in the order that is given (``ordering``); what had been changed before
+a failure is put back in the opposite order.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from cpuctl.cgroups.group_files import GONE, GroupFiles
+from cpuctl.cpuset import CPUSet
+
+_EFFECTIVE = {
+    "cpuset.cpus": ("cpuset.cpus.effective", "cpuset.effective_cpus"),
+    "cpuset.mems": ("cpuset.mems.effective", "cpuset.effective_mems"),
+}
+"""Where v2 and v1 tell what is in force, by the file that is written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One file of one group: the value that it has ``before``, and the one it is to have ``after``."""
+
+    group: str
+    name: str
+    before: str
+    after: str
+
+
+class Step(StrEnum):
+    """What became of one write.
+
+    ``writing`` is only logged: after a kill the log tells what may have been written.
+    """
+
+    WRITING = "writing"
+    WRITTEN = "written"
+    GONE = "gone"
+    FAILED = "failed"
+    RESTORED = "restored"
+    EQUIVALENT = "equivalent"
+    NOT_RESTORED = "not restored"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One line of the log; ``problem`` says in words what went wrong.
+
+    ``touched`` tells that the file may hold what we wrote, or what the kernel made of it; ``in_force`` is
+    what was in force before that, where the kernel tells.
+    """
+
+    step: Step
+    change: Change
+    problem: str = ""
+    touched: bool = False
+    in_force: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What has been done, line by line."""
+
+    entries: tuple[Entry, ...]
+
+    @property
+    def failure(self) -> Entry | None:
+        """The write that failed; None where all went well."""
+        return next((entry for entry in self.entries if entry.step is Step.FAILED), None)
+
+    @property
+    def touched(self) -> tuple[Entry, ...]:
+        """What has to be put back where all is to be as before."""
+        return tuple(entry for entry in self.entries if entry.touched)
+
+    @property
+    def not_restored(self) -> tuple[Entry, ...]:
+        """What could not be put back."""
+        return tuple(entry for entry in self.entries if entry.step is Step.NOT_RESTORED)
+
+
+class _WrongValueError(Exception):
+    """A value is not what it should be, although the kernel took every write."""
+
+
+@dataclass(slots=True)
+class Applier:
+    """Makes changes; ``log`` is told of each at once, ``interrupted`` whether to stop and undo.
+
+    ``online`` tells the CPUs that run at the moment: others are in no list of v1, and never in force.
+    """
+
+    files: GroupFiles
+    log: Callable[[Entry], None]
+    interrupted: Callable[[], bool]
+    online: Callable[[], CPUSet | None] = lambda: None
+
+    def apply(self, changes: Sequence[Change]) -> Applied:
+        """Make all changes, or none; groups that have vanished meanwhile are passed over."""
+        entries: list[Entry] = []
+        try:
+            for change in changes:
+                entry = self._make(change)
+                self._note(entries, entry)
+                if entry.step is Step.FAILED:
+                    break
+            else:
+                return Applied(tuple(entries))
+        except BaseException:
+            self.undo(entry for entry in entries if entry.touched)
+            raise
+        return Applied((*entries, *self.undo(entry for entry in entries if entry.touched)))
+
+    def undo(self, made: Iterable[Entry]) -> tuple[Entry, ...]:
+        """Put changes back, the last first; what somebody else has written since is left to them."""
+        entries: list[Entry] = []
+        for entry in reversed(list(made)):
+            self._note(entries, self._restore(entry))
+        return tuple(entries)
+
+    def changed_by_others(self, change: Change) -> str | None:
+        """Return what a file holds now in place of what we wrote; None where it is ours, or gone."""
+        found = self._value(change)
+        return None if found is None or self._is(change.name, found, change.after) else found
+
+    def not_in_force(self, change: Change) -> str | None:
+        """Return what is in force in place of what we wrote; None where all is well, or nobody tells."""
+        found = self._in_force(change)
+        return None if found is None or self._is(change.name, found, change.after) else found
+
+    def _note(self, entries: list[Entry], entry: Entry) -> None:
+        entries.append(entry)
+        self.log(entry)
+
+    def _make(self, change: Change) -> Entry:
+        if self.interrupted():
+            return Entry(step=Step.FAILED, change=change, problem="interrupted")
+        try:
+            found = self._value(change)
+            in_force = self._in_force(change)
+        except OSError as error:
+            return Entry(step=Step.FAILED, change=change, problem=_words(error))
+        if found is None:
+            return Entry(step=Step.GONE, change=change)
+        if not same(change.name, found, change.before):
+            problem = f"somebody else has written {found!r} meanwhile"
+            return Entry(step=Step.FAILED, change=change, problem=problem)
+        self.log(Entry(step=Step.WRITING, change=change, in_force=in_force))
+        return self._attempt(change, in_force)
+
+    def _attempt(self, change: Change, in_force: str | None) -> Entry:
+        step, problem = Step.WRITTEN, ""
+        try:
+            self._put(change, change.after)
+        except OSError as error:
+            if error.errno in GONE:
+                return Entry(step=Step.GONE, change=change)
+            step, problem = Step.FAILED, _words(error)
+        except _WrongValueError as error:
+            step, problem = Step.FAILED, str(error)
+        return Entry(step=step, change=change, problem=problem, touched=True, in_force=in_force)
+
+    def _put(self, change: Change, value: str, also: str | None = None) -> None:
+        """Write a value and see that it is there, and in force; *also* may be in force in its place."""
+        self.files.write(change.group, change.name, value)
+        found = self._value(change)
+        if found is not None and not self._is(change.name, found, value):
+            raise _WrongValueError(f"the kernel has made {found!r} of it")
+        effective = self._in_force(change)
+        if effective is None or not value or self._is(change.name, effective, value):
+            return
+        if also is None or not same(change.name, effective, also):
+            raise _WrongValueError(f"written, but {effective or 'nothing'} is in force")
+
+    def _restore(self, entry: Entry) -> Entry:
+        change = entry.change
+        try:
+            found = self._value(change)
+            if found is None:
+                return Entry(step=Step.GONE, change=change)
+            if same(change.name, found, change.before):
+                return Entry(step=Step.RESTORED, change=change)
+            if entry.step is Step.WRITTEN and not self._is(change.name, found, change.after):
+                problem = f"somebody else has written {found!r} meanwhile: it is left so"
+                return Entry(step=Step.NOT_RESTORED, change=change, problem=problem)
+            if not change.before:
+                return self._restore_nothing(change)
+            self._put(change, change.before, also=entry.in_force)
+        except OSError as error:
+            return self._restore_rest(change, error)
+        except _WrongValueError as error:
+            return Entry(step=Step.NOT_RESTORED, change=change, problem=str(error))
+        return Entry(step=Step.RESTORED, change=change)
+
+    def _restore_nothing(self, change: Change) -> Entry:
+        """Restore an empty list; a group with tasks cannot have one again, so it gets what its parent has."""
+        try:
+            self.files.write(change.group, change.name, "")
+        except OSError as error:
+            if error.errno in GONE:
+                raise
+        else:
+            return Entry(step=Step.RESTORED, change=change)
+        parent = change.group.rpartition("/")[0]
+        for name in _EFFECTIVE[change.name]:
+            if (inherited := self.files.read(parent, name)) is not None:
+                self._put(change, inherited)
+                problem = f"{inherited} in place of none: a group with tasks cannot be without again"
+                return Entry(step=Step.EQUIVALENT, change=change, problem=problem)
+        return Entry(step=Step.NOT_RESTORED, change=change, problem="its parent's value is not known")
+
+    def _restore_rest(self, change: Change, error: OSError) -> Entry:
+        """Give at least those CPUs back that still run: cgroup v1 refuses the others."""
+        if error.errno in GONE:
+            return Entry(step=Step.GONE, change=change)
+        problem = _words(error)
+        rest = self._running(change.name, change.before)
+        if rest and not same(change.name, rest, change.before):
+            try:
+                self.files.write(change.group, change.name, rest)
+            except OSError as second:
+                problem = _words(second)
+            else:
+                problem = f"{rest} in place of {change.before}: the others do not run any more"
+        return Entry(step=Step.NOT_RESTORED, change=change, problem=problem)
+
+    def _value(self, change: Change) -> str | None:
+        return self.files.read(change.group, change.name)
+
+    def _in_force(self, change: Change) -> str | None:
+        for name in _EFFECTIVE.get(change.name, ()):
+            if (found := self.files.read(change.group, name)) is not None:
+                return found
+        return None
+
+    def _is(self, name: str, found: str, value: str) -> bool:
+        """Tell whether a file says *value*, or as much of it as runs."""
+        return same(name, found, value) or (bool(found) and same(name, found, self._running(name, value)))
+
+    def _running(self, name: str, value: str) -> str:
+        online = self.online() if name == "cpuset.cpus" else None
+        return value if online is None else str(CPUSet.parse(value) & online)
+
+
+def same(name: str, one: str, other: str) -> bool:
+    """Compare two values of a file as the kernel does: lists as sets."""
+    if name not in _EFFECTIVE:
+        return one.split() == other.split()
+    try:
+        return CPUSet.parse(one) == CPUSet.parse(other)
+    except ValueError:
+        return False
+
+
+def _words(error: OSError) -> str:
+    return f"{os.strerror(error.errno or 0)} ({error.errno})"

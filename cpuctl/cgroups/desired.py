@@ -1,0 +1,133 @@
+"""Which CPUs and NUMA nodes containers are to have, by their control groups: values only.
+
+Rule: kubelet v1.36 ``pkg/kubelet/cm/cpumanager``: a container has the CPUs that are recorded for it, any
+other the shared pool. A pod's sandbox is left alone, as the kubelet leaves it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from cpuctl.cgroups.groups import Cgroup
+from cpuctl.cgroups.owners import Owner, Part
+from cpuctl.cpuset import CPUSet
+
+_SHORT_ID = 12
+NAMELESS = "which container of its pod it is, nobody says: --pods tells"
+NOT_HERE = "it does not run here"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """A container that runs: whose it is, its group, and those that its runtime has made below."""
+
+    owner: Owner
+    group: Cgroup
+    below: tuple[Cgroup, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What a container's group is to have; None is left as it is.
+
+    ``exclusive``: nobody else may have these CPUs. ``shared``: they are the shared pool, with whatever
+    reserved CPUs are in it.
+    """
+
+    path: str
+    owner: Owner
+    cpus: CPUSet | None = None
+    mems: CPUSet | None = None
+    exclusive: bool = False
+    shared: bool = False
+
+
+class LeftOut(NamedTuple):
+    """A container that nothing is done for."""
+
+    subject: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desired:
+    """What is to be, and for whom nothing is done."""
+
+    wanted: tuple[Wanted, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+
+
+class Place(NamedTuple):
+    """A container by its pod, ``namespace/name`` or UID, and its name or the beginning of its id."""
+
+    pod: str
+    container: str
+
+    def __str__(self) -> str:
+        return f"{self.pod}/{self.container}"
+
+    def names(self, owner: Owner) -> bool:
+        """Tell whether this is the container."""
+        by_id = len(self.container) >= _SHORT_ID and owner.container_id.startswith(self.container)
+        return self.pod in (owner.pod_name, owner.uid) and (self.container == owner.container or by_id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """The exclusive CPUs of containers, and the pool of all others; None where nobody says."""
+
+    own: Mapping[Place, CPUSet] = field(default_factory=dict)
+    pool: CPUSet | None = None
+
+
+def by_assignment(members: Iterable[Member], assignment: Assignment) -> Desired:
+    """Give every container its own CPUs, and the pool to those that have none."""
+    members = [member for member in members if member.owner.part is not Part.SANDBOX]
+    holders = {place.pod for place in assignment.own}
+    wanted, left_out = [], []
+    for member in members:
+        owner = member.owner
+        own = next((cpus for place in _places(owner) if (cpus := assignment.own.get(place))), None)
+        if own is None and not owner.container and not holders.isdisjoint((owner.uid, owner.pod_name)):
+            left_out.append(LeftOut(str(owner), NAMELESS))
+        elif cpus := own or assignment.pool:
+            path = member.group.path
+            wanted.append(
+                Wanted(path=path, owner=owner, cpus=cpus, exclusive=own is not None, shared=own is None)
+            )
+    return Desired(wanted=tuple(wanted), left_out=(*left_out, *_not_here(members, assignment.own)))
+
+
+def _places(owner: Owner) -> Iterator[Place]:
+    yield Place(owner.uid, owner.container)
+    yield Place(owner.pod_name, owner.container)
+
+
+def _not_here(members: Iterable[Member], places: Iterable[Place]) -> Iterator[LeftOut]:
+    here = {place for member in members for place in _places(member.owner)}
+    pods = {place.pod for place in here}
+    for place in places:
+        # Of a pod that runs, its init containers have ended: they need nothing.
+        if place not in here and place.pod not in pods:
+            yield LeftOut(str(place), NOT_HERE)
+
+
+def by_reference(
+    members: Sequence[Member], references: Mapping[Place, CPUSet], held: Mapping[str, Mapping[str, CPUSet]]
+) -> Desired:
+    """Give the named containers the CPUs named; those of whom the state *held* CPUs hold these instead.
+
+    Raise LookupError with the first name that nobody here has.
+    """
+    wanted = []
+    for place, cpus in references.items():
+        found = [member for member in members if place.names(member.owner)]
+        if not found:
+            raise LookupError(str(place))
+        for member in found:
+            owner = member.owner
+            exclusive = owner.container in held.get(owner.uid, {})
+            wanted.append(Wanted(path=member.group.path, owner=owner, cpus=cpus, exclusive=exclusive))
+    return Desired(wanted=tuple(wanted))

@@ -1,0 +1,235 @@
+"""What the kubelet's control groups say: CPU sets, weights, quotas and memory limits, as they are now."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from cpuctl.cgroups.hierarchies import Hierarchies, is_interface_file
+from cpuctl.cgroups.names import Role, role_of
+from cpuctl.cpuset import CPUSet
+from cpuctl.errors import InputError
+from cpuctl.machine.kernel_text import within_limit
+from cpuctl.machine.tree import Tree
+
+MAX_GROUPS = 100_000
+MAX_VISITED = 400_000
+_MAX_DEPTH = 40
+_PAGE_FILE = re.compile(r"hugetlb\.[0-9]{1,5}[KMGTP]?B\.(max|limit_in_bytes)", re.ASCII)
+_UNITS = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40, "PB": 1 << 50}
+_V1_NO_LIMIT = 1 << 62
+"""A v1 limit at least this large is the kernel's way to say that there is none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CpusetValues:
+    """A group's CPU set: what was asked for, and what the kernel makes of it.
+
+    ``cpus`` and ``mems`` are empty on v2 where the parent's hold; a value is None where there is no such
+    file. ``partition`` is v2's, as written: ``member``, ``root``, ``isolated``, or why it is invalid.
+    """
+
+    cpus: CPUSet | None = None
+    effective: CPUSet | None = None
+    mems: CPUSet | None = None
+    effective_mems: CPUSet | None = None
+    partition: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CpuValues:
+    """A group's part of the CPU time: ``shares`` on v1 or ``weight`` on v2; quota and period in us.
+
+    ``quota`` is None where nothing limits it, and where the file is not there ``period`` is None, too.
+    """
+
+    shares: int | None = None
+    weight: int | None = None
+    quota: int | None = None
+    period: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryValues:
+    """A group's memory bounds in bytes; None where there is none, or no such file.
+
+    ``known``: the group has such files.
+    """
+
+    known: bool = True
+    limit: int | None = None
+    high: int | None = None
+    low: int | None = None
+    minimum: int | None = None
+    hugepages: Mapping[int, int | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cgroup:
+    """One group at or below ``kubepods``; ``path`` begins with a slash, at its hierarchy's root."""
+
+    path: str
+    role: Role
+    cpuset: CpusetValues
+    cpu: CpuValues
+    memory: MemoryValues
+
+    @property
+    def parent(self) -> str:
+        """The path of the group above."""
+        return self.path.rpartition("/")[0] or "/"
+
+
+def no_progress(_done: int) -> None:
+    """Tell nobody."""
+
+
+def read_groups(
+    tree: Tree, hierarchies: Hierarchies, progress: Callable[[int], None] = no_progress
+) -> tuple[Cgroup, ...]:
+    """Read every group at or below any ``kubepods``, parents first, by path.
+
+    Groups that vanish meanwhile are left out. Raise InputError for a file that is none of the kernel's, and
+    where there are more groups than any node has.
+    """
+    reader = _Reader(tree, hierarchies)
+    found: list[Cgroup] = []
+    for path, names in _walk(tree, hierarchies.cpuset or hierarchies.cpu):
+        role = role_of(path)
+        if role is not None:
+            found.append(reader.read(path, role, names))
+            progress(len(found))
+            if len(found) > MAX_GROUPS:
+                raise InputError(
+                    f"holds more than {MAX_GROUPS} groups of the kubelet", where=hierarchies.cpuset
+                )
+    return tuple(found)
+
+
+def _walk(tree: Tree, root: str) -> Iterator[tuple[str, Sequence[str]]]:
+    """Go through a hierarchy, its groups in order of their names, each before the groups below it."""
+    waiting, visited = [("", 0)], 0
+    while waiting:
+        path, depth = waiting.pop()
+        names = tree.names(root + path)
+        visited += 1
+        if visited > MAX_VISITED:
+            raise InputError(f"holds more than {MAX_VISITED} groups", where=root)
+        groups = [name for name in names if not is_interface_file(name)] if depth < _MAX_DEPTH else []
+        waiting.extend((f"{path}/{name}", depth + 1) for name in reversed(groups))
+        yield path or "/", names
+
+
+class _Reader:
+    """Reads the files of one group, from as many hierarchies as it takes."""
+
+    def __init__(self, tree: Tree, hierarchies: Hierarchies) -> None:
+        self.tree = tree
+        self.at = hierarchies
+
+    def read(self, path: str, role: Role, names: Sequence[str]) -> Cgroup:
+        two = self.at.version == 2
+        return Cgroup(
+            path=path,
+            role=role,
+            cpuset=self._cpuset(path, two=two),
+            cpu=self._cpu_v2(path) if two else self._cpu_v1(path),
+            memory=self._memory_v2(path, names) if two else self._memory_v1(path),
+        )
+
+    def _cpuset(self, path: str, *, two: bool) -> CpusetValues:
+        effective = ("cpuset.cpus.effective", "cpuset.mems.effective")
+        if not two:
+            effective = ("cpuset.effective_cpus", "cpuset.effective_mems")
+        return CpusetValues(
+            cpus=self._list(path, "cpuset.cpus"),
+            effective=self._list(path, effective[0]),
+            mems=self._list(path, "cpuset.mems"),
+            effective_mems=self._list(path, effective[1]),
+            partition=(self._text(self.at.cpuset, path, "cpuset.cpus.partition") or "") if two else "",
+        )
+
+    def _cpu_v2(self, path: str) -> CpuValues:
+        quota, _, period = (self._text(self.at.cpu, path, "cpu.max") or "").partition(" ")
+        return CpuValues(
+            weight=self._number(self.at.cpu, path, "cpu.weight"),
+            quota=_amount(quota, path, "cpu.max"),
+            period=_amount(period, path, "cpu.max"),
+        )
+
+    def _cpu_v1(self, path: str) -> CpuValues:
+        quota = self._number(self.at.cpu, path, "cpu.cfs_quota_us")
+        return CpuValues(
+            shares=self._number(self.at.cpu, path, "cpu.shares"),
+            quota=None if quota == -1 else quota,
+            period=self._number(self.at.cpu, path, "cpu.cfs_period_us"),
+        )
+
+    def _memory_v2(self, path: str, names: Sequence[str]) -> MemoryValues:
+        root = self.at.memory
+        return MemoryValues(
+            known="memory.max" in names,
+            limit=self._number(root, path, "memory.max"),
+            high=self._number(root, path, "memory.high"),
+            low=self._number(root, path, "memory.low"),
+            minimum=self._number(root, path, "memory.min"),
+            hugepages={
+                size: self._number(self.at.hugetlb, path, name) for size, name in _page_files(names, ".max")
+            },
+        )
+
+    def _memory_v1(self, path: str) -> MemoryValues:
+        names = self.tree.names(self.at.hugetlb + path) if self.at.hugetlb else ()
+        return MemoryValues(
+            known=self._text(self.at.memory, path, "memory.limit_in_bytes") is not None,
+            limit=self._v1_limit(self.at.memory, path, "memory.limit_in_bytes"),
+            hugepages={
+                size: self._v1_limit(self.at.hugetlb, path, name)
+                for size, name in _page_files(names, ".limit_in_bytes")
+            },
+        )
+
+    def _v1_limit(self, root: str, path: str, name: str) -> int | None:
+        limit = self._number(root, path, name)
+        return None if limit is None or limit >= _V1_NO_LIMIT else limit
+
+    def _list(self, path: str, name: str) -> CPUSet | None:
+        text = self._text(self.at.cpuset, path, name)
+        if text is None:
+            return None
+        try:
+            return within_limit(CPUSet.parse(text))
+        except ValueError as error:
+            raise InputError(
+                f"is no list of the kernel's: {error}", where=f"{self.at.cpuset}{path}/{name}"
+            ) from None
+
+    def _number(self, root: str, path: str, name: str) -> int | None:
+        return _amount(self._text(root, path, name) or "", path, name)
+
+    def _text(self, root: str, path: str, name: str) -> str | None:
+        text = self.tree.read(f"{root}{path.rstrip('/')}/{name}") if root else None
+        return None if text is None else text.strip()
+
+
+def _amount(text: str, path: str, name: str) -> int | None:
+    """Read a number; ``max``, and a file that is not there, are none."""
+    if text in ("", "max"):
+        return None
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdecimal() and len(digits) <= 20):
+        raise InputError(f"expected a number or max, found {text[:40]!r}", where=f"{path}/{name}")
+    return int(text)
+
+
+def _page_files(names: Sequence[str], suffix: str) -> list[tuple[int, str]]:
+    """Find the limits of huge pages among a group's files, by page size in bytes."""
+    files = [name for name in names if _PAGE_FILE.fullmatch(name) and name.endswith(suffix)]
+    return sorted((_page_size(name.split(".")[1]), name) for name in files)
+
+
+def _page_size(word: str) -> int:
+    """Read ``2MB`` as bytes."""
+    digits = word.rstrip("BKMGTP")
+    return int(digits) * _UNITS[word.removeprefix(digits)]

@@ -1,0 +1,71 @@
+"""Where a node mounts its control groups: one unified hierarchy (v2), or one for each controller (v1).
+
+Files: *Documentation/admin-guide/cgroup-v2.rst* and *Documentation/admin-guide/cgroup-v1/*. A hybrid node,
+which has both, counts as v1: that is what a kubelet takes it for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from cpuctl.machine.tree import Tree
+
+CGROUPS = "sys/fs/cgroup"
+CONTROLLERS = frozenset({"cpu", "cpuacct", "cpuset", "hugetlb", "memory", "pids"})
+UNIFIED = "unified"
+"""Where a hybrid node mounts its v2 hierarchy."""
+
+_INTERFACE_FILE = re.compile(
+    r"(blkio|cgroup|cpu|cpuacct|cpuset|debug|devices|dmem|freezer|hugetlb|io|irq|memory|misc|net_cls|net_prio"
+    r"|perf_event|pids|rdma)\..+|notify_on_release|release_agent|tasks"
+)
+_UNIT = (".slice", ".scope", ".service")
+
+
+def is_interface_file(name: str) -> bool:
+    """Tell a control group's own files from the groups below it, which no listing does."""
+    return _INTERFACE_FILE.fullmatch(name) is not None and not name.endswith(_UNIT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hierarchies:
+    """The roots of the hierarchies that matter here, as paths in a tree; empty where there is none."""
+
+    version: int
+    cpuset: str
+    cpu: str
+    memory: str
+    hugetlb: str
+    hybrid: bool = False
+
+
+def find_hierarchies(tree: Tree) -> Hierarchies | None:
+    """Find the mounts of a node; None where it has no control groups."""
+    mounts = list(mount_points(tree.names(CGROUPS)))
+    if mounts == [CGROUPS]:
+        return Hierarchies(version=2, cpuset=CGROUPS, cpu=CGROUPS, memory=CGROUPS, hugetlb=CGROUPS)
+    of = {part: mount for mount in mounts for part in mount.removeprefix(f"{CGROUPS}/").split(",")}
+    if not of.keys() & CONTROLLERS:
+        return None
+    return Hierarchies(
+        version=1,
+        cpuset=of.get("cpuset", ""),
+        cpu=of.get("cpu", ""),
+        memory=of.get("memory", ""),
+        hugetlb=of.get("hugetlb", ""),
+        hybrid=UNIFIED in of,
+    )
+
+
+def mount_points(names: Sequence[str]) -> Iterator[str]:
+    """Name the mounts among the *names* in the control groups' directory: one on v2, several on v1."""
+    if "cgroup.controllers" in names:
+        yield CGROUPS
+        return
+    joined = {part for name in names if "," in name for part in name.split(",")}
+    for name in names:
+        # `cpu` beside `cpu,cpuacct` is a link to it.
+        if name == UNIFIED or (name not in joined and not CONTROLLERS.isdisjoint(name.split(","))):
+            yield f"{CGROUPS}/{name}"

@@ -1,0 +1,171 @@
+"""Why CPU sets must not be written, although the kernel would take them: values, each with its own override.
+
+Rule: *Documentation/admin-guide/cgroup-v2.rst*, Cpuset: CPUs outside the parent's, and those of a partition,
+are taken in silence and never come into force. What the kubelet promises one container no other may have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from cpuctl.cgroups.desired import Member, Wanted
+from cpuctl.cgroups.groups import Cgroup
+from cpuctl.cgroups.ordering import ancestors
+from cpuctl.cpuset import CPUSet
+from cpuctl.machine.wording import are, named
+
+_NOT_PARTITIONS = ("", "member")
+
+
+class Force(StrEnum):
+    """What a user can insist on."""
+
+    OFFLINE = "offline"
+    RESERVED = "reserved"
+    EXCLUSIVE = "exclusive"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Objection:
+    """A reason to write nothing; ``force`` names the option that overrules it, where one does."""
+
+    code: str
+    subject: str
+    message: str
+    force: Force | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """What wanted sets are held against.
+
+    ``held`` are the exclusive CPUs of the kubelet's state by pod and container, ``divided`` the pods whose
+    containers share the pod's; ``reach`` are the CPUs that the groups above the kubelet's have.
+    """
+
+    online: CPUSet
+    reserved: CPUSet = field(default=CPUSet())
+    reach: CPUSet | None = None
+    groups: Mapping[str, Cgroup] = field(default_factory=dict)
+    members: Sequence[Member] = ()
+    held: Mapping[str, Mapping[str, CPUSet]] = field(default_factory=dict)
+    divided: frozenset[str] = frozenset()
+
+
+def find_objections(
+    wanted: Sequence[Wanted], situation: Situation, forced: Iterable[Force] = ()
+) -> list[Objection]:
+    """Return all objections but those that the user has overruled."""
+    overruled = frozenset(forced)
+    found = [
+        *_offline(wanted, situation),
+        *_reserved(wanted, situation),
+        *_exclusive(wanted, situation),
+        *_outside(wanted, situation),
+        *_partitions(wanted, situation),
+    ]
+    return [objection for objection in found if objection.force not in overruled]
+
+
+def moved_on(what: str) -> Objection:
+    """Object to a plan that was made from another state."""
+    return Objection(
+        code="state-moved",
+        subject=what,
+        message="it is not what it was when the plan was made: make a new plan",
+    )
+
+
+def _offline(wanted: Sequence[Wanted], situation: Situation) -> Iterator[Objection]:
+    for one in wanted:
+        if one.cpus is not None and (gone := one.cpus - situation.online):
+            yield Objection(
+                code="offline",
+                subject=str(one.owner),
+                message=f"{are(gone)} not online",
+                force=Force.OFFLINE,
+            )
+
+
+def _reserved(wanted: Sequence[Wanted], situation: Situation) -> Iterator[Objection]:
+    for one in wanted:
+        if one.cpus is not None and not one.shared and (taken := one.cpus & situation.reserved):
+            yield Objection(
+                code="reserved",
+                subject=str(one.owner),
+                message=f"{are(taken)} reserved for the system",
+                force=Force.RESERVED,
+            )
+
+
+def _exclusive(wanted: Sequence[Wanted], situation: Situation) -> Iterator[Objection]:
+    """Object to CPUs that another container is promised; an init container's go on to its own pod."""
+    promises = _promises(wanted, situation)
+    for one in wanted:
+        for (uid, name), cpus in promises.items():
+            mine = (uid, name) == (one.owner.uid, one.owner.container)
+            if mine or one.cpus is None or not (double := one.cpus & cpus):
+                continue
+            if uid == one.owner.uid and not _both_run(situation, uid, name):
+                continue
+            pod = next((each.owner.pod_name for each in situation.members if each.owner.uid == uid), uid)
+            yield Objection(
+                code="exclusive",
+                subject=str(one.owner),
+                message=f"{are(double)} exclusive to {pod}/{name}",
+                force=Force.EXCLUSIVE,
+            )
+
+
+def _promises(wanted: Sequence[Wanted], situation: Situation) -> dict[tuple[str, str], CPUSet]:
+    """Return all exclusive CPUs as they will be."""
+    found = {
+        (uid, name): cpus for uid, containers in situation.held.items() for name, cpus in containers.items()
+    }
+    new = {
+        (one.owner.uid, one.owner.container): one.cpus
+        for one in wanted
+        if one.exclusive and one.cpus is not None
+    }
+    return found | new
+
+
+def _both_run(situation: Situation, uid: str, name: str) -> bool:
+    if uid in situation.divided:
+        return False
+    return any(each.owner.uid == uid and each.owner.container == name for each in situation.members)
+
+
+def _outside(wanted: Sequence[Wanted], situation: Situation) -> Iterator[Objection]:
+    for one in wanted:
+        outside = (
+            (one.cpus & situation.online) - situation.reach if one.cpus and situation.reach else CPUSet()
+        )
+        if outside:
+            yield Objection(
+                code="outside",
+                subject=str(one.owner),
+                message=f"{are(outside)} not among those of the groups above kubepods: {situation.reach}",
+            )
+
+
+def _partitions(wanted: Sequence[Wanted], situation: Situation) -> Iterator[Objection]:
+    """Object to partitions on the way to a group, and to CPUs that one elsewhere has taken."""
+    partitions = {
+        path: group
+        for path, group in situation.groups.items()
+        if group.cpuset.partition not in _NOT_PARTITIONS
+    }
+    for one in wanted:
+        lineage = {one.path, *ancestors(one.path)}
+        for path, group in partitions.items():
+            taken = (one.cpus or CPUSet()) & (group.cpuset.effective or CPUSet())
+            if path in lineage:
+                message = f"its group {path} is a partition ({group.cpuset.partition})"
+            elif taken and "invalid" not in group.cpuset.partition:
+                message = f"the partition {path} has taken {named(taken)}"
+            else:
+                continue
+            yield Objection(code="partition", subject=str(one.owner), message=message)

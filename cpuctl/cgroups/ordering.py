@@ -1,0 +1,108 @@
+"""In which order CPU sets are written so that no container is ever left without CPUs, or with another's.
+
+Rule: *Documentation/admin-guide/cgroup-v1/cpusets.rst*: a group stays inside its parent at every moment, or
+the kernel refuses the write; v2 keeps quiet and gives the parent's CPUs instead, so its groups are written in
+the same order. A container first loses what it is not to keep, then gets what others have given up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from cpuctl.cpuset import CPUSet
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One group's CPU set and what it becomes; ``why`` says in two words which step this is."""
+
+    path: str
+    before: CPUSet
+    after: CPUSet
+    why: str
+
+
+def order_writes(now: Mapping[str, CPUSet], wanted: Mapping[str, CPUSet]) -> list[Write]:
+    """Order the writes that lead from the sets as they are *now* to those *wanted*.
+
+    *now* has every group that has CPUs of its own, containers and groups above them, by path; a group above
+    that cannot hold what is wanted below it grows, unless it is in *wanted* itself. Raise ValueError for a
+    wanted set that is empty, and for one that reaches beyond a wanted set above it.
+    """
+    goal = _with_ancestors(now, wanted)
+    return list(_Ordering(dict(now), goal).writes())
+
+
+def _with_ancestors(now: Mapping[str, CPUSet], wanted: Mapping[str, CPUSet]) -> dict[str, CPUSet]:
+    goal = dict(now) | dict(wanted)
+    for path, cpus in wanted.items():
+        if not cpus:
+            raise ValueError(f"no CPUs are wanted for {path}: a group with tasks cannot be without")
+        for above in ancestors(path):
+            if above not in goal or cpus <= goal[above]:
+                continue
+            if above in wanted:
+                raise ValueError(f"CPUs {cpus} are wanted for {path}, but only {goal[above]} for {above}")
+            goal[above] |= cpus
+    return goal
+
+
+def ancestors(path: str) -> Iterator[str]:
+    """Yield the groups above a path, the nearest first, the root not."""
+    above = path.rpartition("/")[0]
+    while above:
+        yield above
+        above = above.rpartition("/")[0]
+
+
+class _Ordering:
+    """The sets as the writes go on."""
+
+    def __init__(self, now: dict[str, CPUSet], goal: dict[str, CPUSet]) -> None:
+        self.now = now
+        self.goal = goal
+        self.changing = {path for path in goal if now.get(path) != goal[path]}
+        self.leaves = {path for path in goal if not any(other.startswith(f"{path}/") for other in goal)}
+
+    def writes(self) -> Iterator[Write]:
+        """Shrink containers, grow what is above them, grow containers, shrink what is above them."""
+        yield from self._shrink_leaves()
+        for path in self._sorted(self.changing - self.leaves):
+            yield from self._write(path, self._now(path) | self.goal[path], "make room")
+        yield from self._move_leaves()
+        for path in reversed(self._sorted(self.changing - self.leaves)):
+            yield from self._write(path, self.goal[path], "give up")
+
+    def _shrink_leaves(self) -> Iterator[Write]:
+        for path in reversed(self._sorted(self.changing & self.leaves)):
+            if kept := self._now(path) & self.goal[path]:
+                yield from self._write(path, kept, "give up")
+
+    def _move_leaves(self) -> Iterator[Write]:
+        """Give containers their CPUs as these get free; of those that wait in a ring, the first."""
+        waiting = self._sorted(self.changing & self.leaves)
+        while waiting:
+            free = next((path for path in waiting if not self._taken(path, waiting)), waiting[0])
+            waiting.remove(free)
+            yield from self._write(free, self.goal[free], "take over")
+
+    def _taken(self, path: str, waiting: Iterable[str]) -> bool:
+        """Tell whether a CPU that a group is to get has still to be given up by another."""
+        gained = self.goal[path] - self._now(path)
+        return any(
+            not gained.isdisjoint(self._now(other) - self.goal[other]) for other in waiting if other != path
+        )
+
+    def _now(self, path: str) -> CPUSet:
+        return self.now.get(path, CPUSet())
+
+    def _write(self, path: str, cpus: CPUSet, why: str) -> Iterator[Write]:
+        before = self._now(path)
+        if before != cpus:
+            self.now[path] = cpus
+            yield Write(path, before, cpus, why)
+
+    @staticmethod
+    def _sorted(paths: Iterable[str]) -> list[str]:
+        return sorted(paths, key=lambda path: (path.count("/"), path))

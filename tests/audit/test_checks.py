@@ -1,0 +1,248 @@
+"""What checks make of nodes that need a second look: names, policies, CPUs that come and go."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cpuctl.audit.checks import audit
+from cpuctl.audit.picture import Promises
+from cpuctl.checkpoints.model import CPUStateFile
+from cpuctl.cpuset import CPUSet
+from cpuctl.pods.model import Container, ContainerKind
+from cpuctl.pods.running import ContainerStatus, RunState
+from tests.audit.node_tree import DATABASE, OWN, SERVER, WEB, NodeTree, clean_node, entries
+from tests.machine.sysfs_writer import CPU_DIR, NODE_DIR
+
+
+def without_cpu_5(node: NodeTree) -> None:
+    """Stop CPU 5 as the kernel shows it: v2 keeps it configured."""
+    for name in ("online", "offline"):
+        node.files[f"{CPU_DIR}/{name}"] = {"online": "0-4,6-7\n", "offline": "5\n"}[name]
+    for path in [path for path in node.files if path.startswith(f"{CPU_DIR}/cpu5/")]:
+        del node.files[path]
+    node.files[f"{NODE_DIR}/node0/cpulist"] = "0-1,4\n"
+    node.cpuset(node.server, cpus=OWN, effective="1", mems="0")
+    node.process(90, "postgres", node.server, "1", mems="0")
+    node.process(91, "writer", node.server, "1", mems="0", of=90)
+
+
+def promise(node: NodeTree, **promises: object) -> None:
+    node.promises = replace(node.promises, **promises)  # type: ignore[arg-type]  # of the fields' types
+
+
+def codes(node: NodeTree, *checks: str) -> dict[str, str]:
+    """Return what is found, and by what it is told."""
+    return {finding.code: finding.detected for finding in node.findings(*checks)}
+
+
+@pytest.mark.parametrize("version", [2, 1])
+def test_a_cpu_that_went_away_is_one_finding(version: int) -> None:
+    """Version 2 keeps it configured, version 1 has lost it for good: neither is a finding of its own."""
+    node = clean_node(version)
+    without_cpu_5(node)
+    if version == 1:
+        node.cpuset(node.server, cpus="1", mems="0")
+    (finding,) = node.findings()
+    assert (finding.code, finding.severity) == ("cpus-offline", "error")
+    assert "shop/database-0" in finding.message
+    assert finding.fix == "echo 1 > /sys/devices/system/cpu/cpu5/online"
+
+
+def test_a_cpu_that_version_1_has_lost_is_missed_when_it_is_back() -> None:
+    node = clean_node(1)
+    node.cpuset(node.server, cpus="1", mems="0")
+    assert codes(node) == {"cpuset-differs": "1"}
+
+
+def test_new_cpus_keep_a_kubelet_from_starting_again() -> None:
+    node = clean_node()
+    node.state = replace(node.state, default_cpu_set=CPUSet.parse("0,2-4,6"))
+    found = codes(node, "hotplug")
+    assert found == {"cpus-unknown": "0-7"}
+
+
+def test_with_strict_reservation_the_state_leaves_out_reserved_cpus() -> None:
+    node = clean_node()
+    promise(node, strict_reservation=True)
+    assert codes(node, "reserved") == {"reserved-in-use": "0,4"}
+    node.state = replace(node.state, default_cpu_set=CPUSet.parse("2-3,6-7"))
+    node.cpuset(node.front, cpus="2-3,6-7")
+    node.process(95, "nginx", node.front, "2-3,6-7")
+    assert codes(node) == {}
+
+
+def test_reserved_cpus_that_a_container_has_are_told() -> None:
+    node = clean_node()
+    promise(node, reserved=CPUSet.parse("0-1"))
+    assert codes(node, "reserved") == {"reserved-in-use": "1"}
+
+
+def test_a_container_that_runs_on_reserved_and_exclusive_cpus_is_told_whose_they_are() -> None:
+    node = clean_node()
+    promise(node, reserved=CPUSet.parse("0,7"))
+    entries(node, WEB, front="2-3")
+    node.cpuset(node.front, cpus="1-3,7")
+    (finding,) = node.findings("cpusets")
+    assert finding.message.endswith("those of shop/database-0 and the reserved CPU 7 among them")
+
+
+def test_a_sibling_that_another_pod_uses_breaks_the_promise_of_whole_cores() -> None:
+    node = clean_node()
+    entries(node, DATABASE, server="1")
+    (finding,) = node.findings("siblings")
+    assert (finding.severity, finding.detected) == ("error", "5")
+    assert finding.fix == "kubectl -n shop delete pod database-0"
+    promise(node, full_cores=False)
+    (finding,) = node.findings("siblings")
+    assert finding.severity == "info"
+    assert finding.message.endswith("nobody's")
+
+
+@pytest.mark.parametrize(
+    ("held", "told"),
+    [("1-2,5", "in the shared pool (6)"), ("0-1,5", "reserved (4)"), ("1-2,5-6", "")],
+)
+def test_siblings_are_told_by_whose_they_are(held: str, told: str) -> None:
+    node = clean_node()
+    entries(node, DATABASE, server=held)
+    assert [finding.message.rpartition(", and ")[2] for finding in node.findings("siblings")] == [
+        told
+    ] * bool(told)
+
+
+def test_cpus_are_given_once() -> None:
+    node = clean_node()
+    entries(node, WEB, front="2,5")
+    assert codes(node, "state") == {"given-twice": "2,5"}
+
+
+def test_containers_of_one_pod_may_share_their_cpus() -> None:
+    """An init container's are used again by the app containers."""
+    node = clean_node()
+    entries(node, DATABASE, server=OWN, warm_up="1")
+    assert codes(node, "state") == {}
+
+
+def test_a_state_of_another_policy_is_told() -> None:
+    node = clean_node()
+    promise(node, policy="none")
+    assert codes(node, "state") == {"state-policy": "static"}
+    promise(node, policy="")
+    assert codes(node, "state") == {}
+
+
+def test_what_is_left_of_the_static_policy_is_told() -> None:
+    node = clean_node()
+    node.promises = Promises(policy="none")
+    node.state = CPUStateFile(policy_name="none", default_cpu_set=CPUSet())
+    node.cpuset(node.front)
+    node.cpuset(node.server, cpus=OWN, mems="0")
+    assert codes(node) == {"cpuset-left-over": OWN}
+
+
+def test_a_kubelet_that_keeps_quotas_is_not_reproached() -> None:
+    """Before 1.33, or with the gate off."""
+    node = clean_node()
+    promise(node, lifts_quota=False)
+    node.quota(node.server, 200_000)
+    assert node.findings() == ()
+
+
+def test_containers_that_divide_their_pods_cpus_keep_their_quota() -> None:
+    """KEP-5526: only a container with CPUs of its own has none; the pod's stays for the others."""
+    node = clean_node()
+    node.state = replace(node.state, pod_entries={DATABASE: CPUSet.parse(OWN)})
+    node.quota(node.server.rpartition("/")[0], 200_000)
+    assert node.findings("quota") == ()
+    node.quota(node.server, 200_000)
+    assert codes(node, "quota") == {"quota-on-exclusive": "200000 us in 100000 us"}
+    node.named = False
+    assert node.findings("quota") == ()
+
+
+def test_without_names_only_what_no_container_may_have_is_found() -> None:
+    node = clean_node()
+    node.named = False
+    node.cpuset(node.server, cpus="2-3", mems="0")
+    assert codes(node) == {"cpuset-differs": "2-3", "entry-unclaimed": "2-3"}
+    node.cpuset(node.server, cpus="0,2-4,6-7", mems="0")
+    assert codes(node) == {"entry-unclaimed": "0,2-4,6-7"}
+
+
+def test_a_link_to_a_log_names_a_container_as_well() -> None:
+    node = clean_node()
+    node.named = False
+    node.files[f"var/log/containers/database-0_shop_server-{SERVER}.log"] = ""
+    node.cpuset(node.server, cpus="0,2-4,6-7", mems="0")
+    (finding,) = node.findings("cpusets")
+    assert (finding.subject, finding.expected) == ("shop/database-0/server", OWN)
+
+
+def test_irqbalance_that_stays_away_is_fine() -> None:
+    node = clean_node()
+    node.process(72, "irqbalance", "/system.slice/irqbalance.service", "0")
+    node.files["etc/default/irqbalance"] = 'IRQBALANCE_BANNED_CPUS="ffff"\nIRQBALANCE_BANNED_CPULIST=1-5\n'
+    assert node.findings() == ()
+    node.files["etc/default/irqbalance"] = "#IRQBALANCE_BANNED_CPULIST=1-5\n"
+    node.files[f"{CPU_DIR}/isolated"] = "1,5\n"
+    assert node.findings() == ()
+
+
+def test_interrupts_are_counted_on_exclusive_cpus() -> None:
+    node = clean_node()
+    node.interrupt(25, "nvme0q1", "0-7", "5")
+    heading = " ".join(f"CPU{cpu}" for cpu in range(8))
+    node.files["proc/interrupts"] = (
+        f"    {heading}\n 24: 9 9 9 9 9 9 9 9 x eth0\n 25: 1 2 4 8 16 32 64 128 y nvme0q1\nNMI: 1 1 1 1\n"
+    )
+    (finding,) = node.findings()
+    assert finding.message == "it comes to exclusive CPU 5 of shop/database-0, 34 times since boot"
+
+
+def test_hundreds_of_programs_are_one_finding_with_a_bounded_command() -> None:
+    node = clean_node()
+    for pid in range(1000, 1500):
+        node.process(pid, f"worker{pid}", "/", "0-7")
+    (finding,) = node.findings()
+    assert finding.message.startswith(
+        "500 threads of 500 processes may run on exclusive CPUs of shop/database-0"
+    )
+    assert finding.message.endswith("worker1000, worker1001, worker1002 and 497 more")
+    assert finding.fix.count(" ") < 220
+
+
+def test_a_container_that_has_ended_since_is_told() -> None:
+    node = clean_node()
+    for path in [path for path in node.files if f"{node.front}/" in f"/{path}"]:
+        del node.files[path]
+    assert codes(node) == {"group-missing": "none"}
+
+
+def test_cpus_that_only_a_finished_init_container_holds_are_stranded() -> None:
+    node = clean_node()
+    entries(node, DATABASE, server=OWN, warm_up="1,3")
+    pods = node.pods()
+    pod = pods[DATABASE]
+    init = Container(name="warm-up", kind=ContainerKind.INIT)
+    ended = ContainerStatus(name="warm-up", state=RunState.TERMINATED, container_id="ee" * 32)
+    pods[DATABASE] = replace(pod, init_containers=(init,), statuses=(ended, *pod.statuses))
+    (finding,) = audit(node.picture(pods), ["stale"])
+    assert (finding.code, finding.detected) == ("finished-init-container", "3")
+    assert finding.fix == "kubectl -n shop delete pod database-0"
+    running = replace(ended, state=RunState.RUNNING)
+    pods[DATABASE] = replace(pods[DATABASE], statuses=(running, *pod.statuses))
+    assert audit(node.picture(pods), ["stale"]) == ()
+
+
+def test_a_pod_that_has_ended_gives_back_what_it_held() -> None:
+    """Its entry is stale as soon as its group is gone; until then it is being ended."""
+    node = clean_node()
+    pods = node.pods()
+    pods[DATABASE] = replace(pods[DATABASE], phase="Succeeded", statuses=())
+    assert audit(node.picture(pods), ["stale"]) == ()
+    for path in [path for path in node.files if DATABASE.replace("-", "_") in path]:
+        del node.files[path]
+    (finding,) = audit(node.picture(pods), ["stale"])
+    assert (finding.code, finding.detected, finding.subject) == ("stale-entry", OWN, "shop/database-0")

@@ -1,0 +1,26 @@
+"""Every code that a finding can have is in the documentation, below the check that finds it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from cpuctl.audit.checks import CHECKS
+
+ROOT = Path(__file__).parents[2]
+ROW = re.compile(r"^\| *([a-z]*) *\| `([a-z-]+)` \| (error|warning|info) \|", re.MULTILINE)
+CODE = re.compile(r'code="([a-z-]+)"|"(isolated-partly|nohz-partly)"')
+
+
+def rows() -> list[tuple[str, str, str]]:
+    return ROW.findall((ROOT / "docs" / "audit.md").read_text())
+
+
+def test_every_code_is_told() -> None:
+    sources = "".join(path.read_text() for path in sorted((ROOT / "cpuctl" / "audit").glob("*.py")))
+    codes = {one or other for one, other in CODE.findall(sources)}
+    assert sorted(code for _, code, _ in rows()) == sorted(codes)
+
+
+def test_every_check_is_told() -> None:
+    assert [check for check, _, _ in rows() if check] == list(CHECKS)

@@ -1,0 +1,298 @@
+"""Every check, by a node on which one thing is not as it should be: that is found, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import pytest
+
+from cpuctl.cgroups.names import Driver
+from cpuctl.cpuset import CPUSet
+from tests.audit.node_tree import DATABASE, FRONT, OWN, SERVER, NodeTree, clean_node, entries
+from tests.machine.sysfs_writer import CPU_DIR
+
+LAYOUTS = [
+    pytest.param(version, driver, root, id=f"v{version}-{driver}{'-own-root' if root else ''}")
+    for version in (2, 1)
+    for driver in Driver
+    for root in ((), ("my-root", "sub"))
+]
+
+
+@pytest.mark.parametrize(("version", "driver", "root"), LAYOUTS)
+@pytest.mark.parametrize("named", [True, False], ids=["named", "nameless"])
+def test_a_clean_node_has_no_finding(
+    version: int, driver: Driver, root: tuple[str, ...], named: bool
+) -> None:
+    node = clean_node(version, driver, root)
+    node.named = named
+    assert [seen.tasks != () for seen in node.picture().containers] == [True] * 3
+    assert node.findings() == ()
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Something wrong on a node: what is found, and with what command it is mended."""
+
+    name: str
+    plant: Callable[[NodeTree], None]
+    code: str
+    expected: str
+    detected: str
+    fix: str
+    severity: str = "error"
+    version: int = 2
+
+
+def a_child_group(node: NodeTree) -> None:
+    """Give the database's container a group below, as crun made one, with a list of its own."""
+    group = f"{node.server}/container"
+    node.cpuset(group, cpus="2", effective="2", mems="0")
+    node.process(90, "postgres", group, OWN, mems="0")
+
+
+def memory_elsewhere(node: NodeTree) -> None:
+    node.files["proc/90/numa_maps"] = (
+        "7f00 default file=/lib/libc.so mapped=9000 N1=9000 kernelpagesize_kB=4\n"
+        "7f10 default anon=512 dirty=512 N0=512 kernelpagesize_kB=4\n"
+        "7f20 default file=/anon_hugepage\\040(deleted) huge anon=3 N1=3 kernelpagesize_kB=2048\n"
+    )
+
+
+def a_small_group_above(node: NodeTree) -> None:
+    node.cpuset(node.server.rpartition("/")[0], cpus="2-3")
+    node.cpuset(node.server, cpus=OWN, effective="2-3", mems="0")
+    node.process(90, "postgres", node.server, "2-3", mems="0")
+    node.process(91, "writer", node.server, "2-3", mems="0", of=90)
+
+
+def threads_on_one_cpu(node: NodeTree) -> None:
+    node.process(90, "postgres", node.server, "1", mems="0")
+    node.process(91, "writer", node.server, "1", mems="0", of=90)
+
+
+def programs_of_no_unit(node: NodeTree) -> None:
+    node.process(71, "sh", "/", "1")
+    node.process(72, "top", "/", "0-7")
+
+
+def a_monitor(node: NodeTree) -> None:
+    group = f"{node.server.rpartition('/')[0]}/crio-conmon-{SERVER}.scope"
+    node.cpuset(group)
+    node.process(71, "conmon", group, "0-7")
+
+
+def a_pod_that_is_gone(node: NodeTree) -> None:
+    pool = "0,3-4,6-7"
+    node.state = replace(node.state, default_cpu_set=CPUSet.parse(pool))
+    entries(node, "gone-1", worker="2")
+    node.cpuset(node.front, cpus=pool)
+    node.process(95, "nginx", node.front, pool)
+
+
+def half_a_ban(node: NodeTree) -> None:
+    node.process(72, "irqbalance", "/system.slice/irqbalance.service", "0")
+    node.files["etc/sysconfig/irqbalance"] = '#x\nIRQBALANCE_BANNED_CPUS="2"\n'
+
+
+CRICTL = f"crictl update --cpuset-cpus {{}} {SERVER}"
+FAULTS = [
+    Fault(
+        "another cpuset",
+        lambda node: node.cpuset(node.server, cpus="2-3", mems="0"),
+        "cpuset-differs", OWN, "2-3", CRICTL.format(OWN),
+    ),
+    Fault(
+        "another cpuset on v1",
+        lambda node: node.cpuset(node.server, cpus="2-3", mems="0"),
+        "cpuset-differs", OWN, "2-3", CRICTL.format(OWN), version=1,
+    ),
+    Fault(
+        "no cpuset at all",
+        lambda node: node.cpuset(node.server, effective="0-7", mems="0"),
+        "cpuset-differs", OWN, "none of its own, so 0-7", CRICTL.format(OWN),
+    ),
+    Fault(
+        "the shared pool of yesterday",
+        lambda node: node.cpuset(node.front, cpus="0-7"),
+        "cpuset-differs", "0,2-4,6-7", "0-7", f"crictl update --cpuset-cpus 0,2-4,6-7 {FRONT}",
+    ),
+    Fault(
+        "a pod's group that is too small",
+        a_small_group_above,
+        "effective-differs", OWN, "2-3",
+        "echo 1-3,5 > /sys/fs/cgroup/kubepods.slice/kubepods-pod11111111_aaaa_bbbb_cccc_000000000001.slice"
+        "/cpuset.cpus",
+    ),
+    Fault(
+        "a group below with a list of its own",
+        a_child_group,
+        "effective-differs", OWN, "2",
+        "echo 1,5 > /sys/fs/cgroup/kubepods.slice/kubepods-pod11111111_aaaa_bbbb_cccc_000000000001.slice"
+        f"/cri-containerd-{SERVER}.scope/container/cpuset.cpus",
+    ),
+    Fault(
+        "a partition",
+        lambda node: node.put("cpuset", "/kubepods.slice", "cpuset.cpus.partition", "isolated"),
+        "partition", "member", "isolated",
+        "echo member > /sys/fs/cgroup/kubepods.slice/cpuset.cpus.partition", "warning",
+    ),
+    Fault(
+        "other NUMA nodes",
+        lambda node: node.cpuset(node.server, cpus=OWN, mems="0-1"),
+        "mems-differ", "0", "0-1", f"crictl update --cpuset-mems 0 {SERVER}",
+    ),
+    Fault(
+        "NUMA nodes that are not in effect",
+        lambda node: node.cpuset(node.server, cpus=OWN, mems="0", real="1"),
+        "mems-differ", "0", "1", f"crictl update --cpuset-mems 0 {SERVER}",
+    ),
+    Fault(
+        "a thread that is elsewhere",
+        lambda node: node.process(91, "writer", node.server, "2-3", mems="0", of=90),
+        "threads-outside", OWN, "2-3", "taskset -cp 1,5 91",
+    ),
+    Fault(
+        "threads that all want one CPU",
+        threads_on_one_cpu,
+        "cpus-unused", OWN, "1", "", "info",
+    ),
+    Fault(
+        "a quota",
+        lambda node: node.quota(node.server, 150_000),
+        "quota-on-exclusive", "no quota", "150000 us in 100000 us",
+        "echo max > /sys/fs/cgroup/kubepods.slice/kubepods-pod11111111_aaaa_bbbb_cccc_000000000001.slice"
+        f"/cri-containerd-{SERVER}.scope/cpu.max",
+    ),
+    Fault(
+        "a pod's quota on v1",
+        lambda node: node.quota(node.server.rpartition("/")[0], 200_000),
+        "quota-on-exclusive", "no quota", "200000 us in 100000 us",
+        "echo -1 > /sys/fs/cgroup/cpu,cpuacct/kubepods.slice"
+        "/kubepods-pod11111111_aaaa_bbbb_cccc_000000000001.slice/cpu.cfs_quota_us",
+        version=1,
+    ),
+    Fault(
+        "memory on another node",
+        memory_elsewhere,
+        "memory-spill", "node 0", "node 0: 2 MiB, node 1: 6 MiB", "migratepages 90 1 0", "warning",
+    ),
+    Fault(
+        "a daemon that nobody confined",
+        lambda node: node.process(71, "sshd", "/system.slice/sshd.service", "0-7"),
+        "foreign-processes", "0,4", "0-7",
+        "systemctl set-property --runtime system.slice AllowedCPUs=0,4", "warning",
+    ),
+    Fault(
+        "programs outside of every unit",
+        programs_of_no_unit,
+        "foreign-processes", "0,4", "0-7",
+        "for id in 71 72; do taskset -acp 0,4 $id; done", "warning",
+    ),
+    Fault(
+        "a daemon on v1",
+        lambda node: node.process(71, "sshd", "/system.slice", "5-7"),
+        "foreign-processes", "0,4", "5-7", "taskset -acp 0,4 71", "warning", version=1,
+    ),
+    Fault(
+        "a program in a pod's group but in no container",
+        lambda node: node.process(71, "escaped", node.server.rpartition("/")[0], "0-7"),
+        "foreign-processes", "0,4", "0-7", "taskset -acp 0,4 71", "warning",
+    ),
+    Fault(
+        "a monitor of CRI-O",
+        a_monitor,
+        "foreign-processes", "0,4", "0-7", 'set infra_ctr_cpuset = "0,4" in crio.conf, then restart crio',
+        "warning",
+    ),
+    Fault(
+        "a kernel thread",
+        lambda node: node.process(31, "khugepaged", "/", "0-7", parent=2),
+        "kernel-threads", "0,4", "0-7", "taskset -cp 0,4 31", "info",
+    ),
+    Fault(
+        "work of the kernel",
+        lambda node: node.files.update({"sys/devices/virtual/workqueue/cpumask": "ff\n"}),
+        "kernel-work", "0,4", "0-7", "echo 00000011 > /sys/devices/virtual/workqueue/cpumask", "info",
+    ),
+    Fault(
+        "an interrupt",
+        lambda node: node.interrupt(25, "nvme0q1", "0-7", "5"),
+        "interrupt", "0,2-4,6-7", "5", "echo 0,2-4,6-7 > /proc/irq/25/smp_affinity_list", "warning",
+    ),
+    Fault(
+        "an interrupt that may come",
+        lambda node: node.interrupt(25, "nvme0q1", "0-7", "2"),
+        "interrupts-allowed", "none on 1,5", "all CPUs", "echo 0,2-4,6-7 > /proc/irq/25/smp_affinity_list",
+        "info",
+    ),
+    Fault(
+        "the default of new interrupts",
+        lambda node: node.files.update({"proc/irq/default_smp_affinity": "ff\n"}),
+        "interrupts-default", "0,2-4,6-7", "0-7", "echo 000000dd > /proc/irq/default_smp_affinity", "info",
+    ),
+    Fault(
+        "irqbalance without bans",
+        lambda node: node.process(72, "irqbalance", "/system.slice/irqbalance.service", "0"),
+        "irqbalance", "1,5 banned", "none banned",
+        "sed -i /^IRQBALANCE_BANNED_CPU/d /etc/default/irqbalance; "
+        "echo IRQBALANCE_BANNED_CPULIST=1,5 >>/etc/default/irqbalance; systemctl restart irqbalance",
+        "warning",
+    ),
+    Fault(
+        "irqbalance with half a ban",
+        half_a_ban,
+        "irqbalance", "1,5 banned", "1 banned",
+        "sed -i /^IRQBALANCE_BANNED_CPU/d /etc/sysconfig/irqbalance; "
+        "echo IRQBALANCE_BANNED_CPULIST=1,5 >>/etc/sysconfig/irqbalance; systemctl restart irqbalance",
+        "warning",
+    ),
+    Fault(
+        "isolated CPUs in the shared pool",
+        lambda node: node.files.update({f"{CPU_DIR}/isolated": "1-2,5\n"}),
+        "isolated-shared", "no CPU of the shared pool", "2", "boot with isolcpus=1,5", "warning",
+    ),
+    Fault(
+        "isolated CPUs that are reserved",
+        lambda node: node.files.update({f"{CPU_DIR}/isolated": "1,4-5\n"}),
+        "isolated-reserved", "no reserved CPU", "4",
+        "leave them out of isolcpus on the kernel's command line, or reserve others", "warning",
+    ),
+    Fault(
+        "half of the exclusive CPUs isolated",
+        lambda node: node.files.update({f"{CPU_DIR}/isolated": "1\n"}),
+        "isolated-partly", OWN, "1", "boot with isolcpus=1,5", "info",
+    ),
+    Fault(
+        "half of the exclusive CPUs without a tick",
+        lambda node: node.files.update({f"{CPU_DIR}/nohz_full": "5\n"}),
+        "nohz-partly", OWN, "5", "boot with nohz_full=1,5", "info",
+    ),
+    Fault(
+        "reserved CPUs without a tick",
+        lambda node: node.files.update({f"{CPU_DIR}/nohz_full": "1,4-5\n"}),
+        "nohz-reserved", OWN, "1,4-5", "boot with nohz_full=1,5", "info",
+    ),
+    Fault(
+        "a pod that is gone",
+        a_pod_that_is_gone,
+        "stale-entry", "no entry", "2", "systemctl restart kubelet", "warning",
+    ),
+    Fault(
+        "a container that its pod does not have",
+        lambda node: entries(node, DATABASE, server=OWN, renamed="1"),
+        "stale-entry", "no entry", "1", "systemctl restart kubelet", "warning",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_a_planted_fault_is_found_and_nothing_else(fault: Fault) -> None:
+    node = clean_node(fault.version)
+    fault.plant(node)
+    (finding,) = node.findings()
+    assert (finding.code, finding.severity) == (fault.code, fault.severity)
+    assert (finding.expected, finding.detected, finding.fix) == (fault.expected, fault.detected, fault.fix)
+    assert finding.subject
+    assert finding.message

@@ -1,0 +1,102 @@
+"""Interrupts as procfs and irqbalance's settings tell of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from cpuctl.audit.interrupt_files import banned_cpus, fired_on
+from cpuctl.cpuset import CPUSet
+from tests.audit.node_tree import NodeTree, clean_node
+
+COUNTS = """\
+            CPU0       CPU2       CPU10
+   0:        277          0          1   IO-APIC    2-edge      timer
+  24:          1          2          4   PCI-MSI  nvme0q1
+  25:          7
+ LOC:       1232       1520       879   Local timer interrupts
+ ERR:          0
+"""
+
+
+@pytest.mark.parametrize(
+    ("cpus", "want"),
+    [
+        ("2", {0: 0, 24: 2}),
+        ("2,10", {0: 1, 24: 6}),
+        ("0", {0: 277, 24: 1, 25: 7}),
+        ("1", {}),
+        ("", {}),
+    ],
+)
+def test_counts_are_added_up_on_the_cpus_that_matter(cpus: str, want: dict[int, int]) -> None:
+    assert fired_on(COUNTS, CPUSet.parse(cpus)) == want
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "no heading\n 1: 2\n", "CPU0\nx: y\n: 1\n"])
+def test_what_is_no_table_counts_nothing(text: str) -> None:
+    assert fired_on(text, CPUSet.parse("0-3")) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("", None),
+        ("IRQBALANCE_BANNED_CPUS=\n", None),
+        ("IRQBALANCE_BANNED_CPUS=fc\n", "2-7"),
+        ("IRQBALANCE_BANNED_CPUS=1,0\n", "32"),
+        ('export IRQBALANCE_BANNED_CPUS="00000001,0000000f"\n', "0-3,32"),
+        ("IRQBALANCE_BANNED_CPULIST=2-3,8\n", "2-3,8"),
+        ("IRQBALANCE_BANNED_CPUS=ff\nIRQBALANCE_BANNED_CPULIST=1\n", "1"),
+        ("# IRQBALANCE_BANNED_CPUS=ff\nIRQBALANCE_BANNED_CPUS=1\nIRQBALANCE_BANNED_CPUS=2\n", "1"),
+    ],
+)
+def test_bans_are_read_as_irqbalance_reads_them(text: str, want: str | None) -> None:
+    found = banned_cpus(text)
+    assert (None if found is None else str(found)) == want
+
+
+@pytest.mark.parametrize("text", ["IRQBALANCE_BANNED_CPULIST=3-1", "IRQBALANCE_BANNED_CPUS=f-f"])
+def test_a_ban_that_is_none_is_noted(text: str) -> None:
+    with pytest.raises(ValueError, match="found"):
+        banned_cpus(text)
+    node = clean_node()
+    node.process(72, "irqbalance", "/system.slice/irqbalance.service", "0")
+    node.files["etc/default/irqbalance"] = text
+    assert node.codes() == ["irqbalance"]
+
+
+def with_interrupt(allowed: str, effective: str) -> NodeTree:
+    """Make a node with one more interrupt; CPUs 1 and 5 are exclusive."""
+    node = clean_node()
+    node.interrupt(25, "nvme0q1", allowed, effective)
+    return node
+
+
+@pytest.mark.parametrize(
+    ("allowed", "effective", "want"),
+    [
+        ("0-7", "5", ["interrupt"]),
+        ("0-7", "2", ["interrupts-allowed"]),
+        ("5", "2", ["interrupt"]),
+        ("0-1", "5", ["interrupts-allowed"]),
+        ("0,4", "5", []),
+        ("0,4", "0", []),
+    ],
+)
+def test_an_interrupt_that_was_sent_elsewhere_comes_once_at_most(
+    allowed: str, effective: str, want: list[str]
+) -> None:
+    """It moves with its next event, so that what is in effect may be old."""
+    assert with_interrupt(allowed, effective).codes() == want
+
+
+def test_an_interrupt_of_which_only_the_mask_is_known_comes_everywhere() -> None:
+    node = with_interrupt("0-7", "2")
+    del node.files["proc/irq/25/effective_affinity_list"]
+    assert node.codes() == ["interrupt"]
+
+
+def test_an_interrupt_that_nobody_waits_for_does_not_count() -> None:
+    node = with_interrupt("0-7", "5")
+    del node.files["proc/irq/25/nvme0q1/unused"]
+    assert node.codes() == []

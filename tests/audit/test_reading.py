@@ -1,0 +1,89 @@
+"""Pictures of odd nodes: namespaces, hostile names, closed files, other kubelets."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+
+from cpuctl.audit.checks import audit, verdicts
+from cpuctl.audit.picture import State
+from cpuctl.audit.reading import take_picture
+from cpuctl.capture.node_files import NodeFiles
+from cpuctl.capture.progress import silent
+from cpuctl.cpuset import CPUSet
+from cpuctl.machine.tree import MemoryTree
+from tests.audit.node_tree import DATABASE, SERVER, clean_node
+
+
+def test_from_inside_a_cgroup_namespace_threads_are_still_their_containers() -> None:
+    """As in a debugging pod: groups of others are named from the pod's own group upwards."""
+    node = clean_node()
+    for path in [path for path in node.files if path.startswith("proc/") and path.endswith("/cgroup")]:
+        node.files[path] = node.files[path].replace("0::/", "0::/../../../")
+    assert [len(seen.tasks) for seen in node.picture().containers] == [1, 2, 1]
+    assert node.findings() == ()
+    node.process(71, "sshd", "/../../../../system.slice/sshd.service", "0-7")
+    node.process(72, "init", "/../..", "1")
+    assert [finding.subject for finding in node.findings()] == ["cgroup /system.slice", "cgroup /"]
+
+
+def test_a_path_without_end_is_the_hosts() -> None:
+    node = clean_node()
+    node.process(71, "sh", "/a" * 1_000_000, "0-7")
+    assert [finding.subject for finding in node.findings()] == ["cgroup /"]
+
+
+def test_no_name_of_a_group_gets_into_a_command_as_more_than_a_name() -> None:
+    node = clean_node()
+    evil = f"{node.server}/$(reboot); x"
+    node.cpuset(evil, cpus="2", effective="2", mems="0")
+    node.process(71, "sh", "/$(reboot).service", "0-7")
+    fixes = [finding.fix for finding in node.findings()]
+    assert [shlex.split(fix)[-1].rpartition(".slice")[2] for fix in fixes[:1]] == [
+        f"/cri-containerd-{SERVER}.scope/$(reboot); x/cpuset.cpus"
+    ]
+    assert shlex.split(fixes[1])[3] == "$(reboot).service"
+
+
+def test_a_state_that_is_closed_to_us_is_no_clean_answer() -> None:
+    known = replace(clean_node().known(), state=State(closed=("/var/lib/kubelet/cpu_manager_state",)))
+    findings = audit(take_picture(NodeFiles(MemoryTree({}), str), known, silent))
+    assert [(finding.code, finding.severity) for finding in findings] == [("state-closed", "warning")]
+
+
+def test_a_pod_of_very_many_sets_is_not_judged_by_all_of_them() -> None:
+    node = clean_node()
+    node.named = False
+    many = {f"c{number}": CPUSet(number) for number in range(1, 200)}
+    node.state = replace(node.state, entries={DATABASE: many})
+    node.cpuset(node.server, cpus="0-7", mems="0")
+    verdict = verdicts(node.picture())
+    assert verdict[node.server] == "not checked"
+
+
+def test_where_there_are_no_groups_of_pods_nobody_is_gone() -> None:
+    """A kubelet with cgroupsPerQOS=false makes none."""
+    node = clean_node()
+    node.named = False
+    for path in [path for path in node.files if "kubepods" in path]:
+        del node.files[path]
+    assert node.codes("stale") == []
+    assert node.codes("cpusets") == []
+
+
+def test_the_tree_of_another_driver_that_was_left_does_not_hide_the_kubelets_own() -> None:
+    node = clean_node()
+    node.cpuset("/kubepods")
+    node.cpuset("/kubepods/besteffort")
+    assert len(node.picture().containers) == 3
+    assert node.findings() == ()
+
+
+def test_pods_of_another_kubelet_are_not_judged_by_this_ones_state() -> None:
+    """As on a host of several kind nodes, each with a root of its own."""
+    node = clean_node(root=("node1",))
+    other = "/node2.slice/node2-kubepods.slice/node2-kubepods-podffff.slice"
+    node.cpuset(f"{other}/cri-containerd-{'ff' * 32}.scope", cpus="6")
+    assert node.findings() == ()
+    node.root = ()
+    assert len(node.picture().containers) == 4

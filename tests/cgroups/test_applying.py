@@ -1,0 +1,153 @@
+"""Applying changes: on plain files that behave, on others, and on a real kernel where there is one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cpuctl.cgroups.applying import Applied, Applier, Change, Entry, Step
+from cpuctl.cgroups.group_files import GroupFiles
+
+V1 = Path("/sys/fs/cgroup/cpuset")
+
+
+def applier(root: Path, *, log: list[Entry] | None = None, stop_after: int | None = None) -> Applier:
+    seen: list[Entry] = [] if log is None else log
+    return Applier(
+        files=GroupFiles(root, time.sleep),
+        log=seen.append,
+        interrupted=lambda: stop_after is not None and len(seen) >= stop_after,
+    )
+
+
+def groups(root: Path, **values: str) -> None:
+    for name, value in values.items():
+        (root / name).mkdir()
+        (root / name / "cpuset.cpus").write_text(f"{value}\n")
+
+
+def values(root: Path) -> dict[str, str]:
+    return {path.parent.name: path.read_text().strip() for path in sorted(root.glob("*/cpuset.cpus"))}
+
+
+def change(group: str, before: str, after: str) -> Change:
+    return Change(f"/{group}", "cpuset.cpus", before, after)
+
+
+def steps(applied: Applied) -> list[str]:
+    return [f"{entry.step} {entry.change.group}" for entry in applied.entries]
+
+
+def test_all_changes_are_made_and_told(tmp_path: Path) -> None:
+    groups(tmp_path, a="0-3", b="4-7")
+    log: list[Entry] = []
+    applied = applier(tmp_path, log=log).apply([change("a", "0-3", "0-1"), change("b", "4-7", "2-7")])
+    assert values(tmp_path) == {"a": "0-1", "b": "2-7"}
+    assert steps(applied) == ["written /a", "written /b"]
+    assert [entry.step for entry in log] == [Step.WRITING, Step.WRITTEN] * 2
+    assert tuple(log[1::2]) == applied.entries
+    assert applied.failure is None
+
+
+@pytest.mark.parametrize("broken", ["a", "b", "c"])
+def test_whichever_write_fails_everything_is_as_before(tmp_path: Path, broken: str) -> None:
+    groups(tmp_path, a="0", b="1", c="2")
+    wanted = [change(name, str(index), "3") for index, name in enumerate("abc")]
+    file = tmp_path / broken / "cpuset.cpus"
+    text = file.read_text()
+    # A file that can be read and not written, by root either: its effective twin disagrees.
+    (tmp_path / broken / "cpuset.cpus.effective").write_text("7\n")
+    applied = applier(tmp_path).apply(wanted)
+    assert applied.failure is not None
+    assert applied.failure.change.group == f"/{broken}"
+    assert "7 is in force" in applied.failure.problem
+    assert values(tmp_path) == {"a": "0", "b": "1", "c": "2"}
+    assert file.read_text() == text
+
+
+def test_a_value_that_somebody_else_has_changed_is_not_overwritten(tmp_path: Path) -> None:
+    groups(tmp_path, a="0-3", b="5")
+    applied = applier(tmp_path).apply([change("a", "0-3", "0"), change("b", "4", "6")])
+    assert steps(applied) == ["written /a", "failed /b", "restored /a"]
+    assert values(tmp_path) == {"a": "0-3", "b": "5"}
+
+
+def test_a_group_that_has_gone_is_passed_over(tmp_path: Path) -> None:
+    groups(tmp_path, b="4")
+    applied = applier(tmp_path).apply([change("a", "0-3", "0"), change("b", "4", "6")])
+    assert steps(applied) == ["gone /a", "written /b"]
+
+
+def test_an_interrupt_undoes_what_was_done(tmp_path: Path) -> None:
+    groups(tmp_path, a="0", b="1")
+    applied = applier(tmp_path, stop_after=1).apply([change("a", "0", "3"), change("b", "1", "3")])
+    assert steps(applied) == ["written /a", "failed /b", "restored /a"]
+    assert values(tmp_path) == {"a": "0", "b": "1"}
+
+
+@pytest.mark.parametrize("group", ["/../etc", "/a/../../b"])
+def test_no_path_leads_out_of_the_hierarchy(tmp_path: Path, group: str) -> None:
+    with pytest.raises(ValueError, match="no group below"):
+        GroupFiles(tmp_path, time.sleep).write(group, "cpuset.cpus", "0")
+
+
+def test_a_link_is_not_followed(tmp_path: Path) -> None:
+    groups(tmp_path, a="0")
+    other = tmp_path / "elsewhere"
+    other.write_text("9\n")
+    (tmp_path / "a" / "cpuset.cpus").unlink()
+    (tmp_path / "a" / "cpuset.cpus").symlink_to(other)
+    applied = applier(tmp_path).apply([change("a", "9", "1")])
+    assert applied.failure is not None
+    assert other.read_text() == "9\n"
+
+
+def _writable() -> bool:
+    return os.access(V1, os.W_OK) and (V1 / "cpuset.cpus").exists() and (os.cpu_count() or 1) > 1
+
+
+real_kernel = pytest.mark.skipif(
+    not _writable(), reason="this machine has no cgroup v1 cpuset that can be written: nothing real is tested"
+)
+
+
+@pytest.fixture
+def kernel_groups() -> Iterator[Path]:
+    """Make groups of our own below the real hierarchy, with a process in one of them."""
+    root = V1 / f"cpuctl-test-{os.getpid()}"
+    made = [root, root / "a", root / "b"]
+    for group in made:
+        group.mkdir()
+        (group / "cpuset.mems").write_text((V1 / "cpuset.mems").read_text())
+        (group / "cpuset.cpus").write_text("0-1")
+    sleeper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    (root / "a" / "tasks").write_text(str(sleeper.pid))
+    yield root
+    sleeper.kill()
+    sleeper.wait()
+    for group in reversed(made):
+        group.rmdir()
+
+
+@real_kernel
+def test_a_real_kernel_takes_the_changes(kernel_groups: Path) -> None:
+    wanted = [change("a", "0-1", "1"), change("b", "0-1", "0")]
+    assert steps(applier(kernel_groups).apply(wanted)) == ["written /a", "written /b"]
+    assert values(kernel_groups) == {"a": "1", "b": "0"}
+
+
+@real_kernel
+def test_what_a_real_kernel_refuses_is_undone(kernel_groups: Path) -> None:
+    """A group with a task cannot be emptied, and none can have CPUs that its parent has not."""
+    for refused, error in (("", "No space left"), ("0-9", "")):
+        applied = applier(kernel_groups).apply([change("b", "0-1", "0"), change("a", "0-1", refused)])
+        assert applied.failure is not None
+        assert error in applied.failure.problem
+        assert values(kernel_groups) == {"a": "0-1", "b": "0-1"}
+        assert not applied.not_restored

@@ -1,0 +1,184 @@
+"""Carrying writes out on plain files: what ends it, and what is undone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cpuctl.cgroups.applying import Applier, Change, Entry
+from cpuctl.cgroups.carrying_out import Guard, Outcome, carry_out
+from cpuctl.cgroups.group_files import GroupFiles
+from cpuctl.cgroups.lock import locked
+from cpuctl.cgroups.mounts import mount_of
+from cpuctl.cgroups.threads import stray_threads
+from cpuctl.cpuset import CPUSet
+from cpuctl.errors import NodeAccessError
+
+CHANGES = (Change("/a", "cpuset.cpus", "0-3", "0-1"), Change("/b", "cpuset.cpus", "4-5", "2-5"))
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    for change in CHANGES:
+        (tmp_path / change.group[1:]).mkdir()
+        put(tmp_path, change.group, change.before)
+    return tmp_path
+
+
+def put(root: Path, group: str, value: str) -> None:
+    (root / group[1:] / "cpuset.cpus").write_text(f"{value}\n")
+
+
+def lists(root: Path) -> list[str]:
+    return [(root / change.group[1:] / "cpuset.cpus").read_text().strip() for change in CHANGES]
+
+
+def nothing(_seconds: float = 0) -> None:
+    pass
+
+
+def carried(
+    root: Path,
+    *,
+    seconds: float = 0,
+    pause: Callable[[float], None] = nothing,
+    moved: Callable[[], str] = str,
+    strayed: Callable[[], str] = str,
+    interrupted: Callable[[], bool] = bool,
+) -> Outcome:
+    entries: list[Entry] = []
+    applier = Applier(files=GroupFiles(root, nothing), log=entries.append, interrupted=interrupted)
+    return carry_out(CHANGES, applier, Guard(moved, strayed, pause), seconds)
+
+
+def test_what_nobody_rewrites_stays(root: Path) -> None:
+    waits: list[float] = []
+    outcome = carried(root, seconds=3, pause=waits.append)
+    assert (outcome.failure, lists(root)) == ("", ["0-1", "2-5"])
+    assert sum(waits) == outcome.watched == 3
+
+
+def test_a_state_that_has_moved_on_before_leaves_everything_alone(root: Path) -> None:
+    outcome = carried(root, moved=lambda: "moved")
+    assert (outcome.failure, outcome.entries, lists(root)) == ("moved", (), ["0-3", "4-5"])
+
+
+def test_a_state_that_moves_on_meanwhile_undoes_everything(root: Path) -> None:
+    answers = iter(["", "", "moved"])
+    outcome = carried(root, seconds=5, moved=lambda: next(answers))
+    assert (outcome.failure, outcome.left_over, lists(root)) == ("moved", (), ["0-3", "4-5"])
+
+
+def test_a_rival_is_not_fought_over(root: Path) -> None:
+    """What somebody else has written since is left to them, and named; all else is put back."""
+    outcome = carried(root, seconds=5, pause=lambda _: put(root, "/a", "7"))
+    assert "somebody else has written '7'" in outcome.failure
+    assert lists(root) == ["7", "4-5"]
+    assert [entry.change.group for entry in outcome.left_over] == ["/a"]
+
+
+def test_a_rival_that_has_put_the_old_value_back_leaves_nothing_over(root: Path) -> None:
+    outcome = carried(root, seconds=5, pause=lambda _: put(root, "/a", "0-3"))
+    assert outcome.failure
+    assert (outcome.left_over, lists(root)) == ((), ["0-3", "4-5"])
+
+
+def test_what_falls_out_of_force_undoes_everything(root: Path) -> None:
+    def narrow(_seconds: float) -> None:
+        (root / "a" / "cpuset.cpus.effective").write_text("0")
+
+    outcome = carried(root, seconds=5, pause=narrow)
+    assert outcome.failure == "/a/cpuset.cpus: 0-1 is written, but 0 is in force"
+    assert lists(root) == ["0-3", "4-5"]
+
+
+def test_a_thread_elsewhere_gets_a_second_look(root: Path) -> None:
+    answers = iter(["forking", ""])
+    assert carried(root, strayed=lambda: next(answers)).failure == ""
+    assert lists(root) == ["0-1", "2-5"]
+
+
+def test_threads_that_stay_elsewhere_undo_everything(root: Path) -> None:
+    assert carried(root, strayed=lambda: "thread 7").failure == "thread 7"
+    assert lists(root) == ["0-3", "4-5"]
+
+
+@pytest.mark.parametrize("asked", range(4))
+def test_an_interrupt_at_any_moment_undoes_everything(root: Path, asked: int) -> None:
+    answers = iter([*[False] * asked, *[True] * 9])
+    outcome = carried(root, seconds=5, interrupted=lambda: next(answers))
+    assert (outcome.failure, outcome.left_over, lists(root)) == ("interrupted", (), ["0-3", "4-5"])
+
+
+def test_a_defect_of_ours_leaves_nothing_half_changed(root: Path) -> None:
+    def defect(_seconds: float) -> None:
+        raise RuntimeError("defect")
+
+    with pytest.raises(RuntimeError, match="defect"):
+        carried(root, seconds=2, pause=defect)
+    assert lists(root) == ["0-3", "4-5"]
+    answers = iter([False, True])
+    with pytest.raises(RuntimeError, match="defect"):
+        carried(root, interrupted=lambda: _raise() if next(answers) else False)
+    assert lists(root) == ["0-3", "4-5"]
+
+
+def _raise() -> bool:
+    raise RuntimeError("defect")
+
+
+def test_a_container_that_ends_while_it_is_watched_is_no_failure(root: Path) -> None:
+    def end(_seconds: float) -> None:
+        (root / "a" / "cpuset.cpus").unlink(missing_ok=True)
+
+    assert carried(root, seconds=2, pause=end).failure == ""
+
+
+def test_only_one_at_a_time(tmp_path: Path) -> None:
+    with (
+        locked(tmp_path),
+        pytest.raises(NodeAccessError, match="another cpuctl writes here"),
+        locked(tmp_path),
+    ):
+        raise AssertionError
+    with locked(tmp_path):
+        pass
+
+
+MOUNTS = r"""
+22 1 0:1 / / rw - ext4 /dev/sda rw
+23 22 0:2 / /sys/fs/cgroup rw - tmpfs tmpfs rw
+24 23 0:3 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset
+25 22 0:4 / /mnt/a\040b rw shared:1 - cgroup2 cgroup2 rw
+26 22 0:5 / /twice rw - ext4 a rw
+27 22 0:6 / /twice rw - cgroup2 b rw
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/sys/fs/cgroup/cpuset/kubepods", "cgroup"),
+        ("/sys/fs/cgroup/cpuset", "cgroup"),
+        ("/sys/fs/cgroup/cpusets", "tmpfs"),
+        ("/mnt/a b/x", "cgroup2"),
+        ("/twice", "cgroup2"),
+        ("/home", "ext4"),
+    ],
+)
+def test_which_file_system_a_path_is_on(path: str, kind: str) -> None:
+    mount = mount_of(MOUNTS, path)
+    assert mount is not None
+    assert mount.kind == kind
+
+
+def test_threads_are_asked_of_the_kernel(root: Path) -> None:
+    """Of this process, once inside and once outside of what its group has."""
+    (root / "a" / "tasks").write_text(f"{os.getpid()}\n0\n999999999\n")
+    files, here = GroupFiles(root, nothing), CPUSet.of(os.sched_getaffinity(0))
+    assert list(stray_threads(files, Path("/proc"), [("/a", here)])) == []
+    (stray,) = stray_threads(files, Path("/proc"), [("/a", CPUSet())])
+    assert (stray.tid, stray.cpus) == (os.getpid(), here)

@@ -1,0 +1,222 @@
+"""Whose a control group is: every source of names, the best first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pytest
+
+from cpuctl.cgroups.container_logs import LogName, by_container_id, log_names
+from cpuctl.cgroups.groups import Cgroup, CpusetValues, CpuValues, MemoryValues
+from cpuctl.cgroups.names import role_of
+from cpuctl.cgroups.owners import Acquaintance, KnownBy, Owner, Part, find_owners
+from cpuctl.cpuset import CPUSet
+from cpuctl.pods.model import Container, ContainerKind, Pod
+from cpuctl.pods.running import ContainerStatus, RunState
+
+UID = "1111-22"
+POD = "/kubepods.slice/kubepods-pod1111_22.slice"
+ONE, TWO, THREE = "1" * 64, "2" * 64, "3" * 64
+
+
+def group(path: str, cpus: str = "") -> Cgroup:
+    role = role_of(path)
+    assert role is not None
+    return Cgroup(
+        path=path,
+        role=role,
+        cpuset=CpusetValues(cpus=CPUSet.parse(cpus)),
+        cpu=CpuValues(),
+        memory=MemoryValues(),
+    )
+
+
+def scope(container: str, cpus: str = "", runtime: str = "cri-containerd") -> Cgroup:
+    return group(f"{POD}/{runtime}-{container}.scope", cpus)
+
+
+def status(name: str, container: str, **more: object) -> ContainerStatus:
+    told = ContainerStatus(name=name, state=RunState.RUNNING, runtime="containerd", container_id=container)
+    return replace(told, **more)  # type: ignore[arg-type]  # of the fields' types
+
+
+def pod(*statuses: ContainerStatus) -> Pod:
+    return Pod(
+        name="web-0",
+        namespace="shop",
+        uid=UID,
+        init_containers=(
+            Container(name="setup", kind=ContainerKind.INIT),
+            Container(name="proxy", kind=ContainerKind.SIDECAR),
+        ),
+        containers=(Container(name="app"),),
+        statuses=statuses,
+    )
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    groups: tuple[Cgroup, ...]
+    known: Acquaintance
+    want: str
+    part: Part
+    known_by: KnownBy
+
+
+CASES = [
+    Case(
+        "the pod's status",
+        (scope(ONE),),
+        Acquaintance(pods={UID: pod(status("app", ONE))}),
+        "shop/web-0/app", Part.APP, KnownBy.STATUS,
+    ),
+    Case(
+        "a sidecar",
+        (scope(ONE),),
+        Acquaintance(pods={UID: pod(status("proxy", ONE))}),
+        "shop/web-0/proxy", Part.SIDECAR, KnownBy.STATUS,
+    ),
+    Case(
+        "an ephemeral container",
+        (scope(ONE),),
+        Acquaintance(pods={UID: pod(status("debug", ONE, ephemeral=True))}),
+        "shop/web-0/debug", Part.EPHEMERAL, KnownBy.STATUS,
+    ),
+    Case(
+        "the link to a log, when the status is older",
+        (scope(ONE),),
+        Acquaintance(pods={UID: pod(status("app", TWO))}, logs={ONE: LogName("web-0", "shop", "setup", ONE)}),
+        "shop/web-0/setup", Part.INIT, KnownBy.LOG,
+    ),
+    Case(
+        "the link to a log alone",
+        (scope(ONE),),
+        Acquaintance(logs={ONE: LogName("web-0", "shop", "app", ONE)}),
+        "shop/web-0/app", Part.UNKNOWN, KnownBy.LOG,
+    ),
+    Case(
+        "a sandbox by its process",
+        (scope(ONE),),
+        Acquaintance(sandboxes=frozenset({ONE})),
+        f"{UID}/sandbox", Part.SANDBOX, KnownBy.PROCESS,
+    ),
+    Case(
+        "a sandbox by being left over",
+        (scope(ONE), scope(TWO)),
+        Acquaintance(pods={UID: pod(status("app", TWO))}),
+        "shop/web-0/sandbox", Part.SANDBOX, KnownBy.STATUS,
+    ),
+    Case(
+        "left over while another one is missing",
+        (scope(ONE), scope(TWO)),
+        Acquaintance(pods={UID: pod(status("app", TWO), status("proxy", THREE))}),
+        f"shop/web-0/{ONE[:12]}", Part.UNKNOWN, KnownBy.NOTHING,
+    ),
+    Case(
+        "CPUs that the state gives once",
+        (scope(ONE, "2-3"), scope(TWO, "0-1")),
+        Acquaintance(assigned={UID: {"app": CPUSet.parse("2-3"), "proxy": CPUSet.parse("4")}}),
+        f"{UID}/app", Part.UNKNOWN, KnownBy.STATE,
+    ),
+    Case(
+        "CPUs that the state gives twice",
+        (scope(ONE, "2-3"),),
+        Acquaintance(assigned={UID: {"app": CPUSet.parse("2-3"), "setup": CPUSet.parse("2-3")}}),
+        f"{UID}/{ONE[:12]}", Part.UNKNOWN, KnownBy.NOTHING,
+    ),
+    Case(
+        "CPUs of two groups",
+        (scope(ONE, "2-3"), scope(TWO, "2-3")),
+        Acquaintance(assigned={UID: {"app": CPUSet.parse("2-3")}}),
+        f"{UID}/{ONE[:12]}", Part.UNKNOWN, KnownBy.NOTHING,
+    ),
+    Case(
+        "CPUs of a container whose name is known otherwise",
+        (scope(ONE, "2-3"), scope(TWO, "2-3")),
+        Acquaintance(
+            logs={TWO: LogName("web-0", "shop", "app", TWO)}, assigned={UID: {"app": CPUSet.parse("2-3")}}
+        ),
+        f"shop/web-0/{ONE[:12]}", Part.UNKNOWN, KnownBy.NOTHING,
+    ),
+    Case("nothing", (scope(ONE),), Acquaintance(), f"{UID}/{ONE[:12]}", Part.UNKNOWN, KnownBy.NOTHING),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_container_is_named_by(case: Case) -> None:
+    owner = find_owners(case.groups, case.known)[case.groups[0].path]
+    assert (str(owner), owner.part, owner.known_by) == (case.want, case.part, case.known_by)
+
+
+def test_groups_around_a_container_have_its_pod() -> None:
+    groups = [
+        group("/kubepods.slice"),
+        group(POD),
+        scope(ONE),
+        group(f"{scope(ONE).path}/container"),
+        group(f"{POD}/crio-conmon-{ONE}.scope"),
+        group(f"{POD}/somebody-elses.scope"),
+    ]
+    owners = find_owners(groups, Acquaintance(logs={ONE: LogName("web-0", "shop", "app", ONE)}))
+    below = {path.removeprefix(POD): str(owner) for path, owner in owners.items()}
+    assert below == {
+        "": "shop/web-0",
+        f"/cri-containerd-{ONE}.scope": "shop/web-0/app",
+        f"/cri-containerd-{ONE}.scope/container": "shop/web-0/app",
+        f"/crio-conmon-{ONE}.scope": f"shop/web-0/{ONE[:12]}",
+        "/somebody-elses.scope": "shop/web-0",
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "runtime"),
+    [
+        (f"cri-containerd-{ONE}.scope", "containerd"),
+        (f"crio-{ONE}.scope", "cri-o"),
+        (f"docker-{ONE}.scope", "docker"),
+        (ONE, "containerd"),
+    ],
+)
+def test_every_runtime_is_told(name: str, runtime: str) -> None:
+    """A plain name tells none; the status then does."""
+    one = group(f"{POD}/{name}")
+    owner = find_owners([one], Acquaintance(pods={UID: pod(status("app", ONE))}))[one.path]
+    assert owner == Owner(
+        uid=UID,
+        namespace="shop",
+        pod="web-0",
+        container="app",
+        container_id=ONE,
+        runtime=runtime,
+        part=Part.APP,
+        known_by=KnownBy.STATUS,
+    )
+
+
+LINKS = {
+    f"web-0_shop_ship-log-{ONE}.log": LogName("web-0", "shop", "ship-log", ONE),
+    f"a.b-c.d_kube-system_x-{ONE}.log": LogName("a.b-c.d", "kube-system", "x", ONE),
+}
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_links_to_logs_are_understood_and_written_alike(name: str) -> None:
+    assert by_container_id([name]) == {ONE: LINKS[name]}
+    assert str(LINKS[name]) == name
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        "x.log",
+        f"web_shop-{ONE}.log",
+        f"a_b_c-{ONE}",
+        f"A_b_c-{ONE}.log",
+        f"a_b_c_d-{ONE}.log",
+        f"a_b_c-{ONE[:-1]}.log",
+    ],
+)
+def test_other_names_are_passed_over(name: str) -> None:
+    assert list(log_names([name])) == []

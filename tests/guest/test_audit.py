@@ -1,0 +1,151 @@
+"""A real kernel under a node that is audited untuned, tuned, broken and mended: all is found, and no more."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from cpuctl.schemas import schema_text
+from tests.guest.conftest import CASES, HERE, ROOT
+from tests.guest.harness.guest import run_in_guest
+from tests.guest.harness.machine import Cgroup, GuestMachine
+from tests.support.planted_faults import by_code, check_planted
+
+pytestmark = pytest.mark.guest
+
+TWO, EIGHT = CASES["2-sockets-16-cpus"].machine, replace(CASES["8-nodes-32-cpus"].machine, parameters="")
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A machine, the version of its control groups, and who makes and names them."""
+
+    machine: GuestMachine
+    cgroup: Cgroup
+    driver: str
+    runtime: str
+
+
+LAYOUTS = {
+    "v2-2-nodes": Layout(TWO, "v2", "systemd", "containerd"),
+    "v2-8-nodes": Layout(EIGHT, "v2", "systemd", "crio"),
+    "v1-2-nodes": Layout(TWO, "v1", "cgroupfs", "containerd"),
+    "hybrid-8-nodes": Layout(EIGHT, "hybrid", "cgroupfs", "crio"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """What was printed in the guest."""
+
+    layout: Layout
+    folder: Path
+
+    def answer(self, name: str) -> dict[str, Any]:
+        document: dict[str, Any] = json.loads((self.folder / f"{name}.json").read_text())
+        jsonschema.validate(document, json.loads(schema_text(document["kind"].lower())))
+        return document
+
+    def found(self, name: str) -> dict[str, list[dict[str, Any]]]:
+        """Return the findings of an audit by their code."""
+        return by_code(self.answer(name))
+
+    @property
+    def planted(self) -> dict[str, str]:
+        told: dict[str, str] = json.loads((self.folder / "planted.json").read_text())
+        return told
+
+
+@pytest.fixture(scope="module", params=LAYOUTS)
+def audited(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Audited:
+    """Boot a machine once, and do everything in it."""
+    layout = LAYOUTS[request.param]
+    result = run_in_guest(
+        f"python3 audit_node.py {layout.driver} {layout.runtime}",
+        replace(layout.machine, cgroup=layout.cgroup),
+        tmp_path_factory.mktemp("audit"),
+        share=[
+            ROOT / "cpuctl",
+            *(HERE / name for name in ("audit_node.py", "audit-kubelet.yaml", "audit-pods.yaml")),
+        ],
+        timeout=900,
+    )
+    assert result.code == 0, result.stderr
+    return Audited(layout, result.out_dir)
+
+
+CERTAIN = {"foreign-processes", "interrupts-default", "kernel-threads"}
+UNTUNED = CERTAIN | {"interrupt", "interrupts-allowed", "kernel-work"}
+
+
+def test_an_untuned_host_is_told_what_disturbs_and_no_promise_is_broken(audited: Audited) -> None:
+    answer = audited.answer("untuned")
+    assert answer["summary"]["error"] == 0
+    assert CERTAIN <= audited.found("untuned").keys() <= UNTUNED
+    assert {each["verdict"] for each in answer["containers"]} == {"ok", "not checked"}
+
+
+def test_every_command_that_is_told_does_what_it_should(audited: Audited) -> None:
+    """What they leave is a node in good order: the next test."""
+    for name in ("untuned", "faulty"):
+        assert json.loads((audited.folder / f"{name}.json.failed").read_text()) == []
+
+
+@pytest.mark.parametrize("name", ["clean", "mended"])
+def test_a_node_in_good_order_has_no_finding(audited: Audited, name: str) -> None:
+    answer = audited.answer(name)
+    assert (answer["findings"], answer["unreadable"]) == ([], [])
+    code, _ = (audited.folder / f"{name}.json.code").read_text().split()
+    assert code == "0"
+    busy = [each for each in answer["containers"] if each["container"] == "server"]
+    assert [each["cpus"]["threads"] for each in busy] == [busy[0]["cpus"]["expected"]]
+
+
+def test_every_planted_fault_is_found_and_nothing_else(audited: Audited) -> None:
+    check_planted(audited.found("faulty"), audited.planted)
+
+
+def test_the_plan_leads_back_and_nothing_but_the_faults_is_in_it(audited: Audited) -> None:
+    (group,) = audited.answer("plan")["groups"]
+    assert group["owner"]["container"] == "server"
+    assert group["cpus"]["now"] == audited.planted["cpuset-differs"].split()[1]
+    assert group["process"]["startTime"] > 0
+
+
+def answer_of(audited: Audited, *words: str) -> dict[str, Any]:
+    """Ask this side's cpuctl about the recording."""
+    recording = audited.folder / "faulty.tar.xz"
+    done = subprocess.run(
+        [sys.executable, "-m", "cpuctl", *words, "-m", recording, "-q", "-o", "json"],
+        cwd=ROOT,
+        check=False,
+        stdout=subprocess.PIPE,
+    )
+    assert done.returncode in (0, 3)
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
+
+
+def test_the_recording_tells_what_the_live_node_told(audited: Audited) -> None:
+    again = answer_of(audited, "audit", "--pods", str(audited.folder / "pods.json"))
+    live = audited.answer("faulty")
+    seen = [[(each["code"], each["subject"]) for each in answer["findings"]] for answer in (live, again)]
+    assert seen[0] == seen[1]
+    assert again["containers"] == live["containers"]
+    assert again["node"] == live["node"]
+
+
+def test_groups_of_the_recording_are_shown_with_their_owners(audited: Audited) -> None:
+    shown = answer_of(audited, "cgroups", "show", "--pods", str(audited.folder / "pods.json"))
+    owners = {each["owner"]["container"] for each in shown["groups"] if each["level"] == "container"}
+    assert owners == {"server", "forwarder", "front", None}
+    quota = "cpu.max" if audited.layout.cgroup == "v2" else "cpu.cfs_quota_us"
+    limited = [each["owner"]["container"] for each in shown["groups"] if each["files"][quota]["differs"]]
+    assert limited == ["forwarder"]

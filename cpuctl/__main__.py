@@ -12,12 +12,9 @@ def main() -> None:
     """Answer ``--version`` at once; hand everything else to the command table."""
     # A reader that has seen enough ends us quietly, as it ends other tools (exit status 141 in a shell).
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    if sys.argv[1:] in (["--version"], ["-V"]):
-        from cpuctl import __version__
-
-        sys.stdout.write(f"cpuctl {__version__}\n")
-        return
     _open_closed_streams()
+    if sys.argv[1:] in (["--version"], ["-V"]) and _tells_version():
+        return
     if isinstance(sys.stdout, io.TextIOWrapper):
         # File names may hold bytes that are no text, and terminals may know few characters.
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -28,6 +25,18 @@ def main() -> None:
     except KeyboardInterrupt:
         code = 128 + signal.SIGINT
     sys.exit(code)
+
+
+def _tells_version() -> bool:
+    """Write the version; where nobody takes it, the command line's own option explains the failure."""
+    from cpuctl import __version__
+
+    try:
+        sys.stdout.write(f"cpuctl {__version__}\n")
+        sys.stdout.flush()
+    except OSError:
+        return False
+    return True
 
 
 def _open_closed_streams() -> None:

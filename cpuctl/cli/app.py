@@ -23,7 +23,7 @@ EXIT_INTERRUPTED = 130
 HELP = """Inspect and plan what the kubelet's CPU, memory and topology managers do on a node.
 
 Exit codes: 0 yes or clean, 1 internal error, 2 usage, 3 the answer is no, 4 unusable input, 5 the node
-refused.
+refused and nothing was changed, 6 changed and not fully restored, 130 interrupted.
 """
 
 
@@ -37,12 +37,22 @@ class LazyGroup(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401, ARG002
         """Import the one command that is wanted."""
         entry = COMMANDS.get(cmd_name)
-        return None if entry is None else typer.main.get_command(import_module(entry.module).app)
+        if entry is None:
+            return None
+        return typer.main.get_command(import_module(f"cpuctl.cli.{entry.module}").app)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401, ARG002
         """Print the table's own help lines."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, entry.help) for name, entry in COMMANDS.items()])
+
+
+class HelpByDefault(TyperGroup):
+    """A group that prints its help where no verb is given."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  # typer's type is private
+        """Ask for help where nothing else is asked for."""
+        return super().parse_args(ctx, args or ["--help"])
 
 
 def command_group(**settings: Any) -> typer.Typer:  # noqa: ANN401  # handed on to typer as they are

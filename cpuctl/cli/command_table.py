@@ -20,10 +20,19 @@ class Entry:
 
 COMMANDS: Mapping[str, Entry] = MappingProxyType(
     {
-        "plan": Entry("cpuctl.cli.plan", "Dry-run pods: which CPUs each container would get, and why."),
-        "topology": Entry("cpuctl.cli.topology", "Show a machine's NUMA nodes, sockets, cores and caches."),
-        "config": Entry("cpuctl.cli.config", "Show a kubelet's configuration; would it start with it?"),
-        "capture": Entry("cpuctl.cli.capture", "Record a node in one archive that every command reads."),
-        "schema": Entry("cpuctl.cli.schema", "Print the JSON Schema of an answer."),
+        "plan": Entry("plan.command", "Dry-run pods: which CPUs each container would get, and why."),
+        "resize": Entry("resize.command", "Dry-run an in-place resize of a running pod, CPU by CPU."),
+        "replay": Entry("replay.command", "Replay a node's history over time, and check expectations."),
+        "explain": Entry("explain", "Why a pod is admitted or refused, and what would change it."),
+        "pods": Entry("pods.command", "Show what follows from pods' resources, and what differs."),
+        "topology": Entry("topology.command", "Show a machine's NUMA nodes, sockets, cores and caches."),
+        "config": Entry("config.command", "Show a kubelet's configuration; would it start with it?"),
+        "cgroups": Entry("cgroups.command", "The kubelet's control groups: show them, set them right."),
+        "audit": Entry("audit", "Compare a node with what its kubelet believes; how to mend it."),
+        "checkpoint": Entry(
+            "checkpoint.command", "The kubelet's state files: show, verify, migrate, repair."
+        ),
+        "capture": Entry("capture", "Record a node in one archive that every command reads."),
+        "schema": Entry("schema", "Print the JSON Schema of an answer."),
     }
 )

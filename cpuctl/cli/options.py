@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from cpuctl.cli.output import Output
+from cpuctl.cli.output import MetricsOutput, Output
 
 MachineOption = Annotated[
     str,
@@ -21,8 +21,8 @@ KubeletConfigOption = Annotated[
     typer.Option(
         "--kubelet-config",
         metavar="FILE",
-        help="The KubeletConfiguration; without it the recording's own, or with -m live "
-        "/var/lib/kubelet/config.yaml.",
+        help="The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the "
+        "running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.",
     ),
 ]
 ConfigDirOption = Annotated[
@@ -46,6 +46,20 @@ FeatureGatesOption = Annotated[
     str,
     typer.Option("--feature-gates", metavar="A=true,B=false", help="Gates on top of the configuration's."),
 ]
+CgroupVersionOption = Annotated[
+    str,
+    typer.Option(
+        "--cgroup-version", metavar="1|2", help="The host's cgroup version; else the machine's own, or 2."
+    ),
+]
+EphemeralStorageOption = Annotated[
+    str,
+    typer.Option(
+        "--ephemeral-storage",
+        metavar="QUANTITY",
+        help="The size of the kubelet's file system; else the live host's, or storage is not looked at.",
+    ),
+]
 PodFilesOption = Annotated[
     list[str],
     typer.Option("-f", "--filename", metavar="PODS", help="Manifests: files, directories, or - for stdin."),
@@ -61,7 +75,8 @@ StateOption = Annotated[
     typer.Option(
         "--state",
         metavar="DIR|FILE",
-        help="Start from the kubelet's state file: cpu_manager_state, or the directory that holds it.",
+        help="Start from a state file of the kubelet, cpu_manager_state or memory_manager_state, or from the "
+        "directory that holds both.",
     ),
 ]
 RunningPodsOption = Annotated[
@@ -72,6 +87,15 @@ RunningPodsOption = Annotated[
         help="The pods that run on the node, as kubectl get pods -o json prints them.",
     ),
 ]
+DevicesOption = Annotated[
+    str,
+    typer.Option(
+        "--devices",
+        metavar="FILE",
+        help="The devices of device plugins: free and healthy ones by resource and NUMA node (schema: cpuctl "
+        "schema devices), or what the pod resources API answers to GetAllocatableResources and List.",
+    ),
+]
 WriteStateOption = Annotated[
     str,
     typer.Option(
@@ -80,6 +104,10 @@ WriteStateOption = Annotated[
 ]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 OutputOption = Annotated[Output, typer.Option("-o", "--output", help="The form of the answer.")]
+MetricsOutputOption = Annotated[
+    MetricsOutput,
+    typer.Option("-o", "--output", help="The form of the answer; prom is what the kubelet's metrics read."),
+]
 NoColorOption = Annotated[bool, typer.Option("--no-color", help="No colour, as with NO_COLOR set.")]
 QuietOption = Annotated[bool, typer.Option("-q", "--quiet", help="Only the answer: no notes on stderr.")]
 ExitZeroOption = Annotated[bool, typer.Option("--exit-zero", help="Exit 0 also when the answer is no.")]

@@ -25,6 +25,26 @@ class Output(StrEnum):
     YAML = "yaml"
 
 
+class ListOutput(StrEnum):
+    """The forms that an answer of many items can take: those of every answer, and one item a line."""
+
+    TABLE = "table"
+    WIDE = "wide"
+    JSON = "json"
+    YAML = "yaml"
+    JSONL = "jsonl"
+
+
+class MetricsOutput(StrEnum):
+    """The forms of an answer with metrics: those of every answer, and Prometheus' text format."""
+
+    TABLE = "table"
+    WIDE = "wide"
+    JSON = "json"
+    YAML = "yaml"
+    PROM = "prom"
+
+
 @dataclass(frozen=True, slots=True)
 class Style:
     """How an answer is written: its form, colour and diagnostics wanted or not.
@@ -32,7 +52,7 @@ class Style:
     ``layout`` names the picture for people where the answer's kind has more than one.
     """
 
-    output: Output
+    output: Output | ListOutput | MetricsOutput
     color: bool = True
     quiet: bool = False
     layout: str = ""

@@ -9,13 +9,20 @@ from cpuctl.errors import UsageError
 
 app = command_group()
 
-HELP = """Print the JSON Schema of an answer; without a name, list the answers that have one.
+HELP = """Print the JSON Schema of an answer; without a name, list everything that has one.
+
+podresources is not an answer: it is the form that cpuctl pods lint asks of manifests, for editors, too. Write
+it to a file and begin a manifest with the line
+
+\b
+  # yaml-language-server: $schema=podresources.schema.json
 
 Examples:
 
 \b
   cpuctl schema
   cpuctl schema plan > plan.schema.json
+  cpuctl schema podresources > podresources.schema.json
 """
 
 

@@ -1,4 +1,4 @@
-"""The JSON Schemas of everything cpuctl prints, one file per answer."""
+"""The JSON Schemas of everything cpuctl prints, one file per answer, and of the manifests it lints."""
 
 from __future__ import annotations
 

@@ -283,6 +283,7 @@ def test_a_plan_takes_configuration_and_version_from_the_capture(
         "machine": {"value": archive, "from": "given"},
         "kubeletVersion": {"value": "v1.37.1", "from": "capture"},
         "kubeletConfiguration": {"value": f"{archive}: var/lib/kubelet/config.yaml", "from": "capture"},
+        "recordedArguments": {"value": "--max-pods=200", "from": "capture"},
         "state": {"value": f"{archive}: var/lib/kubelet/cpu_manager_state", "from": "capture"},
     }
     assert answer["kubelet"]["version"] == "1.37"
@@ -295,13 +296,6 @@ def test_what_is_given_goes_over_the_capture(root: str, archive: str, cpuctl: Cp
     answer = document(cpuctl("plan", "-m", archive, *PODS, *given, "-o", "json"))
     assert (answer["kubelet"]["cpuManagerPolicy"], answer["kubelet"]["version"]) == ("none", "1.35")
     assert {entry["from"] for entry in answer["sources"].values()} == {"given"}
-
-
-def test_flags_that_are_not_considered_are_named(root: str, archive: str, cpuctl: Cpuctl) -> None:
-    assert cpuctl("capture", "--root", root, archive).code == 0
-    result = cpuctl("plan", "-m", archive, *PODS)
-    assert result.code == 0
-    assert "warning: the recorded kubelet also goes by --max-pods, which cpuctl leaves out" in result.err
 
 
 def test_a_version_that_is_not_supported_says_what_to_do(root: str, archive: str, cpuctl: Cpuctl) -> None:

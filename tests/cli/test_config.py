@@ -102,10 +102,19 @@ ANSWERS = [
     Case("check a value of a wrong type", ("check", *told("type.yaml")), 3),
     Case("check a flag that cannot be read", ("check", *MACHINE, "--kubelet-args=--max-pods=many"), 3),
     Case("check a missing drop-in directory", ("check", *told("static.yaml"), "--config-dir=none"), 3),
-    Case("check the memory manager", ("check", *told("memory.yaml")), 3),
+    Case(
+        "check a gate before a missing directory",
+        ("check", *told("gate.yaml"), "--config-dir=none"),
+        3,
+    ),
+    Case("check the memory manager", ("check", *told("memory.yaml"))),
     Case("check a host with cgroup v1", ("check", *told("static.yaml"), "--cgroup-version=1"), 3),
     Case("check from stdin", ("check", *told("-")), 3, FILES["case.yaml"].encode()),
     Case("versions", ("versions", *told("quota.yaml"), "--from=1.32", "--to=1.38")),
+    Case(
+        "versions to one without drop-ins",
+        ("versions", *told("static.yaml"), "--config-dir=conf.d", "--from=1.28", "--to=1.27"),
+    ),
     Case("versions to the next", ("versions", *told("static.yaml"), "--from=1.30")),
     Case("versions down", ("versions", *told("static.yaml"), "--from=1.37", "--to=1.36")),
     Case("versions, everything", ("versions", *MACHINE, "--from=1.35", "--to=1.36", "--all")),
@@ -167,6 +176,19 @@ def test_a_refused_start_names_stage_error_and_place(config: Config) -> None:
     assert start["mend"] == [{"setting": "cpuManagerPolicy", "from": "file", "where": "case.yaml:3"}]
 
 
+def test_storage_is_kept_as_the_kubelet_keeps_it(config: Config) -> None:
+    """A tenth of 100Gi, as a 32-bit float has it; without a size nothing is said of storage."""
+    words = ("show", *told("quota.yaml"), "-o", "json")
+    allocatable = allocatable_numbers(config(*words, "--ephemeral-storage=100Gi"))
+    assert allocatable["ephemeral-storage"] == 96636764000
+    assert "ephemeral-storage" not in allocatable_numbers(config(*words))
+
+
+def allocatable_numbers(result: Result) -> dict[str, float]:
+    resources = answer(result)["reservation"]["resources"]
+    return {entry["resource"]: entry["allocatable"]["number"] for entry in resources}
+
+
 def test_the_configuration_of_the_plan_is_the_same(cpuctl: Cpuctl, config: Config, tmp_path: Path) -> None:
     """Drop-ins and flags count for a plan, too: with them nothing is reserved for it to start with."""
     words = ("plan", *told("main.yaml"), "-T", "web=2/2,1Gi", "-o", "json")
@@ -191,7 +213,11 @@ MISUSES = [
     Misuse(("check", *MACHINE, "--kubelet-args", "'open"), 2, "--kubelet-args: cannot be split into words"),
     Misuse(("check", *MACHINE, "--config-dir", ""), 2, "--config-dir: the name of a directory is missing"),
     Misuse(("versions", *MACHINE, "--to=9"), 2, "--to:"),
-    Misuse(("versions", *MACHINE, "--from=1.26"), 2, "kubelet 1.26 is not supported"),
+    Misuse(("show", *MACHINE, "--ephemeral-storage=-1"), 2, "--ephemeral-storage: expected an amount from 0"),
+    Misuse(
+        ("show", *MACHINE, "--ephemeral-storage=1G1"), 2, "--ephemeral-storage: expected an amount, found"
+    ),
+    Misuse(("versions", *MACHINE, "--from=1.26"), 2, "--from: kubelet 1.26"),
     Misuse(("show", *told("missing.yaml")), 4, "missing.yaml"),
     Misuse(
         ("show", *told("type.yaml")),

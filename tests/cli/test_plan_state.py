@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -105,10 +106,56 @@ def test_an_empty_directory_is_a_fresh_node(cpuctl: Cpuctl, tmp_path: Path) -> N
     assert "as a fresh node" in json.loads(result.out)["sources"]["state"]["value"]
 
 
-def test_a_release_with_another_format_is_not_written(cpuctl: Cpuctl, tmp_path: Path) -> None:
-    result = plan(cpuctl, "-T", "a=2/2", "--kubelet-version", "1.37", "--write-state", str(tmp_path))
-    assert result.code == 2
-    assert list(tmp_path.iterdir()) == []
+@pytest.mark.parametrize(("version", "member"), [("1.36", "checksum"), ("1.37", "dataChecksum")])
+def test_each_release_writes_its_own_format_and_reads_it(
+    version: str, member: str, cpuctl: Cpuctl, tmp_path: Path
+) -> None:
+    release = ("--kubelet-version", version)
+    plan(cpuctl, "-T", "a=2/2,1Gi", *release, "--write-state", str(tmp_path))
+    files = [json.loads(path.read_text()) for path in sorted(tmp_path.iterdir())]
+    assert [list(file)[-1] for file in files] == [member, member]
+    assert cpus(plan(cpuctl, "-T", "b=2/2,1Gi", *release, "--state", str(tmp_path))) == ["2,6"]
+
+
+_ARGUMENTS = (
+    "--cpu-manager-policy=static --reserved-cpus=0 --memory-manager-policy=Static "
+    "--kube-reserved=memory=1Gi --reserved-memory=0:memory=1Gi"
+)
+STATIC_MEMORY = (
+    *("plan", "-m", "synthetic:2s2n4c2t,mem=64Gi", "-o", "json"),
+    *("--kubelet-args", _ARGUMENTS),
+)
+
+
+def blocks(result: Result) -> list[str]:
+    assert result.out, result.err
+    containers = [container for pod in json.loads(result.out)["pods"] for container in pod["containers"]]
+    return [container["memory"]["cpusetMems"] for container in containers]
+
+
+def test_memory_goes_on_where_another_plan_ended(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """The first pod leaves too little of node 0 for the second one."""
+    first = cpuctl(*STATIC_MEMORY, "-T", "a=500m/500m,40Gi", "--write-state", str(tmp_path))
+    second = cpuctl(*STATIC_MEMORY, "-T", "b=500m/500m,40Gi", "--state", str(tmp_path))
+    assert (blocks(first), blocks(second)) == (["0"], ["1"])
+
+
+def test_one_state_file_may_be_named(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    cpuctl(*STATIC_MEMORY, "-T", "a=2/2,40Gi", "--write-state", str(tmp_path))
+    result = cpuctl(*STATIC_MEMORY, "-T", "b=2/2,40Gi", "--state", str(tmp_path / "memory_manager_state"))
+    assert (cpus(result), blocks(result)) == (["1,9"], ["1"])
+    assert set(json.loads(result.out)["sources"]) >= {"state", "memoryState"}
+
+
+def test_memory_that_a_kubelet_does_not_recognize_is_the_answer(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    cpuctl(*STATIC_MEMORY, "-T", "a=2/2,40Gi", "--write-state", str(tmp_path))
+    larger = [word.replace("64Gi", "65Gi") for word in STATIC_MEMORY]
+    result = cpuctl(*larger, "-T", "b=2/2,40Gi", "--state", str(tmp_path))
+    assert json.loads(result.out)["start"] == {
+        "outcome": "Refused",
+        "stage": "memoryManagerStart",
+        "error": "[memorymanager] the expected machine state is different from the real one",
+    }
 
 
 def test_a_pod_must_fit_into_the_node(cpuctl: Cpuctl) -> None:
@@ -131,7 +178,10 @@ def test_topology_policies_show_their_hints(cpuctl: Cpuctl) -> None:
         ),
     )
     (pod,) = json.loads(result.out)["pods"]
-    assert pod["hints"] == [{"container": "a", "numaNodes": "0-1", "preferred": True, "admitted": True}]
+    cpu = {"provider": "cpu", "resource": "cpu", "standing": "hints", "preferred": ["0-1"]}
+    assert pod["hints"] == [
+        {"container": "a", "numaNodes": "0-1", "preferred": True, "admitted": True, "offers": [cpu]}
+    ]
     single = cpuctl(
         "plan",
         *("-m", "synthetic:2s2n4c2t", "-o", "json", "-T", "a=9/9,1Gi"),
@@ -146,3 +196,55 @@ def test_topology_policies_show_their_hints(cpuctl: Cpuctl) -> None:
         "TopologyAffinityError",
         "Resources cannot be allocated with Topology locality",
     )
+
+
+def kubectl_list(tmp_path: Path, *pods: Mapping[str, object]) -> str:
+    """Write pods as ``kubectl get pods -o json`` prints them; each has a container *c*."""
+    items = [
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": pod["uid"], **pod, "annotations": pod.get("annotations")},
+            "spec": {"nodeName": pod.get("node"), "containers": [{"name": "c"}]},
+            "status": {"phase": pod.get("phase", "Running")},
+        }
+        for pod in pods
+    ]
+    path = tmp_path / "running.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    return str(path)
+
+
+@pytest.mark.parametrize("pods", [(), ({"uid": "gone", "phase": "Succeeded"},)])
+def test_with_nobody_left_all_cpus_come_back(
+    pods: tuple[Mapping[str, object], ...], cpuctl: Cpuctl, tmp_path: Path
+) -> None:
+    state = write_state(tmp_path, "0,2-4,6-7", ',"entries":{"gone":{"c":"1,5"}}')
+    running = kubectl_list(tmp_path, *pods)
+    assert cpus(plan(cpuctl, "-T", "b=2/2,1Gi", "--state", str(state), "--pods", running)) == ["1,5"]
+
+
+def test_a_mirror_pod_owns_what_its_static_pod_holds(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    state = write_state(tmp_path, "0,2-4,6-7", ',"entries":{"hash":{"c":"1,5"}}')
+    mirror = {"uid": "other", "annotations": {"kubernetes.io/config.mirror": "hash"}}
+    running = kubectl_list(tmp_path, mirror)
+    result = plan(cpuctl, "-T", "b=2/2,1Gi", "--state", str(state), "--pods", running)
+    assert cpus(result) == ["2,6"]
+    assert "do not run here" not in result.err
+
+
+def test_the_pods_of_one_node_are_asked_for(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    state, node = str(write_state(tmp_path, "0-7")), {"node": "n1"}
+    several = kubectl_list(tmp_path, {"uid": "a"} | node, {"uid": "b", "node": "n2"})
+    refused = plan(cpuctl, "-T", "b=1/1,1Gi", "--state", state, "--pods", several)
+    assert refused.code == 2
+    assert "expected the pods of one node, found those of n1, n2" in refused.err
+    waiting = kubectl_list(tmp_path, {"uid": "a"} | node, {"uid": "b", "phase": "Pending"})
+    assert plan(cpuctl, "-T", "b=1/1,1Gi", "--state", state, "--pods", waiting).code == 0
+
+
+def test_a_corrupt_memory_file_is_the_answer(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    (tmp_path / "memory_manager_state").write_text('{"policyName":"Static","machineState":{},"checksum":1}')
+    start = json.loads(cpuctl(*STATIC_MEMORY, "-T", "b=2/2,1Gi", "--state", str(tmp_path)).out)["start"]
+    assert (start["outcome"], start["stage"]) == ("Refused", "memoryManagerStart")
+    assert "checkpoint is corrupted, please drain this node and delete the memory manager" in start["error"]

@@ -129,6 +129,7 @@ def test_a_reader_that_has_seen_enough_ends_it_quietly() -> None:
         *((*PLAN, "-q", "-o", form) for form in ("table", "json", "yaml")),
         ("plan", *MACHINE, "-q", "-T", "web=1/1,1Gi x1000"),
         ("--help",),
+        ("--version",),
         ("schema", "plan"),
     ],
     ids=lambda words: " ".join(words[-2:]),
@@ -296,8 +297,9 @@ def test_a_configuration_that_may_not_be_read_is_not_taken_for_an_absent_one(clo
     """On most nodes /var/lib/kubelet is root's own."""
     script = AS_NOBODY.replace(
         "from cpuctl.cli.app import run",
-        f"from cpuctl.cli.app import run\nfrom cpuctl.cli import inputs\nfrom pathlib import Path\n"
-        f"inputs.LIVE_CONFIG = Path({str(closed / 'kubelet.yaml')!r})",
+        "from cpuctl.cli.app import run\nfrom cpuctl.cli.sources import config_inputs\n"
+        "from pathlib import Path\n"
+        f"config_inputs.LIVE_CONFIG = Path({str(closed / 'kubelet.yaml')!r})",
     )
     done = subprocess.run(
         [sys.executable, "-c", script, "plan", "-T", "web=1/1"],

@@ -29,6 +29,11 @@ ANSWERS = {
     "no policy": ["plan", *MACHINE, "-T", "web=4/4,1Gi"],
     "rejected": ["plan", *MACHINE, *STATIC, "-T", "odd=3/3,1Gi", "-T", "huge=64/64,1Gi"],
     "last CPUs": ["plan", *MACHINE, *STATIC, "-T", "most=28/28,1Gi"],
+    "memory": [
+        *("plan", "-m", "synthetic:2s2n4c2t,mem=64Gi", "-T", "near=2/2,20Gi", "-T", "odd=1/2,1Gi"),
+        "--kubelet-args",
+        "--memory-manager-policy=Static --kube-reserved=memory=1Gi --reserved-memory=0:memory=1Gi",
+    ],
     "not started": ["plan", "-m", "synthetic:1s1n1c1t", *STATIC, "-T", "web=1/1,1Gi"],
 }
 

@@ -43,7 +43,11 @@ def modules_loaded(*arguments: str) -> set[str]:
         ["--help"],
         ["plan", "--help"],
         ["topology", "--help"],
+        ["checkpoint", "repair", "--help"],
+        ["checkpoint", "versions", "-o", "json"],
         ["plan", "-q", "-m", MACHINE, "-T", "web=4/4,2Gi", "-o", "json"],
+        ["explain", "--help"],
+        ["explain", "-q", "-m", MACHINE, "-T", "web=4/4,2Gi", "-o", "json"],
         ["topology", "show", "-q", "-m", MACHINE, "-o", "json"],
     ],
     ids=lambda arguments: " ".join(Path(argument).name for argument in arguments),
@@ -59,7 +63,7 @@ def test_version_is_answered_before_typer_is_imported() -> None:
 def test_help_imports_no_command() -> None:
     loaded = modules_loaded("--help")
     assert "cpuctl.cli.app" in loaded
-    assert not {"cpuctl.cli.plan", "cpuctl.cli.topology", "cpuctl.engine.node"} & loaded
+    assert not {"cpuctl.cli.plan.command", "cpuctl.cli.topology.command", "cpuctl.engine.node"} & loaded
 
 
 def test_a_table_is_what_loads_rich() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,12 +17,14 @@ from cpuctl.cli.answers.config_parts import (
 from cpuctl.cli.answers.kubelet_view import topology_counts
 from cpuctl.cli.output import API_VERSION, Document
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.lint import Lint, Severity
+from cpuctl.engine.config_lints.lint import Lint, Severity
 from cpuctl.engine.start import Started
 from cpuctl.kubelet.config_refusal import ConfigRefusedError
 from cpuctl.kubelet.config_warnings import ConfigWarning
 from cpuctl.kubelet.loading import LoadedConfiguration
 from cpuctl.kubelet.settings import path_name
+
+_LINE = re.compile(r"(?P<place>.*?:[0-9]+(?::[0-9]+)?)(?:: (?P<setting>.*))?", re.ASCII | re.DOTALL)
 
 
 def check_document(
@@ -32,9 +35,9 @@ def check_document(
     if paths := settings_to_mend(outcome):
         start["mend"] = mend_answer(loaded, paths)
     findings = [
-        *(_lint(loaded, lint) for lint in lints if lint.severity is not Severity.INFO),
+        *(lint_answer(loaded, lint) for lint in lints if lint.severity is not Severity.INFO),
         *(_warning(warning) for warning in loaded.warnings),
-        *(_lint(loaded, lint) for lint in lints if lint.severity is Severity.INFO),
+        *(lint_answer(loaded, lint) for lint in lints if lint.severity is Severity.INFO),
     ]
     node = _node(outcome) if isinstance(outcome, Started) else {}
     return _document(head, start, findings) | node
@@ -74,9 +77,7 @@ def _document(
 def _node(started: Started) -> dict[str, Any]:
     node: dict[str, Any] = topology_counts(started.topology) | {
         "cpuManagerPolicy": "none" if started.policy is None else "static",
-        "topologyManagerPolicy": (
-            "none" if started.topology_manager is None else started.topology_manager.policy
-        ),
+        "topologyManagerPolicy": started.topology_manager.policy,
         "reservation": {name: str(amount) for name, amount in started.reserved.items()},
     }
     if started.policy is not None:
@@ -85,7 +86,8 @@ def _node(started: Started) -> dict[str, Any]:
     return {"node": node}
 
 
-def _lint(loaded: LoadedConfiguration, lint: Lint) -> dict[str, Any]:
+def lint_answer(loaded: LoadedConfiguration, lint: Lint) -> dict[str, Any]:
+    """Describe a remark, and where its setting stands."""
     return {
         "severity": str(lint.severity),
         "code": lint.code,
@@ -112,6 +114,6 @@ def _warning(warning: ConfigWarning) -> dict[str, Any]:
 
 
 def _place(where: str) -> tuple[str | None, str | None]:
-    """Take ``kubelet.yaml:3: kubeReserved.cpu`` apart."""
-    place, _, setting = where.partition(": ")
-    return place or None, setting or None
+    """Take ``kubelet.yaml:3: kubeReserved.cpu`` apart; without a line, it is all place."""
+    found = _LINE.fullmatch(where)
+    return (found["place"], found["setting"]) if found else (where or None, None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cpuctl.engine.topology import CPUTopology
+from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.views import cpu_labels, differing_views
 from cpuctl.machine.machine_info import MachineInfo
 from cpuctl.machine.model import Machine

@@ -6,14 +6,18 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from cpuctl.cli.answers.devices_answer import container_devices, device_warnings, devices_left
 from cpuctl.cli.answers.kubelet_view import topology_counts
+from cpuctl.cli.answers.memory_answer import container_memory, memory_left
+from cpuctl.cli.answers.offers_answer import offers_answer
+from cpuctl.cli.answers.readmission_answer import readmission_warnings
 from cpuctl.cli.output import API_VERSION, Document
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Admission, Admitted, Asked, Placement, PoolWarning, Verdict
-from cpuctl.engine.alignment import Alignment, alignment_of
+from cpuctl.engine.cpu.alignment import Alignment, alignment_of
+from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import KubeletFault, Rejected, StartRefused, Undetermined
-from cpuctl.engine.topology import CPUTopology
 
 OUTCOMES = ("Admitted", "Rejected", "KubeletFault", "Undetermined")
 
@@ -35,11 +39,15 @@ def plan_document(node: Node, admissions: Sequence[Admission], head: Mapping[str
         "kind": "Plan",
         **head,
         "start": {"outcome": "Started"},
-        "node": _node(node),
+        "node": node_answer(node),
         "summary": _summary(node, admissions),
-        "pods": [_pod(node.topology, admission) for admission in admissions],
-        "after": _after(node),
-        "warnings": list(_warnings(admissions)),
+        "pods": [pod_answer(node.topology, admission) for admission in admissions],
+        "after": after_answer(node) | memory_left(node.memory) | devices_left(node.devices),
+        "warnings": [
+            *_warnings(admissions),
+            *readmission_warnings(admissions),
+            *device_warnings(admissions),
+        ],
     }
 
 
@@ -58,10 +66,11 @@ def not_started_document(
     return {"apiVersion": API_VERSION, "kind": "Plan", **head, "start": outcome, "pods": [], "warnings": []}
 
 
-def _node(node: Node) -> dict[str, Any]:
+def node_answer(node: Node) -> dict[str, Any]:
+    """Describe the machine as the kubelet counts it, and what pods get of it."""
     policy = "none" if node.policy is None else "static"
     answer: dict[str, Any] = topology_counts(node.topology) | {"cpuManagerPolicy": policy}
-    if node.topology_manager is not None:
+    if node.topology_manager.policy != "none":
         answer["topologyManagerScope"] = node.topology_manager.scope
     if node.allocatable is not None:
         # CPU in milli, everything else in bytes or pieces.
@@ -98,7 +107,8 @@ def outcome_name(verdict: Verdict) -> str:
     return type(verdict).__name__
 
 
-def _pod(topology: CPUTopology, admission: Admission) -> dict[str, Any]:
+def pod_answer(topology: CPUTopology, admission: Admission) -> dict[str, Any]:
+    """Describe the decision on one pod."""
     pod = admission.pod
     return {
         "namespace": pod.namespace,
@@ -107,13 +117,19 @@ def _pod(topology: CPUTopology, admission: Admission) -> dict[str, Any]:
         "origin": str(pod.origin),
         "qosClass": str(admission.qos.qos_class),
         "qosReason": admission.qos.reason,
-        **_verdict(admission.verdict),
-        "hints": [_round(asked) for asked in admission.asked],
-        "containers": [_container(topology, placement) for placement in admission.placements],
+        **verdict_answer(admission.verdict),
+        **({"podCPUs": cpu_list(admission.pod_cpus)} if admission.pod_cpus else {}),
+        "hints": [round_answer(asked) for asked in admission.asked],
+        "containers": [
+            _container(topology, placement)
+            | container_memory(placement)
+            | container_devices(topology, placement)
+            for placement in admission.placements
+        ],
     }
 
 
-def _round(asked: Asked) -> dict[str, Any]:
+def round_answer(asked: Asked) -> dict[str, Any]:
     """Describe one round of the Topology Manager: for a container, or (None) for the pod as a whole."""
     answer: dict[str, Any] = {"container": asked.container.name if asked.container else None}
     if isinstance(asked.merged, KubeletFault):
@@ -123,10 +139,12 @@ def _round(asked: Asked) -> dict[str, Any]:
         "numaNodes": None if hint.nodes is None else cpu_list(hint.nodes),
         "preferred": hint.preferred,
         "admitted": asked.merged.admit,
+        "offers": offers_answer(asked),
     }
 
 
-def _verdict(verdict: Verdict) -> dict[str, Any]:
+def verdict_answer(verdict: Verdict) -> dict[str, Any]:
+    """Describe a verdict: its outcome, and the kubelet's words where there are any."""
     outcome: dict[str, Any] = {"outcome": outcome_name(verdict)}
     match verdict:
         case Admitted():
@@ -153,6 +171,7 @@ def _container(topology: CPUTopology, placement: Placement) -> dict[str, Any]:
         "name": placement.container.name,
         "kind": str(placement.container.kind),
         "exclusive": placement.exclusive,
+        "isolation": str(placement.isolation),
         "cpus": cpu_list(placement.cpus),
     }
     if not placement.exclusive:
@@ -180,7 +199,8 @@ def _evidence(alignment: Alignment) -> dict[str, Any]:
     }
 
 
-def _after(node: Node) -> dict[str, Any]:
+def after_answer(node: Node) -> dict[str, Any]:
+    """Describe what is left of the CPUs, in all and on each NUMA node."""
     shared = node.state.default
     free = shared & ~node.policy.reserved if node.policy else 0
     return {

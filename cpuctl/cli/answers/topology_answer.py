@@ -27,7 +27,7 @@ def topology_document(machine: Machine, head: Mapping[str, Any], kubelet: Mappin
         "numaNodes": [_numa_node(node) for node in machine.numa_nodes],
         "sockets": [{"id": number, "cpus": str(cpus)} for number, cpus in machine.sockets.items()],
         "caches": [_cache(cache) for cache in sorted(machine.caches, key=_cache_order)],
-        "cpus": list(_cpus(machine)),
+        "cpus": list(cpu_rows(machine)),
         "findings": list(machine.findings),
     }
 
@@ -104,7 +104,8 @@ def _cache(cache: Cache) -> dict[str, Any]:
     }
 
 
-def _cpus(machine: Machine) -> Iterable[dict[str, Any]]:
+def cpu_rows(machine: Machine) -> Iterable[dict[str, Any]]:
+    """Yield a row for every CPU, online or not: where it sits, what it is."""
     cores = _numbers(core.cpus for core in machine.cores)
     caches = {
         key: _numbers(sorted({c.cpus for c in machine.caches if (c.level, c.kind) == kind}, key=_lowest))

@@ -9,7 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.output import Document, Output, Style, printable
-from cpuctl.cli.render.blocks import Block, Box, Cell, Flow, Lines, Table
+from cpuctl.cli.render.blocks import Block, Box, Cell, Chart, Flow, Lines, Table
+from cpuctl.cli.render.chart_lines import chart_lines
 from cpuctl.cli.render.picture_lines import picture_lines
 from cpuctl.cli.render.table_lines import table_lines
 
@@ -27,7 +28,7 @@ PICTURE_WIDTH = 160
 def write(document: Document, style: Style) -> None:
     """Lay the document out and write it, as wide as the terminal is."""
     layout = import_module(f"cpuctl.cli.render.{style.layout or document['kind'].lower()}_layout")
-    blocks: Iterator[Block] = layout.blocks(document, wide=style.output is Output.WIDE)
+    blocks: Iterator[Block] = layout.blocks(document, wide=style.output == Output.WIDE)
     console = _console(style)
     for index, block in enumerate(blocks):
         if index:
@@ -37,6 +38,8 @@ def write(document: Document, style: Style) -> None:
                 _write_lines(console, ([line] for line in lines))
             case Table():
                 _write_lines(console, table_lines(block, console.width))
+            case Chart():
+                _write_lines(console, chart_lines(block, console.width))
             case Flow() | Box():
                 _write_lines(console, picture_lines(block, min(console.width, PICTURE_WIDTH)))
 

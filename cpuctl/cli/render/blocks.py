@@ -57,5 +57,31 @@ class Box:
     content: tuple[Picture, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A stretch of time, and the mark that every moment of it has."""
+
+    start: int
+    end: int
+    mark: Cell
+
+
+@dataclass(frozen=True, slots=True)
+class ChartLine:
+    """One history: stretches that follow each other."""
+
+    name: str
+    stretches: tuple[Stretch, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Histories over the same time, from 0 nanoseconds to ``end``."""
+
+    heading: str
+    lines: tuple[ChartLine, ...]
+    end: int
+
+
 Picture = Flow | Box
-Block = Lines | Table | Picture
+Block = Lines | Table | Picture | Chart

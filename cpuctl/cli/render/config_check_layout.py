@@ -18,7 +18,7 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
     yield Lines(tuple(_verdict(document, wide=wide)))
     findings = document["findings"]
     if findings:
-        yield _table(findings) if wide else Lines(tuple(_lines(findings)))
+        yield _table(findings) if wide else Lines(tuple(finding_lines(findings)))
     summary = document["summary"]
     yield Lines.of(", ".join(counted(summary[severity], severity) for severity in ("error", "warning")))
 
@@ -32,13 +32,14 @@ def _verdict(document: Document, *, wide: bool) -> Iterator[Cell]:
     if "logged" in start and wide:
         yield Cell(f"It logs: {start['logged']}")
     for place in start.get("mend", ()):
-        if text := _mend(place):
+        if text := mend_line(place):
             yield Cell(f"  mend {text}")
     if node := document.get("node"):
         yield Cell(_node_line(node))
 
 
-def _mend(place: Mapping[str, Any]) -> str:
+def mend_line(place: Mapping[str, Any]) -> str:
+    """Say where a setting stands that is to be mended."""
     if place["where"] is None:
         return f"{place['setting']}, which nobody has set" if place["setting"] else ""
     return f"{place['where']}: {place['setting']}" if place["setting"] else place["where"]
@@ -53,7 +54,8 @@ def _node_line(node: Mapping[str, Any]) -> str:
     return f"{policies}, reserved CPUs {node['reservedCPUs']}, for pods {node['allocatableCPUs'] or 'none'}"
 
 
-def _lines(findings: list[Mapping[str, Any]]) -> Iterator[Cell]:
+def finding_lines(findings: list[Mapping[str, Any]]) -> Iterator[Cell]:
+    """Write findings one below the other, each with how to mend it."""
     for finding in findings:
         place = ": ".join(filter(None, (finding["where"], finding["setting"])))
         yield Cell(

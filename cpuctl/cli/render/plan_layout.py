@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
-from cpuctl.cli.render.wording import counted
+from cpuctl.cli.render.capacity_layout import room_blocks
+from cpuctl.cli.render.device_tables import device_cells, device_columns, devices_table
+from cpuctl.cli.render.memory_tables import memory_cells, memory_columns, memory_table
+from cpuctl.cli.render.verdict_words import verdict_words
+from cpuctl.cli.render.wording import counted, few
 
 ALIGNMENTS = {"core": "CORE", "uncoreCache": "L3", "numaNode": "NUMA", "socket": "SOCKET"}
 
@@ -18,7 +22,6 @@ _COUNTED = {
     "numaNodes": "NUMA node",
     "uncoreCaches": "uncore cache",
 }
-_NAMES_SHOWN = 3
 _OUTCOME_WORD = {"Rejected": "rejected", "KubeletFault": "kubelet fails", "Undetermined": "unknown"}
 _OUTCOME_STYLE = {"Rejected": "red", "KubeletFault": "bold red", "Undetermined": "yellow"}
 
@@ -29,13 +32,18 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
     if start["outcome"] != "Started":
         yield Lines((Cell(_not_started(start), "red"),))
         return
-    yield Lines.of(*_node_lines(document["node"], document["kubelet"]))
-    yield _pods(document["pods"], wide=wide)
+    yield Lines.of(*node_lines(document["node"], document["kubelet"]))
+    yield pods_table(document["pods"], wide=wide)
     if notes := tuple(_notes(document)):
         yield Lines(notes)
     if document["node"]["cpuManagerPolicy"] != "none":
         yield _numa_nodes(document["after"])
+    if "memory" in document["after"]:
+        yield memory_table(document["after"]["memory"])
+    if "devices" in document["after"]:
+        yield devices_table(document["after"]["devices"])
     yield Lines.of(*_closing_lines(document))
+    yield from room_blocks(document, wide=wide)
 
 
 def _not_started(start: Mapping[str, Any]) -> str:
@@ -46,7 +54,8 @@ def _not_started(start: Mapping[str, Any]) -> str:
     return f"Whether the kubelet would start cannot be said: {start['why']}"
 
 
-def _node_lines(node: Mapping[str, Any], kubelet: Mapping[str, Any]) -> Iterator[str]:
+def node_lines(node: Mapping[str, Any], kubelet: Mapping[str, Any]) -> Iterator[str]:
+    """Say what the node is, as its kubelet counts, and by which policies it goes."""
     yield ", ".join(counted(node[key], noun) for key, noun in _COUNTED.items())
     if node["cpuManagerPolicy"] == "static":
         yield f"CPU Manager policy static, reserved CPUs {node['reservedCPUs']}"
@@ -55,10 +64,14 @@ def _node_lines(node: Mapping[str, Any], kubelet: Mapping[str, Any]) -> Iterator
     if "topologyManagerScope" in node:
         policy, scope = kubelet["topologyManagerPolicy"], node["topologyManagerScope"]
         yield f"Topology Manager policy {policy}, scope {scope}"
+    if kubelet["memoryManagerPolicy"] != "None":
+        yield f"Memory Manager policy {kubelet['memoryManagerPolicy']}"
 
 
-def _pods(pods: Iterable[Mapping[str, Any]], *, wide: bool) -> Table:
-    columns = ["POD", "CONTAINER", "CPUS", *ALIGNMENTS.values(), *(["KIND", "QOS", "HOW"] if wide else [])]
+def pods_table(pods: Sequence[Mapping[str, Any]], *, wide: bool) -> Table:
+    """Show one row a container; wide adds its kind and how its CPUs were chosen."""
+    columns = ["POD", "CONTAINER", "CPUS", *ALIGNMENTS.values(), *memory_columns(pods), *device_columns(pods)]
+    columns += ["KIND", "QOS", "HOW"] if wide else []
     rows = [
         tuple(cells.get(column, Cell("")) for column in columns)
         for pod, reached in _reached(pods)
@@ -83,13 +96,20 @@ def _pod_rows(pod: Mapping[str, Any], *, reached: bool) -> Iterator[dict[str, Ce
             "CONTAINER": Cell(container["name"]),
             "KIND": Cell(container["kind"]),
             "QOS": Cell(pod["qosClass"]),
-            **(_exclusive(container) if container["exclusive"] else {"CPUS": Cell("shared")}),
+            **(_exclusive(container) if container["exclusive"] else {"CPUS": _shared(container)}),
+            **memory_cells(container),
+            **device_cells(container),
         }
         name = Cell("")
     if pod["outcome"] != "Admitted":
         word = _OUTCOME_WORD[pod["outcome"]] if reached else "not reached"
         outcome = Cell(word, _OUTCOME_STYLE[pod["outcome"]])
         yield {"POD": name, "CONTAINER": Cell(pod.get("container", "")), "CPUS": outcome}
+
+
+def _shared(container: Mapping[str, Any]) -> Cell:
+    """Write the CPUs of a pod's own pool; the node's is told once for all."""
+    return Cell(f"pod: {container['cpus']}", "cyan") if container["isolation"] == "pod" else Cell("shared")
 
 
 def _exclusive(container: Mapping[str, Any]) -> dict[str, Cell]:
@@ -112,16 +132,13 @@ def _notes(document: Document) -> Iterator[Cell]:
             refusals.setdefault(_refusal(pod, reached=reached), []).append(name)
         for container in pod["containers"]:
             if not container["exclusive"]:
-                sharing.setdefault(container["whyShared"], []).append(f"{name} {container['name']}")
+                pool = "in its pod's pool" if container["isolation"] == "pod" else "shared"
+                reason = f"{pool}, because {container['whyShared']}"
+                sharing.setdefault(reason, []).append(f"{name} {container['name']}")
     for why, names in refusals.items():
-        yield Cell(f"{_few(names)}: {why.text}", why.style)
+        yield Cell(f"{few(names)}: {why.text}", why.style)
     for reason, names in sharing.items():
-        yield Cell(f"{_few(names)}: shared, because {reason}")
-
-
-def _few(names: list[str]) -> str:
-    shown = ", ".join(names[:_NAMES_SHOWN])
-    return shown if len(names) <= _NAMES_SHOWN else f"{shown} and {len(names) - _NAMES_SHOWN} more"
+        yield Cell(f"{few(names)}: {reason}")
 
 
 def _full_name(pod: Mapping[str, Any]) -> str:
@@ -132,11 +149,7 @@ def _refusal(pod: Mapping[str, Any], *, reached: bool) -> Cell:
     style = _OUTCOME_STYLE[pod["outcome"]]
     if not reached:
         return Cell("never looked at, because the kubelet has failed before", style)
-    if pod["outcome"] == "Rejected":
-        return Cell(f"{pod['reason']}: {pod['message']}", style)
-    if pod["outcome"] == "KubeletFault":
-        return Cell(f"the kubelet fails ({pod['fault']} in {pod['where']}): {pod['why']}", style)
-    return Cell(f"undetermined: {pod['why']}", style)
+    return Cell(verdict_words(pod), style)
 
 
 def _numa_nodes(after: Mapping[str, Any]) -> Table:

@@ -8,6 +8,7 @@ from typing import Any
 from cpuctl.cli.answers.cpu_columns import CPU_COLUMNS, KUBELET_COLUMNS
 from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.cli.render.topology_memory_tables import memory_blocks
 from cpuctl.cli.render.wording import counted
 
 _DEFAULT_COLUMNS = ("CPU", "NODE", "SOCKET", "CORE", "L1D", "L1I", "L2", "L3", "ONLINE")
@@ -21,6 +22,8 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
     yield Lines.of(*_summary_lines(document))
     if document["numaNodes"]:
         yield _numa_table(document["numaNodes"])
+    if "memory" in document:
+        yield from memory_blocks(document["memory"])
     if wide:
         yield _cpu_table(document, _DEFAULT_COLUMNS)
     for title, sentences in (

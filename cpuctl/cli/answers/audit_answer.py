@@ -1,0 +1,131 @@
+"""The answer of ``cpuctl audit`` as a plain document (schema: ``cpuctl schema audit``)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from cpuctl.audit.checks import Verdict, verdicts
+from cpuctl.audit.finding import Finding, Severity
+from cpuctl.audit.picture import Picture, Seen
+from cpuctl.capture.collected import Unreadable
+from cpuctl.cgroups.owners import Owner
+from cpuctl.cli.output import API_VERSION, Document
+from cpuctl.cpuset import CPUSet
+
+
+def audit_document(
+    picture: Picture,
+    findings: Sequence[Finding],
+    head: Mapping[str, Any],
+    *,
+    checks: Collection[str],
+    unreadable: Iterable[Unreadable],
+) -> Document:
+    """Put the node, its containers and what was found into one document."""
+    verdict_of = verdicts(picture)
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "Audit",
+        **head,
+        "checks": list(checks),
+        "node": node_answer(picture),
+        "summary": _summary(picture, findings),
+        "containers": [_container(seen, verdict_of[seen.group.path]) for seen in picture.containers],
+        "findings": [_finding(finding) for finding in findings],
+        "unreadable": unreadable_answer(unreadable),
+    }
+
+
+def node_answer(picture: Picture) -> dict[str, Any]:
+    """Tell the node's CPUs by what they are for."""
+    at, machine = picture.hierarchies, picture.machine
+    drivers = sorted({group.role.driver.value for group in picture.groups.values()})
+    return {
+        "cgroupVersion": at.version if at else None,
+        "hybrid": bool(at and at.hybrid),
+        "cgroupDrivers": drivers,
+        "cpuManagerPolicy": picture.state.cpu.policy_name if picture.state.cpu else None,
+        "online": str(machine.online),
+        "offline": str(machine.offline),
+        "isolated": str(machine.isolated),
+        "nohzFull": str(machine.nohz_full),
+        "reserved": str(picture.promises.reserved),
+        "sharedPool": set_answer(picture.shared_pool),
+        "exclusive": str(picture.exclusive),
+    }
+
+
+def _summary(picture: Picture, findings: Iterable[Finding]) -> dict[str, int]:
+    counts = Counter(finding.severity for finding in findings)
+    threads = len(picture.others) + sum(len(seen.tasks) for seen in picture.containers)
+    return {
+        "containers": len(picture.containers),
+        "threads": threads,
+        "interrupts": len(picture.interrupts.known),
+        **{severity.value: counts[severity] for severity in Severity},
+    }
+
+
+def _container(seen: Seen, verdict: Verdict) -> dict[str, Any]:
+    cpuset, expected = seen.group.cpuset, seen.expected
+    return {
+        **owner_answer(seen.owner),
+        "path": seen.group.path,
+        "cpus": {
+            "expected": set_answer(expected.cpus),
+            "exclusive": expected.exclusive,
+            "possible": [str(choice) for choice in expected.choices],
+            "configured": set_answer(cpuset.cpus),
+            "effective": set_answer(cpuset.effective),
+            "threads": str(seen.running_on) if seen.tasks else None,
+        },
+        "mems": {
+            "expected": set_answer(expected.mems),
+            "configured": set_answer(cpuset.mems),
+            "effective": set_answer(cpuset.effective_mems),
+        },
+        "threads": len(seen.tasks),
+        "verdict": verdict.value,
+    }
+
+
+def owner_answer(owner: Owner) -> dict[str, Any]:
+    """Tell whose a group is; names that nobody knows are null."""
+    return {
+        "namespace": owner.namespace or None,
+        "pod": owner.pod or None,
+        "uid": owner.uid,
+        "container": owner.container or None,
+        "containerID": owner.container_id or None,
+        "runtime": owner.runtime or None,
+        "part": owner.part.value,
+        "knownBy": owner.known_by.value or None,
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    owner = finding.owner
+    return {
+        "severity": finding.severity.value,
+        "code": finding.code,
+        "subject": finding.subject,
+        "uid": owner.uid if owner else None,
+        "container": (owner.container or None) if owner else None,
+        "path": finding.path or None,
+        "expected": finding.expected,
+        "detected": finding.detected,
+        "message": finding.message,
+        "fix": finding.fix,
+    }
+
+
+def set_answer(cpus: CPUSet | None) -> str | None:
+    """Write a set as a list; null stays null."""
+    return None if cpus is None else str(cpus)
+
+
+def unreadable_answer(unreadable: Iterable[Unreadable]) -> list[dict[str, str]]:
+    """List what is there and could not be read."""
+    return [{"path": f"/{each.path}", "reason": each.reason} for each in unreadable]

@@ -1,0 +1,46 @@
+"""What ``cpuctl cgroups apply`` takes, as a plain document (schema: ``cpuctl schema cgroupsplan``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from cpuctl.audit.picture import Leader, Picture
+from cpuctl.audit.plan import Change, GroupChange, plan_changes
+from cpuctl.cli.answers.audit_answer import owner_answer, set_answer
+from cpuctl.cli.output import API_VERSION, Document
+from cpuctl.cli.sources.node_picture import StateFile
+
+
+def plan_document(picture: Picture, state_files: Iterable[StateFile], head: Mapping[str, Any]) -> Document:
+    """Describe every change, and what must still be so when it is made."""
+    at = picture.hierarchies
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "CgroupsPlan",
+        **head,
+        "cgroupVersion": at.version if at else None,
+        "hierarchy": f"/{at.cpuset}" if at and at.cpuset else None,
+        "state": [{"path": each.path, "sha256": each.sha256} for each in state_files],
+        "groups": [_group(change) for change in plan_changes(picture)],
+    }
+
+
+def _group(change: GroupChange) -> dict[str, Any]:
+    return {
+        "path": change.path,
+        "owner": owner_answer(change.owner),
+        "process": _process(change.first),
+        "cpus": _change(change.cpus),
+        "mems": _change(change.mems),
+    }
+
+
+def _process(first: Leader | None) -> dict[str, Any] | None:
+    return None if first is None else {"pid": first.pid, "startTime": first.started}
+
+
+def _change(change: Change | None) -> dict[str, Any] | None:
+    if change is None:
+        return None
+    return {"now": str(change.now), "wanted": str(change.wanted), "effective": set_answer(change.effective)}

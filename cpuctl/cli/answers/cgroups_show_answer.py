@@ -1,0 +1,47 @@
+"""The answer of ``cpuctl cgroups show`` as a plain document (schema: ``cpuctl schema cgroupsshow``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from cpuctl.audit.group_values import Rules, Value, group_values
+from cpuctl.audit.picture import Picture
+from cpuctl.capture.collected import Unreadable
+from cpuctl.cgroups.groups import Cgroup
+from cpuctl.cli.answers.audit_answer import node_answer, owner_answer, unreadable_answer
+from cpuctl.cli.output import API_VERSION, Document
+
+
+def show_document(
+    picture: Picture, rules: Rules, head: Mapping[str, Any], unreadable: Iterable[Unreadable]
+) -> Document:
+    """List the groups, parents first, with the values of their files and those expected."""
+    groups = [_group(picture, group, rules) for group in picture.groups.values()]
+    differing = sum(any(each["differs"] for each in group["files"].values()) for group in groups)
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "CgroupsShow",
+        **head,
+        "node": node_answer(picture),
+        "summary": {"groups": len(groups), "differing": differing},
+        "groups": groups,
+        "unreadable": unreadable_answer(unreadable),
+    }
+
+
+def _group(picture: Picture, group: Cgroup, rules: Rules) -> dict[str, Any]:
+    owner = picture.owners.get(group.path)
+    role = group.role
+    return {
+        "path": group.path,
+        "parent": group.parent if group.parent in picture.groups else None,
+        "level": role.level.value,
+        "qosClass": None if role.level.value == "kubepods" else role.qos.value,
+        "owner": owner_answer(owner) if owner else None,
+        "files": {name: _value(value) for name, value in group_values(picture, group, rules).items()},
+    }
+
+
+def _value(value: Value) -> dict[str, Any]:
+    return {"actual": value.actual, "expected": list(value.expected), "differs": value.differs}

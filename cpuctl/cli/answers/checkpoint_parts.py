@@ -1,0 +1,68 @@
+"""Pieces that the answers about state files share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from cpuctl.checkpoints.formats import Checked
+from cpuctl.checkpoints.model import MemoryBlock, PodsStateFile
+from cpuctl.checkpoints.versions import state_formats
+from cpuctl.cli.sources.state_inputs import StateInput
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.state_checks.owners import Owners
+
+LONGEST_TEXT = 4000
+"""Of a kubelet's text that quotes a file: it may quote all 16 MiB of it."""
+
+
+def file_answer(state: StateInput) -> dict[str, Any]:
+    """Describe a file as a file."""
+    found = state.inspection
+    policy = None if isinstance(found.state, PodsStateFile) else getattr(found.state, "policy_name", None)
+    return {
+        "file": state.file_name,
+        "source": state.source,
+        "format": found.format,
+        "writtenBy": written_by(found.file_name, found.format),
+        "policy": None if policy is None else shortened(policy),
+        "checksums": [checksum_answer(each) for each in found.checksums],
+        "embeddedDiffers": found.embedded_differs,
+        "problem": shortened(found.problem),
+    }
+
+
+def checksum_answer(checked: Checked) -> dict[str, Any]:
+    """Describe a checksum."""
+    return {"name": checked.name, "written": checked.written, "right": checked.right, "ok": checked.ok}
+
+
+def written_by(file_name: str, format_: str) -> str:
+    """Name the releases that write a format; nothing for files that never had but one."""
+    names = {(each.file_name, each.name): each.written_by for each in state_formats()}
+    return names.get((file_name, format_), "")
+
+
+def owner_answer(owners: Owners, uid: str, container: str = "") -> dict[str, Any]:
+    """Name who holds something, as far as it is known who runs."""
+    pod = (owners.pods or {}).get(uid)
+    return {
+        "podUID": uid,
+        "namespace": pod.namespace if pod else None,
+        "pod": pod.name if pod else None,
+        "container": container or None,
+        "owner": str(owners.standing(uid, container)),
+    }
+
+
+def block_answers(blocks: Iterable[MemoryBlock]) -> list[dict[str, Any]]:
+    """Describe memory blocks."""
+    return [
+        {"resource": block.type, "bytes": block.size, "numaNodes": str(CPUSet.of(block.numa_affinity))}
+        for block in blocks
+    ]
+
+
+def shortened(text: str) -> str:
+    """Cut a text that quotes a file, and say so."""
+    return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}... ({len(text):,} characters)"

@@ -1,0 +1,75 @@
+"""Devices in answers: what a container gets, what is left, what is uncertain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.admission import Admission, Placement
+from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.devices.alignment import devices_aligned
+from cpuctl.engine.devices.provider import DeviceProvider
+
+NO_NODE = "none"
+
+
+def container_devices(topology: CPUTopology, placement: Placement) -> dict[str, Any]:
+    """Describe what a container gets of device plugins; nothing where it gets nothing."""
+    if not placement.devices:
+        return {}
+    answer: dict[str, Any] = {
+        "devices": [
+            {
+                "resource": grant.resource,
+                "count": grant.count,
+                "numaNodes": {_key(nodes): count for nodes, count in sorted(grant.by_nodes.items())},
+                "reused": grant.reused,
+                "byChance": grant.by_chance,
+            }
+            for grant in placement.devices
+        ]
+    }
+    aligned = devices_aligned(topology, placement.devices, placement.cpus if placement.exclusive else 0)
+    return answer if aligned is None else answer | {"devicesAligned": aligned}
+
+
+def devices_left(provider: DeviceProvider) -> dict[str, Any]:
+    """Describe all registered devices and those that are left; nothing where none are known."""
+    if not provider.pools:
+        return {}
+    return {"devices": [entry for resource in provider.pools for entry in _left(provider, resource)]}
+
+
+def _left(provider: DeviceProvider, resource: str) -> Iterator[dict[str, Any]]:
+    pool = provider.pools[resource]
+    free, healthy = (pool.counts(devices) for devices in (provider.free(resource), pool.healthy))
+    for nodes, total in sorted(pool.counts().items()) or [(0, 0)]:
+        yield {
+            "resource": resource,
+            "numaNodes": _key(nodes),
+            "total": total,
+            "healthy": healthy.get(nodes, 0),
+            "free": free.get(nodes, 0),
+        }
+
+
+def device_warnings(admissions: Iterable[Admission]) -> Iterator[dict[str, Any]]:
+    """Warn of pods whose devices a kubelet might take elsewhere: what comes after rests on one choice."""
+    for admission in admissions:
+        resources = {
+            grant.resource: None
+            for placement in admission.placements
+            for grant in placement.devices
+            if grant.by_chance
+        }
+        if resources and admission.asked:
+            message = (
+                f"pod {admission.pod.full_name} may get other devices of {', '.join(resources)} than here: "
+                "the device plugin or chance decides, and this plan takes them where the fewest are free"
+            )
+            yield {"pod": admission.pod.full_name, "message": message}
+
+
+def _key(nodes: int) -> str:
+    return str(CPUSet(nodes)) or NO_NODE

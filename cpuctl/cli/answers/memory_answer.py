@@ -1,0 +1,58 @@
+"""Memory in answers: what the Memory Manager sets aside for a container, and what is left."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from cpuctl.checkpoints.model import MemoryNode
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.admission import Placement
+from cpuctl.engine.memory.provider import MemoryProvider
+
+
+def container_memory(placement: Placement) -> dict[str, Any]:
+    """Describe a container's memory, or why it has none; nothing where the policy does nothing."""
+    if placement.memory:
+        blocks = [
+            {
+                "resource": block.type,
+                "bytes": block.size,
+                "numaNodes": str(CPUSet.of(block.numa_affinity)),
+            }
+            for block in placement.memory
+        ]
+        return {"memory": {"cpusetMems": placement.cpuset_mems, "blocks": blocks}}
+    if placement.why_no_memory:
+        return {"memory": {"cpusetMems": "", "blocks": [], "whyNone": placement.why_no_memory}}
+    return {}
+
+
+def memory_left(provider: MemoryProvider) -> dict[str, Any]:
+    """Describe the tables of every NUMA node; nothing where the policy does nothing."""
+    if provider.policy is None:
+        return {}
+    return {"memory": node_answers(provider.state.tables)}
+
+
+def node_answers(tables: Mapping[int, MemoryNode]) -> list[dict[str, Any]]:
+    """Describe the tables of NUMA nodes, in bytes."""
+    return [
+        {
+            "numaNode": number,
+            "group": str(CPUSet.of(node.cells)),
+            "assignments": node.number_of_assignments,
+            "resources": [
+                {
+                    "resource": name,
+                    "total": table.total,
+                    "systemReserved": table.system_reserved,
+                    "allocatable": table.allocatable,
+                    "reserved": table.reserved,
+                    "free": table.free,
+                }
+                for name, table in sorted(node.memory_map.items())
+            ],
+        }
+        for number, node in sorted(tables.items())
+    ]

@@ -1,0 +1,52 @@
+"""What each hint provider offered in one round of the Topology Manager, as far as a plan tells of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import Any
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.admission import Asked
+from cpuctl.engine.hints.rule import HintList, HintRule
+
+LISTED_NODES = 8
+"""Preferred sets are listed for as many NUMA nodes as a kubelet takes by default: else there are too many."""
+
+
+def offers_answer(asked: Asked) -> list[dict[str, Any]]:
+    """Describe the hints by provider and resource; one that has no preference at all is left out."""
+    return [
+        {"provider": provider, "resource": resource, **_hints(hints)}
+        for provider, answer in asked.answers.items()
+        for resource, hints in (answer or {}).items()
+    ]
+
+
+def _hints(hints: HintList | None) -> dict[str, Any]:
+    """Tell the preferred sets of NUMA nodes: none where no set at all will do, null where none are told."""
+    if hints is None:
+        return {"standing": "no preference", "preferred": None}
+    possible = bool(hints) if isinstance(hints, Sequence) else hints.narrowest > 0
+    if not possible:
+        return {"standing": "impossible", "preferred": []}
+    return {"standing": "hints", "preferred": _preferred(hints)}
+
+
+def _preferred(hints: HintList) -> list[str] | None:
+    if isinstance(hints, Sequence):
+        sets = {hint.nodes for hint in hints if hint.preferred and hint.nodes is not None}
+    else:
+        nodes = 0
+        for coverage in hints.coverages:
+            nodes |= coverage.nodes
+        if nodes.bit_count() > LISTED_NODES:
+            return None
+        sets = {each for each in (*_candidates(hints, nodes), *hints.others) if hints.prefers(each)}
+    return [str(CPUSet(each)) for each in sorted(sets, key=lambda each: (each.bit_count(), each))]
+
+
+def _candidates(rule: HintRule, nodes: int) -> Iterator[int]:
+    bits = [1 << node for node in CPUSet(nodes)]
+    for size in (rule.width,) if rule.socket_rule is None else range(1, len(bits) + 1):
+        yield from (each for each in map(sum, combinations(bits, size)) if each in rule)

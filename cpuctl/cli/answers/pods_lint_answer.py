@@ -1,0 +1,50 @@
+"""The answer of ``cpuctl pods lint`` as a plain document (schema: ``cpuctl schema podslint``)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from cpuctl.cli.output import API_VERSION
+from cpuctl.cli.pods.lint_run import LintRun, Remark
+from cpuctl.documents import path_text
+from cpuctl.pods.validation.finding import Severity
+
+
+def lint_document(run: LintRun, sources: Mapping[str, Any]) -> dict[str, Any]:
+    """List every finding with its place, and count them."""
+    counts = Counter(remark.finding.severity for remark in run.remarks)
+    versions = run.setting.versions
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "PodsLint",
+        "sources": sources,
+        "apiServer": {"version": versions["apiserver"]},
+        "kubelet": {"version": versions["kubelet"]},
+        "summary": {
+            "files": run.files,
+            "objects": run.objects,
+            "others": run.others,
+            **{str(severity): counts[severity] for severity in Severity},
+        },
+        "findings": [_finding(remark) for remark in run.remarks],
+    }
+
+
+def _finding(remark: Remark) -> dict[str, Any]:
+    finding, about = remark.finding, remark.about
+    return {
+        "severity": str(finding.severity),
+        "code": finding.code,
+        "refusedBy": str(finding.refused_by),
+        "file": remark.source,
+        "line": remark.place.line,
+        "column": remark.place.column,
+        "path": path_text(finding.path),
+        "object": (
+            {"kind": about.kind, "namespace": about.namespace, "name": about.name} if about.kind else None
+        ),
+        "message": finding.message,
+        "hint": finding.hint,
+    }

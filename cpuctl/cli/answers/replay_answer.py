@@ -1,0 +1,105 @@
+"""The answer of ``cpuctl replay`` as a plain document (schema: ``cpuctl schema replay``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from cpuctl.cli.answers.plan_answer import cpu_list
+from cpuctl.cli.output import API_VERSION, Document
+from cpuctl.kubelet.duration import duration_text
+from cpuctl.timeline.chart import ChartRow, Span, chart
+from cpuctl.timeline.expectations import Failure
+from cpuctl.timeline.happenings import Entry
+from cpuctl.timeline.model import Timeline
+from cpuctl.timeline.scale_downs import ScaleDown
+from cpuctl.timeline.simulation import Simulation
+from cpuctl.timeline.views import VIEWS
+
+
+def replay_document(simulation: Simulation, head: Mapping[str, Any]) -> Document:
+    """Describe a replay: all that happened, what was expected, and how it ends."""
+    world = simulation.world
+    final = {name: view(world) for name, view in VIEWS.items()}
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "Replay",
+        **head,
+        **about(world.timeline),
+        "until": duration_text(world.now),
+        "entries": [entry_answer(entry) for entry in world.entries],
+        "expectations": expectations_answer(simulation),
+        "scaleDowns": [_scale_down(each) for each in world.scale_downs.all],
+        "slis": final["slis"],
+        "chart": [_row(row) for row in chart(simulation.samples, _all_cpus(world.timeline), world.now)],
+        "final": {"at": duration_text(world.now), **final},
+    }
+
+
+def about(timeline: Timeline) -> dict[str, Any]:
+    """Say what the timeline says of itself."""
+    return {"description": timeline.description.strip(), "pods": len(timeline.pods)}
+
+
+def _all_cpus(timeline: Timeline) -> int:
+    return timeline.machine.machine.online.mask
+
+
+def entry_answer(entry: Entry) -> dict[str, Any]:
+    """Describe one thing that happened."""
+    return {
+        "at": duration_text(entry.at),
+        "nanoseconds": entry.at,
+        "what": str(entry.what),
+        "pod": entry.pod,
+        "container": entry.container,
+        "text": entry.text,
+        "details": dict(entry.details),
+    }
+
+
+def expectations_answer(simulation: Simulation) -> dict[str, Any]:
+    """Count the blocks that were checked, and list what was not as expected."""
+    return {
+        "checked": simulation.checked,
+        "failures": [failure_answer(failure) for failure in simulation.failures],
+    }
+
+
+def failure_answer(failure: Failure) -> dict[str, Any]:
+    """Describe one value that is not as expected."""
+    return {
+        "at": duration_text(failure.at),
+        "where": failure.place,
+        "what": failure.what,
+        "expected": failure.expected,
+        "found": failure.found,
+    }
+
+
+def _scale_down(each: ScaleDown) -> dict[str, Any]:
+    moments = {"decided": each.decided, "due": each.due, "told": each.told, "applied": each.applied}
+    return {
+        "pod": each.pod,
+        "container": each.container,
+        "before": cpu_list(each.before),
+        "after": cpu_list(each.after),
+        **{name: None if at is None else duration_text(at) for name, at in moments.items()},
+        "exposed": each.exposed,
+        "late": each.late,
+        "end": str(each.end),
+    }
+
+
+def _row(row: ChartRow) -> dict[str, Any]:
+    return {"cpus": cpu_list(row.cpus), "spans": [_span(span) for span in row.spans]}
+
+
+def _span(span: Span) -> dict[str, Any]:
+    return {
+        "from": duration_text(span.start),
+        "until": duration_text(span.end),
+        "nanoseconds": [span.start, span.end],
+        "use": str(span.status.use),
+        "container": span.status.container,
+    }

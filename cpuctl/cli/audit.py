@@ -1,0 +1,151 @@
+"""``cpuctl audit``: whether the node is in the state that its kubelet thinks it is in."""
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cpuctl.cli.app import EXIT_NO, command_group
+from cpuctl.cli.options import (
+    ConfigDirOption,
+    ExitZeroOption,
+    FeatureGatesOption,
+    KubeletArgsOption,
+    KubeletConfigOption,
+    KubeletVersionOption,
+    NoColorOption,
+    QuietOption,
+    RunningPodsOption,
+)
+from cpuctl.cli.output import Document, ListOutput, Style, emit
+from cpuctl.cli.sources.config_inputs import KubeletWords
+from cpuctl.cli.sources.inputs import Sources
+from cpuctl.cli.sources.node_options import NodeMachineOption, NodeStateOption, RootOption
+from cpuctl.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cpuctl.cli.sources.node_picture import LiveNode
+
+app = command_group()
+
+HELP = """Compare a node with what its kubelet believes, container by container and CPU by CPU.
+
+Expected is what the kubelet's state says: exclusive CPUs, or the shared pool. Beside it stand what the
+control group is configured to, what is in effect, and where threads may really run. Then follows all that
+disturbs exclusive CPUs: foreign programs, interrupts, siblings, quotas, memory elsewhere; and stale entries.
+
+Every finding comes with the command that mends it. An error breaks a promise of the kubelet, a warning can
+disturb, a note (info) is worth knowing. Names of containers come from --pods, else from the kubelet's links
+to their logs. Nothing is changed.
+
+Examples:
+
+\b
+  sudo cpuctl audit
+  kubectl get pods -A -o json | sudo cpuctl audit --pods -
+  sudo cpuctl audit --check cpusets,threads -o plan > plan.json
+  cpuctl audit -m node7.tar.gz -o json
+  cpuctl audit --root /host       in a debugging pod
+
+Exit codes: 0 nothing found but notes, 3 errors or warnings (with --exit-zero 0), 2 usage, 4 unusable input.
+"""
+
+
+class AuditOutput(StrEnum):
+    """The forms of an audit; plan is what ``cpuctl cgroups apply`` takes."""
+
+    TABLE = "table"
+    WIDE = "wide"
+    JSON = "json"
+    YAML = "yaml"
+    JSONL = "jsonl"
+    PLAN = "plan"
+
+
+CheckOption = Annotated[
+    str,
+    typer.Option(
+        "--check",
+        metavar="A,B",
+        help="Only these checks: state, hotplug, reserved, cpusets, mems, threads, quota, memory, stale, "
+        "foreign, kernel, interrupts, siblings, isolation.",
+    ),
+]
+AuditOutputOption = Annotated[
+    AuditOutput,
+    typer.Option(
+        "-o",
+        "--output",
+        help="The form of the answer; jsonl is one finding a line, plan the changes to apply.",
+    ),
+]
+
+
+@app.command(name="audit", help=HELP)
+def audit(
+    machine: NodeMachineOption = "live",
+    root: RootOption = "",
+    state: NodeStateOption = "",
+    pods: RunningPodsOption = "",
+    check: CheckOption = "",
+    kubelet_config: KubeletConfigOption = None,
+    config_dir: ConfigDirOption = None,
+    kubelet_args: KubeletArgsOption = "",
+    kubelet_version: KubeletVersionOption = "",
+    feature_gates: FeatureGatesOption = "",
+    output: AuditOutputOption = AuditOutput.TABLE,
+    no_color: NoColorOption = False,
+    quiet: QuietOption = False,
+    exit_zero: ExitZeroOption = False,
+) -> None:
+    """Read the node, compare, answer."""
+    from cpuctl.cli.sources.node_picture import PictureWords, load_node, tell_unreadable
+
+    checks = _checks(check)
+    form = ListOutput.JSON if output is AuditOutput.PLAN else ListOutput(output)
+    style, sources = Style(form, color=not no_color, quiet=quiet), Sources()
+    kubelet = KubeletWords(
+        config=kubelet_config,
+        config_dir=config_dir,
+        arguments=kubelet_args,
+        version=kubelet_version,
+        gates=feature_gates,
+    )
+    words = PictureWords(machine=machine, root=root, kubelet=kubelet, state=state, pods=pods)
+    node = load_node(words, sources)
+    audited, plan = _audited(node, checks, sources, style)
+    sources.tell(style)
+    tell_unreadable(node, style)
+    emit(plan if output is AuditOutput.PLAN else audited, style)
+    if not exit_zero and (audited["summary"]["error"] or audited["summary"]["warning"]):
+        raise typer.Exit(EXIT_NO)
+
+
+def _checks(text: str) -> "Sequence[str]":
+    from cpuctl.audit.checks import CHECKS
+
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    unknown = [name for name in names if name not in CHECKS]
+    if unknown:
+        raise UsageError(
+            f"no check is called {unknown[0]!r}", where="--check", hint=f"choose from {', '.join(CHECKS)}"
+        )
+    return names or list(CHECKS)
+
+
+def _audited(
+    node: "LiveNode", checks: "Sequence[str]", sources: Sources, style: Style
+) -> tuple[Document, Document]:
+    """Return the answer, and the plan that leads to what is expected."""
+    from cpuctl.audit.checks import audit as compare
+    from cpuctl.cli.answers.audit_answer import audit_document
+    from cpuctl.cli.answers.cgroups_plan_answer import plan_document
+    from cpuctl.cli.sources.node_picture import picture_of
+
+    picture = picture_of(node, style)
+    head = {"sources": sources.entries}
+    findings = compare(picture, checks)
+    answer = audit_document(picture, findings, head, checks=checks, unreadable=node.files.unreadable)
+    return answer, plan_document(picture, node.state_files, head)

@@ -1,0 +1,1 @@
+"""``cpuctl cgroups``: show the control groups, set them right."""

@@ -1,0 +1,81 @@
+"""One ``cpuctl cgroups apply`` from reading the node to its answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from cpuctl.cli.answers.cgroups_apply_answer import apply_document
+from cpuctl.cli.app import EXIT_NO
+from cpuctl.cli.cgroups.apply_log import write_log
+from cpuctl.cli.cgroups.apply_perform import Watching, digests, perform
+from cpuctl.cli.cgroups.apply_request import Asked, read_request
+from cpuctl.cli.cgroups.apply_run import Insisted, Prepared, prepare, require_kernel
+from cpuctl.cli.progress import ProgressBar
+from cpuctl.cli.sources.inputs import Sources
+from cpuctl.cli.sources.node_picture import PictureWords, load_node
+from cpuctl.cli.stop_signals import held_back
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cpuctl.audit.picture import Picture
+    from cpuctl.cgroups.carrying_out import Outcome
+    from cpuctl.cli.output import Document, Style
+
+EXIT_UNCHANGED, EXIT_CHANGED = 5, 6
+_SECOND = 1_000_000_000
+_PERIODS = 2
+_MARGIN = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """What one command line says: which node, what for, and how."""
+
+    words: PictureWords
+    asked: Asked
+    insisted: Insisted
+    root: Path
+    style: Style
+    yes: bool = False
+    wait: bool = True
+    log: str = ""
+
+    def run(self, sources: Sources) -> tuple[Document, int]:
+        """Read, prepare and, with ``yes``, write; return the answer and the exit code of what was done."""
+        from cpuctl.audit.reading import take_picture
+
+        node = load_node(self.words, sources)
+        with ProgressBar(self.style) as progress:
+            picture = take_picture(node.files, node.known, progress)
+        require_kernel(self.root, picture)
+        request = read_request(self.asked, node, picture, sources)
+        prepared = prepare(node, picture, request, self.insisted, self.root)
+        if self.words.state:
+            # That is not what the kubelet writes to: only from now on its own files are looked at.
+            prepared = replace(prepared, digests=digests(self.root, prepared.state_directory))
+        period = node.kubelet.config.cpu_manager_reconcile_period / _SECOND
+        outcome, code = None, 0
+        if prepared.objections:
+            code = EXIT_NO
+        elif self.yes and prepared.writes:
+            outcome, code = self._perform(prepared, _PERIODS * period + _MARGIN if self.wait else 0)
+        return self._answer(prepared, picture, outcome, sources), code
+
+    def _perform(self, prepared: Prepared, seconds: float) -> tuple[Outcome, int]:
+        with write_log(self.log) as log, held_back() as stop, ProgressBar(self.style) as progress:
+            watching = Watching(seconds, lambda: progress("watching whether it holds", 0, 0))
+            outcome = perform(prepared, log, stop, watching)
+        if log.problem:
+            prepared.warnings.append(log.problem)
+        if outcome.left_over:
+            return outcome, EXIT_CHANGED
+        if outcome.failure:
+            return outcome, stop.exit_code if stop else EXIT_UNCHANGED
+        return outcome, 0
+
+    @staticmethod
+    def _answer(prepared: Prepared, picture: Picture, outcome: Outcome | None, sources: Sources) -> Document:
+        sources.warnings.extend(prepared.warnings)
+        return apply_document(prepared, picture, outcome, {"sources": sources.entries})

@@ -1,0 +1,109 @@
+"""``cpuctl cgroups show``: the kubelet's control groups, and what they should say."""
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from cpuctl.cli.app import EXIT_NO
+from cpuctl.cli.options import (
+    ConfigDirOption,
+    FeatureGatesOption,
+    KubeletArgsOption,
+    KubeletConfigOption,
+    KubeletVersionOption,
+    NoColorOption,
+    QuietOption,
+    RunningPodsOption,
+)
+from cpuctl.cli.output import Document, ListOutput, Style, emit
+from cpuctl.cli.pods.options import ExitCodeOption, PodsOutputOption, RuntimeOption
+from cpuctl.cli.sources.config_inputs import KubeletWords
+from cpuctl.cli.sources.inputs import Sources
+from cpuctl.cli.sources.node_options import NodeMachineOption, NodeStateOption, RootOption
+
+if TYPE_CHECKING:
+    from cpuctl.audit.group_values import Rules
+    from cpuctl.cli.sources.node_picture import LiveNode
+
+HELP = """Show the tree of kubepods: CPUs, memory nodes, weights and quotas, expected beside actual.
+
+CPUs are expected as the kubelet's state gives them, the other values as they follow from the pods' resources
+(--pods; cpuctl pods show explains them). What differs is marked. Without --pods, pods are known by their UID
+and containers by their id, or by the kubelet's links to their logs.
+
+Examples:
+
+\b
+  cpuctl cgroups show
+  cpuctl cgroups show --pods running.json --oci-runtime runc-1.2.6
+  cpuctl cgroups show -m node7.tar.gz -o wide
+  cpuctl cgroups show --root /host --exit-code       in a debugging pod
+
+Exit codes: 0 shown, 3 with --exit-code where something differs, 2 usage, 4 unusable input.
+"""
+
+
+def show(
+    machine: NodeMachineOption = "live",
+    root: RootOption = "",
+    state: NodeStateOption = "",
+    pods: RunningPodsOption = "",
+    kubelet_config: KubeletConfigOption = None,
+    config_dir: ConfigDirOption = None,
+    kubelet_args: KubeletArgsOption = "",
+    kubelet_version: KubeletVersionOption = "",
+    feature_gates: FeatureGatesOption = "",
+    oci_runtime: RuntimeOption = "",
+    exit_code: ExitCodeOption = False,
+    output: PodsOutputOption = ListOutput.TABLE,
+    no_color: NoColorOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Read the node's groups, and show them."""
+    from cpuctl.cli.sources.node_picture import PictureWords, load_node, tell_unreadable
+
+    style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
+    kubelet = KubeletWords(
+        config=kubelet_config,
+        config_dir=config_dir,
+        arguments=kubelet_args,
+        version=kubelet_version,
+        gates=feature_gates,
+    )
+    words = PictureWords(machine=machine, root=root, kubelet=kubelet, state=state, pods=pods)
+    node = load_node(words, sources)
+    document = _shown(node, _rules(node, oci_runtime, sources), sources, style)
+    sources.tell(style)
+    tell_unreadable(node, style)
+    emit(document, style)
+    if exit_code and document["summary"]["differing"]:
+        raise typer.Exit(EXIT_NO)
+
+
+def _shown(node: "LiveNode", rules: "Rules", sources: Sources, style: Style) -> Document:
+    from cpuctl.cli.answers.cgroups_show_answer import show_document
+    from cpuctl.cli.sources.node_picture import picture_of
+
+    return show_document(picture_of(node, style), rules, {"sources": sources.entries}, node.files.unreadable)
+
+
+def _rules(node: "LiveNode", runtime: str, sources: Sources) -> "Rules":
+    """Work out by what rules this kubelet writes the values of groups."""
+    from cpuctl.audit.group_values import Rules
+    from cpuctl.cli.pods.component_gates import kubelet_gates
+    from cpuctl.cli.pods.inputs import allocatable_of_node, page_sizes, runtime_formula
+    from cpuctl.engine.pod_rules import cgroup_settings, node_rules
+
+    gates = kubelet_gates(node.kubelet, sources)
+    allocatable = allocatable_of_node(node.source, node.kubelet.config, sources)
+    memory = allocatable.get("memory") if allocatable else None
+    return Rules(
+        node=node_rules(gates),
+        settings=cgroup_settings(
+            node.kubelet.config,
+            gates,
+            allocatable_memory=memory.value if memory else None,
+            page_sizes=page_sizes(node.source),
+        ),
+        formula=runtime_formula(runtime, sources),
+    )

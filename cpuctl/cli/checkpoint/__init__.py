@@ -1,0 +1,1 @@
+"""``cpuctl checkpoint``: show, verify, migrate, repair state files."""

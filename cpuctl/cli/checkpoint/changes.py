@@ -1,0 +1,189 @@
+"""Changes of state files: what comes of every file, and how it gets to where it belongs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cpuctl.capture.running_kubelets import RunningKubelet, kubelets_using
+from cpuctl.checkpoints.inspection import Inspection, inspect_state
+from cpuctl.errors import CpuctlError, NodeAccessError, NotRestoredError, UsageError
+
+if TYPE_CHECKING:
+    from cpuctl.checkpoints.migration import Loss
+    from cpuctl.cli.sources.state_inputs import StateInput
+    from cpuctl.engine.state_repair.actions import Action
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Why there is no new file, and what to do instead."""
+
+    reason: str
+    advice: str
+
+
+@dataclass(frozen=True, kw_only=True)  # no slots: cached_property needs a __dict__
+class FileChange:
+    """What comes of one file: ``text`` is the new content; ``state`` is None where there was no file."""
+
+    file_name: str
+    state: StateInput | None
+    text: str = ""
+    actions: tuple[Action, ...] = ()
+    losses: tuple[Loss, ...] = ()
+    refused: Refused | None = None
+
+    @property
+    def changed(self) -> bool:
+        """Whether the new file is another one."""
+        return self.refused is None and (self.state is None or self.text != self.state.text)
+
+    @cached_property
+    def after(self) -> Inspection:
+        """What the file is afterwards."""
+        if self.state is not None and not self.changed:
+            return self.state.inspection
+        return inspect_state(self.text)
+
+    def as_input(self) -> StateInput:
+        """Return the new file as if it had been read."""
+        assert self.state is not None
+        return replace(self.state, content=self.text.encode(), inspection=self.after)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Where new files go: into a directory, at once, or in the place of the old ones, with ``yes`` only."""
+
+    directory: str = ""
+    force: bool = False
+    yes: bool = False
+    force_running: bool = False
+    root: Path = field(default=Path("/"))
+
+    @property
+    def writes(self) -> bool:
+        """Whether anything is to be written at all."""
+        return bool(self.directory) or self.yes
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What was written, by file name: the path, and the backup of what stood there before."""
+
+    paths: dict[str, Path] = field(default_factory=dict)
+    backups: dict[str, Path] = field(default_factory=dict)
+
+
+def running_kubelets(changes: Sequence[FileChange], target: Target) -> list[RunningKubelet]:
+    """Find the kubelets that use the files which are, or would be, written."""
+    own = {change.state.path.parent for change in changes if change.state and change.state.path}
+    directories = {Path(target.directory)} if target.directory else own
+    found = {kubelet for each in directories for kubelet in kubelets_using(each, target.root)}
+    return sorted(found, key=lambda kubelet: kubelet.pid)
+
+
+def apply_changes(changes: Sequence[FileChange], target: Target) -> Applied:
+    """Write what has changed, all of it or nothing.
+
+    Raise NodeAccessError where a kubelet runs, a file has changed since it was read, or the system refuses:
+    nothing is changed then. Raise NotRestoredError where that cannot be said.
+    """
+    todo = [change for change in changes if change.changed or (target.directory and not change.refused)]
+    if not target.writes or not todo:
+        return Applied()
+    if not target.force_running and (found := running_kubelets(todo, target)):
+        raise _runs(found[0])
+    if target.directory:
+        from cpuctl.cli.sources.node_state import save_states
+
+        save_states(target.directory, {each.file_name: each.text for each in todo}, force=target.force)
+        return Applied({each.file_name: Path(target.directory) / each.file_name for each in todo})
+    return _replaced(todo)
+
+
+def _runs(kubelet: RunningKubelet) -> NodeAccessError:
+    return NodeAccessError(
+        f"{kubelet.name} runs here (process {kubelet.pid}, root directory {kubelet.root_directory}): it "
+        "keeps its state in memory, and would write it over this",
+        hint="stop it first (systemctl stop kubelet), or add --force-kubelet-running",
+    )
+
+
+def _replaced(changes: Sequence[FileChange]) -> Applied:
+    places = list(_places(changes))
+    applied = Applied()
+    try:
+        for name, path, old, new in places:
+            from cpuctl.checkpoints.store import replace_state_file
+
+            applied.backups[name] = replace_state_file(path, old, new)
+            applied.paths[name] = path
+    except BaseException as error:  # an interrupt, too, must not leave half of it
+        changed = [place for place in places if place[0] in applied.backups or _is_written(place)]
+        _restore(changed, applied, error)
+        raise
+    _confirm(places)
+    return applied
+
+
+_Place = tuple[str, Path, bytes, bytes]
+
+
+def _places(changes: Sequence[FileChange]) -> Iterator[_Place]:
+    for change in changes:
+        if change.state is None or change.state.path is None:
+            source = change.state.source if change.state else change.file_name
+            raise UsageError(
+                f"{source} cannot be written in place",
+                where="--yes",
+                hint="name a directory with --write-state",
+            )
+        yield change.file_name, change.state.path, change.state.content, change.text.encode()
+
+
+def _is_written(place: _Place) -> bool:
+    """Tell whether a file is the new one: the last one may be, although something failed after it was."""
+    from cpuctl.checkpoints.store import read_state_file
+
+    _, path, _, new = place
+    with suppress(CpuctlError):
+        return read_state_file(path) == new
+    return False
+
+
+def _restore(places: Sequence[_Place], applied: Applied, cause: BaseException) -> None:
+    """Put back what was replaced before something failed; of that, no backups are left."""
+    from cpuctl.checkpoints.store import replace_state_file
+
+    for name, path, old, new in reversed(places):
+        backups = [applied.backups[name]] if name in applied.backups else []
+        try:
+            backups.append(replace_state_file(path, new, old))
+        except CpuctlError as error:
+            where = backups[0] if backups else "in the backup beside it"
+            raise NotRestoredError(
+                f"{str(cause) or 'interrupted'}; and {path} is changed and could not be restored: {error}",
+                hint=f"its old content is {where}",
+            ) from None
+        for backup in backups:
+            with suppress(OSError):
+                backup.unlink()
+
+
+def _confirm(places: Sequence[_Place]) -> None:
+    """Read back what was written."""
+    from cpuctl.checkpoints.store import read_state_file
+
+    for _, path, _, new in places:
+        if read_state_file(path) != new:
+            raise NotRestoredError(
+                "was written, and holds something else by now: another program writes here",
+                where=str(path),
+                hint="look for a kubelet that has started meanwhile; the old content is in the backup",
+            )

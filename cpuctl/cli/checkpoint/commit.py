@@ -1,0 +1,46 @@
+"""The end of every command that changes state files: tell what would change, write it where wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from cpuctl.cli.app import EXIT_NO
+from cpuctl.cli.checkpoint.words import CommitWords
+from cpuctl.cli.output import Document, Style, emit
+
+if TYPE_CHECKING:
+    from cpuctl.cli.checkpoint.changes import FileChange
+    from cpuctl.cli.sources.inputs import Sources
+
+
+def commit(
+    document: Document,
+    changes: Sequence[FileChange],
+    words: CommitWords,
+    sources: Sources,
+    style: Style,
+) -> None:
+    """Write what has changed unless something was refused, and answer; exit 3 where it was."""
+    from cpuctl.cli.answers.checkpoint_change_answer import with_applied, with_kubelets
+    from cpuctl.cli.checkpoint.changes import Target, apply_changes, running_kubelets
+
+    target = Target(
+        directory=words.write_state,
+        force=words.force,
+        yes=words.yes,
+        force_running=words.force_running,
+        root=Path(words.root),
+    )
+    refused = document["outcome"] == "Refused"
+    if not refused and target.writes:
+        document = with_applied(document, apply_changes(changes, target))
+    elif not refused:
+        document = with_kubelets(document, running_kubelets(changes, target))
+    sources.tell(style)
+    emit(document, style)
+    if refused or (words.exit_code and document["outcome"] == "Changed" and not document["written"]):
+        raise typer.Exit(EXIT_NO)

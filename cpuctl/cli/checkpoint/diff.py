@@ -1,0 +1,83 @@
+"""``cpuctl checkpoint diff``: what has changed between two states."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cpuctl.cli.app import EXIT_NO
+from cpuctl.cli.checkpoint.options import ExitCodeOption
+from cpuctl.cli.options import NoColorOption, OutputOption, QuietOption, RunningPodsOption
+from cpuctl.cli.output import Output, Style, emit
+from cpuctl.cli.sources.inputs import Sources, refuse_stdin_twice
+from cpuctl.errors import InputError
+
+if TYPE_CHECKING:
+    from cpuctl.cli.sources.state_inputs import StateInput
+
+HELP = """Tell who gained or lost which CPUs and which memory between two states.
+
+A and B are state files, directories that hold some, or recordings; of two directories, all files are
+compared. The format and checksums of a file do not count as differences.
+
+Examples:
+
+\b
+  cpuctl checkpoint diff cpu_manager_state.bak cpu_manager_state
+  cpuctl checkpoint diff before.tar.xz after.tar.xz --pods running.json
+  cpuctl checkpoint diff old/ /var/lib/kubelet --exit-code -q
+
+Exit codes: 0 compared, 3 something differs (with --exit-code), 2 usage, 4 unusable input.
+"""
+
+OldArgument = Annotated[
+    str, typer.Argument(metavar="A", help="A state file, a directory, a recording, or -.")
+]
+NewArgument = Annotated[str, typer.Argument(metavar="B", help="What to compare with.")]
+
+
+def diff(
+    a: OldArgument,
+    b: NewArgument,
+    pods: RunningPodsOption = "",
+    exit_code: ExitCodeOption = False,
+    output: OutputOption = Output.TABLE,
+    no_color: NoColorOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Read both sides, compare, answer."""
+    from cpuctl.cli.answers.checkpoint_diff_answer import diff_document
+    from cpuctl.cli.checkpoint.verdict import load_owners
+    from cpuctl.pods.rules import PodRules
+
+    refuse_stdin_twice(a, b, pods)
+    style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
+    pairs = _pairs(_side("a", a, sources), _side("b", b, sources), f"{a} and {b}")
+    document = diff_document(pairs, load_owners(pods, PodRules(), sources), {"sources": sources.entries})
+    sources.tell(style)
+    emit(document, style)
+    if exit_code and not all(file["equal"] for file in document["files"]):
+        raise typer.Exit(EXIT_NO)
+
+
+def _side(member: str, name: str, sources: Sources) -> "dict[str, StateInput]":
+    from cpuctl.cli.sources.state_inputs import StatePlace, read_states
+    from cpuctl.documents.files import source_name
+
+    states = read_states(name, StatePlace(), Sources())
+    sources.add(member, source_name(name), "given")
+    for state in states:
+        if state.inspection.state is None:
+            raise InputError(state.inspection.problem, where=state.source)
+    return {state.file_name: state for state in states}
+
+
+def _pairs(
+    a: "dict[str, StateInput]", b: "dict[str, StateInput]", both: str
+) -> "list[tuple[StateInput | None, StateInput | None]]":
+    """Bring together what is to be compared; beside a single file, others do not count."""
+    single = min(len(a), len(b)) == 1
+    names = sorted(a.keys() & b.keys() if single else a.keys() | b.keys())
+    if not names:
+        found = ", ".join(sorted({*a, *b}))
+        raise InputError(f"are different files ({found}): there is nothing to compare", where=both)
+    return [(a.get(name), b.get(name)) for name in names]

@@ -1,0 +1,99 @@
+"""``cpuctl checkpoint dump``: who holds which CPUs and memory, as the state files have it."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cpuctl.cli.checkpoint.options import (
+    MapOption,
+    MetricsOutputOption,
+    StateArgument,
+    StateAsOption,
+    named_state,
+)
+from cpuctl.cli.options import NoColorOption, QuietOption, RunningPodsOption
+from cpuctl.cli.output import Document, MetricsOutput, Style, emit
+from cpuctl.cli.sources.config_inputs import LIVE_MACHINE
+from cpuctl.cli.sources.inputs import Sources, load_machine, refuse_stdin_twice
+from cpuctl.errors import InputError
+
+if TYPE_CHECKING:
+    from cpuctl.machine.sources import MachineSource
+
+HELP = """Show who holds which CPUs and memory in the kubelet's state files.
+
+Tells the format of every file and whether its checksums are right. With --pods, owners have names instead of
+UIDs, and entries whose owner is gone are marked. --map draws the machine (-m) with the owner of every CPU.
+
+Examples:
+
+\b
+  sudo cpuctl checkpoint dump                              this host's files
+  cpuctl checkpoint dump node7.tar.xz --pods running.json
+  cpuctl checkpoint dump /tmp/cpu_manager_state -o json | jq .cpus.holders
+  cpuctl checkpoint dump -m node7.tar.xz --map
+  cpuctl checkpoint dump -o prom > /var/lib/node_exporter/kubelet_state.prom
+
+Exit codes: 0 shown, 2 usage, 4 a file is no state file.
+"""
+
+MachineOption = Annotated[
+    str,
+    typer.Option(
+        "-m",
+        "--machine",
+        metavar="SOURCE",
+        help="The node, as for other commands: where STATE is, and what --map draws.",
+    ),
+]
+
+
+def dump(
+    state: StateArgument = "",
+    state_option: StateAsOption = "",
+    machine: MachineOption = "",
+    pods: RunningPodsOption = "",
+    picture: MapOption = False,
+    output: MetricsOutputOption = MetricsOutput.TABLE,
+    no_color: NoColorOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Read, name the owners, answer."""
+    name = named_state(state, state_option)
+    refuse_stdin_twice(name, pods)
+    style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
+    document = _dumped(name, machine, pods, sources, picture=picture)
+    sources.tell(style)
+    if output is MetricsOutput.PROM:
+        from cpuctl.cli.answers.checkpoint_metrics import with_metrics
+
+        document = with_metrics(document)
+    emit(document, style)
+
+
+def _dumped(name: str, machine: str, pods: str, sources: Sources, *, picture: bool) -> Document:
+    from cpuctl.cli.answers.checkpoint_dump_answer import dump_document
+    from cpuctl.cli.checkpoint.verdict import load_owners
+    from cpuctl.cli.sources.state_inputs import StatePlace, is_recording, read_states
+    from cpuctl.pods.rules import PodRules
+
+    if not machine and is_recording(name):
+        name, machine = "", name
+    needed = machine or picture or not name
+    source = load_machine(machine or LIVE_MACHINE, sources) if needed else None
+    states = read_states(name, StatePlace(machine=source), sources)
+    if not states:
+        raise InputError("no state file is there", where=machine or LIVE_MACHINE)
+    for state in states:
+        if not state.inspection.file_name:
+            raise InputError(state.inspection.problem, where=state.source)
+    document = dump_document(states, load_owners(pods, PodRules(), sources), {"sources": sources.entries})
+    return {**document, "map": _map(document, source)} if picture and source else document
+
+
+def _map(document: Document, source: "MachineSource") -> Document:
+    from cpuctl.cli.answers.checkpoint_map_answer import map_answer
+
+    if "cpus" not in document:
+        raise InputError("no cpu_manager_state is there that could be drawn", where=source.origin)
+    return map_answer(source.machine, document["cpus"])

@@ -1,0 +1,95 @@
+"""What the commands of ``cpuctl checkpoint`` read: a machine, its kubelet, state files, who runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cpuctl.cli.checkpoint.verdict import found_states, knowing_reader, load_owners
+from cpuctl.cli.checkpoint.words import CheckpointWords
+from cpuctl.cli.sources.config_inputs import LIVE_MACHINE
+from cpuctl.cli.sources.inputs import Sources, load_machine, refuse_stdin_twice
+from cpuctl.cli.sources.known_kubelet import load_known_kubelet
+from cpuctl.cli.sources.state_inputs import StateInput, StatePlace, is_recording, read_states
+from cpuctl.engine.state_checks.owners import Owners
+
+if TYPE_CHECKING:
+    from cpuctl.checkpoints.reader import StateReader
+    from cpuctl.cli.sources.config_inputs import ToldKubelet
+    from cpuctl.engine.start import Kubelet
+    from cpuctl.engine.state_checks.verify import StateVerdict
+    from cpuctl.machine.sources import MachineSource
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """The machine and its kubelet, whose release is known."""
+
+    source: MachineSource
+    told: ToldKubelet
+
+    @property
+    def kubelet(self) -> Kubelet:
+        """The kubelet that is to start."""
+        return self.told.kubelet
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """State files, who runs, and how the kubelet reads them."""
+
+    node: Node
+    states: tuple[StateInput, ...]
+    owners: Owners
+    reader: StateReader
+
+    def verdict(self) -> StateVerdict:
+        """Ask whether the kubelet starts on these files."""
+        from cpuctl.engine.state_checks.verify import verify_states
+
+        found = found_states(self.states, self.reader)
+        return verify_states(self.node.source.info, self.node.kubelet, found, self.owners)
+
+
+def read_node(words: CheckpointWords, sources: Sources) -> tuple[CheckpointWords, Node]:
+    """Read the machine and its kubelet; a recording that is named as STATE is the machine, too.
+
+    Raise UsageError where the kubelet's release is not known, ConfigRefusedError where the kubelet cannot
+    load its configuration.
+    """
+    refuse_stdin_twice(words.state, words.pods, words.kubelet.config)
+    if not words.machine and is_recording(words.state):
+        words = replace(words, machine=words.state, state="")
+    here = LIVE_MACHINE if words.root == "/" else words.root
+    source = load_machine(words.machine or here, sources)
+    return words, Node(source=source, told=load_known_kubelet(words.kubelet, sources, machine=source))
+
+
+def read_case(words: CheckpointWords, node: Node, sources: Sources) -> Case:
+    """Read the state files and who runs on the node."""
+    from cpuctl.cli.sources.node_state import rules_of_pods
+
+    place = StatePlace(
+        machine=node.source,
+        root=Path(words.root),
+        directory=node.kubelet.config.root_dir,
+        in_place=words.in_place,
+    )
+    states = read_states(words.state, place, sources)
+    owners = load_owners(words.pods, rules_of_pods(node.kubelet), sources)
+    return Case(node=node, states=states, owners=owners, reader=knowing_reader(node.kubelet, owners))
+
+
+def kubelet_head(kubelet: Kubelet, reader: StateReader) -> dict[str, Any]:
+    """Describe the kubelet that is to start, as far as state files depend on it."""
+    config = kubelet.config
+    return {
+        "kubelet": {
+            "version": str(kubelet.version),
+            "cpuManagerPolicy": config.cpu_manager_policy,
+            "memoryManagerPolicy": config.memory_manager_policy,
+            "podLevelResourceManagers": reader.pod_level_managers,
+            "exclusiveResize": reader.exclusive_resize,
+        }
+    }

@@ -1,0 +1,69 @@
+"""State files out of a plan: what a kubelet would have written once it had admitted all pods."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from cpuctl.checkpoints.inspection import inspect_state
+from cpuctl.cli.checkpoint.changes import FileChange, Refused
+from cpuctl.cli.checkpoint.inputs import Case, Node
+from cpuctl.cli.checkpoint.verdict import knowing_reader
+from cpuctl.cli.sources.node_state import Past, state_texts
+from cpuctl.cli.sources.state_inputs import StateInput
+from cpuctl.engine import node as engine
+from cpuctl.engine.admission import Admission, Admitted
+from cpuctl.engine.outcome import Rejected, StartRefused
+from cpuctl.engine.state_checks.findings import CPU_FILE, MEMORY_FILE
+from cpuctl.engine.state_checks.owners import Owners
+
+if TYPE_CHECKING:
+    from cpuctl.cli.plan.planning_inputs import Planning
+    from cpuctl.engine.start import NotStarted
+
+
+def made_files(planning: Planning) -> tuple[tuple[FileChange, ...], Case]:
+    """Plan the pods on an empty node; where one is not admitted, no file is made."""
+    # A recording's own state would be another beginning.
+    started = replace(planning, past=Past()).start(planning.kubelet, planning.sources)
+    if not isinstance(started, engine.Node):
+        return _refused(_of_start(started)), _case(planning, {})
+    for pod in planning.wanted:
+        admission = started.admit(pod)
+        if not isinstance(admission.verdict, Admitted):
+            return _refused(_of_pod(admission)), _case(planning, {})
+    texts = state_texts(started, planning.kubelet)
+    return tuple(FileChange(file_name=name, state=None, text=text) for name, text in texts.items()), _case(
+        planning, texts
+    )
+
+
+def _case(planning: Planning, texts: dict[str, str]) -> Case:
+    owners = Owners.of(planning.wanted)
+    return Case(
+        node=Node(source=planning.source, told=planning.told),
+        states=tuple(
+            StateInput(file_name=name, source=name, content=text.encode(), inspection=inspect_state(text))
+            for name, text in texts.items()
+        ),
+        owners=owners,
+        reader=knowing_reader(planning.kubelet, owners),
+    )
+
+
+def _refused(reason: Refused) -> tuple[FileChange, ...]:
+    return tuple(FileChange(file_name=name, state=None, refused=reason) for name in (CPU_FILE, MEMORY_FILE))
+
+
+def _of_start(outcome: NotStarted) -> Refused:
+    text = outcome.error if isinstance(outcome, StartRefused) else outcome.why
+    return Refused(f"the kubelet would not start: {text}", "see cpuctl config check")
+
+
+def _of_pod(admission: Admission) -> Refused:
+    verdict = admission.verdict
+    why = getattr(verdict, "why", "")
+    if isinstance(verdict, Rejected):
+        why = f"{verdict.reason}: {verdict.message}"
+    advice = "leave it out; cpuctl explain says more"
+    return Refused(f"{admission.pod.full_name} is not admitted: {why}", advice)

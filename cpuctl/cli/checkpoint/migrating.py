@@ -1,0 +1,83 @@
+"""Rewriting state files for another kubelet, and proving that it starts on them where its node is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from cpuctl.checkpoints.cpu_state import read_cpu_state
+from cpuctl.checkpoints.memory_state import read_memory_state
+from cpuctl.checkpoints.migration import NotMigrated, migrate_cpu_state, migrate_memory_state
+from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, UnreadableState
+from cpuctl.cli.checkpoint.changes import FileChange, Refused
+from cpuctl.engine.start import Started
+from cpuctl.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cpuctl.checkpoints.migration import Migrated
+    from cpuctl.checkpoints.reader import StateReader
+    from cpuctl.cli.checkpoint.inputs import Case
+    from cpuctl.cli.sources.state_inputs import StateInput
+    from cpuctl.engine.state_checks.verify import StateVerdict
+
+_REPAIR = "cpuctl checkpoint repair computes checksums again"
+
+
+def migrate(states: Sequence[StateInput], to: StateReader) -> tuple[FileChange, ...]:
+    """Rewrite every file that has formats; what pods were promised for resizes every kubelet reads."""
+    return tuple(_migrated(state, to) for state in states)
+
+
+def proven(changes: tuple[FileChange, ...], case: Case) -> tuple[tuple[FileChange, ...], StateVerdict]:
+    """Ask whether the kubelet starts on the new files; without that, none of them is to be written."""
+    states = tuple(each.state if each.refused else each.as_input() for each in changes)
+    verdict = replace(case, states=tuple(state for state in states if state)).verdict()
+    if isinstance(verdict.start, Started) or any(each.refused for each in changes):
+        return changes, verdict
+    text = getattr(verdict.start, "error", "") or getattr(verdict.start, "why", "")
+    reason = Refused(
+        f"the kubelet would not start on it: {text}",
+        "cpuctl checkpoint repair makes files that it starts on, or says which pods are in the way",
+    )
+    return tuple(replace(each, refused=reason) if each.changed else each for each in changes), verdict
+
+
+def _migrated(state: StateInput, to: StateReader) -> FileChange:
+    found = state.inspection
+    change = FileChange(file_name=state.file_name, state=state, text=state.text)
+    if found.state is None:
+        raise InputError(f"cannot be read: {found.problem}", where=state.source)
+    wrong = [each.name for each in found.checksums if not each.ok and each.written]
+    if wrong:
+        reason = f"{' and '.join(wrong)} is not that of the content, so that the content may be wrong"
+        return replace(change, refused=Refused(reason, _REPAIR))
+    result = _rewritten(state, to)
+    match result:
+        case None:
+            return change
+        case NotMigrated(reason=reason, advice=advice):
+            return replace(change, refused=Refused(reason, advice))
+        case _:
+            return _checked(replace(change, text=result.text, losses=result.losses), to)
+
+
+def _rewritten(state: StateInput, to: StateReader) -> Migrated | NotMigrated | None:
+    match state.inspection.state:
+        case CPUStateFile() as cpu:
+            return migrate_cpu_state(cpu, to, state.inspection.container_ids)
+        case MemoryStateFile() as memory:
+            return migrate_memory_state(memory, to)
+        case _:
+            return None
+
+
+def _checked(change: FileChange, to: StateReader) -> FileChange:
+    """Read the new file as that kubelet does."""
+    read = read_cpu_state if isinstance(change.after.state, CPUStateFile) else read_memory_state
+    result = read(change.text, to)
+    if isinstance(result, UnreadableState):
+        advice = "drain the node and delete the file"
+        return replace(change, refused=Refused(f"that kubelet does not load it: {result.error}", advice))
+    return change

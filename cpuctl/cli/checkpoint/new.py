@@ -1,0 +1,87 @@
+"""``cpuctl checkpoint new``: the state files that a kubelet would have with these pods."""
+
+from cpuctl.cli.checkpoint.commit import commit
+from cpuctl.cli.checkpoint.options import ForceRunningOption, RootOption, WriteStateOption
+from cpuctl.cli.checkpoint.words import CommitWords
+from cpuctl.cli.options import (
+    ConfigDirOption,
+    FeatureGatesOption,
+    ForceOption,
+    KubeletArgsOption,
+    KubeletConfigOption,
+    KubeletVersionOption,
+    MachineOption,
+    NoColorOption,
+    OutputOption,
+    PodFilesOption,
+    QuietOption,
+    TemplateOption,
+)
+from cpuctl.cli.output import Output, Style
+from cpuctl.cli.plan.planning_inputs import PlanningWords, read_planning
+from cpuctl.cli.sources.config_inputs import KubeletWords
+from cpuctl.cli.sources.known_kubelet import require_version, with_installed_version
+
+HELP = """Make the state files that a kubelet would have with these pods on an otherwise empty node.
+
+The plan is that of cpuctl plan, in the order given; every pod must be admitted. Entries belong to the pods'
+UIDs: take running pods from kubectl get pods -o json, which has them. Nothing is written but where
+--write-state says.
+
+Examples:
+
+\b
+  cpuctl checkpoint new -m node7.tar.xz -f running.json
+  cpuctl checkpoint new --kubelet-version 1.37 -f pods/ --write-state /tmp
+  cpuctl checkpoint new -m synthetic:2s4n16c2t --kubelet-version 1.36
+
+Exit codes: 0 made, 3 a pod is not admitted, or the kubelet would not start, 2 usage, 4 unusable input, 5 a
+kubelet runs there, or writing is not permitted.
+"""
+
+
+def new(
+    filename: PodFilesOption = [],  # noqa: B006  # typer copies it
+    template: TemplateOption = [],  # noqa: B006
+    machine: MachineOption = "live",
+    kubelet_config: KubeletConfigOption = None,
+    config_dir: ConfigDirOption = None,
+    kubelet_args: KubeletArgsOption = "",
+    kubelet_version: KubeletVersionOption = "",
+    feature_gates: FeatureGatesOption = "",
+    root: RootOption = "/",
+    write_state: WriteStateOption = "",
+    force: ForceOption = False,
+    force_kubelet_running: ForceRunningOption = False,
+    output: OutputOption = Output.TABLE,
+    no_color: NoColorOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Plan, make the files, prove, write."""
+    from cpuctl.cli.answers.checkpoint_change_answer import change_document
+    from cpuctl.cli.checkpoint.inputs import kubelet_head
+    from cpuctl.cli.checkpoint.making import made_files
+
+    writing = CommitWords(
+        write_state=write_state, force=force, force_running=force_kubelet_running, root=root
+    )
+    writing.check()
+    asked = KubeletWords(
+        config=kubelet_config,
+        config_dir=config_dir,
+        arguments=kubelet_args,
+        version=kubelet_version,
+        gates=feature_gates,
+    )
+    found = with_installed_version(asked, machine)
+    words = PlanningWords(
+        filenames=filename, templates=template, machine=machine, kubelet=found, state="", pods=""
+    )
+    planning = read_planning(words, pods_needed=False)
+    require_version(asked, found, planning.sources)
+    changes, case = made_files(planning)
+    head = {"sources": planning.sources.entries} | kubelet_head(planning.kubelet, case.reader)
+    proof = None if any(change.refused for change in changes) else case.verdict()
+    document = change_document(changes, case.owners, head, proof)
+    style = Style(output, color=not no_color, quiet=quiet)
+    commit(document, changes, writing, planning.sources, style)

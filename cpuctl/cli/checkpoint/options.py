@@ -1,0 +1,71 @@
+"""The words of ``cpuctl checkpoint`` that other commands do not have."""
+
+from typing import Annotated
+
+import typer
+
+from cpuctl.cli.output import MetricsOutput
+from cpuctl.errors import UsageError
+
+StateArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="[STATE]",
+        help="A state file, the directory that holds some, a recording, or -; without it the recording's "
+        "own, or those of this host.",
+    ),
+]
+StateAsOption = Annotated[
+    str, typer.Option("--state", metavar="DIR|FILE", help="The same as STATE, as other commands call it.")
+]
+MachineOrNoneOption = Annotated[
+    str,
+    typer.Option(
+        "-m",
+        "--machine",
+        metavar="SOURCE",
+        help="The node, as for other commands; the result is proven on it. Without it none is known.",
+    ),
+]
+MapOption = Annotated[bool, typer.Option("--map", help="Draw the machine with who holds which CPU.")]
+MetricsOutputOption = Annotated[MetricsOutput, typer.Option("-o", "--output", help="The form of the answer.")]
+StrictOption = Annotated[bool, typer.Option("--strict", help="Exit 3 also where there are warnings.")]
+YesOption = Annotated[
+    bool, typer.Option("--yes", help="Write in place, with a backup; without it only tell what would change.")
+]
+ExitCodeOption = Annotated[
+    bool, typer.Option("--exit-code", help="Exit 3 where something would change, or differs.")
+]
+RootOption = Annotated[
+    str,
+    typer.Option(
+        "--root",
+        metavar="DIR",
+        help="Where the node's file tree stands, with its proc: /host in a container, a mounted disk. Its "
+        "machine, kubelet configuration and state files are taken from there.",
+    ),
+]
+ForceRunningOption = Annotated[
+    bool,
+    typer.Option(
+        "--force-kubelet-running",
+        help="Write although a kubelet runs that uses these files: it may write its own over them.",
+    ),
+]
+WriteStateOption = Annotated[
+    str,
+    typer.Option("--write-state", metavar="DIR", help="Write the new files into DIR instead, at once."),
+]
+ToKubeletOption = Annotated[
+    str,
+    typer.Option(
+        "--to-kubelet", metavar="VERSION", help="The minor that is to read the files, 1.27 to 1.38."
+    ),
+]
+
+
+def named_state(argument: str, option: str) -> str:
+    """Take the name from where it stands; raise UsageError where two names do."""
+    if argument and option and argument != option:
+        raise UsageError(f"two names: {argument} and {option}", where="--state", hint="give one of them")
+    return argument or option

@@ -1,0 +1,113 @@
+"""``cpuctl checkpoint repair``: state files that the kubelet starts on, with every container where it was."""
+
+from cpuctl.cli.checkpoint.commit import commit
+from cpuctl.cli.checkpoint.options import (
+    ExitCodeOption,
+    ForceRunningOption,
+    RootOption,
+    StateArgument,
+    StateAsOption,
+    WriteStateOption,
+    YesOption,
+    named_state,
+)
+from cpuctl.cli.checkpoint.words import CheckpointWords, CommitWords
+from cpuctl.cli.options import (
+    ConfigDirOption,
+    FeatureGatesOption,
+    ForceOption,
+    KubeletArgsOption,
+    KubeletConfigOption,
+    KubeletVersionOption,
+    MachineOption,
+    NoColorOption,
+    OutputOption,
+    QuietOption,
+    RunningPodsOption,
+)
+from cpuctl.cli.output import Output, Style
+from cpuctl.cli.sources.config_inputs import KubeletWords
+from cpuctl.cli.sources.inputs import Sources
+from cpuctl.errors import InputError
+
+HELP = """Make state files that the kubelet starts on, and prove that it does.
+
+Computes checksums again; drops owners that are gone (with --pods); gives CPUs that came to the machine to the
+shared pool; moves containers off CPUs that are gone, reserved now, or another pod's too, and leaves them all
+others; takes the machine's memory over as it is; follows another policy. What has no safe answer is refused,
+with what to do instead. Without --yes nothing is written: the answer is what would change.
+
+Examples:
+
+\b
+  sudo cpuctl checkpoint repair --pods running.json        what would change
+  sudo cpuctl checkpoint repair --pods running.json --yes
+  cpuctl checkpoint repair node7.tar.xz --write-state /tmp/repaired
+  cpuctl checkpoint repair --root /host --yes              in a container
+
+Exit codes: 0 the kubelet starts on what there is, or would be (with --exit-code 3 where something would
+change), 3 it cannot be repaired safely, 2 usage, 4 unusable input, 5 a kubelet runs, a file has changed
+meanwhile, or writing is not permitted: nothing was changed, 6 changed and not fully restored.
+"""
+
+
+def repair(
+    state: StateArgument = "",
+    state_option: StateAsOption = "",
+    machine: MachineOption = "",
+    kubelet_config: KubeletConfigOption = None,
+    config_dir: ConfigDirOption = None,
+    kubelet_args: KubeletArgsOption = "",
+    kubelet_version: KubeletVersionOption = "",
+    feature_gates: FeatureGatesOption = "",
+    pods: RunningPodsOption = "",
+    root: RootOption = "/",
+    write_state: WriteStateOption = "",
+    force: ForceOption = False,
+    yes: YesOption = False,
+    force_kubelet_running: ForceRunningOption = False,
+    exit_code: ExitCodeOption = False,
+    output: OutputOption = Output.TABLE,
+    no_color: NoColorOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Read, repair, prove, write."""
+    from cpuctl.cli.answers.checkpoint_change_answer import change_document
+    from cpuctl.cli.checkpoint.inputs import kubelet_head, read_case, read_node
+    from cpuctl.cli.checkpoint.repairing import repair as repaired
+
+    writing = CommitWords(
+        write_state=write_state,
+        force=force,
+        yes=yes,
+        force_running=force_kubelet_running,
+        root=root,
+        exit_code=exit_code,
+    )
+    writing.check()
+    sources = Sources()
+    words, node = read_node(
+        CheckpointWords(
+            state=named_state(state, state_option),
+            machine=machine,
+            kubelet=KubeletWords(
+                config=kubelet_config,
+                config_dir=config_dir,
+                arguments=kubelet_args,
+                version=kubelet_version,
+                gates=feature_gates,
+            ),
+            pods=pods,
+            root=root,
+            in_place=yes,
+        ),
+        sources,
+    )
+    case = read_case(words, node, sources)
+    if not case.states:
+        hint = "without state files a kubelet starts as on a fresh node"
+        raise InputError("there is no state file to repair", where=node.source.origin, hint=hint)
+    repairs = repaired(case)
+    head = {"sources": sources.entries} | kubelet_head(node.kubelet, case.reader)
+    document = change_document(repairs.changes, case.owners, head, repairs.proof)
+    commit(document, repairs.changes, writing, sources, Style(output, color=not no_color, quiet=quiet))

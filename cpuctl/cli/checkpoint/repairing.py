@@ -1,0 +1,180 @@
+"""Repairing the state files of a node, and proving that its kubelet starts on what comes out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from cpuctl.checkpoints.cpu_state import write_cpu_state
+from cpuctl.checkpoints.inspection import inspect_embedded
+from cpuctl.checkpoints.memory_state import write_memory_state
+from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, PodsStateFile
+from cpuctl.checkpoints.pods_state import write_pods_state
+from cpuctl.cli.checkpoint.changes import FileChange, Refused
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.outcome import StartRefused
+from cpuctl.engine.start import NotStarted, Started, start_managers
+from cpuctl.engine.state_checks.findings import CPU_FILE, MEMORY_FILE
+from cpuctl.engine.state_repair.actions import Action, Did, NotRepaired, Repaired
+from cpuctl.engine.state_repair.cpu_repair import CPURules, repair_cpu_state
+from cpuctl.engine.state_repair.memory_repair import MemoryRules, repair_memory_state
+from cpuctl.errors import InputError
+
+if TYPE_CHECKING:
+    from cpuctl.cli.checkpoint.inputs import Case
+    from cpuctl.cli.sources.state_inputs import StateInput
+    from cpuctl.engine.state_checks.verify import StateVerdict
+
+
+@dataclass(frozen=True, slots=True)
+class Repairs:
+    """What comes of every file, and the verdict on all of them together."""
+
+    changes: tuple[FileChange, ...]
+    proof: StateVerdict
+
+    @property
+    def done(self) -> bool:
+        """Whether the kubelet starts on what is there now."""
+        return self.proof.starts and not any(change.refused for change in self.changes)
+
+
+def repair(case: Case) -> Repairs:
+    """Repair what needs it; where that is not proven to help, no file is changed."""
+    before = case.verdict()
+    managers = start_managers(case.node.source.info, case.node.kubelet)
+    if not isinstance(managers, Started):
+        return Repairs(tuple(_refused(state, _of_start(managers)) for state in case.states), before)
+    changes = tuple(_repaired(state, case, managers, before) for state in case.states)
+    if any(change.refused for change in changes):
+        return Repairs(changes, before)
+    after = replace(case, states=tuple(change.as_input() for change in changes)).verdict()
+    if not isinstance(after.start, Started):
+        reason = _of_start(after.start)
+        changes = tuple(replace(each, refused=reason) if each.changed else each for each in changes)
+    return Repairs(changes, after)
+
+
+def _refused(state: StateInput, reason: Refused) -> FileChange:
+    return FileChange(file_name=state.file_name, state=state, refused=reason)
+
+
+def _of_start(outcome: NotStarted) -> Refused:
+    text = outcome.error if isinstance(outcome, StartRefused) else outcome.why
+    return Refused(
+        f"the kubelet would not start for another reason: {text}",
+        "mend that first (cpuctl config check), or drain the node and delete its state files",
+    )
+
+
+def _repaired(state: StateInput, case: Case, managers: Started, before: StateVerdict) -> FileChange:
+    readable, rescued = _readable(state)
+    result = _state_of(readable, case, managers)
+    if isinstance(result, NotRepaired):
+        return _refused(state, Refused(result.reason, result.advice))
+    unread = state.file_name in before.refusals and not result.actions and not rescued
+    actions = (*rescued, *result.actions, *_formal(readable, unread=unread))
+    text = _written(result.state, case) if actions else state.text
+    return FileChange(file_name=state.file_name, state=readable, text=text, actions=actions)
+
+
+def _readable(state: StateInput) -> tuple[StateInput, tuple[Action, ...]]:
+    """Return what can be repaired: where the newest part of a file is broken, the copy for older kubelets.
+
+    Raise InputError where nothing can be read.
+    """
+    found = state.inspection
+    if found.state is not None:
+        return state, ()
+    embedded = inspect_embedded(state.text) if found.file_name in (CPU_FILE, MEMORY_FILE) else found
+    if embedded.state is None or not all(each.ok for each in embedded.checksums):
+        hint = "drain the node and delete the file, or write a new one: cpuctl checkpoint new"
+        raise InputError(f"cannot be read: {found.problem}", where=state.source, hint=hint)
+    why = f"{found.format} is broken ({found.problem}): taken from the copy for older kubelets"
+    taken = replace(embedded, format=found.format)
+    return replace(state, inspection=taken), (Action(did=Did.FORMAT, reason=why),)
+
+
+_State = CPUStateFile | MemoryStateFile | PodsStateFile
+_Result = Repaired[CPUStateFile] | Repaired[MemoryStateFile] | Repaired[PodsStateFile] | NotRepaired
+
+
+def _state_of(state: StateInput, case: Case, managers: Started) -> _Result:
+    found, reader = state.inspection.state, case.reader
+    policy, memory = managers.policy, managers.memory_policy
+    match found:
+        case CPUStateFile():
+            named = _named(state, found, case)
+            if isinstance(named, NotRepaired):
+                return named
+            rules = CPURules(
+                policy=policy, keeps_pods=reader.keeps_pods, keeps_baselines=reader.keeps_baselines
+            )
+            repaired = repair_cpu_state(named.state, rules, case.owners)
+            if isinstance(repaired, NotRepaired):
+                return repaired
+            return Repaired(repaired.state, (*named.actions, *repaired.actions))
+        case MemoryStateFile():
+            fresh = memory.tables if memory else None
+            return repair_memory_state(
+                found, MemoryRules(fresh=fresh, keeps_pods=reader.keeps_pods), case.owners
+            )
+        case PodsStateFile():
+            return Repaired(found)
+        case None:
+            raise AssertionError("only what can be read comes here")
+
+
+def _named(state: StateInput, found: CPUStateFile, case: Case) -> Repaired[CPUStateFile] | NotRepaired:
+    """Give containers that the oldest format knows by their id the names that all others know them by."""
+    names, ids = case.reader.initial_containers, state.inspection.container_ids
+    if ids and case.owners.pods is None:
+        return NotRepaired(
+            "the file names containers by their id, and nobody says which these are",
+            "give the pods with their container ids: --pods, as kubectl get pods -o json prints them",
+        )
+    entries: dict[str, dict[str, CPUSet]] = {uid: dict(each) for uid, each in found.entries.items()}
+    actions = []
+    for container_id, cpus in sorted(ids.items()):
+        if container_id in names:
+            uid, name = names[container_id]
+            entries.setdefault(uid, {})[name] = cpus
+        else:
+            why = f"no running container has the id {container_id}"
+            actions.append(Action(did=Did.DROPPED, reason=why, before=str(cpus)))
+    return Repaired(replace(found, entries=entries), tuple(actions))
+
+
+def _formal(state: StateInput, *, unread: bool) -> list[Action]:
+    """Say what is wrong with the file as a file, so that it must be written again.
+
+    *unread*: the kubelet refuses it although nothing is wrong with what it says.
+    """
+    found = state.inspection
+    actions = [
+        Action(
+            did=Did.CHECKSUM,
+            reason=f"{each.name} is not that of the content",
+            before=str(each.written),
+            after=str(each.right),
+        )
+        for each in found.checksums
+        if not each.ok
+    ]
+    if found.embedded_differs:
+        reason = "the copy for kubelets before 1.37 does not say what the file says"
+        actions.append(Action(did=Did.FORMAT, reason=reason))
+    if unread and not actions:
+        reason = f"this kubelet does not read format {found.format}"
+        actions.append(Action(did=Did.FORMAT, reason=reason, before=found.format))
+    return actions
+
+
+def _written(state: _State, case: Case) -> str:
+    match state:
+        case CPUStateFile():
+            return write_cpu_state(state, case.reader)
+        case MemoryStateFile():
+            return write_memory_state(state, case.reader)
+        case PodsStateFile():
+            return write_pods_state(state, case.reader)

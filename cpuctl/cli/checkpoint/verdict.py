@@ -1,0 +1,130 @@
+"""Asking the engine whether a kubelet starts on the state files that were read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+from cpuctl.engine.state_checks.findings import CPU_FILE, MEMORY_FILE
+from cpuctl.engine.state_checks.found import FileFacts, FoundFile, FoundStates
+from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners
+from cpuctl.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from cpuctl.checkpoints.inspection import Inspection, State
+    from cpuctl.checkpoints.model import UnreadableState
+    from cpuctl.checkpoints.reader import ContainerName, StateReader
+    from cpuctl.cli.sources.inputs import Sources
+    from cpuctl.cli.sources.state_inputs import StateInput
+    from cpuctl.cpuset import CPUSet
+    from cpuctl.engine.start import Kubelet
+    from cpuctl.pods.model import Pod
+    from cpuctl.pods.rules import PodRules
+
+_State = TypeVar("_State")
+
+
+def load_owners(name: str, rules: PodRules, sources: Sources) -> Owners:
+    """Read who runs on the node from the file *name*; without one nobody says."""
+    from cpuctl.cli.sources.node_state import load_running
+
+    return Owners.of(load_running(name, rules, sources)) if name else NOBODY_SAYS
+
+
+def knowing_reader(kubelet: Kubelet, owners: Owners) -> StateReader:
+    """Tell how a kubelet reads state files, with the ids of containers: the oldest format goes by them."""
+    from cpuctl.cli.sources.node_state import state_reader
+
+    return replace(state_reader(kubelet), initial_containers=container_names(owners))
+
+
+def container_names(owners: Owners) -> dict[str, ContainerName]:
+    """Return the names of running containers by their id."""
+    from cpuctl.checkpoints.reader import ContainerName
+
+    pods: Iterable[Pod] = (owners.pods or {}).values()
+    return {
+        status.container_id: ContainerName(pod.uid, status.name)
+        for pod in pods
+        for status in pod.statuses
+        if status.container_id
+    }
+
+
+def whole_state(found: Inspection, names: Mapping[str, ContainerName]) -> State | None:
+    """Return all that a file says.
+
+    What the oldest format knows by container id stands under the container's name or, if that is not known,
+    under its id and no pod.
+    """
+    from cpuctl.checkpoints.model import CPUStateFile
+
+    state = found.state
+    if not isinstance(state, CPUStateFile) or not found.container_ids:
+        return state
+    entries: dict[str, dict[str, CPUSet]] = {}
+    for container_id, cpus in found.container_ids.items():
+        uid, name = names.get(container_id, ("", container_id))
+        entries.setdefault(uid, {})[name] = cpus
+    return replace(state, entries=entries)
+
+
+def found_states(states: Sequence[StateInput], reader: StateReader) -> FoundStates:
+    """Read files as a kubelet does that finds them under their names."""
+    from cpuctl.checkpoints.cpu_state import read_cpu_state
+    from cpuctl.checkpoints.memory_state import read_memory_state
+    from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, PodsStateFile
+    from cpuctl.checkpoints.pods_state import read_pods_state
+
+    cpu = memory = None
+    pods = {}
+    for state in states:
+        if state.file_name == CPU_FILE:
+            cpu = _found(state, reader, read_cpu_state, CPUStateFile)
+        elif state.file_name == MEMORY_FILE:
+            memory = _found(state, reader, read_memory_state, MemoryStateFile)
+        else:
+            pods[state.file_name] = _found(state, reader, read_pods_state, PodsStateFile)
+    return FoundStates(cpu=cpu, memory=memory, pods=pods)
+
+
+def _found(
+    state: StateInput,
+    reader: StateReader,
+    read: Callable[[str, StateReader], _State | UnreadableState],
+    kind: type[_State],
+) -> FoundFile[_State]:
+    try:
+        result = read(state.text, reader)
+    except InputError as error:
+        where = error.where.removeprefix(state.file_name).removeprefix(": ")
+        raise InputError(error.message, where=where, hint=error.hint).within(state.source) from None
+    whole = whole_state(state.inspection, reader.initial_containers)
+    loads = isinstance(result, kind)
+    others = () if loads else _readable_by(lambda other: isinstance(read(state.text, other), kind), reader)
+    return FoundFile(
+        read=result,
+        whole=whole if isinstance(whole, kind) else None,
+        facts=_facts(state.inspection, tuple(others)),
+    )
+
+
+def _facts(inspection: Inspection, readable_by: tuple[str, ...]) -> FileFacts:
+    return FileFacts(
+        format=inspection.format,
+        wrong_checksums=tuple(each.name for each in inspection.checksums if not each.ok),
+        embedded_differs=inspection.embedded_differs,
+        readable_by=readable_by,
+    )
+
+
+def _readable_by(loads: Callable[[StateReader], bool], reader: StateReader) -> Iterable[str]:
+    """Name the kinds of kubelet that load a file."""
+    from cpuctl.checkpoints.versions import READERS, reader_name
+
+    # The last has more gates than the one before, and reads what that reads.
+    for other in READERS[:-1]:
+        if loads(replace(other, initial_containers=reader.initial_containers)):
+            yield reader_name(other)

@@ -1,0 +1,104 @@
+"""``cpuctl checkpoint verify``: whether this kubelet starts on this machine with these files."""
+
+import typer
+
+from cpuctl.cli.app import EXIT_NO
+from cpuctl.cli.checkpoint.options import (
+    MetricsOutputOption,
+    StateArgument,
+    StateAsOption,
+    StrictOption,
+    named_state,
+)
+from cpuctl.cli.checkpoint.words import CheckpointWords
+from cpuctl.cli.options import (
+    ConfigDirOption,
+    ExitZeroOption,
+    FeatureGatesOption,
+    KubeletArgsOption,
+    KubeletConfigOption,
+    KubeletVersionOption,
+    MachineOption,
+    NoColorOption,
+    QuietOption,
+    RunningPodsOption,
+)
+from cpuctl.cli.output import Document, MetricsOutput, Style, emit
+from cpuctl.cli.sources.config_inputs import KubeletWords
+from cpuctl.cli.sources.inputs import Sources
+from cpuctl.kubelet.config_refusal import ConfigRefusedError
+
+HELP = """Tell whether a kubelet would start on this machine with these state files.
+
+Runs the start-up checks of the kubelet's minor and answers in its words; then says what else is wrong: whose
+CPUs are on no CPU of the machine, who is gone, what overlaps, which change of memory is what a reboot does
+and which is real. The minor must be named or found (a recording, the installed kubelet): it is never guessed.
+
+Examples:
+
+\b
+  sudo cpuctl checkpoint verify && systemctl start kubelet
+  cpuctl checkpoint verify --kubelet-version 1.37       before an upgrade
+  cpuctl checkpoint verify node7.tar.xz --kubelet-args '--reserved-cpus=0-3'
+  cpuctl checkpoint verify --pods running.json --strict -o json
+
+Exit codes: 0 it would start, 3 it would not or that cannot be said (with --strict also where there are
+warnings; with --exit-zero 0), 2 usage, 4 unusable input.
+"""
+
+
+def verify(
+    state: StateArgument = "",
+    state_option: StateAsOption = "",
+    machine: MachineOption = "",
+    kubelet_config: KubeletConfigOption = None,
+    config_dir: ConfigDirOption = None,
+    kubelet_args: KubeletArgsOption = "",
+    kubelet_version: KubeletVersionOption = "",
+    feature_gates: FeatureGatesOption = "",
+    pods: RunningPodsOption = "",
+    strict: StrictOption = False,
+    output: MetricsOutputOption = MetricsOutput.TABLE,
+    no_color: NoColorOption = False,
+    quiet: QuietOption = False,
+    exit_zero: ExitZeroOption = False,
+) -> None:
+    """Read, ask, answer."""
+    style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
+    words = CheckpointWords(
+        state=named_state(state, state_option),
+        machine=machine,
+        kubelet=KubeletWords(
+            config=kubelet_config,
+            config_dir=config_dir,
+            arguments=kubelet_args,
+            version=kubelet_version,
+            gates=feature_gates,
+        ),
+        pods=pods,
+    )
+    document = _verified(words, sources)
+    sources.tell(style)
+    if output is MetricsOutput.PROM:
+        from cpuctl.cli.answers.checkpoint_metrics import with_verdict_metrics
+
+        document = with_verdict_metrics(document)
+    emit(document, style)
+    clean = document["start"]["outcome"] == "Started" and not (strict and document["summary"]["warning"])
+    if not exit_zero and not clean:
+        raise typer.Exit(EXIT_NO)
+
+
+def _verified(words: CheckpointWords, sources: Sources) -> Document:
+    from cpuctl.cli.answers.checkpoint_verdict_answer import unloaded_document, verdict_document
+    from cpuctl.cli.checkpoint.inputs import kubelet_head, read_case, read_node
+
+    try:
+        words, node = read_node(words, sources)
+    except ConfigRefusedError as refused:
+        return unloaded_document(refused, {"sources": sources.entries})
+    case = read_case(words, node, sources)
+    if not case.states:
+        sources.warnings.append("there are no state files: the kubelet would write new ones")
+    head = {"sources": sources.entries} | kubelet_head(node.kubelet, case.reader)
+    return verdict_document(case.verdict(), case.states, head)

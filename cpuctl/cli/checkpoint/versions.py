@@ -1,0 +1,27 @@
+"""``cpuctl checkpoint versions``: which kubelet writes which format, and which reads it."""
+
+from cpuctl.cli.options import NoColorOption, OutputOption, QuietOption
+from cpuctl.cli.output import Output, Style, emit
+
+HELP = """List the formats of the state files: which kubelet writes one, and what every other makes of it.
+
+Nothing of it is an interface that Kubernetes promises to keep. Every row was computed: a state is written in
+the format, and read as each kubelet reads it.
+
+Examples:
+
+\b
+  cpuctl checkpoint versions
+  cpuctl checkpoint versions -o json | jq '.formats[].writtenBy'
+"""
+
+
+def versions(
+    output: OutputOption = Output.TABLE,
+    no_color: NoColorOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Compute and answer."""
+    from cpuctl.cli.answers.checkpoint_versions_answer import versions_document
+
+    emit(versions_document(), Style(output, color=not no_color, quiet=quiet))

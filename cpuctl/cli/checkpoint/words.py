@@ -1,0 +1,41 @@
+"""What command lines of ``cpuctl checkpoint`` say: what is read, and whether anything is written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from cpuctl.cli.sources.config_inputs import KubeletWords
+from cpuctl.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointWords:
+    """The words of a command line: empty where one is left out."""
+
+    state: str = ""
+    machine: str = ""
+    kubelet: KubeletWords = field(default_factory=KubeletWords)
+    pods: str = ""
+    root: str = "/"
+    in_place: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitWords:
+    """The words of a command line that say whether and where anything is written."""
+
+    write_state: str = ""
+    force: bool = False
+    yes: bool = False
+    force_running: bool = False
+    root: str = "/"
+    exit_code: bool = False
+
+    def check(self) -> None:
+        """Raise UsageError for words that contradict each other."""
+        if self.write_state and self.yes:
+            hint = "--yes writes in place of what was read, --write-state somewhere else"
+            raise UsageError("both say where to write", where="--yes and --write-state", hint=hint)
+        if self.force and not self.write_state:
+            hint = "files are replaced in place with --yes, which keeps a backup"
+            raise UsageError("is for --write-state only", where="--force", hint=hint)

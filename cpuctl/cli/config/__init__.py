@@ -1,0 +1,1 @@
+"""``cpuctl config``: what a kubelet is told, and whether it would start."""

@@ -1,0 +1,94 @@
+"""What ``cpuctl config`` asks of the engine: start, remarks, and the same in another release."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from cpuctl.cli.sources.config_inputs import load_told
+from cpuctl.cli.sources.inputs import Sources
+from cpuctl.engine.config_lints.lint import Lint, LintSubject
+from cpuctl.engine.config_lints.lints import lint_configuration
+from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.outcome import KubeletFault, StartRefused, Undetermined
+from cpuctl.engine.start import Kubelet, Started, check_start
+from cpuctl.errors import UsageError
+from cpuctl.kubelet.config_refusal import ConfigRefusedError
+from cpuctl.kubelet.config_schema import SINCE
+from cpuctl.kubelet.feature_gates import FeatureGates
+from cpuctl.kubelet.settings import OriginKind
+from cpuctl.kubelet.version import NEWEST, KubeletVersion
+from cpuctl.kubelet.version_changes import ChangeSubject, VersionChanges, version_changes
+
+if TYPE_CHECKING:
+    from cpuctl.cli.answers.config_parts import StartOutcome
+    from cpuctl.cli.sources.config_inputs import ToldKubelet
+    from cpuctl.machine.machine_info import MachineInfo
+    from cpuctl.machine.sources import MachineSource
+
+
+def check_told(
+    source: MachineSource, told: ToldKubelet
+) -> tuple[Started | StartRefused | KubeletFault | Undetermined, list[Lint]]:
+    """Start a kubelet on a machine, and look for what else is wrong."""
+    kubelet = told.kubelet
+    outcome = check_start(source.info, kubelet)
+    subject = LintSubject(
+        config=kubelet.config,
+        gates=FeatureGates(kubelet.version.minor, _gate_settings(kubelet)),
+        gate_flags=dict(kubelet.gate_flags),
+        machine=source.machine,
+        topology=_topology(source.info),
+        started=_cpu_side(source.info, kubelet),
+    )
+    return outcome, lint_configuration(subject)
+
+
+def _cpu_side(info: MachineInfo, kubelet: Kubelet) -> Started | None:
+    """Start without a memory manager: what there is to remark on CPUs does not depend on it."""
+    config = replace(kubelet.config, memory_manager_policy="None")
+    outcome = check_start(info, replace(kubelet, config=config))
+    return outcome if isinstance(outcome, Started) else None
+
+
+def _topology(info: MachineInfo) -> CPUTopology | None:
+    try:
+        return CPUTopology.discover(info)
+    except ValueError:
+        return None
+
+
+def next_version(text: str, current: KubeletVersion) -> KubeletVersion:
+    """Read the release to go to; without one, the next that is known."""
+    if not text:
+        return KubeletVersion(min(current.minor + 1, NEWEST))
+    try:
+        return KubeletVersion.parse(text)
+    except ValueError as error:
+        raise UsageError(str(error), where="--to") from None
+
+
+def compare_versions(
+    source: MachineSource, told: ToldKubelet, version: KubeletVersion
+) -> tuple[VersionChanges, tuple[StartOutcome, StartOutcome]]:
+    """Compare with another release: the differences, and whether each of the two would start."""
+    kubelet, loaded = told.kubelet, told.loaded
+    subject = ChangeSubject(
+        config=kubelet.config,
+        gates=_gate_settings(kubelet),
+        set_fields=frozenset(
+            name for name, setting in loaded.settings.items() if setting.origin.kind is not OriginKind.DEFAULT
+        ),
+        uses_drop_ins=told.told.drop_ins is not None,
+    )
+    changes = version_changes(subject, kubelet.version.minor, version.minor, SINCE)
+    here = check_start(source.info, kubelet)
+    try:
+        other = load_told(replace(told.told, version=version), Sources())
+    except ConfigRefusedError as refused:
+        return changes, (here, refused.refusal)
+    return changes, (here, check_start(source.info, other.kubelet))
+
+
+def _gate_settings(kubelet: Kubelet) -> dict[str, bool]:
+    return {**kubelet.config.feature_gates, **kubelet.gate_flags}

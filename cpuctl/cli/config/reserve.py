@@ -1,0 +1,214 @@
+"""``cpuctl config reserve``: reserved CPUs and memory with which the kubelet starts."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cpuctl.cli.app import EXIT_NO
+from cpuctl.cli.options import (
+    CgroupVersionOption,
+    ConfigDirOption,
+    EphemeralStorageOption,
+    ExitZeroOption,
+    FeatureGatesOption,
+    KubeletArgsOption,
+    KubeletConfigOption,
+    KubeletVersionOption,
+    MachineOption,
+    NoColorOption,
+    OutputOption,
+    QuietOption,
+)
+from cpuctl.cli.output import Document, Output, Style, emit, note
+from cpuctl.cli.sources.config_inputs import KubeletWords, ToldKubelet
+from cpuctl.cli.sources.inputs import Sources, load_cgroup_version, load_kubelet, load_machine
+from cpuctl.cli.sources.storage_inputs import with_storage
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.reserve.memory_split import Spread
+from cpuctl.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cpuctl.engine.reserve.cpu_choice import CPUWish
+    from cpuctl.engine.reserve.proposal import MemoryWish, ReserveWish
+    from cpuctl.machine.model import Machine
+    from cpuctl.machine.sources import MachineSource
+
+HELP = """Propose reservedMemory, and reservedSystemCPUs, that the kubelet accepts.
+
+The Memory Manager's static policy starts only if reservedMemory adds up, to the byte, to what kubeReserved,
+systemReserved and hard eviction keep from pods. What is printed was tried: with it the kubelet would start.
+Where nothing does, the answer says why.
+
+With --reserved-cpus, CPUs are chosen core after core and L3 cache after L3 cache, near CPU 0, isolated ones
+last. Memory is left alone then, unless memoryManagerPolicy is Static or --spread or --node asks for it.
+
+Examples:
+
+\b
+  cpuctl config reserve --kubelet-config kubelet.yaml
+  cpuctl config reserve -m node7.tar.xz --spread proportional
+  cpuctl config reserve --reserved-cpus 4 --per-numa --whole-cores
+  cpuctl config reserve --snippet > kubelet.conf.d/90-reserved.conf
+  cpuctl config reserve -o json | jq -r '.proposal.flags[]'
+
+Exit codes: 0 the kubelet would start with this, 3 nothing makes it start (with --exit-zero 0), 2 usage, 4
+unusable input.
+"""
+
+CountOption = Annotated[
+    int | None,
+    typer.Option("--reserved-cpus", metavar="N", min=1, help="Also choose N CPUs for reservedSystemCPUs."),
+]
+PerNumaOption = Annotated[
+    bool, typer.Option("--per-numa", help="As many from every NUMA node, N in all or a few more.")
+]
+WholeCoresOption = Annotated[bool, typer.Option("--whole-cores", help="Whole cores: N CPUs or a few more.")]
+KeepPCoresOption = Annotated[
+    bool, typer.Option("--keep-p-cores", help="Performance cores last, where the machine tells them apart.")
+]
+SpreadOption = Annotated[
+    Spread | None,
+    typer.Option(
+        "--spread",
+        help="How much of every NUMA node: alike (even, the default), by its size (proportional), or all of "
+        "one node.",
+    ),
+]
+NodeOption = Annotated[
+    int | None, typer.Option("--node", metavar="NODE", min=0, help="All memory of this NUMA node.")
+]
+SnippetOption = Annotated[
+    bool, typer.Option("--snippet", help="Only a KubeletConfiguration with the settings, for a drop-in file.")
+]
+
+
+def reserve(
+    machine: MachineOption = "live",
+    kubelet_config: KubeletConfigOption = None,
+    config_dir: ConfigDirOption = None,
+    kubelet_args: KubeletArgsOption = "",
+    kubelet_version: KubeletVersionOption = "",
+    feature_gates: FeatureGatesOption = "",
+    cgroup_version: CgroupVersionOption = "",
+    ephemeral_storage: EphemeralStorageOption = "",
+    reserved_cpus: CountOption = None,
+    per_numa: PerNumaOption = False,
+    whole_cores: WholeCoresOption = False,
+    keep_p_cores: KeepPCoresOption = False,
+    spread: SpreadOption = None,
+    node: NodeOption = None,
+    snippet: SnippetOption = False,
+    output: OutputOption = Output.TABLE,
+    no_color: NoColorOption = False,
+    quiet: QuietOption = False,
+    exit_zero: ExitZeroOption = False,
+) -> None:
+    """Propose settings with which the kubelet starts."""
+    style = Style(
+        output,
+        color=not no_color,
+        quiet=quiet,
+        layout="config_reserve_snippet" if snippet else "config_reserve",
+    )
+    words = KubeletWords(
+        config=kubelet_config,
+        config_dir=config_dir,
+        arguments=kubelet_args,
+        version=kubelet_version,
+        gates=feature_gates,
+    )
+    sources = Sources()
+    source = with_storage(load_machine(machine, sources), ephemeral_storage, sources)
+    memory = _memory_wish(source, spread, node)
+    told = load_kubelet(words, sources, machine=source)
+    cgroup = load_cgroup_version(cgroup_version, source, sources)
+    told = replace(told, kubelet=replace(told.kubelet, cgroup_version=cgroup))
+    flags = {"--per-numa": per_numa, "--whole-cores": whole_cores, "--keep-p-cores": keep_p_cores}
+    cpus = _cpu_wish(source.machine, reserved_cpus, flags, sources)
+    document = _answer(source, told, _wish(told, cpus, memory), sources)
+    sources.tell(style)
+    if snippet and style.for_people and "refusal" in document:
+        # Nothing on stdout: a file of sentences is no drop-in file.
+        note(f"error: {_reason(document['refusal'])}", style)
+    else:
+        emit(document, style)
+    if "refusal" in document and not exit_zero:
+        raise typer.Exit(EXIT_NO)
+
+
+def _reason(refusal: "Mapping[str, Any]") -> str:
+    start = refusal.get("start", {})
+    kubelets = start.get("error") or start.get("why")
+    return f"{refusal['why']}: {kubelets}" if kubelets else str(refusal["why"])
+
+
+def _memory_wish(source: "MachineSource", spread: Spread | None, node: int | None) -> "MemoryWish | None":
+    from cpuctl.engine.reserve.proposal import MemoryWish
+
+    if node is None:
+        return None if spread is None else MemoryWish(spread)
+    if spread not in (None, Spread.ONE_NODE):
+        raise UsageError(f"goes with --spread {Spread.ONE_NODE}, not with {spread}", where="--node")
+    known = CPUSet.of(each.id for each in source.info.nodes if each.id >= 0)
+    if node not in known:
+        raise UsageError(f"this machine has no NUMA node {node}: expected one of {known}", where="--node")
+    return MemoryWish(Spread.ONE_NODE, node)
+
+
+def _cpu_wish(
+    machine: "Machine", count: int | None, flags: dict[str, bool], sources: Sources
+) -> "CPUWish | None":
+    from cpuctl.engine.reserve.cpu_choice import CPUWish
+
+    if count is None:
+        for name in (name for name, given in flags.items() if given):
+            raise UsageError(
+                "says how to choose CPUs, but not how many", where=name, hint="add --reserved-cpus N"
+            )
+        return None
+    performance = _performance_cpus(machine) if flags["--keep-p-cores"] else CPUSet()
+    if flags["--keep-p-cores"] and not performance:
+        sources.warnings.append("--keep-p-cores: this machine does not tell performance cores from others")
+    return CPUWish(
+        count=count,
+        per_numa=flags["--per-numa"],
+        whole_cores=flags["--whole-cores"],
+        performance=performance.mask,
+        isolated=machine.isolated.mask,
+    )
+
+
+def _performance_cpus(machine: "Machine") -> CPUSet:
+    """Return the CPUs of performance cores; none where all cores are alike, or nothing tells them apart."""
+    others = machine.efficiency_cpus or CPUSet()
+    found = machine.online - others if machine.performance_cpus is None else machine.performance_cpus
+    return found if others else CPUSet()
+
+
+def _wish(told: ToldKubelet, cpus: "CPUWish | None", memory: "MemoryWish | None") -> "ReserveWish":
+    """Ask for memory, too, where the kubelet looks at it or nothing else is asked for."""
+    from cpuctl.engine.reserve.proposal import MemoryWish, ReserveWish
+
+    if memory is None and (cpus is None or told.kubelet.config.memory_manager_policy == "Static"):
+        memory = MemoryWish()
+    return ReserveWish(cpus=cpus, memory=memory)
+
+
+def _answer(source: "MachineSource", told: ToldKubelet, wish: "ReserveWish", sources: Sources) -> Document:
+    from cpuctl.cli.answers.config_reserve_answer import proposal_document, refusal_document
+    from cpuctl.cli.config.checks import check_told
+    from cpuctl.engine.reserve.proposal import NoProposal, propose
+
+    try:
+        proposal = propose(source.info, told.kubelet, wish)
+    except ValueError as error:
+        raise UsageError(str(error), where="--reserved-cpus") from None
+    head = {"sources": sources.entries, "kubelet": {"version": str(told.kubelet.version)}}
+    if isinstance(proposal, NoProposal):
+        return refusal_document(told.loaded, proposal, head)
+    changed = replace(told, kubelet=replace(told.kubelet, config=proposal.config))
+    _, lints = check_told(source, changed)
+    return proposal_document(told.loaded, proposal, lints, head)

@@ -1,0 +1,168 @@
+"""``cpuctl explain``: why a kubelet decides about a pod as it does, and what would change that."""
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cpuctl.cli.app import EXIT_NO, command_group
+from cpuctl.cli.options import (
+    ConfigDirOption,
+    DevicesOption,
+    EphemeralStorageOption,
+    ExitZeroOption,
+    FeatureGatesOption,
+    KubeletArgsOption,
+    KubeletConfigOption,
+    KubeletVersionOption,
+    MachineOption,
+    NoColorOption,
+    OutputOption,
+    PodFilesOption,
+    QuietOption,
+    RunningPodsOption,
+    StateOption,
+    TemplateOption,
+)
+from cpuctl.cli.output import Document, Output, Style, emit
+from cpuctl.cli.plan.planning_inputs import Planning, PlanningWords, read_planning
+from cpuctl.cli.sources.config_inputs import KubeletWords
+from cpuctl.cli.sources.inputs import Sources
+from cpuctl.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from cpuctl.cli.sources.pod_choice import PodChoice
+    from cpuctl.engine.admission import Admission
+    from cpuctl.engine.explain.story import Story
+    from cpuctl.pods.model import Pod
+
+app = command_group()
+
+HELP = """Why a pod is admitted or refused, and what would change that.
+
+POD is NAME, NAMESPACE/NAME or NAMESPACE/NAME/CONTAINER. Without it the first pod that is not admitted is
+explained, or the only one. A pod of --pods runs already: it is looked at again as after a restart.
+
+Shows what every hint provider offered, what was free on each NUMA node, and the rule that decided. For a
+pod that is not admitted the engine then tries other requests, settings, an order, and pods removed: what
+is printed has been run and admits the pod.
+
+Examples:
+
+\b
+  cpuctl explain -f pods.yaml               the first pod that is refused
+  cpuctl explain shop/database -m node7.tar.xz -f pods/ -o json
+  cpuctl explain web -m node7.tar.xz -T 'web=12/12,2Gi'
+  cpuctl explain shop/db --state /var/lib/kubelet --pods running.json
+
+Exit codes: 0 the pod is admitted, 3 it is not or the kubelet would not start (with --exit-zero 0),
+2 usage, 4 unusable input.
+"""
+
+PodArgument = Annotated[str, typer.Argument(metavar="[POD]", help="The pod, and perhaps container.")]
+
+
+@app.command(name="explain", help=HELP)
+def explain(
+    pod: PodArgument = "",
+    filename: PodFilesOption = [],  # noqa: B006  # typer copies it
+    template: TemplateOption = [],  # noqa: B006
+    machine: MachineOption = "live",
+    kubelet_config: KubeletConfigOption = None,
+    config_dir: ConfigDirOption = None,
+    kubelet_args: KubeletArgsOption = "",
+    kubelet_version: KubeletVersionOption = "",
+    feature_gates: FeatureGatesOption = "",
+    state: StateOption = "",
+    pods: RunningPodsOption = "",
+    devices: DevicesOption = "",
+    ephemeral_storage: EphemeralStorageOption = "",
+    output: OutputOption = Output.TABLE,
+    no_color: NoColorOption = False,
+    quiet: QuietOption = False,
+    exit_zero: ExitZeroOption = False,
+) -> None:
+    """Read, decide, answer."""
+    style = Style(output, color=not no_color, quiet=quiet)
+    words = PlanningWords(
+        filenames=filename,
+        templates=template,
+        machine=machine,
+        kubelet=KubeletWords(
+            config=kubelet_config,
+            config_dir=config_dir,
+            arguments=kubelet_args,
+            version=kubelet_version,
+            gates=feature_gates,
+        ),
+        state=state,
+        pods=pods,
+        devices=devices,
+        ephemeral_storage=ephemeral_storage,
+    )
+    planning = read_planning(words, pods_needed=not (pod and pods))
+    document = _explained(planning, pod, style)
+    planning.sources.tell(style)
+    emit(document, style)
+    if not exit_zero and document.get("pod", {}).get("outcome") != "Admitted":
+        raise typer.Exit(EXIT_NO)
+
+
+def _explained(planning: Planning, text: str, style: Style) -> Document:
+    from cpuctl.cli.answers.explain_answer import explanation_document, not_started_document
+    from cpuctl.cli.progress import ProgressBar
+    from cpuctl.cli.sources.pod_choice import PodChoice, choose_pod
+    from cpuctl.engine.explain.explanation import explain
+    from cpuctl.engine.explain.story import Runs, Telling, tell
+
+    last = PodChoice(len(planning.wanted) - 1)
+    choice = choose_pod(text, planning.wanted, planning.past.running) if text else last
+    with ProgressBar(style) as bar:
+        runs = Runs(tick=lambda: bar("trying changes", 0, 0))
+        telling = tell(_story(planning, choice), runs)
+        if isinstance(telling, Telling):
+            # From here on the story is told without its warnings, which have been heard.
+            quietly = partial(planning.start, sources=Sources())
+            place = choice.place if text else _first_refused(telling.admissions)
+            telling = tell(replace(telling.story, start=quietly, asked=place), runs)
+        if not isinstance(telling, Telling):
+            return not_started_document(telling, planning.head())
+        explanation = explain(telling, runs.tick)
+    name = _unmistakable(telling.story.pod, (*planning.wanted, *planning.past.running))
+    ask_with = partial(planning.words.command_with, ("explain", name))
+    return explanation_document(explanation, choice.container, ask_with, planning.head())
+
+
+def _unmistakable(pod: "Pod", pods: "Iterable[Pod]") -> str:
+    """Name a pod so that it is found again: by its UID where others have its name."""
+    same = {each.uid for each in pods if each.full_name == pod.full_name}
+    return pod.full_name if len(same) == 1 else pod.uid
+
+
+def _story(planning: Planning, choice: "PodChoice") -> "Story":
+    from cpuctl.engine.explain.story import Story
+
+    return Story(
+        start=partial(planning.start, sources=planning.sources),
+        kubelet=planning.kubelet,
+        pods=planning.past.running if choice.running else planning.wanted,
+        asked=choice.place,
+        restarted=choice.running,
+    )
+
+
+def _first_refused(admissions: "Sequence[Admission]") -> int:
+    """Find the first pod that is not admitted, or the only one."""
+    from cpuctl.cli.sources.pod_choice import few_names
+    from cpuctl.engine.admission import Admitted
+
+    refused = (place for place, each in enumerate(admissions) if not isinstance(each.verdict, Admitted))
+    place = next(refused, None)
+    if place is None and len(admissions) > 1:
+        message = f"all {len(admissions)} pods are admitted, and none is named"
+        names = few_names(each.pod.full_name for each in admissions)
+        raise UsageError(message, hint=f"name the one to explain: {names}")
+    return place or 0

@@ -1,0 +1,1 @@
+"""``cpuctl plan``: pods on a node, dry."""

@@ -1,0 +1,129 @@
+"""``cpuctl plan``: what a kubelet would decide about pods, and why."""
+
+import typer
+
+from cpuctl.cli.app import EXIT_NO, command_group
+from cpuctl.cli.options import (
+    ConfigDirOption,
+    DevicesOption,
+    EphemeralStorageOption,
+    ExitZeroOption,
+    FeatureGatesOption,
+    ForceOption,
+    KubeletArgsOption,
+    KubeletConfigOption,
+    KubeletVersionOption,
+    MachineOption,
+    MetricsOutputOption,
+    NoColorOption,
+    PodFilesOption,
+    QuietOption,
+    RunningPodsOption,
+    StateOption,
+    TemplateOption,
+    WriteStateOption,
+)
+from cpuctl.cli.output import Document, MetricsOutput, Style, emit
+from cpuctl.cli.plan.options import CapacityOption, CompareOption, OrderOption, RepeatOption
+from cpuctl.cli.plan.planning import Planner, PlanWishes, read_rounds, refuse_clash, warn_of_order
+from cpuctl.cli.plan.planning_inputs import PlanningWords, read_planning
+from cpuctl.cli.progress import ProgressBar
+from cpuctl.cli.sources.config_inputs import KubeletWords
+from cpuctl.engine.pod_order import PodOrder
+
+app = command_group()
+
+HELP = """Dry-run pods: which CPUs each container would get, and why.
+
+Pods are admitted one after the other, in the order given or that of --order, on an empty node or, with
+--state, on the node as its kubelet left it. Nothing is changed on the node.
+
+--capacity, --repeat and --compare plan further: what else fits, how many copies do, and what moves between
+two settings of the kubelet. What they try is bounded, and the answer names the bound.
+
+Examples:
+
+\b
+  cpuctl plan -f pods.yaml        on this host, with its own configuration
+  cpuctl plan -m node7.tar.xz --kubelet-config kubelet.yaml -f pods/
+  kubectl get pods -A -o json | cpuctl plan -f -
+  cpuctl plan -m node7.tar.xz -T 'web=4/4,2Gi x3' -o json
+  cpuctl plan --state /var/lib/kubelet --pods running.json -f new.yaml
+  cpuctl plan --state /var/lib/kubelet --pods running.json -o prom
+  cpuctl plan -m node7.tar.xz -f pods.yaml --devices devices.yaml
+  cpuctl plan -f pods.yaml --order largest-first --capacity
+  cpuctl plan -f app.yaml --repeat max
+  cpuctl plan -f pods.yaml --compare 1.36 1.37
+  cpuctl plan -f pods.yaml --compare . restricted,pod,full-pcpus-only
+
+Exit codes: 0 every pod is admitted (with --repeat max once, with --compare on both sides), 3 one is not or
+the kubelet would not start (with --exit-zero 0), 2 usage, 4 unusable input.
+"""
+
+
+@app.command(name="plan", help=HELP)
+def plan(
+    filename: PodFilesOption = [],  # noqa: B006  # typer copies it
+    template: TemplateOption = [],  # noqa: B006
+    machine: MachineOption = "live",
+    kubelet_config: KubeletConfigOption = None,
+    config_dir: ConfigDirOption = None,
+    kubelet_args: KubeletArgsOption = "",
+    kubelet_version: KubeletVersionOption = "",
+    feature_gates: FeatureGatesOption = "",
+    state: StateOption = "",
+    pods: RunningPodsOption = "",
+    devices: DevicesOption = "",
+    ephemeral_storage: EphemeralStorageOption = "",
+    order: OrderOption = PodOrder.GIVEN,
+    repeat: RepeatOption = "",
+    capacity: CapacityOption = False,
+    compare: CompareOption = None,
+    write_state: WriteStateOption = "",
+    force: ForceOption = False,
+    output: MetricsOutputOption = MetricsOutput.TABLE,
+    no_color: NoColorOption = False,
+    quiet: QuietOption = False,
+    exit_zero: ExitZeroOption = False,
+) -> None:
+    """Read, decide, answer."""
+    from cpuctl.cli.sources import node_state
+
+    refuse_clash(compare, write_state, output)
+    style = Style(output, color=not no_color, quiet=quiet)
+    words = PlanningWords(
+        filenames=filename,
+        templates=template,
+        machine=machine,
+        kubelet=KubeletWords(
+            config=kubelet_config,
+            config_dir=config_dir,
+            arguments=kubelet_args,
+            version=kubelet_version,
+            gates=feature_gates,
+        ),
+        state=state,
+        pods=pods,
+        devices=devices,
+        ephemeral_storage=ephemeral_storage,
+    )
+    planning = read_planning(words, pods_needed=not state)
+    wishes = PlanWishes(order=order, rounds=read_rounds(repeat, len(planning.wanted)), capacity=capacity)
+    warn_of_order(planning, order)
+    with ProgressBar(style) as progress:
+        planned = Planner(planning, wishes, progress).answer(compare)
+    planning.sources.tell(style)
+    if planned.node is not None:
+        node_state.write_state(write_state, planned.node, planning.kubelet, force=force)
+    emit(planned.document, style)
+    if not exit_zero and not _all_admitted(planned.document):
+        raise typer.Exit(EXIT_NO)
+
+
+def _all_admitted(document: Document) -> bool:
+    """Tell whether the kubelet starts and admits every pod; of two kubelets, whether both do."""
+    sides = ("a", "b") if document["kind"] == "PlanComparison" else ("",)
+    starts = [document[side]["start"] if side else document["start"] for side in sides]
+    pods = [pod[side] if side else pod for side in sides for pod in document["pods"]]
+    started = all(start["outcome"] == "Started" for start in starts)
+    return started and all(pod["outcome"] == "Admitted" for pod in pods if pod is not None)

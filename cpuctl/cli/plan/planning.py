@@ -1,0 +1,153 @@
+"""What ``cpuctl plan`` asks of the engine: pods in an order, once or again and again, and what is left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from cpuctl.cli.plan.planning_inputs import kubelet_answer
+from cpuctl.engine.pod_order import PodOrder
+from cpuctl.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cpuctl.cli.output import Document
+    from cpuctl.cli.plan.planning_inputs import Planning
+    from cpuctl.cli.sources.inputs import Sources
+    from cpuctl.engine.admission import Admission
+    from cpuctl.engine.node import Node
+    from cpuctl.engine.progress import Progress
+    from cpuctl.engine.start import Kubelet, StartResult
+
+Rounds: TypeAlias = int | Literal["max"]
+"""How many times over pods are planned; ``max``: as often as they fit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanWishes:
+    """How pods are planned: ``rounds`` is None where nobody asks for copies."""
+
+    order: PodOrder = PodOrder.GIVEN
+    rounds: Rounds | None = None
+    capacity: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """An answer, and the node afterwards; None where there is more than one."""
+
+    document: Document
+    node: StartResult | None
+
+
+@dataclass(frozen=True, slots=True)
+class Planner:
+    """Plans the same pods on one kubelet or another."""
+
+    planning: Planning
+    wishes: PlanWishes
+    progress: Progress
+
+    def answer(self, settings: tuple[str, str] | None) -> Planned:
+        """Plan on the kubelet that is told of or, with two settings, on both that these make of it."""
+        if settings is not None:
+            from cpuctl.cli.plan.comparison import compare
+
+            return Planned(compare(self, settings), None)
+        return self.plan(self.planning.kubelet, self.planning.sources)
+
+    def plan(self, kubelet: Kubelet, sources: Sources) -> Planned:
+        """Start a kubelet and decide about the pods; warnings go to *sources*."""
+        from cpuctl.cli.answers.metrics_answer import metrics_answer
+        from cpuctl.cli.answers.plan_answer import not_started_document, plan_document
+        from cpuctl.engine.node import Node
+
+        started = self.planning.start(kubelet, sources)
+        head = {
+            "sources": sources.entries,
+            "kubelet": kubelet_answer(kubelet),
+            **_state_answer(self.planning.past.digests),
+        }
+        if not isinstance(started, Node):
+            return Planned(not_started_document(started, head), started)
+        node, admissions, repetition = self._admit(started)
+        document = {**plan_document(node, admissions, head), "metrics": metrics_answer(node)}
+        return Planned({**document, **repetition, **self._capacity(node, admissions, kubelet)}, node)
+
+    def _admit(self, node: Node) -> tuple[Node, Sequence[Admission], dict[str, Any]]:
+        """Admit the pods as is wished; return the node afterwards, and what to say of copies."""
+        from cpuctl.engine.ordering import ordered
+
+        pods = ordered(self.planning.wanted, self.wishes.order, pod_level=node.pod_level_resources)
+        rounds = self.wishes.rounds
+        if rounds is None:
+            return node, [node.admit(pod) for pod in pods], {}
+
+        from cpuctl.cli.answers.capacity_answer import repetition_answer
+        from cpuctl.engine.repetition import repeat, repeat_while_they_fit
+
+        if rounds == "max":
+            done = repeat_while_they_fit(node, pods, self.progress)
+        else:
+            done = repeat(node, pods, rounds, self.progress)
+        return done.node, done.admissions, {"repeat": repetition_answer(done, rounds)}
+
+    def _capacity(self, node: Node, admissions: Sequence[Admission], kubelet: Kubelet) -> dict[str, Any]:
+        """Say what is left, where that is wished; a kubelet that has failed has room for nothing."""
+        if not self.wishes.capacity or node.fault:
+            return {}
+
+        from cpuctl.cli.answers.capacity_answer import capacity_answer
+        from cpuctl.engine.capacity.capacity import capacity_of
+
+        capacity = capacity_of(node, self.planning.source.info, kubelet, admissions, self.progress)
+        policy = kubelet.config.topology_manager_policy
+        return {"capacity": capacity_answer(capacity, node.topology, policy)}
+
+
+def _state_answer(digests: Mapping[str, str]) -> dict[str, Any]:
+    """Tell which state the plan was made from: whoever applies it sees whether that has moved on."""
+    files = [{"path": name, "sha256": digest} for name, digest in sorted(digests.items())]
+    return {"state": files} if files else {}
+
+
+def refuse_clash(settings: tuple[str, str] | None, write_state: str, output: str) -> None:
+    """Raise UsageError where two nodes are compared, and what only one has is asked for."""
+    if settings is not None and output == "prom":
+        message = "cannot be used with --compare, which leaves two nodes"
+        raise UsageError(message, where="-o prom", hint="plan again with the settings that you choose")
+    if settings is not None and write_state:
+        raise UsageError(
+            "cannot be used with --compare, which leaves two nodes",
+            where="--write-state",
+            hint="plan again with the settings that you choose",
+        )
+
+
+def read_rounds(text: str, pods: int) -> Rounds | None:
+    """Read ``--repeat`` for a number of pods; None where nothing is said."""
+    if not text:
+        return None
+
+    from cpuctl.engine.repetition import MAX_PODS
+
+    if not pods:
+        raise UsageError("there are no pods to repeat", where="--repeat", hint="name some with -f or -T")
+    if text == "max":
+        return "max"
+    most = max(MAX_PODS // pods, 1)
+    if not (text.isascii() and text.isdecimal() and len(text) < 10 and 1 <= int(text) <= most):
+        raise UsageError(f"expected 1 to {most}, or max, found {text!r}", where="--repeat")
+    return int(text)
+
+
+def warn_of_order(planning: Planning, order: PodOrder) -> None:
+    """Say of which pods the priority is not known, where that decides."""
+    from cpuctl.engine.ordering import unknown_priority_classes
+
+    if order is PodOrder.PRIORITY and (names := unknown_priority_classes(planning.wanted)):
+        planning.sources.warnings.append(
+            f"the value of priority class {', '.join(names)} is not known: pods without spec.priority "
+            "count as priority 0"
+        )

@@ -1,0 +1,128 @@
+"""Everything that pods are planned with: machine, kubelet, state, who runs and who comes."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from cpuctl.cli.sources.inputs import (
+    Sources,
+    load_devices,
+    load_kubelet,
+    load_machine,
+    load_pods,
+    refuse_stdin_twice,
+)
+from cpuctl.cli.sources.storage_inputs import with_storage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cpuctl.cli.sources.config_inputs import KubeletWords, ToldKubelet
+    from cpuctl.cli.sources.node_state import Past
+    from cpuctl.engine.start import Kubelet, StartResult
+    from cpuctl.machine.devices import DeviceInventory
+    from cpuctl.machine.sources import MachineSource
+    from cpuctl.pods.model import Pod
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanningWords:
+    """The words of a command line that say what is planned, and with what."""
+
+    filenames: Sequence[str]
+    templates: Sequence[str]
+    machine: str
+    kubelet: KubeletWords
+    state: str
+    pods: str
+    ephemeral_storage: str = ""
+    devices: str = ""
+
+    def command_with(self, verb: Sequence[str], flags: Sequence[str]) -> str:
+        """Write the command line that asks the same, or something else, with more flags of the kubelet."""
+        kubelet = self.kubelet
+        options = {
+            "-m": self.machine,
+            "--kubelet-config": kubelet.config,
+            "--config-dir": kubelet.config_dir,
+            "--kubelet-args": " ".join(filter(None, (kubelet.arguments, shlex.join(flags)))),
+            "--kubelet-version": kubelet.version,
+            "--feature-gates": kubelet.gates,
+            "--state": self.state,
+            "--pods": self.pods,
+            "--ephemeral-storage": self.ephemeral_storage,
+            "--devices": self.devices,
+        }
+        words = [word for option, value in options.items() if value for word in (option, value)]
+        pods = [
+            *(word for name in self.filenames for word in ("-f", name)),
+            *(word for template in self.templates for word in ("-T", template)),
+        ]
+        return shlex.join(["cpuctl", *verb, *words, *pods])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planning:
+    """What the words name: ``wanted`` are the pods that come, in their order."""
+
+    words: PlanningWords
+    wanted: tuple[Pod, ...]
+    source: MachineSource
+    told: ToldKubelet
+    past: Past
+    devices: DeviceInventory | None = None
+    sources: Sources = field(default_factory=Sources)
+
+    @property
+    def kubelet(self) -> Kubelet:
+        """The kubelet that is planned for."""
+        return self.told.kubelet
+
+    def start(self, kubelet: Kubelet, sources: Sources) -> StartResult:
+        """Start a kubelet on the machine and let it go on from the past; warnings go to *sources*."""
+        from cpuctl.cli.sources.node_state import resume
+        from cpuctl.engine.node import Node
+        from cpuctl.engine.start import start_node
+
+        started = start_node(self.source.info, kubelet, fit=True, devices=self.devices)
+        refused = resume(started, self.past, sources) if isinstance(started, Node) else None
+        return refused or started
+
+    def head(self) -> dict[str, Any]:
+        """Return the members that answers begin with: origins of the inputs, the kubelet's policies."""
+        return {"sources": self.sources.entries, "kubelet": kubelet_answer(self.kubelet)}
+
+
+def kubelet_answer(kubelet: Kubelet) -> dict[str, Any]:
+    """Name a kubelet's release and policies."""
+    config = kubelet.config
+    return {
+        "version": str(kubelet.version),
+        "cpuManagerPolicy": config.cpu_manager_policy,
+        "cpuManagerPolicyOptions": dict(config.cpu_manager_policy_options),
+        "topologyManagerPolicy": config.topology_manager_policy,
+        "memoryManagerPolicy": config.memory_manager_policy,
+    }
+
+
+def read_planning(words: PlanningWords, *, pods_needed: bool) -> Planning:
+    """Read everything; raise UsageError where no pods are named although they are needed."""
+    from cpuctl.cli.sources.node_state import load_past, rules_of_pods
+
+    refuse_stdin_twice(words.kubelet.config, words.state, words.pods, words.devices, *words.filenames)
+    sources = Sources()
+    given = load_pods(words.filenames, words.templates, sources, needed=pods_needed)
+    source = with_storage(load_machine(words.machine, sources), words.ephemeral_storage, sources)
+    told = load_kubelet(words.kubelet, sources, machine=source)
+    past = load_past(words.state, words.pods, source, told.kubelet, sources)
+    return Planning(
+        words=words,
+        wanted=given.stored(rules_of_pods(told.kubelet)),
+        source=source,
+        told=told,
+        past=past,
+        devices=load_devices(words.devices, sources, info=source.info),
+        sources=sources,
+    )

@@ -1,0 +1,1 @@
+"""``cpuctl pods``: what follows from manifests."""

@@ -1,0 +1,127 @@
+"""``cpuctl pods diff``: what differs between two manifests, or for one under two kubelets."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cpuctl.cli.app import EXIT_NO
+from cpuctl.cli.options import (
+    CgroupVersionOption,
+    FeatureGatesOption,
+    KubeletConfigOption,
+    KubeletVersionOption,
+    NoColorOption,
+    QuietOption,
+)
+from cpuctl.cli.output import ListOutput, Style, emit
+from cpuctl.cli.pods.inputs import NodeWords, load_objects, load_view
+from cpuctl.cli.pods.options import (
+    ExitCodeOption,
+    MachineOrNoneOption,
+    MemoryOption,
+    PodsOutputOption,
+    RuntimeOption,
+    ServerGatesOption,
+    ServerVersionOption,
+    ToGatesOption,
+    ToVersionOption,
+)
+from cpuctl.cli.pods.show import cgroup_view
+from cpuctl.cli.sources.config_inputs import KubeletWords
+from cpuctl.cli.sources.inputs import Sources, refuse_stdin_twice
+from cpuctl.errors import UsageError
+
+if TYPE_CHECKING:
+    from cpuctl.cli.answers.pods_diff_answer import Side
+    from cpuctl.pods.manifests import Manifests
+
+HELP = """Tell what differs between two manifests, or for one under two kubelets.
+
+Compared are admission, QoS class, defaults, the scheduler's sums, cgroup files, OOM scores, exclusive CPUs
+and what autoscalers read. Pods are matched by name. On either side the API server is of the kubelet's
+release, unless --apiserver-version names one for both.
+
+Examples:
+
+\b
+  cpuctl pods diff old.yaml new.yaml
+  cpuctl pods diff pods.yaml --kubelet-version 1.36 --to-kubelet-version 1.37
+  cpuctl pods diff shop/ --to-feature-gates MemoryQoS=true --exit-code
+
+Exit codes: 0 compared, 3 something differs (with --exit-code), 2 usage, 4 unusable input.
+"""
+
+OldArgument = Annotated[str, typer.Argument(metavar="OLD", help="Manifests: a file, a directory, or -.")]
+NewArgument = Annotated[str, typer.Argument(metavar="[NEW]", help="What to compare with; else OLD itself.")]
+
+
+def diff(
+    old: OldArgument,
+    new: NewArgument = "",
+    machine: MachineOrNoneOption = "",
+    memory: MemoryOption = "",
+    kubelet_config: KubeletConfigOption = None,
+    kubelet_version: KubeletVersionOption = "",
+    to_kubelet_version: ToVersionOption = "",
+    feature_gates: FeatureGatesOption = "",
+    to_feature_gates: ToGatesOption = "",
+    apiserver_version: ServerVersionOption = "",
+    apiserver_feature_gates: ServerGatesOption = "",
+    cgroup_version: CgroupVersionOption = "",
+    oci_runtime: RuntimeOption = "",
+    exit_code: ExitCodeOption = False,
+    output: PodsOutputOption = ListOutput.TABLE,
+    no_color: NoColorOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Read both sides and compare them."""
+    from cpuctl.cli.answers.pods_diff_answer import diff_document
+
+    refuse_stdin_twice(kubelet_config, old, new)
+    if not (new or to_kubelet_version or to_feature_gates):
+        hint = "name a second manifest, or another kubelet with --to-kubelet-version or --to-feature-gates"
+        raise UsageError("there is nothing to compare with", hint=hint)
+    style = Style(output, color=not no_color, quiet=quiet, layout="pods_diff")
+    words = NodeWords(
+        kubelet=KubeletWords(config=kubelet_config, version=kubelet_version, gates=feature_gates),
+        machine=machine,
+        memory=memory,
+        cgroup_version=cgroup_version,
+        server_version=apiserver_version,
+        server_gates=apiserver_feature_gates,
+        runtime=oci_runtime,
+    )
+    sources, other_sources = Sources(), Sources()
+    found = load_objects([old], [], sources)
+    before = _side(found, words, old, sources)
+    kubelet = replace(
+        words.kubelet,
+        version=to_kubelet_version or kubelet_version,
+        gates=",".join(filter(None, (feature_gates, to_feature_gates))),
+    )
+    others = load_objects([new], [], other_sources) if new else found
+    after = _side(others, replace(words, kubelet=kubelet), new or old, other_sources)
+    document = diff_document(before, after, sources.entries)
+    sources.tell(style)
+    emit(document, style)
+    if exit_code and document["summary"]["same"] != len(document["pods"]):
+        raise typer.Exit(EXIT_NO)
+
+
+def _side(found: "Manifests", words: NodeWords, name: str, sources: Sources) -> "Side":
+    from cpuctl.cli.answers.pods_diff_answer import Side
+    from cpuctl.documents.files import source_name
+    from cpuctl.engine.pod_facts import pod_facts
+
+    view = load_view(words, sources)
+    node = replace(view.node, limit_ranges=found.limit_ranges)
+    head = {
+        "pods": source_name(name),
+        "kubelet": {"version": str(view.kubelet.version)},
+        "apiServer": {"version": view.server_version},
+        "featureGates": dict(
+            sorted({**view.kubelet.config.feature_gates, **view.kubelet.gate_flags}.items())
+        ),
+    }
+    return Side(head=head, pods=[pod_facts(pod, node) for pod in found.pods], view=cgroup_view(view))

@@ -1,0 +1,183 @@
+"""What ``cpuctl pods`` looks at pods by: node, kubelet, API server, and what governs namespaces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from cpuctl.cli.pods.component_gates import kubelet_gates, server_gates
+from cpuctl.cli.sources.inputs import Sources, load_cgroup_version, load_kubelet, load_machine
+from cpuctl.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cpuctl.cli.sources.config_inputs import KubeletWords
+    from cpuctl.engine.pod_facts import NodeOfPods
+    from cpuctl.engine.start import Kubelet
+    from cpuctl.kubelet.config import KubeletConfiguration
+    from cpuctl.kubelet.differences import Difference
+    from cpuctl.machine.sources import MachineSource
+    from cpuctl.pods.cgroup_files import WeightFormula
+    from cpuctl.pods.manifests import Manifests
+    from cpuctl.quantity import Quantity
+
+_NO_PODS_HINT = "name manifests with -f PODS, or describe pods with -T web=4/4"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeWords:
+    """The words of a command line that say by what rules and on what node pods are looked at."""
+
+    kubelet: KubeletWords
+    machine: str = ""
+    memory: str = ""
+    cgroup_version: str = ""
+    server_version: str = ""
+    server_gates: str = ""
+    runtime: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeView:
+    """What the words name. ``formula`` is None where the containers' runtime is not known."""
+
+    node: NodeOfPods
+    kubelet: Kubelet
+    server_version: str
+    formula: WeightFormula | None
+    differences: Mapping[str, Difference]
+
+    @property
+    def systemd(self) -> bool:
+        """Whether the kubelet is configured for the systemd cgroup driver."""
+        return self.kubelet.config.cgroup_driver == "systemd"
+
+
+def load_view(words: NodeWords, sources: Sources) -> NodeView:
+    """Read node, kubelet and API server."""
+    from cpuctl.engine.pod_facts import NodeOfPods
+    from cpuctl.engine.pod_rules import cgroup_settings, differences_in_force, node_rules, server_rules
+    from cpuctl.pods.rules import PodRules
+
+    machine = load_machine(words.machine, sources) if words.machine else None
+    if machine and words.memory:
+        raise UsageError("-m names a machine, which has its own memory", where="--memory")
+    kubelet = load_kubelet(words.kubelet, sources, machine=machine).kubelet
+    gates = kubelet_gates(kubelet, sources)
+    server = server_gates(words.server_version, words.server_gates, gates, sources)
+    allocatable = allocatable_of_node(machine, kubelet.config, sources) if machine else None
+    memory = allocatable.get("memory") if allocatable else None
+    node = NodeOfPods(
+        rules=PodRules(server=server_rules(server), node=node_rules(gates)),
+        settings=cgroup_settings(
+            kubelet.config,
+            gates,
+            allocatable_memory=memory.value if memory else None,
+            page_sizes=page_sizes(machine),
+        ),
+        static=_static(kubelet.config),
+        cgroup_version=load_cgroup_version(words.cgroup_version, machine, sources),
+        memory=(machine.info.memory_bytes or None) if machine else _memory(words.memory, sources),
+        allocatable=allocatable,
+    )
+    return NodeView(
+        node=node,
+        kubelet=kubelet,
+        server_version=f"1.{server.minor}",
+        formula=runtime_formula(words.runtime, sources),
+        differences=differences_in_force(server, gates),
+    )
+
+
+def allocatable_of_node(
+    machine: MachineSource, config: KubeletConfiguration, sources: Sources
+) -> dict[str, Quantity] | None:
+    """Work out what a configuration leaves of a machine to pods; None, and a warning, where that fails."""
+    from cpuctl.engine.node_resources import node_capacity, node_reservations
+    from cpuctl.engine.reservation_summary import summarize
+
+    try:
+        kept = node_reservations(machine.info, config)
+    except ValueError as error:
+        sources.warnings.append(f"what the node keeps from pods cannot be said: {error}")
+        return None
+    lines = summarize(machine.info, config, kept, node_capacity(machine.info)).lines
+    return {line.resource: line.allocatable for line in lines if line.allocatable is not None}
+
+
+def page_sizes(machine: MachineSource | None) -> tuple[int, ...]:
+    """Return the sizes of huge pages that a machine has, in bytes."""
+    nodes = machine.info.nodes if machine else ()
+    return tuple(sorted({kib << 10 for node in nodes for kib in node.hugepages}))
+
+
+def _static(config: KubeletConfiguration) -> frozenset[str]:
+    policies = {
+        "cpu": config.cpu_manager_policy == "static",
+        "memory": config.memory_manager_policy == "Static",
+        "topology": config.topology_manager_policy != "none",
+    }
+    return frozenset(manager for manager, static in policies.items() if static)
+
+
+def _memory(text: str, sources: Sources) -> int | None:
+    from cpuctl.quantity import Quantity
+
+    if not text:
+        return None
+    sources.add("memory", text, "given")
+    try:
+        amount = Quantity.parse(text).value
+    except ValueError as error:
+        raise UsageError(
+            f'expected an amount such as 64Gi, found "{text}": {error}', where="--memory"
+        ) from None
+    if amount <= 0:
+        raise UsageError(f'expected an amount above zero, found "{text}"', where="--memory")
+    return amount
+
+
+def runtime_formula(text: str, sources: Sources) -> WeightFormula | None:
+    """Read ``--oci-runtime``; None where the runtime is not named."""
+    from cpuctl.pods.cgroup_files import formula_of_runtime
+
+    if not text:
+        return None
+    sources.add("ociRuntime", text, "given")
+    try:
+        return formula_of_runtime(text)
+    except ValueError as error:
+        raise UsageError(str(error), where="--oci-runtime") from None
+
+
+def load_objects(files: Sequence[str], templates: Sequence[str], sources: Sources) -> Manifests:
+    """Read manifests and templates as they are, without any default, and give pods without UID one."""
+    from cpuctl.documents.files import source_name
+    from cpuctl.pods.identity import with_uids
+    from cpuctl.pods.manifest_files import read_manifests
+    from cpuctl.pods.manifests import Manifests
+    from cpuctl.pods.template import pods_from_template
+
+    if not files and not templates:
+        raise UsageError("no pods to look at", hint=_NO_PODS_HINT)
+    found = Manifests()
+    if files:
+        sources.add("pods", ", ".join(map(source_name, files)), "given")
+        found = read_manifests(files)
+    made = (pod for template in templates for pod in pods_from_template(template))
+    try:
+        return replace(found, pods=with_uids((*found.pods, *made)))
+    except ValueError as error:
+        raise InputError(str(error)) from None
+
+
+def load_usage(name: str, sources: Sources) -> dict[str, int] | None:
+    """Read the memory that pods use, in bytes by full name; None where it is not given."""
+    from cpuctl.documents.files import read_input, source_name
+    from cpuctl.pods.usage import decode_usage
+
+    if not name:
+        return None
+    sources.add("usage", source_name(name), "given")
+    return decode_usage(read_input(name), source_name(name))

@@ -1,0 +1,144 @@
+"""``cpuctl pods lint``: why an API server or a kubelet would refuse manifests, before they see them."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cpuctl.cli.app import EXIT_NO
+from cpuctl.cli.options import (
+    CgroupVersionOption,
+    ConfigDirOption,
+    ExitZeroOption,
+    FeatureGatesOption,
+    KubeletArgsOption,
+    KubeletConfigOption,
+    KubeletVersionOption,
+    NoColorOption,
+    PodFilesOption,
+    QuietOption,
+)
+from cpuctl.cli.output import Document, ListOutput, Style, emit
+from cpuctl.cli.pods.lint_inputs import LintWords, load_setting
+from cpuctl.cli.pods.options import ServerGatesOption, ServerVersionOption
+from cpuctl.cli.sources.config_inputs import KubeletWords
+from cpuctl.cli.sources.inputs import Sources, refuse_stdin_twice
+from cpuctl.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cpuctl.cli.pods.lint_run import LintRun
+
+HELP = """Tell before kubectl apply why the API server or the kubelet would refuse pods.
+
+Looks at what decides on resources, in Pods, Lists and every workload with a pod template: names, amounts,
+requests and limits, huge pages, claims, overhead, pod-level resources. Everything that is wrong is told at
+once, in the words of whoever refuses it, with file, line and column. An error is refused, a warning does
+something else than it seems to, a note is worth knowing. With a machine (-m) its kubelet is asked, too, about
+each pod alone on the empty node.
+
+Editors check the form of manifests while you write: see cpuctl schema --help.
+
+Examples:
+
+\b
+  cpuctl pods lint -f pods.yaml && kubectl apply -f pods.yaml
+  cpuctl pods lint -f shop/ --apiserver-version 1.37 --kubelet-version 1.34
+  helm template shop | cpuctl pods lint -f - -m node7.tar.xz --strict
+  cpuctl pods lint -f /etc/kubernetes/manifests --static -o jsonl
+
+Exit codes: 0 nobody refuses them, 3 somebody does (with --strict also where there are warnings; with
+--exit-zero 0), 2 usage, 4 unusable input.
+"""
+
+MachineOption = Annotated[
+    str,
+    typer.Option(
+        "-m", "--machine", metavar="SOURCE", help="The node, as for other commands; without it none is known."
+    ),
+]
+StaticOption = Annotated[
+    bool, typer.Option("--static", help="Static pods: files that a kubelet reads itself, by its own rules.")
+]
+StrictOption = Annotated[
+    bool, typer.Option("--strict", "--warnings-as-errors", help="Exit 3 also where there are warnings.")
+]
+OutputOption = Annotated[ListOutput, typer.Option("-o", "--output", help="The form of the answer.")]
+
+
+def lint(
+    filename: PodFilesOption = [],  # noqa: B006  # typer copies it
+    machine: MachineOption = "",
+    kubelet_config: KubeletConfigOption = None,
+    config_dir: ConfigDirOption = None,
+    kubelet_args: KubeletArgsOption = "",
+    kubelet_version: KubeletVersionOption = "",
+    feature_gates: FeatureGatesOption = "",
+    apiserver_version: ServerVersionOption = "",
+    apiserver_feature_gates: ServerGatesOption = "",
+    cgroup_version: CgroupVersionOption = "",
+    static: StaticOption = False,
+    strict: StrictOption = False,
+    output: OutputOption = ListOutput.TABLE,
+    no_color: NoColorOption = False,
+    quiet: QuietOption = False,
+    exit_zero: ExitZeroOption = False,
+) -> None:
+    """Read rules and manifests, and tell what is wrong."""
+    refuse_stdin_twice(kubelet_config, *filename)
+    if not filename:
+        raise UsageError(
+            "no manifests to look at", hint="name files or directories with -f PODS, or - for stdin"
+        )
+    style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
+    words = LintWords(
+        kubelet=KubeletWords(
+            config=kubelet_config,
+            config_dir=config_dir,
+            arguments=kubelet_args,
+            version=kubelet_version,
+            gates=feature_gates,
+        ),
+        machine=machine,
+        server_version=apiserver_version,
+        server_gates=apiserver_feature_gates,
+        cgroup_version=cgroup_version,
+        static=static,
+    )
+    document = _linted(filename, words, style, sources)
+    sources.tell(style)
+    emit(document, style)
+    if not exit_zero and _is_refused(document, strict=strict):
+        raise typer.Exit(EXIT_NO)
+
+
+def _linted(names: "Sequence[str]", words: LintWords, style: Style, sources: Sources) -> Document:
+    from cpuctl.cli.answers.pods_lint_answer import lint_document
+    from cpuctl.cli.pods.lint_run import LintRun
+    from cpuctl.cli.progress import ProgressBar
+    from cpuctl.documents.files import source_name
+    from cpuctl.pods.manifest_files import find_manifest_files
+
+    sources.add("pods", ", ".join(map(source_name, names)), "given")
+    files = find_manifest_files(names)
+    run = LintRun(load_setting(words, sources))
+    with ProgressBar(style) as progress:
+        for number, file in enumerate(files):
+            progress("looking at manifests", number, len(files))
+            run.look_at(file)
+    if not run.objects and not run.remarks:
+        raise _nothing_to_look_at(run, names)
+    return lint_document(run, sources.entries)
+
+
+def _nothing_to_look_at(run: "LintRun", names: "Sequence[str]") -> InputError:
+    from cpuctl.documents.files import source_name
+
+    hint = "found only objects that make no pods" if run.others else ""
+    where = ", ".join(map(source_name, names))
+    return InputError("no pods: expected a Pod, a list of pods or a workload", where=where, hint=hint)
+
+
+def _is_refused(document: Document, *, strict: bool) -> bool:
+    summary = document["summary"]
+    return bool(summary["error"] or (strict and summary["warning"]))

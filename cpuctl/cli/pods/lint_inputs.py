@@ -1,0 +1,99 @@
+"""By which rules ``cpuctl pods lint`` looks at manifests: API server, kubelet, node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cpuctl.cli.pods.component_gates import kubelet_gates, server_gates
+from cpuctl.cli.sources.inputs import Sources, load_cgroup_version, load_kubelet, load_machine
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cpuctl.cli.sources.config_inputs import KubeletWords
+    from cpuctl.engine.pod_lints.admission import Trial
+    from cpuctl.engine.pod_lints.subject import KubeletView
+    from cpuctl.engine.start import Kubelet
+    from cpuctl.machine.sources import MachineSource
+    from cpuctl.pods.validation.lint import LintRules
+
+_RESIZE = "InPlacePodLevelResourcesVerticalScaling"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LintWords:
+    """The words of a command line that say by what rules manifests are looked at."""
+
+    kubelet: KubeletWords
+    machine: str = ""
+    server_version: str = ""
+    server_gates: str = ""
+    cgroup_version: str = ""
+    static: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LintSetting:
+    """What the words name: ``trial`` is an empty node, None where no machine is named."""
+
+    rules: LintRules
+    kubelet: KubeletView
+    trial: Trial | None
+    versions: Mapping[str, str]
+
+
+def load_setting(words: LintWords, sources: Sources) -> LintSetting:
+    """Read node, kubelet and API server."""
+    import json
+
+    from cpuctl.engine.pod_lints.subject import KubeletView
+    from cpuctl.engine.pod_rules import node_rules, server_rules
+    from cpuctl.pods.rules import PodRules
+    from cpuctl.pods.validation.lint import LintRules
+    from cpuctl.pods.validation.shape import Shapes
+    from cpuctl.schemas import schema_text
+
+    machine = load_machine(words.machine, sources) if words.machine else None
+    told = machine is not None or _is_told(words.kubelet)
+    kubelet = load_kubelet(words.kubelet, sources, machine=machine).kubelet
+    if not told:
+        # Defaults stand in for its release and gates only: what policies it has is not known.
+        sources.entries.pop("kubeletConfiguration", None)
+    gates = kubelet_gates(kubelet, sources)
+    server = server_gates(words.server_version, words.server_gates, gates, sources)
+    rules = LintRules(
+        pods=PodRules(server=server_rules(server), node=node_rules(gates)),
+        shapes=Shapes(json.loads(schema_text("podresources"))),
+        static=words.static,
+        cgroup_version=load_cgroup_version(words.cgroup_version, machine, sources),
+        resizable=server.enabled(_RESIZE),
+    )
+    return LintSetting(
+        rules=rules,
+        kubelet=KubeletView.of(kubelet) if told else KubeletView(rules=rules.pods.node),
+        trial=None if machine is None else _trial(machine, kubelet, sources),
+        versions={"kubelet": f"1.{gates.minor}", "apiserver": f"1.{server.minor}"},
+    )
+
+
+def _is_told(words: KubeletWords) -> bool:
+    """Whether anything names a configuration."""
+    return words.config is not None or bool(words.config_dir or words.arguments)
+
+
+def _trial(machine: MachineSource, kubelet: Kubelet, sources: Sources) -> Trial | None:
+    """Start an empty node; where its kubelet does not come up, nothing can be tried on it."""
+    from cpuctl.engine.node import Node
+    from cpuctl.engine.outcome import KubeletFault, StartRefused
+    from cpuctl.engine.pod_lints.admission import Trial
+    from cpuctl.engine.start import start_node
+
+    node = start_node(machine.info, kubelet, fit=True)
+    if isinstance(node, Node):
+        return Trial(node)
+    why = node.error if isinstance(node, StartRefused) else node.why
+    fails = isinstance(node, StartRefused | KubeletFault)
+    what = "its kubelet would not start" if fails else "that cannot be said"
+    sources.warnings.append(f"whether the node takes these pods is not looked at: {what}: {why}")
+    return None

@@ -1,0 +1,168 @@
+"""``cpuctl pods show``: what follows from pods' resources, and by which rule."""
+
+from typing import TYPE_CHECKING, Any
+
+from cpuctl.cli.options import (
+    CgroupVersionOption,
+    ConfigDirOption,
+    FeatureGatesOption,
+    KubeletArgsOption,
+    KubeletConfigOption,
+    KubeletVersionOption,
+    NoColorOption,
+    PodFilesOption,
+    QuietOption,
+    TemplateOption,
+)
+from cpuctl.cli.output import Document, ListOutput, Style, emit
+from cpuctl.cli.pods.inputs import NodeView, NodeWords, load_objects, load_usage, load_view
+from cpuctl.cli.pods.options import (
+    MachineOrNoneOption,
+    MemoryOption,
+    PodsOutputOption,
+    RuntimeOption,
+    ServerGatesOption,
+    ServerVersionOption,
+    UsageOption,
+)
+from cpuctl.cli.sources.config_inputs import KubeletWords
+from cpuctl.cli.sources.inputs import Sources, refuse_stdin_twice
+
+if TYPE_CHECKING:
+    from cpuctl.cli.answers.pod_facts_answer import CgroupView
+    from cpuctl.pods.eviction_rank import Ranked
+    from cpuctl.pods.manifests import Manifests
+    from cpuctl.pods.model import Pod
+
+HELP = """Show what follows from pods' resources: defaults, QoS class, requests, cgroups, OOM scores.
+
+Every value comes with its rule, and whether somebody wrote it, a default filled it in, or it was derived. For
+every container: whether it is due exclusive CPUs, and if not, why, and the smallest change that would help.
+LimitRanges and ResourceQuotas among the manifests have their say. wide adds what autoscalers and the downward
+API read.
+
+Examples:
+
+\b
+  cpuctl pods show -f pods.yaml
+  cpuctl pods show -f shop/ -m node7.tar.xz -o wide
+  kubectl get pods -A -o json | cpuctl pods show -f - --usage usage.yaml
+  cpuctl pods show -T 'web=500m/1,1Gi' --kubelet-version 1.37 -o json
+
+Exit codes: 0 shown, 2 usage, 4 unusable input.
+"""
+
+
+def show(
+    filename: PodFilesOption = [],  # noqa: B006  # typer copies it
+    template: TemplateOption = [],  # noqa: B006
+    machine: MachineOrNoneOption = "",
+    memory: MemoryOption = "",
+    kubelet_config: KubeletConfigOption = None,
+    config_dir: ConfigDirOption = None,
+    kubelet_args: KubeletArgsOption = "",
+    kubelet_version: KubeletVersionOption = "",
+    feature_gates: FeatureGatesOption = "",
+    apiserver_version: ServerVersionOption = "",
+    apiserver_feature_gates: ServerGatesOption = "",
+    cgroup_version: CgroupVersionOption = "",
+    oci_runtime: RuntimeOption = "",
+    usage: UsageOption = "",
+    output: PodsOutputOption = ListOutput.TABLE,
+    no_color: NoColorOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Read pods and node, and show what follows."""
+    refuse_stdin_twice(kubelet_config, usage, *filename)
+    style, sources = Style(output, color=not no_color, quiet=quiet, layout="pods_show"), Sources()
+    found = load_objects(filename, template, sources)
+    words = NodeWords(
+        kubelet=KubeletWords(
+            config=kubelet_config,
+            config_dir=config_dir,
+            arguments=kubelet_args,
+            version=kubelet_version,
+            gates=feature_gates,
+        ),
+        machine=machine,
+        memory=memory,
+        cgroup_version=cgroup_version,
+        server_version=apiserver_version,
+        server_gates=apiserver_feature_gates,
+        runtime=oci_runtime,
+    )
+    view = load_view(words, sources)
+    document = _shown(found, view, load_usage(usage, sources), sources)
+    sources.tell(style)
+    emit(document, style)
+
+
+def _shown(found: "Manifests", view: NodeView, usage: dict[str, int] | None, sources: Sources) -> Document:
+    from dataclasses import replace
+
+    from cpuctl.cli.answers.pods_show_answer import Shown, show_document
+    from cpuctl.engine.pod_facts import pod_facts
+    from cpuctl.pods.resource_quota import charge_in_turn
+
+    node = replace(view.node, limit_ranges=found.limit_ranges)
+    facts = [pod_facts(pod, node) for pod in found.pods]
+    # What a LimitRange refuses never gets to the quotas.
+    created = [(each.stored.pod, each.qos.qos_class) for each in facts if not each.refusals]
+    run = charge_in_turn(found.quotas, created)
+    rest = iter(run.charges)
+    shown = Shown(
+        pods=[(each, () if each.refusals else next(rest)) for each in facts],
+        limit_ranges=found.limit_ranges,
+        quotas=list(zip(found.quotas, run.used, strict=True)),
+        eviction=None if usage is None else _eviction([each.seen for each in facts], usage, sources),
+    )
+    return show_document(shown, cgroup_view(view), view_head(view, sources))
+
+
+def _eviction(pods: "list[Pod]", usage: dict[str, int], sources: Sources) -> "list[Ranked]":
+    from cpuctl.pods.eviction_rank import eviction_order
+
+    running = [pod for pod in pods if not pod.terminal]
+    unknown = sorted(usage.keys() - {pod.full_name for pod in running})
+    if unknown:
+        sources.warnings.append(f"usage is given for pods that are not: {', '.join(unknown[:3])}")
+    return eviction_order((pod, usage.get(pod.full_name)) for pod in running)
+
+
+def cgroup_view(view: NodeView) -> "CgroupView":
+    """Return how a node's cgroup values are written down."""
+    from cpuctl.cli.answers.pod_facts_answer import CgroupView
+    from cpuctl.pods.cgroup_files import CgroupHost
+
+    host = CgroupHost(systemd=view.systemd, memory_page=view.node.settings.memory_page)
+    return CgroupView(version=view.node.cgroup_version, host=host, formula=view.formula)
+
+
+def view_head(view: NodeView, sources: Sources) -> dict[str, Any]:
+    """Return the members that answers begin with: origins of inputs, releases, what is known of the node."""
+    from cpuctl.cli.answers.config_show_answer import amount
+    from cpuctl.quantity import Format, Quantity
+
+    memory, allocatable = view.node.memory, view.node.allocatable
+    return {
+        "sources": sources.entries,
+        "kubelet": {"version": str(view.kubelet.version)},
+        "apiServer": {"version": view.server_version},
+        "differences": [
+            {
+                "name": name,
+                "since": f"1.{each.since}",
+                "behaviour": each.after,
+                "source": each.source,
+                "standing": str(each.standing),
+            }
+            for name, each in view.differences.items()
+        ],
+        "cgroupVersion": view.node.cgroup_version,
+        "node": {
+            "memory": None if memory is None else amount(Quantity.from_value(memory, Format.BINARY_SI)),
+            "allocatable": None
+            if allocatable is None
+            else {name: amount(each) for name, each in allocatable.items()},
+        },
+    }

@@ -1,0 +1,60 @@
+"""How the formats of state files look to people: a row for every format, a column for every reader."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from string import ascii_uppercase
+from typing import Any
+
+from cpuctl.cli.output import Document
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+
+_WARNING = (
+    "These files are internals of the kubelet: their formats belong to releases,",
+    "and no release promises to read another's.",
+)
+_WORDS = {
+    "reads": ("yes", "green"),
+    "readsPartly": ("partly", "yellow"),
+    "refuses": ("no", "red"),
+}
+
+
+def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
+    """Lay out the formats; wide says what is lost, and the kubelet's errors."""
+    yield Lines.of(*_WARNING)
+    formats = document["formats"]
+    readers = [reader["kubelet"] for reader in formats[0]["readers"]]
+    columns = ("FILE", "FORMAT", *ascii_uppercase[: len(readers)])
+    rows = tuple(
+        (
+            Cell(format_["file"]),
+            Cell(format_["format"]),
+            *(Cell(*_WORDS[reader["outcome"]]) for reader in format_["readers"]),
+        )
+        for format_ in formats
+    )
+    yield Table(tuple(Column(name) for name in columns), rows)
+    letters = zip(ascii_uppercase, readers, strict=False)
+    yield Lines.of("Read by kubelet", *(f"  {letter}: {reader}" for letter, reader in letters))
+    written = (f"  {each['file']} {each['format']}: {each['writtenBy']}" for each in formats)
+    yield Lines.of("Written by kubelet", *written)
+    if wide:
+        yield Table(
+            tuple(Column(name) for name in ("FILE", "FORMAT", "KUBELET", "LOST", "ERROR")),
+            tuple(_details(document)),
+        )
+
+
+def _details(document: Document) -> Iterator[tuple[Cell, ...]]:
+    for format_ in document["formats"]:
+        readers: list[Mapping[str, Any]] = format_["readers"]
+        for reader in readers:
+            if reader["outcome"] != "reads":
+                yield (
+                    Cell(format_["file"]),
+                    Cell(format_["format"]),
+                    Cell(reader["kubelet"]),
+                    Cell(", ".join(reader["lost"]) or "-"),
+                    Cell(reader["error"] or "-"),
+                )

@@ -1,0 +1,27 @@
+"""A node in two lines: its control groups and policy, and its CPUs by what they are for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cpuctl.cli.render.blocks import Cell
+
+
+def node_lines(node: Mapping[str, Any]) -> Iterator[Cell]:
+    """Write them; what a node does not have is left out."""
+    version = node["cgroupVersion"]
+    groups = f"cgroup v{version}{' (hybrid)' if node['hybrid'] else ''}" if version else "no control groups"
+    policy = node["cpuManagerPolicy"]
+    yield Cell(f"{groups}, CPU Manager policy {policy}" if policy else f"{groups}, no state of a CPU Manager")
+    pool = node["sharedPool"]
+    parts = {
+        "online": node["online"],
+        "offline": node["offline"],
+        "reserved": node["reserved"],
+        "shared pool": pool,
+        "exclusive": node["exclusive"],
+        "isolated": node["isolated"],
+        "nohz_full": node["nohzFull"],
+    }
+    yield Cell("CPUs: " + ", ".join(f"{name} {cpus}" for name, cpus in parts.items() if cpus))

@@ -1,0 +1,1 @@
+"""``cpuctl replay``: a node over time."""

@@ -1,0 +1,1 @@
+"""``cpuctl resize``: an in-place resize, dry."""

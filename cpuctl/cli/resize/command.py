@@ -1,0 +1,164 @@
+"""``cpuctl resize``: what becomes of a running pod that is to have other resources."""
+
+from typing import Annotated
+
+import typer
+
+from cpuctl.cli.app import EXIT_NO, command_group
+from cpuctl.cli.options import (
+    ConfigDirOption,
+    DevicesOption,
+    EphemeralStorageOption,
+    ExitZeroOption,
+    FeatureGatesOption,
+    ForceOption,
+    KubeletArgsOption,
+    KubeletConfigOption,
+    KubeletVersionOption,
+    MachineOption,
+    NoColorOption,
+    OutputOption,
+    PodFilesOption,
+    QuietOption,
+    RunningPodsOption,
+    StateOption,
+    TemplateOption,
+    WriteStateOption,
+)
+from cpuctl.cli.output import Document, Output, Style, emit
+from cpuctl.cli.plan.planning_inputs import Planning, PlanningWords, read_planning
+from cpuctl.cli.pods.options import ServerGatesOption, ServerVersionOption
+from cpuctl.cli.resize.inputs import ResizeWords
+from cpuctl.cli.resize.resizing import resized
+from cpuctl.cli.sources.config_inputs import KubeletWords
+from cpuctl.engine.resize.semantics import Semantics
+
+app = command_group()
+
+HELP = """Dry-run an in-place resize: verdict, CPUs before and after, and what the pod's status says.
+
+The pods that run come from --pods, -f and -T: with --state they hold what the kubelet's files say, without
+it they are admitted first, in their order. Nothing is changed on the node.
+
+No release lets exclusive CPUs follow a resize yet. The allocator that KEP-5554 proposes is a preview: asked
+for kubelet 1.38 with the gate InPlacePodVerticalScalingExclusiveCPUs, and with --preview for older ones that
+have the gate. Where its reference implementation does not do what the KEP says, the KEP is followed, and the
+difference is named.
+
+Examples:
+
+\b
+  cpuctl resize --state /var/lib/kubelet --pods running.json \\
+    --set shop/database/server:cpu=6,memory=8Gi
+  cpuctl resize -m node7.tar.gz --pods running.json --to edited.yaml
+  cpuctl resize -m node7.tar.gz --pods running.json      what is pending
+  cpuctl resize -T db=4/4,8Gi --set db:cpu=6 --kubelet-version 1.38 \\
+    --feature-gates InPlacePodVerticalScalingExclusiveCPUs=true
+
+Exit codes: 0 done, 3 refused, deferred, without effect, or the kubelet would not start (with --exit-zero 0),
+2 usage, 4 unusable input.
+"""
+
+SetOption = Annotated[
+    list[str],
+    typer.Option(
+        "--set",
+        metavar="POD[/CONTAINER]:cpu=N",
+        help="New resources, memory=N as well; N stands for request and limit, N/M tells them apart.",
+    ),
+]
+ToOption = Annotated[
+    list[str],
+    typer.Option("--to", metavar="PODS", help="Manifests of pods that run, with new resources."),
+]
+SemanticsOption = Annotated[
+    Semantics,
+    typer.Option("--resize-semantics", help="The preview as the KEP says, or as its reference has it."),
+]
+PreviewOption = Annotated[
+    bool, typer.Option("--preview", help="Take the gate's allocator for released, whatever the minor.")
+]
+
+
+@app.command(name="resize", help=HELP)
+def resize(
+    filename: PodFilesOption = [],  # noqa: B006  # typer copies it
+    template: TemplateOption = [],  # noqa: B006
+    amounts: SetOption = [],  # noqa: B006
+    edited: ToOption = [],  # noqa: B006
+    machine: MachineOption = "live",
+    kubelet_config: KubeletConfigOption = None,
+    config_dir: ConfigDirOption = None,
+    kubelet_args: KubeletArgsOption = "",
+    kubelet_version: KubeletVersionOption = "",
+    feature_gates: FeatureGatesOption = "",
+    apiserver_version: ServerVersionOption = "",
+    apiserver_feature_gates: ServerGatesOption = "",
+    state: StateOption = "",
+    pods: RunningPodsOption = "",
+    devices: DevicesOption = "",
+    ephemeral_storage: EphemeralStorageOption = "",
+    resize_semantics: SemanticsOption = Semantics.KEP,
+    preview: PreviewOption = False,
+    write_state: WriteStateOption = "",
+    force: ForceOption = False,
+    output: OutputOption = Output.TABLE,
+    no_color: NoColorOption = False,
+    quiet: QuietOption = False,
+    exit_zero: ExitZeroOption = False,
+) -> None:
+    """Read, decide, answer."""
+    from cpuctl.cli.sources.node_state import write_state as write
+
+    style = Style(output, color=not no_color, quiet=quiet)
+    words = PlanningWords(
+        filenames=filename,
+        templates=template,
+        machine=machine,
+        kubelet=KubeletWords(
+            config=kubelet_config,
+            config_dir=config_dir,
+            arguments=kubelet_args,
+            version=kubelet_version,
+            gates=feature_gates,
+        ),
+        state=state,
+        pods=pods,
+        devices=devices,
+        ephemeral_storage=ephemeral_storage,
+    )
+    asked = ResizeWords(
+        amounts=amounts,
+        edited=edited,
+        preview=preview,
+        server_version=apiserver_version,
+        server_gates=apiserver_feature_gates,
+    )
+    planning = read_resizing(words, asked)
+    answer = resized(planning, asked, resize_semantics)
+    planning.sources.tell(style)
+    if answer.node is not None:
+        write(write_state, answer.node, planning.kubelet, force=force)
+    emit(answer.document, style)
+    if not exit_zero and not _done(answer.document):
+        raise typer.Exit(EXIT_NO)
+
+
+def read_resizing(words: PlanningWords, asked: ResizeWords) -> Planning:
+    """Read what runs; without pods there is nothing to resize."""
+    from cpuctl.cli.sources.inputs import refuse_stdin_twice
+    from cpuctl.errors import UsageError
+
+    if not (words.filenames or words.templates or words.pods):
+        hint = "name those that run with --pods or -f, or describe them with -T db=4/4"
+        raise UsageError("no pods to resize", hint=hint)
+    refuse_stdin_twice(
+        words.kubelet.config, words.state, words.pods, words.devices, *words.filenames, *asked.edited
+    )
+    return read_planning(words, pods_needed=False)
+
+
+def _done(document: Document) -> bool:
+    """Tell whether the kubelet starts and every resize is done, or there was nothing to do."""
+    outcomes = {pod["outcome"] for pod in document["pods"]}
+    return document["start"]["outcome"] == "Started" and outcomes <= {"Admitted", "Unchanged"}

@@ -1,0 +1,163 @@
+"""The node that pods are resized on, who runs there, and who decides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from cpuctl.errors import InputError
+
+if TYPE_CHECKING:
+    from cpuctl.checkpoints.model import RecordedPod
+    from cpuctl.cli.plan.planning_inputs import Planning
+    from cpuctl.engine.node import Node
+    from cpuctl.engine.resize.handler import ResizePath
+    from cpuctl.engine.resize.running import RunningPod
+    from cpuctl.engine.resize.semantics import Semantics
+    from cpuctl.engine.start import NotStarted
+    from cpuctl.kubelet.feature_gates import FeatureGates
+    from cpuctl.pods.model import Pod
+
+_IN_ANSWERS = {"allocated_pods_state": "allocatedState", "actuated_pods_state": "actuatedState"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResizeWords:
+    """The words of a command line that only a resize has."""
+
+    amounts: Sequence[str] = ()
+    edited: Sequence[str] = ()
+    preview: bool = False
+    server_version: str = ""
+    server_gates: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A node and the pods that run on it, with the release's gates."""
+
+    node: Node
+    pods: tuple[RunningPod, ...]
+    gates: FeatureGates
+
+
+def set_scene(planning: Planning) -> Scene | NotStarted:
+    """Start the kubelet: on its state with the pods that run, or, without one, admit these first."""
+    from cpuctl.cli.pods.component_gates import kubelet_gates
+    from cpuctl.cli.resize.fields import running_pod
+    from cpuctl.engine.node import Node
+
+    past, sources = planning.past, planning.sources
+    pods = tuple(map(running_pod, _once((*past.running, *planning.wanted))))
+    pods = _with_checkpoints(pods, planning)
+    saved = past.cpu is not None or past.memory is not None
+    running = tuple(each.allocated for each in pods) if saved else ()
+    past = replace(past, running=running, known=bool(running))
+    node = replace(planning, past=past).start(planning.kubelet, sources)
+    if not isinstance(node, Node):
+        return node
+    if saved:
+        _warn_of_strangers(node, running, planning)
+    else:
+        _admit(node, pods, planning)
+    return Scene(node, pods, kubelet_gates(planning.kubelet, sources))
+
+
+def _with_checkpoints(pods: tuple[RunningPod, ...], planning: Planning) -> tuple[RunningPod, ...]:
+    """Add what the kubelet's files about granted resources say, where the state's directory has them."""
+    from cpuctl.checkpoints.pods_state import ACTUATED_FILE_NAME, ALLOCATED_FILE_NAME
+    from cpuctl.cli.resize.fields import with_checkpoints
+
+    allocated, actuated = (_pods_state(name, planning) for name in (ALLOCATED_FILE_NAME, ACTUATED_FILE_NAME))
+    return tuple(
+        with_checkpoints(each, allocated.get(each.spec.uid), actuated.get(each.spec.uid)) for each in pods
+    )
+
+
+def _pods_state(name: str, planning: Planning) -> Mapping[str, RecordedPod]:
+    from pathlib import Path
+
+    from cpuctl.checkpoints.model import UnreadableState
+    from cpuctl.checkpoints.pods_state import read_pods_state
+    from cpuctl.checkpoints.reader import StateReader
+    from cpuctl.documents.files import STDIN, read_input
+
+    state = planning.words.state
+    path = Path(state) / name
+    if not state or state == STDIN or not path.exists():
+        return {}
+    found = read_pods_state(
+        read_input(str(path)).decode("utf-8", "replace"), StateReader(minor=planning.kubelet.version.minor)
+    )
+    if isinstance(found, UnreadableState):
+        raise InputError(f"a kubelet panics over it: {found.error}", where=str(path))
+    planning.sources.add(_IN_ANSWERS[name], str(path), "given")
+    return found.pods
+
+
+def _once(pods: Sequence[Pod]) -> Sequence[Pod]:
+    seen: dict[str, Pod] = {}
+    for pod in pods:
+        other = seen.setdefault(pod.uid, pod)
+        if other is not pod:
+            message = f"{other.full_name} and {pod.full_name} have the same uid {pod.uid}"
+            raise InputError(message, hint="name every pod that runs once: in --pods or in -f")
+    return pods
+
+
+def _admit(node: Node, pods: Sequence[RunningPod], planning: Planning) -> None:
+    """Admit pods in their order; say of each that does not get in."""
+    from cpuctl.engine.admission import Admitted
+
+    for each in pods:
+        admission = node.admit(each.allocated)
+        if not isinstance(admission.verdict, Admitted):
+            why = _words(admission.verdict)
+            planning.sources.warnings.append(f"{each.allocated.full_name} is not admitted ({why})")
+
+
+def _words(verdict: object) -> str:
+    from cpuctl.engine.outcome import Rejected
+
+    if isinstance(verdict, Rejected):
+        return f"{verdict.reason}: {verdict.message}"
+    return str(getattr(verdict, "why", verdict))
+
+
+def _warn_of_strangers(node: Node, running: Sequence[Pod], planning: Planning) -> None:
+    """Name pods that are due exclusive CPUs and of which the state knows nothing."""
+    from cpuctl.engine.provider import Candidate
+    from cpuctl.pods.qos import pod_qos
+
+    for pod in running if node.policy is not None else ():
+        candidate = Candidate(pod, pod_qos(node.pod_rules.view(pod)), divided=node.cpu.rules.divides(pod))
+        due = any(node.cpu.claim(candidate, each).count for each in pod.containers)
+        if due and pod.uid not in node.state.assignments:
+            planning.sources.warnings.append(
+                f"the state knows no exclusive CPUs of {pod.full_name} (UID {pod.uid}): it may go by another "
+                "UID there"
+            )
+
+
+def resize_path(planning: Planning, scene: Scene, words: ResizeWords, semantics: Semantics) -> ResizePath:
+    """Tell who decides: API server and kubelet of the releases and gates that are named."""
+    from cpuctl.cli.pods.component_gates import server_gates
+    from cpuctl.engine.resize.capacity import whole_node
+    from cpuctl.engine.resize.handler import ResizePath
+    from cpuctl.engine.resize.rules import ResizeRules
+    from cpuctl.engine.resize.server_side import ResizeServer
+
+    kubelet, info = planning.kubelet, planning.source.info
+    rules = ResizeRules.of(
+        scene.gates, kubelet.config, cgroup_version=kubelet.cgroup_version, preview=words.preview
+    )
+    gates = server_gates(words.server_version, words.server_gates, scene.gates, planning.sources)
+    allocatable = scene.node.allocatable
+    assert allocatable is not None
+    return ResizePath(
+        kubelet=rules,
+        server=ResizeServer.of(gates, node_resizes=rules.in_place, allocatable=allocatable.amounts),
+        semantics=semantics,
+        capacity=whole_node(info, kubelet.config, allocatable, rules.minor),
+    )

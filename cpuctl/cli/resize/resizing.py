@@ -1,0 +1,100 @@
+"""What ``cpuctl resize`` asks of the engine, and what is worth a warning about its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cpuctl.cli.output import Document
+    from cpuctl.cli.plan.planning_inputs import Planning
+    from cpuctl.cli.resize.inputs import ResizeWords, Scene
+    from cpuctl.engine.node import Node
+    from cpuctl.engine.resize.handler import ResizePath
+    from cpuctl.engine.resize.pending import Attempted
+    from cpuctl.engine.resize.semantics import Semantics
+    from cpuctl.pods.cgroup_values import CgroupSettings
+    from cpuctl.pods.model import Pod
+
+
+@dataclass(frozen=True, slots=True)
+class ResizeAnswer:
+    """An answer, and the node afterwards; None where the kubelet does not start."""
+
+    document: Document
+    node: Node | None
+
+
+def resized(planning: Planning, words: ResizeWords, semantics: Semantics) -> ResizeAnswer:
+    """Resize what the words name, on the node that they name."""
+    from cpuctl.cli.answers.resize_answer import Resizes, not_started_document, resize_document
+    from cpuctl.cli.resize.inputs import Scene, resize_path, set_scene
+    from cpuctl.cli.resize.wishes import read_wishes
+    from cpuctl.cli.sources.node_state import state_texts
+    from cpuctl.engine.resize.pending import resize_all
+
+    scene = set_scene(planning)
+    if not isinstance(scene, Scene):
+        return ResizeAnswer(not_started_document(scene, planning.head()), None)
+    path = resize_path(planning, scene, words, semantics)
+    wishes = read_wishes(planning, scene, words)
+    done = resize_all(scene.node, wishes, path)
+    resizes = Resizes(
+        done=done,
+        node=scene.node,
+        path=path,
+        settings=_settings(planning, scene),
+        state_file=state_texts(scene.node, planning.kubelet)["cpu_manager_state"],
+    )
+    document = resize_document(resizes, planning.head(), _warnings(scene.node, done, path))
+    return ResizeAnswer(document, scene.node)
+
+
+def _settings(planning: Planning, scene: Scene) -> CgroupSettings:
+    from cpuctl.engine.pod_rules import cgroup_settings
+
+    return cgroup_settings(planning.kubelet.config, scene.gates)
+
+
+def _warnings(node: Node, done: Sequence[Attempted], path: ResizePath) -> Iterator[str]:
+    """Say what follows later from what is granted now."""
+    from cpuctl.engine.resize.outcome import Ruling
+
+    granted = [each.outcome for each in done if each.outcome.ruling.accepted]
+    idle = [each for each in granted if each.ruling is Ruling.NO_EFFECT]
+    for outcome in idle:
+        names, pod = ", ".join(outcome.unfollowed), outcome.wish.desired.full_name
+        yield (
+            f"{pod}: weight, quota and memory limit follow, the exclusive CPUs of {names} do not "
+            "(kubernetes issue 140031)"
+        )
+    yield from _after_restart(node, [each.wish.desired.uid for each in idle])
+    if any(each.preview for each in granted) and not node.cpu.keeps_baselines:
+        yield (
+            f"kubelet 1.{path.kubelet.minor} does not write down what was promised at admission: after a "
+            "restart what a container has then counts as promised"
+        )
+    for outcome in granted:
+        yield from _less_memory(outcome.wish.running.allocated, outcome.wish.desired, path)
+
+
+def _after_restart(node: Node, uids: Sequence[str]) -> Iterator[str]:
+    from cpuctl.engine.outcome import Rejected
+    from cpuctl.engine.resize.restart import refused_after_restart
+
+    for uid, verdict in refused_after_restart(node, uids).items():
+        why = f"{verdict.reason}: {verdict.message}" if isinstance(verdict, Rejected) else "cannot be said"
+        yield f"{node.active[uid].full_name}: a kubelet that restarts now ends the pod ({why})"
+
+
+def _less_memory(before: Pod, after: Pod, path: ResizePath) -> Iterator[str]:
+    """Name containers whose memory limit shrinks, which a kubelet may not be able to carry out."""
+    limits = {each.name: each.resources.limits.get("memory") for each in before.all_containers}
+    for each in after.all_containers:
+        old, new = limits.get(each.name), each.resources.limits.get("memory")
+        if path.kubelet.conditions and old is not None and new is not None and new < old:
+            yield (
+                f"{after.full_name}: the memory limit of {each.name} is lowered only while it uses less than "
+                f"{new}; until then PodResizeInProgress says Error"
+            )

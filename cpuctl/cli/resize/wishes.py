@@ -1,0 +1,87 @@
+"""What is to change of the pods that run: by ``--set``, by edited manifests, or what is pending already."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from cpuctl.cli.resize.words import parse_set, target
+from cpuctl.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from cpuctl.cli.plan.planning_inputs import Planning
+    from cpuctl.cli.resize.inputs import ResizeWords, Scene
+    from cpuctl.engine.resize.running import ResizeWish
+    from cpuctl.pods.model import Pod
+
+_WHAT = "say what is to change with --set POD/CONTAINER:cpu=6 or --to edited.yaml"
+
+
+def read_wishes(planning: Planning, scene: Scene, words: ResizeWords) -> list[ResizeWish]:
+    """Collect what is to change, one wish a pod; without a word, the resizes that are pending already."""
+    from cpuctl.engine.resize.running import ResizeWish
+
+    if words.amounts and words.edited:
+        raise UsageError("--set and --to cannot be used together", hint="write everything into --to's file")
+    if words.amounts:
+        wishes = _by_amounts(scene, words.amounts)
+    elif words.edited:
+        wishes = _by_manifests(planning, scene, words.edited)
+    else:
+        wishes = [ResizeWish(each, each.spec) for each in scene.pods]
+        wishes = [wish for wish in wishes if wish.is_new]
+    if not wishes:
+        raise UsageError("nothing to resize: no pod is to have other resources", hint=_WHAT)
+    for wish in wishes:
+        if wish.desired.uid not in scene.node.active:
+            message = f"pod {wish.desired.full_name} is not admitted here, so it cannot be resized"
+            raise InputError(message, hint="cpuctl explain tells why it is not")
+    return wishes
+
+
+def _by_amounts(scene: Scene, texts: Sequence[str]) -> list[ResizeWish]:
+    from cpuctl.engine.resize.running import POD, ResizeWish, with_requirements
+    from cpuctl.pods.model import ResourceRequirements
+
+    pods = [each.spec for each in scene.pods]
+    desired: dict[int, Pod] = {}
+    for text in texts:
+        words = parse_set(text)
+        place, container = target(words, pods)
+        pod = desired.get(place, pods[place])
+        resources = {POD: pod.resources} | {each.name: each.resources for each in pod.all_containers}
+        changed = words.change(resources[container] or ResourceRequirements())
+        desired[place] = with_requirements(pod, {container: changed})
+    return [ResizeWish(scene.pods[place], pod) for place, pod in desired.items()]
+
+
+def _by_manifests(planning: Planning, scene: Scene, names: Sequence[str]) -> list[ResizeWish]:
+    """Match manifests with the pods that run, by UID or by name; those that ask for the same are left out."""
+    from cpuctl.cli.sources.inputs import load_pods
+    from cpuctl.cli.sources.node_state import rules_of_pods
+    from cpuctl.engine.resize.running import ResizeWish
+
+    given = load_pods(names, (), planning.sources)
+    by_uid = {each.spec.uid: each for each in scene.pods}
+    by_name = {each.spec.full_name: each for each in scene.pods}
+    wishes = []
+    for pod in given.stored(rules_of_pods(planning.kubelet)):
+        running = by_uid.get(pod.uid) or by_name.get(pod.full_name)
+        if running is None:
+            message = f"pod {pod.full_name} does not run here"
+            raise InputError(message, where=str(pod.origin), hint="name it with --pods or -f, too")
+        wish = ResizeWish(running, _edited(running.spec, pod))
+        if wish.is_new:
+            wishes.append(wish)
+    return wishes
+
+
+def _edited(spec: Pod, edited: Pod) -> Pod:
+    """Take containers and resources from the edited pod, everything else from the one that runs."""
+    return replace(
+        spec,
+        containers=edited.containers,
+        init_containers=edited.init_containers,
+        resources=edited.resources,
+    )

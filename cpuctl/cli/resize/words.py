@@ -1,0 +1,108 @@
+"""``--set NAMESPACE/POD/CONTAINER:cpu=6,memory=8Gi``: new resources in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from cpuctl.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cpuctl.pods.model import Pod, ResourceRequirements
+    from cpuctl.quantity import Quantity
+
+OPTION = "--set"
+HINT = "write [NAMESPACE/]POD[/CONTAINER]:cpu=REQUEST[/LIMIT][,memory=REQUEST[/LIMIT]]"
+
+
+@dataclass(frozen=True, slots=True)
+class SetWords:
+    """One ``--set``: the pod's (and container's) name, and amounts by resource as (request, limit).
+
+    An amount is None where nothing is said of that side, and both are the same where one is given for both.
+    """
+
+    name: str
+    amounts: Mapping[str, tuple[Quantity | None, Quantity | None]]
+    both: frozenset[str] = frozenset()
+
+    def change(self, resources: ResourceRequirements) -> ResourceRequirements:
+        """Put the amounts in; one that stands for both sides changes those that there are."""
+        requests, limits = dict(resources.requests), dict(resources.limits)
+        for resource, (request, limit) in self.amounts.items():
+            absent = resource not in requests and resource not in limits
+            for side, amount in ((requests, request), (limits, limit)):
+                if amount is not None and (resource not in self.both or absent or resource in side):
+                    side[resource] = amount
+        return replace(resources, requests=requests, limits=limits)
+
+
+def parse_set(text: str) -> SetWords:
+    """Read one ``--set``; raise UsageError for other text."""
+    name, colon, assignments = text.partition(":")
+    if not (name and colon and assignments):
+        raise UsageError(f"expected a container and its amounts, found {text!r}", where=OPTION, hint=HINT)
+    amounts: dict[str, tuple[Quantity | None, Quantity | None]] = {}
+    both = set()
+    for part in assignments.split(","):
+        resource, equals, amount = part.strip().partition("=")
+        if not equals or resource not in ("cpu", "memory"):
+            raise UsageError(f"expected cpu=... or memory=..., found {part!r}", where=OPTION, hint=HINT)
+        if resource in amounts:
+            raise UsageError(f"{resource} is set twice in {text!r}", where=OPTION)
+        request, slash, limit = amount.partition("/")
+        if not slash:
+            both.add(resource)
+        amounts[resource] = (_quantity(request), _quantity(limit if slash else request))
+        if amounts[resource] == (None, None):
+            raise UsageError(f"expected an amount behind {part!r}", where=OPTION, hint=HINT)
+    return SetWords(name, amounts, frozenset(both))
+
+
+def _quantity(text: str) -> Quantity | None:
+    from cpuctl.quantity import Quantity
+
+    if not text:
+        return None
+    try:
+        amount = Quantity.parse(text).rounded_up_to_milli().canonical()
+    except ValueError as error:
+        raise UsageError(f'expected a quantity, found "{text}": {error}', where=OPTION) from None
+    if amount.sign < 0:
+        raise UsageError(f"an amount cannot be negative: {text}", where=OPTION)
+    return amount
+
+
+def target(words: SetWords, pods: Sequence[Pod]) -> tuple[int, str]:
+    """Find the pod by its place, and what of it is meant: a container, or (nothing) its own resources.
+
+    Without a container it is the pod's own resources where it has some, else its only container.
+    """
+    from cpuctl.cli.sources.pod_choice import choose_pod
+
+    try:
+        choice = choose_pod(_full_name(words.name, pods), pods, ())
+    except UsageError as error:
+        raise UsageError(str(error.message), where=OPTION, hint=error.hint) from None
+    pod = pods[choice.place]
+    if choice.container:
+        return choice.place, choice.container
+    if pod.resources is not None:
+        return choice.place, ""
+    if len(pod.all_containers) > 1:
+        names = ", ".join(each.name for each in pod.all_containers[:5])
+        message = f"pod {pod.full_name} has more than one container"
+        raise UsageError(message, where=OPTION, hint=f"name one of {names}")
+    return choice.place, pod.all_containers[0].name
+
+
+def _full_name(text: str, pods: Sequence[Pod]) -> str:
+    """Put the namespace before ``POD/CONTAINER``, where no pod is called that as NAMESPACE/POD."""
+    name, _, container = text.partition("/")
+    found = [pod for pod in pods if pod.name == name]
+    if not container or "/" in container or len(found) != 1 or any(pod.full_name == text for pod in pods):
+        return text
+    return f"{found[0].full_name}/{container}"

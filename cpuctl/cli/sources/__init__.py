@@ -1,0 +1,1 @@
+"""Where several commands get their machine, kubelet, pods and state from."""

@@ -1,0 +1,252 @@
+"""A node to look at as it is: live, below a directory, or recorded, and what is known of its kubelet."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cpuctl.cli.output import Style, note
+from cpuctl.cli.sources.config_inputs import LIVE_MACHINE, KubeletWords
+from cpuctl.cli.sources.inputs import Sources, load_kubelet, load_machine, refuse_stdin_twice
+from cpuctl.errors import CpuctlError, NodeAccessError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from cpuctl.audit.picture import Picture, Promises, State
+    from cpuctl.audit.reading import Known
+    from cpuctl.capture.node_files import NodeFiles
+    from cpuctl.checkpoints.reader import ContainerName
+    from cpuctl.cpuset import CPUSet
+    from cpuctl.engine.start import Kubelet
+    from cpuctl.machine.sources import MachineSource
+    from cpuctl.pods.model import Pod
+
+CPU_FILE, MEMORY_FILE = "cpu_manager_state", "memory_manager_state"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PictureWords:
+    """The words of a command line that say which node is looked at, and what its kubelet is told."""
+
+    machine: str
+    root: str
+    kubelet: KubeletWords
+    state: str
+    pods: str
+
+
+@dataclass(frozen=True, slots=True)
+class StateFile:
+    """A state file that was read: its path on the node, and the SHA-256 of its text."""
+
+    path: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveNode:
+    """The node, its files, and everything that is known before they are looked at."""
+
+    source: MachineSource
+    files: NodeFiles
+    kubelet: Kubelet
+    known: Known
+    state_files: tuple[StateFile, ...]
+
+
+def load_node(words: PictureWords, sources: Sources) -> LiveNode:
+    """Read machine, kubelet, state files and the list of pods.
+
+    Raise UsageError for a machine that has no files to look at.
+    """
+    from cpuctl.audit.reading import Known
+    from cpuctl.capture.node_files import NodeFiles
+
+    refuse_stdin_twice(words.kubelet.config, words.state, words.pods)
+    source = load_machine(_spec(words), sources)
+    if source.files is None:
+        hint = "name the live node, a directory or a recording"
+        raise UsageError("this is a description, of which nothing runs", where=source.origin, hint=hint)
+    files = NodeFiles(source.files, str)
+    kubelet = _kubelet(words.kubelet, source, sources)
+    pods = _pods(words.pods, kubelet, sources)
+    live = source.origin == LIVE_MACHINE
+    texts = _state_texts(words.state, files, kubelet, source, sources)
+    known = Known(
+        machine=source.machine,
+        state=_state(texts, _closed(files), kubelet, pods or {}),
+        promises=_promises(source, kubelet, sources),
+        pods=pods,
+        cgroup_root=kubelet.config.cgroup_root,
+        live=live,
+    )
+    return LiveNode(
+        source=source,
+        files=files,
+        kubelet=kubelet,
+        known=known,
+        state_files=tuple(
+            StateFile(f"{kubelet.config.root_dir}/{name}", hashlib.sha256(text.encode()).hexdigest())
+            for name, text in texts.items()
+        ),
+    )
+
+
+def picture_of(node: LiveNode, style: Style) -> Picture:
+    """Look at the node's control groups, threads and interrupts; a recording's errors begin with its name."""
+    from cpuctl.audit.reading import take_picture
+    from cpuctl.cli.progress import ProgressBar
+
+    try:
+        with ProgressBar(style) as progress:
+            return take_picture(node.files, node.known, progress)
+    except CpuctlError as error:
+        raise error if node.known.live else error.within(node.source.origin) from None
+
+
+def _spec(words: PictureWords) -> str:
+    if words.root and words.machine != LIVE_MACHINE:
+        raise UsageError("-m names another node", where="--root")
+    return words.root or words.machine
+
+
+def _kubelet(words: KubeletWords, source: MachineSource, sources: Sources) -> Kubelet:
+    """Read what the kubelet is told; one whose files are closed to us is no reason to see nothing."""
+    try:
+        return load_kubelet(words, sources, machine=source).kubelet
+    except NodeAccessError as error:
+        if words.config is not None:
+            raise
+        sources.warnings.append(f"{error}: reserved CPUs and quotas are not known (try again with sudo)")
+        return load_kubelet(words, sources, machine=None).kubelet
+
+
+def _pods(name: str, kubelet: Kubelet, sources: Sources) -> dict[str, Pod] | None:
+    """Read the pods that the API server knows, those that have ended too; None where no file is named."""
+    from cpuctl.cli.sources.node_state import rules_of_pods
+    from cpuctl.documents.files import source_name
+    from cpuctl.pods.manifest_files import read_manifests
+    from cpuctl.pods.stored import handed_pod
+
+    if not name:
+        return None
+    sources.add("pods", source_name(name), "given")
+    rules = rules_of_pods(kubelet)
+    return {pod.uid: handed_pod(pod, rules) for pod in read_manifests([name], empty=True).pods}
+
+
+def _state_texts(
+    name: str, files: NodeFiles, kubelet: Kubelet, source: MachineSource, sources: Sources
+) -> dict[str, str]:
+    from cpuctl.cli.sources.node_state import given_texts
+    from cpuctl.machine.recording_layout import STATE_DIRECTORY
+
+    if name:
+        return given_texts(name, sources)
+    live = source.origin == LIVE_MACHINE
+    own = kubelet.config.root_dir.strip("/")
+    places = (own,) if live else (STATE_DIRECTORY, own)
+    texts = {}
+    for kind, told in ((CPU_FILE, "state"), (MEMORY_FILE, "memoryState")):
+        for place in places:
+            text = files.read(f"{place}/{kind}")
+            if text is not None:
+                where = f"/{place}/{kind}" if live else f"{source.origin}: {place}/{kind}"
+                sources.add(told, where, "live" if live else "capture")
+                texts[kind] = text
+                break
+    return texts
+
+
+def _closed(files: NodeFiles) -> Iterator[str]:
+    """Name the state files that are there and closed to us."""
+    for each in files.unreadable:
+        directory, _, name = each.path.rpartition("/")
+        if name in (CPU_FILE, MEMORY_FILE):
+            yield f"/{directory}/{name}"
+
+
+def _state(
+    texts: Mapping[str, str], closed: Iterable[str], kubelet: Kubelet, pods: Mapping[str, Pod]
+) -> State:
+    from dataclasses import replace
+
+    from cpuctl.audit.picture import State
+    from cpuctl.checkpoints.cpu_state import read_cpu_state
+    from cpuctl.checkpoints.memory_state import read_memory_state
+    from cpuctl.checkpoints.model import UnreadableState
+    from cpuctl.cli.sources.node_state import state_reader
+
+    reader = replace(state_reader(kubelet), initial_containers=_container_names(pods))
+    cpu = read_cpu_state(texts[CPU_FILE], reader) if CPU_FILE in texts else None
+    memory = read_memory_state(texts[MEMORY_FILE], reader) if MEMORY_FILE in texts else None
+    return State(
+        cpu=None if isinstance(cpu, UnreadableState) else cpu,
+        memory=None if isinstance(memory, UnreadableState) else memory,
+        cpu_problem=cpu.error if isinstance(cpu, UnreadableState) else "",
+        memory_problem=memory.error if isinstance(memory, UnreadableState) else "",
+        closed=tuple(closed),
+        directory=kubelet.config.root_dir,
+    )
+
+
+def _container_names(pods: Mapping[str, Pod]) -> dict[str, ContainerName]:
+    from cpuctl.checkpoints.reader import ContainerName
+
+    return {
+        status.container_id: ContainerName(pod.uid, status.name)
+        for pod in pods.values()
+        for status in pod.statuses
+        if status.container_id
+    }
+
+
+def _promises(source: MachineSource, kubelet: Kubelet, sources: Sources) -> Promises:
+    """Work out what the kubelet keeps to; reserved CPUs are those that it would choose on this machine."""
+    from cpuctl.audit.picture import Promises
+    from cpuctl.cpuset import CPUSet
+    from cpuctl.engine.start import Started, check_start
+    from cpuctl.kubelet.feature_gates import FeatureGates
+    from cpuctl.kubelet.policy_options import FULL_PCPUS_ONLY, STRICT_RESERVATION
+
+    config = kubelet.config
+    started = check_start(source.info, kubelet)
+    policy = started.policy if isinstance(started, Started) else None
+    gates = FeatureGates(kubelet.version.minor, {**config.feature_gates, **kubelet.gate_flags})
+    configured = sources.entries["kubeletConfiguration"]["from"] != "default"
+    return Promises(
+        policy=config.cpu_manager_policy if configured else "",
+        reserved=CPUSet(policy.reserved) if policy else _listed(config.reserved_system_cpus),
+        strict_reservation=_is_on(config.cpu_manager_policy_options, STRICT_RESERVATION),
+        full_cores=_is_on(config.cpu_manager_policy_options, FULL_PCPUS_ONLY),
+        lifts_quota=gates.enabled("DisableCPUQuotaWithExclusiveCPUs"),
+    )
+
+
+def _listed(text: str) -> CPUSet:
+    """Read ``reservedSystemCPUs`` of a kubelet that would not start now, after a CPU has gone, say."""
+    from cpuctl.cpuset import CPUSet
+
+    try:
+        return CPUSet.parse(text)
+    except ValueError:
+        return CPUSet()
+
+
+def _is_on(options: Mapping[str, str], name: str) -> bool:
+    from cpuctl.kubelet.golang import parse_bool
+
+    try:
+        return parse_bool(options.get(name, "false"))
+    except ValueError:
+        return False
+
+
+def tell_unreadable(node: LiveNode, style: Style) -> None:
+    """Say on stderr that the answer is not the whole truth."""
+    if count := len(node.files.unreadable):
+        remedy = "try again with sudo" if os.geteuid() else "-o json lists them"
+        note(f"note: {count} file{'s' if count > 1 else ''} could not be read: {remedy}", style)

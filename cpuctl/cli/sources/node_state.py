@@ -1,0 +1,230 @@
+"""What a plan starts from: the kubelet's state files, and the pods that run already."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from cpuctl.cli.sources.inputs import Sources
+from cpuctl.documents.files import STDIN, read_input, source_name
+from cpuctl.errors import UsageError, unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cpuctl.checkpoints.model import SavedCPUState, SavedMemoryState
+    from cpuctl.checkpoints.reader import StateReader
+    from cpuctl.engine.node import Node
+    from cpuctl.engine.start import Kubelet, NotStarted, StartResult
+    from cpuctl.kubelet.feature_gates import FeatureGates
+    from cpuctl.machine.sources import MachineSource
+    from cpuctl.pods.model import Pod
+    from cpuctl.pods.rules import PodRules
+
+_CPU_FILE, _MEMORY_FILE = "cpu_manager_state", "memory_manager_state"
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What a plan starts from; without state files a node is fresh.
+
+    ``known``: who runs has been said. ``digests`` are the SHA-256 of the files' texts, by their names.
+    """
+
+    cpu: SavedCPUState = None
+    memory: SavedMemoryState = None
+    running: tuple[Pod, ...] = ()
+    known: bool = False
+    digests: Mapping[str, str] = field(default_factory=dict)
+
+
+def load_past(name: str, running: str, machine: MachineSource, kubelet: Kubelet, sources: Sources) -> Past:
+    """Read state files and, from the file *running*, who runs.
+
+    *name* is one of the state files, by its name which, or the directory that holds them; without it they
+    come from the recording. A file that no kubelet would load is no error: that is the answer then.
+    """
+    from cpuctl.checkpoints.cpu_state import read_cpu_state
+    from cpuctl.checkpoints.memory_state import read_memory_state
+
+    texts = given_texts(name, sources) if name else _recorded_texts(machine, sources)
+    reader = state_reader(kubelet)
+    cpu, memory = texts.get(_CPU_FILE), texts.get(_MEMORY_FILE)
+    return Past(
+        cpu=None if cpu is None else read_cpu_state(cpu, reader),
+        memory=None if memory is None else read_memory_state(memory, reader),
+        running=load_running(running, rules_of_pods(kubelet), sources),
+        known=bool(running),
+        digests={kind: sha256(text.encode()).hexdigest() for kind, text in texts.items()},
+    )
+
+
+def given_texts(name: str, sources: Sources) -> dict[str, str]:
+    """Read the named file, or the files in the named directory."""
+    path = Path(name)
+    if name == STDIN or not path.is_dir():
+        kind = _MEMORY_FILE if path.name == _MEMORY_FILE else _CPU_FILE
+        found = {kind: path}
+    else:
+        found = {kind: path / kind for kind in (_CPU_FILE, _MEMORY_FILE) if kind in _names_in(path)}
+    if _CPU_FILE not in found:
+        sources.add("state", f"no {_CPU_FILE} in {name}: as a fresh node", "given")
+    for kind, file in found.items():
+        sources.add(_source(kind), source_name(str(file)), "given")
+    return {kind: read_input(str(file)).decode("utf-8", "replace") for kind, file in found.items()}
+
+
+def _names_in(directory: Path) -> list[str]:
+    try:
+        return os.listdir(directory)  # noqa: PTH208  # the names are all that is wanted
+    except OSError as error:
+        raise unreadable(error, str(directory)) from None
+
+
+def _recorded_texts(machine: MachineSource, sources: Sources) -> dict[str, str]:
+    from cpuctl.machine.recording_layout import STATE_DIRECTORY
+
+    # Another configuration is a "what if" on a fresh node: a kubelet refuses a state it did not write.
+    recorded = sources.entries.get("kubeletConfiguration", {}).get("from") == "capture"
+    if machine.files is None or not recorded:
+        return {}
+    texts = {}
+    for kind in (_CPU_FILE, _MEMORY_FILE):
+        text = machine.files.read(f"{STATE_DIRECTORY}/{kind}")
+        if text is not None:
+            sources.add(_source(kind), f"{machine.origin}: {STATE_DIRECTORY}/{kind}", "capture")
+            texts[kind] = text
+    return texts
+
+
+def _source(kind: str) -> str:
+    return "state" if kind == _CPU_FILE else "memoryState"
+
+
+def state_reader(kubelet: Kubelet) -> StateReader:
+    """Tell which state files a kubelet reads, and what of them."""
+    return reader_of_gates(_gates(kubelet))
+
+
+def reader_of_gates(gates: FeatureGates) -> StateReader:
+    """Tell the same for a release with its gates."""
+    from cpuctl.checkpoints.reader import StateReader
+
+    return StateReader(
+        minor=gates.minor,
+        pod_level_managers=gates.enabled("PodLevelResourceManagers"),
+        exclusive_resize=gates.enabled("InPlacePodVerticalScalingExclusiveCPUs"),
+    )
+
+
+def _gates(kubelet: Kubelet) -> FeatureGates:
+    from cpuctl.kubelet.feature_gates import FeatureGates
+
+    return FeatureGates(kubelet.version.minor, {**kubelet.config.feature_gates, **kubelet.gate_flags})
+
+
+def rules_of_pods(kubelet: Kubelet) -> PodRules:
+    """Tell how pods are read, by the kubelet and by an API server of its release and gates."""
+    from cpuctl.engine.pod_rules import node_rules, server_rules
+    from cpuctl.pods.rules import PodRules
+
+    gates = _gates(kubelet)
+    return PodRules(server=server_rules(gates), node=node_rules(gates))
+
+
+def load_running(name: str, rules: PodRules, sources: Sources) -> tuple[Pod, ...]:
+    """Read the pods that run on the node (kubectl's JSON); those that have ended are left out.
+
+    Raise UsageError for pods of several nodes: which of them is meant, nobody says.
+    """
+    from cpuctl.pods.manifest_files import read_manifests
+    from cpuctl.pods.stored import handed_pod
+
+    if not name:
+        return ()
+    sources.add("runningPods", name, "given")
+    pods = [pod for pod in read_manifests([name], empty=True).pods if not pod.terminal]
+    nodes = {pod.node_name for pod in pods if pod.node_name}
+    if len(nodes) > 1:
+        raise UsageError(
+            f"expected the pods of one node, found those of {', '.join(sorted(nodes)[:3])}",
+            where=f"--pods {source_name(name)}",
+            hint="kubectl get pods -A --field-selector spec.nodeName=NODE -o json writes one node's",
+        )
+    # Beside pods that have a node, one without waits for the scheduler.
+    return tuple(handed_pod(pod, rules) for pod in pods if pod.node_name or not nodes)
+
+
+def resume(node: Node, past: Past, sources: Sources) -> NotStarted | None:
+    """Let a started node go on from its state files with the pods that run on it."""
+    refused = node.restore(past.cpu, past.memory)
+    if refused is not None:
+        return refused
+    holders = _holders(node)
+    if not past.known:
+        # To take all owners for gone would free what they hold.
+        node.resume(_owner(uid, sorted(holders[uid])) for uid in sorted(holders))
+        return None
+    unknown = sorted(holders.keys() - {pod.uid for pod in past.running})
+    if unknown:
+        sources.warnings.append(
+            f"the state names pods that do not run here ({', '.join(unknown[:3])}): the kubelet takes back "
+            "what they hold when the next pod comes"
+        )
+    node.resume(past.running)
+    return None
+
+
+def _holders(node: Node) -> dict[str, set[str]]:
+    """Return the containers that hold CPUs or memory by the UID of their pod."""
+    holders: dict[str, set[str]] = {}
+    for held in (node.cpu.state.assignments, node.memory.state.blocks):
+        for uid, containers in held.items():
+            holders.setdefault(uid, set()).update(containers)
+    return holders
+
+
+def _owner(uid: str, containers: list[str]) -> Pod:
+    from cpuctl.pods.model import Container, Pod
+
+    return Pod(name=uid, uid=uid, containers=tuple(Container(name=name) for name in containers))
+
+
+def write_state(directory: str, node: StartResult, kubelet: Kubelet, *, force: bool) -> None:
+    """Write the files that a started kubelet would have now into a directory, if one is named."""
+    from cpuctl.engine.node import Node
+
+    if directory and isinstance(node, Node):
+        save_states(directory, state_texts(node, kubelet), force=force)
+
+
+def save_states(directory: str, texts: Mapping[str, str], *, force: bool) -> None:
+    """Write state files, by their name, into a directory; *force* permits to replace what is there."""
+    from cpuctl.capture.saving import check_target, save
+
+    paths = {Path(directory) / name: text.encode() for name, text in texts.items()}
+    for path in paths:
+        check_target(path, replace=force)
+    for path, content in paths.items():
+        save(path, partial(_put, content), replace=force)
+
+
+def state_texts(node: Node, kubelet: Kubelet) -> dict[str, str]:
+    """Return the texts of the state files that the kubelet would have now, by file name."""
+    from cpuctl.checkpoints.cpu_state import write_cpu_state
+    from cpuctl.checkpoints.memory_state import write_memory_state
+
+    writer = state_reader(kubelet)
+    return {
+        _CPU_FILE: write_cpu_state(node.cpu.state_file(), writer),
+        _MEMORY_FILE: write_memory_state(node.memory.state_file(), writer),
+    }
+
+
+def _put(content: bytes, file: IO[bytes]) -> None:
+    file.write(content)

@@ -1,0 +1,46 @@
+"""Signals that end a process, held back while a node is being changed: what was begun is undone first."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_SHELL_OFFSET = 128
+
+
+@dataclass(slots=True)
+class StopSignal:
+    """The signal that has come, 0 as long as none has."""
+
+    number: int = 0
+
+    def __bool__(self) -> bool:
+        return self.number != 0
+
+    @property
+    def exit_code(self) -> int:
+        """What shells say of a process that the signal has ended."""
+        return _SHELL_OFFSET + self.number
+
+
+@contextmanager
+def held_back() -> Iterator[StopSignal]:
+    """Only note signals that would end the process; a reader that goes away does not end it either."""
+    stop = StopSignal()
+
+    def note(number: int, _frame: FrameType | None) -> None:
+        stop.number = stop.number or number
+
+    # What is ignored already (nohup) stays so.
+    noted = [each for each in _ENDING if signal.getsignal(each) is not signal.SIG_IGN]
+    before = {each: signal.signal(each, note) for each in noted}
+    before[signal.SIGPIPE] = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,1 @@
+"""``cpuctl topology``: the machine."""

@@ -1,0 +1,190 @@
+"""``cpuctl topology``: a machine as its kernel tells it, and as a kubelet counts it."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from cpuctl.cli.app import command_group
+from cpuctl.cli.options import (
+    ConfigDirOption,
+    KubeletArgsOption,
+    KubeletConfigOption,
+    KubeletVersionOption,
+    MachineOption,
+    NoColorOption,
+    OutputOption,
+    QuietOption,
+)
+from cpuctl.cli.output import Document, Output, Style, emit
+from cpuctl.cli.sources.config_inputs import KubeletWords
+from cpuctl.cli.sources.inputs import Sources, load_machine
+from cpuctl.cli.topology.memory import memory_member, refuse_unless_used
+from cpuctl.errors import UsageError
+
+if TYPE_CHECKING:
+    from cpuctl.machine.model import Machine
+
+HELP = """Show a machine: its NUMA nodes, sockets, cores, caches and CPUs.
+
+Without a verb, cpuctl topology means cpuctl topology show.
+"""
+
+SHOW_HELP = """Show what a machine consists of.
+
+Examples:
+
+\b
+  cpuctl topology                                 this host
+  cpuctl topology show -m node7.tar.xz -o wide    with a row for every CPU
+  cpuctl topology show --columns cpu,core,l3 --cpus node:1
+  cpuctl topology show --memory --kubelet-config kubelet.yaml
+  cpuctl topology show -m synthetic:2s4n16c2t -o json
+"""
+
+MAP_HELP = """Draw a machine as boxes: sockets, NUMA nodes, L3 caches, cores.
+
+Examples:
+
+\b
+  cpuctl topology map
+  cpuctl topology map -m node7.tar.xz
+"""
+
+DISTANCES_HELP = """Show NUMA nodes, their memory and distances, as numactl -H does.
+
+Examples:
+
+\b
+  cpuctl topology distances -m node7.tar.xz
+"""
+
+
+class ShowByDefault(TyperGroup):
+    """A group whose verb may be left out: ``topology -o json`` is ``topology show -o json``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  # typer's type is private
+        """Put the verb in front where the first word is none."""
+        first = args[0] if args else ""
+        if first not in self.commands and first not in ("-h", "--help") and (not first or first[0] == "-"):
+            args = ["show", *args]
+        return super().parse_args(ctx, args)
+
+
+app = command_group(cls=ShowByDefault, name="topology", help=HELP)
+
+ColumnsOption = Annotated[
+    str,
+    typer.Option("--columns", metavar="A,B", help="Only a table of CPUs with these columns; 'all' for all."),
+]
+CpusOption = Annotated[
+    str,
+    typer.Option("--cpus", metavar="LIST", help="Only these CPUs: 0-3,8 or node:1, socket:0, l3:2, core:5."),
+]
+MemoryOption = Annotated[
+    bool,
+    typer.Option("--memory", help="Also memory by NUMA node, as the kubelet's Memory Manager counts it."),
+]
+
+
+@app.command(name="show", help=SHOW_HELP)
+def show(
+    machine: MachineOption = "live",
+    columns: ColumnsOption = "",
+    cpus: CpusOption = "",
+    memory: MemoryOption = False,
+    kubelet_config: KubeletConfigOption = None,
+    config_dir: ConfigDirOption = None,
+    kubelet_args: KubeletArgsOption = "",
+    kubelet_version: KubeletVersionOption = "",
+    output: OutputOption = Output.TABLE,
+    no_color: NoColorOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Show what a machine consists of."""
+    names = _columns(columns)
+    if names and memory:
+        raise UsageError("shows CPUs only, and does not go with --memory", where="--columns")
+    words = KubeletWords(
+        config=kubelet_config, config_dir=config_dir, arguments=kubelet_args, version=kubelet_version
+    )
+    if not memory:
+        refuse_unless_used(words)
+    document = _answer(machine, cpus, Style(output, quiet=quiet), words if memory else None)
+    if names:
+        document = {**document, "columns": names}
+    emit(document, Style(output, color=not no_color, quiet=quiet))
+
+
+@app.command(name="map", help=MAP_HELP)
+def draw_map(
+    machine: MachineOption = "live",
+    cpus: CpusOption = "",
+    output: OutputOption = Output.TABLE,
+    no_color: NoColorOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Draw a machine as boxes."""
+    style = Style(output, color=not no_color, quiet=quiet, layout="topology_map")
+    emit(_answer(machine, cpus, style), style)
+
+
+@app.command(name="distances", help=DISTANCES_HELP)
+def distances(
+    machine: MachineOption = "live",
+    output: OutputOption = Output.TABLE,
+    no_color: NoColorOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Show NUMA nodes and their distances."""
+    style = Style(output, color=not no_color, quiet=quiet, layout="topology_distances")
+    emit(_answer(machine, "", style), style)
+
+
+def _answer(spec: str, cpus: str, style: Style, words: KubeletWords | None = None) -> Document:
+    from cpuctl.cli.answers.kubelet_view import kubelet_view
+    from cpuctl.cli.answers.topology_answer import topology_document
+
+    sources = Sources()
+    source = load_machine(spec, sources)
+    memory = memory_member(source, words, sources) if words else {}
+    sources.tell(style)
+    wanted = _wanted(cpus, source.machine)
+    kubelet = kubelet_view(source.machine, source.info)
+    document = {**topology_document(source.machine, {"sources": sources.entries}, kubelet), **memory}
+    if wanted is None:
+        return document
+    return {**document, "cpus": [row for row in document["cpus"] if row["cpu"] in wanted]}
+
+
+def _wanted(cpus: str, machine: "Machine") -> "frozenset[int] | None":
+    from cpuctl.errors import InputError
+    from cpuctl.machine.set_names import parse_cpu_names
+
+    if not cpus:
+        return None
+    try:
+        wanted = parse_cpu_names(cpus, machine)
+    except InputError as error:
+        raise UsageError(error.message, where="--cpus", hint=error.hint) from None
+    known = machine.online | machine.offline
+    if not wanted <= known:
+        raise UsageError(
+            f"this machine has no CPUs {wanted - known}: expected some of {known}", where="--cpus"
+        )
+    return frozenset(wanted)
+
+
+def _columns(text: str) -> list[str]:
+    from cpuctl.cli.answers.cpu_columns import ALL_COLUMNS
+
+    if text == "all":
+        return list(ALL_COLUMNS)
+    names = [name.strip().upper() for name in text.split(",") if name.strip()]
+    unknown = [name for name in names if name not in ALL_COLUMNS]
+    if unknown:
+        known = ", ".join(ALL_COLUMNS).lower()
+        raise UsageError(
+            f"no column is called {unknown[0]!r}", where="--columns", hint=f"choose from {known}"
+        )
+    return names

@@ -1,0 +1,34 @@
+"""``cpuctl topology show --memory``: NUMA nodes as the Memory Manager of a kubelet counts them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cpuctl.cli.sources.inputs import load_kubelet
+from cpuctl.errors import UsageError
+
+if TYPE_CHECKING:
+    from cpuctl.cli.sources.config_inputs import KubeletWords
+    from cpuctl.cli.sources.inputs import Sources
+    from cpuctl.machine.sources import MachineSource
+
+
+def refuse_unless_used(words: KubeletWords) -> None:
+    """Raise UsageError for words about a kubelet that nothing would come of."""
+    given = {
+        "--kubelet-config": words.config is not None,
+        "--config-dir": words.config_dir is not None,
+        "--kubelet-args": bool(words.arguments),
+        "--kubelet-version": bool(words.version),
+    }
+    for option in (option for option, said in given.items() if said):
+        raise UsageError("is looked at with --memory only", where=option, hint="add --memory")
+
+
+def memory_member(source: MachineSource, words: KubeletWords, sources: Sources) -> dict[str, Any]:
+    """Count memory as the kubelet would that is told this."""
+    from cpuctl.cli.answers.topology_memory_answer import topology_memory
+    from cpuctl.engine.start import check_start
+
+    kubelet = load_kubelet(words, sources, machine=source).kubelet
+    return {"memory": topology_memory(source, kubelet.config, check_start(source.info, kubelet))}

@@ -1,0 +1,213 @@
+"""``cpuctl audit`` and ``cgroups show`` on nodes written to disk, and on recordings of them.
+
+The pictures live in ``__snapshots__``; ``pytest --snapshot-update`` takes new ones, to be looked at before
+they are kept.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+from syrupy.assertion import SnapshotAssertion
+
+from cpuctl.cgroups.names import Driver
+from cpuctl.schemas import schema_text
+from tests.audit.node_tree import OWN, PODS, SERVER, NodeTree, clean_node, entries, with_kubelet_files
+from tests.capture.node_texts import written
+from tests.cli.conftest import Cpuctl, Result
+from tests.cli.test_golden import drawn_lines
+
+
+def faulty(node: NodeTree) -> NodeTree:
+    """Plant one fault of nearly every kind."""
+    node.cpuset(node.front, cpus="0-7")
+    node.quota(node.server, 150_000, shares=2048)
+    node.cpuset(node.server, cpus=OWN, mems="0-1")
+    node.process(71, "sshd", "/system.slice/sshd.service", "0-7")
+    node.process(31, "khugepaged", "/", "0-7", parent=2)
+    node.interrupt(25, "nvme0q1", "0-7", "5")
+    entries(node, "gone-1", worker="3")
+    return node
+
+
+NODES: dict[str, Callable[[], NodeTree]] = {
+    "clean": clean_node,
+    "faulty": lambda: faulty(clean_node()),
+    "faulty-v1": lambda: faulty(clean_node(1, Driver.CGROUPFS)),
+}
+
+Run = Callable[..., Result]
+
+
+def place(name: str, directory: Path) -> Path:
+    """Write a node below a directory."""
+    return written(with_kubelet_files(NODES[name]()).files, directory / name)
+
+
+@pytest.fixture
+def run(tmp_path: Path, cpuctl: Cpuctl) -> Run:
+    """Return a function that runs cpuctl beside the nodes and the file of pods."""
+    (tmp_path / "pods.json").write_text(json.dumps(PODS))
+
+    def call(*words: str, stdin: bytes = b"", columns: int = 160) -> Result:
+        for name in NODES.keys() & set(words):
+            if not (tmp_path / name).exists():
+                place(name, tmp_path)
+        return cpuctl(*words, stdin=stdin, columns=columns, cwd=tmp_path)
+
+    return call
+
+
+@dataclass(frozen=True)
+class Case:
+    """A command line and its exit code."""
+
+    name: str
+    words: tuple[str, ...]
+    code: int = 0
+
+
+STATE = "var/lib/kubelet/cpu_manager_state"
+NAMED = ("--pods", "pods.json")
+CASES = [
+    Case("audit a clean node", ("audit", "--root", "clean", *NAMED)),
+    Case("audit a faulty node", ("audit", "--root", "faulty", *NAMED), 3),
+    Case("audit without names", ("audit", "-m", "faulty"), 3),
+    Case("audit version 1", ("audit", "-m", "faulty-v1", *NAMED), 3),
+    Case("audit some checks", ("audit", "-m", "faulty", *NAMED, "--check", "quota, stale", "--exit-zero")),
+    Case("show a clean node", ("cgroups", "show", "-m", "clean", *NAMED, "--exit-code")),
+    Case("show a faulty node", ("cgroups", "show", "-m", "faulty", *NAMED)),
+    Case("show without names", ("cgroups", "show", "-m", "faulty", "--exit-code"), 3),
+    Case(
+        "show version 1 with a known runtime",
+        ("cgroups", "show", "-m", "faulty-v1", *NAMED, "--oci-runtime", "crun-1.23"),
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("form", ["table", "wide"])
+def test_answers(case: Case, form: str, run: Run, snapshot: SnapshotAssertion) -> None:
+    result = run(*case.words, "-o", form)
+    assert result.code == case.code
+    assert str(result) == snapshot
+    assert not [line for line in result.out.splitlines() if line != line.rstrip()]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("form", ["table", "wide"])
+def test_tables_fit_a_narrow_terminal(case: Case, form: str, run: Run) -> None:
+    result = run(*case.words, "-o", form, columns=80)
+    assert [line for line in drawn_lines(result.out) if len(line) > 80] == []
+
+
+def answer(result: Result, code: int = 0) -> Any:
+    assert result.code == code, result
+    document = json.loads(result.out)
+    jsonschema.validate(document, json.loads(schema_text(document["kind"].lower())))
+    return document
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_json_and_yaml_are_the_same_answer_and_follow_the_schema(case: Case, run: Run) -> None:
+    document = answer(run(*case.words, "-o", "json"), case.code)
+    assert yaml.safe_load(run(*case.words, "-o", "yaml").out) == document
+
+
+@pytest.mark.parametrize(
+    ("words", "items"), [(("audit",), "findings"), (("cgroups", "show"), "groups")], ids=["audit", "show"]
+)
+def test_streams_have_one_item_a_line(words: tuple[str, ...], items: str, run: Run) -> None:
+    lines = run(*words, "-m", "faulty", "-o", "jsonl").out.splitlines()
+    assert [json.loads(line) for line in lines] == json.loads(run(*words, "-m", "faulty", "-o", "json").out)[
+        items
+    ]
+    assert len(lines) > 3
+
+
+@pytest.mark.parametrize("words", [("audit",), ("cgroups", "show")], ids=["audit", "show"])
+@pytest.mark.parametrize("name", NODES)
+def test_a_recording_answers_as_the_node_did(words: tuple[str, ...], name: str, run: Run) -> None:
+    assert run("capture", "--root", name, f"{name}.tar.xz").code == 0
+    live = run(*words, "-m", name, *NAMED, "-o", "json")
+    recorded = run(*words, "-m", f"{name}.tar.xz", *NAMED, "-o", "json")
+    assert {**json.loads(recorded.out), "sources": None} == {**json.loads(live.out), "sources": None}
+    assert recorded.code == live.code
+
+
+def test_an_anonymous_recording_tells_the_same_without_names(run: Run) -> None:
+    assert run("capture", "--root", "faulty", "a.tar.xz", "--anonymize").code == 0
+    known = answer(run("audit", "-m", "faulty", "-o", "json"), 3)
+    anonymous = answer(run("audit", "-m", "a.tar.xz", "-o", "json"), 3)
+    assert [each["code"] for each in anonymous["findings"]] == [each["code"] for each in known["findings"]]
+    sets = [[each["cpus"] for each in document["containers"]] for document in (known, anonymous)]
+    assert sets[0] == sets[1]
+    assert SERVER not in json.dumps(anonymous)
+
+
+def test_the_plan_says_what_must_still_be_so(run: Run) -> None:
+    plan = answer(run("audit", "-m", "faulty", *NAMED, "-o", "plan"), 3)
+    assert [each["path"] for each in plan["state"]] == [
+        "/var/lib/kubelet/cpu_manager_state",
+        "/var/lib/kubelet/memory_manager_state",
+    ]
+    front, server = plan["groups"]
+    assert front["cpus"] == {"now": "0-7", "wanted": "0,2-4,6-7", "effective": "0-7"}
+    assert (front["mems"], front["process"]) == (None, {"pid": 95, "startTime": 950})
+    assert (server["cpus"], server["mems"]) == (None, {"now": "0-1", "wanted": "0", "effective": "0-1"})
+    assert server["owner"]["containerID"] == SERVER
+    assert server["path"].endswith(f"/cri-containerd-{SERVER}.scope")
+
+
+def test_a_clean_node_needs_no_plan(run: Run) -> None:
+    assert answer(run("audit", "-m", "clean", "-o", "plan"))["groups"] == []
+
+
+def test_a_node_without_control_groups_has_nothing_to_show(run: Run, cpuctl: Cpuctl) -> None:
+    machine = "fixtures/machines/2s-2numa-32cpu.tar.xz"
+    document = answer(cpuctl("cgroups", "show", "-m", machine, "-o", "json"))
+    assert (document["groups"], document["node"]["cgroupVersion"]) == ([], None)
+    assert answer(cpuctl("audit", "-m", machine, "-o", "json"))["findings"] == []
+
+
+def test_this_host_can_be_looked_at(cpuctl: Cpuctl) -> None:
+    assert cpuctl("audit", "-q", "--exit-zero").code == 0
+    assert cpuctl("cgroups", "show", "-q").code == 0
+
+
+def test_a_state_that_no_kubelet_would_load_is_the_finding(run: Run, tmp_path: Path) -> None:
+    (place("clean", tmp_path) / STATE).write_text('{"policyName":"static"')
+    document = answer(run("audit", "-m", "clean", "-o", "json"), 3)
+    assert [each["code"] for each in document["findings"]] == ["state-unusable"]
+    assert {each["verdict"] for each in document["containers"]} == {"not checked"}
+
+
+def test_another_state_can_be_named(run: Run, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    text = (place("clean", tmp_path) / STATE).read_text()
+    (other / "cpu_manager_state").write_text(text.replace('"1,5"', '"1"'))
+    assert answer(run("audit", "-m", "clean", "--state", "other", "-o", "json"), 3)["findings"]
+
+
+@pytest.mark.parametrize(
+    ("words", "want"),
+    [
+        (("audit", "--check", "cpu"), "--check: no check is called 'cpu'"),
+        (("audit", "--root", "clean", "-m", "faulty"), "--root: -m names another node"),
+        (("audit", "-m", "synthetic:2c"), "synthetic:2c: this is a description, of which nothing runs"),
+        (("audit", "--state", "-", "--pods", "-"), "standard input (-) is named twice"),
+        (("cgroups", "show", "--oci-runtime", "rkt"), "expected runc or crun"),
+    ],
+)
+def test_words_that_do_not_fit(words: tuple[str, ...], want: str, run: Run) -> None:
+    result = run(*words)
+    assert (result.code, result.out) == (2, "")
+    assert want in result.err

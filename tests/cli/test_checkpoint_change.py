@@ -1,0 +1,314 @@
+"""``cpuctl checkpoint migrate``, ``repair`` and ``new``: what they make, refuse and lose."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+from syrupy.assertion import SnapshotAssertion
+
+from cpuctl.checkpoints.cpu_state import read_cpu_state
+from cpuctl.checkpoints.model import CPUStateFile
+from cpuctl.schemas import schema_text
+from tests.cli.conftest import Cpuctl, Result
+from tests.cli.test_golden import drawn_lines
+from tests.support.state_files import (
+    ALL_37,
+    CPU_STATE,
+    DB,
+    GONE,
+    KUBELET,
+    MACHINE,
+    MEMORY_STATE,
+    RUNNING,
+    V37,
+    WEB,
+    block,
+    cpus,
+    drifted,
+    write_pods,
+    write_states,
+)
+from tests.support.state_files import V36 as WRITER_36
+
+Checkpoint = Callable[..., Result]
+NODE = ("-m", MACHINE, "--kubelet-args", KUBELET)
+V36 = ("--kubelet-version", "1.36")
+ON_36 = (*NODE, *V36)
+PODS = ("--pods", "running.json")
+RESERVED = KUBELET.replace("0,8", "0-1,8-9")
+STRICT = f"{KUBELET} --cpu-manager-policy-options=strict-cpu-reservation=true"
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    """Return a directory with state files of many kinds."""
+    bubble = replace(
+        CPU_STATE,
+        default_cpu_set=cpus("0,4,6-8,12,14-15"),
+        pod_entries={DB: cpus("1-3,9-11")},
+        baselines={WEB: {"app": cpus("5")}, DB: {"server": cpus("1-2,9-10")}},
+    )
+    covered = replace(CPU_STATE, pod_entries={DB: cpus("1-2,9-10")}, baselines=bubble.baselines)
+    odd = replace(
+        CPU_STATE,
+        default_cpu_set=cpus("0,3-4,6-8,11-12"),
+        entries={**CPU_STATE.entries, GONE: {"c": cpus("2,10")}},
+    )
+    every = replace(CPU_STATE, default_cpu_set=cpus("0,8"), entries={DB: {"server": cpus("1-7,9-15")}})
+    gone = {**MEMORY_STATE.entries, GONE: {"c": (block(1 << 30),)}}
+    for name, cpu, memory, writer in (
+        ("fine", CPU_STATE, MEMORY_STATE, WRITER_36),
+        ("newest", bubble, MEMORY_STATE, ALL_37),
+        ("covered", covered, MEMORY_STATE, ALL_37),
+        ("odd", odd, replace(MEMORY_STATE, entries=gone), WRITER_36),
+        ("drift", CPU_STATE, drifted(MEMORY_STATE, node=1, more=3 << 20), WRITER_36),
+        ("full", every, None, WRITER_36),
+        ("none", replace(CPU_STATE, policy_name="none", entries={}), None, WRITER_36),
+    ):
+        write_states(tmp_path / name, cpu, memory, writer)
+    wrong = write_states(tmp_path / "wrong", CPU_STATE, None) / "cpu_manager_state"
+    wrong.write_text(wrong.read_text().replace('"checksum":', '"checksum":1'))
+    (tmp_path / "torn").write_text(wrong.read_text()[:40])
+    (tmp_path / "v1").mkdir()
+    (tmp_path / "v1" / "cpu_manager_state").write_text(
+        '{"policyName":"static","defaultCpuSet":"0-2,4,6-10,12,14-15",'
+        '"entries":{"aaaa":"5,13","cccc":"3,11"},"checksum":0}'
+    )
+    broken = write_states(tmp_path / "broken", CPU_STATE, None, V37) / "cpu_manager_state"
+    broken.write_text(broken.read_text().replace('"data":"{', '"data":"', 1))
+    (tmp_path / "new").mkdir()
+    write_pods(tmp_path / "running.json")
+    return tmp_path
+
+
+@pytest.fixture
+def checkpoint(directory: Path, cpuctl: Cpuctl) -> Checkpoint:
+    """Return a function that runs ``cpuctl checkpoint`` there."""
+
+    def call(*words: str, stdin: bytes = b"", columns: int = 120) -> Result:
+        return cpuctl("checkpoint", *words, stdin=stdin, columns=columns, cwd=directory)
+
+    return call
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    words: tuple[str, ...]
+    code: int = 0
+
+
+NEW = ("-f", "running.json")
+GATE = ("--feature-gates", "PodLevelResourceManagers=true")
+NO_POLICY = ("--kubelet-args", "--cpu-manager-policy=x")
+CASES = [
+    Case("migrate up", ("migrate", "fine", "--to-kubelet", "1.37")),
+    Case("migrate down", ("migrate", "covered", "--to-kubelet", "1.36", *PODS)),
+    Case("migrate down to the same gates", ("migrate", "newest", "--to-kubelet", "1.36", *GATE)),
+    Case("migrate what pods alone hold", ("migrate", "newest", "--to-kubelet", "1.36", *PODS), 3),
+    Case("migrate container ids", ("migrate", "v1", "--to-kubelet", "1.37", *PODS), 3),
+    Case("migrate a wrong checksum", ("migrate", "wrong", "--to-kubelet", "1.37"), 3),
+    Case("migrate, proven", ("migrate", "fine", "--to-kubelet", "1.37", *NODE)),
+    Case("migrate what does not start", ("migrate", "drift", "--to-kubelet", "1.37", *NODE), 3),
+    Case("repair a broken part", ("repair", "broken", *NODE, "--kubelet-version", "1.37", *PODS)),
+    Case("repair nothing", ("repair", "fine", *ON_36, *PODS)),
+    Case("repair a checksum", ("repair", "wrong", *ON_36)),
+    Case("repair an overlap, the gone and the lost", ("repair", "odd", *ON_36, *PODS)),
+    Case("repair without knowing who runs", ("repair", "odd", *ON_36)),
+    Case("repair after CPUs were reserved", ("repair", "fine", *ON_36, "--kubelet-args", RESERVED, *PODS)),
+    Case("repair for strict reservation", ("repair", "fine", *ON_36, "--kubelet-args", STRICT)),
+    Case("repair after CPUs went", ("repair", "fine", *ON_36, "-m", f"{MACHINE},offline=5+9", *PODS)),
+    Case("repair after CPUs came", ("repair", "fine", *ON_36, "-m", "synthetic:2s2n4c3t,mem=16Gi")),
+    Case("repair with too few CPUs", ("repair", "full", *ON_36, "-m", f"{MACHINE},offline=5"), 3),
+    Case("repair after a reboot", ("repair", "drift", *ON_36)),
+    Case("repair with less memory", ("repair", "fine", *ON_36, "-m", "synthetic:2s2n4c2t,mem=3Gi", *PODS), 3),
+    Case("repair for no policy", ("repair", "fine", *ON_36, "--kubelet-args", "--max-pods=9", *PODS)),
+    Case("repair for a policy", ("repair", "none", *ON_36)),
+    Case("repair without the gate", ("repair", "newest", *NODE, "--kubelet-version", "1.37", *PODS)),
+    Case("repair container ids", ("repair", "v1", *ON_36, *PODS)),
+    Case("repair ids of nobody", ("repair", "v1", *ON_36), 3),
+    Case("repair a newer file", ("repair", "newest", *ON_36)),
+    Case(
+        "repair a wrong configuration",
+        ("repair", "wrong", *ON_36, *NO_POLICY),
+        3,
+    ),
+    Case("new", ("new", *ON_36, *NEW)),
+    Case("new without pods", ("new", *NODE, "--kubelet-version", "1.37")),
+    Case("new, refused", ("new", *ON_36, "-T", "big=40/40,1Gi"), 3),
+    Case("new, not started", ("new", *ON_36, *NO_POLICY), 3),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize(("form", "width"), [("table", 80), ("wide", 160)])
+def test_answers(
+    case: Case, form: str, width: int, checkpoint: Checkpoint, snapshot: SnapshotAssertion
+) -> None:
+    result = checkpoint(*case.words, "-o", form, columns=width)
+    assert result.code == case.code
+    assert str(result) == snapshot
+    assert not [line for line in result.out.splitlines() if line != line.rstrip()]
+    assert [line for line in drawn_lines(result.out) if len(line) > width] == []
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_json_follows_the_schema_and_nothing_is_written(
+    case: Case, checkpoint: Checkpoint, directory: Path
+) -> None:
+    before = {path: path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+    result = checkpoint(*case.words, "-o", "json")
+    document = answer(result)
+    jsonschema.validate(document, json.loads(schema_text(document["kind"].lower())))
+    assert (result.code, document["written"]) == (case.code, False)
+    assert (document["outcome"] == "Refused") == (result.code == 3)
+    assert {path: path.read_bytes() for path in directory.rglob("*") if path.is_file()} == before
+
+
+def answer(result: Result) -> Any:
+    assert result.out, result.err
+    return json.loads(result.out)
+
+
+def test_yaml_is_the_same_answer(checkpoint: Checkpoint) -> None:
+    words = ("repair", "odd", *ON_36, *PODS)
+    assert yaml.safe_load(checkpoint(*words, "-o", "yaml").out) == answer(checkpoint(*words, "-o", "json"))
+
+
+def written(directory: Path, name: str = "cpu_manager_state") -> str:
+    return (directory / "new" / name).read_text()
+
+
+REPAIRED = [case for case in CASES if case.words[0] == "repair" and case.code == 0]
+
+
+@pytest.mark.parametrize("case", REPAIRED, ids=lambda case: case.name)
+def test_a_kubelet_starts_on_what_was_repaired(case: Case, checkpoint: Checkpoint, directory: Path) -> None:
+    assert checkpoint(*case.words, "--write-state", "new", "-q").code == 0
+    assert checkpoint("verify", "new", *case.words[2:]).code == 0
+
+
+def test_a_repaired_file_is_not_repaired_again(checkpoint: Checkpoint) -> None:
+    assert checkpoint("repair", "odd", *ON_36, *PODS, "--write-state", "new", "-q").code == 0
+    again = answer(checkpoint("repair", "new", *ON_36, *PODS, "-o", "json"))
+    assert again["outcome"] == "Unchanged"
+    assert [file["actions"] for file in again["files"]] == [[], []]
+
+
+def test_containers_keep_the_cpus_that_they_may_keep(checkpoint: Checkpoint, directory: Path) -> None:
+    words = ("repair", "fine/cpu_manager_state", *ON_36, "--kubelet-args", RESERVED, *PODS)
+    assert checkpoint(*words, "--write-state", "new", "-q").code == 0
+    state = read_cpu_state(written(directory), WRITER_36)
+    assert isinstance(state, CPUStateFile)
+    server = state.entries[DB]["server"]
+    assert len(server) == 4
+    assert cpus("2,10") <= server, "kept"
+    assert server - cpus("2,10") <= cpus("3,11"), "a whole core of the same NUMA node in their place"
+    assert state.entries[WEB] == CPU_STATE.entries[WEB]
+
+
+def test_going_up_and_down_again_changes_nothing(checkpoint: Checkpoint, directory: Path) -> None:
+    before = (directory / "fine" / "cpu_manager_state").read_text()
+    (directory / "up").mkdir()
+    assert checkpoint("migrate", "fine", "--to-kubelet", "1.38", "--write-state", "up", "-q").code == 0
+    assert checkpoint("migrate", "up", "--to-kubelet", "1.30", "--write-state", "new", "-q").code == 0
+    assert written(directory) == before
+    memory = (directory / "fine" / "memory_manager_state").read_text()
+    assert written(directory, "memory_manager_state") == memory
+
+
+def test_ids_that_are_all_known_get_names(checkpoint: Checkpoint, directory: Path) -> None:
+    """As a kubelet up to 1.36 would give them."""
+    pods = json.loads(json.dumps(RUNNING).replace('"containerd://bbbb"', '"containerd://cccc"'))
+    write_pods(directory / "running.json", *pods)
+    words = ("migrate", "v1", "--to-kubelet", "1.37", *PODS, "--write-state", "new", "-q")
+    assert checkpoint(*words).code == 0
+    state = read_cpu_state(written(directory), V37)
+    assert isinstance(state, CPUStateFile)
+    assert state.entries == {DB: {"server": cpus("5,13")}, WEB: {"app": cpus("3,11")}}
+
+
+def test_what_is_lost_is_told(checkpoint: Checkpoint) -> None:
+    document = answer(checkpoint("migrate", "covered", "--to-kubelet", "1.36", *PODS, "-o", "json"))
+    losses = document["files"][0]["losses"]
+    assert [(loss["kind"], loss["holder"]["pod"], loss["was"]) for loss in losses] == [
+        ("podCPUs", "db", "1-2,9-10"),
+        ("baseline", "web", "5"),
+    ]
+
+
+def test_what_a_plan_gives_is_in_the_new_files(
+    checkpoint: Checkpoint, cpuctl: Cpuctl, directory: Path
+) -> None:
+    assert checkpoint("new", *ON_36, *NEW, "--write-state", "new", "-q").code == 0
+    planned = cpuctl("plan", *ON_36, *NEW, "-o", "json", cwd=directory)
+    state = read_cpu_state(written(directory), WRITER_36)
+    assert isinstance(state, CPUStateFile)
+    for pod in answer(planned)["pods"]:
+        for container in pod["containers"]:
+            assert str(state.entries[pod["uid"]][container["name"]]) == container["cpus"]
+
+
+def test_the_release_is_never_guessed(checkpoint: Checkpoint) -> None:
+    for words in (("repair", "fine", *NODE), ("new", *NODE, *NEW), ("migrate", "fine")):
+        result = checkpoint(*words)
+        assert (result.code, result.out) == (2, "")
+
+
+def test_what_cannot_be_read_is_an_error(checkpoint: Checkpoint) -> None:
+    result = checkpoint("repair", "torn", *ON_36)
+    assert (result.code, result.out) == (4, "")
+    assert "error: torn: unexpected end of JSON input\nhint: expected cpu_manager_state" in result.err
+
+
+def test_exit_code_tells_that_something_would_change(checkpoint: Checkpoint) -> None:
+    assert checkpoint("repair", "wrong", *ON_36, "--exit-code").code == 3
+    assert checkpoint("repair", "fine", *ON_36, "--exit-code").code == 0
+    assert checkpoint("migrate", "fine", "--to-kubelet", "1.37", "--exit-code").code == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (("repair", "fine", *ON_36, "--yes", "--write-state", "new"), "both say where to write"),
+        (("repair", "fine", *ON_36, "--yes", "--force"), "is for --write-state only"),
+        (("repair", "fine", "--state", "odd", *ON_36), "two names: fine and odd"),
+        (("migrate", "fine", "--to-kubelet", "1.40"), "kubelet 1.40 is not supported"),
+        (
+            ("migrate", "fine", "--to-kubelet", "1.37", "--feature-gates", "Foo=true"),
+            "unrecognized feature gate",
+        ),
+        (("repair", "-", *ON_36, "--yes"), "cannot be written in place"),
+    ],
+)
+def test_words_that_do_not_fit_together(
+    words: tuple[str, ...], error: str, checkpoint: Checkpoint, directory: Path
+) -> None:
+    result = checkpoint(*words, stdin=(directory / "wrong" / "cpu_manager_state").read_bytes())
+    assert (result.code, result.out) == (2, "")
+    assert error in result.err
+
+
+def test_a_broken_part_is_made_again_from_the_copy_for_older_kubelets(
+    checkpoint: Checkpoint, directory: Path
+) -> None:
+    words = ("broken", *NODE, "--kubelet-version", "1.37")
+    refused = answer(checkpoint("verify", *words, "-o", "json"))["start"]["error"]
+    assert "could not load v4 checkpoint: failed to deserialize cpu manager checkpoint data: " in refused
+    assert checkpoint("repair", *words, "--write-state", "new", "-q").code == 0
+    state = read_cpu_state(written(directory), V37)
+    assert state == CPU_STATE
+
+
+def test_existing_files_are_replaced_with_force_only(checkpoint: Checkpoint, directory: Path) -> None:
+    words = ("repair", "wrong", *ON_36, "--write-state", "new", "-q")
+    assert checkpoint(*words).code == 0
+    assert checkpoint(*words).code == 2
+    assert checkpoint(*words, "--force").code == 0

@@ -1,0 +1,378 @@
+"""State files changed in place: backups, running kubelets, other writers, what the system refuses."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cpuctl.checkpoints import store
+from cpuctl.cli.checkpoint.changes import FileChange, Target, apply_changes
+from cpuctl.cli.sources.inputs import Sources
+from cpuctl.cli.sources.state_inputs import StatePlace, read_states
+from cpuctl.errors import NodeAccessError, NotRestoredError
+from tests.cli.conftest import ROOT, Cpuctl, Result
+from tests.support.state_files import (
+    CPU_STATE,
+    GONE,
+    KUBELET,
+    MACHINE,
+    MEMORY_STATE,
+    RUNNING,
+    block,
+    cpus,
+    write_pods,
+    write_states,
+)
+
+ON_36 = ("-m", MACHINE, "--kubelet-args", KUBELET, "--kubelet-version", "1.36")
+FILES = ("cpu_manager_state", "memory_manager_state")
+CONFIG = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+Checkpoint = Callable[..., Result]
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    """Return a directory with two files that need a repair: somebody in them is gone."""
+    odd = replace(
+        CPU_STATE,
+        default_cpu_set=cpus("0,4,6-8,12,14-15"),
+        entries={**CPU_STATE.entries, GONE: {"c": cpus("3,11")}},
+    )
+    nodes = {**MEMORY_STATE.machine_state}
+    table = nodes[0].memory_map["memory"]
+    taken = replace(table, reserved=table.reserved + (1 << 30), free=table.free - (1 << 30))
+    nodes[0] = replace(nodes[0], number_of_assignments=2, memory_map={"memory": taken})
+    memory = replace(
+        MEMORY_STATE, machine_state=nodes, entries={**MEMORY_STATE.entries, GONE: {"c": (block(1 << 30),)}}
+    )
+    write_pods(tmp_path / "running.json")
+    return write_states(tmp_path / "state", odd, memory)
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path, cpuctl: Cpuctl) -> Checkpoint:
+    def call(*words: str) -> Result:
+        return cpuctl("checkpoint", *words, cwd=tmp_path)
+
+    return call
+
+
+REPAIR = ("repair", "state", *ON_36, "--pods", "running.json", "-o", "json", "-q")
+
+
+def answer(result: Result) -> Any:
+    assert result.out, result.err
+    return json.loads(result.out)
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in directory.iterdir()}
+
+
+def test_a_dry_run_shows_what_is_written_then(checkpoint: Checkpoint, state: Path) -> None:
+    before = contents(state)
+    dry = answer(checkpoint(*REPAIR))
+    assert contents(state) == before
+    wet = answer(checkpoint(*REPAIR, "--yes"))
+    assert (dry["written"], wet["written"]) == (False, True)
+    changed = ("target", "backup")
+    for one, other in zip(dry["files"], wet["files"], strict=True):
+        assert {**one, **dict.fromkeys(changed)} == {**other, **dict.fromkeys(changed)}
+    assert contents(state) != before
+
+
+def test_mode_owner_and_the_old_content_are_kept(checkpoint: Checkpoint, state: Path) -> None:
+    before = contents(state)
+    for name in FILES:
+        (state / name).chmod(0o640)
+    document = answer(checkpoint(*REPAIR, "--yes"))
+    backups = {file["file"]: Path(file["backup"]) for file in document["files"]}
+    for name in FILES:
+        backup = state / backups[name].name
+        assert backup.read_bytes() == before[name]
+        assert backup.name.startswith(f"{name}.")
+        assert backup.name.endswith("Z.bak")
+        assert (state / name).stat().st_mode & 0o777 == 0o640
+    assert {*contents(state)} == {*FILES, *(backup.name for backup in backups.values())}
+    assert checkpoint("verify", "state", *ON_36, "--pods", "running.json", "--strict").code == 0
+
+
+def test_migrating_in_place_and_back_restores_the_file(checkpoint: Checkpoint, state: Path) -> None:
+    before = contents(state)
+    assert checkpoint("migrate", "state", "--to-kubelet", "1.37", "--yes").code == 0
+    assert {name: contents(state)[name] for name in FILES} != before
+    assert checkpoint("migrate", "state", "--to-kubelet", "1.36", "--yes").code == 0
+    assert {name: contents(state)[name] for name in FILES} == before
+
+
+def test_what_is_not_proven_is_not_written(checkpoint: Checkpoint, state: Path) -> None:
+    before = contents(state)
+    smaller = ("-m", "synthetic:2s2n4c2t,mem=3Gi")
+    assert checkpoint(*REPAIR, *smaller, "--yes").code == 3
+    assert contents(state) == before
+
+
+@contextmanager
+def kubelet(tmp_path: Path, *arguments: str, name: str = "kubelet") -> Iterator[subprocess.Popen[bytes]]:
+    """Run a process that looks like a kubelet until the block ends."""
+    program = tmp_path / "bin" / name
+    program.parent.mkdir(exist_ok=True)
+    shell = shutil.which("sh")
+    assert shell
+    program.symlink_to(shell)
+    with subprocess.Popen([program, "-c", "read forever", *arguments], stdin=subprocess.PIPE) as process:
+        try:
+            yield process
+        finally:
+            process.communicate()
+            program.unlink()
+
+
+@pytest.mark.parametrize("name", ["kubelet", "k3s-server"])
+def test_nothing_is_written_under_a_running_kubelet(
+    checkpoint: Checkpoint, state: Path, tmp_path: Path, name: str
+) -> None:
+    before = contents(state)
+    with kubelet(tmp_path, f"--root-dir={state}", name=name) as process:
+        refused = checkpoint(*REPAIR, "--yes")
+        assert (refused.code, refused.out) == (5, "")
+        who = f"{name} runs here (process {process.pid}, root directory {state})"
+        assert who in refused.err
+        assert contents(state) == before
+        dry = answer(checkpoint(*REPAIR))
+        assert dry["kubelets"] == [{"pid": process.pid, "name": name, "rootDirectory": str(state)}]
+        forced = checkpoint(*REPAIR, "--yes", "--force-kubelet-running")
+        assert forced.code == 0
+    assert contents(state) != before
+    assert answer(checkpoint(*REPAIR))["kubelets"] == []
+
+
+def test_a_kubelet_with_another_root_directory_is_none_of_ours(
+    checkpoint: Checkpoint, state: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    with kubelet(tmp_path, "--root-dir", str(tmp_path / "elsewhere")):
+        assert checkpoint(*REPAIR, "--yes").code == 0
+
+
+def test_another_name_of_the_directory_is_the_same_directory(
+    checkpoint: Checkpoint, state: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "alias").symlink_to(state)
+    with kubelet(tmp_path, f"--root-dir={tmp_path / 'alias'}"):
+        assert checkpoint(*REPAIR, "--yes").code == 5
+
+
+def test_a_directory_to_write_into_is_looked_at_too(
+    checkpoint: Checkpoint, state: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "new").mkdir()
+    with kubelet(tmp_path, f"--root-dir={tmp_path / 'new'}"):
+        assert checkpoint(*REPAIR, "--write-state", "new").code == 5
+        new = ("new", *ON_36, "-T", "a=2/2,1Gi", "--write-state", "new")
+        assert checkpoint(*new).code == 5
+    assert contents(tmp_path / "new") == {}
+
+
+def test_a_file_tree_that_stands_elsewhere_has_its_own_processes(
+    checkpoint: Checkpoint, state: Path, tmp_path: Path
+) -> None:
+    """A container that has the host below /host, say."""
+    host = tmp_path / "host"
+    (host / "var" / "lib").mkdir(parents=True)
+    state.rename(host / "var" / "lib" / "kubelet")
+    process = host / "proc" / "77"
+    process.mkdir(parents=True)
+    (process / "status").write_text("Name:\tkubelet\nState:\tS (sleeping)\n")
+    (process / "cmdline").write_text("/usr/bin/kubelet\0--config=/var/lib/kubelet/config.yaml\0")
+    words = ("repair", "--root", "host", *ON_36, "--pods", "running.json", "--yes")
+    refused = checkpoint(*words)
+    assert refused.code == 5
+    assert "kubelet runs here (process 77, root directory /var/lib/kubelet)" in refused.err
+    (process / "status").write_text("Name:\tkubelet\nState:\tZ (zombie)\n")
+    assert checkpoint(*words).code == 0
+
+
+def test_a_file_tree_that_stands_elsewhere_has_its_own_machine_and_kubelet(
+    checkpoint: Checkpoint, tmp_path: Path
+) -> None:
+    host = tmp_path / "host"
+    for name, content in {
+        "sys/devices/system/cpu/online": "0\n",
+        "sys/devices/system/cpu/cpu0/topology/core_id": "0\n",
+        "sys/devices/system/cpu/cpu0/topology/physical_package_id": "0\n",
+        "proc/meminfo": "MemTotal: 8000000 kB\n",
+        "var/lib/kubelet/config.yaml": CONFIG,
+    }.items():
+        (host / name).parent.mkdir(parents=True, exist_ok=True)
+        (host / name).write_text(content)
+    write_states(host / "var" / "lib" / "kubelet")
+    result = checkpoint("repair", "--root", "host", "--kubelet-version", "1.36", "--yes", "-o", "json", "-q")
+    document = answer(result)
+    assert document["sources"]["machine"] == {"value": "host", "from": "given"}
+    assert document["sources"]["kubeletConfiguration"]["value"] == "host: var/lib/kubelet/config.yaml"
+    text = (host / "var" / "lib" / "kubelet" / "cpu_manager_state").read_text()
+    assert json.loads(text)["policyName"] == "none"
+
+
+def test_another_writer_is_waited_for_by_nobody(checkpoint: Checkpoint, state: Path) -> None:
+    before = contents(state)
+    handle = os.open(state, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        refused = checkpoint(*REPAIR, "--yes")
+    finally:
+        os.close(handle)
+    assert (refused.code, refused.out) == (5, "")
+    assert "another cpuctl writes here" in refused.err
+    assert contents(state) == before
+
+
+def meanwhile(tmp_path: Path, act: Callable[[], object]) -> Callable[[], None]:
+    """Let something happen after the state files are read and before they are written.
+
+    The pods come last, from a pipe that is filled only then.
+    """
+    pipe = tmp_path / "pipe.json"
+    os.mkfifo(pipe)
+
+    def fill() -> None:
+        with pipe.open("w") as file:
+            act()
+            json.dump({"apiVersion": "v1", "kind": "List", "items": list(RUNNING)}, file)
+
+    thread = threading.Thread(target=fill)
+    thread.start()
+    return thread.join
+
+
+FROM_PIPE = ("repair", "state", *ON_36, "--pods", "pipe.json", "--yes")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_that_changes_meanwhile_is_left_alone(
+    checkpoint: Checkpoint, state: Path, tmp_path: Path, name: str
+) -> None:
+    """And the other one, which may have been written before, is put back: all or nothing."""
+    before = contents(state)
+    kubelets = before[name] + b"\n"
+    end = meanwhile(tmp_path, lambda: (state / name).write_bytes(kubelets))
+    refused = checkpoint(*FROM_PIPE)
+    end()
+    assert (refused.code, refused.out) == (5, "")
+    assert refused.err.splitlines()[-2:] == [
+        f"error: state/{name}: has changed since it was read",
+        "hint: stop the kubelet, then start again",
+    ]
+    assert contents(state) == {**before, name: kubelets}
+
+
+def test_what_cannot_be_put_back_is_exit_6(
+    state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    states = read_states(str(state), StatePlace(in_place=True), Sources())
+    changes = [FileChange(file_name=each.file_name, state=each, text=each.text + "\n") for each in states]
+    replaced: list[Path] = []
+
+    def replace_once(path: Path, old: bytes, new: bytes) -> Path:
+        if replaced:
+            replaced[0].write_bytes(b"somebody else was here")
+            raise NodeAccessError("no space left on the device", where=str(path))
+        replaced.append(path)
+        return store_replace(path, old, new)
+
+    store_replace = store.replace_state_file
+    monkeypatch.setattr(store, "replace_state_file", replace_once)
+    with pytest.raises(NotRestoredError, match="is changed and could not be restored") as error:
+        apply_changes(changes, Target(yes=True))
+    assert error.value.exit_code == 6
+    assert "its old content is" in error.value.hint
+    backup = Path(error.value.hint.removeprefix("its old content is "))
+    assert backup.read_bytes() == states[0].content
+
+
+def test_an_interrupt_puts_back_what_was_written(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = contents(state)
+    states = read_states(str(state), StatePlace(in_place=True), Sources())
+    changes = [FileChange(file_name=each.file_name, state=each, text=each.text + "\n") for each in states]
+    calls: list[Path] = []
+
+    def interrupted(path: Path, old: bytes, new: bytes) -> Path:
+        calls.append(path)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return store_replace(path, old, new)
+
+    store_replace = store.replace_state_file
+    monkeypatch.setattr(store, "replace_state_file", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        apply_changes(changes, Target(yes=True))
+    assert contents(state) == before
+
+
+def test_a_symbolic_link_is_no_state_file(checkpoint: Checkpoint, state: Path) -> None:
+    path = state / "cpu_manager_state"
+    path.rename(state / "elsewhere")
+    path.symlink_to("elsewhere")
+    refused = checkpoint(*REPAIR, "--yes")
+    assert (refused.code, refused.out) == (4, "")
+    assert "state/cpu_manager_state: is a symbolic link: name the file itself" in refused.err
+    assert checkpoint("repair", "state/cpu_manager_state", *ON_36).code == 0, "but it can be looked at"
+
+
+AS_SOMEBODY = """
+import contextlib, io, os, sys
+import cpuctl.checkpoints.store
+from cpuctl.cli.app import run
+with contextlib.redirect_stdout(io.StringIO()):
+    run(sys.argv[1:])  # all that is imported, while it may be read
+if os.geteuid() == 0:
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+sys.exit(run([*sys.argv[1:], "--yes"]))
+"""
+
+
+def test_what_may_not_be_written_stays(state: Path, tmp_path: Path) -> None:
+    """Root may write everywhere: then somebody else tries."""
+    before = contents(state)
+    state.chmod(0o555)
+    for path in (tmp_path.parent.parent, tmp_path.parent, tmp_path):
+        path.chmod(0o755)
+    for name in FILES:
+        (state / name).chmod(0o644)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", AS_SOMEBODY, "checkpoint", *REPAIR],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    finally:
+        state.chmod(0o755)
+    assert (done.returncode, done.stdout) == (5, ""), done.stderr
+    assert "cannot be written" in done.stderr
+    assert contents(state) == before
+
+
+def test_new_files_go_where_there_are_none(checkpoint: Checkpoint, tmp_path: Path) -> None:
+    (tmp_path / "new").mkdir()
+    words = ("new", *ON_36, "-T", "a=2/2,1Gi", "--write-state", "new")
+    assert checkpoint(*words).code == 0
+    assert {*contents(tmp_path / "new")} == {*FILES}
+    assert checkpoint(*words).code == 2

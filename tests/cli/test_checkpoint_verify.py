@@ -1,0 +1,273 @@
+"""``cpuctl checkpoint verify`` and ``cpuctl config check --state``: who starts on which files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+from syrupy.assertion import SnapshotAssertion
+
+from cpuctl.schemas import schema_text
+from tests.cli.conftest import Cpuctl, Result
+from tests.cli.test_golden import drawn_lines
+from tests.support.state_files import (
+    ALL_37,
+    CPU_STATE,
+    DB,
+    GONE,
+    KUBELET,
+    MACHINE,
+    MEMORY_STATE,
+    PODS_36,
+    RUNNING,
+    V37,
+    WEB,
+    cpus,
+    drifted,
+    write_pods,
+    write_states,
+)
+
+Checkpoint = Callable[..., Result]
+NODE = ("-m", MACHINE, "--kubelet-args", KUBELET)
+V36 = ("--kubelet-version", "1.36")
+PODS = ("--pods", "running.json")
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    """Return a directory with state files of many kinds."""
+    held_twice = {**CPU_STATE.entries, GONE: {"c": cpus("2,10")}}
+    bubble = replace(CPU_STATE, default_cpu_set=cpus("0,4,6-8,12,14-15"), pod_entries={DB: cpus("1-3,9-11")})
+    for name, cpu, memory, writer in (
+        ("fine", CPU_STATE, MEMORY_STATE, None),
+        ("newer", CPU_STATE, MEMORY_STATE, V37),
+        ("odd", replace(CPU_STATE, entries=held_twice), MEMORY_STATE, None),
+        ("drift", CPU_STATE, drifted(MEMORY_STATE, node=1, more=3 << 20), None),
+        ("less", CPU_STATE, drifted(MEMORY_STATE, node=1, more=-(8 << 30)), None),
+        ("other-policy", replace(CPU_STATE, policy_name="none"), None, None),
+        ("overlap", replace(CPU_STATE, default_cpu_set=cpus("0-4,6-15")), None, None),
+        ("pods-36", bubble, None, PODS_36),
+        ("pods-37", bubble, None, ALL_37),
+    ):
+        write_states(tmp_path / name, cpu, memory, *(() if writer is None else (writer,)))
+    wrong = write_states(tmp_path / "wrong", CPU_STATE, None) / "cpu_manager_state"
+    wrong.write_text(wrong.read_text().replace('"checksum":', '"checksum":1'))
+    torn = write_states(tmp_path / "torn", CPU_STATE, None) / "cpu_manager_state"
+    torn.write_text(torn.read_text()[:40])
+    (write_states(tmp_path / "promises") / "allocated_pods_state").write_text('{"data":"{}","checksum":1}')
+    (tmp_path / "empty").mkdir()
+    write_pods(tmp_path / "running.json")
+    return tmp_path
+
+
+@pytest.fixture
+def verify(directory: Path, cpuctl: Cpuctl) -> Checkpoint:
+    """Return a function that runs ``cpuctl checkpoint verify`` there."""
+
+    def call(*words: str, stdin: bytes = b"", columns: int = 120) -> Result:
+        return cpuctl("checkpoint", "verify", *words, stdin=stdin, columns=columns, cwd=directory)
+
+    return call
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    words: tuple[str, ...]
+    code: int = 0
+
+
+RESERVED = ("--kubelet-args", KUBELET.replace("0,8", "0-1,8-9"))
+STRICT = ("--kubelet-args", f"{KUBELET} --cpu-manager-policy-options=strict-cpu-reservation=true")
+GATE = ("--feature-gates", "PodLevelResourceManagers=true")
+CASES = [
+    Case("starts", ("fine", *NODE, *V36)),
+    Case("starts with names", ("fine", *NODE, *V36, *PODS)),
+    Case("a newer file", ("newer", *NODE, *V36)),
+    Case("wrong, and nobody notices", ("odd", *NODE, *V36, *PODS)),
+    Case("wrong, strictly", ("odd", *NODE, *V36, *PODS, "--strict"), 3),
+    Case("reserved CPUs have changed", ("fine", *NODE, *RESERVED, *V36, *PODS), 3),
+    Case("strict reservation", ("fine", *NODE, *STRICT, *V36), 3),
+    Case("CPUs are gone", ("fine", *NODE, "-m", f"{MACHINE},offline=13+15", *V36, *PODS), 3),
+    Case("CPUs are new", ("fine", *NODE, "-m", "synthetic:2s2n4c3t,mem=16Gi", *V36), 3),
+    Case("benign drift", ("drift", *NODE, *V36), 3),
+    Case("less memory than there was", ("less", *NODE, *V36), 3),
+    Case("huge pages", ("fine", *NODE, "-m", f"{MACHINE},hugepages-2Mi=512", *V36), 3),
+    Case("another policy", ("other-policy", *NODE, *V36), 3),
+    Case("an overlap", ("overlap", *NODE, *V36, *PODS), 3),
+    Case("a wrong checksum", ("wrong", *NODE, *V36), 3),
+    Case("a torn file", ("torn", *NODE, *V36), 3),
+    Case("promises that panic", ("promises", *NODE, *V36), 3),
+    Case("a format of a gate", ("pods-36", *NODE, *V36), 3),
+    Case("the gate", ("pods-36", *NODE, *V36, *GATE)),
+    Case("the gate is off later", ("pods-37", *NODE, "--kubelet-version", "1.37"), 3),
+    Case("no configuration", ("fine", *NODE, *V36, "--kubelet-args", "--cpu-manager-policy=Static"), 3),
+    Case("a flag that cannot be read", ("fine", *NODE, *V36, "--kubelet-args", "--max-pods=many"), 3),
+    Case("all the same", ("wrong", *NODE, *V36, "--exit-zero")),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize(("form", "width"), [("table", 80), ("wide", 160)])
+def test_answers(case: Case, form: str, width: int, verify: Checkpoint, snapshot: SnapshotAssertion) -> None:
+    result = verify(*case.words, "-o", form, columns=width)
+    assert result.code == case.code
+    assert str(result) == snapshot
+    assert not [line for line in result.out.splitlines() if line != line.rstrip()]
+    assert [line for line in drawn_lines(result.out) if len(line) > width] == []
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_json_follows_the_schema_and_agrees_with_the_exit_code(case: Case, verify: Checkpoint) -> None:
+    result = verify(*case.words, "-o", "json")
+    document = answer(result)
+    jsonschema.validate(document, json.loads(schema_text(document["kind"].lower())))
+    assert result.code == case.code
+    if not {"--strict", "--exit-zero"} & {*case.words}:
+        assert (document["start"]["outcome"] == "Started") == (result.code == 0)
+
+
+def answer(result: Result) -> Any:
+    assert result.out, result.err
+    return json.loads(result.out)
+
+
+def test_yaml_is_the_same_answer(verify: Checkpoint) -> None:
+    words = ("odd", *NODE, *V36, *PODS)
+    assert yaml.safe_load(verify(*words, "-o", "yaml").out) == answer(verify(*words, "-o", "json"))
+
+
+def test_the_release_is_never_guessed(verify: Checkpoint) -> None:
+    result = verify("fine", *NODE)
+    assert (result.code, result.out) == (2, "")
+    assert result.err.splitlines()[-2:] == [
+        "error: the kubelet's release is not known, and every release reads state files in its own way",
+        "hint: name it with --kubelet-version, 1.36 for instance",
+    ]
+
+
+def test_the_release_is_asked_for_before_the_configuration_is_blamed(verify: Checkpoint) -> None:
+    config = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nmaxPods: many\n"
+    words = ("fine", "-m", MACHINE, "--kubelet-config", "-")
+    assert verify(*words, stdin=config.encode()).code == 2
+    assert verify(*words, *V36, stdin=config.encode()).code == 3
+
+
+def test_a_reboot_is_told_from_a_change(verify: Checkpoint) -> None:
+    benign = answer(verify("drift", *NODE, *V36, "-o", "json"))
+    assert benign["memoryDrift"] == {
+        "kind": "benign",
+        "misfit": False,
+        "changes": [
+            {
+                "numaNode": 1,
+                "resource": "memory",
+                "field": "total",
+                "saved": (16 << 30) + (3 << 20),
+                "now": 16 << 30,
+                "cause": "reboot",
+            }
+        ],
+    }
+    assert [finding["code"] for finding in benign["findings"]] == ["memory-drift"]
+    pages = answer(verify("fine", *NODE, "-m", f"{MACHINE},hugepages-2Mi=512", *V36, "-o", "json"))
+    assert pages["memoryDrift"]["kind"] == "real"
+    assert {change["cause"] for change in pages["memoryDrift"]["changes"]} == {"hugePages"}
+
+
+def test_what_no_longer_fits_is_no_benign_drift(verify: Checkpoint, directory: Path) -> None:
+    """A node that was full to the last byte."""
+    full = drifted(MEMORY_STATE, node=1, more=(2 << 30) - (16 << 30))
+    write_states(directory / "full", CPU_STATE, drifted(full, node=1, more=1 << 20))
+    words = ("full", "-m", "synthetic:2s2n4c2t,mem=16Gi", *NODE[2:], *V36, "-o", "json")
+    assert answer(verify(*words))["memoryDrift"]["kind"] == "real"
+
+
+def test_a_gate_that_is_switched_off_loses_what_only_pods_hold(verify: Checkpoint) -> None:
+    off = answer(verify("pods-37", *NODE, "--kubelet-version", "1.37", "-o", "json"))
+    assert "pod-cpus-unread" in {finding["code"] for finding in off["findings"]}
+    assert 'current set of available CPUs "0-15"' in off["start"]["error"]
+    on = verify("pods-37", *NODE, "--kubelet-version", "1.37", *GATE, "-o", "json")
+    assert on.code == 0
+
+
+def test_the_kubelets_root_directory_stands_in_its_text(verify: Checkpoint) -> None:
+    result = verify(
+        "wrong", *NODE, *V36, "--kubelet-args", f"{KUBELET} --root-dir=/data/kubelet", "-o", "json"
+    )
+    assert 'checkpoint file "/data/kubelet/cpu_manager_state"' in answer(result)["start"]["error"]
+
+
+def test_an_empty_directory_has_no_state_file(verify: Checkpoint) -> None:
+    result = verify("empty", *NODE, *V36)
+    assert (result.code, result.out) == (4, "")
+
+
+def test_texts_that_quote_a_file_are_cut(verify: Checkpoint, directory: Path) -> None:
+    odd = ",".join(str(number) for number in range(0, 20_000, 2))
+    text = f'{{"policyName":"static","defaultCpuSet":"{odd}","checksum":0}}'
+    (directory / "fine" / "cpu_manager_state").write_text(text)
+    result = verify("fine/cpu_manager_state", *NODE, *V36, "-o", "json")
+    assert result.code == 3
+    error = answer(result)["start"]["error"]
+    assert error.endswith(" characters)")
+    assert len(error) < 5000
+
+
+def test_control_characters_of_a_file_do_not_reach_the_terminal(verify: Checkpoint, directory: Path) -> None:
+    text = '{"policyName":"\\u001b[31mred\\n","defaultCpuSet":"0","checksum":0}'
+    (directory / "fine" / "cpu_manager_state").write_text(text)
+    result = verify("fine", *NODE, *V36)
+    assert "\x1b" not in result.out + result.err
+    assert "\\x1b[31mred" in result.out
+
+
+def test_metrics_of_a_verdict(verify: Checkpoint) -> None:
+    lines = verify("wrong", *NODE, *V36, "-o", "prom").out.splitlines()
+    assert "cpuctl_checkpoint_starts 0" in lines
+    assert 'cpuctl_checkpoint_findings{severity="error"} 1' in lines
+
+
+def check(cpuctl: Cpuctl, directory: Path, *words: str) -> Result:
+    return cpuctl("config", "check", *words, cwd=directory)
+
+
+def test_config_check_asks_the_same(cpuctl: Cpuctl, directory: Path) -> None:
+    fine = check(cpuctl, directory, *NODE, *V36, "--state", "fine", "-o", "json")
+    assert (fine.code, answer(fine)["start"]) == (0, {"outcome": "Started"})
+    wrong = check(cpuctl, directory, *NODE, *V36, "--state", "wrong", "-o", "json")
+    document = answer(wrong)
+    jsonschema.validate(document, json.loads(schema_text("configcheck")))
+    assert wrong.code == 3
+    assert document["start"]["stage"] == "cpuManagerStart"
+    found = [(each["severity"], each["code"], each["where"]) for each in document["findings"]]
+    assert found[0] == ("error", "unreadable", "wrong/cpu_manager_state")
+    assert document["summary"]["error"] == 1
+    assert document["sources"]["cpuManagerState"] == {"value": "wrong/cpu_manager_state", "from": "given"}
+
+
+def test_config_check_guesses_no_release_for_files(cpuctl: Cpuctl, directory: Path) -> None:
+    assert check(cpuctl, directory, *NODE, "--state", "fine").code == 2
+    assert check(cpuctl, directory, *NODE).code == 0
+
+
+def test_config_check_does_not_look_at_files_that_are_not_named(cpuctl: Cpuctl, directory: Path) -> None:
+    document = answer(check(cpuctl, directory, *NODE, *V36, "-o", "json"))
+    assert not {"cpuManagerState", "memoryManagerState"} & document["sources"].keys()
+
+
+def test_what_pods_are_due_is_compared_with_what_they_hold(verify: Checkpoint, directory: Path) -> None:
+    larger = json.loads(json.dumps(RUNNING[1]).replace('"cpu": "2"', '"cpu": "4"'))
+    write_pods(directory / "running.json", RUNNING[0], larger)
+    one = replace(CPU_STATE, entries={WEB: CPU_STATE.entries[WEB]}, default_cpu_set=cpus("0-4,6-12,14-15"))
+    write_states(directory / "fine", one)
+    document = answer(verify("fine", *NODE, *V36, *PODS, "-o", "json"))
+    found = {finding["code"]: finding["podUID"] for finding in document["findings"]}
+    assert found == {"not-recorded": DB, "other-size": WEB}

@@ -1,0 +1,226 @@
+"""``cpuctl config reserve``: what is proposed, that it starts, and why nothing is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+from syrupy.assertion import SnapshotAssertion
+
+from cpuctl.schemas import schema_text
+from tests.cli.conftest import Cpuctl, Result
+from tests.cli.test_golden import drawn_lines
+
+HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+FOUR_NODES = ("-m", "synthetic:2s4n16c2t,mem=16Gi,hugepages-1Gi=4/0/0/0")
+HYBRID = ("-m", "synthetic:1s1n12c1t,ecores=4-11,mem=8Gi")
+ISOLATED = ("-m", "synthetic:1s1n8c2t,isolated=0-3+8-11,mem=8Gi")
+
+FILES = {
+    "static.yaml": f"""{HEAD}cpuManagerPolicy: static
+memoryManagerPolicy: Static
+kubeReserved: {{memory: 1Gi, cpu: 500m}}
+systemReserved: {{memory: 512Mi}}
+evictionHard: {{memory.available: 5%}}
+reservedSystemCPUs: 0,32
+reservedMemory:
+- {{numaNode: 0, limits: {{memory: 1Gi}}}}
+""",
+    "none.yaml": f"{HEAD}kubeReserved: {{memory: 1Gi}}\nevictionHard: {{memory.available: 0%}}\n",
+    "cpu-static.yaml": f"{HEAD}cpuManagerPolicy: static\nkubeReserved: {{cpu: '1'}}\n",
+    "nothing-kept.yaml": f"{HEAD}evictionHard: {{memory.available: 0%}}\n",
+    "too-much.yaml": f"{HEAD}kubeReserved: {{memory: 63Gi}}\n",
+    "fraction.yaml": f"{HEAD}kubeReserved: {{memory: 1500m}}\n",
+    "other.yaml": f"{HEAD}kubeReserved: {{memory: 1Gi}}\nmaxPods: -1\n",
+    "cgroup.yaml": f"{HEAD}kubeReservedCgroup: /kube\n",
+}
+
+Reserve = Callable[..., Result]
+
+
+@pytest.fixture
+def run(tmp_path: Path, cpuctl: Cpuctl) -> Reserve:
+    """Return a function that runs ``cpuctl config`` in a directory with the files."""
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+
+    def call(*words: str, columns: int = 120) -> Result:
+        return cpuctl("config", *words, columns=columns, cwd=tmp_path)
+
+    return call
+
+
+def told(name: str, machine: tuple[str, ...] = FOUR_NODES) -> tuple[str, ...]:
+    return ("reserve", *machine, "--kubelet-config", name)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A command line and its exit code."""
+
+    name: str
+    words: tuple[str, ...]
+    code: int = 0
+
+
+ANSWERS = [
+    Case("memory", told("static.yaml")),
+    Case("memory by size", (*told("static.yaml"), "--spread", "proportional")),
+    Case("memory of one node", (*told("static.yaml"), "--spread", "one-node")),
+    Case("memory of a named node", (*told("static.yaml"), "--node", "2")),
+    Case("memory without a policy", told("none.yaml")),
+    Case("CPUs and memory", (*told("static.yaml"), "--reserved-cpus", "5")),
+    Case("CPUs of every node", (*told("static.yaml"), "--reserved-cpus", "8", "--per-numa", "--whole-cores")),
+    Case("CPUs only", (*told("cpu-static.yaml"), "--reserved-cpus", "2")),
+    Case("CPUs without a policy", (*told("none.yaml"), "--reserved-cpus", "2")),
+    Case(
+        "CPUs that are efficient",
+        (*told("cpu-static.yaml", HYBRID), "--reserved-cpus", "3", "--keep-p-cores"),
+    ),
+    Case(
+        "CPUs on a machine of equal cores",
+        (*told("cpu-static.yaml"), "--reserved-cpus", "2", "--keep-p-cores"),
+    ),
+    Case("CPUs that are isolated last", (*told("cpu-static.yaml", ISOLATED), "--reserved-cpus", "9")),
+    Case("nothing is kept", told("nothing-kept.yaml"), 3),
+    Case("too much is kept", told("too-much.yaml"), 3),
+    Case("a fraction is kept", told("fraction.yaml"), 3),
+    Case("the kubelet would not start anyway", told("other.yaml"), 3),
+    Case("a list beside a cgroup", (*told("cgroup.yaml"), "--reserved-cpus", "2"), 3),
+    Case("nothing, all the same", (*told("nothing-kept.yaml"), "--exit-zero")),
+]
+
+
+@pytest.mark.parametrize("case", ANSWERS, ids=lambda case: case.name)
+def test_answers(case: Case, run: Reserve, snapshot: SnapshotAssertion) -> None:
+    result = run(*case.words)
+    assert result.code == case.code
+    assert str(result) == snapshot
+    assert not [line for line in result.out.splitlines() if line != line.rstrip()]
+    assert run(*case.words, "-o", "wide").out == result.out
+
+
+@pytest.mark.parametrize("case", ANSWERS, ids=lambda case: case.name)
+def test_tables_fit_a_narrow_terminal(case: Case, run: Reserve) -> None:
+    assert [line for line in drawn_lines(run(*case.words, columns=80).out) if len(line) > 80] == []
+
+
+@pytest.mark.parametrize("case", ANSWERS, ids=lambda case: case.name)
+def test_json_and_yaml_are_the_same_answer_and_follow_the_schema(case: Case, run: Reserve) -> None:
+    result = run(*case.words, "-o", "json")
+    document = json.loads(result.out)
+    assert result.code == case.code
+    jsonschema.validate(document, json.loads(schema_text("configreserve")))
+    assert document == yaml.safe_load(run(*case.words, "-o", "yaml").out)
+    assert ("refusal" in document) == (case.code != 0 or "--exit-zero" in case.words)
+
+
+def proposal(result: Result) -> Any:
+    return json.loads(result.out)["proposal"]
+
+
+PROPOSED = [case for case in ANSWERS if case.code == 0 and "--exit-zero" not in case.words]
+
+
+@pytest.mark.parametrize("case", PROPOSED, ids=lambda case: case.name)
+def test_what_is_proposed_passes_the_check(case: Case, run: Reserve, tmp_path: Path) -> None:
+    """As a drop-in file and as flags, with the configuration and the machine that it was made for."""
+    (tmp_path / "conf.d").mkdir()
+    (tmp_path / "conf.d" / "90-reserved.conf").write_text(run(*case.words, "--snippet").out)
+    flags = " ".join(f"'{flag}'" for flag in proposal(run(*case.words, "-o", "json"))["flags"])
+    subject = case.words[1:5]
+    for how in (("--config-dir", "conf.d"), ("--kubelet-args", flags)):
+        checked = json.loads(run("check", *subject, *how, "-o", "json").out)
+        assert checked["start"] == {"outcome": "Started"}
+        assert checked["summary"]["error"] == 0
+
+
+def test_what_a_shell_would_change_is_quoted(run: Reserve) -> None:
+    lines = run(*told("none.yaml")).out.splitlines()
+    assert "--memory-manager-policy=Static" in lines
+    assert "'--reserved-memory=0:memory=256Mi;1:memory=256Mi;2:memory=256Mi;3:memory=256Mi'" in lines
+
+
+def test_numbers_are_text_in_the_snippet(run: Reserve) -> None:
+    """An unquoted ``reservedSystemCPUs: 0`` is a number, which the kubelet does not read."""
+    snippet = run(*told("cpu-static.yaml"), "--reserved-cpus", "1", "--snippet").out
+    assert snippet == f'{HEAD}reservedSystemCPUs: "0"\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("nothing-kept.yaml", "error: no memory is kept from pods"),
+        ("other.yaml", "--max-pods) -1 must not be"),
+    ],
+)
+def test_a_snippet_that_is_refused_leaves_the_file_empty(name: str, why: str, run: Reserve) -> None:
+    result = run(*told(name), "--snippet")
+    assert (result.code, result.out) == (3, "")
+    assert why in result.err
+
+
+def test_huge_pages_leave_less_room(run: Reserve) -> None:
+    """On the node with 4 pages of 1 GiB, 12 GiB are left; 56 GiB kept need more of the others."""
+    words = (*told("none.yaml"), "--kubelet-args=--kube-reserved=memory=56Gi", "-o", "json")
+    nodes = proposal(run(*words))["memory"]["numaNodes"]
+    assert [(node["hugePages"] >> 30, node["reserved"] >> 20) for node in nodes] == [
+        (4, 12 << 10),
+        (0, 15020),
+        (0, 15018),
+        (0, 15018),
+    ]
+
+
+def test_a_setting_in_a_flag_is_named(run: Reserve) -> None:
+    words = (*told("none.yaml"), "--kubelet-args=--reserved-memory=0:memory=1Gi", "-o", "json")
+    assert proposal(run(*words))["replaces"] == [
+        {"setting": "reservedMemory", "from": "flag", "where": "--reserved-memory"}
+    ]
+
+
+@dataclass(frozen=True)
+class Misuse:
+    """A command line that is no question, or input that cannot be read."""
+
+    words: tuple[str, ...]
+    code: int
+    want: str
+
+
+RESERVE = ("reserve", *FOUR_NODES)
+MISUSES = [
+    Misuse((*RESERVE, "--reserved-cpus", "0"), 2, "--reserved-cpus"),
+    Misuse((*RESERVE, "--reserved-cpus", "65"), 2, "the machine has 64"),
+    Misuse((*RESERVE, "--reserved-cpus", "64"), 2, "none left for pods"),
+    Misuse((*RESERVE, "--per-numa"), 2, "--per-numa: says how to choose CPUs, but not how many"),
+    Misuse((*RESERVE, "--keep-p-cores"), 2, "--keep-p-cores: says how"),
+    Misuse((*RESERVE, "--node", "4"), 2, "--node: this machine has no NUMA node 4: expected one of 0-3"),
+    Misuse((*RESERVE, "--node", "1", "--spread", "even"), 2, "--node: goes with --spread one-node"),
+    Misuse((*RESERVE, "--spread", "odd"), 2, "--spread"),
+    Misuse((*RESERVE, "--cgroup-version", "3"), 2, "--cgroup-version: expected 1 or 2"),
+    Misuse(told("missing.yaml"), 4, "missing.yaml"),
+]
+
+
+@pytest.mark.parametrize("case", MISUSES, ids=lambda case: " ".join(case.words))
+def test_misuse(case: Misuse, run: Reserve) -> None:
+    result = run(*case.words)
+    assert (result.code, result.out) == (case.code, "")
+    assert case.want in result.err
+
+
+def test_the_check_names_the_difference(run: Reserve) -> None:
+    """Of 4.7 GiB that are kept, the configuration reserves one."""
+    checked = json.loads(run("check", *FOUR_NODES, "--kubelet-config", "static.yaml", "-o", "json").out)
+    found = {finding["code"]: finding for finding in checked["findings"]}["reserved-memory-unequal"]
+    assert (found["where"], found["expected"], found["detected"]) == ("static.yaml:9", "5046586624", "1Gi")
+    assert found["message"].endswith(
+        "(kubeReserved 1Gi + systemReserved 512Mi + evictionHard 3435973888): 3972844800 are missing"
+    )

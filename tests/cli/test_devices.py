@@ -1,0 +1,140 @@
+"""Plans with devices: what the answer shows, where it comes from, and what stays open.
+
+The pictures live in ``__snapshots__``; ``pytest --snapshot-update`` takes new ones, to be looked at before
+they are kept.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+from syrupy.assertion import SnapshotAssertion
+
+from cpuctl.schemas import schema_text
+from tests.cli.conftest import ROOT, Cpuctl, Result
+
+NODE = (
+    *("-m", "fixtures/machines/2s-2numa-32cpu.tar.xz", "--kubelet-config", "fixtures/kubelet/static.yaml"),
+    *("--kubelet-args", "--topology-manager-policy=restricted", "--kubelet-version", "1.36"),
+)
+DEVICES = ROOT / "fixtures" / "devices"
+PODS = ("-f", "fixtures/devices/pods.yaml")
+COUNTED = ("--devices", "fixtures/devices/two-nodes.yaml")
+ANSWERED = ("--devices", "fixtures/devices/pod-resources.json")
+
+
+def plan(cpuctl: Cpuctl, *words: str, stdin: bytes = b"") -> Result:
+    return cpuctl("plan", *NODE, *words, "-o", "json", stdin=stdin)
+
+
+def pods(result: Result) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(result.out)["pods"]
+    return found
+
+
+def asking(name: str, **counts: int) -> bytes:
+    """Write a pod that asks for ``gpu`` and the like."""
+    limits = {f"nvidia.com/{resource}": count for resource, count in counts.items()}
+    containers = [{"name": "main", "resources": {"limits": limits}}]
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {"containers": containers}}
+    return json.dumps(pod).encode()
+
+
+@pytest.mark.parametrize("width", [80, 160])
+@pytest.mark.parametrize("form", ["table", "wide"])
+def test_tables(form: str, width: int, cpuctl: Cpuctl, snapshot: SnapshotAssertion) -> None:
+    assert str(cpuctl("plan", *NODE, *PODS, *COUNTED, "-o", form, columns=width)) == snapshot
+
+
+@pytest.mark.parametrize("source", [COUNTED, ANSWERED], ids=["counted", "answered"])
+def test_json(source: tuple[str, str], cpuctl: Cpuctl, snapshot: SnapshotAssertion) -> None:
+    result = plan(cpuctl, *PODS, *source)
+    document = json.loads(result.out)
+    jsonschema.validate(document, json.loads(schema_text("plan")))
+    assert document["after"]["devices"] == snapshot(name="after")
+    assert document["warnings"] == snapshot(name="warnings")
+    for pod in document["pods"]:
+        offers = {each["container"]: each["offers"] for each in pod["hints"]}
+        given = {each["name"]: each.get("devices") for each in pod["containers"]}
+        near = {each["name"]: each.get("devicesAligned") for each in pod["containers"]}
+        assert {"offers": offers, "given": given, "near": near} == snapshot(name=pod["name"])
+
+
+def test_examples_follow_the_schema_of_the_input() -> None:
+    text = (DEVICES / "two-nodes.yaml").read_text(encoding="utf-8")
+    jsonschema.validate(yaml.safe_load(text), json.loads(schema_text("devices")))
+
+
+def test_without_devices_nobody_knows(cpuctl: Cpuctl) -> None:
+    result = plan(cpuctl, *PODS)
+    assert [pod["outcome"] for pod in pods(result)] == ["Undetermined"] * 3
+    assert "example.com/nic" in pods(result)[0]["why"]
+    assert "devices" not in json.loads(result.out)["after"]
+
+
+def test_resources_that_the_file_leaves_out_stay_open(cpuctl: Cpuctl) -> None:
+    (pod,) = pods(plan(cpuctl, "-f", "-", *COUNTED, stdin=asking("p", gpu=1, fpga=1)))
+    assert pod["why"] == "it asks for nvidia.com/fpga, and what the node has of them is not known"
+
+
+def test_the_file_may_come_from_standard_input(cpuctl: Cpuctl) -> None:
+    told = (DEVICES / "two-nodes.yaml").read_bytes()
+    result = plan(cpuctl, *PODS, "--devices", "-", stdin=told)
+    assert json.loads(result.out)["sources"]["devices"] == {"value": "<stdin>", "from": "given"}
+    assert pods(result) == pods(plan(cpuctl, *PODS, *COUNTED))
+    twice = plan(cpuctl, "-f", "-", "--devices", "-", stdin=told)
+    assert (twice.code, "named twice" in twice.err) == (2, True)
+
+
+def test_running_pods_give_back_what_the_kubelet_says_they_hold(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """``default/running`` holds one of the two devices at node 0."""
+    (tmp_path / "pod.json").write_bytes(asking("p", gpu=2))
+    aligned = ("-f", str(tmp_path / "pod.json"), *ANSWERED)
+    assert [grant["numaNodes"] for grant in pods(plan(cpuctl, *aligned))[0]["containers"][0]["devices"]] == [
+        {"1": 2}
+    ]
+    (again,) = pods(plan(cpuctl, "-f", "-", *ANSWERED, stdin=asking("running", gpu=1)))
+    assert again["containers"][0]["devices"][0]["numaNodes"] == {"0": 1}
+
+
+def test_what_the_file_leaves_open_is_said(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    (tmp_path / "devices.json").write_text(
+        json.dumps(
+            {
+                "devices": [
+                    {"resourceName": "x.com/nic", "deviceIds": ["a"], "topology": {"nodes": [{"ID": "7"}]}}
+                ]
+            }
+        )
+    )
+    result = cpuctl("plan", *NODE, *PODS, "--devices", str(tmp_path / "devices.json"))
+    assert "does not tell what pods hold (List): all its devices are taken for free" in result.err
+    assert "names NUMA nodes that the machine does not have: 7" in result.err
+
+
+def test_a_refusal_uses_the_kubelets_words(cpuctl: Cpuctl) -> None:
+    (pod,) = pods(
+        plan(
+            cpuctl,
+            *("-f", "-", *COUNTED, "--kubelet-args", "--topology-manager-policy=none"),
+            stdin=asking("p", gpu=4),
+        )
+    )
+    assert (pod["reason"], pod["container"]) == ("UnexpectedAdmissionError", "main")
+    assert pod["message"] == (
+        "Allocate failed due to requested number of devices unavailable for nvidia.com/gpu. "
+        "Requested: 4, Available: 3, which is unexpected"
+    )
+
+
+def test_explain_knows_the_devices(cpuctl: Cpuctl) -> None:
+    result = cpuctl("explain", "late", *NODE, *PODS, *COUNTED, "-o", "json")
+    document = json.loads(result.out)
+    (devices,) = [offer for offer in document["rounds"][0]["offers"] if offer["provider"] == "devices"]
+    assert (devices["resource"], devices["standing"]) == ("nvidia.com/gpu", "impossible")
+    assert document["pod"]["outcome"] == "Rejected"

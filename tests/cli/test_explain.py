@@ -1,0 +1,375 @@
+"""``cpuctl explain``: which pod is meant, what people and scripts read, and suggestions that hold."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+from syrupy.assertion import SnapshotAssertion
+
+from cpuctl.schemas import schema_text
+from tests.cli.conftest import Cpuctl, Result
+
+NODE = ("-q", "-m", "synthetic:2s2n8c2t,mem=16Gi")
+STATIC = "--cpu-manager-policy=static --reserved-cpus=0,16"
+MEMORY = (
+    f"{STATIC} --memory-manager-policy=Static --kube-reserved=memory=924Mi "
+    "--eviction-hard=memory.available<100Mi '--reserved-memory=0:memory=512Mi;1:memory=512Mi'"
+)
+RESTRICTED = "--topology-manager-policy=restricted"
+SINGLE = "--topology-manager-policy=single-numa-node"
+ENDLESS = (
+    "--cpu-manager-policy=static --reserved-cpus=0,8,16,24 "
+    "--cpu-manager-policy-options=full-pcpus-only=true "
+    "--cpu-manager-policy-options=distribute-cpus-across-numa=true"
+)
+
+
+def arguments(*flags: str) -> tuple[str, str]:
+    return "--kubelet-args", " ".join(flags)
+
+
+def pods(**sizes: str) -> tuple[str, ...]:
+    return tuple(word for name, size in sizes.items() for word in ("-T", f"{name}={size}"))
+
+
+ANSWERS: Mapping[str, tuple[str, ...]] = {
+    "width from capacity": (
+        *NODE,
+        *arguments(STATIC, RESTRICTED),
+        *pods(a="10/10,1Gi", b="10/10,1Gi", c="8/8,1Gi"),
+    ),
+    "policy filter": (*NODE, *arguments(STATIC, SINGLE), *pods(wide="18/18,1Gi")),
+    "mask inequality": (*NODE, *arguments(MEMORY, RESTRICTED), *pods(a="2/2,20Gi")),
+    "group rule": (*NODE, *arguments(MEMORY, RESTRICTED), *pods(a="1/1,256Mi", b="8/8,18Gi")),
+    "group rule, wide": (
+        *NODE,
+        *arguments(MEMORY, RESTRICTED),
+        *pods(a="1/1,256Mi", b="8/8,18Gi"),
+        "-o",
+        "wide",
+    ),
+    "node fit": (*NODE, *arguments(STATIC), *pods(a="20/20,1Gi", b="500m/500m,40Gi")),
+    "endless loop": ("-q", "-m", "synthetic:2s4n16c2t", *arguments(ENDLESS), *pods(gateway="54/54,1Gi")),
+    "failed before": (
+        *("web", "-q", "-m", "synthetic:2s4n16c2t"),
+        *arguments(ENDLESS),
+        *pods(gateway="54/54,1Gi", web="2/2,1Gi"),
+    ),
+    "nothing helps": (
+        *NODE,
+        *arguments(STATIC),
+        *pods(**{f"p{n}": "6/6,1Gi" for n in range(5)}, last="31/31,99Gi"),
+    ),
+    "many holders": (
+        *NODE,
+        *arguments(STATIC, RESTRICTED),
+        *pods(big="20/20,1Gi"),
+        "-T",
+        "w=2/2,1Gi x12",
+        "big",
+    ),
+    "admitted": (*NODE, *arguments(STATIC, RESTRICTED), *pods(a="5/5,1Gi")),
+    "admitted, not aligned": (
+        *("c", *NODE),
+        *arguments(STATIC, "--topology-manager-policy=best-effort"),
+        *pods(a="10/10,1Gi", b="10/10,1Gi", c="8/8,1Gi"),
+    ),
+    "admitted, shared": (*NODE, *arguments(STATIC), *pods(a="500m/1,1Gi")),
+    "one container": (
+        *("shop/database/server", "-q", "-m", "fixtures/machines/2s-2numa-32cpu.tar.xz"),
+        *("--kubelet-config", "fixtures/kubelet/static.yaml", "-f", "fixtures/pods"),
+    ),
+    "devices": (
+        *("-q", "-m", "fixtures/machines/2s-2numa-32cpu.tar.xz"),
+        *("--kubelet-config", "fixtures/kubelet/static.yaml", *arguments(RESTRICTED)),
+        *("--devices", "fixtures/devices/two-nodes.yaml", "-f", "fixtures/devices/pods.yaml"),
+    ),
+    "divided": (
+        *NODE,
+        *arguments(STATIC, RESTRICTED, "--topology-manager-scope=pod"),
+        *("--feature-gates", "PodLevelResourceManagers=true", "-f", "-"),
+    ),
+    "undetermined": (
+        "-q",
+        "-m",
+        "synthetic:1s1n4c2t",
+        *arguments("--cpu-manager-policy=static --reserved-cpus=0"),
+        "-f",
+        "-",
+    ),
+    "not started": ("-q", "-m", "synthetic:1c", *arguments("--cpu-manager-policy=static"), *pods(a="1/1")),
+}
+DEVICE = b"""
+apiVersion: v1
+kind: Pod
+metadata: {name: gpu}
+spec:
+  containers:
+  - name: main
+    resources: {limits: {cpu: 2, memory: 1Gi, example.com/gpu: 1}}
+"""
+
+
+DIVIDED = b"""
+apiVersion: v1
+kind: Pod
+metadata: {name: divided}
+spec:
+  resources: {limits: {cpu: 4, memory: 4Gi}}
+  containers:
+  - name: main
+    resources: {limits: {cpu: 4, memory: 2Gi}}
+  - name: shared
+"""
+
+
+def explain(cpuctl: Cpuctl, *words: str, **settings: Any) -> Result:
+    stdin = DIVIDED if "--feature-gates" in words else DEVICE
+    return cpuctl("explain", *words, stdin=stdin, **settings)
+
+
+def document(cpuctl: Cpuctl, *words: str) -> dict[str, Any]:
+    result = explain(cpuctl, *words, "-o", "json")
+    assert result.out, result.err
+    answer: dict[str, Any] = json.loads(result.out)
+    return answer
+
+
+@pytest.mark.parametrize("width", [80, 160])
+@pytest.mark.parametrize("name", ANSWERS)
+def test_what_people_see(name: str, width: int, cpuctl: Cpuctl, snapshot: SnapshotAssertion) -> None:
+    result = explain(cpuctl, *ANSWERS[name], columns=width)
+    assert str(result) == snapshot
+    lines = [
+        line for line in result.out.splitlines() if not line.startswith(("cpuctl explain", "The kubelet"))
+    ]
+    assert [line for line in lines if len(line) > width or line != line.rstrip()] == []
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_json_and_yaml_are_the_same_answer_and_follow_the_schema(name: str, cpuctl: Cpuctl) -> None:
+    answer = document(cpuctl, *ANSWERS[name])
+    jsonschema.validate(answer, json.loads(schema_text("explanation")))
+    assert yaml.safe_load(explain(cpuctl, *ANSWERS[name], "-o", "yaml").out) == answer
+
+
+def test_what_it_shares_with_a_plan_is_described_alike() -> None:
+    """The schema repeats parts of the plan's; this keeps them the same."""
+    plan, explanation = (json.loads(schema_text(name)) for name in ("plan", "explanation"))
+    for part in ("sources", "kubelet", "start", "node"):
+        assert explanation["properties"][part] == plan["properties"][part], part
+    shared = plan["$defs"].keys() & explanation["$defs"].keys()
+    assert {"pod", "container", "count", "cpuList", "sources"} <= shared
+    for part in shared:
+        assert explanation["$defs"][part] == plan["$defs"][part], part
+
+
+@pytest.mark.parametrize("name", [name for name, words in ANSWERS.items() if "-T" in words])
+def test_it_agrees_with_a_plan(name: str, cpuctl: Cpuctl) -> None:
+    words = ANSWERS[name][0:] if ANSWERS[name][0].startswith("-") else ANSWERS[name][1:]
+    words = tuple(word for word in words if word not in ("big", "wide"))
+    plan = json.loads(cpuctl("plan", *(word for word in words if word != "-o"), "-o", "json").out)
+    answer = document(cpuctl, *ANSWERS[name])
+    if plan["start"]["outcome"] == "Started":
+        mine = [pod for pod in plan["pods"] if pod["uid"] == answer["pod"]["uid"]]
+        assert [answer["pod"]] == mine
+
+
+def test_memory_is_that_of_the_moment_and_of_what_the_pod_asks_for(cpuctl: Cpuctl) -> None:
+    answer = document(cpuctl, *ANSWERS["group rule"])
+    assert [(node["numaNode"], node["group"], node["assignments"]) for node in answer["memory"]] == [
+        (0, "0", 1),
+        (1, "1", 0),
+    ]
+    (first,), (second,) = (node["resources"] for node in answer["memory"])
+    assert (first["resource"], second["resource"]) == ("memory", "memory")
+    assert second["free"] - first["free"] == 256 << 20
+    assert document(cpuctl, *ANSWERS["admitted"])["memory"] == []
+
+
+EXITS = {
+    "admitted": (ANSWERS["admitted"], 0),
+    "refused": (ANSWERS["width from capacity"], 3),
+    "refused, but asked for zero": ((*ANSWERS["width from capacity"], "--exit-zero"), 0),
+    "hangs": (ANSWERS["endless loop"], 3),
+    "undetermined": (ANSWERS["undetermined"], 3),
+    "not started": (ANSWERS["not started"], 3),
+}
+
+
+@pytest.mark.parametrize("name", EXITS)
+def test_exit_codes(name: str, cpuctl: Cpuctl) -> None:
+    words, code = EXITS[name]
+    assert explain(cpuctl, *words).code == code
+
+
+@pytest.mark.parametrize(
+    "name", ["width from capacity", "policy filter", "mask inequality", "group rule", "endless loop"]
+)
+def test_the_command_of_a_suggested_setting_admits_the_pod(name: str, cpuctl: Cpuctl) -> None:
+    answer = document(cpuctl, *ANSWERS[name])
+    commands = [each["command"] for each in answer["suggestions"] if each["kind"] == "setting"]
+    assert commands
+    for command in commands:
+        words = shlex.split(command)
+        assert words[:2] == ["cpuctl", "explain"]
+        again = json.loads(cpuctl(*words[1:], "-q", "-o", "json").out)["pod"]
+        assert (again["uid"], again["outcome"]) == (answer["pod"]["uid"], "Admitted"), command
+
+
+def test_a_request_that_is_suggested_admits_the_pod(cpuctl: Cpuctl) -> None:
+    base = (*NODE, *arguments(STATIC, RESTRICTED), *pods(a="10/10,1Gi", b="10/10,1Gi"))
+    answer = document(cpuctl, *base, *pods(c="8/8,1Gi"))
+    (amount,) = answer["suggestions"][0]["change"]["amounts"]
+    assert (amount["before"], amount["after"]) == ("8", "6")
+    assert explain(cpuctl, *base, *pods(c="6/6,1Gi"), "c").code == 0
+    assert explain(cpuctl, *base, *pods(c="7/7,1Gi"), "c").code == 3
+
+
+def test_a_pod_that_is_to_be_removed_has_a_command_for_that(cpuctl: Cpuctl) -> None:
+    answer = document(cpuctl, *ANSWERS["width from capacity"])
+    removals = [each["command"] for each in answer["suggestions"] if each["kind"] == "removal"]
+    assert removals == ["kubectl delete pod -n default a", "kubectl delete pod -n default b"]
+
+
+def test_without_a_name_the_first_pod_that_is_not_admitted(cpuctl: Cpuctl) -> None:
+    words = (*NODE, *arguments(STATIC), *pods(fits="2/2,1Gi", first="64/64,1Gi", second="64/64,1Gi"))
+    assert document(cpuctl, *words)["pod"]["name"] == "first"
+    assert document(cpuctl, "second", *words)["pod"]["name"] == "second"
+    assert document(cpuctl, "second", *words)["asked"]["podsBefore"] == 2
+
+
+def test_a_pod_is_found_by_name_full_name_container_or_uid(cpuctl: Cpuctl) -> None:
+    words = (*NODE, *arguments(STATIC), "-f", "fixtures/pods")
+    by_name = document(cpuctl, "database", *words)
+    assert by_name["pod"]["namespace"] == "shop"
+    for text in ("shop/database", by_name["pod"]["uid"]):
+        assert document(cpuctl, text, *words) == by_name
+    assert document(cpuctl, "shop/database/server", *words)["asked"]["container"] == "server"
+
+
+USAGE = {
+    "nobody": (
+        "nobody",
+        "there is no pod 'nobody'",
+        "there are default/a, default/b, default/x-0, default/x-1",
+    ),
+    "a near name": ("x-2", "there is no pod 'x-2'", "did you mean"),
+    "no such container": ("default/a/side", "pod default/a has no container 'side'", "it has a"),
+    "too many parts": ("a/b/c/d", "expected the name of a pod, found 'a/b/c/d'", "write NAME"),
+    "an empty part": ("/a", "expected the name of a pod, found '/a'", "write NAME"),
+    "no name": (
+        "",
+        "all 4 pods are admitted, and none is named",
+        "name the one to explain: default/a, default/b, default/x-0, default/x-1",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", USAGE)
+def test_a_pod_that_cannot_be_meant(name: str, cpuctl: Cpuctl) -> None:
+    text, message, hint = USAGE[name]
+    given = (*pods(a="1/1,1Gi", b="1/1,1Gi"), "-T", "x=1/1,1Gi x2")
+    result = explain(cpuctl, *([text] if text else []), *NODE, *arguments(STATIC), *given)
+    assert (result.code, result.out) == (2, "")
+    assert message in result.err
+    assert hint in result.err
+
+
+def pod_manifest(name: str, namespace: str, cpus: int = 1, **more: str) -> dict[str, Any]:
+    limits = {"cpu": cpus, "memory": "1Gi"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": namespace, **more},
+        "spec": {"containers": [{"name": "c", "resources": {"limits": limits}}]},
+    }
+
+
+def manifests(path: Path, *items: dict[str, Any]) -> str:
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    return str(path)
+
+
+def test_names_that_several_pods_have(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    twice = pod_manifest("twin", "two")
+    file = manifests(tmp_path / "pods.json", pod_manifest("twin", "one"), twice, twice)
+    by_name = explain(cpuctl, "twin", *NODE, *arguments(STATIC), "-f", file)
+    assert by_name.code == 2
+    assert "'twin' can be 3 pods: one/twin, two/twin (UID " in by_name.err
+    assert explain(cpuctl, "one/twin", *NODE, *arguments(STATIC), "-f", file).code == 0
+    assert explain(cpuctl, "two/twin", *NODE, *arguments(STATIC), "-f", file).code == 2
+
+
+def test_control_characters_in_names_do_not_reach_the_terminal(cpuctl: Cpuctl) -> None:
+    result = explain(cpuctl, "a\x1b[31m", *NODE, *arguments(STATIC), *pods(a="1/1,1Gi"))
+    assert result.code == 2
+    assert "\x1b" not in result.err
+
+
+def test_no_pods_at_all(cpuctl: Cpuctl) -> None:
+    result = explain(cpuctl, *NODE, *arguments(STATIC))
+    assert result.code == 2
+    assert "no pods" in result.err
+
+
+class Running:
+    """A node with a state file, whose kubelet counts whole cores before it looks at what a pod has."""
+
+    def __init__(self, cpuctl: Cpuctl, tmp_path: Path) -> None:
+        flags = arguments(
+            "--cpu-manager-policy=static --reserved-cpus=0,5",
+            "--cpu-manager-policy-options=full-pcpus-only=true",
+        )
+        self.words: tuple[str, ...] = ("-q", "-m", "synthetic:1s1n5c2t,mem=64Gi", *flags)
+        self.pods = manifests(
+            tmp_path / "running.json",
+            pod_manifest("old", "prod", 2, uid="old"),
+            pod_manifest("large", "prod", 4, uid="large"),
+        )
+        cpuctl("plan", *self.words, "-f", self.pods, "--write-state", str(tmp_path))
+        self.words += ("--state", str(tmp_path), "--pods", self.pods)
+
+
+def test_a_running_pod_is_looked_at_as_after_a_restart(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    node = Running(cpuctl, tmp_path)
+    answer = document(cpuctl, "large", *node.words)
+    assert answer["asked"] == {"container": None, "restarted": True, "podsBefore": 1}
+    assert answer["decision"]["rule"] == "freeCores"
+    assert "129078" in json.dumps(answer["defects"])
+    assert {each["words"] for each in answer["suggestions"]} == {
+        'set cpuManagerPolicyOptions: full-pcpus-only: "false" (now "true")',
+        "remove prod/old",
+    }
+    (command,) = [each["command"] for each in answer["suggestions"] if each["kind"] == "setting"]
+    assert cpuctl(*shlex.split(command)[1:], "-q").code == 0
+    assert document(cpuctl, "prod/old", *node.words)["pod"]["outcome"] == "Admitted"
+
+
+def test_a_pod_that_comes_to_a_running_node(
+    cpuctl: Cpuctl, tmp_path: Path, snapshot: SnapshotAssertion
+) -> None:
+    node = Running(cpuctl, tmp_path)
+    result = explain(cpuctl, *node.words, *pods(new="4/4,1Gi"), columns=80)
+    assert result.code == 3
+    assert re.sub(r"/\S*/", "", str(result)) == snapshot
+    answer = document(cpuctl, *node.words, *pods(new="4/4,1Gi"))
+    assert [holder["pod"] for holder in answer["holders"]] == ["prod/old", "prod/large"]
+    removals = [each["change"]["remove"] for each in answer["suggestions"] if each["kind"] == "removal"]
+    assert removals == [["prod/old"], ["prod/large"]]
+
+
+def test_warnings_about_the_state_are_told_once(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    node = Running(cpuctl, tmp_path)
+    stranger = manifests(tmp_path / "other.json", pod_manifest("other", "prod", uid="other"))
+    words = [word for word in node.words if word not in ("-q", "--pods", node.pods)]
+    result = explain(cpuctl, *words, "--pods", stranger, *pods(first="1/1,1Gi", new="8/8,1Gi"))
+    assert result.err.count("the state names pods that do not run here") == 1

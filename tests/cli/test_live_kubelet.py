@@ -1,0 +1,87 @@
+"""The kubelet that runs on this host: its flags, files and drop-ins are what it is told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cpuctl.capture.live_kubelet import live_kubelet
+from cpuctl.capture.recorded import RecordedKubelet
+from cpuctl.cli.sources.config_inputs import KubeletWords, ToldKubelet
+from cpuctl.cli.sources.inputs import Sources, load_kubelet
+from cpuctl.errors import InputError
+from cpuctl.machine.sources import LIVE, MachineSource, read_machine
+from cpuctl.machine.tree import DirectoryTree
+from tests.capture.node_texts import process, written
+
+HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+FLAGS = ("--config-dir=etc/d", "--max_pods", "77", "--hostname-override=n", "--bootstrap-token=secret")
+
+
+def found(root: Path, *command: str, **facts: int | str) -> RecordedKubelet:
+    node = process(7, "systemd", "/", "systemd") | process(70, "kubelet", "/", *command, **facts)
+    return live_kubelet(DirectoryTree(written(node, root)))
+
+
+def test_its_flags_are_read_but_for_secrets(tmp_path: Path) -> None:
+    kubelet = found(tmp_path, "/usr/bin/kubelet", "--config=/etc/k.yaml", *FLAGS)
+    assert kubelet == RecordedKubelet(
+        flags=("--max-pods=77",), config_path="/etc/k.yaml", config_directory="/etc/d"
+    )
+
+
+@pytest.mark.parametrize("facts", [{"user": 1000}, {"ids": "70\t1"}], ids=["not root's", "in a container"])
+def test_who_only_calls_itself_kubelet_is_not_believed(facts: dict[str, int | str], tmp_path: Path) -> None:
+    assert not found(tmp_path, "kubelet", "--max-pods=7", **facts).known
+
+
+def told(root: Path, flags: str = "", **words: str) -> tuple[ToldKubelet, dict[str, dict[str, str]]]:
+    """Read what the kubelet of a host is told that runs with *flags* and has its files below *root*."""
+    node = written(process(70, "kubelet", "/", "kubelet", *flags.split()), root)
+    machine: MachineSource = replace(
+        read_machine("synthetic:1s1n2c1t"), origin=LIVE, files=DirectoryTree(node)
+    )
+    sources = Sources()
+    return load_kubelet(KubeletWords(**words), sources, machine=machine), sources.entries
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> str:
+    """Write a main file and a drop-in, and return the flags that name them."""
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "a.conf").write_text(f"{HEAD}maxPods: 7\npodsPerCore: 3\n")
+    (tmp_path / "main.yaml").write_text(f"{HEAD}maxPods: 6\nstaticPodPath: manifests\n")
+    return f"--config={tmp_path}/main.yaml --config-dir={tmp_path}/d --max-pods=8"
+
+
+def test_what_it_runs_with_is_what_it_is_told(tmp_path: Path, files: str) -> None:
+    kubelet, sources = told(tmp_path / "root", files)
+    config = kubelet.kubelet.config
+    assert (config.max_pods, config.pods_per_core) == (8, 3)
+    assert kubelet.loaded.settings["staticPodPath"].value == f"{tmp_path}/manifests"
+    assert sources["kubeletConfiguration"] == {"value": f"{tmp_path}/main.yaml", "from": "live"}
+    assert sources["dropInDirectory"] == {"value": f"{tmp_path}/d", "from": "live"}
+    assert sources["runningArguments"] == {"value": "--max-pods=8", "from": "live"}
+
+
+def test_flags_that_are_given_come_later(tmp_path: Path, files: str) -> None:
+    kubelet, _ = told(tmp_path / "root", files, arguments="--max-pods=9")
+    assert (kubelet.kubelet.config.max_pods, kubelet.kubelet.config.pods_per_core) == (9, 3)
+
+
+def test_with_another_configuration_it_is_another_kubelet(tmp_path: Path, files: str) -> None:
+    kubelet, sources = told(tmp_path / "root", files, config=f"{tmp_path}/main.yaml")
+    assert (kubelet.kubelet.config.max_pods, kubelet.kubelet.config.pods_per_core) == (6, 0)
+    assert {"dropInDirectory", "runningArguments"}.isdisjoint(sources)
+
+
+def test_without_a_file_it_has_none(tmp_path: Path) -> None:
+    _, sources = told(tmp_path, "--max-pods=8")
+    assert sources["kubeletConfiguration"] == {"value": "the kubelet's defaults", "from": "live"}
+
+
+def test_a_file_that_is_gone_is_missed(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"gone\.yaml: cannot be read: no such file or directory"):
+        told(tmp_path, f"--config={tmp_path}/gone.yaml")

@@ -1,0 +1,206 @@
+"""``cpuctl plan --capacity``, ``--repeat`` and ``--order``: what else fits, how often, and in which order."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+from syrupy.assertion import SnapshotAssertion
+
+from cpuctl.schemas import schema_text
+from tests.cli.conftest import Cpuctl
+
+STATIC = ("--kubelet-config", "fixtures/kubelet/static.yaml")
+TWO_NODES = ("plan", "-q", "-m", "fixtures/machines/2s-2numa-32cpu.tar.xz", *STATIC)
+NODE = ("plan", "-q", "-m", "synthetic:2s4n32c2t,mem=64Gi", *STATIC)
+RESTRICTED = ("--kubelet-args", "--topology-manager-policy=restricted")
+SCATTERED = ("-T", "a=8/8,1Gi x7", "-T", "b=4/4,1Gi x2", "-T", "big=12/12,1Gi", "-T", "small=4/4,1Gi x3")
+# One CPU of every NUMA node is reserved: the kubelet looks for whole cores that its count says are there.
+ENDLESS = b"""
+apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+cpuManagerPolicy: static
+cpuManagerPolicyOptions: {full-pcpus-only: "true", distribute-cpus-across-numa: "true"}
+reservedSystemCPUs: 0,8,16,24
+"""
+
+ANSWERS = {
+    "shipped pods": (*TWO_NODES, "-f", "fixtures/pods", "--capacity"),
+    "shipped pods, wide": (*TWO_NODES, "-f", "fixtures/pods", "--capacity", "-o", "wide"),
+    "moves": (*NODE, *RESTRICTED, *SCATTERED, "-T", "huge=20/20,1Gi x2", "--capacity"),
+    "evictions": (*NODE, "-T", "a=20/20,1Gi x6", "-T", "huge=30/30,1Gi", "-T", "mem=1/1,300Gi", "--capacity"),
+    "impossible": (*NODE, *RESTRICTED, "-T", "odd=3/3,1Gi", "-T", "more=130/130,1Gi x5", "--capacity"),
+    "no policy": (*NODE[:-2], "-T", "web=4/4,1Gi", "--capacity"),
+    "caches inside nodes": (
+        *("plan", "-q", "-m", "synthetic:1s2n32c2t,mem=64Gi,l3=8", *STATIC),
+        *("-T", "a=6/6,1Gi x3", "--capacity"),
+    ),
+    "repeat": (*TWO_NODES, "-T", "db=4/4,1Gi", "-T", "web=1/2,512Mi", "--repeat", "2"),
+    "repeat max": (*TWO_NODES, "-T", "db=4/4,1Gi", "-T", "web=1/2,512Mi", "--repeat", "max"),
+    "repeat, refused": (*TWO_NODES, "-T", "db=10/10,1Gi", "-T", "web=2/2,512Mi", "--repeat", "4"),
+    "repeat max, not once": (*TWO_NODES, "-T", "db=10/10,1Gi x4", "--repeat", "max"),
+    "endless loop": (
+        *("plan", "-q", "-m", "synthetic:2s4n16c2t", "--kubelet-config", "-"),
+        *("-T", "gateway=54/54,1Gi", "--capacity", "--repeat", "max"),
+    ),
+    "not started": (
+        *("plan", "-q", "-m", "synthetic:1c", *STATIC),
+        *("-T", "web=1/1,1Gi", "--capacity", "--repeat", "3"),
+    ),
+}
+
+
+@pytest.mark.parametrize("width", [80, 160])
+@pytest.mark.parametrize("name", ANSWERS)
+def test_tables(name: str, width: int, cpuctl: Cpuctl, snapshot: SnapshotAssertion) -> None:
+    result = cpuctl(*ANSWERS[name], columns=width, stdin=ENDLESS)
+    assert result.code in (0, 3)
+    assert str(result) == snapshot
+    assert not [line for line in result.out.splitlines() if line != line.rstrip()]
+
+
+def plan(cpuctl: Cpuctl, *words: str) -> dict[str, Any]:
+    result = cpuctl(*words, "-o", "json", stdin=ENDLESS)
+    assert result.out, result.err
+    document: dict[str, Any] = json.loads(result.out)
+    jsonschema.validate(document, json.loads(schema_text("plan")))
+    return document
+
+
+@pytest.mark.parametrize("name", [name for name in ANSWERS if "wide" not in name])
+def test_json_and_yaml_are_the_same_answer_and_follow_the_schema(name: str, cpuctl: Cpuctl) -> None:
+    document = plan(cpuctl, *ANSWERS[name])
+    assert yaml.safe_load(cpuctl(*ANSWERS[name], "-o", "yaml", stdin=ENDLESS).out) == document
+
+
+def test_a_plan_without_these_wishes_says_nothing_of_them(cpuctl: Cpuctl) -> None:
+    document = plan(cpuctl, *TWO_NODES, "-f", "fixtures/pods")
+    assert not document.keys() & {"capacity", "repeat"}
+
+
+def test_capacity_changes_nothing_else(cpuctl: Cpuctl) -> None:
+    document = plan(cpuctl, *ANSWERS["moves"])
+    del document["capacity"]
+    assert document == plan(cpuctl, *ANSWERS["moves"][:-1])
+
+
+def test_copies_that_are_said_to_fit_can_be_planned(cpuctl: Cpuctl) -> None:
+    counted = plan(cpuctl, *NODE, *RESTRICTED, *SCATTERED, "--capacity")["capacity"]["copies"]
+    fits = {copies["pods"][0]: copies["fits"] for copies in counted}
+    for name, cpus in (("default/a-0", 8), ("default/b-0", 4), ("default/big", 12)):
+        count = fits[name]
+        assert count
+        one_more = plan(cpuctl, *NODE, *RESTRICTED, *SCATTERED, "-T", f"new={cpus}/{cpus},1Gi x{count + 1}")
+        outcomes = [pod["outcome"] for pod in one_more["pods"] if pod["name"].startswith("new")]
+        assert outcomes == ["Admitted"] * count + ["Rejected"]
+
+
+def test_the_same_kind_of_pod_is_counted_once(cpuctl: Cpuctl) -> None:
+    copies = plan(cpuctl, *NODE, *SCATTERED, "--capacity")["capacity"]["copies"]
+    assert [len(each["pods"]) for each in copies] == [7, 5, 1]
+
+
+def test_bounds_are_named(cpuctl: Cpuctl) -> None:
+    kinds = [word for n in range(1, 40) for word in ("-T", f"k{n}={n}m/{n}m,1Mi")]
+    capacity = plan(cpuctl, *NODE, *kinds, "--capacity")["capacity"]
+    assert (len(capacity["copies"]), capacity["kindsLeftOut"]) == (32, 7)
+    assert capacity["bounds"] == {"copies": 500, "kinds": 32, "admissions": 10000, "leaving": 8}
+    table = cpuctl(*NODE, *kinds, "--capacity").out
+    assert "7 more kinds of pods" in table
+
+
+def test_what_may_move_starts_from_the_state_file(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """Of an owner that nobody describes, it is not known what it would get elsewhere."""
+    words = ("plan", "-q", "-m", "synthetic:1s2n8c1t,mem=64Gi")
+    args = "--cpu-manager-policy=static --reserved-cpus=0 --topology-manager-policy=single-numa-node"
+    (tmp_path / "cpu_manager_state").write_text(
+        '{"policyName":"static","defaultCpuSet":"0-1,3-4,6-7","entries":{"u":{"c":"2"},"v":{"c":"5"}},"checksum":0}'
+    )
+    node = (*words, "--kubelet-args", args, "--state", str(tmp_path), "-T", "new=4/4,1Gi", "--capacity")
+    (unknown,) = plan(cpuctl, *node)["capacity"]["refused"]
+    assert (unknown["remedy"], [each["uid"] for each in unknown["leaving"]]) == ("evictions", ["v"])
+    running = {
+        "apiVersion": "v1",
+        "kind": "List",
+        "items": [
+            {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "metadata": {"name": uid, "uid": uid},
+                "spec": {"containers": [{"name": "c", "resources": {"limits": {"cpu": 1, "memory": "1Gi"}}}]},
+            }
+            for uid in ("u", "v")
+        ],
+    }
+    (tmp_path / "running.json").write_text(json.dumps(running))
+    (known,) = plan(cpuctl, *node, "--pods", str(tmp_path / "running.json"))["capacity"]["refused"]
+    assert (known["remedy"], known["cpus"]) == ("moves", "4-7")
+    assert known["leaving"] == [{"pod": "default/v", "uid": "v", "cpus": "5", "cpusAfter": "1"}]
+
+
+def test_copies_that_were_planned_are_in_the_state_files(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    document = plan(cpuctl, *TWO_NODES, "-T", "db=4/4,1Gi", "--repeat", "max", "--write-state", str(tmp_path))
+    state = json.loads((tmp_path / "cpu_manager_state").read_text())
+    assert set(state["entries"]) == {pod["uid"] for pod in document["pods"]}
+    assert len(state["entries"]) == document["repeat"]["fitted"] == 6
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("-T", "a=4/4,1Gi", "--repeat", "max"), 0),
+        (("-T", "a=4/4,1Gi", "--repeat", "3"), 0),
+        (("-T", "a=4/4,1Gi", "--repeat", "9"), 3),
+        (("-T", "a=40/40,1Gi", "--repeat", "max"), 3),
+        (("-T", "a=40/40,1Gi", "--capacity"), 3),
+    ],
+)
+def test_what_fits_as_often_as_asked_for_is_a_yes(words: tuple[str, ...], code: int, cpuctl: Cpuctl) -> None:
+    assert cpuctl(*TWO_NODES, *words).code == code
+
+
+def test_pods_are_taken_in_the_order_that_is_asked_for(cpuctl: Cpuctl) -> None:
+    pods = ("-T", "small=2/2,1Gi", "-T", "none=", "-T", "large=8/8,1Gi", "-T", "part=1/2,1Gi")
+    names = {
+        order: [pod["name"] for pod in plan(cpuctl, *TWO_NODES, *pods, "--order", order)["pods"]]
+        for order in ("given", "priority", "qos", "largest-first")
+    }
+    assert names == {
+        "given": ["small", "none", "large", "part"],
+        "priority": ["small", "none", "large", "part"],
+        "qos": ["small", "large", "part", "none"],
+        "largest-first": ["large", "small", "part", "none"],
+    }
+
+
+def test_a_priority_that_is_not_known_is_told(cpuctl: Cpuctl) -> None:
+    pod = (
+        b"{apiVersion: v1, kind: Pod, metadata: {name: x}, "
+        b"spec: {priorityClassName: gold, containers: [{name: c}]}}"
+    )
+    words = ("plan", "-m", "synthetic:4c", "-f", "-")
+    told = cpuctl(*words, "--order", "priority", stdin=pod)
+    assert "warning: the value of priority class gold is not known" in told.err
+    assert "gold" not in cpuctl(*words, stdin=pod).err
+
+
+def test_an_unknown_order_names_the_known_ones(cpuctl: Cpuctl) -> None:
+    result = cpuctl(*TWO_NODES, "-T", "a=1/1", "--order", "size")
+    assert result.code == 2
+    assert "largest-first" in result.err
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "2001", "x", "1.5", "max ", "\u0663", "9" * 5000])
+def test_a_number_of_copies_that_is_none_is_refused(text: str, cpuctl: Cpuctl) -> None:
+    result = cpuctl(*TWO_NODES, "-T", "a=1/1", f"--repeat={text}")
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith("error: --repeat: expected 1 to 2000, or max, found ")
+
+
+def test_there_must_be_pods_to_repeat(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    result = cpuctl(*TWO_NODES, "--state", str(tmp_path), "--repeat", "max")
+    assert (result.code, result.err.splitlines()[0]) == (2, "error: --repeat: there are no pods to repeat")

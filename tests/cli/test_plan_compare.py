@@ -1,0 +1,196 @@
+"""``cpuctl plan --compare``: two settings side by side."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+from syrupy.assertion import SnapshotAssertion
+
+from cpuctl.schemas import schema_text
+from tests.cli.conftest import Cpuctl, Result
+
+STATIC = ("--kubelet-config", "fixtures/kubelet/static.yaml")
+NODE = ("plan", "-q", "-m", "synthetic:2s4n32c2t,mem=64Gi", *STATIC)
+PODS = ("-T", "a=10/10,1Gi x5", "-T", "b=18/18,1Gi x3", "-T", "c=500m/500m,1Gi x2")
+DISTRIBUTE = "cpuManagerPolicyOptions.distribute-cpus-across-numa=true"
+
+ANSWERS = {
+    "policies": (*NODE, *PODS, "--compare", ".", "single-numa-node"),
+    "policies, wide": (*NODE, *PODS, "--compare", ".", "single-numa-node", "-o", "wide"),
+    "options": (*NODE, *PODS, "--compare", "restricted", f"restricted,{DISTRIBUTE}"),
+    "nothing moves": (*NODE, *PODS, "--compare", "current", ""),
+    "one does not start": (*NODE, "-T", "a=2/2,1Gi", "--compare", ".", "topologyManagerScope=pods"),
+    "neither starts": (*NODE, "-T", "a=2/2,1Gi", "--compare", "maxPods=-1", "cpuManagerPolicy=Static"),
+    "capacity": (*NODE, *PODS, "--compare", "restricted", "single-numa-node", "--capacity"),
+    "copies": (*NODE, "-T", "a=6/6,1Gi", "--compare", "container", "single-numa-node", "--repeat", "max"),
+    "no policy": (*NODE, "-T", "a=6/6,1Gi", "--compare", ".", "cpuManagerPolicy=none,full-pcpus-only"),
+}
+
+
+def compared(cpuctl: Cpuctl, *words: str) -> dict[str, Any]:
+    result = cpuctl(*words, "-o", "json")
+    assert result.out, result.err
+    document: dict[str, Any] = json.loads(result.out)
+    jsonschema.validate(document, json.loads(schema_text("plancomparison")))
+    return document
+
+
+@pytest.mark.parametrize("width", [80, 160])
+@pytest.mark.parametrize("name", ANSWERS)
+def test_tables(name: str, width: int, cpuctl: Cpuctl, snapshot: SnapshotAssertion) -> None:
+    result = cpuctl(*ANSWERS[name], columns=width)
+    assert result.code in (0, 3)
+    assert str(result) == snapshot
+    assert not [line for line in result.out.splitlines() if line != line.rstrip()]
+
+
+@pytest.mark.parametrize("name", [name for name in ANSWERS if "wide" not in name])
+def test_json_and_yaml_are_the_same_answer_and_follow_the_schema(name: str, cpuctl: Cpuctl) -> None:
+    document = compared(cpuctl, *ANSWERS[name])
+    assert yaml.safe_load(cpuctl(*ANSWERS[name], "-o", "yaml").out) == document
+
+
+def test_sides_are_what_plans_with_these_settings_say(cpuctl: Cpuctl) -> None:
+    both = compared(cpuctl, *NODE, *PODS, "--compare", ".", "single-numa-node,kubeletVersion=1.37")
+    for side, words in (
+        ("a", ()),
+        (
+            "b",
+            ("--kubelet-version", "1.37", "--kubelet-args", "--topology-manager-policy=single-numa-node"),
+        ),
+    ):
+        alone = json.loads(cpuctl(*NODE, *PODS, *words, "-o", "json").out)
+        assert both[side]["summary"] == alone["summary"]
+        assert both[side]["kubelet"] == alone["kubelet"]
+        assert [pod[side]["outcome"] for pod in both["pods"]] == [pod["outcome"] for pod in alone["pods"]]
+        for pod, by_itself in zip(both["pods"], alone["pods"], strict=True):
+            if by_itself["outcome"] == "Admitted":
+                cpus = [container[side]["cpus"] for container in pod["containers"]]
+                assert cpus == [container["cpus"] for container in by_itself["containers"]]
+
+
+def outcomes(document: dict[str, Any]) -> tuple[str, str]:
+    return document["a"]["start"]["outcome"], document["b"]["start"]["outcome"]
+
+
+def test_settings_win_over_files_drop_ins_and_flags(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    (tmp_path / "more.conf").write_text(
+        "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+        "topologyManagerPolicy: best-effort\n"
+    )
+    words = (*NODE, "-T", "a=2/2,1Gi", "--config-dir", str(tmp_path))
+    flags = ("--kubelet-args", "--topology-manager-policy=restricted")
+    by_drop_in = compared(cpuctl, *words, "--compare", ".", "restricted")
+    assert by_drop_in["a"]["kubelet"]["topologyManagerPolicy"] == "best-effort"
+    document = compared(cpuctl, *words, *flags, "--compare", ".", "single-numa-node")
+    assert document["a"]["kubelet"]["topologyManagerPolicy"] == "restricted"
+    assert document["b"]["kubelet"]["topologyManagerPolicy"] == "single-numa-node"
+
+
+def test_a_member_leaves_the_others_as_they_are(cpuctl: Cpuctl) -> None:
+    document = compared(cpuctl, *NODE, "-T", "a=2/2,1Gi", "--compare", ".", "strict-cpu-reservation")
+    before = document["a"]["kubelet"]["cpuManagerPolicyOptions"]
+    assert document["b"]["kubelet"]["cpuManagerPolicyOptions"] == before | {"strict-cpu-reservation": "true"}
+    assert before
+
+
+def test_devices_move_too(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """Without a policy the CPUs lie on two nodes, and the device near the first."""
+    (tmp_path / "devices.yaml").write_text(
+        "{apiVersion: cpuctl/v1alpha1, kind: Devices, resources: {x.io/gpu: {'0': 2, '1': 2}}}"
+    )
+    (tmp_path / "pod.yaml").write_text(
+        "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, resources: "
+        "{limits: {cpu: 12, memory: 1Gi, x.io/gpu: 1}}}]}}"
+    )
+    pods = ("-T", "first=20/20,1Gi", "-f", str(tmp_path / "pod.yaml"), "--order", "largest-first")
+    words = (*NODE, *pods, "--devices", str(tmp_path / "devices.yaml"))
+    document = compared(cpuctl, *words, "--compare", ".", "single-numa-node")
+    moves = {pod["name"]: [each["moves"] for each in pod["containers"]] for pod in document["pods"]}
+    assert moves == {"first": [[]], "p": [["cpus", "devices"]]}
+    table = cpuctl(*words, "--compare", ".", "single-numa-node").out
+    assert "ALSO OTHERS" in table
+    assert "devices" in table
+
+
+def test_memory_moves_too(cpuctl: Cpuctl) -> None:
+    """Without a policy memory comes from the first node that has it, wherever the CPUs are."""
+    flags = (
+        "--cpu-manager-policy=static --reserved-cpus=0-1 --memory-manager-policy=Static "
+        "--kube-reserved=memory=1Gi --reserved-memory=0:memory=1Gi"
+    )
+    words = ("plan", "-q", "-m", "synthetic:2s4n32c2t,mem=16Gi", "--kubelet-args", flags)
+    sides = ("single-numa-node", "topologyManagerPolicy=none")
+    document = compared(cpuctl, *words, "-T", "a=26/26,3Gi x2", "--compare", *sides)
+    assert [pod["containers"][0]["moves"] for pod in document["pods"]] == [[], ["cpus", "memory"]]
+
+
+def test_what_a_kubelet_would_not_load_is_an_answer(cpuctl: Cpuctl) -> None:
+    gate = "featureGates.CPUManagerPolicyOptions=false"
+    document = compared(cpuctl, *NODE, "-T", "a=2/2,1Gi", "--compare", ".", gate)
+    assert outcomes(document) == ("Started", "Refused")
+    assert "CPUManagerPolicyOptions" in document["b"]["start"]["error"]
+    assert [pod["b"] for pod in document["pods"]] == [None]
+
+
+def test_a_state_file_is_that_of_both(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    (tmp_path / "cpu_manager_state").write_text(
+        '{"policyName":"static","defaultCpuSet":"0-1,4-127","entries":{"u":{"c":"2-3"}},"checksum":0}'
+    )
+    words = (*NODE, "-T", "a=2/2,1Gi", "--state", str(tmp_path))
+    document = compared(cpuctl, *words, "--compare", "strict-cpu-reservation=false", "strict-cpu-reservation")
+    assert outcomes(document) == ("Started", "Refused")
+    assert document["b"]["start"]["error"].startswith("some of strictly reserved cpus")
+    assert document["pods"][0]["containers"][0]["a"]["cpus"] == "4,68"
+
+
+@pytest.mark.parametrize(
+    ("sides", "code"),
+    [
+        ((".", "single-numa-node"), 3),
+        ((".", "restricted"), 0),
+        (("topologyManagerScope=pods", "."), 3),
+    ],
+)
+def test_the_answer_is_yes_if_both_sides_admit_every_pod(
+    sides: tuple[str, str], code: int, cpuctl: Cpuctl
+) -> None:
+    words = (*NODE, "-T", "a=20/20,1Gi", "-T", "b=40/40,1Gi", "--compare", *sides)
+    assert cpuctl(*words).code == code
+    assert cpuctl(*words, "--exit-zero").code == 0
+
+
+def told(result: Result) -> list[str]:
+    return result.err.splitlines()
+
+
+def test_what_is_worth_a_warning_is_said_once(cpuctl: Cpuctl) -> None:
+    node = [word for word in NODE if word != "-q"]
+    result = cpuctl(*node, "-T", "a=2/2", "--compare", "1.30,failCgroupV1=false", "1.30,failCgroupV1=true")
+    warning = "warning: --compare: kubelet 1.30 does not know failCgroupV1, which came with 1.31"
+    assert told(result).count(warning) == 1
+
+
+REFUSALS = [
+    (("--compare", "a", "b"), "error: --compare: expected NAME=VALUE, found 'a'"),
+    (("--compare", ".", "maxPod=1"), "hint: did you mean maxPods?"),
+    (("--compare", ".", ".", "--write-state", "x"), "error: --write-state: cannot be used with --compare"),
+]
+
+
+@pytest.mark.parametrize(("words", "line"), REFUSALS, ids=[words[-1] for words, _ in REFUSALS])
+def test_a_command_line_that_is_wrong_says_so(words: tuple[str, ...], line: str, cpuctl: Cpuctl) -> None:
+    result = cpuctl(*NODE, "-T", "a=2/2,1Gi", *words)
+    assert (result.code, result.out) == (2, "")
+    assert any(each.startswith(line) for each in told(result)), result.err
+
+
+def test_control_characters_do_not_reach_the_terminal(cpuctl: Cpuctl) -> None:
+    result = cpuctl(*NODE, "-T", "a=2/2,1Gi", "--compare", ".", "topologyManagerPolicy=\x1b[31mred")
+    assert result.code == 3
+    assert "\x1b" not in result.out + result.err

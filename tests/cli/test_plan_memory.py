@@ -1,0 +1,108 @@
+"""Plans on a node whose Memory Manager is static: who gets memory where, what is left, what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from tests.cli.conftest import Cpuctl
+from tests.cli.test_schemas import check
+
+KUBELET = (
+    "--cpu-manager-policy=static --reserved-cpus=0 --memory-manager-policy=Static "
+    "--kube-reserved=memory=1Gi --reserved-memory=0:memory=1Gi"
+)
+ON = ("plan", "-q", "-m", "synthetic:2s2n4c2t,mem=64Gi")
+PODS = ("-T", "near=2/2,20Gi", "-T", "wide=4/4,90Gi", "-T", "small=500m/1,1Gi", "-T", "full=2/2,80Gi")
+
+
+def answer(cpuctl: Cpuctl, *words: str, kubelet: str = KUBELET) -> dict[str, Any]:
+    result = cpuctl(*ON, "--kubelet-args", kubelet, "-o", "json", *words)
+    assert result.out, result.err
+    document: dict[str, Any] = json.loads(result.out)
+    check(document)
+    return document
+
+
+@pytest.mark.parametrize("columns", [80, 160])
+@pytest.mark.parametrize("form", ["table", "wide"])
+def test_how_it_looks(cpuctl: Cpuctl, form: str, columns: int, snapshot: SnapshotAssertion) -> None:
+    words = ("--kubelet-args", f"{KUBELET} --topology-manager-policy=best-effort", *PODS)
+    assert str(cpuctl(*ON, *words, "-o", form, columns=columns)) == snapshot
+
+
+def test_what_containers_get(cpuctl: Cpuctl) -> None:
+    document = answer(cpuctl, *PODS)
+    memory = {pod["name"]: [each["memory"] for each in pod["containers"]] for pod in document["pods"]}
+    assert memory["near"] == [
+        {"cpusetMems": "0", "blocks": [{"resource": "memory", "bytes": 20 << 30, "numaNodes": "0"}]}
+    ]
+    (none,) = memory["small"]
+    assert (none["cpusetMems"], none["blocks"]) == ("", [])
+    assert none["whyNone"].startswith("the pod is Burstable, not Guaranteed")
+
+
+def test_what_is_left(cpuctl: Cpuctl) -> None:
+    """A pod that needs both nodes makes them a group."""
+    left = answer(cpuctl, "-T", "wide=4/4,90Gi")["after"]["memory"]
+    assert [(node["numaNode"], node["group"], node["assignments"]) for node in left] == [
+        (0, "0-1", 1),
+        (1, "0-1", 1),
+    ]
+    assert [node["resources"][0]["free"] >> 30 for node in left] == [0, 37]
+
+
+def test_nothing_is_said_of_memory_where_the_policy_does_nothing(cpuctl: Cpuctl) -> None:
+    document = answer(cpuctl, "-T", "a=2/2,1Gi", kubelet="--cpu-manager-policy=static --reserved-cpus=0")
+    assert "memory" not in document["after"]
+    assert "memory" not in document["pods"][0]["containers"][0]
+
+
+def test_memory_hints_are_told(cpuctl: Cpuctl) -> None:
+    restricted = f"{KUBELET} --topology-manager-policy=restricted"
+    (round_,) = answer(cpuctl, "-T", "a=2/2,90Gi", kubelet=restricted)["pods"][0]["hints"]
+    assert round_["offers"] == [
+        {"provider": "cpu", "resource": "cpu", "standing": "hints", "preferred": ["0", "1"]},
+        {"provider": "memory", "resource": "memory", "standing": "hints", "preferred": ["0-1"]},
+    ]
+    assert (round_["admitted"], round_["preferred"]) == (False, False)
+
+
+def test_a_kubelet_that_would_crash_is_no_answer_of_yes(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    pod = tmp_path / "pod.yaml"
+    pod.write_text(
+        "{apiVersion: v1, kind: Pod, metadata: {name: x}, spec: {containers: "
+        "[{name: c, resources: {limits: {cpu: 2, memory: 1Gi, hugepages-1Gi: 1Gi}}}]}}"
+    )
+    (refused,) = answer(cpuctl, "-f", str(pod))["pods"]
+    assert (refused["outcome"], refused["fault"]) == ("KubeletFault", "crash")
+    assert refused["where"] == (
+        "Memory Manager, looking up hugepages-1Gi of NUMA node 0, which has no such huge pages"
+    )
+
+
+@pytest.mark.parametrize(
+    ("metadata", "outcome"),
+    [
+        ("{name: x}", "Admitted"),
+        ("{name: x, annotations: {kubernetes.io/config.source: file}}", "Rejected"),
+    ],
+    ids=["from the API server", "static"],
+)
+def test_a_fraction_matters_in_static_pods_only(
+    cpuctl: Cpuctl, tmp_path: Path, metadata: str, outcome: str
+) -> None:
+    """The API server writes 1.5Gi as 1536Mi; a kubelet takes its own file as it is."""
+    pod = tmp_path / "pod.yaml"
+    pod.write_text(
+        f"{{apiVersion: v1, kind: Pod, metadata: {metadata}, spec: {{containers: "
+        "[{name: c, resources: {limits: {cpu: 2, memory: 1.5Gi}}}]}}"
+    )
+    (decided,) = answer(cpuctl, "-f", str(pod))["pods"]
+    assert decided["outcome"] == outcome
+    if outcome == "Rejected":
+        assert "failed to represent quantity as int64" in decided["message"]

@@ -1,0 +1,235 @@
+# ruff: noqa: E501  # manifests of one line each
+"""``cpuctl pods lint``: everything that is wrong with manifests, with its place, and who refuses it.
+
+The pictures live in ``__snapshots__``; ``pytest --snapshot-update`` takes new ones, to be looked at before
+they are kept.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+from syrupy.assertion import SnapshotAssertion
+
+from cpuctl.schemas import schema_text
+from tests.cli.conftest import Cpuctl, Result
+from tests.cli.test_golden import drawn_lines
+from tests.support.costs import seconds_below
+
+HEAD = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n"
+GOOD = f"""{HEAD}  containers:
+  - name: main
+    resources: {{limits: {{cpu: 2, memory: 1Gi}}}}
+"""
+WRONG = f"""{HEAD}  resources:
+    limits: {{cpu: 1, hugepages-2Mi: 3Mi}}
+  containers:
+  - name: main
+    resources:
+      requests: {{cpu: 4, memory: 100m}}
+      limits: {{cpu: 2, nvidia.com/gpu: 0.5}}
+  - name: main
+    resource: {{}}
+"""
+DEPLOYMENT = """apiVersion: apps/v1
+kind: Deployment
+metadata: {name: shop, namespace: prod}
+spec:
+  template:
+    spec:
+      resources: {limits: {memory: 100Gi}}
+      containers:
+      - {name: a, resources: {limits: {memory: 60Gi}}}
+      - {name: b, resources: {limits: {memory: 60Gi}}}
+"""
+SERVICE = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\n"
+PODS_OF_NODE = """apiVersion: v1
+kind: List
+items:
+- {apiVersion: v1, kind: Pod, metadata: {name: odd}, spec: {containers: [{name: a, resources: {limits: {cpu: 3, memory: 1Gi}}}]}}
+- {apiVersion: v1, kind: Pod, metadata: {name: large}, spec: {containers: [{name: a, resources: {limits: {memory: 1Ti}}}]}}
+- {apiVersion: v1, kind: Pod, metadata: {name: half}, spec: {containers: [{name: a, resources: {limits: {cpu: 2}}}]}}
+- {apiVersion: v1, kind: Pod, metadata: {name: whole}, spec: {containers: [{name: a, resources: {limits: {cpu: 4, memory: 1Gi}}}]}}
+"""
+POD_LEVEL = f"{HEAD}  resources: {{limits: {{cpu: 2, memory: 1Gi}}}}\n  containers: [{{name: main}}]\n"
+STATIC_NODE = ("-m", "synthetic:2s2n8c2t,mem=64Gi", "--kubelet-config", "static.yaml")
+FILES = {
+    "good.yaml": GOOD,
+    "wrong.yaml": WRONG,
+    "service.yaml": SERVICE,
+    "deployment.yaml": DEPLOYMENT,
+    "several/1-wrong.yaml": f"{SERVICE}---\n{WRONG}",
+    "several/2-no-yaml.yaml": f"{GOOD}---\n\tkind: Pod\n---\n{DEPLOYMENT}",
+    "several/3-good.json": json.dumps(yaml.safe_load(GOOD)),
+    "repeated.yaml": f"{GOOD}    resources: {{}}\n",
+    "node.yaml": PODS_OF_NODE,
+    "pod-level.yaml": POD_LEVEL,
+    "empty-pod-level.yaml": GOOD.replace("spec:\n", "spec:\n  resources: {}\n"),
+    "fraction.yaml": GOOD.replace("cpu: 2", "cpu: 1500m").replace("1Gi", "1.5Gi"),
+    "strange.yaml": GOOD.replace("name: web", r'name: "w\e[2Jb"'),
+    "static.yaml": "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\ncpuManagerPolicy: static\n"
+    'cpuManagerPolicyOptions: {full-pcpus-only: "true"}\nreservedSystemCPUs: "0,16"\n',
+}
+
+Lint = Callable[..., Result]
+
+
+@pytest.fixture
+def lint(tmp_path: Path, cpuctl: Cpuctl) -> Lint:
+    """Return a function that runs ``cpuctl pods lint`` in a directory with the files."""
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+
+    def call(*words: str, stdin: bytes = b"", columns: int = 120) -> Result:
+        return cpuctl("pods", "lint", *words, stdin=stdin, columns=columns, cwd=tmp_path)
+
+    return call
+
+
+@dataclass(frozen=True)
+class Case:
+    """A command line and its exit code."""
+
+    name: str
+    words: tuple[str, ...]
+    code: int = 0
+    stdin: bytes = field(default=b"")
+
+
+ANSWERS = [
+    Case("clean", ("-f", "good.yaml")),
+    Case("several mistakes", ("-f", "wrong.yaml"), 3),
+    Case("several mistakes, all the same", ("-f", "wrong.yaml", "--exit-zero")),
+    Case("a directory", ("-f", "several"), 3),
+    Case("from stdin", ("-f", "-"), 3, WRONG.encode()),
+    Case("pods that are refused later", ("-f", "deployment.yaml"), 3),
+    Case("a key twice", ("-f", "repeated.yaml"), 3),
+    Case("warnings", ("-f", "empty-pod-level.yaml")),
+    Case("warnings, strict", ("-f", "empty-pod-level.yaml", "--strict"), 3),
+    Case("warnings as errors", ("-f", "empty-pod-level.yaml", "--warnings-as-errors"), 3),
+    Case("notes, strict", ("-f", "fraction.yaml", "--strict")),
+    Case("a static pod", ("-f", "fraction.yaml", "--static")),
+    Case("a known node", ("-f", "node.yaml", *STATIC_NODE), 3),
+    Case("a known configuration", ("-f", "node.yaml", "-f", "fraction.yaml", *STATIC_NODE[2:])),
+    Case(
+        "an API server without pod-level resources", ("-f", "pod-level.yaml", "--apiserver-version=1.31"), 3
+    ),
+    Case(
+        "an API server that drops pod-level resources",
+        ("-f", "pod-level.yaml", "--apiserver-version=1.33", "--kubelet-version=1.34"),
+    ),
+    Case(
+        "a kubelet that refuses pod-level resources",
+        ("-f", "pod-level.yaml", "--kubelet-version=1.33", "--apiserver-version=1.34"),
+        3,
+    ),
+    Case(
+        "gates of both",
+        (
+            *("-f", "pod-level.yaml", "--kubelet-version=1.34", "--feature-gates=PodLevelResources=false"),
+            "--apiserver-feature-gates=PodLevelResources=true",
+        ),
+        3,
+    ),
+    Case("gates that nobody starts with", ("-f", "good.yaml", "--feature-gates=PodLevelResources=false")),
+    Case("cgroup v1", ("-f", "pod-level.yaml", "--cgroup-version=1")),
+    Case("control characters", ("-f", "strange.yaml"), 3),
+    Case("nothing of ours among others", ("-f", "service.yaml", "-f", "good.yaml")),
+]
+
+
+@pytest.mark.parametrize("case", ANSWERS, ids=lambda case: case.name)
+@pytest.mark.parametrize("form", ["table", "wide", "jsonl"])
+def test_answers(case: Case, form: str, lint: Lint, snapshot: SnapshotAssertion) -> None:
+    result = lint(*case.words, "-o", form, stdin=case.stdin)
+    assert result.code == case.code
+    assert str(result) == snapshot
+    assert not [line for line in result.out.splitlines() if line != line.rstrip()]
+    assert "\x1b" not in result.out + result.err
+
+
+@pytest.mark.parametrize("case", ANSWERS, ids=lambda case: case.name)
+def test_tables_fit_a_narrow_terminal(case: Case, lint: Lint) -> None:
+    result = lint(*case.words, "-o", "wide", stdin=case.stdin, columns=80)
+    assert [line for line in drawn_lines(result.out) if len(line) > 80] == []
+
+
+@pytest.mark.parametrize("case", ANSWERS, ids=lambda case: case.name)
+def test_json_and_yaml_are_the_same_answer_and_follow_the_schema(case: Case, lint: Lint) -> None:
+    result = lint(*case.words, "-o", "json", stdin=case.stdin)
+    document = json.loads(result.out)
+    assert result.code == case.code
+    jsonschema.validate(document, json.loads(schema_text(document["kind"].lower())))
+    assert document == yaml.safe_load(lint(*case.words, "-o", "yaml", stdin=case.stdin).out)
+    lines = lint(*case.words, "-o", "jsonl", stdin=case.stdin).out.splitlines()
+    assert [json.loads(line) for line in lines] == document["findings"]
+    counted: dict[str, Any] = document["summary"]
+    severities = [finding["severity"] for finding in document["findings"]]
+    assert {word: severities.count(word) for word in ("error", "warning", "note")}.items() <= counted.items()
+
+
+def test_findings_of_a_file_are_in_the_order_of_its_lines(lint: Lint) -> None:
+    found = json.loads(lint("-f", "several", "-o", "json").out)["findings"]
+    places = [(finding["file"], finding["line"], finding["column"]) for finding in found]
+    assert places == sorted(places)
+    assert len({finding["file"] for finding in found}) == 2
+
+
+@dataclass(frozen=True)
+class Misuse:
+    """A command line that is no question, or input that cannot be read."""
+
+    words: tuple[str, ...]
+    code: int
+    want: str
+
+
+MISUSES = [
+    Misuse((), 2, "no manifests to look at"),
+    Misuse(("-f", "-", "--kubelet-config", "-"), 2, "standard input (-) is named twice"),
+    Misuse(
+        ("-f", "good.yaml", "--apiserver-version=9"),
+        2,
+        "--apiserver-version: expected a release from 1.27 to 1.38, found '9'",
+    ),
+    Misuse(
+        ("-f", "good.yaml", "--apiserver-feature-gates=A"), 2, "--apiserver-feature-gates: expected a gate"
+    ),
+    Misuse(("-f", "good.yaml", "--cgroup-version=3"), 2, "--cgroup-version: expected 1 or 2"),
+    Misuse(("-f", "service.yaml"), 4, "service.yaml: no pods: expected a Pod"),
+    Misuse(("-f", "none.yaml"), 4, "none.yaml: cannot be read: no such file or directory"),
+    Misuse(("-f", "good.yaml", "--kubelet-config", "good.yaml"), 4, "good.yaml"),
+]
+
+
+@pytest.mark.parametrize("misuse", MISUSES, ids=lambda misuse: " ".join(misuse.words) or "nothing")
+def test_misuse_is_explained(misuse: Misuse, lint: Lint) -> None:
+    result = lint(*misuse.words)
+    assert (result.code, result.out) == (misuse.code, "")
+    assert misuse.want in result.err
+
+
+def test_thousands_of_pods_take_seconds(lint: Lint) -> None:
+    """Places are looked up in a text that is read once, however many documents it has."""
+    many = "---\n".join([WRONG.replace("name: web", f"name: web-{n}") for n in range(1000)])
+    with seconds_below(60):
+        result = lint("-f", "-", "-o", "json", stdin=many.encode())
+    document = json.loads(result.out)
+    assert document["summary"]["objects"] == 1000
+    assert document["findings"][-1]["line"] > 11_000
+
+
+def test_a_pod_of_too_many_containers_is_not_looked_at(lint: Lint) -> None:
+    containers = [{"name": f"c{n}"} for n in range(1001)]
+    pod = yaml.safe_load(GOOD) | {"spec": {"containers": containers}}
+    result = lint("-f", "-", stdin=json.dumps(pod).encode())
+    assert result.code == 4
+    assert "<stdin>:1: more than 1,000 containers in one pod" in result.err

@@ -1,0 +1,310 @@
+"""``cpuctl pods show`` and ``pods diff``: what follows from pods, and what differs.
+
+The pictures live in ``__snapshots__``; ``pytest --snapshot-update`` takes new ones, to be looked at before
+they are kept.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+from syrupy.assertion import SnapshotAssertion
+
+from cpuctl.schemas import schema_text
+from tests.cli.conftest import Cpuctl, Result
+from tests.cli.test_golden import drawn_lines
+
+GATEWAY = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: gateway, namespace: telco}
+spec:
+  replicas: 3
+  template:
+    spec:
+      priorityClassName: urgent
+      resources:
+        requests: {cpu: 5}
+        limits: {cpu: 6, memory: 6Gi}
+      overhead: {cpu: 250m, memory: 64Mi}
+      initContainers:
+      - {name: warm-up, resources: {limits: {cpu: 2, memory: 1Gi}}}
+      - {name: ship-log, restartPolicy: Always, resources: {requests: {cpu: 100m}}}
+      containers:
+      - {name: forwarder, resources: {limits: {cpu: 1500m, memory: 1Gi, hugepages-2Mi: 4Mi}}}
+      - {name: agent}
+"""
+BOUNDS = """---
+apiVersion: v1
+kind: LimitRange
+metadata: {name: bounds, namespace: telco}
+spec:
+  limits:
+  - {type: Container, default: {memory: 512Mi}, max: {cpu: 4}}
+  - {type: Pod, max: {cpu: 8}, default: {cpu: 1}}
+---
+apiVersion: v1
+kind: ResourceQuota
+metadata: {name: team, namespace: telco}
+spec: {hard: {pods: 10, requests.cpu: 12}}
+status: {used: {pods: 1, requests.cpu: 1}}
+"""
+LEVELS = """
+apiVersion: v1
+kind: Pod
+metadata: {name: row-10}
+spec:
+  resources: {requests: {cpu: 5, memory: 5Gi}}
+  containers:
+  - {name: a, resources: {limits: {cpu: 2, memory: 2Gi}}}
+  - {name: b, resources: {limits: {cpu: 2, memory: 2Gi}}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: empty}
+spec:
+  resources: {}
+  containers:
+  - {name: a, resources: {limits: {cpu: 2, memory: 2Gi}}}
+"""
+PLAIN = """
+apiVersion: v1
+kind: Pod
+metadata: {name: web, namespace: shop}
+spec:
+  containers:
+  - {name: server, resources: {requests: {cpu: %s, memory: 1Gi}, limits: {cpu: 2, memory: 1Gi}}}
+"""
+SIDECAR = """
+apiVersion: v1
+kind: Pod
+metadata: {name: beside}
+spec:
+  initContainers:
+  - {name: proxy, restartPolicy: Always, resources: {requests: {cpu: 100m}}}
+  containers:
+  - {name: server, resources: {requests: {cpu: 1}}}
+"""
+KUBELET = """
+apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+cpuManagerPolicy: static
+reservedSystemCPUs: "0"
+"""
+FILES = {
+    "gateway.yaml": GATEWAY,
+    "shop/gateway.yaml": GATEWAY + BOUNDS,
+    "levels.yaml": LEVELS,
+    "web.yaml": PLAIN % "1500m",
+    "web-whole.yaml": PLAIN % "2",
+    "sidecar.yaml": SIDECAR,
+    "kubelet.yaml": KUBELET,
+    "memory.yaml": KUBELET + "featureGates: {MemoryQoS: true}\nmemoryReservationPolicy: TieredReservation\n",
+    "usage.yaml": "telco/gateway-0: 2Gi\ntelco/gateway-1: 512Mi\ngone: 1Gi\n",
+}
+NODE = ("-m", "synthetic:2s2n8c2t", "--kubelet-config", "kubelet.yaml")
+QUOTA_KEPT = "DisableCPUQuotaWithExclusiveCPUs=false"
+LEVEL_OFF = "PodLevelResources=false,InPlacePodLevelResourcesVerticalScaling=false"
+
+Pods = Callable[..., Result]
+
+
+@pytest.fixture
+def pods(tmp_path: Path, cpuctl: Cpuctl) -> Pods:
+    """Return a function that runs ``cpuctl pods`` in a directory with the files."""
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+
+    def call(*words: str, stdin: bytes = b"", columns: int = 120) -> Result:
+        return cpuctl("pods", *words, stdin=stdin, columns=columns, cwd=tmp_path)
+
+    return call
+
+
+@dataclass(frozen=True)
+class Case:
+    """A command line and its exit code."""
+
+    name: str
+    words: tuple[str, ...]
+    code: int = 0
+    stdin: bytes = b""
+
+
+ANSWERS = [
+    Case("show a template", ("show", "-T", "web=500m/1,1Gi x3")),
+    Case("show on a node", ("show", "-f", "gateway.yaml", *NODE)),
+    Case("show with limit range and quota", ("show", "-f", "shop", *NODE)),
+    Case("show pod-level resources", ("show", "-f", "levels.yaml", "--memory", "100Gi")),
+    Case("show for cgroup v1", ("show", "-f", "gateway.yaml", "--cgroup-version", "1")),
+    Case(
+        "show a known runtime",
+        ("show", "-f", "web.yaml", "--oci-runtime", "runc-1.2.6", "--kubelet-config", "memory.yaml"),
+    ),
+    Case("show exclusive CPUs", ("show", "-f", "web-whole.yaml", "-f", "web.yaml", *NODE)),
+    Case("show an old kubelet", ("show", "-f", "levels.yaml", "--kubelet-version", "1.31")),
+    Case(
+        "show a kubelet with the gate off",
+        (
+            *("show", "-f", "levels.yaml", "--feature-gates", LEVEL_OFF),
+            *("--apiserver-version", "1.35", "--apiserver-feature-gates", "PodLevelResources=true"),
+        ),
+    ),
+    Case(
+        "show a server with the gate off",
+        ("show", "-f", "levels.yaml", "--apiserver-feature-gates", LEVEL_OFF),
+    ),
+    Case("show the order of eviction", ("show", "-f", "gateway.yaml", "--usage", "usage.yaml")),
+    Case("show from stdin", ("show", "-f", "-"), stdin=FILES["web.yaml"].encode()),
+    Case("diff two manifests", ("diff", "web.yaml", "web-whole.yaml", *NODE)),
+    Case(
+        "diff two releases",
+        ("diff", "levels.yaml", "--kubelet-version=1.36", "--to-kubelet-version=1.37", *NODE),
+    ),
+    Case(
+        "diff gates",
+        ("diff", "web-whole.yaml", "--to-feature-gates", QUOTA_KEPT, "--exit-code", *NODE),
+        3,
+    ),
+    Case("diff the same", ("diff", "web.yaml", "web.yaml", "--exit-code")),
+    Case("diff other pods", ("diff", "levels.yaml", "gateway.yaml")),
+    Case(
+        "diff what only autoscalers read",
+        ("diff", "sidecar.yaml", "--to-kubelet-version", "1.29", "--kubelet-version", "1.28"),
+    ),
+]
+
+
+@pytest.mark.parametrize("case", ANSWERS, ids=lambda case: case.name)
+@pytest.mark.parametrize("form", ["table", "wide"])
+def test_answers(case: Case, form: str, pods: Pods, snapshot: SnapshotAssertion) -> None:
+    result = pods(*case.words, "-o", form, stdin=case.stdin)
+    assert result.code == case.code
+    assert str(result) == snapshot
+    assert not [line for line in result.out.splitlines() if line != line.rstrip()]
+
+
+@pytest.mark.parametrize("case", ANSWERS, ids=lambda case: case.name)
+@pytest.mark.parametrize("form", ["table", "wide"])
+def test_tables_fit_a_narrow_terminal(case: Case, form: str, pods: Pods) -> None:
+    result = pods(*case.words, "-o", form, stdin=case.stdin, columns=80)
+    assert [line for line in drawn_lines(result.out) if len(line) > 80] == []
+
+
+@pytest.mark.parametrize("case", ANSWERS, ids=lambda case: case.name)
+def test_json_and_yaml_are_the_same_answer_and_follow_the_schema(case: Case, pods: Pods) -> None:
+    result = pods(*case.words, "-o", "json", stdin=case.stdin)
+    document = json.loads(result.out)
+    assert result.code == case.code
+    jsonschema.validate(document, json.loads(schema_text(document["kind"].lower())))
+    assert document == yaml.safe_load(pods(*case.words, "-o", "yaml", stdin=case.stdin).out)
+
+
+def answer(result: Result) -> Any:
+    assert result.code == 0
+    return json.loads(result.out)
+
+
+def test_replicas_are_listed_one_by_one_for_scripts(pods: Pods) -> None:
+    document = answer(pods("show", "-f", "gateway.yaml", "-o", "json"))
+    assert [pod["name"] for pod in document["pods"]] == ["gateway-0", "gateway-1", "gateway-2"]
+
+
+@pytest.mark.parametrize("words", [("show", "-f", "gateway.yaml"), ("diff", "gateway.yaml", "gateway.yaml")])
+def test_streams_have_one_pod_a_line(words: tuple[str, ...], pods: Pods) -> None:
+    lines = pods(*words, "-o", "jsonl").out.splitlines()
+    assert [json.loads(line) for line in lines] == answer(pods(*words, "-o", "json"))["pods"]
+    assert len(lines) == 3
+
+
+def test_quotas_charge_pods_in_their_order(pods: Pods) -> None:
+    document = answer(pods("show", "-f", "shop", *NODE, "-o", "json"))
+    assert [len(pod["quotas"][0]["refusals"]) for pod in document["pods"]] == [0, 0, 1]
+    (quota,) = document["quotas"]
+    assert (quota["usedBefore"]["pods"], quota["used"]["pods"]) == ("1", "3")
+    assert document["limitRanges"][0]["problems"]
+
+
+def test_gates_that_nobody_starts_with_are_told(pods: Pods) -> None:
+    words = ("show", "-f", "web.yaml", "--feature-gates", "PodLevelResources=false")
+    result = pods(*words, "--apiserver-feature-gates", "Strange=true")
+    assert result.code == 0
+    assert "warning: a kubelet 1.36 would not start with these gates: InPlacePodLevel" in result.err
+    assert "warning: an API server 1.36 would not start with these gates: unrecognized" in result.err
+
+
+def test_a_plan_applies_limit_ranges_and_passes_over_quotas(
+    pods: Pods, cpuctl: Cpuctl, tmp_path: Path
+) -> None:
+    (tmp_path / "limited.yaml").write_text(
+        "apiVersion: v1\nkind: LimitRange\nmetadata: {name: all}\n"
+        "spec: {limits: [{type: Container, default: {cpu: 2, memory: 1Gi}}]}\n---\n"
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: plain}\nspec: {containers: [{name: main}]}\n"
+    )
+    planned = cpuctl("plan", "-m", "synthetic:2c", "-f", "limited.yaml", "-o", "json", cwd=tmp_path)
+    assert json.loads(planned.out)["pods"][0]["qosClass"] == "Guaranteed"
+    result = cpuctl("plan", "-m", "synthetic:2c", "-f", "shop", cwd=tmp_path)
+    assert "warning: ResourceQuotas are not looked at here" in result.err
+
+
+def test_usage_of_strangers_is_told(pods: Pods) -> None:
+    result = pods("show", "-f", "gateway.yaml", "--usage", "usage.yaml")
+    assert "warning: usage is given for pods that are not: default/gone\n" in result.err
+
+
+def test_every_table_has_its_help(pods: Pods) -> None:
+    bare = pods()
+    assert bare.code == 0
+    assert {"show", "diff", "lint"} <= set(bare.out.split())
+    for verb in ("show", "diff"):
+        text = pods(verb, "--help").out
+        assert "Examples:" in text
+        assert "Exit codes:" in text
+        assert max(map(len, text.splitlines())) <= 80
+
+
+def test_control_characters_do_not_reach_the_terminal(pods: Pods) -> None:
+    manifest = {
+        "kind": "Pod",
+        "metadata": {"name": "we\x1b[31mb", "namespace": "a\nb"},
+        "spec": {"containers": [{"name": "\x07", "resources": {"limits": {"cp\x1bu": "1"}}}]},
+    }
+    result = pods("show", "-f", "-", stdin=json.dumps(manifest).encode())
+    assert result.code == 0
+    assert "\x1b" not in result.out
+    assert "\x07" not in result.out
+
+
+MISUSE = [
+    (("show",), 2, "error: no pods to look at\n"),
+    (("show", "-T", "a=1", "--memory", "much"), 2, "error: --memory: expected an amount such as 64Gi"),
+    (("show", "-T", "a=1", "--memory", "0"), 2, "error: --memory: expected an amount above zero"),
+    (
+        ("show", "-T", "a=1", "--memory", "1Gi", "-m", "synthetic:2c"),
+        2,
+        "error: --memory: -m names a machine",
+    ),
+    (("show", "-T", "a=1", "--oci-runtime", "kata-3"), 2, "error: --oci-runtime: expected runc or crun"),
+    (("show", "-T", "a=1", "--cgroup-version", "3"), 2, "error: --cgroup-version: expected 1 or 2"),
+    (("show", "-T", "a=1", "--apiserver-version", "2.1"), 2, "error: --apiserver-version:"),
+    (("show", "-T", "a=1", "--apiserver-feature-gates", "X=maybe"), 2, "error: --apiserver-feature-gates: "),
+    (("show", "-f", "-", "--usage", "-"), 2, "error: standard input (-) is named twice"),
+    (("show", "-T", "a=1", "--usage", "none.yaml"), 4, "error: none.yaml: cannot be read"),
+    (("diff", "web.yaml"), 2, "error: there is nothing to compare with\n"),
+    (("diff", "none.yaml", "web.yaml"), 4, "error: none.yaml: cannot be read"),
+]
+
+
+@pytest.mark.parametrize(("words", "code", "message"), MISUSE, ids=lambda value: str(value)[:60])
+def test_misuse(words: tuple[str, ...], code: int, message: str, pods: Pods) -> None:
+    result = pods(*words)
+    assert (result.code, result.out) == (code, "")
+    assert result.err.startswith(message)

@@ -1,0 +1,163 @@
+"""A recording's flags and drop-in files: they are part of what its kubelet was told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.capture.node_texts import process, written
+from tests.cli.conftest import Cpuctl, Result
+from tests.machine.sysfs_writer import small_machine
+
+HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+MAIN = f"{HEAD}cpuManagerPolicy: static\nmaxPods: 110.0\nstaticPodPath: manifests\n"
+DROP_IN = f"{HEAD}kubeReserved: {{memory: 1Gi}}\ntopologyManagerPolicy: restricted\n"
+COMMAND = ("/usr/bin/kubelet", "--config=/etc/k/main.yaml", "--config-dir=/etc/k/d", "--reserved-cpus=0")
+
+
+def texts(*command: str, **files: str) -> dict[str, str]:
+    """Write a node whose kubelet runs with *command*, and other files below /etc/k."""
+    running = process(70, "kubelet", "/", *command) if command else {}
+    return small_machine() | running | {f"etc/k/{name}": text for name, text in files.items()}
+
+
+@pytest.fixture
+def archive(tmp_path: Path, cpuctl: Cpuctl) -> str:
+    """Record such a node."""
+    files = {"main.yaml": MAIN, "d/10.conf": DROP_IN, "d/README": "none of the kubelet's business"}
+    return captured(tmp_path, cpuctl, texts(*COMMAND, **files))
+
+
+def captured(tmp_path: Path, cpuctl: Cpuctl, node: dict[str, str]) -> str:
+    root, archive = str(written(node, tmp_path / "node")), str(tmp_path / "node7.tar.gz")
+    assert cpuctl("capture", "--root", root, archive).code == 0
+    return archive
+
+
+def document(result: Result) -> dict[str, Any]:
+    assert result.code == 0, result
+    loaded: dict[str, Any] = json.loads(result.out)
+    return loaded
+
+
+def settings(result: Result) -> dict[str, tuple[Any, str | None]]:
+    """Return every setting's value and origin."""
+    return {each["setting"]: (each["value"], each["where"]) for each in document(result)["settings"]}
+
+
+def test_flags_and_drop_ins_count(archive: str, cpuctl: Cpuctl) -> None:
+    found = settings(cpuctl("config", "show", "-m", archive, "-o", "json"))
+    drop_in = f"{archive}: etc/kubernetes/kubelet.conf.d/10.conf"
+    assert found["reservedSystemCPUs"] == ("0", "--reserved-cpus")
+    assert found["topologyManagerPolicy"] == ("restricted", f"{drop_in}:7")
+    assert found["kubeReserved.memory"] == ("1Gi", f"{drop_in}:5")
+    assert found["maxPods"] == (110, f"{archive}: var/lib/kubelet/config.yaml:5")
+
+
+def test_relative_paths_belong_to_where_the_node_had_the_file(archive: str, cpuctl: Cpuctl) -> None:
+    found = settings(cpuctl("config", "show", "-m", archive, "-o", "json"))
+    assert found["staticPodPath"][0] == "/etc/k/manifests"
+
+
+def test_a_check_and_a_plan_take_them_too(archive: str, cpuctl: Cpuctl) -> None:
+    check = document(cpuctl("config", "check", "-m", archive, "-o", "json"))
+    assert check["node"]["reservedCPUs"] == "0"
+    plan = document(cpuctl("plan", "-m", archive, "-T", "web=1/1,1Gi", "-o", "json"))
+    assert plan["kubelet"]["topologyManagerPolicy"] == "restricted"
+    for answer in (check, plan):
+        assert answer["sources"]["dropInDirectory"] == {"value": "/etc/k/d", "from": "capture"}
+        assert answer["sources"]["recordedArguments"] == {"value": "--reserved-cpus=0", "from": "capture"}
+
+
+def test_flags_that_are_given_come_after_the_recorded_ones(archive: str, cpuctl: Cpuctl) -> None:
+    given = "--reserved-cpus=1 --max-pods=9"
+    found = settings(cpuctl("config", "show", "-m", archive, "--kubelet-args", given, "-o", "json"))
+    assert (found["reservedSystemCPUs"][0], found["maxPods"][0]) == ("1", 9)
+    assert found["topologyManagerPolicy"][0] == "restricted"
+
+
+def test_a_directory_that_is_given_takes_the_place_of_the_recorded_one(
+    archive: str, tmp_path: Path, cpuctl: Cpuctl
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "a.conf").write_text(f"{HEAD}maxPods: 7\n")
+    found = settings(cpuctl("config", "show", "-m", archive, "--config-dir", str(other), "-o", "json"))
+    assert (found["maxPods"][0], found["topologyManagerPolicy"][0]) == (7, "none")
+    assert found["reservedSystemCPUs"] == ("0", "--reserved-cpus")
+
+
+def test_with_another_configuration_nothing_of_them_counts(
+    archive: str, tmp_path: Path, cpuctl: Cpuctl
+) -> None:
+    (tmp_path / "other.yaml").write_text(HEAD)
+    given = ("--kubelet-config", str(tmp_path / "other.yaml"))
+    answer = document(cpuctl("config", "show", "-m", archive, *given, "-o", "json"))
+    assert {"dropInDirectory", "recordedArguments"}.isdisjoint(answer["sources"])
+    assert "reservedSystemCPUs" not in {each["setting"] for each in answer["settings"]}
+
+
+def test_a_kubelet_without_a_file_goes_by_its_flags(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    state = '{"policyName":"none","defaultCpuSet":"","checksum":1353318690}'
+    node = texts("kubelet", "--max-pods=7") | {"var/lib/kubelet/cpu_manager_state": state}
+    archive = captured(tmp_path, cpuctl, node)
+    plan = document(cpuctl("plan", "-m", archive, "-T", "web=1/1,1Gi", "-o", "json"))
+    assert plan["sources"]["kubeletConfiguration"] == {"value": "the kubelet's defaults", "from": "capture"}
+    assert plan["sources"]["state"]["from"] == "capture"
+    assert settings(cpuctl("config", "show", "-m", archive, "-o", "json"))["maxPods"] == (7, "--max-pods")
+
+
+def test_drop_ins_that_nobody_says_are_read_are_left_out(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    node = texts() | {"etc/kubernetes/kubelet.conf.d/a.conf": f"{HEAD}maxPods: 7\n"}
+    archive = captured(tmp_path, cpuctl, node)
+    result = cpuctl("config", "show", "-m", archive)
+    assert result.code == 0
+    assert (
+        "warning: the recording has drop-in files of /etc/kubernetes/kubelet.conf.d, but no kubelet ran that"
+        " could have told whether it reads them: they are left out"
+    ) in result.err
+    assert "maxPods" not in result.out
+
+
+def test_drop_ins_that_could_not_be_recorded_are_missed(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    archive = captured(tmp_path, cpuctl, texts(*COMMAND, **{"main.yaml": MAIN, "d/10.conf": "maxPods: 1"}))
+    result = cpuctl("config", "check", "-m", archive)
+    assert (result.code, result.out) == (4, "")
+    assert f"error: {archive}: it lacks drop-in files of /etc/k/d, which could not be read" in result.err
+
+
+def test_a_bad_flag_is_blamed_on_the_recording(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    archive = captured(tmp_path, cpuctl, texts("kubelet", "--max-pods=many"))
+    result = cpuctl("config", "check", "-m", archive, "-o", "json")
+    assert result.code == 3
+    answer = json.loads(result.out)
+    assert answer["start"]["stage"] == "flags"
+    assert answer["findings"][0]["where"] == f"{archive}: the recorded kubelet's flags"
+
+
+def test_a_bad_field_is_blamed_on_its_place_in_the_recording(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    archive = captured(tmp_path, cpuctl, texts("kubelet", "--config=/etc/k/a", a=f"{HEAD}maxPods: many"))
+    finding = json.loads(cpuctl("config", "check", "-m", archive, "-o", "json").out)["findings"][0]
+    assert finding["where"] == f"{archive}: var/lib/kubelet/config.yaml:4"
+    assert finding["setting"] == "maxPods"
+
+
+def test_with_nothing_but_a_release_there_is_no_drop_in_directory(archive: str, cpuctl: Cpuctl) -> None:
+    result = cpuctl("config", "check", "-m", archive, "--kubelet-version", "1.27", "-o", "json")
+    assert result.code == 3
+    assert json.loads(result.out)["start"]["error"] == "unknown flag: --config-dir"
+
+
+@pytest.mark.parametrize("words", [("config", "check"), ("plan", "-T", "web=1/1,1Gi")])
+def test_the_recorded_control_groups_tell_their_version(
+    words: tuple[str, ...], tmp_path: Path, cpuctl: Cpuctl
+) -> None:
+    groups = {"sys/fs/cgroup/cpuset/cpuset.cpus": "0-7", "sys/fs/cgroup/memory/tasks": ""}
+    archive = captured(tmp_path, cpuctl, texts(*COMMAND, **{"main.yaml": HEAD}) | groups)
+    result = cpuctl(*words, "-m", archive)
+    assert result.code != 0
+    assert "kubelet is configured to not run on a host using cgroup v1" in result.out + result.err
+    assert cpuctl("config", "check", "-m", archive, "--cgroup-version=2").code == 0

@@ -1,0 +1,207 @@
+"""``cpuctl replay``: pictures, forms, expectations that fail, playing live.
+
+The pictures live in ``__snapshots__``; ``pytest --snapshot-update`` takes new ones, to be looked at before
+they are kept.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+from syrupy.assertion import SnapshotAssertion
+
+from cpuctl.schemas import schema_text
+from tests.cli.conftest import ROOT, Cpuctl
+from tests.cli.test_golden import drawn_lines
+
+STORY = "fixtures/timelines/scenario-1.yaml"
+PICTURES = {
+    "the use case of the KEP": ("fixtures/timelines/scenario-1.yaml",),
+    "wide": ("fixtures/timelines/scenario-5.yaml", "-o", "wide"),
+    "several containers": ("fixtures/timelines/several-containers.yaml",),
+    "a kubelet that does not start": ("fixtures/timelines/offline-cpu.yaml",),
+    "CPUs of a whole pod": ("fixtures/timelines/kep-5526-lifecycle.yaml",),
+    "nothing happens": ("fixtures/timelines/gates-1.yaml", "--until", "0s"),
+}
+FAILING = """\
+apiVersion: cpuctl/v1alpha1
+kind: Timeline
+machine: synthetic:1s1n2c2t
+kubelet: {config: {cpuManagerPolicy: static, reservedSystemCPUs: "0,2"}}
+pods: ["web=2,1Gi"]
+events:
+- at: 0s
+  admit: web
+  expect:
+    containers: {web/web: {cpus: "1", cgroup: "1,3", downward: "1"}}
+    pods: {web: {phase: Failed}}
+- at: 1s
+  expect: {stateFile: null, sharedPool: "0,2"}
+"""
+
+
+@pytest.mark.parametrize("width", [80, 160])
+@pytest.mark.parametrize("name", PICTURES)
+def test_pictures(name: str, width: int, cpuctl: Cpuctl, snapshot: SnapshotAssertion) -> None:
+    result = cpuctl("replay", *PICTURES[name], columns=width)
+    assert result.code == 0
+    assert str(result) == snapshot
+    assert not [line for line in result.out.splitlines() if line != line.rstrip()]
+    assert [line for line in drawn_lines(result.out) if len(line) > width] == []
+
+
+def test_the_answer_follows_its_schema_in_every_form(cpuctl: Cpuctl) -> None:
+    answer = json.loads(cpuctl("replay", STORY, "-o", "json").out)
+    jsonschema.validate(answer, json.loads(schema_text("replay")))
+    assert yaml.safe_load(cpuctl("replay", STORY, "-o", "yaml").out) == answer
+    lines = cpuctl("replay", STORY, "-o", "jsonl").out.splitlines()
+    assert list(map(json.loads, lines)) == answer["entries"]
+
+
+def test_what_does_not_start_has_an_answer_too(cpuctl: Cpuctl) -> None:
+    result = cpuctl("replay", "fixtures/timelines/gates-5.yaml", "--until", "3s", "-o", "json")
+    answer = json.loads(result.out)
+    jsonschema.validate(answer, json.loads(schema_text("replay")))
+    assert answer["final"]["kubelet"]["running"] is False
+
+
+def test_what_is_not_as_expected_is_shown_and_exits_3(
+    tmp_path: Path, cpuctl: Cpuctl, snapshot: SnapshotAssertion
+) -> None:
+    (tmp_path / "t.yaml").write_text(FAILING)
+    result = cpuctl("replay", "t.yaml", cwd=tmp_path, columns=80)
+    assert result.code == 3
+    assert str(result) == snapshot
+    assert cpuctl("replay", "t.yaml", "--exit-zero", cwd=tmp_path).code == 0
+    assert cpuctl("replay", "t.yaml", "--until", "500ms", "-o", "json", cwd=tmp_path).code == 3
+
+
+def test_an_example_is_there_to_start_from(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    result = cpuctl("replay", "--new")
+    assert (result.code, result.err) == (0, "")
+    assert sum(line.lstrip().startswith("#") for line in result.out.splitlines()) > 5
+    (tmp_path / "t.yaml").write_text(result.out)
+    replayed = cpuctl("replay", "t.yaml", cwd=tmp_path)
+    assert replayed.code == 0
+    assert "5 moments checked: all as expected" in replayed.out
+
+
+def test_a_timeline_comes_from_standard_input(cpuctl: Cpuctl) -> None:
+    result = cpuctl("replay", "-", "-o", "json", stdin=(ROOT / STORY).read_bytes())
+    assert result.code == 0
+    assert json.loads(result.out)["sources"]["timeline"]["value"] == "<stdin>"
+
+
+def test_what_a_timeline_names_lies_beside_it(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    folder = tmp_path / "stories"
+    folder.mkdir()
+    machine = ROOT / "fixtures" / "machines" / "2s-2numa-32cpu.tar.xz"
+    (folder / "machine.tar.xz").write_bytes(machine.read_bytes())
+    (folder / "kubelet.yaml").write_bytes((ROOT / "fixtures" / "kubelet" / "static.yaml").read_bytes())
+    text = (
+        "{apiVersion: cpuctl/v1alpha1, kind: Timeline, machine: machine.tar.xz, "
+        "kubelet: {config: kubelet.yaml}, pods: ['web=2,1Gi'], events: [{at: 0s, admit: web}]}"
+    )
+    (folder / "t.yaml").write_text(text)
+    result = cpuctl("replay", "stories/t.yaml", "-o", "json", cwd=tmp_path)
+    assert json.loads(result.out)["final"]["containers"]["default/web/web"]["cpus"]
+
+
+def test_the_same_story_on_another_machine(cpuctl: Cpuctl) -> None:
+    result = cpuctl("replay", STORY, "-m", "synthetic:2s4n16c2t", "-o", "json", "--exit-zero")
+    answer = json.loads(result.out)
+    assert answer["sources"]["machine"]["value"] == "synthetic:2s4n16c2t"
+    assert answer["final"]["containers"]["default/dpdk/app"]["cpus"] == "1-2,33"
+
+
+def test_it_ends_when_it_is_told_to(cpuctl: Cpuctl) -> None:
+    answer = json.loads(cpuctl("replay", STORY, "--until", "3s", "-o", "json").out)
+    assert answer["until"] == "3s"
+    assert answer["final"]["containers"]["default/dpdk/app"]["pending"] == "1-2,11"
+    assert [each["end"] for each in answer["scaleDowns"]] == ["open"]
+
+
+def test_control_characters_do_not_reach_the_terminal(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    text = FAILING.replace('pods: ["web=2,1Gi"]', 'pods: ["web=2,1Gi"]\ndescription: "a\\e[2Jb"')
+    (tmp_path / "t.yaml").write_text(text)
+    assert "a\\x1b[2Jb" in cpuctl("replay", "t.yaml", cwd=tmp_path).out
+
+
+class TestFollow:
+    def test_it_tells_the_same_as_it_happens(self, cpuctl: Cpuctl) -> None:
+        followed = cpuctl("replay", STORY, "--follow", "--speed", "1000x", "-o", "jsonl")
+        assert followed.out == cpuctl("replay", STORY, "-o", "jsonl").out
+
+    def test_a_kubelet_that_makes_no_passes_is_told_too(self, cpuctl: Cpuctl) -> None:
+        text = b"{apiVersion: cpuctl/v1alpha1, kind: Timeline, machine: synthetic:1s1n2c1t, events: []}"
+        result = cpuctl("replay", "-", "--follow", "-o", "jsonl", stdin=text)
+        assert [json.loads(line)["what"] for line in result.out.splitlines()] == ["KubeletStarted"]
+
+    def test_people_get_the_rest_in_the_end(self, cpuctl: Cpuctl, snapshot: SnapshotAssertion) -> None:
+        result = cpuctl("replay", STORY, "--follow", "--speed", "1000", columns=80)
+        assert result.code == 0
+        assert str(result) == snapshot
+
+    def test_it_takes_its_time(self, cpuctl: Cpuctl) -> None:
+        """Ten seconds at twenty times the speed are half a second, at least."""
+        began = time.monotonic()
+        assert cpuctl("replay", STORY, "--follow", "--speed", "20x").code == 0
+        assert time.monotonic() - began >= 0.5
+
+    def test_what_is_not_as_expected_still_exits_3(self, tmp_path: Path, cpuctl: Cpuctl) -> None:
+        (tmp_path / "t.yaml").write_text(FAILING)
+        result = cpuctl("replay", "t.yaml", "--follow", "--speed", "1000x", cwd=tmp_path)
+        assert result.code == 3
+        assert "values not as expected" in result.out
+
+    def test_interrupting_it_exits_130(self) -> None:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "cpuctl", "replay", STORY, "--follow"],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+        assert "kubelet 1.37 starts" in first
+        assert process.returncode == 130
+        assert "Traceback" not in err
+
+    def test_a_terminal_shows_how_far_it_is(self) -> None:
+        """The bar is on stderr, so that a pipe gets nothing but the answer."""
+        master, slave = pty.openpty()
+        with subprocess.Popen(
+            [sys.executable, "-m", "cpuctl", "replay", STORY, "--follow", "--speed", "10x", "-o", "jsonl"],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=slave,
+            env={**os.environ, "TERM": "xterm", "COLUMNS": "80"},
+        ) as process:
+            os.close(slave)
+            shown = b"".join(iter(lambda: _read(master), b""))
+            out, _ = process.communicate(timeout=30)
+        os.close(master)
+        assert b"replaying" in shown
+        assert re.search(rb"[1-9][0-9]%", shown)
+        assert all(json.loads(line) for line in out.splitlines())
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 4096)
+    except OSError:  # the other side is closed
+        return b""

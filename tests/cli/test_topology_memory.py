@@ -1,0 +1,115 @@
+"""``cpuctl topology show --memory``: NUMA nodes as the kubelet's Memory Manager counts them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+from syrupy.assertion import SnapshotAssertion
+
+from cpuctl.schemas import schema_text
+from tests.cli.conftest import Cpuctl, Result
+from tests.cli.test_golden import drawn_lines
+
+HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+RECORDED = ("-m", "fixtures/machines/2s-8numa-64cpu.tar.xz")
+PAGES = ("-m", "synthetic:2s2n4c2t,mem=4Gi,hugepages-2Mi=512/0,hugepages-1Gi=1")
+
+
+def config(directory: Path, *limits: tuple[int, str]) -> tuple[str, ...]:
+    """Write a configuration that reserves memory of some nodes, all that is kept."""
+    total = sum(int(amount.removesuffix("Mi")) for _, amount in limits)
+    items = "".join(f"- {{numaNode: {node}, limits: {{memory: {amount}}}}}\n" for node, amount in limits)
+    path = directory / "kubelet.yaml"
+    path.write_text(
+        f"{HEAD}memoryManagerPolicy: Static\nkubeReserved: {{memory: {total}Mi}}\n"
+        f"evictionHard: {{memory.available: 0%}}\nreservedMemory:\n{items}"
+    )
+    return ("--kubelet-config", str(path), "-q")
+
+
+def memory(result: Result) -> Any:
+    document = json.loads(result.out)
+    jsonschema.validate(document, json.loads(schema_text("topology")))
+    return document["memory"]
+
+
+@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("limits", [((0, "1024Mi"),), ((0, "512Mi"), (1, "4000Mi"))], ids=["fits", "wraps"])
+def test_tables(
+    limits: tuple[tuple[int, str], ...],
+    width: int,
+    cpuctl: Cpuctl,
+    tmp_path: Path,
+    snapshot: SnapshotAssertion,
+) -> None:
+    result = cpuctl(
+        "topology", "show", "--memory", *PAGES, *config(tmp_path, *limits), columns=width, cwd=tmp_path
+    )
+    assert result.code == 0
+    assert str(result) == snapshot
+    assert [line for line in drawn_lines(result.out) if len(line) > width] == []
+
+
+def test_every_node_is_counted_as_the_kubelet_does(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    found = memory(
+        cpuctl("topology", "--memory", *PAGES, *config(tmp_path, (0, "1024Mi")), "-o", "json", cwd=tmp_path)
+    )
+    assert (found["policy"], found["start"]) == ("Static", {"outcome": "Started"})
+    names = ("numaNode", "resource", "total", "reserved", "hugePages", "allocatable", "overdrawn")
+    assert [tuple(line[name] for name in names) for line in found["amounts"]] == [
+        (0, "memory", 4 << 30, 1 << 30, 2 << 30, 1 << 30, 0),
+        (0, "hugepages-1Gi", 1 << 30, 0, 0, 1 << 30, 0),
+        (0, "hugepages-2Mi", 1 << 30, 0, 0, 1 << 30, 0),
+        (1, "memory", 4 << 30, 0, 1 << 30, 3 << 30, 0),
+        (1, "hugepages-1Gi", 1 << 30, 0, 0, 1 << 30, 0),
+        (1, "hugepages-2Mi", 0, 0, 0, 0, 0),
+    ]
+
+
+def test_numbers_that_wrap_around_are_told(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    words = ("topology", "--memory", *PAGES, *config(tmp_path, (1, "4000Mi")), "-o", "json")
+    found = memory(cpuctl(*words, cwd=tmp_path))
+    line = next(line for line in found["amounts"] if line["reserved"])
+    assert (line["allocatable"], line["overdrawn"]) == (None, (4000 - 3072) << 20)
+    assert found["start"]["outcome"] == "Undetermined"
+
+
+def test_sums_that_are_off_are_told(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    words = ("topology", "--memory", *PAGES, *config(tmp_path, (1, "500Mi")))
+    flag = ("--kubelet-args", "--kube-reserved=memory=1Gi")
+    result = cpuctl(*words, *flag, cwd=tmp_path)
+    assert 'would not start (memoryManager): the total amount "500Mi" of type "memory"' in result.out
+
+
+def test_what_is_free_now_is_the_kernels_figure(cpuctl: Cpuctl) -> None:
+    plain = json.loads(cpuctl("topology", *RECORDED, "-o", "json").out)
+    lines = memory(cpuctl("topology", "--memory", *RECORDED, "-o", "json"))["amounts"]
+    free = {line["numaNode"]: line["free"] for line in lines if line["resource"] == "memory"}
+    assert free == {node["id"]: node["freeBytes"] for node in plain["numaNodes"]}
+    assert "memory" not in plain
+
+
+def test_yaml_is_the_same_answer(cpuctl: Cpuctl) -> None:
+    words = ("topology", "--memory", *RECORDED)
+    assert yaml.safe_load(cpuctl(*words, "-o", "yaml").out) == json.loads(cpuctl(*words, "-o", "json").out)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--kubelet-config", "x"), "--kubelet-config: is looked at with --memory only"),
+        (("--config-dir", "x"), "--config-dir: is looked at with --memory only"),
+        (("--kubelet-args=--v=2",), "--kubelet-args: is looked at with --memory only"),
+        (("--kubelet-version", "1.36"), "--kubelet-version: is looked at with --memory only"),
+        (("--memory", "--columns", "cpu"), "--columns: shows CPUs only"),
+    ],
+)
+def test_misuse(words: tuple[str, ...], message: str, cpuctl: Cpuctl) -> None:
+    result = cpuctl("topology", "show", *RECORDED, *words)
+    assert (result.code, result.out) == (2, "")
+    assert message in result.err

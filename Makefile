@@ -4,12 +4,13 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 CORPUS ?= fixtures/conformance
 
-.PHONY: help demo test guest conformance bench lint types contracts check clean
+.PHONY: help demo test guest long-guest conformance bench lint types contracts check clean
 
 help:
 	@echo "make demo          plan the shipped pods on a shipped recording of a two-socket machine"
 	@echo "make test          run the tests"
 	@echo "make guest         boot machines with 2 and 8 NUMA nodes under QEMU and test in them (Debian, root)"
+	@echo "make long-guest    the same for what takes minutes: changing control groups in every way that can go wrong"
 	@echo "make conformance   run recorded kubelet answers (CORPUS=DIR for others)"
 	@echo "make bench         measure against the kubelet's recorded figures"
 	@echo "make check         linters, types, import contracts"
@@ -24,6 +25,10 @@ test: $(VENV)/installed-dev
 guest: $(VENV)/installed-dev
 	tests/guest/install-packages
 	$(BIN)/python -m pytest -m guest -q tests/guest
+
+long-guest: $(VENV)/installed-dev
+	tests/guest/install-packages
+	$(BIN)/python -m pytest -m long_guest -q tests/guest
 
 conformance: $(VENV)/installed-dev
 	$(BIN)/python -m tests.conformance $(CORPUS)

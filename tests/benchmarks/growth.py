@@ -2,52 +2,92 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 
-from cpuctl.engine.cpu_hints import CPUHints
-from cpuctl.engine.topology import CPUTopology
-from cpuctl.engine.topology_manager import TopologyManager
+from cpuctl.engine.cpu.hints import CPUHints
+from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.hints.topology_manager import Answer, TopologyManager
+from cpuctl.engine.memory.hints import MemoryHints
+from cpuctl.engine.memory.tables import Tables, charge, fresh_tables
 from cpuctl.machine.machine_info import InfoCore, InfoNode, MachineInfo
 from tests.benchmarks.timing import Run, measure
 
 CPUS = 8
 NODES_PER_SOCKET = 4
-OPTIONS = {
-    "no option": {"align": False, "closest": False},
-    "align-by-socket": {"align": True, "closest": False},
-    "prefer-closest": {"align": False, "closest": True},
+GI = 1 << 30
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """What else there is to a request: options, and memory or huge pages by resource, in GiB a node."""
+
+    align: bool = False
+    closest: bool = False
+    memory: Mapping[str, int] = field(default_factory=dict)
+
+
+SETTINGS = {
+    "no option": Setting(),
+    "align-by-socket": Setting(align=True),
+    "prefer-closest": Setting(closest=True),
+    "with memory": Setting(memory={"memory": 15}),
+    "and huge pages": Setting(memory={"memory": 15, "hugepages-2Mi": 1}),
 }
 
 
 def report() -> Iterator[str]:
-    """Write a table: median microseconds for half the CPUs of a machine that is partly used."""
-    yield f"{'hints and merge, us':40}" + "".join(f"{name:>20}" for name in OPTIONS)
+    """Write a table: median microseconds for half of everything on a machine that is partly used."""
+    yield f"{'hints and merge, us':24}" + "".join(f"{name:>17}" for name in SETTINGS)
     for nodes in (2, 4, 8, 16, 32, 64):
-        times = [measure(partial(_merging, nodes, **options), seconds=0.2) for options in OPTIONS.values()]
-        yield f"{f'{nodes} NUMA nodes':40}" + "".join(f"{time.median:>20.0f}" for time in times)
+        times = [measure(partial(_merging, nodes, setting), seconds=0.2) for setting in SETTINGS.values()]
+        yield f"{f'{nodes} NUMA nodes':24}" + "".join(f"{time.median:>17.0f}" for time in times)
 
 
-def _merging(nodes: int, *, align: bool, closest: bool) -> Run:
+def _merging(nodes: int, setting: Setting) -> Run:
     info = _machine(nodes)
     topology = CPUTopology.discover(info)
-    manager = TopologyManager.of(info, "best-effort", "container", closest=closest)
-    return partial(_merge, manager, topology, _partly_used(nodes), align=align)
+    manager = TopologyManager.of(info, "best-effort", "container", closest=setting.closest)
+    free = _partly_used(nodes)
+    request = {name: nodes // 2 * amount * GI for name, amount in setting.memory.items()}
+    tables = _tables(info)
 
+    def merge() -> None:
+        count = free.bit_count() // 2
+        cpus = CPUHints.generate(topology, free, 0, count, align_by_socket=setting.align)
+        memory: Answer = None
+        if request:
+            memory = dict.fromkeys(request, MemoryHints.generate(tables, request, {}))
+        manager.merge([{"cpu": cpus}, memory])
 
-def _merge(manager: TopologyManager, topology: CPUTopology, free: int, *, align: bool) -> None:
-    request = free.bit_count() // 2
-    manager.merge([{"cpu": CPUHints.generate(topology, free, 0, request, align_by_socket=align)}])
+    return merge
 
 
 def _machine(nodes: int) -> MachineInfo:
+    """No two nodes have the same memory: firmware and kernel take a little here and there."""
     return MachineInfo(
         nodes=tuple(
-            InfoNode(id=node, cores=_cores(node), distances=_distances(node, nodes)) for node in range(nodes)
+            InfoNode(
+                id=node,
+                cores=_cores(node),
+                distances=_distances(node, nodes),
+                memory_bytes=18 * GI - node * 4096,
+                hugepages={2048: 512 * (1 + node % 2)},
+            )
+            for node in range(nodes)
         ),
         num_cpus=nodes * CPUS,
         num_sockets=-(-nodes // NODES_PER_SOCKET),
     )
+
+
+def _tables(info: MachineInfo) -> Tables:
+    """Let one node of eight be in use already."""
+    tables = fresh_tables(info, {0: {"memory": GI}})
+    for node in range(5, len(tables), 8):
+        charge(tables, (node,), "memory", 4 * GI)
+    return tables
 
 
 def _cores(node: int) -> tuple[InfoCore, ...]:

@@ -33,17 +33,13 @@ class Row:
 def report(calibration: float) -> Iterator[str]:
     """Write a table of all cases; *calibration* is this machine's time for the calibration program, in ms."""
     scale = calibration / FIGURES["calibration_ms"]
-    benches = sorted(_benches(), key=_name)
-    prepared = [(bench, preparation(bench)) for bench in benches]
-    yield f"{'case':40}{'ours us':>10}{'min..max':>20}{'kubelet us':>12}{'ratio':>8}{'scaled':>8}"
+    prepared = [(bench, preparation(bench)) for bench in sorted(_benches(), key=_name)]
+    yield f"{'case':40}{'ours us':>10}{'min..max':>20}{'kubelet us':>12}{'ratio':>10}{'scaled':>10}"
     rows = []
     for bench, prepare in prepared:
-        if prepare is not None:
-            rows.append(row := _timed(bench, prepare))
-            yield _line(row, scale)
-    not_yet = [_name(bench) for bench, prepare in prepared if prepare is None]
-    yield from (f"{name:40}{'not yet':>10}" for name in not_yet)
-    yield _closing_line(rows, scale, not_yet=len(not_yet))
+        rows.append(row := _timed(bench, prepare))
+        yield _line(row, scale)
+    yield _closing_line(rows, scale)
 
 
 def _benches() -> Iterator[Json]:
@@ -64,14 +60,13 @@ def _line(row: Row, scale: float) -> str:
     spread = f"{min(row.ours.runs):.0f}..{max(row.ours.runs):.0f}"
     return (
         f"{row.name:40}{row.ours.median:>10.0f}{spread:>20}{row.kubelet:>12.0f}"
-        f"{row.ratio:>8.1f}{row.ratio * scale:>8.1f}"
+        f"{row.ratio:>10.1f}{row.ratio * scale:>10.1f}"
     )
 
 
-def _closing_line(rows: list[Row], scale: float, *, not_yet: int) -> str:
+def _closing_line(rows: list[Row], scale: float) -> str:
     middle, lowest = median(row.ratio for row in rows), min(rows, key=lambda row: row.ratio)
     return (
         f"median ratio {middle:.1f}, scaled {middle * scale:.1f}; "
-        f"lowest {lowest.ratio:.1f}, scaled {lowest.ratio * scale:.1f} ({lowest.name}); "
-        f"{len(rows)} cases, {not_yet} not yet"
+        f"lowest {lowest.ratio:.1f}, scaled {lowest.ratio * scale:.1f} ({lowest.name}); {len(rows)} cases"
     )

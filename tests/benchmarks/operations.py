@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.cpu_hints import CPUHints
-from cpuctl.engine.distributed_picker import Dealing, take_distributed
-from cpuctl.engine.hints import Hint
+from cpuctl.engine.cpu.distributed_picker import Dealing, take_distributed
+from cpuctl.engine.cpu.hints import CPUHints
+from cpuctl.engine.cpu.packed_picker import take_packed
+from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.hints.hints import Hint
+from cpuctl.engine.hints.topology_manager import Answer, TopologyManager
 from cpuctl.engine.node import Node
-from cpuctl.engine.packed_picker import take_packed
-from cpuctl.engine.topology import CPUTopology
-from cpuctl.engine.topology_manager import Answer, TopologyManager
 from cpuctl.kubelet.version import DEFAULT_VERSION
 from cpuctl.pods.model import Pod
 from tests.benchmarks.timing import Prepare, Run
@@ -25,11 +25,9 @@ from tests.conformance.node_scenario import read_pod
 from tests.conformance.node_start import start_kubelet
 
 
-def preparation(bench: Json) -> Prepare | None:
-    """Tell how to build the operation of a line anew, None where cpuctl does not compute it yet."""
-    build = OPERATIONS.get(bench["case"]["op"])
-    memory_policy = bench["case"].get("kubelet", {}).get("memoryManagerPolicy", "None")
-    return None if build is None or memory_policy != "None" else partial(build, bench["case"])
+def preparation(bench: Json) -> Prepare:
+    """Tell how to build the operation of a line anew."""
+    return partial(OPERATIONS[bench["case"]["op"]], bench["case"])
 
 
 def take_by_topology(case: Json) -> Run:

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Asked
-from cpuctl.engine.hint_merge import HintList
-from cpuctl.engine.hints import Hint
+from cpuctl.engine.hints.hints import Hint
+from cpuctl.engine.hints.rule import HintList
+from cpuctl.engine.hints.topology_manager import Answer
 from cpuctl.engine.outcome import KubeletFault
 from tests.conformance.corpus import Json
 
@@ -15,9 +16,9 @@ from tests.conformance.corpus import Json
 def provider_calls(asked: Iterable[Asked]) -> list[Json]:
     """List the calls in the kubelet's order: the CPU Manager, then the Memory Manager, round by round."""
     return [
-        {"provider": provider, "container": _name(each), "hints": answer}
+        {"provider": provider, "container": _name(each), "hints": _written(answer)}
         for each in asked
-        for provider, answer in (("cpu", _answer(each)), ("memory", None))
+        for provider, answer in each.answers.items()
     ]
 
 
@@ -37,10 +38,10 @@ def _name(asked: Asked) -> str | None:
     return asked.container.name if asked.container else None
 
 
-def _answer(asked: Asked) -> Json | None:
-    if asked.cpu is None:
+def _written(answer: Answer) -> Json | None:
+    if answer is None:
         return None
-    return {name: hint_list(hints) for name, hints in asked.cpu.items()}
+    return {name: hint_list(hints or []) for name, hints in answer.items()}
 
 
 def written(hint: Hint) -> Json:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.hints import Hint
+from cpuctl.engine.hints.hints import Hint
+from cpuctl.engine.hints.topology_manager_start import start_topology_manager
 from cpuctl.engine.outcome import KubeletFault
-from cpuctl.engine.topology_manager import TopologyManager
-from cpuctl.engine.topology_manager_start import start_topology_manager
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.feature_gates import FeatureGates
 from cpuctl.machine.machine_info import InfoNode, MachineInfo
@@ -28,7 +27,7 @@ def merge_hints(case: Json) -> Json:
         provider and {name: _hints(hints) for name, hints in provider.items()}
         for provider in case["providers"]
     ]
-    merged = (manager or TopologyManager.none()).merge(answers)
+    merged = manager.merge(answers)
     if isinstance(merged, KubeletFault):
         return {"panic": merged.why}
     return {"admit": merged.admit, **written(merged.hint)}

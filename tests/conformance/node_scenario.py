@@ -6,20 +6,24 @@ import json
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from cpuctl.checkpoints.cpu_state import read_cpu_state, write_cpu_state
-from cpuctl.checkpoints.memory_state import write_memory_state_of_none
-from cpuctl.checkpoints.model import CPUStateFile
+from cpuctl.checkpoints.model import MemoryBlock
 from cpuctl.cpuset import CPUSet
 from cpuctl.documents import Cursor, load_documents
 from cpuctl.engine.admission import Admission, Admitted
+from cpuctl.engine.cpu.isolation import Isolation, isolation_of
+from cpuctl.engine.memory.state import cpuset_mems
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import KubeletFault, Rejected, StartRefused, Undetermined
+from cpuctl.engine.outcome import FaultKind, KubeletFault, Rejected, StartRefused, Undetermined
+from cpuctl.engine.start import NotStarted
 from cpuctl.pods.decoding import decode_pod
 from cpuctl.pods.defaulting import with_api_defaults
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import Container, Pod
+from cpuctl.pods.validation.amounts import as_sent
 from tests.conformance.corpus import Json
 from tests.conformance.hint_answers import merged, provider_calls
-from tests.conformance.node_start import start_kubelet, started_answer
+from tests.conformance.node_start import start_kubelet, start_managers_only, started_answer, state_reader
+from tests.conformance.resize_steps import resize, resize_answer, resized_pod, restore_baselines
+from tests.conformance.state_files import StateFiles
 
 
 def node_scenario(case: Json) -> Json:
@@ -28,55 +32,55 @@ def node_scenario(case: Json) -> Json:
 
 
 class _Scenario:
-    """The node, its two files as text, and what the steps answered so far."""
+    """The node, its state files, and what the steps answered so far."""
 
     def __init__(self, case: Json) -> None:
         self.case = case
         self.kubelet: Json = case["kubelet"]
         self.machine: Json = case["machine"]
         self.minor = int(case.get("kubeletVersion", "1.36").removeprefix("1."))
-        self.cpu_file: str | None = case.get("cpuManagerState")
-        self.memory_file: str | None = case.get("memoryManagerState")
+        self.files = StateFiles(state_reader(self.kubelet, self.minor))
+        self.files.replaced(case)
         self.node: Node | None = None
         self.active: list[Pod] = []
         self.pods: dict[str, Pod] = {}
-        self.written: CPUStateFile | None = None
+        self.manifests: dict[str, Json] = {}
 
     def play(self) -> Json:
         answer: Json = {"start": self._start(), "steps": []}
         for step in self.case["steps"]:
             result = self._step(step)
             answer["steps"].append(result)
-            self._save()
+            if self.node is not None:
+                self.files.save(self.node)
             if "hang" in result:
                 return {"start": answer["start"], "steps": answer["steps"][:-1], "hang": True}
-        return answer | {"final": self._files()}
+            if "panic" in result:
+                break
+        return answer | {"final": self.files.texts()}
 
     def _start(self) -> Json:
         self.node = None
+        self.files.reader = state_reader(self.kubelet, self.minor)
         started = start_kubelet(self.machine, self.kubelet, self.minor)
-        if not isinstance(started, Node):
-            return _not_started(started)
-        saved = None if self.cpu_file is None else read_cpu_state(self.cpu_file)
-        self.written = saved if isinstance(saved, CPUStateFile) else None
-        refused = started.restore(saved)
+        last_check = isinstance(started, StartRefused) and started.stage == "nodeAllocatable"
+        node = start_managers_only(self.machine, self.kubelet, self.minor) if last_check else started
+        refused = self._restore(node) if isinstance(node, Node) else None
         if refused is not None:
             return _not_started(refused)
+        if not isinstance(started, Node):
+            return _not_started(started)
         self.node = started
-        # The Memory Manager starts after the CPU Manager, so a refusal there leaves no file of its own.
-        self.memory_file = self.memory_file or write_memory_state_of_none()
-        self._save()
         return started_answer(started, self.machine, self.kubelet, self.minor)
 
-    def _save(self) -> None:
-        """Write the file as the kubelet does: at once when the state changes, else never."""
-        if self.node is not None and (self.cpu_file is None or self.node.state_file() != self.written):
-            self.written = self.node.state_file()
-            self.cpu_file = write_cpu_state(self.written)
-
-    def _files(self) -> Json:
-        files = {"cpuManagerState": self.cpu_file, "memoryManagerState": self.memory_file}
-        return {name: text for name, text in files.items() if text is not None}
+    def _restore(self, node: Node) -> NotStarted | None:
+        """Let the managers read their files and write them: the CPU Manager's first."""
+        refused = node.restore(*self.files.load())
+        if refused is None:
+            self.files.save(node)
+        elif isinstance(refused, StartRefused) and refused.stage == "memoryManagerStart":
+            self.files.save_cpu(node.cpu.state_file())
+        return refused
 
     def _step(self, step: Json) -> Json:
         if step["op"] == "restart":
@@ -87,15 +91,16 @@ class _Scenario:
         return {"unknownStep": step["op"]} if step_taken is None else step_taken(self, self.node, step)
 
     def _restart(self, step: Json) -> Json:
+        baselines = self.node.cpu.state.baselines if self.node else {}
         self.active = list(self.node.active.values()) if self.node else self.active
         self.kubelet = step.get("kubelet") or self.kubelet
         self.machine = step.get("machine") or self.machine
-        self.cpu_file = step.get("cpuManagerState", self.cpu_file)
-        self.memory_file = step.get("memoryManagerState", self.memory_file)
+        self.files.replaced(step)
         answer: Json = {"start": self._start()}
         if self.node is None:
             return answer
         self.node.resume(self.active)
+        restore_baselines(self.node, step, baselines)
         if step.get("readmit"):
             answer["readmitted"] = [
                 _admission(self.node, admission) | {"podUID": admission.pod.uid}
@@ -105,12 +110,23 @@ class _Scenario:
 
     def _admit(self, node: Node, step: Json) -> Json:
         pod = read_pod(step)
-        self.pods[pod.uid] = pod
+        self.pods[pod.uid], self.manifests[pod.uid] = pod, step["pod"]
         admission = node.admit(pod)
         if isinstance(admission.verdict, KubeletFault):
-            return {"hang": True}
+            crash = admission.verdict.kind is FaultKind.CRASH
+            return {"panic": admission.verdict.why} if crash else {"hang": True}
         hints = {"hints": provider_calls(admission.asked)} if step.get("wantHints") else {}
         return _admission(node, admission) | hints
+
+    def _resize(self, node: Node, step: Json) -> Json:
+        uid = step["podUID"]
+        if uid not in node.active:
+            return {"error": "pod not active"}
+        manifest = resized_pod(self.manifests[uid], step)
+        result = resize(node, read_pod({"pod": manifest}), step)
+        if isinstance(result.verdict, Admitted):
+            self.pods[uid], self.manifests[uid] = node.active[uid], manifest
+        return resize_answer(result, _containers(node, self.pods[uid]), node, step)
 
     def _hints(self, node: Node, step: Json) -> Json:
         pod = read_pod(step)
@@ -131,11 +147,15 @@ class _Scenario:
         node.remove_container(step["podUID"], step["container"])
         return self._container_state(node, step)
 
+    def _start_container(self, node: Node, step: Json) -> Json:
+        node.start_container(self.pods[step["podUID"]], step["container"])
+        return self._container_state(node, step)
+
     def _container_state(self, node: Node, step: Json) -> Json:
         return _containers(node, self.pods[step["podUID"]])
 
     def _state(self, node: Node, _step: Json) -> Json:
-        return self._files() | _default_set(node)
+        return self.files.texts() | _default_set(node)
 
 
 STEPS: Mapping[str, Callable[[_Scenario, Node, Json], Json]] = MappingProxyType(
@@ -143,10 +163,11 @@ STEPS: Mapping[str, Callable[[_Scenario, Node, Json], Json]] = MappingProxyType(
         "admit": _Scenario._admit,
         "gc": _Scenario._collect,
         "hints": _Scenario._hints,
+        "resize": _Scenario._resize,
         "removeContainer": _Scenario._remove_container,
         "removePod": _Scenario._remove_pod,
         "restart": lambda scenario, _node, step: scenario._restart(step),
-        "startContainer": _Scenario._container_state,
+        "startContainer": _Scenario._start_container,
         "state": _Scenario._state,
     }
 )
@@ -156,14 +177,15 @@ def read_pod(step: Json) -> Pod:
     """Decode a step's pod, defaulted and with canonical quantities as the step says."""
     document = load_documents(json.dumps(_with_names(step["pod"])), "case")[0]
     pod = decode_pod(Cursor.at_root(document))
-    return with_api_defaults(pod) if step.get("defaults") else pod
+    pod = with_api_defaults(pod) if step.get("defaults") else pod
+    return pod if step.get("static") else as_sent(pod)
 
 
 def _with_names(pod: Json) -> Json:
     return {"apiVersion": "v1", "kind": "Pod", **pod}
 
 
-def _not_started(result: StartRefused | KubeletFault | Undetermined) -> Json:
+def _not_started(result: NotStarted) -> Json:
     match result:
         case StartRefused(stage=stage, error=error):
             return {"ok": False, "stage": stage, "error": error}
@@ -183,20 +205,44 @@ def _admission(node: Node, admission: Admission) -> Json:
 
 
 def _containers(node: Node, pod: Pod) -> Json:
-    assigned = {each.name: node.state.assigned(pod.uid, each.name) for each in pod.all_containers}
-    return _default_set(node) | {
-        "containers": {name: _container(node, cpus) for name, cpus in assigned.items()},
-        "podCPUQuotaDisabled": any(cpus is not None for cpus in assigned.values()),
+    divided = node.cpu.rules.divides(pod)
+    cpus = {each.name: _cpus(node, pod, each) for each in pod.all_containers}
+    own = [each["isolation"] == "container" for each in cpus.values()]
+    answer = _default_set(node) | {
+        "containers": {name: values | _memory(node, pod, name) for name, values in cpus.items()},
+        "podCPUQuotaDisabled": all(own) if divided else any(own),
     }
+    if (held := node.cpu.state.pod_entries.get(pod.uid)) is not None:
+        answer["podCPUSet"] = str(CPUSet(held))
+    if (blocks := node.memory.state.pod_blocks.get(pod.uid)) is not None:
+        answer["podMemory"] = [_block(block) for block in blocks]
+    return answer
 
 
-def _container(node: Node, cpus: int | None) -> Json:
+def _cpus(node: Node, pod: Pod, container: Container) -> Json:
+    cpus = node.cpu.state.assigned(pod.uid, container.name)
+    divided = node.cpu.rules.divides(pod)
+    isolation = isolation_of(container, assigned=cpus is not None, divided=divided)
     return {
         "assigned": cpus is not None,
         "cpuset": _pool(node) if cpus is None else str(CPUSet(cpus)),
-        "isolation": "host" if cpus is None else "container",
-        "cpuQuotaDisabled": cpus is not None,
+        "isolation": str(isolation),
+        "cpuQuotaDisabled": isolation is Isolation.CONTAINER,
     }
+
+
+def _memory(node: Node, pod: Pod, container: str) -> Json:
+    if node.memory.policy is None:
+        return {}
+    blocks = node.memory.state.assigned(pod.uid, container)
+    return {
+        "memory": None if blocks is None else [_block(block) for block in blocks],
+        "cpusetMems": cpuset_mems(blocks or ()),
+    }
+
+
+def _block(block: MemoryBlock) -> Json:
+    return {"numa": list(block.numa_affinity), "type": block.type, "size": block.size}
 
 
 def _default_set(node: Node) -> Json:
@@ -204,4 +250,4 @@ def _default_set(node: Node) -> Json:
 
 
 def _pool(node: Node) -> str:
-    return str(node.state_file().default_cpu_set)
+    return str(node.cpu.state_file().default_cpu_set)

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import json
 
+from cpuctl.checkpoints.reader import StateReader
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import StartRefused
-from cpuctl.engine.start import Kubelet, Started, StartResult, check_start, start_node
+from cpuctl.engine.start import (
+    Kubelet,
+    Started,
+    StartResult,
+    check_start,
+    node_of,
+    start_managers,
+    start_node,
+)
 from cpuctl.kubelet.config_file import read_kubelet_config
 from cpuctl.kubelet.config_refusal import ConfigRefusedError
 from cpuctl.kubelet.version import KubeletVersion
@@ -27,6 +36,12 @@ def start_kubelet(machine: Json, config: Json, minor: int) -> StartResult:
     return start_node(machine_info(machine), kubelet)
 
 
+def start_managers_only(machine: Json, config: Json, minor: int) -> StartResult:
+    """Start a kubelet up to its last check."""
+    started = start_managers(machine_info(machine), _kubelet(config, minor))
+    return node_of(started) if isinstance(started, Started) else started
+
+
 def started_answer(node: Node, machine: Json, config: Json, minor: int) -> Json:
     """Tell what a kubelet that came up has made of its configuration."""
     started = check_start(machine_info(machine), _kubelet(config, minor))
@@ -34,14 +49,34 @@ def started_answer(node: Node, machine: Json, config: Json, minor: int) -> Json:
     answer = {
         "ok": True,
         "reservation": {name: str(amount) for name, amount in started.reserved.items()},
-        "defaultCPUSet": str(node.state_file().default_cpu_set),
+        "defaultCPUSet": str(node.cpu.state_file().default_cpu_set),
         "topology": topology_counts(node.topology),
     }
     if node.policy is not None:
         answer["reservedCPUs"] = str(CPUSet(node.policy.reserved))
         answer["reservedPhysicalCPUs"] = str(CPUSet(node.policy.reserved_physical))
         answer["allocatableCPUs"] = str(CPUSet(node.policy.allocatable))
+    if node.memory.policy is not None:
+        answer["allocatableMemory"] = sorted(
+            (
+                {"numa": [number], "size": table.allocatable, "type": name}
+                for number, tables in node.memory.policy.tables.items()
+                for name, table in tables.memory_map.items()
+                if table.allocatable
+            ),
+            key=lambda block: (block["type"], block["numa"]),
+        )
     return answer
+
+
+def state_reader(config: Json, minor: int) -> StateReader:
+    """Tell which state files a kubelet reads and writes."""
+    gates = config.get("featureGates") or {}
+    return StateReader(
+        minor=minor,
+        pod_level_managers=gates.get("PodLevelResourceManagers") is True,
+        exclusive_resize=gates.get("InPlacePodVerticalScalingExclusiveCPUs") is True,
+    )
 
 
 def _kubelet(config: Json, minor: int) -> Kubelet:

@@ -6,12 +6,12 @@ import json
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.documents import Cursor, load_documents
-from cpuctl.engine.cpu_hints import CPUHints
-from cpuctl.engine.distributed_picker import Dealing, take_distributed
+from cpuctl.engine.cpu.distributed_picker import Dealing, take_distributed
+from cpuctl.engine.cpu.hints import CPUHints
+from cpuctl.engine.cpu.packed_picker import Spread, take_packed
+from cpuctl.engine.cpu.picker_rules import picker_rules
+from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.outcome import AllocationError, KubeletFault, Picked, PickResult, Undetermined
-from cpuctl.engine.packed_picker import Spread, take_packed
-from cpuctl.engine.picker_rules import picker_rules
-from cpuctl.engine.topology import CPUTopology
 from cpuctl.engine.views import cpu_labels
 from cpuctl.machine.cadvisor_json import decode_machine_info
 from cpuctl.quantity import Quantity

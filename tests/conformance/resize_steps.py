@@ -1,0 +1,78 @@
+"""The step ``resize`` of a scenario: new resources, as the reference implementation takes them."""
+
+from __future__ import annotations
+
+import json
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.admission import Admitted
+from cpuctl.engine.node import Node
+from cpuctl.engine.outcome import KubeletFault, Rejected
+from cpuctl.engine.resize.kep import resize_by_reference
+from cpuctl.engine.resize.request import Status
+from cpuctl.engine.resize.resized import Resized
+from cpuctl.pods.model import Pod
+from cpuctl.quantity import Quantity
+from tests.conformance.corpus import Json
+from tests.conformance.hint_answers import merged, provider_calls
+
+
+def resized_pod(pod: Json, step: Json) -> Json:
+    """Put a step's resources into a pod's containers; those not named keep theirs."""
+    changed: Json = json.loads(json.dumps(pod))
+    spec = changed["spec"]
+    for container in (*spec.get("initContainers", ()), *spec["containers"]):
+        if container["name"] in step["resources"]:
+            container["resources"] = step["resources"][container["name"]]
+    return changed
+
+
+def restore_baselines(node: Node, step: Json, before: dict[str, dict[str, int]]) -> None:
+    """Carry baselines over a restart, which no file of the recordings does: as the step says, else all."""
+    if "originals" in step:
+        before = {
+            uid: {name: CPUSet.parse(text).mask for name, text in containers.items()}
+            for uid, containers in step["originals"].items()
+        }
+    if before and not step.get("dropOriginals"):
+        node.cpu.state.baselines = before
+
+
+def status_of(pod: Pod, step: Json) -> Status:
+    """Tell what the pod's status says is allocated: what it runs with, but for what the step overrides."""
+    status = {each.name: each.resources.requests.get("cpu") for each in pod.containers}
+    for name, amounts in step.get("allocatedResources", {}).items():
+        if amounts is None:
+            del status[name]
+        else:
+            status[name] = Quantity.parse(amounts["cpu"]) if "cpu" in amounts else None
+    return status
+
+
+def resize(node: Node, pod: Pod, step: Json) -> Resized:
+    """Resize as the reference implementation does."""
+    return node.resize(pod, resize_by_reference, status_of(node.active[pod.uid], step))
+
+
+def resize_answer(resized: Resized, containers: Json, node: Node, step: Json) -> Json:
+    """Tell what became of it; *containers* describes the pod's containers afterwards."""
+    if isinstance(resized.verdict, KubeletFault):
+        return {"hang": True}
+    answer = containers | {"admitted": isinstance(resized.verdict, Admitted)}
+    for name, values in containers["containers"].items():
+        if (baseline := node.cpu.state.baseline(step["podUID"], name)) is not None:
+            values["original"] = str(CPUSet(baseline))
+    if isinstance(resized.verdict, Rejected):
+        reason = str(resized.verdict.reason)
+        answer |= {
+            "reason": reason,
+            "message": resized.verdict.message,
+            "failedContainer": resized.verdict.container or None,
+            "condition": "Infeasible" if reason == "TopologyAffinityError" else "Deferred",
+        }
+    asked = resized.asked if node.topology_manager.policy != "none" else ()
+    if asked:
+        answer["merged"] = [merged(each) for each in asked]
+    if step.get("wantHints"):
+        answer["hints"] = provider_calls(asked)
+    return answer

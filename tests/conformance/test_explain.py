@@ -1,0 +1,30 @@
+"""Recorded refusals are explained, and what is suggested holds when the scenario is played with it."""
+
+from __future__ import annotations
+
+import zlib
+from pathlib import Path
+
+import pytest
+
+from cpuctl.engine.explain.decision import Rule
+from tests.conformance.corpus import corpus_files
+from tests.conformance.explained import all_refusals, explained, problems
+
+FILES = {each.name: each for each in corpus_files(Path(__file__).parents[2] / "fixtures" / "conformance")}
+ONE_IN = {"admission": 90, "hints": 8, "1.38/admission": 8, "memory": 24, "podlevel": 20, "config": 2}
+"""Refusals are many: these run one in so many; ``python -m tests.conformance.explained DIR`` runs all."""
+
+
+@pytest.mark.parametrize("name", ONE_IN)
+def test_refusals_are_explained_and_suggestions_hold(name: str) -> None:
+    refusals = list(all_refusals(FILES[name]))
+    sample = [each for each in refusals if zlib.crc32(str(each).encode()) % ONE_IN[name] == 0]
+    assert sample
+    assert [problem for refusal in sample for problem in problems(refusal)] == []
+
+
+def test_recordings_have_refusals_by_every_kind_of_rule() -> None:
+    """The sample would be idle if it met one rule only."""
+    rules = {explained(each).decision.rule for each in list(all_refusals(FILES["hints"]))[::3]}
+    assert rules >= {Rule.NOT_ENOUGH, Rule.LARGER_THAN_A_NODE, Rule.MASK_INEQUALITY, Rule.WHOLE_CORES}

@@ -1,0 +1,80 @@
+"""Recorded starts on state files: what is said before the kubelet starts is what it did, and repairs help."""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from cpuctl.engine.state_repair.actions import NotRepaired
+from tests.conformance.corpus import Recorded, corpus_files
+from tests.conformance.verified import Asked, Mended, disagreement, found, mended, starts_on_files
+
+FILES = {each.name: each for each in corpus_files(Path(__file__).parents[2] / "fixtures" / "conformance")}
+ONE_IN = {
+    "checkpoint": 1,
+    "1.37/podrestart": 3,
+    "1.37/upgrade": 4,
+    "1.38/podrestart": 3,
+    "memory": 6,
+    "podlevel": 12,
+    "config": 4,
+    "admission": 40,
+    "resize": 60,
+}
+"""Restarts are many: these are asked one in so many, but for those that are about state files."""
+
+
+def on_files(recorded: Recorded) -> bool:
+    case = recorded.case
+    restarts = any(step["op"] == "restart" for step in case.get("steps", ()))
+    return recorded.operation == "node" and (restarts or "cpuManagerState" in case)
+
+
+@cache
+def asked(name: str) -> tuple[Asked, ...]:
+    return tuple(start for recorded in _sample(name) for start in starts_on_files(recorded))
+
+
+def _sample(name: str) -> Iterator[Recorded]:
+    for recorded in FILES[name].recorded():
+        if on_files(recorded) and zlib.crc32(recorded.name.encode()) % ONE_IN[name] == 0:
+            yield recorded
+
+
+@pytest.mark.parametrize("name", ONE_IN)
+def test_the_verdict_is_what_the_kubelet_did(name: str) -> None:
+    starts = asked(name)
+    assert starts
+    assert [f"{start.name}: {wrong}" for start in starts if (wrong := disagreement(start))] == []
+
+
+def read(texts: tuple[str | None, str | None], start: Asked) -> list[object]:
+    files = found(texts, start.reader)
+    return [file and file.read for file in (files.cpu, files.memory)]
+
+
+@pytest.mark.parametrize("name", ONE_IN)
+def test_what_is_repaired_starts(name: str) -> None:
+    for start in asked(name):
+        after = mended(start)
+        if isinstance(after, Mended):
+            assert after.verdict.starts, start.name
+            if start.verdict.starts and not after.actions:
+                assert read(after.texts, start) == read(start.texts, start)
+
+
+def test_recordings_refuse_for_many_reasons_and_most_can_be_repaired() -> None:
+    """The sample would be idle if every kubelet in it started."""
+    refused = [start for start in asked("checkpoint") if not start.verdict.starts]
+    codes = {finding.code for start in refused for finding in start.verdict.findings}
+    assert codes >= {
+        *("held-and-shared", "memory-changed", "memory-drift", "no-such-cpus", "pool-empty"),
+        *("reserved-in-pool", "reserved-not-in-pool", "policy-differs", "unaccounted-cpus", "unreadable"),
+    }
+    ends = Counter(type(mended(start)).__name__ for start in refused)
+    assert ends["Mended"] > 5 * ends[NotRepaired.__name__] > 0

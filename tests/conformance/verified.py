@@ -1,0 +1,173 @@
+"""Every recorded start on state files, asked of ``verify_states``; and the files, repaired."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from cpuctl.checkpoints.cpu_state import read_cpu_state, write_cpu_state
+from cpuctl.checkpoints.inspection import inspect_state
+from cpuctl.checkpoints.memory_state import read_memory_state, write_memory_state
+from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile
+from cpuctl.checkpoints.reader import StateReader
+from cpuctl.engine.config_lints.lint import Severity
+from cpuctl.engine.outcome import KubeletFault, StartRefused, Undetermined
+from cpuctl.engine.start import Kubelet, Started, start_managers
+from cpuctl.engine.state_checks.found import FoundFile, FoundStates
+from cpuctl.engine.state_checks.owners import NOBODY_SAYS
+from cpuctl.engine.state_checks.verify import StateVerdict, verify_states
+from cpuctl.engine.state_repair.actions import Action, NotRepaired
+from cpuctl.engine.state_repair.cpu_repair import CPURules, repair_cpu_state
+from cpuctl.engine.state_repair.memory_repair import MemoryRules, repair_memory_state
+from cpuctl.kubelet.config_refusal import ConfigRefusedError
+from cpuctl.machine.machine_info import MachineInfo
+from tests.conformance.corpus import Json, Recorded
+from tests.conformance.machines import machine_info
+from tests.conformance.node_scenario import _Scenario
+from tests.conformance.node_start import _kubelet, state_reader
+
+_FILES = {"cpuManagerStart": "cpu_manager_state", "memoryManagerStart": "memory_manager_state"}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A start on files: who starts where, and what was said of it before."""
+
+    name: str
+    info: MachineInfo
+    kubelet: Kubelet
+    reader: StateReader
+    texts: tuple[str | None, str | None]
+    verdict: StateVerdict
+    answer: Json
+
+
+def starts_on_files(recorded: Recorded) -> Iterator[Asked]:
+    """Play a scenario and yield its starts on files, each with the recorded answer."""
+    scenario = _Asking(recorded.case)
+    scenario.play()
+    later = (step["start"] for step in recorded.expect["steps"] if "start" in step)
+    # A kubelet that never comes back has no further starts.
+    for place, (asked, answer) in enumerate(
+        zip(scenario.asked, [recorded.expect["start"], *later], strict=False)
+    ):
+        if asked is not None:
+            name = f"{recorded.name}, start {place}"
+            info, kubelet, reader, texts = asked
+            verdict = verify_states(info, kubelet, found(texts, reader))
+            yield Asked(name, info, kubelet, reader, texts, verdict, answer)
+
+
+_Question = tuple[MachineInfo, Kubelet, StateReader, tuple[str | None, str | None]]
+
+
+class _Asking(_Scenario):
+    """Remembers every start; None stands for one without files, or with a configuration nobody can load."""
+
+    def __init__(self, case: Json) -> None:
+        super().__init__(case)
+        self.asked: list[_Question | None] = []
+
+    def _start(self) -> Json:
+        self.asked.append(self._question())
+        return super()._start()
+
+    def _question(self) -> _Question | None:
+        texts = self.files.cpu, self.files.memory
+        try:
+            kubelet = _kubelet(self.kubelet, self.minor)
+        except ConfigRefusedError:
+            return None
+        if texts == (None, None):
+            return None
+        return machine_info(self.machine), kubelet, state_reader(self.kubelet, self.minor), texts
+
+
+def found(texts: tuple[str | None, str | None], reader: StateReader) -> FoundStates:
+    """Read files as a kubelet finds them."""
+    cpu, memory = texts
+    return FoundStates(
+        cpu=None if cpu is None else FoundFile(read=read_cpu_state(cpu, reader), whole=_cpus(cpu)),
+        memory=None
+        if memory is None
+        else FoundFile(read=read_memory_state(memory, reader), whole=_memory(memory)),
+    )
+
+
+def _cpus(text: str) -> CPUStateFile | None:
+    whole = inspect_state(text).state
+    return whole if isinstance(whole, CPUStateFile) else None
+
+
+def _memory(text: str) -> MemoryStateFile | None:
+    whole = inspect_state(text).state
+    return whole if isinstance(whole, MemoryStateFile) else None
+
+
+def disagreement(asked: Asked) -> str:
+    """Say how a verdict differs from what the kubelet did, nothing where it does not."""
+    said: Json
+    match asked.verdict.start:
+        case Started():
+            said = {"ok": True}
+        case StartRefused(stage=stage, error=error):
+            said = {"ok": False, "stage": stage, "error": error}
+        case KubeletFault(why=why):
+            said = {"ok": False, "stage": "panic", "error": why}
+        case Undetermined(why=why):
+            return f"undetermined: {why}"
+    did = {name: asked.answer[name] for name in said if name in asked.answer}
+    if said != did:
+        return f"said {said}, the kubelet: {did}"
+    return _odd_findings(asked.verdict, asked.answer)
+
+
+def _odd_findings(verdict: StateVerdict, answer: Json) -> str:
+    """Errors are what a kubelet refuses: there is one where it refuses a file, and none where it starts."""
+    errors = {each.file_name: each.message for each in verdict.findings if each.severity is Severity.ERROR}
+    if answer["ok"] and errors:
+        return f"starts in spite of {errors}"
+    file = _FILES.get(answer.get("stage", ""))
+    return f"no finding about {file}: {answer['error']}" if file and file not in errors else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Mended:
+    """Both files after a repair, what was done to them, and whether the kubelet starts on them."""
+
+    texts: tuple[str | None, str | None]
+    actions: tuple[Action, ...]
+    verdict: StateVerdict
+
+
+def mended(asked: Asked) -> Mended | NotRepaired | None:
+    """Repair the files; None where the configuration, or what is in a file, leaves nothing to repair."""
+    managers = start_managers(asked.info, asked.kubelet)
+    if not isinstance(managers, Started):
+        return None
+    reader, (cpu, memory) = asked.reader, asked.texts
+    actions: tuple[Action, ...] = ()
+    if cpu is not None:
+        rules = CPURules(
+            policy=managers.policy, keeps_pods=reader.keeps_pods, keeps_baselines=reader.keeps_baselines
+        )
+        state = _cpus(cpu)
+        if state is None:
+            return None
+        cpus = repair_cpu_state(state, rules, NOBODY_SAYS)
+        if isinstance(cpus, NotRepaired):
+            return cpus
+        cpu, actions = write_cpu_state(cpus.state, reader), cpus.actions
+    if memory is not None:
+        fresh = managers.memory_policy.tables if managers.memory_policy else None
+        held = _memory(memory)
+        if held is None:
+            return None
+        blocks = repair_memory_state(
+            held, MemoryRules(fresh=fresh, keeps_pods=reader.keeps_pods), NOBODY_SAYS
+        )
+        if isinstance(blocks, NotRepaired):
+            return blocks
+        memory, actions = write_memory_state(blocks.state, reader), (*actions, *blocks.actions)
+    texts = cpu, memory
+    return Mended(texts, actions, verify_states(asked.info, asked.kubelet, found(texts, reader)))

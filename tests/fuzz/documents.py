@@ -1,0 +1,155 @@
+"""Parsers of documents: YAML and JSON as such, and everything that cpuctl reads from them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import suppress
+
+from cpuctl.checkpoints.cpu_state import read_cpu_state, write_cpu_state
+from cpuctl.checkpoints.inspection import inspect_state
+from cpuctl.checkpoints.memory_state import read_memory_state, write_memory_state
+from cpuctl.checkpoints.model import UnreadableState
+from cpuctl.checkpoints.pods_state import read_pods_state
+from cpuctl.checkpoints.reader import StateReader
+from cpuctl.documents.loading import load_documents
+from cpuctl.engine.pod_lints.lints import lint_pod
+from cpuctl.engine.pod_lints.subject import KubeletView, PodLintSubject
+from cpuctl.errors import CpuctlError
+from cpuctl.kubelet.config_file import read_kubelet_config
+from cpuctl.kubelet.loading import ConfigSources, load_configuration
+from cpuctl.kubelet.version import DEFAULT_VERSION
+from cpuctl.machine.cadvisor_json import read_cadvisor_json
+from cpuctl.machine.cadvisor_view import kubelet_view
+from cpuctl.machine.devices_file import read_devices
+from cpuctl.pods.manifests import read_pods
+from cpuctl.pods.usage import decode_usage
+from cpuctl.pods.validation.lint import lint_document
+from cpuctl.timeline.reading.document import read_timeline
+from tests.fuzz.target import Target, files, text_of, texts
+from tests.pods.validation.linting import rules
+from tests.support.state_files import CPU_STATE, MEMORY_STATE
+from tests.timeline.replaying import OUTSIDE
+
+_OLD = StateReader(minor=30)
+_READERS = (
+    _OLD,
+    StateReader(minor=36, pod_level_managers=True),
+    StateReader(minor=38, pod_level_managers=True, exclusive_resize=True),
+)
+
+
+def run_state(data: bytes) -> None:
+    """What a kubelet loads is written and read back as the same."""
+    text = text_of(data)
+    with suppress(CpuctlError):
+        inspect_state(text)
+    for reader in _READERS:
+        with suppress(CpuctlError):
+            cpu = read_cpu_state(text, reader)
+            if not isinstance(cpu, UnreadableState):
+                assert read_cpu_state(write_cpu_state(cpu, reader), reader) == cpu
+        with suppress(CpuctlError):
+            memory = read_memory_state(text, reader)
+            if not isinstance(memory, UnreadableState):
+                assert read_memory_state(write_memory_state(memory, reader), reader) == memory
+        with suppress(CpuctlError):
+            read_pods_state(text, reader)
+
+
+def run_config(data: bytes) -> None:
+    with suppress(CpuctlError):
+        read_kubelet_config(data, "fuzz", (27, 36, 38)[len(data) % 3])
+    with suppress(CpuctlError):
+        load_configuration(ConfigSources(main=(data, "fuzz")), DEFAULT_VERSION)
+
+
+def run_cadvisor(data: bytes) -> None:
+    with suppress(CpuctlError):
+        machine, _ = read_cadvisor_json(data, "fuzz")
+        kubelet_view(machine)
+
+
+def _reading(*parsers: Callable[[bytes], object]) -> Callable[[bytes], None]:
+    def run(data: bytes) -> None:
+        for parse in parsers:
+            with suppress(CpuctlError):
+                parse(data)
+
+    return run
+
+
+def run_lint(data: bytes) -> None:
+    with suppress(CpuctlError):
+        for document in load_documents(data, "fuzz", last_wins=True):
+            for linted in lint_document(document, rules()):
+                if linted.pod is not None and linted.draft is not None:
+                    list(lint_pod(PodLintSubject(linted.pod, linted.draft.spec, KubeletView())))
+
+
+def _state_seeds() -> list[bytes]:
+    return [
+        *(write_cpu_state(CPU_STATE, reader).encode() for reader in _READERS),
+        *(write_memory_state(MEMORY_STATE, reader).encode() for reader in _READERS),
+    ]
+
+
+def _cadvisor_seeds() -> list[bytes]:
+    small = {
+        "num_cores": 2,
+        "num_sockets": 1,
+        "memory_capacity": 8_000_000_000,
+        "topology": [
+            {
+                "node_id": 0,
+                "memory": 8_000_000_000,
+                "hugepages": [{"page_size": 2048, "num_pages": 4}],
+                "distances": [10],
+                "cores": [
+                    {
+                        "core_id": 0,
+                        "thread_ids": [0, 1],
+                        "socket_id": 0,
+                        "uncore_caches": [{"id": 0, "level": 3}],
+                    }
+                ],
+                "caches": [{"id": 1, "level": 3, "type": "Unified", "size": 4096}],
+            }
+        ],
+    }
+    return [json.dumps(small).encode()]
+
+
+DOCUMENTS = {
+    "yaml": Target(
+        _reading(lambda data: load_documents(data, "fuzz")),
+        texts(
+            "a: [1, 2.5, ~]\n---\nb: &x {c: d}\ne: *x\n",
+            '{"a": "\\ud800"}',
+            "- |\n  x\n- >-\n  y\n",
+            "%YAML 1.1\n---\n",
+        ),
+    ),
+    "state": Target(run_state, _state_seeds),
+    "config": Target(run_config, files("kubelet/*.yaml", "broken/kubelet-*/*.yaml")),
+    "pods": Target(
+        _reading(lambda data: read_pods(data, "fuzz")),
+        files("pods/*.yaml", "pods/*.json", "broken/pods-*/*.yaml"),
+    ),
+    "lint": Target(run_lint, files("pods/*.yaml", "broken/pods-*/*.yaml", largest=1 << 12)),
+    "cadvisor": Target(run_cadvisor, _cadvisor_seeds),
+    "devices": Target(
+        _reading(lambda data: read_devices(data, "fuzz")), files("devices/*", "broken/devices-*/*.yaml")
+    ),
+    "usage": Target(
+        _reading(lambda data: decode_usage(data, "fuzz")),
+        texts(
+            "shop/web: 1Gi\n",
+            '{"kind": "PodMetricsList", "items": [{"metadata": {"name": "a"}, "containers": []}]}',
+        ),
+    ),
+    "timeline": Target(
+        _reading(lambda data: read_timeline(data, "fuzz", OUTSIDE)),
+        files("timelines/*.yaml", largest=1 << 13),
+    ),
+}

@@ -1,0 +1,115 @@
+"""Readers of whole trees: archives, a kernel's files, what a capture holds, a node to audit."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import lzma
+import tarfile
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from cpuctl.audit.checks import audit, verdicts
+from cpuctl.capture.recorded import recorded_kubelet
+from cpuctl.capture.recorded_processes import recorded_processes
+from cpuctl.errors import CpuctlError
+from cpuctl.machine.archive import read_archive
+from cpuctl.machine.cadvisor_view import kubelet_view
+from cpuctl.machine.findings import machine_findings
+from cpuctl.machine.recording_layout import MANIFEST, PROCESSES
+from cpuctl.machine.sources import read_machine_tree
+from cpuctl.machine.sysfs import read_machine_files
+from cpuctl.machine.tree import MemoryTree
+from tests.audit.node_tree import NodeTree, clean_node
+from tests.fuzz.target import FIXTURES, Target, text_of
+from tests.machine.sysfs_writer import small_machine
+
+_IN_MEMORY = Path("/dev/shm")  # noqa: S108  # a folder of our own is made in it
+_NODES = {1: clean_node(1), 2: clean_node(2)}
+_MACHINE = small_machine("2s2n2c2t,hugepages-2Mi=1,isolated=1")
+_FREE_OF_MACHINE = ("sys/fs", "proc", "etc")
+
+
+def run_archive(data: bytes) -> None:
+    with TemporaryDirectory(dir=_IN_MEMORY if _IN_MEMORY.is_dir() else None) as directory:
+        path = Path(directory) / "node.tar"
+        path.write_bytes(data)
+        with suppress(CpuctlError):
+            read_machine_tree(read_archive(path), "fuzz")
+        assert list(Path(directory).iterdir()) == [path]
+
+
+def _changed(files: Mapping[str, str], paths: list[str], data: bytes) -> dict[str, str]:
+    """Replace files: two bytes name one, what follows up to two NULs is its text."""
+    changed = dict(files)
+    for part in data.split(b"\0\0"):
+        number = int.from_bytes(part[:2])
+        changed[paths[number % len(paths)]] = text_of(part[2:])
+    return changed
+
+
+def _open_files(node: NodeTree) -> dict[str, str]:
+    """Return the files that say nothing of the machine itself: another target changes those."""
+    return {path: text for path, text in node.files.items() if path.startswith(_FREE_OF_MACHINE)}
+
+
+def run_sysfs(data: bytes) -> None:
+    with suppress(CpuctlError):
+        machine = read_machine_files(MemoryTree(_changed(_MACHINE, sorted(_MACHINE), data)), "fuzz")
+        kubelet_view(machine)
+        machine_findings(machine)
+
+
+def run_node(data: bytes) -> None:
+    """An audit tells of every container, whatever the files of its node say."""
+    base = _NODES[1 + len(data) % 2]
+    paths = sorted(_open_files(base))
+    node = NodeTree(version=base.version, driver=base.driver, files=_changed(base.files, paths, data))
+    with suppress(CpuctlError):
+        picture = node.picture()
+        assert all(finding.message and finding.subject for finding in audit(picture))
+        assert len(verdicts(picture)) == len(picture.containers)
+
+
+def run_manifest(data: bytes) -> None:
+    text = text_of(data)
+    with suppress(CpuctlError):
+        recorded_kubelet(MemoryTree({"MANIFEST.json": text}))
+    with suppress(CpuctlError, ValueError):
+        list(recorded_processes(text))
+
+
+def _archives() -> Iterable[bytes]:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for name, text in small_machine("1s1n1c2t").items():
+            member = tarfile.TarInfo(name)
+            member.size = len(text.encode())
+            archive.addfile(member, io.BytesIO(text.encode()))
+    plain = packed.getvalue()
+    return [plain, gzip.compress(plain, mtime=0), lzma.compress(plain)]
+
+
+def _replacements(files: Mapping[str, str]) -> Callable[[], Iterable[bytes]]:
+    def read() -> list[bytes]:
+        texts = (files[path].encode() for path in sorted(files))
+        return [number.to_bytes(2) + text for number, text in enumerate(texts)]
+
+    return read
+
+
+def _manifests() -> Iterable[bytes]:
+    recording = read_archive(FIXTURES / "nodes/v2-2-numa/node.tar.xz")
+    processes = (recording.read(PROCESSES) or "").splitlines()
+    assert processes
+    return [(recording.read(MANIFEST) or "").encode(), *(line.encode() for line in processes[:50])]
+
+
+MACHINES = {
+    "archive": Target(run_archive, _archives),
+    "sysfs": Target(run_sysfs, _replacements(_MACHINE)),
+    "node": Target(run_node, _replacements(_open_files(_NODES[2]))),
+    "manifest": Target(run_manifest, _manifests),
+}

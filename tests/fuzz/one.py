@@ -1,0 +1,21 @@
+"""Fuzz one parser in a process of its own: ``python -m tests.fuzz.one TARGET [OPTION ...] [FOLDER]``."""
+
+from __future__ import annotations
+
+import sys
+
+import atheris  # type: ignore[import-untyped,import-not-found,unused-ignore]  # the extra "fuzz"
+
+with atheris.instrument_imports(include=["cpuctl"]):
+    from tests.fuzz.registry import TARGETS
+
+
+def main() -> None:
+    """Run until libFuzzer's options say that it is enough, or an input fails."""
+    name, *options = sys.argv[1:]
+    atheris.Setup([sys.argv[0], *options], TARGETS[name].run)
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()

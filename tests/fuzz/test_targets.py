@@ -1,0 +1,21 @@
+"""The seeds of every fuzzed parser, and all that fuzzing found so far, are read without a failure."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fuzz.registry import TARGETS
+from tests.fuzz.target import FINDINGS
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_every_seed_and_finding_is_read(name: str) -> None:
+    seeds = list(TARGETS[name].seeds())
+    assert seeds
+    findings = [path.read_bytes() for path in sorted((FINDINGS / name).glob("*"))]
+    for sample in (*seeds, *findings):
+        TARGETS[name].run(sample)
+
+
+def test_findings_are_of_targets() -> None:
+    assert {path.name for path in FINDINGS.glob("*")} <= TARGETS.keys()

@@ -59,13 +59,14 @@ class LimitRange:
 
     @property
     def problems(self) -> list[str]:
-        """Tell why the API server refuses the object, as far as that is about defaults for pods."""
+        """Tell why the API server refuses the object, as far as that is about its amounts.
+
+        An amount that is out of place is shown as a quantity; the API server shows Go's structure.
+        """
         return [
-            f"spec.limits[{index}].{name}: Forbidden: may not be specified when `type` is 'Pod'"
+            f"spec.limits[{index}].{text}"
             for index, item in enumerate(self.items)
-            if item.type == "Pod"
-            for name, amounts in (("default", item.default), ("defaultRequest", item.default_request))
-            if amounts
+            for text in _problems(item)
         ]
 
     def step(self) -> Step:
@@ -81,6 +82,42 @@ class LimitRange:
     def violations(self, pod: Pod) -> list[str]:
         """Tell what keeps *pod* from being created, each reason once."""
         return list(dict.fromkeys(text for item in self.items for text in _violations(item, pod)))
+
+
+_WORDS = {"min": "min", "max": "max", "default": "default", "default_request": "default request"}
+_ORDER = (
+    ("min", "max", "min", "min"),
+    ("min", "default_request", "defaultRequest", "default_request"),
+    ("default_request", "max", "defaultRequest", "default_request"),
+    ("default_request", "default", "defaultRequest", "default_request"),
+    ("min", "default", "default", "min"),
+    ("default", "max", "default", "max"),
+)
+"""Which amounts must not be above which others; the field that a refusal names, and whose amount it shows."""
+
+
+def _problems(item: LimitRangeItem) -> Iterator[str]:
+    if item.type == "Pod":
+        for field_name, amounts in (("default", item.default), ("defaultRequest", item.default_request)):
+            if amounts:
+                yield f"{field_name}: Forbidden: may not be specified when `type` is 'Pod'"
+        # Bounds are compared with defaults for other types only: here there are none that count.
+        item = replace(item, default={}, default_request={})
+    for name in sorted({name for amounts in item.amounts for name in amounts}):
+        yield from _disordered(item, name)
+
+
+def _disordered(item: LimitRangeItem, name: str) -> Iterator[str]:
+    amounts = {kind: getattr(item, kind).get(name) for kind in _WORDS}
+    for low, high, field_name, shown in _ORDER:
+        below, above = amounts[low], amounts[high]
+        if below is not None and above is not None and below > above:
+            limit = " limit" if (low, high) == ("default_request", "default") else ""
+            words = f"{_WORDS[low]} value {below} is greater than {_WORDS[high]}{limit} value {above}"
+            yield f'{field_name}[{name}]: Invalid value: "{amounts[shown]}": {words}'
+    ratio = item.max_ratio.get(name)
+    if ratio is not None and ratio < Quantity.from_value(1):
+        yield f'maxLimitRequestRatio[{name}]: Invalid value: "{ratio}": ratio {ratio} is less than 1'
 
 
 def _injected(pod: Pod, requests: _Amounts, limits: _Amounts) -> Pod:

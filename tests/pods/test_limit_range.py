@@ -188,6 +188,59 @@ def test_an_object_with_defaults_for_pods_is_refused_itself() -> None:
     ]
 
 
+@dataclass(frozen=True)
+class Disorder:
+    """Bounds and defaults that contradict each other, and how the API server says so."""
+
+    item: LimitRangeItem
+    want: tuple[str, ...]
+
+
+def invalid(field: str, shown: str, words: str) -> str:
+    return f'spec.limits[0].{field}[cpu]: Invalid value: "{shown}": {words}'
+
+
+DISORDERS = [
+    Disorder(
+        item("Pod", min="cpu=2", max="cpu=1"),
+        (invalid("min", "2", "min value 2 is greater than max value 1"),),
+    ),
+    Disorder(
+        item(min="cpu=2", default="cpu=3", default_request="cpu=1"),
+        (invalid("defaultRequest", "1", "min value 2 is greater than default request value 1"),),
+    ),
+    Disorder(
+        item(max="cpu=2", default="cpu=1", default_request="cpu=1500m"),
+        (
+            invalid(
+                "defaultRequest", "1500m", "default request value 1500m is greater than default limit value 1"
+            ),
+        ),
+    ),
+    Disorder(
+        item(max="cpu=2", default="cpu=3", default_request="cpu=1"),
+        (invalid("default", "2", "default value 3 is greater than max value 2"),),
+    ),
+    Disorder(
+        item(min="cpu=2", default="cpu=1", default_request="cpu=2"),
+        (
+            invalid("defaultRequest", "2", "default request value 2 is greater than default limit value 1"),
+            invalid("default", "2", "min value 2 is greater than default value 1"),
+        ),
+    ),
+    Disorder(
+        item("Pod", max_ratio="cpu=500m"),
+        (invalid("maxLimitRequestRatio", "500m", "ratio 500m is less than 1"),),
+    ),
+    Disorder(item(min="cpu=1", max="cpu=4", default="cpu=2", default_request="cpu=2", max_ratio="cpu=2"), ()),
+]
+
+
+@pytest.mark.parametrize("case", DISORDERS, ids=lambda case: " ".join(case.want)[:60])
+def test_bounds_and_defaults_must_agree(case: Disorder) -> None:
+    assert tuple(limit_range(case.item).problems) == case.want
+
+
 def test_no_ratio_is_too_large() -> None:
     (text,) = limit_range(RATIO).violations(pod(app("cpu=1n", "cpu=1e299")))
     assert text.endswith(f"provided ratio is 1{'0' * 308}.000000")

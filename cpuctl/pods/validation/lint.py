@@ -93,6 +93,8 @@ def _containers(item: ManifestObject) -> int:
 
 def _linted(item: ManifestObject, rules: LintRules) -> Linted:
     named = Linted(kind=item.kind, namespace=item.namespace, name=item.name)
+    if rules.static and item.kind != "Pod":
+        return replace(named, findings=(_no_static_pod(item),))
     if not item.spec_steps:
         return named
     read = read_draft(item.kind, item.value, item.place, item.spec_steps)
@@ -115,6 +117,15 @@ def _linted(item: ManifestObject, rules: LintRules) -> Linted:
     if rules.static:
         findings = [_by_kubelet(finding) for finding in findings]
     return replace(named, draft=draft, pod=pod, findings=tuple(findings))
+
+
+def _no_static_pod(item: ManifestObject) -> Finding:
+    return item.place.child("kind").refused(
+        "static-kind",
+        f"a kubelet takes only Pods from its files, and this is a {item.kind}",
+        by=Refuser.KUBELET,
+        hint="write the pod itself, or send this to the API server",
+    )
 
 
 def _sent(draft: PodDraft, rules: ServerRules) -> Pod:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.pods.validation.finding import Severity
+from cpuctl.pods.validation.finding import Refuser, Severity
 from tests.pods.validation.linting import HEADS, linted, messages, rules, server_rules, template_findings
 
 KINDS = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController", "Job", "CronJob")
@@ -113,3 +113,12 @@ def test_static_pods_are_refused_by_the_kubelet() -> None:
     text = f"{{apiVersion: v1, kind: Pod, metadata: {{name: a}}, spec: {WRONG}}}"
     (one,) = linted(text, rules(static=True, server=31))
     assert [(each.refused_by, each.code) for each in one.findings] == [("kubelet", "limit-below-request")]
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "Service"])
+def test_a_kubelet_takes_no_other_kind_from_its_files(kind: str) -> None:
+    text = f"{{apiVersion: v1, kind: {kind}, metadata: {{name: web}}, spec: {{}}}}"
+    (one,) = linted(text, rules(static=True))
+    (finding,) = one.findings
+    assert (finding.code, finding.refused_by, finding.path) == ("static-kind", Refuser.KUBELET, ("kind",))
+    assert finding.message == f"kind: a kubelet takes only Pods from its files, and this is a {kind}"

@@ -268,6 +268,14 @@ CASES = [
         detected="0",
         fix="reservedSystemCPUs: 0,32, or 2 CPUs in all instead",
     ),
+    Case(  # reserving the whole core would leave no CPU for pods
+        "reserved-splits-core",
+        Severity.WARNING,
+        "reservedSystemCPUs",
+        Told(config=static(reserved_system_cpus="0"), machine="synthetic:1c2t"),
+        "reserved CPUs 0 share cores with CPUs for pods (1)",
+        detected="0",
+    ),
     Case(
         "reserved-splits-p-core",
         Severity.WARNING,

@@ -54,15 +54,17 @@ def _split_cores(
     performance, efficiency = subject.machine.performance_cpus, subject.machine.efficiency_cpus
     hybrid = bool(performance and efficiency and not CPUSet(split).isdisjoint(performance))
     core = "performance cores" if hybrid else "cores"
+    # Reserving every CPU would leave none for pods: a machine of one core has to be split.
+    advised = whole != topology.cpus
     by_count = "" if setting == (_FIELD,) else f", or {whole.bit_count()} CPUs in all instead"
     yield Lint(
         severity=Severity.WARNING,
         code="reserved-splits-p-core" if hybrid else "reserved-splits-core",
         setting=setting,
-        expected=str(CPUSet(whole)),
+        expected=str(CPUSet(whole)) if advised else "",
         detected=str(CPUSet(reserved)),
         message=f"reserved CPUs {CPUSet(reserved & split)} share {core} with CPUs for pods ({CPUSet(left)})",
-        fix=f"{_FIELD}: {CPUSet(whole)}{by_count}",
+        fix=f"{_FIELD}: {CPUSet(whole)}{by_count}" if advised else "",
     )
 
 

@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
 
-from cpuctl.audit.cpusets import check_cpusets, check_mems, check_partitions
+from cpuctl.audit.containers.cpusets import check_cpusets, check_mems, check_partitions
+from cpuctl.audit.containers.memory_spill import check_memory
+from cpuctl.audit.containers.quota import check_quota
+from cpuctl.audit.containers.threads import check_threads
+from cpuctl.audit.disturbers.foreign import check_foreign_processes, check_kernel_threads
+from cpuctl.audit.disturbers.interrupts import check_interrupts, check_irqbalance
+from cpuctl.audit.disturbers.isolation import check_isolation
+from cpuctl.audit.disturbers.siblings import check_siblings
 from cpuctl.audit.finding import Finding, Severity
-from cpuctl.audit.foreign import check_foreign_processes, check_kernel_threads
-from cpuctl.audit.hotplug import check_hotplug
-from cpuctl.audit.interrupts import check_interrupts, check_irqbalance
-from cpuctl.audit.isolation import check_isolation
-from cpuctl.audit.memory_spill import check_memory
-from cpuctl.audit.picture import Picture, Seen
-from cpuctl.audit.quota import check_quota
-from cpuctl.audit.siblings import check_siblings
-from cpuctl.audit.stale import (
+from cpuctl.audit.kubelet_state.hotplug import check_hotplug
+from cpuctl.audit.kubelet_state.stale import (
     check_finished_init_containers,
     check_missing_groups,
     check_stale,
     check_unclaimed,
 )
-from cpuctl.audit.state import check_reserved, check_state
-from cpuctl.audit.threads import check_threads
+from cpuctl.audit.kubelet_state.state import check_reserved, check_state
+from cpuctl.audit.picture import Picture, Seen
 
 Check = Callable[[Picture], Iterator[Finding]]
 

@@ -20,9 +20,19 @@ def for_each(ids: Iterable[int], command: str) -> str:
     return f"for id in {' '.join(map(str, listed))}; do {command.format('$id')}; done"
 
 
+def operand(name: str) -> str:
+    """Quote a name that stands at the end of a command, so that nothing but a name can come of it."""
+    return f"-- {quote(name)}" if name.startswith("-") else quote(name)
+
+
 def delete_pod(pod: Pod) -> str:
     """Write the command that ends a pod; its workload makes another, which is given CPUs anew."""
-    return f"kubectl -n {quote(pod.namespace)} delete pod {quote(pod.name)}"
+    return f"kubectl -n {quote(pod.namespace)} delete pod {operand(pod.name)}"
+
+
+def show_pod(pod: Pod) -> str:
+    """Write the command that tells what the API server knows of a pod."""
+    return f"kubectl -n {quote(pod.namespace)} get pod -o json {operand(pod.name)}"
 
 
 def mask_text(cpus: CPUSet) -> str:

@@ -82,10 +82,12 @@ class Interrupts:
 class Promises:
     """What the kubelet is configured to keep to. ``lifts_quota``: exclusive CPUs have no CFS quota.
 
-    ``policy`` is the configured CPU Manager policy, empty where no configuration is known.
+    ``policy`` and ``memory_policy`` are the configured policies of the CPU Manager and the Memory Manager,
+    empty where no configuration is known.
     """
 
     policy: str = ""
+    memory_policy: str = ""
     reserved: CPUSet = field(default=CPUSet())
     strict_reservation: bool = False
     full_cores: bool = False
@@ -96,7 +98,8 @@ class Promises:
 class State:
     """The kubelet's state files; None where there is none, or it is unusable: the problem says why.
 
-    ``closed`` are the names of files that are there and could not be read.
+    ``closed`` are the names of files that are there and could not be read. ``own``: the node's own were
+    looked for, not those that somebody named.
     """
 
     cpu: CPUStateFile | None = None
@@ -104,7 +107,7 @@ class State:
     cpu_problem: str = ""
     memory_problem: str = ""
     closed: tuple[str, ...] = ()
-    directory: str = "/var/lib/kubelet"
+    own: bool = True
 
     @property
     def entries(self) -> Mapping[str, Mapping[str, CPUSet]]:

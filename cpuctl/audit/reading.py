@@ -6,13 +6,13 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from cpuctl.audit.expected import Expectations
-from cpuctl.audit.interrupt_files import read_interrupts
+from cpuctl.audit.node.expected import Expectations
+from cpuctl.audit.node.interrupt_files import read_interrupts
+from cpuctl.audit.node.tasks import sandbox_ids, sort_tasks
 from cpuctl.audit.picture import Picture, Promises, Seen, State
-from cpuctl.audit.tasks import sandbox_ids, sort_tasks
 from cpuctl.capture.collected import Process
 from cpuctl.capture.node_files import NodeFiles
-from cpuctl.capture.processes import read_processes
+from cpuctl.capture.processes import read_members, read_processes
 from cpuctl.capture.progress import Progress
 from cpuctl.capture.recorded_processes import recorded_processes
 from cpuctl.cgroups.container_logs import by_container_id
@@ -44,11 +44,30 @@ def take_picture(files: NodeFiles, known: Known, progress: Progress) -> Picture:
     """
     hierarchies, groups = kubelet_groups(files, known.cgroup_root, progress)
     processes = all_processes(files, progress, live=known.live)
+    picture = _picture_of_groups(files, known, groups, processes)
+    balanced = any(thread.comm == "irqbalance" for process in processes for thread in process.threads)
+    interrupts = read_interrupts(files, progress, exclusive=picture.exclusive, balanced=balanced)
+    return replace(picture, hierarchies=hierarchies, interrupts=interrupts)
+
+
+def take_group_picture(files: NodeFiles, known: Known, progress: Progress) -> Picture:
+    """Read control groups, and of processes only what tells whose these are.
+
+    To look at the memory of a process stops it for a moment, which a running container must not notice.
+    """
+    hierarchies, groups = kubelet_groups(files, known.cgroup_root, progress)
+    containers = {path for path, group in groups.items() if group.role.level is Level.CONTAINER}
+    processes = tuple(read_members(files, containers, progress))
+    return replace(_picture_of_groups(files, known, groups, processes), hierarchies=hierarchies)
+
+
+def _picture_of_groups(
+    files: NodeFiles, known: Known, groups: Mapping[str, Cgroup], processes: Sequence[Process]
+) -> Picture:
     owners = group_owners(files, known, processes, groups)
     tasks, expectations = sort_tasks(processes, groups), Expectations(known.state)
-    picture = Picture(
+    return Picture(
         machine=known.machine,
-        hierarchies=hierarchies,
         groups=groups,
         owners=owners,
         containers=tuple(
@@ -68,9 +87,6 @@ def take_picture(files: NodeFiles, known: Known, progress: Progress) -> Picture:
         state=known.state,
         promises=known.promises,
     )
-    balanced = any(thread.comm == "irqbalance" for process in processes for thread in process.threads)
-    interrupts = read_interrupts(files, progress, exclusive=picture.exclusive, balanced=balanced)
-    return replace(picture, interrupts=interrupts)
 
 
 def kubelet_groups(
@@ -103,7 +119,9 @@ def all_processes(files: NodeFiles, progress: Progress, *, live: bool) -> tuple[
     text = files.read(PROCESSES)
     if text is not None and not live:
         return tuple(recorded_processes(text))
-    processes, _ = read_processes(files, progress)
+    processes, area = read_processes(files, progress)
+    for note in area.notes:
+        files.refuse("proc", note)
     return tuple(process for process in processes if not (live and process.pid == os.getpid()))
 
 

@@ -102,6 +102,7 @@ def audit(
 ) -> None:
     """Read the node, compare, answer."""
     from cpuctl.cli.sources.node_picture import PictureWords, load_node, tell_unreadable
+    from cpuctl.cli.sources.settled_picture import tell_recent_change
 
     checks = _checks(check)
     form = ListOutput.JSON if output is AuditOutput.PLAN else ListOutput(output)
@@ -118,6 +119,7 @@ def audit(
     audited, plan = _audited(node, checks, sources, style)
     sources.tell(style)
     tell_unreadable(node, style)
+    tell_recent_change(node, style)
     emit(plan if output is AuditOutput.PLAN else audited, style)
     if not exit_zero and (audited["summary"]["error"] or audited["summary"]["warning"]):
         raise typer.Exit(EXIT_NO)
@@ -142,9 +144,9 @@ def _audited(
     from cpuctl.audit.checks import audit as compare
     from cpuctl.cli.answers.audit_answer import audit_document
     from cpuctl.cli.answers.cgroups_plan_answer import plan_document
-    from cpuctl.cli.sources.node_picture import picture_of
+    from cpuctl.cli.sources.settled_picture import settled_picture
 
-    picture = picture_of(node, style)
+    node, picture = settled_picture(node, style)
     head = {"sources": sources.entries}
     findings = compare(picture, checks)
     answer = audit_document(picture, findings, head, checks=checks, unreadable=node.files.unreadable)

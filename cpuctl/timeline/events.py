@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-from cpuctl.timeline.admitting import create, remove
-from cpuctl.timeline.containers import end, start
-from cpuctl.timeline.failing import kubelet_stops
-from cpuctl.timeline.happenings import What
-from cpuctl.timeline.kubelet_process import Work
 from cpuctl.timeline.model import (
     Admit,
     ContainerChange,
@@ -21,7 +16,9 @@ from cpuctl.timeline.model import (
     StateFilePatch,
     Update,
 )
-from cpuctl.timeline.resizing import request_resize
+from cpuctl.timeline.pods.admitting import create, remove
+from cpuctl.timeline.pods.containers import end, start
+from cpuctl.timeline.pods.resizing import request_resize
 from cpuctl.timeline.surroundings import (
     change_cpus,
     change_server,
@@ -29,7 +26,10 @@ from cpuctl.timeline.surroundings import (
     patch_state_file,
     update,
 )
-from cpuctl.timeline.world import ContainerState, PodLife, World
+from cpuctl.timeline.world.failing import kubelet_stops
+from cpuctl.timeline.world.happenings import What
+from cpuctl.timeline.world.kubelet_process import Work
+from cpuctl.timeline.world.world import ContainerState, PodLife, World
 
 
 def happen(world: World, event: Event) -> None:

@@ -16,6 +16,8 @@ from cpuctl.machine.sources import MachineSource
 from cpuctl.pods.model import Pod, ResourceRequirements
 
 ASSIGNED_CPUSET_GATE = "DownwardAPIAssignedResources"
+CPU_FILE, MEMORY_FILE = "cpu_manager_state", "memory_manager_state"
+"""The state files that somebody may edit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,18 +10,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from cpuctl.errors import InputError
-from cpuctl.timeline import reconciling, syncing
-from cpuctl.timeline.admitting import schedule
-from cpuctl.timeline.disk import WrittenCPUs, WrittenMemory
 from cpuctl.timeline.events import happen
-from cpuctl.timeline.expectations import Failure, check
-from cpuctl.timeline.happenings import MOVES
-from cpuctl.timeline.kubelet_process import KubeletProcess, Work
+from cpuctl.timeline.kubelet import reconciling, syncing
+from cpuctl.timeline.kubelet.starting import start_kubelet
 from cpuctl.timeline.model import Moment, Timeline
-from cpuctl.timeline.ownership import NOBODY, Sample, owners
-from cpuctl.timeline.resizing import retry_deferred
-from cpuctl.timeline.starting import start_kubelet
-from cpuctl.timeline.world import World
+from cpuctl.timeline.pods.admitting import schedule
+from cpuctl.timeline.pods.resizing import retry_deferred
+from cpuctl.timeline.seen.expectations import Failure, check
+from cpuctl.timeline.seen.ownership import NOBODY, Sample, owners
+from cpuctl.timeline.world.disk import WrittenCPUs, WrittenMemory
+from cpuctl.timeline.world.happenings import MOVES
+from cpuctl.timeline.world.kubelet_process import KubeletProcess, Work
+from cpuctl.timeline.world.world import World
 
 MAX_STEPS = 1_000_000
 """Passes, syncs and the like of a replay: beyond, a timeline asks for something else than it wants."""

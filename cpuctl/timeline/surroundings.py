@@ -7,13 +7,12 @@ from dataclasses import replace
 from cpuctl.checkpoints.model import CPUStateFile
 from cpuctl.checkpoints.reader import DEFAULT_READER
 from cpuctl.cpuset import CPUSet
-from cpuctl.timeline import downward
-from cpuctl.timeline.disk import WrittenCPUs
-from cpuctl.timeline.happenings import What
-from cpuctl.timeline.kubelet_process import Work
-from cpuctl.timeline.model import ApiServer, CPUsChange, StateFileEdit, StateFilePatch, Update
-from cpuctl.timeline.reading_events import CPU_FILE
-from cpuctl.timeline.world import PodLife, World, cpus_text, some_cpus
+from cpuctl.timeline.model import CPU_FILE, ApiServer, CPUsChange, StateFileEdit, StateFilePatch, Update
+from cpuctl.timeline.pods import downward
+from cpuctl.timeline.world.disk import WrittenCPUs
+from cpuctl.timeline.world.happenings import What
+from cpuctl.timeline.world.kubelet_process import Work
+from cpuctl.timeline.world.world import PodLife, World, cpus_text, some_cpus
 
 
 def change_cpus(world: World, event: CPUsChange) -> None:

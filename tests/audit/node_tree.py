@@ -67,7 +67,9 @@ class NodeTree:
         )
     )
     promises: Promises = field(
-        default_factory=lambda: Promises(policy="static", reserved=CPUSet.parse(RESERVED), full_cores=True)
+        default_factory=lambda: Promises(
+            policy="static", memory_policy="Static", reserved=CPUSet.parse(RESERVED), full_cores=True
+        )
     )
     named: bool = True
 
@@ -211,6 +213,8 @@ cpuManagerPolicy: static
 cgroupDriver: systemd
 reservedSystemCPUs: "0,4"
 cpuManagerPolicyOptions: {full-pcpus-only: "true"}
+memoryManagerPolicy: Static
+reservedMemory: [{numaNode: 0, limits: {memory: 100Mi}}]
 """
 
 

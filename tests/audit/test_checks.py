@@ -7,9 +7,13 @@ from dataclasses import replace
 import pytest
 
 from cpuctl.audit.checks import audit
-from cpuctl.audit.picture import Promises
+from cpuctl.audit.picture import Promises, State
+from cpuctl.audit.reading import take_picture
+from cpuctl.capture.node_files import NodeFiles
+from cpuctl.capture.progress import silent
 from cpuctl.checkpoints.model import CPUStateFile
 from cpuctl.cpuset import CPUSet
+from cpuctl.machine.tree import MemoryTree
 from cpuctl.pods.model import Container, ContainerKind
 from cpuctl.pods.running import ContainerStatus, RunState
 from tests.audit.node_tree import DATABASE, OWN, SERVER, WEB, NodeTree, clean_node, entries
@@ -131,6 +135,48 @@ def test_a_state_of_another_policy_is_told() -> None:
     assert codes(node, "state") == {"state-policy": "static"}
     promise(node, policy="")
     assert codes(node, "state") == {}
+
+
+def test_a_memory_state_of_another_policy_is_told() -> None:
+    """Either kubelet does not start: the file of the Memory Manager is read under every policy."""
+    node = clean_node()
+    promise(node, memory_policy="None")
+    (finding,) = node.findings("state")
+    assert (finding.code, finding.subject) == ("state-policy", "memory_manager_state")
+    assert (finding.expected, finding.detected) == ("None", "Static")
+    promise(node, memory_policy="Static")
+    assert codes(node, "state") == {}
+
+
+def test_a_node_without_its_state_is_not_clean() -> None:
+    """Somebody has deleted the files: what runs where cannot be right or wrong any more."""
+    node = clean_node()
+    known = replace(node.known(), state=State())
+    picture = take_picture(NodeFiles(MemoryTree(dict(node.files)), str), known, silent)
+    found = audit(picture, ["state"])
+    assert [(each.code, each.severity, each.subject) for each in found] == [
+        ("state-missing", "warning", "cpu_manager_state"),
+        ("state-missing", "warning", "memory_manager_state"),
+    ]
+    assert {each.fix for each in found} == {"systemctl restart kubelet"}
+    for quiet in (
+        replace(picture, groups={}),
+        replace(picture, state=State(own=False)),
+        replace(picture, promises=Promises()),
+        replace(picture, promises=Promises(policy="none", memory_policy="None")),
+    ):
+        assert audit(quiet, ["state"]) == ()
+
+
+def test_a_state_is_repaired_only_where_that_is_safe() -> None:
+    """The first repair is a dry run: what it refuses stays, and the kubelet goes on."""
+    node = clean_node()
+    entries(node, WEB, front="2,5")
+    (finding,) = node.findings("state")
+    assert finding.fix == (
+        "cpuctl checkpoint repair && systemctl stop kubelet && cpuctl checkpoint repair --yes; "
+        "systemctl start kubelet"
+    )
 
 
 def test_what_is_left_of_the_static_policy_is_told() -> None:

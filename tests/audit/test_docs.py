@@ -17,7 +17,7 @@ def rows() -> list[tuple[str, str, str]]:
 
 
 def test_every_code_is_told() -> None:
-    sources = "".join(path.read_text() for path in sorted((ROOT / "cpuctl" / "audit").glob("*.py")))
+    sources = "".join(path.read_text() for path in sorted((ROOT / "cpuctl" / "audit").rglob("*.py")))
     codes = {one or other for one, other in CODE.findall(sources)}
     assert sorted(code for _, code, _ in rows()) == sorted(codes)
 

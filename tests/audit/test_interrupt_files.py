@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.audit.interrupt_files import banned_cpus, fired_on
+from cpuctl.audit.node.interrupt_files import banned_cpus, fired_on
 from cpuctl.cpuset import CPUSet
 from tests.audit.node_tree import NodeTree, clean_node
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from dataclasses import replace
+
+import pytest
 
 from cpuctl.audit.checks import audit, verdicts
 from cpuctl.audit.picture import State
-from cpuctl.audit.reading import take_picture
+from cpuctl.audit.reading import take_group_picture, take_picture
 from cpuctl.capture.node_files import NodeFiles
 from cpuctl.capture.progress import silent
+from cpuctl.cli.answers.audit_answer import node_answer
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.tree import MemoryTree
-from tests.audit.node_tree import DATABASE, SERVER, clean_node
+from tests.audit.node_tree import DATABASE, SERVER, clean_node, entries
 
 
 def test_from_inside_a_cgroup_namespace_threads_are_still_their_containers() -> None:
@@ -25,6 +29,24 @@ def test_from_inside_a_cgroup_namespace_threads_are_still_their_containers() -> 
     node.process(71, "sshd", "/../../../../system.slice/sshd.service", "0-7")
     node.process(72, "init", "/../..", "1")
     assert [finding.subject for finding in node.findings()] == ["cgroup /system.slice", "cgroup /"]
+
+
+def test_to_write_groups_no_process_is_looked_at_more_closely_than_it_takes() -> None:
+    """To read numa_maps holds the process up while its pages are counted."""
+    node, read = clean_node(), []
+
+    class Noted(MemoryTree):
+        def read(self, path: str) -> str | None:
+            read.append(path)
+            return super().read(path)
+
+    files = NodeFiles(Noted(node.files), str)
+    picture, whole = take_group_picture(files, node.known(), silent), node.picture()
+    assert picture.owners == whole.owners
+    assert [seen.expected for seen in picture.containers] == [seen.expected for seen in whole.containers]
+    assert [path for path in read if path.endswith("/numa_maps")] == []
+    closer = {path.split("/")[1] for path in read if path.startswith("proc/") and path.endswith("/status")}
+    assert closer == {str(leader.pid) for seen in whole.containers for leader in seen.leaders}
 
 
 def test_a_path_without_end_is_the_hosts() -> None:
@@ -45,9 +67,54 @@ def test_no_name_of_a_group_gets_into_a_command_as_more_than_a_name() -> None:
     assert shlex.split(fixes[1])[3] == "$(reboot).service"
 
 
+@pytest.mark.parametrize("name", ["--all", "-f/etc/x", "$(reboot)", "a b; x"])
+def test_no_name_of_a_pod_gets_into_a_command_as_an_option(name: str) -> None:
+    """No API server takes such names, but a file of pods may have any."""
+    node = clean_node()
+    pods = {uid: replace(pod, name=name, namespace=name) for uid, pod in node.pods().items()}
+    entries(node, DATABASE, server="1")
+    (deletion,) = [shlex.split(each.fix) for each in audit(node.picture(pods), ["siblings"])]
+    for path in [path for path in node.files if f"{node.front}/" in f"/{path}"]:
+        del node.files[path]
+    missing = [each for each in audit(node.picture(pods), ["cpusets"]) if each.code == "group-missing"]
+    (question,) = [shlex.split(each.fix) for each in missing]
+    dashes = ["--"] if name.startswith("-") else []
+    assert deletion == ["kubectl", "-n", name, "delete", "pod", *dashes, name]
+    assert question == ["kubectl", "-n", name, "get", "pod", "-o", "json", *dashes, name]
+
+
+def test_no_name_of_a_unit_gets_into_a_command_as_an_option() -> None:
+    node = clean_node()
+    node.process(71, "sh", "/--now.slice/x.service", "0-7")
+    (finding,) = node.findings()
+    assert finding.fix == "systemctl set-property --runtime -- --now.slice AllowedCPUs=0,4"
+
+
+@pytest.mark.parametrize(
+    ("bounds", "told"),
+    [
+        ({"processes.MAX_THREADS": 5}, "only the first 5 processes are recorded, there are too many threads"),
+        ({"numa_memory.MAX_PROCESSES": 0}, "the memory of only 0 processes is looked at"),
+    ],
+    ids=["threads", "memory"],
+)
+def test_what_is_beyond_a_bound_is_told(
+    bounds: Mapping[str, int], told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A clean answer about half of the threads would be a wrong one."""
+    for name, bound in bounds.items():
+        monkeypatch.setattr(f"cpuctl.capture.{name}", bound)
+    node = clean_node()
+    files = NodeFiles(MemoryTree(dict(node.files)), str)
+    take_picture(files, node.known(), silent)
+    assert [(each.path, each.reason) for each in files.unreadable] == [("proc", told)]
+
+
 def test_a_state_that_is_closed_to_us_is_no_clean_answer() -> None:
     known = replace(clean_node().known(), state=State(closed=("/var/lib/kubelet/cpu_manager_state",)))
-    findings = audit(take_picture(NodeFiles(MemoryTree({}), str), known, silent))
+    picture = take_picture(NodeFiles(MemoryTree({}), str), known, silent)
+    assert node_answer(picture)["cpuManagerState"] == "closed"
+    findings = audit(picture)
     assert [(finding.code, finding.severity) for finding in findings] == [("state-closed", "warning")]
 
 

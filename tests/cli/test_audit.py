@@ -7,6 +7,7 @@ they are kept.
 from __future__ import annotations
 
 import json
+import tarfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -152,6 +153,25 @@ def test_an_anonymous_recording_tells_the_same_without_names(run: Run) -> None:
     assert SERVER not in json.dumps(anonymous)
 
 
+def test_what_a_recording_lacks_was_closed_to_whoever_recorded_it(run: Run, tmp_path: Path) -> None:
+    """Of a node whose state only root may read nobody else can say that nothing is wrong."""
+    node = place("clean", tmp_path)
+    assert run("capture", "--root", "clean", "c.tar").code == 0
+    with tarfile.open(tmp_path / "c.tar") as archive:
+        archive.extractall(tmp_path / "c", filter="data")
+    manifest = json.loads((tmp_path / "c" / "MANIFEST.json").read_text())
+    manifest["unreadable"] = [{"path": STATE, "reason": "permission denied"}]
+    (tmp_path / "c" / "MANIFEST.json").write_text(json.dumps(manifest))
+    (tmp_path / "c" / STATE).unlink()
+    document = answer(run("audit", "-m", "c", "-o", "json"), 3)
+    assert [each["code"] for each in document["findings"]] == ["state-closed"]
+    assert document["node"]["cpuManagerState"] == "closed"
+    assert document["unreadable"] == [{"path": f"/{STATE}", "reason": "permission denied"}]
+    (node / STATE).unlink()
+    document = answer(run("audit", "-m", "clean", "-o", "json"), 3)
+    assert [each["code"] for each in document["findings"]] == ["state-missing"]
+
+
 def test_the_plan_says_what_must_still_be_so(run: Run) -> None:
     plan = answer(run("audit", "-m", "faulty", *NAMED, "-o", "plan"), 3)
     assert [each["path"] for each in plan["state"]] == [
@@ -187,6 +207,9 @@ def test_a_state_that_no_kubelet_would_load_is_the_finding(run: Run, tmp_path: P
     document = answer(run("audit", "-m", "clean", "-o", "json"), 3)
     assert [each["code"] for each in document["findings"]] == ["state-unusable"]
     assert {each["verdict"] for each in document["containers"]} == {"not checked"}
+    assert document["node"]["cpuManagerState"] == "unusable"
+    shown = run("cgroups", "show", "-m", "clean").out
+    assert shown.startswith("cgroup v2, a state of the CPU Manager that no kubelet would load\n")
 
 
 def test_another_state_can_be_named(run: Run, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from cpuctl.cli.answers.replay_answer import replay_document
 from cpuctl.cli.replay.example import EXAMPLE
 from cpuctl.errors import InputError
-from cpuctl.timeline.reading import Outside, read_timeline
+from cpuctl.timeline.reading.document import Outside, read_timeline
 from cpuctl.timeline.simulation import replay
 from tests.timeline.replaying import OUTSIDE
 

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.kubelet.duration import MILLISECOND
-from cpuctl.timeline.downward import told
 from cpuctl.timeline.model import Timeline
-from cpuctl.timeline.reading import read_timeline
+from cpuctl.timeline.pods.downward import told
+from cpuctl.timeline.reading.document import read_timeline
+from cpuctl.timeline.seen.views import VIEWS
 from cpuctl.timeline.simulation import Simulation, replay
-from cpuctl.timeline.views import VIEWS
-from cpuctl.timeline.world import World
+from cpuctl.timeline.world.world import World
 from tests.timeline.replaying import OUTSIDE, config
 
 DELAYS = [5000, 1500, 0]

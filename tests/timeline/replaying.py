@@ -8,11 +8,11 @@ from typing import Any
 import yaml
 
 from cpuctl.machine.sources import read_machine
-from cpuctl.timeline.happenings import Entry, What
 from cpuctl.timeline.model import Timeline
-from cpuctl.timeline.reading import Outside, read_timeline
+from cpuctl.timeline.reading.document import Outside, read_timeline
+from cpuctl.timeline.seen.views import VIEWS
 from cpuctl.timeline.simulation import Simulation, replay
-from cpuctl.timeline.views import VIEWS
+from cpuctl.timeline.world.happenings import Entry, What
 
 GATES = {"CPUManagerPolicyAlphaOptions": True, "InPlacePodVerticalScalingExclusiveCPUs": True}
 

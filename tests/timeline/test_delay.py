@@ -18,7 +18,7 @@ from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.duration import SECOND
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.pods.model import Pod
-from cpuctl.timeline.delay import Timers
+from cpuctl.timeline.world.timers import Timers
 from tests.support.pods import app, pod, resources
 from tests.support.topologies import CoreAt, machine_info, mask
 from tests.timeline.replaying import GATES

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from cpuctl.kubelet.duration import HOUR, MILLISECOND, SECOND
-from cpuctl.timeline.happenings import What
 from cpuctl.timeline.simulation import Simulation
+from cpuctl.timeline.world.happenings import What
 from tests.timeline.replaying import config, container, play, seen, small, told
 
 UP = {"at": "500ms", "resize": {"pod": "dpdk", "cpu": 4}}

@@ -24,7 +24,7 @@ from cpuctl.timeline.model import (
     Timing,
     Update,
 )
-from cpuctl.timeline.reading import Outside, read_timeline
+from cpuctl.timeline.reading.document import Outside, read_timeline
 from tests.timeline.replaying import OUTSIDE, config, document, read, small
 
 

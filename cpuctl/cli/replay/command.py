@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
-from cpuctl.cli.options import ExitZeroOption, NoColorOption, QuietOption
-from cpuctl.cli.output import ListOutput, Style, emit
+from cpuctl.cli.options import ExitZeroOption, ForceOption, NoColorOption, QuietOption
+from cpuctl.cli.output import Document, ListOutput, Style, emit
+from cpuctl.cli.pictures import SVG, Pictures
 from cpuctl.cli.progress import ProgressBar
 from cpuctl.cli.sources.inputs import Sources
 from cpuctl.errors import UsageError
@@ -36,6 +37,7 @@ Examples:
   cpuctl replay timeline.yaml
   cpuctl replay timeline.yaml -o jsonl | jq 'select(.pod == "default/web")'
   cpuctl replay timeline.yaml --follow --speed 10x
+  cpuctl replay timeline.yaml --svg timeline.svg
   cpuctl replay timeline.yaml -m node7.tar.xz --until 30s
 
 Exit codes: 0 everything is as expected, 3 something is not (with --exit-zero 0), 2 usage, 4 unusable input.
@@ -56,6 +58,10 @@ SpeedOption = Annotated[
     str, typer.Option("--speed", metavar="FACTOR", help="How fast time goes by with --follow, e.g. 10x.")
 ]
 NewOption = Annotated[bool, typer.Option("--new", help="Print a commented example of a timeline.")]
+SvgOption = Annotated[
+    str,
+    typer.Option(SVG, metavar="FILE", help="Also draw CPUs over time, as SVG; - is stdout, with no answer."),
+]
 OutputOption = Annotated[
     ListOutput, typer.Option("-o", "--output", help="The form of the answer; jsonl is one entry a line.")
 ]
@@ -69,6 +75,8 @@ def replay(
     follow: FollowOption = False,
     speed: SpeedOption = "",
     new: NewOption = False,
+    svg: SvgOption = "",
+    force: ForceOption = False,
     output: OutputOption = ListOutput.TABLE,
     no_color: NoColorOption = False,
     quiet: QuietOption = False,
@@ -86,6 +94,9 @@ def replay(
 
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
     pace = live.read_pace(speed, style, follow=follow)
+    pictures = Pictures.asked({SVG: svg}, style, replace=force)
+    if pictures.instead and pace is not None:
+        raise UsageError("stdout (-) is taken by --follow", where=SVG, hint="name a file")
     told = _cut(_load(timeline, machine, sources), until)
     sources.tell(style)
     if pace is None:
@@ -96,17 +107,28 @@ def replay(
     else:
         simulation = live.follow(told, pace, style)
         style = replace(style, layout="replay_end")
-    if pace is None or style.for_people:
-        emit(replay_document(simulation, {"sources": sources.entries}), style)
+    if pace is None or style.for_people or pictures:
+        document = replay_document(simulation, {"sources": sources.entries})
+        _draw(document, pictures)
+        if not pictures.instead and (pace is None or style.for_people):
+            emit(document, style)
     if simulation.failures and not exit_zero:
         raise typer.Exit(EXIT_NO)
+
+
+def _draw(document: Document, pictures: Pictures) -> None:
+    if pictures:
+        from cpuctl.exports.timeline_facts import replay_facts
+        from cpuctl.exports.timeline_picture import timeline_svg
+
+        pictures.write(SVG, lambda: timeline_svg(replay_facts(document)))
 
 
 def _load(name: str, machine: str, sources: Sources) -> "Timeline":
     """Read a timeline; what it names is looked for beside it."""
     from cpuctl.documents.files import STDIN, read_input, source_name
     from cpuctl.machine.sources import LIVE, SYNTHETIC, read_machine
-    from cpuctl.timeline.reading import Outside, read_timeline
+    from cpuctl.timeline.reading.document import Outside, read_timeline
 
     if not name:
         raise UsageError("no timeline to replay", hint="name one, or begin with cpuctl replay --new")

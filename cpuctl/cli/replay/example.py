@@ -81,13 +81,19 @@ events:
       late/late: {cpus: "2,10", state: running}
     slis: {lateNotifications: 0}
 - {at: 12s, kubelet: restart}
+# More of what can happen (then leave out until, or make it later):
 # - {at: 13s, kubelet: {action: upgrade, version: "1.38", takes: 2s}}
 # - {at: 20s, kubelet: {action: reconfigure, config: {cpuManagerReconcilePeriod: 10s}}}
+# - {at: 21s, apiServer: {featureGates: {DownwardAPIAssignedResources: false}}}
+# - {at: 22s, update: {pod: gateway, assignedCPUSet: []}}  # the pod is written anew, without the volume
+# - {at: 23s, kubelet: {action: downgrade, version: "1.37"}}
 # - {at: 25s, cpus: {offline: "15"}}
-# - {at: 26s, stateFile: {delete: true}}
+# - {at: 26s, stateFile: {delete: true}}                   # or text, or entries and defaultCpuSet
 # - {at: 27s, exit: gateway/app}
 # - {at: 28s, start: gateway/app}
 # - {at: 29s, remove: gateway}
+# - {at: 30s, kubelet: stop}
+# - {at: 31s, kubelet: start}
 - at: 13s
   expect:
     kubelet: {running: true}

@@ -10,14 +10,15 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, TextIO
 
-from cpuctl.cli.output import ListOutput, Style, printable, takes_every_character
+from cpuctl.cli.output import ListOutput, Style, takes_every_character
 from cpuctl.cli.progress import ProgressBar
 from cpuctl.errors import UsageError
+from cpuctl.visible_text import printable
 
 if TYPE_CHECKING:
-    from cpuctl.timeline.happenings import Entry
     from cpuctl.timeline.model import Timeline
     from cpuctl.timeline.simulation import Simulation
+    from cpuctl.timeline.world.happenings import Entry
 
 _SPEED = re.compile(r"(?P<number>[0-9]{1,9}(?:\.[0-9]{1,9})?)x?", re.ASCII)
 _NAP = 0.1

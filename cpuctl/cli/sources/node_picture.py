@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from cpuctl.cpuset import CPUSet
     from cpuctl.engine.start import Kubelet
     from cpuctl.machine.sources import MachineSource
+    from cpuctl.machine.tree import Tree
     from cpuctl.pods.model import Pod
 
 CPU_FILE, MEMORY_FILE = "cpu_manager_state", "memory_manager_state"
@@ -62,22 +63,23 @@ def load_node(words: PictureWords, sources: Sources) -> LiveNode:
 
     Raise UsageError for a machine that has no files to look at.
     """
+    from dataclasses import replace
+
     from cpuctl.audit.reading import Known
-    from cpuctl.capture.node_files import NodeFiles
 
     refuse_stdin_twice(words.kubelet.config, words.state, words.pods)
     source = load_machine(_spec(words), sources)
     if source.files is None:
         hint = "name the live node, a directory or a recording"
         raise UsageError("this is a description, of which nothing runs", where=source.origin, hint=hint)
-    files = NodeFiles(source.files, str)
+    files = _files(source, source.files)
     kubelet = _kubelet(words.kubelet, source, sources)
     pods = _pods(words.pods, kubelet, sources)
     live = source.origin == LIVE_MACHINE
     texts = _state_texts(words.state, files, kubelet, source, sources)
     known = Known(
         machine=source.machine,
-        state=_state(texts, _closed(files), kubelet, pods or {}),
+        state=replace(_state(texts, _closed(files), kubelet, pods or {}), own=not words.state),
         promises=_promises(source, kubelet, sources),
         pods=pods,
         cgroup_root=kubelet.config.cgroup_root,
@@ -88,10 +90,27 @@ def load_node(words: PictureWords, sources: Sources) -> LiveNode:
         files=files,
         kubelet=kubelet,
         known=known,
-        state_files=tuple(
-            StateFile(f"{kubelet.config.root_dir}/{name}", hashlib.sha256(text.encode()).hexdigest())
-            for name, text in texts.items()
-        ),
+        state_files=_state_files(texts, kubelet),
+    )
+
+
+def with_fresh_state(node: LiveNode) -> LiveNode:
+    """Read the node's own state files once more; those that somebody named stay as they are."""
+    from dataclasses import replace
+
+    if not node.known.state.own:
+        return node
+    texts = _state_texts("", node.files, node.kubelet, node.source, Sources())
+    state = _state(texts, _closed(node.files), node.kubelet, node.known.pods or {})
+    return replace(
+        node, known=replace(node.known, state=state), state_files=_state_files(texts, node.kubelet)
+    )
+
+
+def _state_files(texts: Mapping[str, str], kubelet: Kubelet) -> tuple[StateFile, ...]:
+    return tuple(
+        StateFile(f"{kubelet.config.root_dir}/{name}", hashlib.sha256(text.encode()).hexdigest())
+        for name, text in texts.items()
     )
 
 
@@ -105,6 +124,22 @@ def picture_of(node: LiveNode, style: Style) -> Picture:
             return take_picture(node.files, node.known, progress)
     except CpuctlError as error:
         raise error if node.known.live else error.within(node.source.origin) from None
+
+
+def _files(source: MachineSource, tree: Tree) -> NodeFiles:
+    """Begin to read a node; what a recording lacks is as closed to us as it was to whoever recorded it."""
+    from cpuctl.capture.node_files import NodeFiles
+    from cpuctl.capture.recorded import recorded_gaps
+
+    files = NodeFiles(tree, str)
+    if source.origin == LIVE_MACHINE:
+        return files
+    try:
+        for gap in recorded_gaps(tree):
+            files.refuse(gap.path, gap.reason)
+    except CpuctlError as error:
+        raise error.within(source.origin) from None
+    return files
 
 
 def _spec(words: PictureWords) -> str:
@@ -189,7 +224,6 @@ def _state(
         cpu_problem=cpu.error if isinstance(cpu, UnreadableState) else "",
         memory_problem=memory.error if isinstance(memory, UnreadableState) else "",
         closed=tuple(closed),
-        directory=kubelet.config.root_dir,
     )
 
 
@@ -219,6 +253,7 @@ def _promises(source: MachineSource, kubelet: Kubelet, sources: Sources) -> Prom
     configured = sources.entries["kubeletConfiguration"]["from"] != "default"
     return Promises(
         policy=config.cpu_manager_policy if configured else "",
+        memory_policy=config.memory_manager_policy if configured else "",
         reserved=CPUSet(policy.reserved) if policy else _listed(config.reserved_system_cpus),
         strict_reservation=_is_on(config.cpu_manager_policy_options, STRICT_RESERVATION),
         full_cores=_is_on(config.cpu_manager_policy_options, FULL_PCPUS_ONLY),

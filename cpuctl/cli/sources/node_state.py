@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
@@ -12,10 +13,10 @@ from typing import IO, TYPE_CHECKING
 
 from cpuctl.cli.sources.inputs import Sources
 from cpuctl.documents.files import STDIN, read_input, source_name
-from cpuctl.errors import UsageError, unreadable
+from cpuctl.errors import CpuctlError, NotRestoredError, UsageError, unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from cpuctl.checkpoints.model import SavedCPUState, SavedMemoryState
     from cpuctl.checkpoints.reader import StateReader
@@ -41,6 +42,18 @@ class Past:
     running: tuple[Pod, ...] = ()
     known: bool = False
     digests: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def granted(self) -> tuple[Pod, ...]:
+        """Who runs, with the resources that the kubelet has granted: a resize may be pending (KEP-1287)."""
+        return as_granted(self.running)
+
+
+def as_granted(pods: Iterable[Pod]) -> tuple[Pod, ...]:
+    """Give pods the resources that their status says are granted."""
+    from cpuctl.engine.resize.reported import running_pod
+
+    return tuple(running_pod(pod).allocated for pod in pods)
 
 
 def load_past(name: str, running: str, machine: MachineSource, kubelet: Kubelet, sources: Sources) -> Past:
@@ -176,7 +189,7 @@ def resume(node: Node, past: Past, sources: Sources) -> NotStarted | None:
             f"the state names pods that do not run here ({', '.join(unknown[:3])}): the kubelet takes back "
             "what they hold when the next pod comes"
         )
-    node.resume(past.running)
+    node.resume(past.granted)
     return None
 
 
@@ -204,14 +217,35 @@ def write_state(directory: str, node: StartResult, kubelet: Kubelet, *, force: b
 
 
 def save_states(directory: str, texts: Mapping[str, str], *, force: bool) -> None:
-    """Write state files, by their name, into a directory; *force* permits to replace what is there."""
+    """Write state files, by their name, into a directory; *force* permits to replace what is there.
+
+    Where one cannot be written none is left; raise NotRestoredError where that one had replaced another file.
+    """
     from cpuctl.capture.saving import check_target, save
 
     paths = {Path(directory) / name: text.encode() for name, text in texts.items()}
     for path in paths:
         check_target(path, replace=force)
+    replaced = {path for path in paths if path.exists()}
+    saved: list[Path] = []
     for path, content in paths.items():
-        save(path, partial(_put, content), replace=force)
+        try:
+            save(path, partial(_put, content), replace=force)
+        except CpuctlError as error:
+            _take_back(saved, replaced, error)
+            raise
+        saved.append(path)
+
+
+def _take_back(saved: Iterable[Path], replaced: set[Path], cause: CpuctlError) -> None:
+    """Remove new files before the one that could not be written: half of a state is worse than none."""
+    lost = replaced.intersection(saved)
+    for path in set(saved) - lost:
+        with suppress(OSError):
+            path.unlink()
+    if lost:
+        names = ", ".join(sorted(map(str, lost)))
+        raise NotRestoredError(f"{cause}; and {names} is replaced already", hint=cause.hint) from None
 
 
 def state_texts(node: Node, kubelet: Kubelet) -> dict[str, str]:

@@ -1,0 +1,1 @@
+"""Containers against what the kubelet gives them: CPUs, memory nodes, threads, quotas."""

@@ -1,0 +1,144 @@
+"""Pods that come and go: the API server takes them, the scheduler binds them, the kubelet admits them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from cpuctl.engine.admission import Admission, Admitted
+from cpuctl.engine.outcome import KubeletFault, Rejected, Undetermined
+from cpuctl.engine.pod_rules import server_rules
+from cpuctl.engine.resize.running import RunningPod
+from cpuctl.pods.defaulting import with_api_defaults
+from cpuctl.pods.identity import with_uids
+from cpuctl.timeline.model import Admit
+from cpuctl.timeline.pods import downward
+from cpuctl.timeline.pods.containers import start_all
+from cpuctl.timeline.pods.resizing import retry_deferred
+from cpuctl.timeline.pods.scheduling import fits
+from cpuctl.timeline.world.failing import kubelet_fails
+from cpuctl.timeline.world.happenings import What
+from cpuctl.timeline.world.kubelet_process import KubeletProcess, Work
+from cpuctl.timeline.world.scale_downs import ScaleDownEnd
+from cpuctl.timeline.world.world import ContainerLife, ContainerState, PodLife, World, cpus_text
+
+
+def create(world: World, event: Admit) -> None:
+    """Let the API server take a pod that is bound to the node, or waits for the scheduler."""
+    name = event.pod.pod.full_name
+    refused = downward.refusal(world.server, event.pod.exposed)
+    if world.find(name) is not None:
+        refused = f'pods "{event.pod.pod.name}" already exists'
+    if refused:
+        text = f"{name} is refused by the API server: {refused}"
+        world.tell(What.FORBIDDEN, text, message=refused)
+        return
+    life = _born(world, event)
+    world.pods[life.uid] = life
+    if event.scheduled:
+        world.tell(What.CREATED, "waits for the scheduler", life)
+        schedule(world)
+    elif world.kubelet is None:
+        world.tell(What.CREATED, "waits for a kubelet", life)
+    else:
+        admit(world, world.kubelet, life)
+
+
+def _born(world: World, event: Admit) -> PodLife:
+    """Make the pod as it is stored; one that comes again has another UID."""
+    pod = event.pod.pod
+    if pod.uid in world.names:
+        (pod,) = with_uids([replace(pod, uid="")], world.names)
+    world.names[pod.uid] = pod.full_name
+    stored = with_api_defaults(pod, server_rules(world.server.gates))
+    return PodLife(
+        running=RunningPod.settled(stored),
+        exposed=downward.stored(world.server, event.pod.exposed),
+        number=len(world.names),
+        starts=event.start,
+        bound=not event.scheduled,
+        containers={each.name: ContainerLife() for each in stored.all_containers},
+    )
+
+
+def schedule(world: World) -> None:
+    """Bind pods that the scheduler finds room for now, the oldest first."""
+    waiting = [life for life in world.pods.values() if not life.bound]
+    for life in sorted(waiting, key=lambda life: life.number):
+        if world.kubelet is None or world.allocatable is None or not fits(world, life, world.allocatable):
+            continue
+        life.bound = True
+        world.tell(What.SCHEDULED, "is bound to the node: the scheduler sees room for it", life)
+        admit(world, world.kubelet, life)
+
+
+def admit(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
+    """Let the kubelet decide on a pod that is new to it."""
+    kubelet.touch(world.now)
+    admission = kubelet.node.admit(life.running.allocated)
+    if take_verdict(world, life, admission):
+        if life.starts:
+            start_all(world, kubelet, life)
+        kubelet.plan(world.now + world.timeline.timing.pod_sync, Work.SYNC, life.uid)
+    if world.kubelet is kubelet:
+        retry_deferred(world, kubelet)
+
+
+def take_verdict(world: World, life: PodLife, admission: Admission) -> bool:
+    """Put what the kubelet says of a pod into its status; tell whether it runs the pod."""
+    again = " again" if life.admitted else ""
+    match admission.verdict:
+        case Admitted():
+            life.admitted = True
+            world.tell(What.ADMITTED, f"is admitted{again}: {_placed(admission)}", life)
+            return True
+        case Rejected(reason=reason, message=message):
+            fail(world, life, str(reason), message)
+        case KubeletFault() as fault:
+            kubelet_fails(world, fault)
+        case Undetermined(why=why):
+            life.reason, life.message = "Undetermined", why
+            world.tell(What.UNDETERMINED, f"may be admitted or not: {why}", life, message=why)
+    return False
+
+
+def fail(world: World, life: PodLife, reason: str, message: str) -> None:
+    """End a pod that the kubelet refuses, with its containers, if it had any running."""
+    life.failed, life.reason, life.message = True, reason, message
+    for name, container in life.containers.items():
+        world.scale_downs.finish((life.uid, name), ScaleDownEnd.GONE)
+        world.disk.waits.pop((life.uid, name), None)
+        container.state, container.cgroup, container.milli = ContainerState.TERMINATED, 0, 0
+    world.tell(What.REJECTED, f"is rejected: {reason}: {message}", life, reason=reason, message=message)
+
+
+def _placed(admission: Admission) -> str:
+    """Say which containers have CPUs of their own."""
+    own = [f"{each.container.name} {cpus_text(each.cpus)}" for each in admission.placements if each.exclusive]
+    return "; ".join(own) if own else "its containers share"
+
+
+def remove(world: World, life: PodLife) -> None:
+    """Delete a pod; while no kubelet runs, its containers run on."""
+    if world.kubelet is None and any(each.runs for each in life.containers.values()):
+        life.deleted = True
+        world.tell(What.REMOVED, "is deleted; its containers run until a kubelet ends them", life)
+        return
+    world.tell(What.REMOVED, "is gone", life)
+    forget(world, life)
+    if world.kubelet is not None:
+        world.kubelet.node.remove(life.uid)
+        world.kubelet.touch(world.now)
+        retry_deferred(world, world.kubelet)
+
+
+def forget(world: World, life: PodLife) -> None:
+    """Drop everything about a pod that has ended."""
+    del world.pods[life.uid]
+    for name in life.containers:
+        world.scale_downs.finish((life.uid, name), ScaleDownEnd.GONE)
+        world.disk.waits.pop((life.uid, name), None)
+    if world.kubelet is not None:
+        world.kubelet.timers.forget(life.uid)
+        world.kubelet.last_update = {
+            key: cpus for key, cpus in world.kubelet.last_update.items() if key[0] != life.uid
+        }

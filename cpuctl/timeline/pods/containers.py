@@ -1,0 +1,83 @@
+"""Containers: how they start and end, and what a runtime writes for them."""
+
+from __future__ import annotations
+
+from cpuctl.pods.linux_resources import linear_weight, shares_of
+from cpuctl.pods.model import Container, ContainerKind
+from cpuctl.quantity import Quantity
+from cpuctl.timeline.pods.downward import UNSUPPORTED, tell_inside
+from cpuctl.timeline.world.happenings import What
+from cpuctl.timeline.world.kubelet_process import KubeletProcess
+from cpuctl.timeline.world.world import ContainerState, PodLife, World, cpus_text, some_cpus
+
+_NOTHING = Quantity()
+
+
+def start_all(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
+    """Start a pod's containers; its ordinary init containers have ended by then."""
+    for container in life.running.allocated.all_containers:
+        if container.kind is ContainerKind.INIT:
+            life.containers[container.name].state = ContainerState.TERMINATED
+            kubelet.node.start_container(life.running.allocated, container.name)
+        else:
+            start(world, kubelet, life, container)
+
+
+def start(world: World, kubelet: KubeletProcess, life: PodLife, container: Container) -> None:
+    """Start a container; its volumes come first.
+
+    Rule: kubelet ``internalContainerLifecycleImpl``: the CPU set is that of the CPU Manager's state, where it
+    has one; the runtime is not told again until that changes.
+    """
+    one, key = life.containers[container.name], (life.uid, container.name)
+    if life.exposed and not kubelet.tells_assigned_cpuset:
+        why = f"its volume cannot be set up: {UNSUPPORTED}"
+        world.tell(What.CONTAINER_WAITS, f"waits: {why}", life, container.name, reason=why)
+        return
+    tell_inside(world, kubelet, life)
+    state = kubelet.node.state
+    assigned = state.assigned(*key)
+    one.state = ContainerState.RUNNING
+    one.cgroup = 0
+    write_cpuset(world, life, container.name, own_or_shared(kubelet, key))
+    if assigned is not None:
+        kubelet.last_update[key] = assigned
+    one.milli = requested_milli(container)
+    kubelet.node.start_container(life.running.allocated, container.name)
+    where = some_cpus(one.cgroup)
+    world.tell(What.CONTAINER_STARTED, f"starts on {where}", life, container.name, cpus=cpus_text(one.cgroup))
+
+
+def own_or_shared(kubelet: KubeletProcess, key: tuple[str, str]) -> int:
+    """Return the CPUs a container is to run on: its own or the shared pool; 0 with policy ``none``."""
+    if kubelet.node.policy is None:
+        return 0
+    state = kubelet.node.state
+    assigned = state.assigned(*key)
+    return state.default if assigned is None else assigned
+
+
+def write_cpuset(world: World, life: PodLife, name: str, cpus: int) -> bool:
+    """Let the runtime write ``cpuset.cpus``; False where the kernel refuses: v1 takes CPUs that run only."""
+    if world.timeline.cgroup_version == 1 and cpus & ~world.online:
+        return False
+    life.containers[name].cgroup = cpus
+    world.scale_downs.applied((life.uid, name), cpus, world.now)
+    return True
+
+
+def end(world: World, life: PodLife, name: str) -> None:
+    """Let a container's processes end; its CPUs stay its own: it may be started again."""
+    one = life.containers[name]
+    one.state, one.cgroup, one.milli = ContainerState.TERMINATED, 0, 0
+    world.tell(What.CONTAINER_ENDED, "ends", life, name)
+
+
+def requested_milli(container: Container) -> int:
+    """Return the CPUs that a container requests, in milli."""
+    return container.resources.requests.get("cpu", _NOTHING).milli_value
+
+
+def weight_of(milli: int) -> int:
+    """Return ``cpu.weight`` for an amount of CPUs in milli, as kubelets convert it."""
+    return linear_weight(shares_of(milli))

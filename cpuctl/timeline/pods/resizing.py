@@ -1,0 +1,204 @@
+"""Resizes: the API server takes one, the kubelet decides on it, tries again, and reports when it is complete.
+
+Rule: KEP-1287, KEP-5554 and KEP-6122: CPUs that a container gains are its own at once, those that it loses
+when its delay has passed; the resize is complete when all CPU sets of the pod are applied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from cpuctl.engine.outcome import KubeletFault
+from cpuctl.engine.pod_rules import server_rules
+from cpuctl.engine.resize.handler import ResizePath, decide
+from cpuctl.engine.resize.outcome import ResizeOutcome, Ruling, conditions_of
+from cpuctl.engine.resize.pending import retry_order
+from cpuctl.engine.resize.running import POD, ResizeWish, requirements, same_resources, with_requirements
+from cpuctl.engine.resize.server_side import ResizeServer
+from cpuctl.kubelet.duration import duration_text
+from cpuctl.pods.defaulting import with_api_defaults
+from cpuctl.pods.model import Pod, ResourceRequirements
+from cpuctl.timeline.model import Resize
+from cpuctl.timeline.world.failing import kubelet_fails
+from cpuctl.timeline.world.happenings import What
+from cpuctl.timeline.world.kubelet_process import KubeletProcess, Work
+from cpuctl.timeline.world.scale_downs import ScaleDown, ScaleDownEnd
+from cpuctl.timeline.world.waits import save_waits
+from cpuctl.timeline.world.world import PodLife, World, cpus_text, some_cpus
+
+PENDING, IN_PROGRESS = "PodResizePending", "PodResizeInProgress"
+"""The types of conditions that a pod's status tells resizes in."""
+
+_TOLD = {
+    Ruling.DEFERRED: (What.RESIZE_DEFERRED, "is deferred"),
+    Ruling.INFEASIBLE: (What.RESIZE_INFEASIBLE, "is infeasible"),
+    Ruling.IGNORED: (What.IGNORED, "is not looked at"),
+    Ruling.UNKNOWN: (What.UNDETERMINED, "cannot be decided on"),
+}
+
+
+def request_resize(world: World, life: PodLife, event: Resize) -> None:
+    """Let the API server take new resources for a pod, and its kubelet decide on them."""
+    spec = life.running.spec
+    desired = with_api_defaults(
+        with_requirements(spec, _wanted(spec, event.resources)), server_rules(world.server.gates)
+    )
+    wish = ResizeWish(life.running, desired)
+    server = ResizeServer.of(
+        world.server.gates,
+        node_resizes=world.kubelet is None or world.kubelet.rules.in_place,
+        allocatable=None if world.allocatable is None else world.allocatable.amounts,
+    )
+    if refusals := server.refusals(wish):
+        message = "; ".join(refusals)
+        world.tell(What.FORBIDDEN, f"resize is refused by the API server: {message}", life, message=message)
+        return
+    if same_resources(spec, desired):
+        # No new generation of the pod: its kubelet does not even hear of it.
+        world.tell(What.RESIZE_UNCHANGED, "is to have these resources already", life)
+        return
+    life.running = replace(life.running, spec=desired, generation=wish.generation)
+    if world.kubelet is None:
+        world.tell(What.UPDATED, "is to be resized, once a kubelet runs", life)
+    elif life.uid in world.kubelet.node.active:
+        handle_resize(world, world.kubelet, life)
+    else:
+        world.tell(What.IGNORED, "is to be resized, and does not run", life)
+
+
+def _wanted(spec: Pod, changed: Mapping[str, ResourceRequirements]) -> dict[str, ResourceRequirements]:
+    """Put new amounts beside those that stay."""
+    known = requirements(spec)
+    wanted = {}
+    for name, more in changed.items():
+        before = known[name] or ResourceRequirements()
+        wanted[name] = replace(
+            before, requests={**before.requests, **more.requests}, limits={**before.limits, **more.limits}
+        )
+    return wanted
+
+
+def handle_resize(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
+    """Let the kubelet decide on what a pod is to have."""
+    held = dict(kubelet.node.state.assignments.get(life.uid, {}))
+    waiting = dict(kubelet.node.state.pending.get(life.uid, {}))
+    wish = ResizeWish(life.running, life.running.spec)
+    outcome = decide(kubelet.node, wish, ResizePath(kubelet=kubelet.rules, capacity=kubelet.capacity))
+    kubelet.touch(world.now)
+    if isinstance(outcome.verdict, KubeletFault):
+        kubelet_fails(world, outcome.verdict)
+    elif outcome.ruling.accepted:
+        _accept(world, kubelet, life, outcome)
+        _start_delays(world, kubelet, life, _Before(held, waiting), outcome.delay)
+        save_waits(world, kubelet, life.uid)
+    else:
+        _refuse(world, kubelet, life, outcome)
+
+
+def _accept(world: World, kubelet: KubeletProcess, life: PodLife, outcome: ResizeOutcome) -> None:
+    before, desired = life.running.allocated, life.running.spec
+    life.running = replace(life.running, allocated=desired, waiting_since="")
+    life.conditions = {condition.type: condition for condition in conditions_of(outcome, kubelet.rules)}
+    changes = ", ".join(_changes(before, desired)) or "nothing that counts"
+    unfollowed = f"; its exclusive CPUs do not follow ({', '.join(outcome.unfollowed)})"
+    text = f"resize is accepted: {changes}{unfollowed if outcome.unfollowed else ''}"
+    world.tell(What.RESIZE_ACCEPTED, text, life, ruling=str(outcome.ruling), preview=outcome.preview)
+    kubelet.plan(world.now + world.timeline.timing.pod_sync, Work.SYNC, life.uid)
+
+
+def _changes(before: Pod, after: Pod) -> list[str]:
+    """Say which containers get how many CPUs."""
+    old, new = requirements(before), requirements(after)
+    found = []
+    for name, resources in new.items():
+        was, now = (each.requests.get("cpu") if each is not None else None for each in (old[name], resources))
+        if was != now:
+            found.append(f"{name if name != POD else 'pod'} {was or 0} to {now or 0} CPUs")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """What containers of a pod had (``held``) and were to keep of it (``waiting``) before a resize; masks."""
+
+    held: Mapping[str, int]
+    waiting: Mapping[str, int]
+
+
+def _start_delays(world: World, kubelet: KubeletProcess, life: PodLife, before: _Before, delay: int) -> None:
+    """Start the delay of containers that shrink, over again where it has begun; those that grow have none."""
+    state = kubelet.node.state
+    kubelet.timers.restart(state, life.uid, [*before.held, *before.waiting], world.now + delay)
+    for name, held in before.held.items():
+        awaited, now = state.awaited(life.uid, name), state.assigned(life.uid, name) or 0
+        if awaited is None and name in before.waiting:
+            world.scale_downs.finish((life.uid, name), ScaleDownEnd.CANCELLED)
+            kept = cpus_text(now)
+            world.tell(What.DELAY_CANCELLED, f"keeps {some_cpus(now)}", life, name, cpus=kept)
+        after = now if awaited is None else awaited
+        if held & ~after:
+            _begin(world, life, name, (held, after), delay)
+
+
+def _begin(world: World, life: PodLife, name: str, cpus: tuple[int, int], delay: int) -> None:
+    """Note the beginning of a scale-down."""
+    scale_down = _scale_down(world, life, name, cpus, delay)
+    world.scale_downs.begin((life.uid, name), scale_down)
+    keeps, leaves = cpus_text(cpus[1]), cpus_text(cpus[0] & ~cpus[1])
+    when = f"after {duration_text(delay)}" if delay else "at once"
+    world.tell(
+        What.SCALE_DOWN,
+        f"is to give up {some_cpus(cpus[0] & ~cpus[1])} and keep {keeps}, {when}",
+        life,
+        name,
+        keeps=keeps,
+        givesUp=leaves,
+        due=duration_text(scale_down.due),
+    )
+
+
+def _scale_down(world: World, life: PodLife, name: str, cpus: tuple[int, int], delay: int) -> ScaleDown:
+    # Decided once more, as after a restart, it may stand in the volume already.
+    known = life.containers[name].file == cpus_text(cpus[1])
+    return ScaleDown(
+        pod=life.name,
+        container=name,
+        before=cpus[0],
+        after=cpus[1],
+        decided=world.now,
+        due=world.now + delay,
+        exposed=name in life.exposed,
+        told=world.now if known else None,
+    )
+
+
+def _refuse(world: World, kubelet: KubeletProcess, life: PodLife, outcome: ResizeOutcome) -> None:
+    if outcome.ruling is Ruling.UNCHANGED:
+        life.running = replace(life.running, waiting_since="")
+        if life.conditions.pop(PENDING, None) is not None:
+            world.tell(What.RESIZE_UNCHANGED, "is to have what it has been granted", life)
+        return
+    told = {condition.type: condition for condition in conditions_of(outcome, kubelet.rules)}
+    news = told.get(PENDING) != life.conditions.get(PENDING) or not told
+    life.conditions |= told
+    since = ""
+    if outcome.ruling is Ruling.DEFERRED:
+        since = life.running.waiting_since or f"{world.now:020}"
+        kubelet.retry_after = world.now if kubelet.retry_after is None else kubelet.retry_after
+    life.running = replace(life.running, waiting_since=since)
+    if news:
+        what, words = _TOLD[outcome.ruling]
+        text = f"resize {words}: {outcome.message}"
+        world.tell(what, text, life, reason=outcome.reason, message=outcome.message)
+
+
+def retry_deferred(world: World, kubelet: KubeletProcess) -> None:
+    """Try deferred resizes again, in the kubelet's order."""
+    managed = [life for life in world.on_node() if life.uid in kubelet.node.active]
+    waiting = {life.uid: life for life in managed if life.running.waiting_since}
+    kubelet.retry_after = world.now if waiting else None
+    wishes = [ResizeWish(life.running, life.running.spec) for life in waiting.values()]
+    for wish in retry_order(wishes, ResizePath(kubelet=kubelet.rules)):
+        if world.kubelet is kubelet:
+            handle_resize(world, kubelet, waiting[wish.desired.uid])

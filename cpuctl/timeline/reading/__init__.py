@@ -1,0 +1,1 @@
+"""Timelines as they are written: documents, events, expectations."""

@@ -1,0 +1,135 @@
+"""Timelines as YAML or JSON (schema: ``cpuctl schema timeline``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from cpuctl.documents import Cursor, load_documents
+from cpuctl.errors import CpuctlError
+from cpuctl.machine.sources import MachineSource
+from cpuctl.timeline.model import Moment, Timeline, Timing
+from cpuctl.timeline.reading.events import ACTIONS, EventReader
+from cpuctl.timeline.reading.expectations import ExpectationReader
+from cpuctl.timeline.reading.fields import duration, refuse_others
+from cpuctl.timeline.reading.kubelets import KubeletReader, ReadFile, read_server, server_like
+from cpuctl.timeline.reading.pods import read_pods
+
+API_VERSION, KIND = "cpuctl/v1alpha1", "Timeline"
+MAX_EVENTS = 100_000
+
+ReadMachine: TypeAlias = Callable[[str], MachineSource]
+"""Reads the machine that a timeline names, relative to the timeline's own place."""
+
+_MEMBERS = (
+    "apiVersion",
+    "kind",
+    "description",
+    "machine",
+    "cgroupVersion",
+    "kubelet",
+    "apiServer",
+    "timing",
+    "defersActualResources",
+    "pods",
+    "events",
+    "until",
+)
+_TIMING = ("volumeSync", "podSync", "reconcilePass")
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """How a timeline gets at what it names: machines and files."""
+
+    machine: ReadMachine
+    file: ReadFile
+
+
+def read_timeline(text: bytes | str, source: str, outside: Outside) -> Timeline:
+    """Read a timeline; raise InputError with file, line and path for what cannot be used."""
+    documents = load_documents(text, source)
+    root = Cursor.at_root(documents[0])
+    if len(documents) > 1:
+        raise Cursor.at_root(documents[1]).error(
+            f"expected one object of kind {KIND}, found a second document"
+        )
+    root.required("kind").one_of([KIND])
+    root.required("apiVersion").one_of([API_VERSION])
+    refuse_others(root, _MEMBERS)
+    machine = _machine(root.required("machine"), outside.machine)
+    kubelets = KubeletReader(outside.file)
+    kubelet = root.get("kubelet")
+    setup = kubelets.setup(_empty(root) if kubelet is None else kubelet, ("running",))
+    server = read_server(root.get("apiServer"), server_like(setup))
+    pods = root.optional("pods", read_pods, {})
+    reader = EventReader(machine.machine, pods, kubelets, server)
+    moments = _moments(root.required("events"), reader)
+    return Timeline(
+        machine=machine,
+        setup=setup,
+        server=server,
+        moments=moments,
+        until=_until(root, moments),
+        running=kubelet is None or kubelet.optional("running", Cursor.boolean, True),
+        timing=root.optional("timing", _timing, Timing()),
+        cgroup_version=root.optional("cgroupVersion", lambda at: at.integer(minimum=1, maximum=2), 2),
+        defers_actual=root.optional("defersActualResources", Cursor.boolean, True),
+        description=root.optional("description", Cursor.text, ""),
+        pods=pods,
+    )
+
+
+def _empty(root: Cursor) -> Cursor:
+    return Cursor(root.document, {}, ("kubelet",))
+
+
+def _machine(cursor: Cursor, read: ReadMachine) -> MachineSource:
+    try:
+        return read(cursor.text())
+    except CpuctlError as error:
+        raise error.within(cursor.where) from None
+
+
+def _timing(cursor: Cursor) -> Timing:
+    refuse_others(cursor, _TIMING)
+    known = Timing()
+    return Timing(
+        volume_sync=cursor.optional("volumeSync", duration, known.volume_sync),
+        pod_sync=cursor.optional("podSync", duration, known.pod_sync),
+        reconcile_pass=cursor.optional("reconcilePass", duration, known.reconcile_pass),
+    )
+
+
+def _moments(events: Cursor, reader: EventReader) -> tuple[Moment, ...]:
+    """Read the events, in order of time; of equal times, as they are listed."""
+    items = events.items()
+    if len(items) > MAX_EVENTS:
+        raise events.error(f"more than {MAX_EVENTS:,} events")
+    timed = sorted(((duration(item.required("at")), item) for item in items), key=lambda each: each[0])
+    expectations = ExpectationReader(reader.machine, reader.pods)
+    return tuple(_moment(at, item, reader, expectations) for at, item in timed)
+
+
+def _moment(at: int, item: Cursor, reader: EventReader, expectations: ExpectationReader) -> Moment:
+    refuse_others(item, ("at", "note", "expect", *ACTIONS))
+    return Moment(
+        at=at,
+        event=reader.read(item),
+        expect=item.optional("expect", expectations.read, {}),
+        where=item.origin,
+        note=item.optional("note", Cursor.text, ""),
+    )
+
+
+def _until(root: Cursor, moments: tuple[Moment, ...]) -> int:
+    """Read where the timeline ends: not before its last event, which is where it ends otherwise."""
+    last = moments[-1].at if moments else 0
+    until = root.get("until")
+    if until is None:
+        return last
+    end = duration(until)
+    if end < last:
+        raise until.error("the last event is later")
+    return end

@@ -1,0 +1,174 @@
+"""The kubelets of a timeline: which release, told what, one after the other; and the API server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from cpuctl.documents import Cursor, Value, load_documents
+from cpuctl.engine.outcome import FaultKind, KubeletFault, StartRefused
+from cpuctl.engine.start import Kubelet
+from cpuctl.errors import CpuctlError, InputError
+from cpuctl.kubelet.config_refusal import ConfigRefusedError
+from cpuctl.kubelet.feature_gates import FeatureGates
+from cpuctl.kubelet.loading import ConfigSources, load_configuration
+from cpuctl.kubelet.version import DEFAULT_VERSION, KubeletVersion
+from cpuctl.timeline.model import ApiServer, KubeletAction, KubeletChange, KubeletSetup
+from cpuctl.timeline.reading.fields import duration, refuse_others
+
+ReadFile: TypeAlias = Callable[[str], bytes]
+"""Reads a file that a timeline names, relative to the timeline's own."""
+
+_HEAD: Mapping[str, Value] = {
+    "apiVersion": "kubelet.config.k8s.io/v1beta1",
+    "kind": "KubeletConfiguration",
+}
+_SETUP = ("version", "config", "preview", "podScaleDownGrace")
+_SOURCE = "config"
+_NEEDS_VERSION = {KubeletAction.UPGRADE: "newer", KubeletAction.DOWNGRADE: "older"}
+_BARE = (KubeletAction.STOP, KubeletAction.START, KubeletAction.RESTART, KubeletAction.REBOOT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KubeletWords:
+    """What was said of the kubelet so far: every change adds to it."""
+
+    version: KubeletVersion = DEFAULT_VERSION
+    config: Mapping[str, Value] = field(default_factory=dict)
+    preview: bool = True
+    grace_of_pods: bool = False
+
+
+@dataclass(slots=True)
+class KubeletReader:
+    """Reads the kubelet's settings and what changes them, in order of time."""
+
+    read_file: ReadFile
+    words: KubeletWords = field(default_factory=KubeletWords)
+
+    def setup(self, cursor: Cursor, others: tuple[str, ...] = ()) -> KubeletSetup:
+        """Read settings on top of those before; *others* are members that are not among them."""
+        refuse_others(cursor, (*others, *_SETUP))
+        before = self.words
+        self.words = KubeletWords(
+            version=cursor.optional("version", _version, before.version),
+            config=cursor.optional("config", self._config, before.config),
+            preview=cursor.optional("preview", Cursor.boolean, before.preview),
+            grace_of_pods=cursor.optional("podScaleDownGrace", Cursor.boolean, before.grace_of_pods),
+        )
+        return _loaded(self.words, cursor)
+
+    def change(self, cursor: Cursor) -> KubeletChange:
+        """Read what is done to the kubelet: one word, or an action with new settings."""
+        if isinstance(cursor.value, str):
+            return KubeletChange(KubeletAction(cursor.one_of(_BARE)), _loaded(self.words, cursor))
+        action = KubeletAction(cursor.required("action").one_of(KubeletAction))
+        before = self.words.version
+        setup = self.setup(cursor, ("action", "takes"))
+        self._check(cursor, action, before)
+        return KubeletChange(action, setup, cursor.optional("takes", duration, 0))
+
+    def _check(self, cursor: Cursor, action: KubeletAction, before: KubeletVersion) -> None:
+        """Refuse an upgrade that is none."""
+        after, wanted = self.words.version, _NEEDS_VERSION.get(action)
+        if wanted and (after == before or (after > before) != (wanted == "newer")):
+            message = f"expected a version {wanted} than {before}"
+            raise cursor.required("version").error(message)
+        if action is KubeletAction.RECONFIGURE and cursor.get("config") is None:
+            raise cursor.error("config is missing: it tells what changes")
+
+    def _config(self, cursor: Cursor) -> Mapping[str, Value]:
+        """Read a configuration: a file, or members that change what was told before."""
+        value = cursor.value
+        if isinstance(value, str):
+            return self._config_of_file(cursor, value)
+        cursor.members()
+        assert isinstance(value, dict)
+        return _patched(self.words.config, value)
+
+    def _config_of_file(self, cursor: Cursor, name: str) -> Mapping[str, Value]:
+        try:
+            first = load_documents(self.read_file(name), name)[0].value
+        except CpuctlError as error:
+            raise error.within(cursor.where) from None
+        if not isinstance(first, dict):
+            raise cursor.error(f"{name} holds no KubeletConfiguration")
+        return first
+
+
+def _version(cursor: Cursor) -> KubeletVersion:
+    try:
+        return KubeletVersion.parse(cursor.text())
+    except ValueError as error:
+        raise cursor.error(str(error)) from None
+
+
+def _loaded(words: KubeletWords, cursor: Cursor) -> KubeletSetup:
+    """Load a configuration as that kubelet does; raise InputError for what is not the kubelet's to refuse."""
+    text = json.dumps({**_HEAD, **words.config})
+    told: Kubelet | StartRefused | KubeletFault
+    try:
+        loaded = load_configuration(ConfigSources(main=(text, _SOURCE)), words.version)
+    except ConfigRefusedError as error:
+        told = StartRefused(stage=error.refusal.stage, error=error.refusal.error)
+        if error.refusal.crash:
+            told = KubeletFault(kind=FaultKind.CRASH, where=error.refusal.stage, why=error.refusal.error)
+    except InputError as error:
+        # The text is written here, on one line: the number of that line tells nobody anything.
+        raise cursor.error(str(error).replace(f"{_SOURCE}:1: ", f"{_SOURCE}.", 1), hint=error.hint) from None
+    else:
+        told = Kubelet(
+            version=words.version,
+            config=loaded.config,
+            gate_flags=loaded.gate_flags,
+            gates_of_main_file=loaded.gates_of_main_file,
+        )
+    return KubeletSetup(
+        kubelet=told, minor=words.version.minor, preview=words.preview, grace_of_pods=words.grace_of_pods
+    )
+
+
+def _patched(before: Mapping[str, Value], patch: Mapping[str, Value]) -> dict[str, Value]:
+    """Apply a JSON merge patch (RFC 7386): mappings merge, null deletes, everything else replaces."""
+    merged = dict(before)
+    for key, value in patch.items():
+        old = merged.get(key)
+        if value is None:
+            merged.pop(key, None)
+        elif isinstance(value, dict):
+            merged[key] = _patched(old if isinstance(old, dict) else {}, value)
+        else:
+            merged[key] = value
+    return merged
+
+
+def read_server(cursor: Cursor | None, before: ApiServer) -> ApiServer:
+    """Read release and gates of the API server, on top of what it was *before*."""
+    if cursor is None:
+        return before
+    refuse_others(cursor, ("version", "featureGates"))
+    minor = cursor.optional("version", _version, KubeletVersion(before.gates.minor)).minor
+    given = cursor.optional("featureGates", _gates, {})
+    release = FeatureGates.for_minor(minor)
+    kept = {name: on for name, on in before.gates.settings.items() if release.stage(name) is not None}
+    try:
+        release.with_overrides(given)
+    except ValueError as error:
+        raise cursor.error(f"an API server 1.{minor} would not start with these gates: {error}") from None
+    return ApiServer(FeatureGates(minor, {**kept, **given}))
+
+
+def server_like(setup: KubeletSetup) -> ApiServer:
+    """Take an API server of a kubelet's release, with the kubelet's gates."""
+    release = FeatureGates.for_minor(setup.minor)
+    told = setup.kubelet
+    settings = {**told.config.feature_gates, **told.gate_flags} if isinstance(told, Kubelet) else {}
+    return ApiServer(
+        FeatureGates(setup.minor, {name: on for name, on in settings.items() if release.stage(name)})
+    )
+
+
+def _gates(cursor: Cursor) -> dict[str, bool]:
+    return {name: value.boolean() for name, value in cursor.members().items()}

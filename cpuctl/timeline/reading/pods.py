@@ -1,0 +1,81 @@
+"""The pods of a timeline: manifests, or short descriptions as ``cpuctl plan -T`` takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from cpuctl.documents import Cursor
+from cpuctl.errors import UsageError
+from cpuctl.pods.decoding import decode_pod
+from cpuctl.pods.identity import with_uids
+from cpuctl.pods.model import Pod
+from cpuctl.pods.template import pods_from_template
+from cpuctl.timeline.model import TimelinePod
+from cpuctl.timeline.reading.fields import require_container
+
+MAX_PODS = 10_000
+ASSIGNED_CPUSET = "assigned.cpuset"
+
+
+def read_pods(pods: Cursor) -> dict[str, TimelinePod]:
+    """Read the list, by full name; raise InputError for what cannot be used and for names given twice."""
+    found: dict[str, TimelinePod] = {}
+    for item in pods.items():
+        for pod in _pods(item):
+            if pod.pod.full_name in found:
+                raise item.error(f"pod {pod.pod.full_name} is listed twice")
+            found[pod.pod.full_name] = pod
+        if len(found) > MAX_PODS:
+            raise item.error(f"more than {MAX_PODS:,} pods")
+    try:
+        identified = with_uids(each.pod for each in found.values())
+    except ValueError as error:
+        raise pods.error(str(error)) from None
+    return {pod.full_name: replace(found[pod.full_name], pod=pod) for pod in identified}
+
+
+def _pods(item: Cursor) -> tuple[TimelinePod, ...]:
+    if not isinstance(item.value, str):
+        item.optional("kind", lambda kind: kind.one_of(["Pod"]), "Pod")
+        pod = decode_pod(item)
+        _require_grace(item, pod)
+        return (TimelinePod(pod, exposed_containers(item.required("spec"), pod)),)
+    try:
+        return tuple(TimelinePod(pod) for pod in pods_from_template(item.value))
+    except UsageError as error:
+        raise item.error(error.message, hint=error.hint) from None
+
+
+def _require_grace(item: Cursor, pod: Pod) -> None:
+    if pod.scale_down_grace is not None and not 0 <= pod.scale_down_grace <= 10:
+        grace = item.required("spec").required("scaleDownGracePeriodSeconds")
+        raise grace.expected("a whole number from 0 to 10")
+
+
+def exposed_containers(spec: Cursor, pod: Pod) -> frozenset[str]:
+    """Name the containers whose CPUs a volume of the downward API tells (KEP-6122)."""
+    found = set()
+    for item in _items(spec):
+        field = item.get("resourceFieldRef")
+        if field is not None and field.optional("resource", Cursor.text, "") == ASSIGNED_CPUSET:
+            name = field.required("containerName")
+            require_container(name, TimelinePod(pod), name.text())
+            found.add(name.text())
+    return frozenset(found)
+
+
+def _items(spec: Cursor) -> Iterator[Cursor]:
+    for volume in _list(spec, "volumes"):
+        own, projected = volume.get("downwardAPI"), volume.get("projected")
+        sources = [own] if own is not None else []
+        for source in _list(projected, "sources") if projected is not None else ():
+            part = source.get("downwardAPI")
+            sources += [part] if part is not None else []
+        for source in sources:
+            yield from _list(source, "items")
+
+
+def _list(parent: Cursor, key: str) -> list[Cursor]:
+    below = parent.get(key)
+    return [] if below is None else below.items()

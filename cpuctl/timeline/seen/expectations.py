@@ -1,0 +1,47 @@
+"""Does a replay come to what its timeline expects? What does not is told as a difference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from cpuctl.documents import Origin, path_text
+from cpuctl.timeline.model import Moment, Wanted
+from cpuctl.timeline.seen.views import VIEWS, Seen
+from cpuctl.timeline.world.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One value that is not as expected: where the expectation stands, of what, and both values."""
+
+    at: int
+    where: Origin | None
+    what: str
+    expected: Wanted
+    found: Seen
+
+    @property
+    def place(self) -> str:
+        """Name file, line and path of the expectation; finding the line reads the file once more."""
+        return self.where.document.where(self.where.path) if self.where is not None else ""
+
+
+def check(world: World, moment: Moment) -> list[Failure]:
+    """Compare what is expected now with what can be seen."""
+    return [
+        Failure(moment.at, moment.where, path_text(path), wanted, seen)
+        for section, expected in moment.expect.items()
+        for path, wanted, seen in _differences((section,), expected, VIEWS[section](world))
+    ]
+
+
+def _differences(
+    path: tuple[str, ...], wanted: Wanted, seen: Seen
+) -> Iterator[tuple[tuple[str, ...], Wanted, Seen]]:
+    """Yield every value that is expected and not there; what is not mentioned may be anything."""
+    if isinstance(wanted, Mapping) and isinstance(seen, Mapping):
+        for key, member in wanted.items():
+            yield from _differences((*path, key), member, seen.get(key))
+    elif wanted != seen:
+        yield path, wanted, seen

@@ -1,0 +1,74 @@
+"""Which CPUs belong to whom at a moment: what the chart of a replay is drawn from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from cpuctl.engine.node import Node
+from cpuctl.timeline.world.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """What one container has (masks): CPUs that stay, and CPUs that are to go but are in its cgroup still."""
+
+    stays: int
+    goes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Owners:
+    """Exclusive CPUs by pod and container (``namespace/pod/container``), and the shared pool.
+
+    What a pod holds as a whole and gives to no container (KEP-5526) is under the pod's own name.
+    """
+
+    containers: Mapping[str, Holding]
+    shared: int
+
+
+NOBODY = Owners({}, 0)
+"""Before there is a kubelet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Who has what from a time on."""
+
+    at: int
+    owners: Owners
+
+
+def owners(world: World, before: Owners) -> Owners:
+    """Tell who has what now; while no kubelet runs, whoever runs has what it had *before*."""
+    if world.kubelet is None:
+        running = {
+            f"{life.name}/{name}"
+            for life in world.pods.values()
+            for name, container in life.containers.items()
+            if container.runs
+        }
+        pods = {name.rpartition("/")[0] for name in running}
+        kept = {name: held for name, held in before.containers.items() if name in running or name in pods}
+        return Owners(kept, before.shared)
+    node = world.kubelet.node
+    return Owners(dict(_holdings(world, node)), node.state.default if node.policy else 0)
+
+
+def _holdings(world: World, node: Node) -> Iterator[tuple[str, Holding]]:
+    for uid, containers in node.state.assignments.items():
+        if uid not in world.pods:
+            # Nobody has noticed yet that it is gone.
+            pod = world.names.get(uid, uid)
+            yield from ((f"{pod}/{name}", Holding(0, cpus)) for name, cpus in containers.items())
+            continue
+        life, pending = world.pods[uid], node.state.pending.get(uid, {})
+        leftover = node.state.pod_entries.get(uid, 0)
+        for name, cpus in containers.items():
+            leftover &= ~cpus
+            if (one := life.containers.get(name)) is not None:
+                kept = pending.get(name, cpus)
+                yield f"{life.name}/{name}", Holding(kept, (cpus | one.cgroup) & ~kept)
+        if leftover:
+            yield life.name, Holding(leftover)

@@ -1,0 +1,191 @@
+"""What can be seen of a replay at a moment, as plain values: expectations are compared with it.
+
+CPU sets are lists, amounts and durations are texts in canonical form; a container is ``namespace/pod/name``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import TypeAlias
+
+from cpuctl.checkpoints.model import CPUStateFile, UnreadableState
+from cpuctl.checkpoints.reader import StateReader
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.metrics.series import samples
+from cpuctl.kubelet.duration import duration_text
+from cpuctl.pods.model import Container
+from cpuctl.quantity import Quantity
+from cpuctl.timeline.pods.containers import weight_of
+from cpuctl.timeline.pods.resizing import IN_PROGRESS, PENDING
+from cpuctl.timeline.pods.scheduling import free
+from cpuctl.timeline.seen.slis import Latency, slis_of
+from cpuctl.timeline.world.kubelet_process import KubeletProcess
+from cpuctl.timeline.world.world import PodLife, World, cpus_text
+
+Seen: TypeAlias = "Mapping[str, Seen] | str | int | bool | None"
+
+_NOTHING = Quantity()
+
+
+def kubelet_view(world: World) -> Seen:
+    """Tell whether a kubelet runs, and which; or why none does."""
+    running = world.kubelet is not None
+    return {"running": running, "version": world.setup.version, "error": "" if running else world.why_down}
+
+
+def pool_view(world: World) -> Seen:
+    """Tell the shared pool, nothing with policy ``none``; None while no kubelet runs."""
+    if world.kubelet is None:
+        return None
+    return cpus_text(world.kubelet.node.state.default) if world.kubelet.node.policy else ""
+
+
+def containers_view(world: World) -> Seen:
+    """Tell everything about every container."""
+    return {
+        f"{life.name}/{container.name}": _container(world, life, container)
+        for life in world.pods.values()
+        for container in life.running.spec.all_containers
+    }
+
+
+def _container(world: World, life: PodLife, container: Container) -> Seen:
+    name = container.name
+    one, key = life.containers[name], (life.uid, name)
+    runs = one.runs
+    seen: dict[str, Seen] = {
+        "state": str(one.state),
+        "cgroup": cpus_text(one.cgroup) if runs else None,
+        "effective": cpus_text(world.effective(one)) if runs else None,
+        "weight": weight_of(one.milli) if runs else None,
+        "downward": one.file,
+        **_amounts(life, name),
+    }
+    if world.kubelet is not None:
+        state = world.kubelet.node.state
+        seen |= {
+            "cpus": cpus_text(state.assigned(*key) or 0),
+            "pending": _list_or_none(state.awaited(*key)),
+            "baseline": _list_or_none(state.baseline(*key)),
+        }
+    return seen
+
+
+def _list_or_none(mask: int | None) -> str | None:
+    return None if mask is None else cpus_text(mask)
+
+
+def _amounts(life: PodLife, name: str) -> dict[str, Seen]:
+    """Tell a container's CPUs in the four states of KEP-1287 but one: actuated is what its weight tells."""
+    versions = {
+        "desired": life.running.spec,
+        "allocated": life.running.allocated,
+        "actual": life.running.actual,
+    }
+    found: dict[str, Seen] = {}
+    for what, pod in versions.items():
+        (container,) = (each for each in pod.all_containers if each.name == name)
+        found[what] = str(container.resources.requests.get("cpu", _NOTHING).canonical())
+    return found
+
+
+def pods_view(world: World) -> Seen:
+    """Tell the status of every pod."""
+    return {
+        life.name: {
+            "phase": str(life.phase),
+            "reason": life.reason,
+            "message": life.message,
+            "conditions": {
+                kind: {"reason": found.reason, "message": found.message} if found else None
+                for kind in (PENDING, IN_PROGRESS)
+                for found in (life.conditions.get(kind),)
+            },
+        }
+        for life in world.pods.values()
+    }
+
+
+def state_file_view(world: World) -> Seen:
+    """Tell what ``cpu_manager_state`` says, None where there is no such file."""
+    if world.disk.cpu is None:
+        return None
+    # Everything that is in it counts, whoever could read it.
+    reader = StateReader(minor=38, pod_level_managers=True, exclusive_resize=True)
+    saved = world.disk.read_cpu(reader)
+    if isinstance(saved, UnreadableState):
+        return {"format": world.disk.cpu_format, "error": saved.error}
+    assert isinstance(saved, CPUStateFile)
+    names = {uid: life.name for uid, life in world.pods.items()}
+    has_baselines = "baselines" in (world.disk.cpu_text or "")
+    return {
+        "format": world.disk.cpu_format,
+        "policyName": saved.policy_name,
+        "defaultCpuSet": str(saved.default_cpu_set),
+        "entries": _entries(saved.entries, names),
+        "baselines": _entries(saved.baselines, names) if has_baselines else {},
+        "podEntries": {names.get(uid, uid): str(cpus) for uid, cpus in saved.pod_entries.items()},
+    }
+
+
+def _entries(entries: Mapping[str, Mapping[str, CPUSet]], names: Mapping[str, str]) -> Seen:
+    return {
+        f"{names.get(uid, uid)}/{name}": str(cpus)
+        for uid, containers in entries.items()
+        for name, cpus in containers.items()
+    }
+
+
+def scheduler_view(world: World) -> Seen:
+    """Tell what the scheduler sees free."""
+    return {name: str(amount.canonical()) for name, amount in free(world).items()}
+
+
+def metrics_view(world: World) -> Seen:
+    """Tell what a scrape of the kubelet would read; nothing while none runs."""
+    return dict(_metrics(world, world.kubelet)) if world.kubelet is not None else {}
+
+
+def _metrics(world: World, kubelet: KubeletProcess) -> Iterator[tuple[str, int]]:
+    for sample in samples(kubelet.node):
+        labels = ",".join(f'{label}="{value}"' for label, value in sample.labels.items())
+        yield (f"{sample.name}{{{labels}}}" if labels else sample.name), sample.value
+    lives = list(world.on_node())
+    yield "kubelet_pod_in_progress_resizes", sum(IN_PROGRESS in life.conditions for life in lives)
+    for reason in ("Deferred", "Infeasible"):
+        pending = [life.conditions[PENDING] for life in lives if PENDING in life.conditions]
+        count = sum(condition.reason == reason for condition in pending)
+        yield f'kubelet_pod_pending_resizes{{reason="{reason.lower()}"}}', count
+
+
+def slis_view(world: World) -> Seen:
+    """Tell the service level indicators of KEP-6122 until now."""
+    slis = slis_of(world.scale_downs.all)
+    return {
+        "notification": _latency(slis.notification),
+        "application": _latency(slis.application),
+        "lateNotifications": slis.late,
+    }
+
+
+def _latency(latency: Latency) -> Seen:
+    return {
+        "count": latency.count,
+        "shortest": None if latency.shortest is None else duration_text(latency.shortest),
+        "longest": None if latency.longest is None else duration_text(latency.longest),
+    }
+
+
+VIEWS: Mapping[str, Callable[[World], Seen]] = MappingProxyType(
+    {
+        "kubelet": kubelet_view,
+        "sharedPool": pool_view,
+        "containers": containers_view,
+        "pods": pods_view,
+        "stateFile": state_file_view,
+        "scheduler": scheduler_view,
+        "metrics": metrics_view,
+        "slis": slis_view,
+    }
+)

@@ -1,0 +1,169 @@
+"""The simulated node: pods as API server and runtime have them, files on disk, and the kubelet that runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.node_fit import Allocatable
+from cpuctl.engine.resize.outcome import Condition
+from cpuctl.engine.resize.running import RunningPod
+from cpuctl.timeline.model import ApiServer, KubeletSetup, Timeline
+from cpuctl.timeline.world.disk import Disk
+from cpuctl.timeline.world.happenings import Detail, Entry, What
+from cpuctl.timeline.world.kubelet_process import KubeletProcess
+from cpuctl.timeline.world.scale_downs import ScaleDowns
+
+
+class ContainerState(StrEnum):
+    """What a container's runtime says of it."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    TERMINATED = "terminated"
+
+
+class Phase(StrEnum):
+    """What a pod's status says; ``Unscheduled`` is a pod without a node."""
+
+    UNSCHEDULED = "Unscheduled"
+    PENDING = "Pending"
+    RUNNING = "Running"
+    FAILED = "Failed"
+
+
+@dataclass(slots=True)
+class ContainerLife:
+    """One container: ``cgroup`` is its ``cpuset.cpus`` as last written (a mask, 0 for never), while it runs.
+
+    ``milli`` are the CPUs that its ``cpu.weight`` stands for. ``file`` is what the downward API tells inside,
+    None where no such file is there. ``comes_back``: it ran when the machine went down.
+    """
+
+    state: ContainerState = ContainerState.WAITING
+    cgroup: int = 0
+    milli: int = 0
+    file: str | None = None
+    comes_back: bool = False
+
+    @property
+    def runs(self) -> bool:
+        """Whether there are processes in it."""
+        return self.state is ContainerState.RUNNING
+
+
+@dataclass(slots=True)
+class PodLife:
+    """One pod: what it is to have, was granted and has; what its status says; its containers.
+
+    ``number`` is the order of creation. ``bound`` to the node, ``admitted`` once a kubelet took it, and
+    ``deleted`` while none ran. ``starts``: its containers run as soon as it is admitted.
+    """
+
+    running: RunningPod
+    exposed: frozenset[str]
+    number: int
+    starts: bool = True
+    bound: bool = True
+    admitted: bool = False
+    failed: bool = False
+    deleted: bool = False
+    reason: str = ""
+    message: str = ""
+    containers: dict[str, ContainerLife] = field(default_factory=dict)
+    conditions: dict[str, Condition] = field(default_factory=dict)
+
+    @property
+    def uid(self) -> str:
+        """Its UID."""
+        return self.running.spec.uid
+
+    @property
+    def name(self) -> str:
+        """``namespace/name``."""
+        return self.running.spec.full_name
+
+    @property
+    def runs(self) -> bool:
+        """Whether a kubelet has taken it, and looks after it."""
+        return self.admitted and not self.failed
+
+    @property
+    def phase(self) -> Phase:
+        """What its status says."""
+        if self.failed:
+            return Phase.FAILED
+        if not self.bound:
+            return Phase.UNSCHEDULED
+        runs = any(each.runs for each in self.containers.values())
+        return Phase.RUNNING if runs else Phase.PENDING
+
+
+@dataclass(slots=True)
+class World:
+    """Everything there is at one moment.
+
+    ``online`` are the CPUs that run (a mask), ``why_down`` says why no kubelet runs that should,
+    ``starts_at`` when one comes up, ``boot`` counts starts of the machine. ``allocatable`` is what the
+    node's status told last. ``pods`` are those that exist, by UID; ``names`` also has those that did.
+    """
+
+    timeline: Timeline
+    setup: KubeletSetup
+    server: ApiServer
+    online: int
+    now: int = 0
+    boot: int = 1
+    kubelet: KubeletProcess | None = None
+    why_down: str = ""
+    starts_at: int | None = None
+    allocatable: Allocatable | None = None
+    pods: dict[str, PodLife] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    disk: Disk = field(default_factory=Disk)
+    entries: list[Entry] = field(default_factory=list)
+    scale_downs: ScaleDowns = field(default_factory=ScaleDowns)
+
+    def find(self, name: str) -> PodLife | None:
+        """Find the pod that has a full name now."""
+        return next((life for life in self.pods.values() if life.name == name), None)
+
+    def on_node(self) -> Iterator[PodLife]:
+        """Yield the pods of the node, the oldest first: those that a kubelet is to run."""
+        yield from sorted(
+            (life for life in self.pods.values() if life.bound and not life.failed and not life.deleted),
+            key=lambda life: life.number,
+        )
+
+    def tell(
+        self,
+        what: What,
+        text: str,
+        life: PodLife | None = None,
+        container: str = "",
+        **details: str | int | None,
+    ) -> None:
+        """Add an entry."""
+        told: Detail = details
+        pod = life.name if life is not None else ""
+        self.entries.append(
+            Entry(at=self.now, what=what, text=text, pod=pod, container=container, details=told)
+        )
+
+    def effective(self, life: ContainerLife) -> int:
+        """Return the CPUs that a running container may use; without any, cgroup v2 takes its parent's."""
+        return life.cgroup & self.online or self.online
+
+
+def cpus_text(mask: int) -> str:
+    """Write a mask as a list."""
+    return str(CPUSet(mask))
+
+
+def some_cpus(mask: int) -> str:
+    """Write ``CPU 3``, ``CPUs 1-2,4``, or ``all CPUs`` for a set that was never written."""
+    if not mask:
+        return "all CPUs"
+    return f"{'CPU' if mask.bit_count() == 1 else 'CPUs'} {cpus_text(mask)}"

@@ -1,0 +1,167 @@
+"""What does not happen as a timeline says it: who says no, why, and what stays as it was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cpuctl.errors import InputError
+from cpuctl.timeline import simulation as simulating
+from cpuctl.timeline.model import MEMORY_FILE
+from cpuctl.timeline.world.happenings import What
+from tests.timeline.replaying import config, container, document, play, read, seen, small, told
+
+ADMIT = {"at": "0s", "admit": "dpdk"}
+STOP = {"at": "1s", "kubelet": "stop"}
+OLDER = {"kubelet": {"version": "1.36", "config": config(cpuManagerPolicyOptions={}, featureGates={})}}
+NOT_PINNED = {"kubelet": {"version": "1.36", "config": {}}, "apiServer": {}}
+
+IGNORED = [
+    ("a pod that never came", [{"at": "1s", "remove": "dpdk"}], "there is no pod default/dpdk"),
+    (
+        "a resize of a pod that is deleted without a kubelet",
+        [ADMIT, STOP, {"at": "2s", "remove": "dpdk"}, {"at": "3s", "resize": {"pod": "dpdk", "cpu": 4}}],
+        "there is no pod default/dpdk",
+    ),
+    ("a container that ended before", [ADMIT, *[{"at": "1s", "exit": "dpdk/app"}] * 2], "does not run"),
+    ("a container that runs already", [ADMIT, {"at": "1s", "start": "dpdk/app"}], "runs already"),
+    (
+        "a container that nobody can start",
+        [ADMIT, {"at": "1s", "exit": "dpdk/app"}, STOP, {"at": "2s", "start": "dpdk/app"}],
+        "no kubelet runs that could start it",
+    ),
+    (
+        "a container of a pod that was refused",
+        [{"at": "0s", "admit": "big"}, {"at": "1s", "start": "big/big"}],
+        "its pod is not admitted",
+    ),
+    (
+        "a resize of a pod that was refused",
+        [{"at": "0s", "admit": "big"}, {"at": "1s", "resize": {"pod": "big", "cpu": 2}}],
+        "is to be resized, and does not run",
+    ),
+    ("a second kubelet", [{"at": "1s", "kubelet": "start"}], "the kubelet runs already"),
+    (
+        "a change of a state file that is gone",
+        [
+            STOP,
+            {"at": "2s", "stateFile": {"delete": True}},
+            {"at": "3s", "stateFile": {"defaultCpuSet": "1"}},
+        ],
+        "there is no cpu_manager_state that could be changed",
+    ),
+]
+PODS = [small(), "other=2,1Gi", "big=30,1Gi"]
+
+
+@pytest.mark.parametrize(("events", "why"), [case[1:] for case in IGNORED], ids=[case[0] for case in IGNORED])
+def test_what_makes_no_sense_is_told_and_passed_over(events: list[dict[str, Any]], why: str) -> None:
+    simulation = play(*events, pods=PODS)
+    assert [entry.text for entry in told(simulation, What.IGNORED)] == [why]
+
+
+def test_a_name_is_taken_once() -> None:
+    simulation = play(ADMIT, {"at": "1s", "admit": "dpdk"})
+    (refused,) = told(simulation, What.FORBIDDEN)
+    assert refused.details["message"] == 'pods "dpdk" already exists'
+
+
+def test_an_older_api_server_takes_no_update_with_the_field() -> None:
+    simulation = play(
+        ADMIT,
+        {"at": "1s", "apiServer": {"version": "1.36"}},
+        {"at": "2s", "update": {"pod": "dpdk", "assignedCPUSet": ["app"]}},
+    )
+    (refused,) = told(simulation, What.FORBIDDEN)
+    assert refused.details["message"] == "unsupported container resource: assigned.cpuset"
+    assert container(simulation)["downward"] == "1,11"
+
+
+def test_an_api_server_refuses_what_would_change_the_class_of_service() -> None:
+    wish = {"requests": {"cpu": 2}, "limits": {"cpu": 3}}
+    simulation = play(ADMIT, {"at": "1s", "resize": {"pod": "dpdk", **wish}})
+    (refused,) = told(simulation, What.FORBIDDEN)
+    assert "QOS" in refused.text.upper()
+    assert container(simulation)["desired"] == "2"
+
+
+def test_an_older_kubelet_cannot_set_up_the_volume() -> None:
+    """The operator's error of the KEP: the field is let in while some kubelets do not know it."""
+    server = {"version": "1.37", "featureGates": {"DownwardAPIAssignedResources": True}}
+    simulation = play(ADMIT, apiServer=server, **OLDER)
+    (waits,) = told(simulation, What.CONTAINER_WAITS)
+    assert waits.text.endswith("unsupported container resource: assigned.cpuset")
+    assert container(simulation)["state"] == "waiting"
+    assert seen(simulation, "pods")["default/dpdk"]["phase"] == "Pending"
+
+
+def test_a_kubelet_that_may_not_wait_refuses_to_start() -> None:
+    """KEP-6122: a delay above 0 without the gate of KEP-5554 is no configuration."""
+    simulation = play(
+        kubelet={"version": "1.37", "config": config(featureGates={"CPUManagerPolicyAlphaOptions": True})}
+    )
+    assert seen(simulation, "kubelet")["running"] is False
+    assert "must be 0 without" in seen(simulation, "kubelet")["error"]
+
+
+def test_a_resize_waits_for_a_kubelet() -> None:
+    wish = {"at": "2s", "resize": {"pod": "dpdk", "cpu": 4}}
+    simulation = play(ADMIT, STOP, wish, {"at": "3s", "kubelet": "start"}, until="5s")
+    (noted,) = told(simulation, What.UPDATED)
+    assert noted.text == "is to be resized, once a kubelet runs"
+    assert container(simulation)["cgroup"] == "1-2,11-12"
+
+
+def test_without_a_policy_nothing_is_written_and_nothing_is_shared() -> None:
+    simulation = play({"at": "0s", "admit": "other"}, **NOT_PINNED)
+    assert seen(simulation, "sharedPool") == ""
+    assert container(simulation, "other/other")["cgroup"] == ""
+    assert container(simulation, "other/other")["effective"] == "0-19"
+
+
+def test_a_first_kubelet_that_never_came_up_tells_the_scheduler_nothing() -> None:
+    simulation = play({"at": "1s", "schedule": "other"}, kubelet={"version": "1.37", "running": False})
+    assert seen(simulation, "scheduler") == {}
+    assert seen(simulation, "pods")["default/other"]["phase"] == "Unscheduled"
+
+
+def test_version_1_keeps_what_it_cannot_write() -> None:
+    """The kernel refuses CPUs that do not run; the kubelet tries again with each pass, and says so once."""
+    events: list[dict[str, Any]] = [
+        ADMIT,
+        {"at": "500ms", "cpus": {"offline": "12"}},
+        {"at": "600ms", "resize": {"pod": "dpdk", "cpu": 4}},
+        {"at": "5s", "cpus": {"online": "12"}},
+    ]
+    kubelet = {"version": "1.37", "config": config(failCgroupV1=False)}
+    simulation = play(*events, cgroupVersion=1, until="6s", kubelet=kubelet)
+    (refused,) = told(simulation, What.CPUSET_REFUSED)
+    assert refused.text == "keeps CPUs 1,11: CPUs 1-2,11-12 cannot be written while offline"
+    assert container(simulation)["cgroup"] == "1-2,11-12"
+
+
+def test_an_edited_file_counts_at_the_next_start_only() -> None:
+    patch = {"entries": {"dpdk/app": None}, "defaultCpuSet": "0-19"}
+    events: list[dict[str, Any]] = [
+        ADMIT,
+        {"at": "1s", "stateFile": patch},
+        {"at": "2s", "kubelet": "restart"},
+    ]
+    running = play(*events[:2])
+    assert container(running)["cpus"] == "1,11"
+    assert seen(running, "stateFile")["entries"] == {}
+    assert container(play(*events))["cpus"] == "1,11", "it is admitted again, and given the same"
+
+
+def test_a_memory_state_that_is_no_state_stops_the_next_kubelet() -> None:
+    edit = {"file": MEMORY_FILE, "text": "{}"}
+    simulation = play(ADMIT, {"at": "1s", "stateFile": edit}, {"at": "2s", "kubelet": "restart"})
+    assert seen(simulation, "kubelet")["running"] is False
+    assert container(simulation)["state"] == "running"
+
+
+def test_a_timeline_without_end_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(simulating, "MAX_STEPS", 3)
+    with pytest.raises(InputError, match="more than 3 steps"):
+        simulating.replay(read(document(ADMIT, until="1h")))

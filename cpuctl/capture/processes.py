@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 from cpuctl.capture.collected import Area, Process, Thread
 from cpuctl.capture.node_files import NodeFiles
@@ -51,6 +51,17 @@ def read_processes(files: NodeFiles, progress: Progress) -> tuple[tuple[Process,
     return tuple(processes), area
 
 
+def read_members(files: NodeFiles, groups: Container[str], progress: Progress) -> Iterator[Process]:
+    """Yield the processes in some control groups, without their memory."""
+    pids = files.numbers("proc")
+    for done, pid in enumerate(pids):
+        progress("processes", done, len(pids))
+        if deciding_cgroup(files.read(f"proc/{pid}/cgroup") or "") in groups:
+            process = _read_process(files, pid, None)
+            if process is not None:
+                yield process
+
+
 def process_lines(processes: Iterable[Process]) -> str:
     """Write one process a line, as JSON."""
     lines = (json.dumps(_plain(each), separators=(",", ":"), ensure_ascii=False) for each in processes)
@@ -76,7 +87,7 @@ def _longest_line(process: Process) -> int:
     return 120 + 6 * len(process.cgroup) + 40 * len(process.memory or ()) + sum(threads)
 
 
-def _read_process(files: NodeFiles, pid: int, memory: NumaMemory) -> Process | None:
+def _read_process(files: NodeFiles, pid: int, memory: NumaMemory | None) -> Process | None:
     status = _status(files, f"proc/{pid}")
     if status is None:
         return None
@@ -92,7 +103,7 @@ def _read_process(files: NodeFiles, pid: int, memory: NumaMemory) -> Process | N
         threads=threads,
         started=_stat_field(stat, _START_TIME),
         fixed=bool((_stat_field(stat, _FLAGS) or 0) & _NO_SETAFFINITY),
-        memory=memory.of(pid, threads[0].mems if threads else None),
+        memory=memory.of(pid, threads[0].mems if threads else None) if memory else None,
     )
 
 

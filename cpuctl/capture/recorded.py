@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from cpuctl.capture.collected import FileState
+from cpuctl.capture.collected import FileState, Unreadable
 from cpuctl.capture.manifest import LAYOUT_VERSION
 from cpuctl.documents import Cursor, load_documents
 from cpuctl.errors import InputError
@@ -99,6 +99,16 @@ def recorded_kubelet(tree: Tree, origin: str = "") -> RecordedKubelet:
         flags=_flags(kubelet),
         drop_ins=_drop_ins(kubelet.required("dropIns"), tree, origin),
     )
+
+
+def recorded_gaps(tree: Tree) -> Iterator[Unreadable]:
+    """Yield what a recording lacks because it could not be read on the node; nothing where no capture is.
+
+    Raise InputError, with the place in the manifest, for one that another cpuctl wrote or nobody could have.
+    """
+    manifest = _manifest(tree)
+    for gap in manifest.optional("unreadable", Cursor.items, ()) if manifest is not None else ():
+        yield Unreadable(gap.required("path").text(), gap.required("reason").text())
 
 
 def _manifest(tree: Tree) -> Cursor | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +20,8 @@ from cpuctl.machine.tree import DirectoryTree, Tree
 
 _NAMES = frozenset({"hyperkube", "k3s", "k3s-agent", "k3s-server", "kubelet", "kubelite"})
 """Programs that are a kubelet, or have one inside."""
+
+_HANDED_ON = "--kubelet-arg"
 
 _NAME = re.compile(r"^Name:[ \t]*(.*)$", re.MULTILINE)
 _ENDED = re.compile(r"^State:[ \t]*[ZX]", re.MULTILINE)
@@ -50,9 +52,19 @@ def _running(tree: Tree) -> Iterator[RunningKubelet]:
         command, *arguments = _read(tree, f"proc/{pid}/cmdline").removesuffix("\0").split("\0")
         called = next((each for each in (name[1], posixpath.basename(command)) if each in _NAMES), "")
         if called:
-            told = flag_value(tuple(kept_flags(arguments)), "root-dir")
-            directory = (told or STATE_DIRECTORY).lstrip("/")
-            yield RunningKubelet(int(pid), called, posixpath.normpath(f"/{directory}"))
+            told = flag_value(tuple(kept_flags(tuple(_own(arguments)))), "root-dir")
+            yield RunningKubelet(int(pid), called, posixpath.normpath(told or f"/{STATE_DIRECTORY}"))
+
+
+def _own(arguments: Iterable[str]) -> Iterator[str]:
+    """Yield the flags of a kubelet, those too that a distribution hands to the one inside it (k3s)."""
+    words = iter(arguments)
+    for word in words:
+        option, equals, flag = word.partition("=")
+        if option == _HANDED_ON:
+            yield f"--{flag if equals else next(words, '')}"
+        else:
+            yield word
 
 
 def _read(tree: Tree, path: str) -> str:
@@ -66,8 +78,9 @@ def _read(tree: Tree, path: str) -> str:
 def _is_directory_of(kubelet: RunningKubelet, directory: Path, root: Path) -> bool:
     """Tell whether a kubelet's root directory is this one: as it sees it or, if that is closed, by name."""
     own = kubelet.root_directory.lstrip("/")
+    start = "root" if own != kubelet.root_directory else "cwd"
     try:
         # Another mount namespace has other directories of the same name.
-        return os.path.samestat((root / f"proc/{kubelet.pid}/root" / own).stat(), directory.stat())
+        return os.path.samestat((root / f"proc/{kubelet.pid}" / start / own).stat(), directory.stat())
     except OSError:
         return os.path.realpath(root / own) == os.path.realpath(directory)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from cpuctl.errors import NodeAccessError, UsageError, os_reason
-from cpuctl.whole_file import sync_directory, written_beside
+from cpuctl.whole_file import PRIVATE, sync_directory, written_beside
 
 _NO_HARD_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 
@@ -34,15 +34,16 @@ def check_target(path: Path, *, replace: bool) -> None:
         raise _already_there(path)
 
 
-def save(path: Path, write: Callable[[IO[bytes]], None], *, replace: bool) -> None:
+def save(path: Path, write: Callable[[IO[bytes]], object], *, replace: bool, mode: int = PRIVATE) -> None:
     """Write a file beside *path*, then move it there; mode and owner of a replaced file are kept.
+
+    What names who runs on a node is its writer's alone (the *mode* of a new file) unless that is asked for.
 
     Raise UsageError where *path* has come into being meanwhile, NodeAccessError where the system refuses.
     """
     check_target(path, replace=replace)
     try:
-        # A capture names what runs on a node: a new file is its writer's alone.
-        with written_beside(path, write, like=_old(path), keep_owner=False) as temporary:
+        with written_beside(path, write, like=_old(path), keep_owner=False, mode=mode) as temporary:
             _move(temporary, path, replace=replace)
             sync_directory(path.parent)
     except FileExistsError:

@@ -44,7 +44,9 @@ app = command_group()
 HELP = """Why a pod is admitted or refused, and what would change that.
 
 POD is NAME, NAMESPACE/NAME or NAMESPACE/NAME/CONTAINER. Without it the first pod that is not admitted is
-explained, or the only one. A pod of --pods runs already: it is looked at again as after a restart.
+explained, or the only one. A pod of --pods runs already: it is looked at again as after a restart. Where a
+resize of it is pending, its outcome is told, too, with what the reference implementation of KEP-5554 does
+instead; cpuctl resize tells it of any other resize.
 
 Shows what every hint provider offered, what was free on each NUMA node, and the rule that decided. For a
 pod that is not admitted the engine then tries other requests, settings, an order, and pods removed: what
@@ -114,6 +116,7 @@ def explain(
 def _explained(planning: Planning, text: str, style: Style) -> Document:
     from cpuctl.cli.answers.explain_answer import explanation_document, not_started_document
     from cpuctl.cli.progress import ProgressBar
+    from cpuctl.cli.resize.resizing import pending_resize
     from cpuctl.cli.sources.pod_choice import PodChoice, choose_pod
     from cpuctl.engine.explain.explanation import explain
     from cpuctl.engine.explain.story import Runs, Telling, tell
@@ -133,7 +136,11 @@ def _explained(planning: Planning, text: str, style: Style) -> Document:
         explanation = explain(telling, runs.tick)
     name = _unmistakable(telling.story.pod, (*planning.wanted, *planning.past.running))
     ask_with = partial(planning.words.command_with, ("explain", name))
-    return explanation_document(explanation, choice.container, ask_with, planning.head())
+    resize = pending_resize(planning, telling.story.pod.uid) if choice.running else None
+    return {
+        **explanation_document(explanation, choice.container, ask_with, planning.head()),
+        "resize": resize,
+    }
 
 
 def _unmistakable(pod: "Pod", pods: "Iterable[Pod]") -> str:
@@ -148,7 +155,7 @@ def _story(planning: Planning, choice: "PodChoice") -> "Story":
     return Story(
         start=partial(planning.start, sources=planning.sources),
         kubelet=planning.kubelet,
-        pods=planning.past.running if choice.running else planning.wanted,
+        pods=planning.past.granted if choice.running else planning.wanted,
         asked=choice.place,
         restarted=choice.running,
     )

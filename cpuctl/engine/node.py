@@ -262,7 +262,7 @@ class Node:
 
     def _decide(self, admission: ScopedAdmission, given: Pod) -> Verdict:
         pod = admission.candidate.pod
-        if unknown := [name for name in _devices(pod) if name not in self.devices.pools]:
+        if unknown := self.devices.unknown(pod):
             return Undetermined(
                 f"it asks for {', '.join(unknown)}, and what the node has of them is not known"
             )
@@ -280,13 +280,3 @@ class Node:
             misfit = fit_verdict(pod, running, room, pod_level=pod_level)
             return misfit or pod_level_rejection(given, self.pod_rules) or verdict
         return verdict
-
-
-def _devices(pod: Pod) -> list[str]:
-    """Name the extended resources and claims of a pod: other managers than ours decide on them."""
-    names: dict[str, None] = {}
-    for container in pod.all_containers:
-        resources = container.resources
-        names |= dict.fromkeys(name for name in (*resources.requests, *resources.limits) if "/" in name)
-        names |= dict.fromkeys(f"claim {claim}" for claim in resources.claims)
-    return list(names)

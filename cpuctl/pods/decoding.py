@@ -18,12 +18,13 @@ from cpuctl.pods.model import (
     QosClass,
     ResourceRequirements,
 )
-from cpuctl.pods.status_decoding import decode_statuses
+from cpuctl.pods.status_decoding import decode_resize_status, decode_statuses
 from cpuctl.quantity import Quantity
 
 _NO_REQUIREMENTS = ResourceRequirements()
 _CONFIG_SOURCE = "kubernetes.io/config.source"
 _MIRROR = "kubernetes.io/config.mirror"
+_RESTART = "RestartContainer"
 _LONGEST_NAME = 253  # a DNS name (RFC 1123), the longest that Kubernetes accepts for any object
 
 
@@ -36,6 +37,7 @@ def decode_pod(pod: Cursor) -> Pod:
         name=decode_name(metadata),
         namespace=decode_namespace(metadata),
         uid=_uid(metadata),
+        generation=metadata.optional("generation", Cursor.integer, 1),
         static=_is_static(metadata),
         origin=pod.origin,
     )
@@ -46,6 +48,7 @@ def decode_pod(pod: Cursor) -> Pod:
         phase=status.optional("phase", Cursor.text, ""),
         qos_class=status.optional("qosClass", _qos_class, None),
         statuses=decode_statuses(status),
+        resize=decode_resize_status(status),
     )
 
 
@@ -124,7 +127,17 @@ def _container(container: Cursor, kind: ContainerKind) -> Container:
     if not name:
         raise container.required("name").error("expected a container name, found an empty text")
     resources = container.optional("resources", _requirements, _NO_REQUIREMENTS)
-    return Container(name=name, kind=kind, resources=resources)
+    restarts = container.optional("resizePolicy", _restarts, frozenset())
+    return Container(name=name, kind=kind, resources=resources, restarts=restarts)
+
+
+def _restarts(policies: Cursor) -> frozenset[str]:
+    """Name the resources whose change restarts a container."""
+    return frozenset(
+        policy.required("resourceName").text()
+        for policy in policies.items()
+        if policy.optional("restartPolicy", Cursor.text, "") == _RESTART
+    )
 
 
 def _refuse_repeated_names(spec: Cursor) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from cpuctl.pods.running import ContainerStatus
+from cpuctl.pods.running import ContainerStatus, ResizeStatus
 from cpuctl.quantity import Quantity
 
 _TERMINAL_PHASES = frozenset({"Succeeded", "Failed"})
@@ -42,11 +42,15 @@ class ResourceRequirements:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Container:
-    """One container; its name is unique in the pod."""
+    """One container; its name is unique in the pod.
+
+    ``restarts`` names the resources whose change restarts it (``resizePolicy``).
+    """
 
     name: str
     kind: ContainerKind = ContainerKind.APP
     resources: ResourceRequirements = field(default_factory=ResourceRequirements)
+    restarts: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +58,8 @@ class Pod:
     """One pod. ``init_containers`` holds sidecars too, in the order of the manifest.
 
     ``resources`` are the pod-level ones: None where the manifest has none, which is not the same as an
-    empty value (KEP-2837). ``qos_class``, ``phase`` and ``statuses`` come from the status, if there is one.
+    empty value (KEP-2837). ``qos_class``, ``phase``, ``statuses`` and ``resize`` come from the status, if
+    there is one; ``generation`` counts the changes of the spec.
     ``uid`` is empty until one is given or derived (``cpuctl.pods.identity``). ``str(origin)`` says for
     people where the pod was read, ``owner`` which workload it is a replica of (``Deployment/web``).
     ``has_deadline`` is set where the manifest limits its running time, ``crosses_namespaces`` where its
@@ -77,6 +82,8 @@ class Pod:
     qos_class: QosClass | None = None
     phase: str = ""
     statuses: tuple[ContainerStatus, ...] = ()
+    resize: ResizeStatus | None = None
+    generation: int = 1
     origin: object = field(default="", compare=False, repr=False)
     owner: str = ""
     has_deadline: bool = False

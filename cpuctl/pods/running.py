@@ -1,9 +1,15 @@
-"""What a pod's status tells of its containers: which of them run, and by what id their runtime knows them."""
+"""What a pod's status tells: which containers run, under what id, and how far resizes have come."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+
+from cpuctl.quantity import Quantity
+
+Amounts = Mapping[str, Quantity] | None
+"""Amounts by resource; None where a status does not speak of them."""
 
 
 class RunState(StrEnum):
@@ -12,6 +18,28 @@ class RunState(StrEnum):
     WAITING = "waiting"
     RUNNING = "running"
     TERMINATED = "terminated"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportedResources:
+    """Resources by a status (KEP-1287): requests that are ``granted``, requests and limits in force."""
+
+    granted: Amounts = None
+    requests: Amounts = None
+    limits: Amounts = None
+
+
+NOTHING_REPORTED = ReportedResources()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResizeStatus:
+    """How far a resize has come; ``waiting_since`` is when it became pending, ``pod_level`` the pod's own."""
+
+    pending: bool = False
+    in_progress: bool = False
+    waiting_since: str = ""
+    pod_level: ReportedResources = NOTHING_REPORTED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,3 +54,4 @@ class ContainerStatus:
     runtime: str = ""
     container_id: str = ""
     ephemeral: bool = False
+    resources: ReportedResources = NOTHING_REPORTED

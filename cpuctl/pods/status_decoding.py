@@ -1,19 +1,35 @@
-"""The container statuses of a Pod object (API reference: ``PodStatus``)."""
+"""The status of a Pod object: its containers, how far resizes have come (API reference: ``PodStatus``)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from cpuctl.documents import Cursor
-from cpuctl.pods.running import ContainerStatus, RunState
+from cpuctl.pods.running import Amounts, ContainerStatus, ReportedResources, ResizeStatus, RunState
 
 _LISTS = ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")
 _EPHEMERAL = "ephemeralContainerStatuses"
+_PENDING, _IN_PROGRESS = "PodResizePending", "PodResizeInProgress"
 
 
 def decode_statuses(status: Cursor) -> tuple[ContainerStatus, ...]:
     """Read all of them, init containers first; raise InputError with the place of what is wrong."""
     return tuple(_statuses(status))
+
+
+def decode_resize_status(status: Cursor) -> ResizeStatus:
+    """Read what the conditions say of resizes, and the pod-level resources."""
+    listed = status.get("conditions")
+    items = listed.items() if listed is not None else []
+    conditions = {each.optional("type", Cursor.text, ""): each for each in items}
+    pending = conditions.get(_PENDING)
+    since = "" if pending is None else pending.optional("lastTransitionTime", Cursor.text, "")
+    return ResizeStatus(
+        pending=pending is not None,
+        in_progress=_IN_PROGRESS in conditions,
+        waiting_since=since,
+        pod_level=_resources(status),
+    )
 
 
 def _statuses(status: Cursor) -> Iterator[ContainerStatus]:
@@ -31,7 +47,21 @@ def _status(status: Cursor, *, ephemeral: bool) -> ContainerStatus:
         runtime=runtime,
         container_id=container_id,
         ephemeral=ephemeral,
+        resources=_resources(status),
     )
+
+
+def _resources(status: Cursor) -> ReportedResources:
+    in_force = status.get("resources")
+    return ReportedResources(
+        granted=status.optional("allocatedResources", _amounts, None),
+        requests=None if in_force is None else in_force.optional("requests", _amounts, None),
+        limits=None if in_force is None else in_force.optional("limits", _amounts, None),
+    )
+
+
+def _amounts(amounts: Cursor) -> Amounts:
+    return {name: amount.quantity() for name, amount in amounts.members().items()}
 
 
 def _state(state: Cursor) -> RunState:

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from cpuctl.capture.collected import Unreadable
 from cpuctl.capture.manifest import make_capture
 from cpuctl.capture.node import record
-from cpuctl.capture.recorded import RecordedKubelet, recorded_kubelet
+from cpuctl.capture.recorded import RecordedKubelet, recorded_gaps, recorded_kubelet
 from cpuctl.errors import InputError
 from cpuctl.machine.tree import MemoryTree
 from tests.capture.node_texts import FLAGS, node, node_texts, process
@@ -107,3 +108,18 @@ def test_a_manifest_that_nobody_wrote_is_refused_with_the_place(members: dict[st
         told(edited(**members))
     assert str(error.value).startswith("MANIFEST.json")
     assert want in str(error.value)
+
+
+def test_a_capture_tells_what_it_lacks() -> None:
+    found = files(node_texts(), CONFIG)
+    assert list(recorded_gaps(MemoryTree(found))) == [Unreadable(CONFIG, "permission denied")]
+    assert list(recorded_gaps(MemoryTree({}))) == []
+
+
+@pytest.mark.parametrize("gaps", ["x", [1], [{"path": 1, "reason": "x"}], [{"path": "x"}]])
+def test_a_list_of_gaps_that_is_none_is_refused(gaps: object) -> None:
+    found = files(node_texts())
+    manifest = json.loads(found["MANIFEST.json"] or "")
+    found["MANIFEST.json"] = json.dumps(manifest | {"unreadable": gaps})
+    with pytest.raises(InputError, match="unreadable"):
+        list(recorded_gaps(MemoryTree(found)))

@@ -48,9 +48,9 @@ class Run:
     calls: tuple[int, ...]
 
 
-def kill_everywhere(prepare: Callable[[], None], work: Callable[[], None]) -> Iterator[Run]:
-    """Run *work* in a child again and again, killed one stop later each time, until one comes to its end."""
-    yield from _everywhere(prepare, work, _kill)
+def kill_everywhere(prepare: Callable[[], None], work: Callable[[], None], *, step: int = 1) -> Iterator[Run]:
+    """Run *work* in a child again and again, killed *step* stops later each time, until one is done first."""
+    yield from _everywhere(prepare, work, _kill, step)
 
 
 def interfere_everywhere(
@@ -68,9 +68,9 @@ def interfere_everywhere(
 
 
 def _everywhere(
-    prepare: Callable[[], None], work: Callable[[], None], disturb: Callable[[int], None]
+    prepare: Callable[[], None], work: Callable[[], None], disturb: Callable[[int], None], step: int = 1
 ) -> Iterator[Run]:
-    for stop in count():
+    for stop in count(step=step):
         prepare()
         run = _traced(work, stop, disturb)
         yield run

@@ -32,6 +32,7 @@ from tests.support.state_files import (
     block,
     cpus,
     drifted,
+    pod,
     write_pods,
     write_states,
 )
@@ -251,9 +252,9 @@ def test_what_a_plan_gives_is_in_the_new_files(
     planned = cpuctl("plan", *ON_36, *NEW, "-o", "json", cwd=directory)
     state = read_cpu_state(written(directory), WRITER_36)
     assert isinstance(state, CPUStateFile)
-    for pod in answer(planned)["pods"]:
-        for container in pod["containers"]:
-            assert str(state.entries[pod["uid"]][container["name"]]) == container["cpus"]
+    for each in answer(planned)["pods"]:
+        for container in each["containers"]:
+            assert str(state.entries[each["uid"]][container["name"]]) == container["cpus"]
 
 
 def test_the_release_is_never_guessed(checkpoint: Checkpoint) -> None:
@@ -312,3 +313,17 @@ def test_existing_files_are_replaced_with_force_only(checkpoint: Checkpoint, dir
     assert checkpoint(*words).code == 0
     assert checkpoint(*words).code == 2
     assert checkpoint(*words, "--force").code == 0
+
+
+@pytest.mark.parametrize(("strangers", "doubted"), [(True, True), (False, False)])
+def test_pods_of_another_node_raise_a_doubt(
+    cpuctl: Cpuctl, tmp_path: Path, strangers: bool, doubted: bool
+) -> None:
+    """By their list, everybody who holds something is gone."""
+    write_states(tmp_path / "state")
+    write_pods(tmp_path / "pods.json", *([pod("uid-elsewhere", "x", "c", 1, 1)] if strangers else ()))
+    node = ("-m", MACHINE, "--kubelet-args", KUBELET, "--kubelet-version", "1.36")
+    result = cpuctl("checkpoint", "repair", "state", *node, "--pods", "pods.json", cwd=tmp_path)
+    assert result.code == 0
+    doubt = "no pod in state/cpu_manager_state is among those in pods.json: are these all pods of this node?"
+    assert (doubt in result.err) == doubted

@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -132,7 +133,8 @@ def kubelet(tmp_path: Path, *arguments: str, name: str = "kubelet") -> Iterator[
     shell = shutil.which("sh")
     assert shell
     program.symlink_to(shell)
-    with subprocess.Popen([program, "-c", "read forever", *arguments], stdin=subprocess.PIPE) as process:
+    words = [str(program), "-c", "read forever", *arguments]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, cwd=tmp_path) as process:
         try:
             yield process
         finally:
@@ -157,6 +159,24 @@ def test_nothing_is_written_under_a_running_kubelet(
         assert forced.code == 0
     assert contents(state) != before
     assert answer(checkpoint(*REPAIR))["kubelets"] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("k3s-server", ("--kubelet-arg=root-dir={}",)),
+        ("k3s-agent", ("--kubelet-arg", "v=2", "--kubelet-arg", "root-dir={}")),
+        ("kubelet", ("--root-dir=state",)),
+    ],
+    ids=["in one word", "in two words", "as seen from its working directory"],
+)
+def test_a_root_directory_is_found_however_it_is_told(
+    checkpoint: Checkpoint, state: Path, tmp_path: Path, name: str, words: tuple[str, ...]
+) -> None:
+    with kubelet(tmp_path, *(word.format(state) for word in words), name=name):
+        assert checkpoint(*REPAIR, "--yes").code == 5
+        (tmp_path / "elsewhere").mkdir()
+        assert checkpoint(*REPAIR, "--write-state", "elsewhere").code == 0
 
 
 def test_a_kubelet_with_another_root_directory_is_none_of_ours(
@@ -322,6 +342,65 @@ def test_an_interrupt_puts_back_what_was_written(state: Path, monkeypatch: pytes
     assert contents(state) == before
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_to_end_puts_back_what_was_written(
+    checkpoint: Checkpoint, state: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    """Also one that ends a process without a word, and another one while the first file is put back."""
+    before = contents(state)
+    calls: list[Path] = []
+
+    def signalled(path: Path, old: bytes, new: bytes) -> Path:
+        calls.append(path)
+        backup = store_replace(path, old, new)
+        os.kill(os.getpid(), number)
+        return backup
+
+    store_replace = store.replace_state_file
+    monkeypatch.setattr(store, "replace_state_file", signalled)
+    stopped = checkpoint(*REPAIR, "--yes")
+    assert (stopped.code, stopped.out) == (128 + number, "")
+    assert [path.name for path in calls] == ["cpu_manager_state", "cpu_manager_state"]
+    assert contents(state) == before
+
+
+def test_a_signal_after_the_last_file_changes_nothing_about_it(
+    checkpoint: Checkpoint, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def signalled(path: Path, old: bytes, new: bytes) -> Path:
+        backup = store_replace(path, old, new)
+        if path.name == FILES[-1]:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return backup
+
+    store_replace = store.replace_state_file
+    monkeypatch.setattr(store, "replace_state_file", signalled)
+    assert answer(checkpoint(*REPAIR, "--yes"))["written"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device here that is always full")
+@pytest.mark.parametrize("form", ["table", "json", "yaml"])
+def test_who_gets_no_answer_hears_that_files_are_written(state: Path, tmp_path: Path, form: str) -> None:
+    """Exit code 5 would say that nothing was changed."""
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "cpuctl", "checkpoint", *REPAIR, "-o", form, "--yes"],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 6
+    backups = sorted(path.name for path in state.glob("*.bak"))
+    assert len(backups) == len(FILES)
+    assert done.stderr.splitlines() == [
+        "error: stdout: the files are written, but the answer cannot be: no space left on the device",
+        f"hint: the old ones are {', '.join(f'state/{name}' for name in backups)}",
+    ]
+
+
 def test_a_symbolic_link_is_no_state_file(checkpoint: Checkpoint, state: Path) -> None:
     path = state / "cpu_manager_state"
     path.rename(state / "elsewhere")
@@ -368,6 +447,42 @@ def test_what_may_not_be_written_stays(state: Path, tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (5, ""), done.stderr
     assert "cannot be written" in done.stderr
     assert contents(state) == before
+
+
+LIMITED = """
+import resource, sys
+from cpuctl.cli.app import run
+resource.setrlimit(resource.RLIMIT_FSIZE, (400, 400))
+sys.exit(run(sys.argv[1:]))
+"""
+"""Room for the CPU Manager's new file, and not for the Memory Manager's, which comes after it."""
+
+
+@pytest.mark.parametrize("where", ["in place", "into a directory", "over what is there"])
+def test_where_the_second_file_has_no_room_the_first_one_is_not_written_either(
+    state: Path, tmp_path: Path, where: str
+) -> None:
+    new = tmp_path / "new"
+    new.mkdir()
+    if where == "over what is there":
+        (new / "cpu_manager_state").write_text("mine")
+    before = contents(state), contents(new)
+    words = ("--yes",) if where == "in place" else ("--write-state", "new", "--force")
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED, "checkpoint", *REPAIR, *words],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if where == "over what is there":
+        assert done.returncode == 6, done.stderr
+        assert "and new/cpu_manager_state is replaced already" in done.stderr
+        return
+    assert (done.returncode, done.stdout) == (5, ""), done.stderr
+    assert "memory_manager_state: cannot be written: " in done.stderr
+    assert (contents(state), contents(new)) == before
 
 
 def test_new_files_go_where_there_are_none(checkpoint: Checkpoint, tmp_path: Path) -> None:

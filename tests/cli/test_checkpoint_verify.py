@@ -271,3 +271,13 @@ def test_what_pods_are_due_is_compared_with_what_they_hold(verify: Checkpoint, d
     document = answer(verify("fine", *NODE, *V36, *PODS, "-o", "json"))
     found = {finding["code"]: finding["podUID"] for finding in document["findings"]}
     assert found == {"not-recorded": DB, "other-size": WEB}
+
+
+def test_a_pod_whose_resize_is_pending_is_due_what_it_has_been_granted(
+    verify: Checkpoint, directory: Path
+) -> None:
+    larger = json.loads(json.dumps(RUNNING[1]).replace('"cpu": "2"', '"cpu": "4"'))
+    larger["status"]["containerStatuses"][0]["allocatedResources"] = {"cpu": "2", "memory": "2Gi"}
+    larger["status"]["conditions"] = [{"type": "PodResizePending", "status": "True", "reason": "Deferred"}]
+    write_pods(directory / "running.json", RUNNING[0], larger)
+    assert answer(verify("fine", *NODE, *V36, *PODS, "-o", "json"))["findings"] == []

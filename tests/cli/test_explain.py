@@ -24,6 +24,8 @@ MEMORY = (
     "--eviction-hard=memory.available<100Mi '--reserved-memory=0:memory=512Mi;1:memory=512Mi'"
 )
 RESTRICTED = "--topology-manager-policy=restricted"
+BEST_EFFORT = "--topology-manager-policy=best-effort"
+RESIZES = "InPlacePodVerticalScalingExclusiveCPUs=true"
 SINGLE = "--topology-manager-policy=single-numa-node"
 ENDLESS = (
     "--cpu-manager-policy=static --reserved-cpus=0,8,16,24 "
@@ -104,6 +106,12 @@ ANSWERS: Mapping[str, tuple[str, ...]] = {
         *arguments("--cpu-manager-policy=static --reserved-cpus=0"),
         "-f",
         "-",
+    ),
+    "a resize is pending": (
+        *("shop/database", "-q", "-m", "synthetic:2s2n6c2t,mem=64Gi"),
+        *arguments("--cpu-manager-policy=static --reserved-cpus=0,12", BEST_EFFORT),
+        *("--kubelet-version", "1.38", "--feature-gates", RESIZES),
+        *("--state", "fixtures/resize/grown", "--pods", "fixtures/resize/pending.json"),
     ),
     "not started": ("-q", "-m", "synthetic:1c", *arguments("--cpu-manager-policy=static"), *pods(a="1/1")),
 }
@@ -237,7 +245,7 @@ def test_a_request_that_is_suggested_admits_the_pod(cpuctl: Cpuctl) -> None:
 def test_a_pod_that_is_to_be_removed_has_a_command_for_that(cpuctl: Cpuctl) -> None:
     answer = document(cpuctl, *ANSWERS["width from capacity"])
     removals = [each["command"] for each in answer["suggestions"] if each["kind"] == "removal"]
-    assert removals == ["kubectl delete pod -n default a", "kubectl delete pod -n default b"]
+    assert removals == ["kubectl -n default delete pod a", "kubectl -n default delete pod b"]
 
 
 def test_without_a_name_the_first_pod_that_is_not_admitted(cpuctl: Cpuctl) -> None:
@@ -373,3 +381,36 @@ def test_warnings_about_the_state_are_told_once(cpuctl: Cpuctl, tmp_path: Path) 
     words = [word for word in node.words if word not in ("-q", "--pods", node.pods)]
     result = explain(cpuctl, *words, "--pods", stranger, *pods(first="1/1,1Gi", new="8/8,1Gi"))
     assert result.err.count("the state names pods that do not run here") == 1
+
+
+PENDING = ANSWERS["a resize is pending"]
+
+
+def test_where_the_reference_of_a_preview_departs_from_its_proposal_is_named(cpuctl: Cpuctl) -> None:
+    """KEP-5554 lets the container shrink within what it has; its reference implementation does not."""
+    resize = json.loads(cpuctl("explain", *PENDING, "-o", "json").out)["resize"]
+    assert resize["outcome"] == "Admitted"
+    assert resize["departures"] == ["a resize within baseline, present and free CPUs is done"]
+    reference = resize["reference"]
+    assert (reference["outcome"], reference["reason"]) == ("Deferred", "ResizeAllocateCPUsError")
+    words = shlex.split(resize["command"])
+    assert words[:2] == ["cpuctl", "resize"]
+    (again,) = json.loads(cpuctl(*words[1:], "-q", "-o", "json").out)["pods"]
+    assert {name: again[name] for name in resize if name != "command"} == {
+        name: resize[name] for name in resize if name != "command"
+    }
+
+
+def test_a_pod_whose_resize_is_pending_restarts_with_what_it_has(cpuctl: Cpuctl) -> None:
+    """A kubelet admits what it has granted, 16 CPUs, before it looks at the 6 that are asked for."""
+    answer = json.loads(cpuctl("explain", *PENDING, "-o", "json").out)
+    (container,) = answer["pod"]["containers"]
+    assert (answer["pod"]["outcome"], container["cpus"]) == ("Admitted", "1-2,6-11,13-14,18-23")
+    assert answer["unaligned"] == []
+    assert [offer["request"] for offer in answer["rounds"][0]["offers"] if "request" in offer] == [16]
+
+
+def test_where_nothing_is_pending_no_resize_is_told(cpuctl: Cpuctl) -> None:
+    settled = tuple(word.replace("pending.json", "running.json") for word in PENDING)
+    assert json.loads(cpuctl("explain", *settled, "-o", "json").out)["resize"] is None
+    assert json.loads(cpuctl("explain", *ANSWERS["admitted"], "-o", "json").out)["resize"] is None

@@ -248,3 +248,21 @@ def test_a_corrupt_memory_file_is_the_answer(cpuctl: Cpuctl, tmp_path: Path) -> 
     start = json.loads(cpuctl(*STATIC_MEMORY, "-T", "b=2/2,1Gi", "--state", str(tmp_path)).out)["start"]
     assert (start["outcome"], start["stage"]) == ("Refused", "memoryManagerStart")
     assert "checkpoint is corrupted, please drain this node and delete the memory manager" in start["error"]
+
+
+def test_pods_that_run_take_as_much_of_the_node_as_they_are_granted(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """Not what a resize asks for that is pending."""
+    status = {"name": "c", "allocatedResources": {"cpu": "1"}, "resources": {"requests": {"cpu": "1"}}}
+    (tmp_path / "running.json").write_text(
+        json.dumps(
+            {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "metadata": {"name": "here", "uid": "here"},
+                "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "7"}}}]},
+                "status": {"conditions": [{"type": "PodResizePending"}], "containerStatuses": [status]},
+            }
+        )
+    )
+    result = plan(cpuctl, "-T", "b=4/4,1Gi", "--pods", str(tmp_path / "running.json"))
+    assert result.code == 0, result.out

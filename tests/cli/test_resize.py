@@ -338,6 +338,8 @@ USAGE = {
     ),
     "nothing at all": ((), "nothing to resize: no pod is to have other resources"),
 }
+SAY_ALL = {"twice", "negative"}
+"""Messages that leave no question what to do."""
 TWO = b"""
 apiVersion: v1
 kind: Pod
@@ -353,6 +355,7 @@ def test_words_that_cannot_be_meant(name: str, cpuctl: Cpuctl) -> None:
     assert (result.code, result.out) == (2, "")
     assert message in result.err
     assert "\x1b" not in result.err
+    assert "\nhint: " in result.err or name in SAY_ALL
 
 
 def test_pods_that_are_not_admitted_cannot_be_resized(cpuctl: Cpuctl) -> None:

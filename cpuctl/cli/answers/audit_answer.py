@@ -8,11 +8,13 @@ from typing import Any
 
 from cpuctl.audit.checks import Verdict, verdicts
 from cpuctl.audit.finding import Finding, Severity
-from cpuctl.audit.picture import Picture, Seen
+from cpuctl.audit.picture import Picture, Seen, State
 from cpuctl.capture.collected import Unreadable
 from cpuctl.cgroups.owners import Owner
 from cpuctl.cli.output import API_VERSION, Document
 from cpuctl.cpuset import CPUSet
+
+_CPU_FILE = "/cpu_manager_state"
 
 
 def audit_document(
@@ -47,6 +49,7 @@ def node_answer(picture: Picture) -> dict[str, Any]:
         "hybrid": bool(at and at.hybrid),
         "cgroupDrivers": drivers,
         "cpuManagerPolicy": picture.state.cpu.policy_name if picture.state.cpu else None,
+        "cpuManagerState": _standing(picture.state),
         "online": str(machine.online),
         "offline": str(machine.offline),
         "isolated": str(machine.isolated),
@@ -55,6 +58,14 @@ def node_answer(picture: Picture) -> dict[str, Any]:
         "sharedPool": set_answer(picture.shared_pool),
         "exclusive": str(picture.exclusive),
     }
+
+
+def _standing(state: State) -> str:
+    if state.cpu is not None:
+        return "read"
+    if state.cpu_problem:
+        return "unusable"
+    return "closed" if any(path.endswith(_CPU_FILE) for path in state.closed) else "missing"
 
 
 def _summary(picture: Picture, findings: Iterable[Finding]) -> dict[str, int]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
-from cpuctl.checkpoints.inspection import Inspection
 from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, PodsStateFile, RecordedPod
 from cpuctl.cli.answers.checkpoint_parts import block_answers, file_answer, owner_answer
 from cpuctl.cli.answers.memory_answer import node_answers
@@ -15,6 +15,9 @@ from cpuctl.cli.sources.state_inputs import StateInput
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.state_checks.cpu_subject import union
 from cpuctl.engine.state_checks.owners import Owners, Standing
+from cpuctl.exports.marks import mark_of
+
+_NO_IDS: Mapping[str, CPUSet] = MappingProxyType({})
 
 
 def dump_document(states: Sequence[StateInput], owners: Owners, head: Mapping[str, Any]) -> dict[str, Any]:
@@ -28,7 +31,7 @@ def dump_document(states: Sequence[StateInput], owners: Owners, head: Mapping[st
     for each in states:
         match each.inspection.state:
             case CPUStateFile() as cpu:
-                document["cpus"] = _cpus(cpu, each.inspection, owners)
+                document["cpus"] = held_cpus(cpu, owners, each.inspection.container_ids)
             case MemoryStateFile() as memory:
                 document["memory"] = _memory(memory, owners)
             case PodsStateFile() as pods:
@@ -38,12 +41,15 @@ def dump_document(states: Sequence[StateInput], owners: Owners, head: Mapping[st
     return document
 
 
-def _cpus(state: CPUStateFile, found: Inspection, owners: Owners) -> dict[str, Any]:
-    holders = [*_holders(state, owners), *_by_id(found, owners)]
+def held_cpus(
+    state: CPUStateFile, owners: Owners, container_ids: Mapping[str, CPUSet] = _NO_IDS
+) -> dict[str, Any]:
+    """Describe who holds which CPUs; *container_ids* are the entries of the oldest format, by id."""
+    holders = [*_holders(state, owners), *_by_id(container_ids, owners)]
     exclusive = union(
         [
             *state.pod_entries.values(),
-            *found.container_ids.values(),
+            *container_ids.values(),
             *(cpus for containers in state.entries.values() for cpus in containers.values()),
         ]
     )
@@ -71,10 +77,10 @@ def _order(uid: str, owners: Owners) -> tuple[bool, str, str]:
     return pod is None, pod.full_name if pod else "", uid
 
 
-def _by_id(found: Inspection, owners: Owners) -> Iterator[dict[str, Any]]:
+def _by_id(container_ids: Mapping[str, CPUSet], owners: Owners) -> Iterator[dict[str, Any]]:
     """Describe entries of the oldest format, which knows containers by their id."""
     known = container_names(owners)
-    for container_id, cpus in sorted(found.container_ids.items()):
+    for container_id, cpus in sorted(container_ids.items()):
         names = known.get(container_id)
         gone = Standing.UNKNOWN if owners.pods is None else Standing.CONTAINER_GONE
         owner = owner_answer(owners, *names) if names else owner_answer(owners, "") | {"owner": str(gone)}
@@ -91,16 +97,6 @@ def _holder(
         "count": len(cpus),
         "baseline": None if baseline is None else str(baseline),
     }
-
-
-def mark_of(place: int) -> str:
-    """Name a holder in pictures: a to z, then aa, ab and so on."""
-    mark = ""
-    place += 1
-    while place:
-        place, letter = divmod(place - 1, 26)
-        mark = chr(ord("a") + letter) + mark
-    return mark
 
 
 def _memory(state: MemoryStateFile, owners: Owners) -> dict[str, Any]:

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cpuctl.cli.output import Document, printable
+from cpuctl.cli.output import Document
+from cpuctl.visible_text import printable
 
 _PREFIX = "cpuctl_checkpoint"
 _TABLE = {

@@ -8,13 +8,13 @@ from typing import Any
 from cpuctl.cli.answers.plan_answer import cpu_list
 from cpuctl.cli.output import API_VERSION, Document
 from cpuctl.kubelet.duration import duration_text
-from cpuctl.timeline.chart import ChartRow, Span, chart
-from cpuctl.timeline.expectations import Failure
-from cpuctl.timeline.happenings import Entry
 from cpuctl.timeline.model import Timeline
-from cpuctl.timeline.scale_downs import ScaleDown
+from cpuctl.timeline.seen.chart import ChartRow, Span, chart
+from cpuctl.timeline.seen.expectations import Failure
+from cpuctl.timeline.seen.views import VIEWS
 from cpuctl.timeline.simulation import Simulation
-from cpuctl.timeline.views import VIEWS
+from cpuctl.timeline.world.happenings import Entry
+from cpuctl.timeline.world.scale_downs import ScaleDown
 
 
 def replay_document(simulation: Simulation, head: Mapping[str, Any]) -> Document:

@@ -101,11 +101,9 @@ def _pod(attempted: Attempted, resizes: Resizes) -> dict[str, Any]:
         "uid": pod.uid,
         "origin": str(pod.origin),
         "qosClass": str(pod_qos(node.pod_rules.view(pod)).qos_class),
-        **_decision(outcome),
+        **decision_document(attempted),
         "preview": outcome.preview,
         "attempts": attempted.attempts,
-        "departures": [str(each) for each in outcome.departures],
-        "reference": None if attempted.reference is None else _reference(attempted.reference),
         "generation": wish.generation,
         "conditions": [_condition(each) for each in conditions_of(outcome, rules)],
         "statusResize": legacy_status(outcome, rules) or None,
@@ -118,6 +116,15 @@ def _pod(attempted: Attempted, resizes: Resizes) -> dict[str, Any]:
             | {"cgroup": cgroup_answer(change, each.name)}
             for each in wish.running.allocated.all_containers
         ],
+    }
+
+
+def decision_document(attempted: Attempted) -> dict[str, Any]:
+    """Describe a decision and, where that is a preview, how its reference implementation departs from it."""
+    return {
+        **_decision(attempted.outcome),
+        "departures": [str(each) for each in attempted.outcome.departures],
+        "reference": None if attempted.reference is None else _reference(attempted.reference),
     }
 
 

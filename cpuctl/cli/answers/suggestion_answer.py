@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from cpuctl.audit.commands import delete_pod
 from cpuctl.cli.answers.plan_answer import pod_answer
 from cpuctl.engine.explain.changes import Amount, Change, Earlier, Removal, RequestChange, SettingChange
 from cpuctl.engine.explain.searches import Search, Suggestion
@@ -108,8 +108,7 @@ def _command(change: Change, ask_with: AskWith) -> str | None:
         case SettingChange():
             return ask_with(_flags(change))
         case Removal(pods=pods) if all(pod.name != pod.uid for pod in pods):
-            deletions = (["kubectl", "delete", "pod", "-n", pod.namespace, pod.name] for pod in pods)
-            return " && ".join(map(shlex.join, deletions))
+            return " && ".join(map(delete_pod, pods))
         case _:
             return None
 

@@ -9,8 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import typer
+
 from cpuctl.capture.running_kubelets import RunningKubelet, kubelets_using
 from cpuctl.checkpoints.inspection import Inspection, inspect_state
+from cpuctl.cli.stop_signals import StopSignal, held_back
 from cpuctl.errors import CpuctlError, NodeAccessError, NotRestoredError, UsageError
 
 if TYPE_CHECKING:
@@ -91,8 +94,9 @@ def running_kubelets(changes: Sequence[FileChange], target: Target) -> list[Runn
 def apply_changes(changes: Sequence[FileChange], target: Target) -> Applied:
     """Write what has changed, all of it or nothing.
 
-    Raise NodeAccessError where a kubelet runs, a file has changed since it was read, or the system refuses:
-    nothing is changed then. Raise NotRestoredError where that cannot be said.
+    Raise NodeAccessError where a kubelet runs, a file has changed since it was read, or the system refuses,
+    typer.Exit where a signal wants an end: nothing is changed then. Raise NotRestoredError where that cannot
+    be said.
     """
     todo = [change for change in changes if change.changed or (target.directory and not change.refused)]
     if not target.writes or not todo:
@@ -118,16 +122,14 @@ def _runs(kubelet: RunningKubelet) -> NodeAccessError:
 def _replaced(changes: Sequence[FileChange]) -> Applied:
     places = list(_places(changes))
     applied = Applied()
-    try:
-        for name, path, old, new in places:
-            from cpuctl.checkpoints.store import replace_state_file
-
-            applied.backups[name] = replace_state_file(path, old, new)
-            applied.paths[name] = path
-    except BaseException as error:  # an interrupt, too, must not leave half of it
-        changed = [place for place in places if place[0] in applied.backups or _is_written(place)]
-        _restore(changed, applied, error)
-        raise
+    with held_back() as stop:
+        try:
+            for place in places:
+                _replace(place, applied, stop)
+        except BaseException as error:
+            changed = [place for place in places if place[0] in applied.backups or _is_written(place)]
+            _restore(changed, applied, error)
+            raise
     _confirm(places)
     return applied
 
@@ -145,6 +147,16 @@ def _places(changes: Sequence[FileChange]) -> Iterator[_Place]:
                 hint="name a directory with --write-state",
             )
         yield change.file_name, change.state.path, change.state.content, change.text.encode()
+
+
+def _replace(place: _Place, applied: Applied, stop: StopSignal) -> None:
+    from cpuctl.checkpoints.store import replace_state_file
+
+    if stop:
+        raise typer.Exit(stop.exit_code)
+    name, path, old, new = place
+    applied.backups[name] = replace_state_file(path, old, new)
+    applied.paths[name] = path
 
 
 def _is_written(place: _Place) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +13,7 @@ import typer
 from cpuctl.cli.app import EXIT_NO
 from cpuctl.cli.checkpoint.words import CommitWords
 from cpuctl.cli.output import Document, Style, emit
+from cpuctl.errors import NotRestoredError, os_reason
 
 if TYPE_CHECKING:
     from cpuctl.cli.checkpoint.changes import FileChange
@@ -41,6 +44,24 @@ def commit(
     elif not refused:
         document = with_kubelets(document, running_kubelets(changes, target))
     sources.tell(style)
-    emit(document, style)
+    _answer(document, style)
     if refused or (words.exit_code and document["outcome"] == "Changed" and not document["written"]):
         raise typer.Exit(EXIT_NO)
+
+
+def _answer(document: Document, style: Style) -> None:
+    """Answer; where nobody takes that, at least say that files are written, and what became of the old."""
+    try:
+        emit(document, style)
+        sys.stdout.flush()
+    except OSError as error:
+        if not document["written"]:
+            raise
+        with suppress(OSError):
+            sys.stdout.close()  # what is left in it would fail once more when the process ends
+        backups = ", ".join(file["backup"] for file in document["files"] if file["backup"])
+        raise NotRestoredError(
+            f"the files are written, but the answer cannot be: {os_reason(error)}",
+            where="stdout",
+            hint=f"the old ones are {backups}" if backups else "",
+        ) from None

@@ -11,8 +11,9 @@ from cpuctl.cli.checkpoint.options import (
     StateAsOption,
     named_state,
 )
-from cpuctl.cli.options import NoColorOption, QuietOption, RunningPodsOption
+from cpuctl.cli.options import ForceOption, NoColorOption, QuietOption, RunningPodsOption
 from cpuctl.cli.output import Document, MetricsOutput, Style, emit
+from cpuctl.cli.pictures import SVG, MachineSvgOption, Pictures
 from cpuctl.cli.sources.config_inputs import LIVE_MACHINE
 from cpuctl.cli.sources.inputs import Sources, load_machine, refuse_stdin_twice
 from cpuctl.errors import InputError
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 HELP = """Show who holds which CPUs and memory in the kubelet's state files.
 
 Tells the format of every file and whether its checksums are right. With --pods, owners have names instead of
-UIDs, and entries whose owner is gone are marked. --map draws the machine (-m) with the owner of every CPU.
+UIDs, and entries whose owner is gone are marked. --map draws the machine (-m) with the owner of every CPU,
+--svg does so as a picture for a browser or a page.
 
 Examples:
 
@@ -32,6 +34,7 @@ Examples:
   cpuctl checkpoint dump node7.tar.xz --pods running.json
   cpuctl checkpoint dump /tmp/cpu_manager_state -o json | jq .cpus.holders
   cpuctl checkpoint dump -m node7.tar.xz --map
+  cpuctl checkpoint dump -m node7.tar.xz --pods running.json --svg node7.svg
   cpuctl checkpoint dump -o prom > /var/lib/node_exporter/kubelet_state.prom
 
 Exit codes: 0 shown, 2 usage, 4 a file is no state file.
@@ -43,7 +46,7 @@ MachineOption = Annotated[
         "-m",
         "--machine",
         metavar="SOURCE",
-        help="The node, as for other commands: where STATE is, and what --map draws.",
+        help="The node, as for other commands: where STATE is, and what --map and --svg draw.",
     ),
 ]
 
@@ -54,6 +57,8 @@ def dump(
     machine: MachineOption = "",
     pods: RunningPodsOption = "",
     picture: MapOption = False,
+    svg: MachineSvgOption = "",
+    force: ForceOption = False,
     output: MetricsOutputOption = MetricsOutput.TABLE,
     no_color: NoColorOption = False,
     quiet: QuietOption = False,
@@ -62,13 +67,26 @@ def dump(
     name = named_state(state, state_option)
     refuse_stdin_twice(name, pods)
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
-    document = _dumped(name, machine, pods, sources, picture=picture)
+    pictures = Pictures.asked({SVG: svg}, style, replace=force)
+    document = _dumped(name, machine, pods, sources, picture=picture or bool(pictures))
     sources.tell(style)
+    if pictures:
+        document = _drawn(document, pictures, keep=picture)
+    if pictures.instead:
+        return
     if output is MetricsOutput.PROM:
         from cpuctl.cli.answers.checkpoint_metrics import with_metrics
 
         document = with_metrics(document)
     emit(document, style)
+
+
+def _drawn(document: Document, pictures: Pictures, *, keep: bool) -> Document:
+    """Draw; return the answer without what only the picture needs."""
+    from cpuctl.exports.machine_facts import dump_facts
+
+    pictures.write_machine(dump_facts, document)
+    return document if keep else {name: value for name, value in document.items() if name != "map"}
 
 
 def _dumped(name: str, machine: str, pods: str, sources: Sources, *, picture: bool) -> Document:
@@ -83,7 +101,8 @@ def _dumped(name: str, machine: str, pods: str, sources: Sources, *, picture: bo
     source = load_machine(machine or LIVE_MACHINE, sources) if needed else None
     states = read_states(name, StatePlace(machine=source), sources)
     if not states:
-        raise InputError("no state file is there", where=machine or LIVE_MACHINE)
+        hint = "name a state file, the directory that holds some, or a recording of a node that has them"
+        raise InputError("no state file is there", where=machine or LIVE_MACHINE, hint=hint)
     for state in states:
         if not state.inspection.file_name:
             raise InputError(state.inspection.problem, where=state.source)

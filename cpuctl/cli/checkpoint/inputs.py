@@ -15,6 +15,8 @@ from cpuctl.cli.sources.state_inputs import StateInput, StatePlace, is_recording
 from cpuctl.engine.state_checks.owners import Owners
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from cpuctl.checkpoints.reader import StateReader
     from cpuctl.cli.sources.config_inputs import ToldKubelet
     from cpuctl.engine.start import Kubelet
@@ -79,6 +81,19 @@ def read_case(words: CheckpointWords, node: Node, sources: Sources) -> Case:
     states = read_states(words.state, place, sources)
     owners = load_owners(words.pods, rules_of_pods(node.kubelet), sources)
     return Case(node=node, states=states, owners=owners, reader=knowing_reader(node.kubelet, owners))
+
+
+def doubts(case: Case, pods: str) -> Iterator[str]:
+    """Say so where the file *pods* looks like another node's: all that is held would be given up."""
+    from cpuctl.checkpoints.model import CPUStateFile
+
+    for each in case.states:
+        found = each.inspection.state
+        if isinstance(found, CPUStateFile) and case.owners.all_gone({*found.entries, *found.pod_entries}):
+            yield (
+                f"no pod in {each.source} is among those in {pods}: are these all pods of this node? "
+                "(kubectl get pods -A --field-selector spec.nodeName=NODE -o json)"
+            )
 
 
 def kubelet_head(kubelet: Kubelet, reader: StateReader) -> dict[str, Any]:

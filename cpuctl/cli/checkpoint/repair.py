@@ -73,7 +73,7 @@ def repair(
 ) -> None:
     """Read, repair, prove, write."""
     from cpuctl.cli.answers.checkpoint_change_answer import change_document
-    from cpuctl.cli.checkpoint.inputs import kubelet_head, read_case, read_node
+    from cpuctl.cli.checkpoint.inputs import doubts, kubelet_head, read_case, read_node
     from cpuctl.cli.checkpoint.repairing import repair as repaired
 
     writing = CommitWords(
@@ -107,6 +107,7 @@ def repair(
     if not case.states:
         hint = "without state files a kubelet starts as on a fresh node"
         raise InputError("there is no state file to repair", where=node.source.origin, hint=hint)
+    sources.warnings.extend(doubts(case, pods))
     repairs = repaired(case)
     head = {"sources": sources.entries} | kubelet_head(node.kubelet, case.reader)
     document = change_document(repairs.changes, case.owners, head, repairs.proof)

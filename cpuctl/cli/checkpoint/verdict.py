@@ -28,9 +28,9 @@ _State = TypeVar("_State")
 
 def load_owners(name: str, rules: PodRules, sources: Sources) -> Owners:
     """Read who runs on the node from the file *name*; without one nobody says."""
-    from cpuctl.cli.sources.node_state import load_running
+    from cpuctl.cli.sources.node_state import as_granted, load_running
 
-    return Owners.of(load_running(name, rules, sources)) if name else NOBODY_SAYS
+    return Owners.of(as_granted(load_running(name, rules, sources))) if name else NOBODY_SAYS
 
 
 def knowing_reader(kubelet: Kubelet, owners: Owners) -> StateReader:

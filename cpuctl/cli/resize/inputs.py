@@ -45,8 +45,8 @@ class Scene:
 def set_scene(planning: Planning) -> Scene | NotStarted:
     """Start the kubelet: on its state with the pods that run, or, without one, admit these first."""
     from cpuctl.cli.pods.component_gates import kubelet_gates
-    from cpuctl.cli.resize.fields import running_pod
     from cpuctl.engine.node import Node
+    from cpuctl.engine.resize.reported import running_pod
 
     past, sources = planning.past, planning.sources
     pods = tuple(map(running_pod, _once((*past.running, *planning.wanted))))
@@ -67,7 +67,7 @@ def set_scene(planning: Planning) -> Scene | NotStarted:
 def _with_checkpoints(pods: tuple[RunningPod, ...], planning: Planning) -> tuple[RunningPod, ...]:
     """Add what the kubelet's files about granted resources say, where the state's directory has them."""
     from cpuctl.checkpoints.pods_state import ACTUATED_FILE_NAME, ALLOCATED_FILE_NAME
-    from cpuctl.cli.resize.fields import with_checkpoints
+    from cpuctl.engine.resize.reported import with_checkpoints
 
     allocated, actuated = (_pods_state(name, planning) for name in (ALLOCATED_FILE_NAME, ACTUATED_FILE_NAME))
     return tuple(

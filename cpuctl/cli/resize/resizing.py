@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -49,6 +49,26 @@ def resized(planning: Planning, words: ResizeWords, semantics: Semantics) -> Res
     )
     document = resize_document(resizes, planning.head(), _warnings(scene.node, done, path))
     return ResizeAnswer(document, scene.node)
+
+
+def pending_resize(planning: Planning, uid: str) -> Document | None:
+    """Describe what becomes of the resize that is pending of a pod that runs; None where there is none."""
+    from cpuctl.cli.answers.resize_answer import decision_document
+    from cpuctl.cli.resize.inputs import ResizeWords, Scene, resize_path, set_scene
+    from cpuctl.cli.sources.inputs import Sources
+    from cpuctl.engine.resize.pending import resize_all
+    from cpuctl.engine.resize.running import ResizeWish
+    from cpuctl.engine.resize.semantics import Semantics
+
+    planning = replace(planning, wanted=(), sources=Sources())
+    scene = set_scene(planning)
+    if not isinstance(scene, Scene):
+        return None
+    wishes = [ResizeWish(each, each.spec) for each in scene.pods if each.spec.uid == uid]
+    wishes = [wish for wish in wishes if wish.is_new and uid in scene.node.active]
+    path = resize_path(planning, scene, ResizeWords(), Semantics.KEP)
+    found = [decision_document(each) for each in resize_all(scene.node, wishes, path)]
+    return found[0] | {"command": planning.words.command_with(("resize",), ())} if found else None
 
 
 def _settings(planning: Planning, scene: Scene) -> CgroupSettings:

@@ -70,7 +70,8 @@ def _quantity(text: str) -> Quantity | None:
     try:
         amount = Quantity.parse(text).rounded_up_to_milli().canonical()
     except ValueError as error:
-        raise UsageError(f'expected a quantity, found "{text}": {error}', where=OPTION) from None
+        message = f'expected a quantity, found "{text}": {error}'
+        raise UsageError(message, where=OPTION, hint="write an amount such as 4, 500m or 2Gi") from None
     if amount.sign < 0:
         raise UsageError(f"an amount cannot be negative: {text}", where=OPTION)
     return amount

@@ -54,6 +54,16 @@ class DeviceProvider:
         """What to call it in a trace."""
         return "devices"
 
+    def unknown(self, pod: Pod) -> list[str]:
+        """Name what a pod asks for of which nothing is known: claims, and resources of other plugins."""
+        names: dict[str, None] = {}
+        for container in pod.all_containers:
+            resources = container.resources
+            asked = (*resources.requests, *resources.limits)
+            names |= dict.fromkeys(name for name in asked if "/" in name and name not in self.pools)
+            names |= dict.fromkeys(f"claim {claim}" for claim in resources.claims)
+        return list(names)
+
     def copy(self) -> DeviceProvider:
         """Return one of its own in the same state."""
         return replace(self, state=self.state.copy())

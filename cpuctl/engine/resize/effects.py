@@ -39,7 +39,7 @@ def changed_amounts(wish: ResizeWish, container: str) -> tuple[tuple[str, str], 
 
 def restarting(wish: ResizeWish, container: str, minor: int) -> tuple[str, ...]:
     """Name the resources whose change restarts a container; up to 1.32 memory requests do not count."""
-    policy = wish.running.restarts.get(container, frozenset())
+    policy = wish.running.restarts(container)
     changed = {
         resource
         for side, resource in changed_amounts(wish, container)

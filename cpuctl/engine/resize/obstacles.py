@@ -44,7 +44,7 @@ class Objecting:
         if not self.rules.swap or self.rules.minor < CONDITIONS_SINCE:
             return ""
         for before, after in self._containers("memory"):
-            stays = "memory" not in self.wish.running.restarts.get(after.name, ())
+            stays = "memory" not in self.wish.running.restarts(after.name)
             if stays and (_swaps(self._desired, after) or _swaps(self._allocated, before)):
                 return "In-place resize of containers with swap is not supported."
         return ""

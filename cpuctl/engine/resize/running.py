@@ -7,12 +7,13 @@ KEP-1287 tells four states apart: desired (the spec), allocated (what the kubele
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from cpuctl.pods.model import Container, Pod, ResourceRequirements
 
 RESIZABLE = ("cpu", "memory")
 """What can be resized."""
+_NONE: frozenset[str] = frozenset()
 POD = ""
 """Stands for the pod as a whole where resources are named by container."""
 
@@ -21,23 +22,25 @@ POD = ""
 class RunningPod:
     """A pod with the resources it is ``allocated``; ``spec`` has those that it is to have already.
 
-    ``actuated`` has what its runtime was told, ``actual`` what that reports. ``restarts`` names, by
-    container, the resources whose change restarts it (``resizePolicy``). ``waiting_since`` is when a resize
-    of it became pending, as the pod's status says it.
+    ``actuated`` has what its runtime was told, ``actual`` what that reports. ``waiting_since`` is when a
+    resize of it became pending, as the pod's status says it.
     """
 
     spec: Pod
     allocated: Pod
     actuated: Pod
     actual: Pod
-    restarts: Mapping[str, frozenset[str]] = field(default_factory=dict)
     generation: int = 1
     waiting_since: str = ""
 
     @classmethod
     def settled(cls, pod: Pod) -> RunningPod:
         """Take a pod that has what it is to have."""
-        return cls(spec=pod, allocated=pod, actuated=pod, actual=pod)
+        return cls(spec=pod, allocated=pod, actuated=pod, actual=pod, generation=pod.generation)
+
+    def restarts(self, container: str) -> frozenset[str]:
+        """Name the resources whose change restarts a container (``resizePolicy``)."""
+        return next((each.restarts for each in self.spec.all_containers if each.name == container), _NONE)
 
 
 @dataclass(frozen=True, slots=True)

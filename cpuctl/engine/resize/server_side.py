@@ -172,7 +172,7 @@ class _Review:
             return ""
         if not self.server.init_containers:
             return "resources for non-sidecar init containers are immutable"
-        if self.wish.running.restarts.get(container.name):
+        if self.wish.running.restarts(container.name):
             return "non-sidecar init containers with a resize policy of RestartContainer cannot be resized"
         return ""
 
@@ -181,7 +181,7 @@ class _Review:
         old, new = (each.resources.limits.get("memory") for each in (before, after))
         if self.server.minor != CONDITIONS_SINCE or old is None or new is None or not new < old:
             return
-        if "memory" not in self.wish.running.restarts.get(after.name, ()):
+        if "memory" not in self.wish.running.restarts(after.name):
             why = "memory limits cannot be decreased unless resizePolicy is RestartContainer"
             yield spot.child("limits").key("memory").forbidden(_CODE, why).message
 

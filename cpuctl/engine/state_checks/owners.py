@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -41,6 +41,10 @@ class Owners:
         return (
             Standing.RUNNING if not container or self.container(uid, container) else Standing.CONTAINER_GONE
         )
+
+    def all_gone(self, uids: Collection[str]) -> bool:
+        """Tell whether nobody of these runs, although it is known who does; nobody at all is nobody gone."""
+        return self.pods is not None and bool(uids) and not set(uids) & self.pods.keys()
 
     def container(self, uid: str, name: str) -> Container | None:
         """Return a container of a running pod."""

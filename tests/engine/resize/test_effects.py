@@ -18,7 +18,17 @@ from cpuctl.engine.resize.running import POD, ResizeWish, RunningPod
 from cpuctl.pods.cgroup_values import CgroupSettings
 from cpuctl.pods.model import Pod
 from tests.support.pods import app, resources
-from tests.support.resizing import NO_POLICY, RESTRICTED, Setting, admitted, changed, guaranteed, pod_of, wish
+from tests.support.resizing import (
+    NO_POLICY,
+    RESTRICTED,
+    Setting,
+    admitted,
+    changed,
+    guaranteed,
+    pod_of,
+    wish,
+    with_policies,
+)
 
 SHARING = pod_of(app("cpu=1 memory=1Gi", "cpu=2 memory=2Gi", "c"))
 
@@ -64,7 +74,7 @@ def test_what_restarts_a_container(
     policy: set[str], to: tuple[str, str], minor: int, resources_that_restart: tuple[str, ...]
 ) -> None:
     """Memory requests came to be compared with 1.33."""
-    running = replace(RunningPod.settled(SHARING), restarts={"c": frozenset(policy)})
+    running = RunningPod.settled(with_policies(SHARING, {"c": frozenset(policy)}))
     found = restarting(ResizeWish(running, limits_of(SHARING, *to)), "c", minor)
     assert found == resources_that_restart
 

@@ -32,6 +32,7 @@ from tests.support.resizing import (
     held,
     pod_of,
     wish,
+    with_policies,
 )
 
 NOTHING: Mapping[str, bool] = {}
@@ -117,7 +118,7 @@ def test_swap(name: str, before: tuple[str, str], after: str, restarts: frozense
         limit = running.containers[0].resources.limits
         new = replace(desired.containers[0].resources, limits=limit)
         desired = replace(desired, containers=(replace(desired.containers[0], resources=new),))
-    given = replace(RunningPod.settled(running), restarts={"c": restarts})
+    given = RunningPod.settled(with_policies(running, {"c": restarts}))
     outcome = decide(node, ResizeWish(given, desired), ResizePath(kubelet=setting.rules()))
     assert outcome.message == message
 

@@ -10,12 +10,14 @@ import pytest
 from cpuctl.engine.admission import Admitted
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Rejected
+from cpuctl.engine.resize.handler import ResizePath, decide
 from cpuctl.engine.resize.kep import resize_by_kep, resize_by_reference
+from cpuctl.engine.resize.outcome import Ruling
 from cpuctl.engine.resize.resize import Resizing
 from cpuctl.engine.resize.resized import Departure, Resized
-from cpuctl.pods.model import ContainerKind, Pod
-from tests.support.pods import init, sidecar
-from tests.support.resizing import Setting, admitted, changed, guaranteed, pod_of, two_nodes
+from cpuctl.pods.model import Container, ContainerKind, Pod
+from tests.support.pods import app, init, sidecar
+from tests.support.resizing import RESTRICTED, Setting, admitted, changed, guaranteed, pod_of, two_nodes, wish
 
 PROHIBITED, INCONSISTENT = "prohibitedCPUAllocationError", "inconsistentCPUAllocationError"
 TOO_FEW = "requested number of CPUs ( 2 ) are less than number of retained CPUs ( 3 )"
@@ -75,6 +77,36 @@ def test_the_table_holds_for_init_containers_and_sidecars_too(case: Case) -> Non
     assert departures == case.departures
     if case.ended or any(case.refused):
         assert node.state.assignments == before.state.assignments
+
+
+FEASIBLE = {
+    ("2", "2500m"): INCONSISTENT,
+    ("2", "1"): PROHIBITED,
+    ("4", "2"): PROHIBITED,
+    ("1500m", "2"): INCONSISTENT,
+    ("2500m", "2"): INCONSISTENT,
+    ("2", "4"): "",
+    ("2", "2"): "",
+    ("1500m", "1700m"): "",
+}
+"""What a container asks for that has so many CPUs, and why it may not have it: KEP-5554's table."""
+
+
+@pytest.mark.parametrize("scope", ["container", "pod"])
+@pytest.mark.parametrize("make", [app, init, sidecar])
+@pytest.mark.parametrize("sizes", FEASIBLE, ids=" to ".join)
+def test_the_table_is_the_same_for_every_kind_of_container(
+    sizes: tuple[str, str], make: Callable[[str, str, str], Container], scope: str
+) -> None:
+    setting = Setting(config={**RESTRICTED, "topology_manager_scope": scope})
+    node, amounts = setting.node(fit=True), f"cpu={sizes[0]} memory=1Gi"
+    given, other = make(amounts, amounts, "x"), guaranteed("2", "other")
+    running = admitted(node, pod_of(other, given) if make is app else pod_of(given, other))
+    # Another container grows where this one stays: there has to be something to decide.
+    wanted = wish(running, x=f"cpu={sizes[1]}", other="cpu=4" if sizes[0] == sizes[1] else "cpu=2")
+    outcome = decide(node, wanted, ResizePath(kubelet=setting.rules()))
+    assert outcome.reason == FEASIBLE[sizes]
+    assert outcome.ruling is (Ruling.INFEASIBLE if FEASIBLE[sizes] else Ruling.ADMITTED)
 
 
 def test_the_reference_refuses_init_containers_for_another_reason() -> None:

@@ -15,7 +15,7 @@ from cpuctl.engine.resize.server_side import ResizeServer
 from cpuctl.kubelet.feature_gates import FeatureGates
 from cpuctl.pods.model import Container, Pod, QosClass
 from tests.support.pods import app, init, resources, sidecar
-from tests.support.resizing import Setting, admitted, guaranteed, pod_of, wish
+from tests.support.resizing import Setting, admitted, guaranteed, pod_of, wish, with_policies
 
 RUNNING = pod_of(guaranteed("2", "a"), guaranteed("1", "b"))
 WITH_INIT = pod_of(init("cpu=1", "cpu=2", "i"), sidecar("cpu=1", "cpu=2", "s"), app("cpu=1", "cpu=2", "a"))
@@ -153,7 +153,7 @@ CASES = [
 def test_what_is_refused(case: Case) -> None:
     gates = FeatureGates(case.minor, case.gates)
     server = ResizeServer.of(gates, node_resizes=case.node_resizes, allocatable=case.allocatable)
-    running = replace(RunningPod.settled(case.old), restarts=case.restarts)
+    running = RunningPod.settled(with_policies(case.old, case.restarts))
     assert server.refusals(ResizeWish(running, case.new)) == case.said
 
 

@@ -1,0 +1,97 @@
+"""A running pod with what it has been granted and has, as its status or its kubelet's files say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+
+from cpuctl.checkpoints.model import RecordedPod
+from cpuctl.engine.resize.running import POD, RunningPod, requirements, with_requirements
+from cpuctl.pods.model import Pod, ResourceRequirements
+from cpuctl.pods.running import Amounts, ReportedResources
+from cpuctl.quantity import Quantity
+
+_Found = dict[str, ResourceRequirements]
+_Read = Callable[[ReportedResources, ResourceRequirements], ResourceRequirements | None]
+
+
+def running_pod(pod: Pod) -> RunningPod:
+    """Take a pod with what its status reports; one without a status has what it asks for."""
+    running, status = RunningPod.settled(pod), pod.resize
+    if status is None:
+        return running
+    granted, actual = _reported(pod, _granted), _reported(pod, _in_force)
+    if not granted and status.pending:
+        # Releases that do not report it: while a resize is pending, what runs is what was granted.
+        granted = actual
+    settled = not (status.pending or status.in_progress)
+    current = with_requirements(pod, granted if settled else granted | actual)
+    return replace(
+        running,
+        allocated=with_requirements(pod, granted),
+        actuated=current,
+        actual=current,
+        waiting_since=status.waiting_since,
+    )
+
+
+def with_checkpoints(
+    running: RunningPod, allocated: RecordedPod | None, actuated: RecordedPod | None
+) -> RunningPod:
+    """Put in what the kubelet's own files say it has granted, and has told the runtime."""
+    granted = running.allocated if allocated is None else _recorded(running.spec, allocated)
+    told = running.actuated if actuated is None else _recorded(running.spec, actuated)
+    return replace(running, allocated=granted, actuated=told)
+
+
+def _recorded(spec: Pod, recorded: RecordedPod) -> Pod:
+    known = {each.name: each.resources.claims for each in spec.all_containers}
+    found = {
+        name: ResourceRequirements(requests=each.requests, limits=each.limits, claims=known[name])
+        for name, each in recorded.containers.items()
+        if name in known
+    }
+    if spec.resources is not None and recorded.pod_level is not None:
+        level = recorded.pod_level
+        found[POD] = ResourceRequirements(requests=level.requests, limits=level.limits)
+    return with_requirements(spec, found)
+
+
+def _reported(pod: Pod, read: _Read) -> _Found:
+    """Return resources by container, those of the pod itself under ``POD``, where the status has them."""
+    asked, found = requirements(pod), {}
+    for name, told in _places(pod):
+        wanted = asked.get(name)
+        amounts = None if wanted is None else read(told, wanted)
+        if amounts is not None:
+            found[name] = amounts
+    return found
+
+
+def _places(pod: Pod) -> Iterator[tuple[str, ReportedResources]]:
+    if pod.resize is not None:
+        yield POD, pod.resize.pod_level
+    yield from ((each.name, each.resources) for each in pod.statuses if not each.ephemeral)
+
+
+def _granted(told: ReportedResources, asked: ResourceRequirements) -> ResourceRequirements | None:
+    """Take the requests that are granted; of limits only those in force are told.
+
+    One that is to be the request is so already: no resize changes the QoS class.
+    """
+    if told.granted is None:
+        return None
+    requests, limits = {**asked.requests, **told.granted}, _of(told.limits, asked.limits)
+    same = {name for name, limit in asked.limits.items() if asked.requests.get(name) == limit}
+    return replace(asked, requests=requests, limits={**limits, **{name: requests[name] for name in same}})
+
+
+def _in_force(told: ReportedResources, asked: ResourceRequirements) -> ResourceRequirements | None:
+    if told.requests is None and told.limits is None:
+        return None
+    return replace(asked, requests=_of(told.requests, asked.requests), limits=_of(told.limits, asked.limits))
+
+
+def _of(told: Amounts, asked: Mapping[str, Quantity]) -> Mapping[str, Quantity]:
+    """Take what is told of amounts that are asked for; the runtime does not report all of them."""
+    return {**asked, **{name: amount for name, amount in (told or {}).items() if name in asked}}

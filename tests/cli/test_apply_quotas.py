@@ -1,0 +1,78 @@
+"""Quotas that follow the CPUs: lifted with exclusive ones, else the manifest's limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from cpuctl.cgroups.desired import Wanted
+from cpuctl.cli.cgroups.apply_quotas import wanted_quotas
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.start import Kubelet
+from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.version import KubeletVersion
+from cpuctl.pods.model import Pod, ResourceRequirements
+from cpuctl.quantity import Quantity
+from tests.audit.node_tree import DATABASE, NodeTree, clean_node
+
+MANAGERS = {"PodLevelResources": True, "PodLevelResourceManagers": True}
+LIFTED, UNKNOWN, LIMITED = (None, None), (), (200_000, 200_000)
+"""Of the container, and of its pod."""
+
+
+def kubelet(minor: int = 36, **gates: bool) -> Kubelet:
+    config = replace(KubeletConfiguration(), feature_gates=gates)
+    return Kubelet(version=KubeletVersion(minor), config=config)
+
+
+def quotas(
+    node: NodeTree, made: Kubelet, pods: Mapping[str, Pod], *, exclusive: bool = True
+) -> tuple[int | None, ...]:
+    """Return what the database's container and pod get; ``exclusive``: it has CPUs of its own."""
+    picture = node.picture(pods)
+    one = Wanted(
+        path=node.server, owner=picture.owners[node.server], cpus=CPUSet.parse("1,5"), exclusive=exclusive
+    )
+    return tuple(wanted_quotas([one], picture, made).values())
+
+
+def test_exclusive_cpus_lift_the_quotas_of_the_container_and_its_pod_since_1_33() -> None:
+    node = clean_node()
+    assert quotas(node, kubelet(), node.pods()) == LIFTED
+    assert quotas(node, kubelet(32), node.pods()) == LIMITED
+    assert quotas(node, kubelet(36, DisableCPUQuotaWithExclusiveCPUs=False), node.pods()) == LIMITED
+
+
+def test_a_container_in_the_shared_pool_gets_its_limits() -> None:
+    node = clean_node()
+    assert quotas(node, kubelet(), node.pods(), exclusive=False) == LIMITED
+
+
+def test_without_a_manifest_quotas_are_lifted_and_none_is_set() -> None:
+    node = clean_node()
+    assert quotas(node, kubelet(), {}) == LIFTED
+    assert quotas(node, kubelet(), {}, exclusive=False) == UNKNOWN
+
+
+def test_a_pod_that_divides_its_cpus_keeps_its_quota_for_the_others() -> None:
+    node = clean_node()
+    pod = node.pods()[DATABASE]
+    (server,) = pod.containers
+    limits = {"cpu": Quantity.parse("500m"), "memory": Quantity.parse("1Gi")}
+    helper = replace(server, name="helper", resources=ResourceRequirements(requests=limits, limits=limits))
+    whole = {"cpu": Quantity.parse("3"), "memory": Quantity.parse("2Gi")}
+    pods = {
+        DATABASE: replace(
+            pod,
+            containers=(server, helper),
+            resources=ResourceRequirements(requests=whole, limits=whole),
+        )
+    }
+    assert quotas(node, kubelet(36, **MANAGERS), pods) == (None, 300_000)
+    assert quotas(node, kubelet(36), pods) == LIFTED
+
+
+def test_a_quota_counts_in_the_period_that_its_group_has() -> None:
+    node = clean_node()
+    node.put("cpu", node.server, "cpu.max", "max 50000")
+    assert quotas(node, kubelet(), node.pods(), exclusive=False) == (100_000, 200_000)

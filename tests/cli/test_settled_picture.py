@@ -1,0 +1,80 @@
+"""A kubelet that changes its state while its node is looked at."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cpuctl.audit.checks import audit
+from cpuctl.capture.node_files import NodeFiles
+from cpuctl.checkpoints.cpu_state import write_cpu_state
+from cpuctl.cli.output import ListOutput, Style
+from cpuctl.cli.sources.config_inputs import KubeletWords
+from cpuctl.cli.sources.inputs import Sources
+from cpuctl.cli.sources.node_picture import LiveNode, PictureWords, load_node
+from cpuctl.cli.sources.settled_picture import settled_picture, still_moving
+from cpuctl.machine.tree import MemoryTree
+from tests.audit.node_tree import NodeTree, clean_node, with_kubelet_files
+from tests.capture.node_texts import written
+
+STATE = "var/lib/kubelet/cpu_manager_state"
+STYLE = Style(ListOutput.TABLE, color=False, quiet=False)
+NO_WORDS = KubeletWords(config=None, config_dir=None, arguments="", version="", gates="")
+
+
+class BusyTree(MemoryTree):
+    """Files of which the state is another one each time, as long as there are any left."""
+
+    def __init__(self, node: NodeTree, states: list[str]) -> None:
+        super().__init__(dict(node.files))
+        self.states = states
+
+    def read(self, path: str) -> str | None:
+        if path == STATE and self.states:
+            return self.states.pop(0)
+        return super().read(path)
+
+
+def before(number: int = 0) -> str:
+    """Write the state as it was before the database came, in one of several ways."""
+    text = write_cpu_state(replace(clean_node().state, entries={}))
+    return text + "\n" * number
+
+
+def busy(tmp_path: Path, *states: str) -> LiveNode:
+    node = with_kubelet_files(clean_node())
+    root = written({**node.files, STATE: states[0]}, tmp_path / "node")
+    words = PictureWords(machine="live", root=str(root), kubelet=NO_WORDS, state="", pods="")
+    found = load_node(words, Sources())
+    return replace(found, files=NodeFiles(BusyTree(node, list(states[1:])), str))
+
+
+def test_a_pod_that_comes_meanwhile_is_no_finding(tmp_path: Path) -> None:
+    node, picture = settled_picture(busy(tmp_path, before()), STYLE)
+    assert audit(picture) == ()
+    assert node.known.state == picture.state
+
+
+def test_a_state_that_never_rests_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    states = [before(number) for number in range(6)]
+    settled_picture(busy(tmp_path, *states), STYLE)
+    assert "look again" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("age", "period", "told"),
+    [
+        (0.2, 10.0, "0s ago, and moves containers within 10s"),
+        (3.0, 10.0, "3s ago"),
+        (10.5, 10.0, ""),
+        (-5.0, 10.0, ""),
+    ],
+)
+def test_a_state_that_has_just_changed_may_not_have_come_true_yet(
+    age: float, period: float, told: str
+) -> None:
+    said = still_moving(age, period)
+    assert told in said
+    assert bool(said) == bool(told)

@@ -1,0 +1,81 @@
+"""What a running pod has been granted and has, by its status."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cpuctl.engine.resize.reported import running_pod
+from cpuctl.engine.resize.running import POD, ResizeWish, requirements
+from cpuctl.pods.model import Pod
+from cpuctl.pods.running import ContainerStatus, ReportedResources, ResizeStatus, RunState
+from tests.support.pods import amounts, app, resources
+from tests.support.resizing import guaranteed, pod_of
+
+ASKED = replace(pod_of(guaranteed("6", "c")), generation=3)
+OLD = amounts("cpu=4 memory=1Gi")
+IN_FORCE = ReportedResources(requests=OLD, limits=OLD)
+BOTH = replace(IN_FORCE, granted=OLD)
+PENDING, IN_PROGRESS = ResizeStatus(pending=True, waiting_since="then"), ResizeStatus(in_progress=True)
+
+
+def told(resize: ResizeStatus | None, reported: ReportedResources, *, ephemeral: bool = False) -> Pod:
+    status = ContainerStatus(name="c", state=RunState.RUNNING, resources=reported, ephemeral=ephemeral)
+    return replace(ASKED, statuses=(status,), resize=resize)
+
+
+def cpus(pod: Pod) -> str:
+    return str(pod.containers[0].resources.requests["cpu"])
+
+
+@pytest.mark.parametrize(
+    ("name", "pod", "allocated", "actual"),
+    [
+        ("no status", ASKED, "6", "6"),
+        ("a status without resources", told(ResizeStatus(), ReportedResources()), "6", "6"),
+        ("pending", told(PENDING, BOTH), "4", "4"),
+        ("pending, of a release that does not say what is granted", told(PENDING, IN_FORCE), "4", "4"),
+        ("granted and carried out", told(ResizeStatus(), replace(BOTH, granted=amounts("cpu=6"))), "6", "6"),
+        ("being carried out", told(IN_PROGRESS, replace(BOTH, granted=amounts("cpu=6"))), "6", "4"),
+        ("being carried out, of such a release", told(IN_PROGRESS, IN_FORCE), "6", "4"),
+        ("a container for debugging", told(PENDING, BOTH, ephemeral=True), "6", "6"),
+    ],
+)
+def test_what_a_container_has(name: str, pod: Pod, allocated: str, actual: str) -> None:
+    del name
+    running = running_pod(pod)
+    assert (cpus(running.spec), cpus(running.allocated)) == ("6", allocated)
+    assert (cpus(running.actuated), cpus(running.actual)) == (actual, actual)
+    assert running.generation == 3
+    assert ResizeWish(running, pod).is_new == (allocated != "6")
+
+
+def test_a_limit_above_the_request_is_the_one_in_force() -> None:
+    """Of limits a status tells no other; where they are the requests, those say it."""
+    shares = replace(ASKED, containers=(app("cpu=2 memory=2Gi", "cpu=6 memory=2Gi", "c"),))
+    reported = ReportedResources(
+        granted=amounts("cpu=2 memory=2Gi"), requests=OLD, limits=amounts("cpu=4 memory=1Gi")
+    )
+    status = ContainerStatus(name="c", state=RunState.RUNNING, resources=reported)
+    running = running_pod(replace(shares, statuses=(status,), resize=IN_PROGRESS))
+    assert running.allocated.containers[0].resources.limits == amounts("cpu=4 memory=2Gi")
+
+
+def test_what_nobody_asks_for_is_not_taken_from_the_runtime() -> None:
+    """It reports limits of its own making."""
+    odd = ReportedResources(requests=amounts("cpu=4 memory=1Gi pids=9"), limits=amounts("cpu=4"))
+    have = running_pod(told(PENDING, odd)).actual.containers[0].resources
+    assert (have.requests, have.limits) == (OLD, amounts("cpu=4") | {"memory": ASKED_MEMORY})
+
+
+ASKED_MEMORY = ASKED.containers[0].resources.limits["memory"]
+
+
+def test_the_pods_own_resources_have_a_status_too() -> None:
+    whole = replace(ASKED, resources=resources("cpu=8", "cpu=8"))
+    level = ReportedResources(granted=amounts("cpu=7"), limits=amounts("cpu=7"))
+    running = running_pod(replace(whole, resize=replace(PENDING, pod_level=level)))
+    assert requirements(running.allocated)[POD] == resources("cpu=7", "cpu=7")
+    unknown = running_pod(replace(ASKED, resize=replace(PENDING, pod_level=level)))
+    assert unknown.allocated.resources is None

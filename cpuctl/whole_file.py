@@ -10,16 +10,22 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-_PRIVATE = 0o600
+PRIVATE = 0o600
+"""The mode of a file that is its writer's alone."""
 
 
 @contextmanager
 def written_beside(
-    path: Path, write: Callable[[IO[bytes]], object], *, like: os.stat_result | None, keep_owner: bool = True
+    path: Path,
+    write: Callable[[IO[bytes]], object],
+    *,
+    like: os.stat_result | None,
+    keep_owner: bool = True,
+    mode: int = PRIVATE,
 ) -> Iterator[Path]:
     """Write a file beside *path* for the caller to move there; what is not moved away is removed.
 
-    It gets the mode and the owner of *like*, or else is its writer's alone. Without *keep_owner*, a user who
+    It gets the mode and the owner of *like*, or else its writer and *mode*. Without *keep_owner*, a user who
     may not give files away keeps it.
     """
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -28,7 +34,7 @@ def written_beside(
         with os.fdopen(handle, "wb") as file:
             write(file)
             file.flush()
-            _dress(file.fileno(), like, keep_owner=keep_owner)
+            _dress(file.fileno(), like, mode, keep_owner=keep_owner)
             os.fsync(file.fileno())
         yield temporary
     finally:
@@ -45,9 +51,9 @@ def sync_directory(directory: Path) -> None:
         os.close(handle)
 
 
-def _dress(handle: int, like: os.stat_result | None, *, keep_owner: bool) -> None:
+def _dress(handle: int, like: os.stat_result | None, mode: int, *, keep_owner: bool) -> None:
     if like is None:
-        os.fchmod(handle, _PRIVATE)
+        os.fchmod(handle, mode)
         return
     try:
         os.fchown(handle, like.st_uid, like.st_gid)

@@ -95,6 +95,15 @@ def changed(given: Pod, **containers: str) -> Pod:
     return with_requirements(given, wanted)
 
 
+def with_policies(pod: Pod, policies: Mapping[str, frozenset[str]]) -> Pod:
+    """Give containers a ``resizePolicy``: the resources whose change restarts them."""
+
+    def told(containers: tuple[Container, ...]) -> tuple[Container, ...]:
+        return tuple(replace(each, restarts=policies.get(each.name, frozenset())) for each in containers)
+
+    return replace(pod, containers=told(pod.containers), init_containers=told(pod.init_containers))
+
+
 def wish(given: Pod, **containers: str) -> ResizeWish:
     return ResizeWish(RunningPod.settled(given), changed(given, **containers))
 

@@ -24,7 +24,8 @@ from cpuctl.cli.options import (
     WriteStateOption,
 )
 from cpuctl.cli.output import Document, MetricsOutput, Style, emit
-from cpuctl.cli.plan.options import CapacityOption, CompareOption, OrderOption, RepeatOption
+from cpuctl.cli.pictures import HTML, SVG, MachineSvgOption, Pictures
+from cpuctl.cli.plan.options import CapacityOption, CompareOption, HtmlOption, OrderOption, RepeatOption
 from cpuctl.cli.plan.planning import Planner, PlanWishes, read_rounds, refuse_clash, warn_of_order
 from cpuctl.cli.plan.planning_inputs import PlanningWords, read_planning
 from cpuctl.cli.progress import ProgressBar
@@ -51,6 +52,7 @@ Examples:
   cpuctl plan --state /var/lib/kubelet --pods running.json -f new.yaml
   cpuctl plan --state /var/lib/kubelet --pods running.json -o prom
   cpuctl plan -m node7.tar.xz -f pods.yaml --devices devices.yaml
+  cpuctl plan -m node7.tar.xz -f pods/ --svg cpus.svg --html report.html
   cpuctl plan -f pods.yaml --order largest-first --capacity
   cpuctl plan -f app.yaml --repeat max
   cpuctl plan -f pods.yaml --compare 1.36 1.37
@@ -79,6 +81,8 @@ def plan(
     repeat: RepeatOption = "",
     capacity: CapacityOption = False,
     compare: CompareOption = None,
+    svg: MachineSvgOption = "",
+    html: HtmlOption = "",
     write_state: WriteStateOption = "",
     force: ForceOption = False,
     output: MetricsOutputOption = MetricsOutput.TABLE,
@@ -87,10 +91,12 @@ def plan(
     exit_zero: ExitZeroOption = False,
 ) -> None:
     """Read, decide, answer."""
+    from cpuctl.cli.plan.pictures import draw
     from cpuctl.cli.sources import node_state
 
-    refuse_clash(compare, write_state, output)
     style = Style(output, color=not no_color, quiet=quiet)
+    pictures = Pictures.asked({SVG: svg, HTML: html}, style, replace=force)
+    refuse_clash(compare, {"--write-state": write_state, **pictures.files}, output)
     words = PlanningWords(
         filenames=filename,
         templates=template,
@@ -115,7 +121,10 @@ def plan(
     planning.sources.tell(style)
     if planned.node is not None:
         node_state.write_state(write_state, planned.node, planning.kubelet, force=force)
-    emit(planned.document, style)
+    if pictures:
+        draw(pictures, planning, planned)
+    if not pictures.instead:
+        emit(planned.document, style)
     if not exit_zero and not _all_admitted(planned.document):
         raise typer.Exit(EXIT_NO)
 

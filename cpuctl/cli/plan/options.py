@@ -32,6 +32,15 @@ CapacityOption = Annotated[
         "pods to move for those that were refused.",
     ),
 ]
+HtmlOption = Annotated[
+    str,
+    typer.Option(
+        "--html",
+        metavar="FILE",
+        help="Also write a page with the answer, the picture and the inputs: one file that needs no network; "
+        "- is stdout, with no answer.",
+    ),
+]
 CompareOption = Annotated[
     tuple[str, str] | None,
     typer.Option(

@@ -112,15 +112,19 @@ def _state_answer(digests: Mapping[str, str]) -> dict[str, Any]:
     return {"state": files} if files else {}
 
 
-def refuse_clash(settings: tuple[str, str] | None, write_state: str, output: str) -> None:
-    """Raise UsageError where two nodes are compared, and what only one has is asked for."""
+def refuse_clash(settings: tuple[str, str] | None, files: Mapping[str, str], output: str) -> None:
+    """Raise UsageError where two nodes are compared, and what only one has is asked for.
+
+    *files* are what is to be written, by option.
+    """
     if settings is not None and output == "prom":
         message = "cannot be used with --compare, which leaves two nodes"
         raise UsageError(message, where="-o prom", hint="plan again with the settings that you choose")
-    if settings is not None and write_state:
+    option = next((option for option, name in files.items() if name), "")
+    if settings is not None and option:
         raise UsageError(
             "cannot be used with --compare, which leaves two nodes",
-            where="--write-state",
+            where=option,
             hint="plan again with the settings that you choose",
         )
 

@@ -8,11 +8,12 @@ from collections.abc import Iterable, Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from cpuctl.cli.output import Document, Output, Style, printable
+from cpuctl.cli.output import Document, Output, Style
 from cpuctl.cli.render.blocks import Block, Box, Cell, Chart, Flow, Lines, Table
 from cpuctl.cli.render.chart_lines import chart_lines
 from cpuctl.cli.render.picture_lines import picture_lines
 from cpuctl.cli.render.table_lines import table_lines
+from cpuctl.visible_text import printable
 
 if TYPE_CHECKING:
     from rich.console import Console

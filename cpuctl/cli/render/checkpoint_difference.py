@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
-from cpuctl.cli.render.checkpoint_tables import WHOLE_POD, pod_name
 from cpuctl.cli.render.wording import byte_text
+from cpuctl.exports.holders import WHOLE_POD, pod_name
 
 _POOL = "(shared pool)"
 _FIELDS = {"cells": "group", "systemReserved": "system reserved"}

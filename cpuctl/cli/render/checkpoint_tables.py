@@ -7,6 +7,7 @@ from typing import Any
 
 from cpuctl.cli.render.blocks import Cell, Column, Table
 from cpuctl.cli.render.wording import byte_text
+from cpuctl.exports.holders import container_name, pod_name
 
 OWNERS = {
     "running": ("running", ""),
@@ -14,20 +15,6 @@ OWNERS = {
     "containerGone": ("container gone", "yellow"),
     "unknown": ("", ""),
 }
-WHOLE_POD = "(whole pod)"
-
-
-def pod_name(holder: Mapping[str, Any]) -> str:
-    """Write ``namespace/pod`` where the pod is known, else its UID or the container's id."""
-    if holder["pod"] is not None:
-        return f"{holder['namespace']}/{holder['pod']}"
-    container_id = holder.get("containerID")
-    return holder["podUID"] or (f"container {container_id[:12]}" if container_id else "-")
-
-
-def container_name(holder: Mapping[str, Any]) -> str:
-    """Write the container's name."""
-    return holder["container"] or (WHOLE_POD if holder.get("holding") == "pod" else "-")
 
 
 def file_line(file: Mapping[str, Any], *, wide: bool) -> Cell:

@@ -8,9 +8,9 @@ from typing import Any
 from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.checkpoint_difference import difference_blocks
-from cpuctl.cli.render.checkpoint_tables import WHOLE_POD, pod_name
 from cpuctl.cli.render.checkpointverify_layout import finding_lines
-from cpuctl.cli.render.start_words import start_sentence
+from cpuctl.exports.holders import WHOLE_POD, pod_name
+from cpuctl.exports.plan_words import start_sentence
 
 _LOSSES = {"podCPUs": "CPUs of the pod as a whole", "podMemory": "memory of the pod", "baseline": "baseline"}
 

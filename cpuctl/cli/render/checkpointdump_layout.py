@@ -7,10 +7,11 @@ from typing import Any
 
 from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
-from cpuctl.cli.render.checkpoint_tables import cpu_table, file_line, memory_holders, pod_name
+from cpuctl.cli.render.checkpoint_tables import cpu_table, file_line, memory_holders
 from cpuctl.cli.render.machine_boxes import Row, machine_boxes
 from cpuctl.cli.render.memory_tables import memory_table
 from cpuctl.cli.render.wording import counted
+from cpuctl.exports.holders import pod_name
 
 _SHARED, _NOBODY = ".", "?"
 

@@ -8,8 +8,8 @@ from typing import Any
 from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.checkpoint_tables import file_line
-from cpuctl.cli.render.start_words import start_sentence
 from cpuctl.cli.render.wording import byte_text, counted
+from cpuctl.exports.plan_words import start_sentence
 
 _VERDICTS = {"Accepted": "accepted", "NotReached": "not looked at"}
 _STYLES = {"error": "red", "warning": "yellow", "info": ""}

@@ -9,8 +9,8 @@ from typing import Any
 from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.config_check_layout import finding_lines, mend_line
-from cpuctl.cli.render.start_words import start_sentence
 from cpuctl.cli.render.wording import byte_text, counted
+from cpuctl.exports.plan_words import start_sentence
 
 _ADDENDS = ("kubeReserved", "systemReserved", "evictionHard")
 _HEAD_LINES = 2

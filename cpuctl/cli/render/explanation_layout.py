@@ -9,9 +9,10 @@ from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.device_tables import devices_table
 from cpuctl.cli.render.plan_layout import pods_table
-from cpuctl.cli.render.start_words import start_sentence
+from cpuctl.cli.render.resize_layout import departure_lines, outcome_words, reason_text
 from cpuctl.cli.render.suggestion_tables import command_lines, runs_line, suggestions_table
 from cpuctl.cli.render.wording import byte_text, counted
+from cpuctl.exports.plan_words import start_sentence
 
 _STYLES = {"Admitted": "green", "Rejected": "red", "KubeletFault": "bold red", "Undetermined": "yellow"}
 _SETS_SHOWN = 6
@@ -65,6 +66,16 @@ def _facts(document: Document) -> Iterator[tuple[str, Cell]]:
             yield "SHARED", Cell(f"{container['name']}: {container['whyShared']}")
     for defect in document["defects"]:
         yield "KNOWN", Cell(f"{defect['text']} ({defect['reference']})")
+    yield from _resize(document["resize"] or {})
+
+
+def _resize(resize: Mapping[str, Any]) -> Iterator[tuple[str, Cell]]:
+    """Say what becomes of the resize that is pending, and how the reference of a preview departs from it."""
+    if resize:
+        word, style = outcome_words(resize)
+        why = f": {reason_text(resize)}" if resize["message"] else ""
+        yield "RESIZE", Cell(f"the one that is pending: {word}{why} (cpuctl resize shows more)", style)
+        yield from (("", Cell(line)) for line in departure_lines(resize))
 
 
 def _ruled(decision: Mapping[str, Any]) -> str:

@@ -7,13 +7,20 @@ from typing import Any
 
 from cpuctl.cli.render.blocks import Cell
 
+_NO_POLICY = {
+    "missing": "no state of a CPU Manager",
+    "closed": "a state of the CPU Manager that cannot be read",
+    "unusable": "a state of the CPU Manager that no kubelet would load",
+}
+
 
 def node_lines(node: Mapping[str, Any]) -> Iterator[Cell]:
     """Write them; what a node does not have is left out."""
     version = node["cgroupVersion"]
     groups = f"cgroup v{version}{' (hybrid)' if node['hybrid'] else ''}" if version else "no control groups"
     policy = node["cpuManagerPolicy"]
-    yield Cell(f"{groups}, CPU Manager policy {policy}" if policy else f"{groups}, no state of a CPU Manager")
+    told = f"CPU Manager policy {policy}" if policy else _NO_POLICY[node["cpuManagerState"]]
+    yield Cell(f"{groups}, {told}")
     pool = node["sharedPool"]
     parts = {
         "online": node["online"],

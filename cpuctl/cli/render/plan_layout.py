@@ -12,6 +12,7 @@ from cpuctl.cli.render.device_tables import device_cells, device_columns, device
 from cpuctl.cli.render.memory_tables import memory_cells, memory_columns, memory_table
 from cpuctl.cli.render.verdict_words import verdict_words
 from cpuctl.cli.render.wording import counted, few
+from cpuctl.exports.plan_words import counts_words, start_sentence
 
 ALIGNMENTS = {"core": "CORE", "uncoreCache": "L3", "numaNode": "NUMA", "socket": "SOCKET"}
 
@@ -30,28 +31,20 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
     """Lay out a plan."""
     start = document["start"]
     if start["outcome"] != "Started":
-        yield Lines((Cell(_not_started(start), "red"),))
+        yield Lines((Cell(start_sentence(start, "The kubelet"), "red"),))
         return
     yield Lines.of(*node_lines(document["node"], document["kubelet"]))
     yield pods_table(document["pods"], wide=wide)
-    if notes := tuple(_notes(document)):
-        yield Lines(notes)
+    if lines := tuple(notes(document)):
+        yield Lines(lines)
     if document["node"]["cpuManagerPolicy"] != "none":
-        yield _numa_nodes(document["after"])
+        yield numa_table(document["after"])
     if "memory" in document["after"]:
         yield memory_table(document["after"]["memory"])
     if "devices" in document["after"]:
         yield devices_table(document["after"]["devices"])
-    yield Lines.of(*_closing_lines(document))
+    yield Lines.of(*closing_lines(document))
     yield from room_blocks(document, wide=wide)
-
-
-def _not_started(start: Mapping[str, Any]) -> str:
-    if start["outcome"] == "Refused":
-        return f"The kubelet would not start ({start['stage']}): {start['error']}"
-    if start["outcome"] == "KubeletFault":
-        return f"The kubelet would fail ({start['fault']} in {start['where']}): {start['why']}"
-    return f"Whether the kubelet would start cannot be said: {start['why']}"
 
 
 def node_lines(node: Mapping[str, Any], kubelet: Mapping[str, Any]) -> Iterator[str]:
@@ -120,7 +113,7 @@ def _exclusive(container: Mapping[str, Any]) -> dict[str, Cell]:
     return cells
 
 
-def _notes(document: Document) -> Iterator[Cell]:
+def notes(document: Document) -> Iterator[Cell]:
     """Say what to beware of, why pods are refused and why containers share: each reason once."""
     for warning in document["warnings"]:
         yield Cell(f"warning: {warning['message']}", "yellow")
@@ -152,7 +145,8 @@ def _refusal(pod: Mapping[str, Any], *, reached: bool) -> Cell:
     return Cell(verdict_words(pod), style)
 
 
-def _numa_nodes(after: Mapping[str, Any]) -> Table:
+def numa_table(after: Mapping[str, Any]) -> Table:
+    """Show what is left on every NUMA node."""
     columns = (Column("NODE", "right"), Column("CPUS"), Column("FREE", "right"), Column("FREE CPUS"))
     rows = [
         (Cell(str(node["id"])), Cell(node["cpus"]), Cell(str(node["free"])), Cell(node["freeCPUs"] or "-"))
@@ -161,15 +155,8 @@ def _numa_nodes(after: Mapping[str, Any]) -> Table:
     return Table(columns, tuple(rows))
 
 
-def _closing_lines(document: Document) -> Iterator[str]:
+def closing_lines(document: Document) -> Iterator[str]:
+    """Sum up."""
     after, summary = document["after"], document["summary"]
     yield f"Shared pool: {after['sharedPool'] or 'empty'} ({counted(after['sharedPoolSize'], 'CPU')})"
-    counts = {
-        "admitted": summary["admitted"],
-        "rejected": summary["rejected"],
-        "undetermined": summary["undetermined"],
-        "kubelet faults": summary["kubeletFault"],
-    }
-    yield f"{counted(summary['pods'], 'pod')}: " + ", ".join(
-        f"{count} {word}" for word, count in counts.items() if count or word == "admitted"
-    )
+    yield counts_words(summary)

@@ -7,9 +7,9 @@ from typing import Any
 
 from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
-from cpuctl.cli.render.start_words import start_sentence
 from cpuctl.cli.render.verdict_words import verdict_words
 from cpuctl.cli.render.wording import counted, few
+from cpuctl.exports.plan_words import start_sentence
 
 Json = Mapping[str, Any]
 

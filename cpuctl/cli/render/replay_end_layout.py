@@ -10,6 +10,8 @@ from typing import Any
 from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Chart, ChartLine, Column, Lines, Stretch, Table
 from cpuctl.cli.render.wording import counted
+from cpuctl.exports.time_scale import drawn_until
+from cpuctl.exports.timeline_facts import owner_names, short
 
 Json = Mapping[str, Any]
 
@@ -29,25 +31,16 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:  # noqa: ARG00
     yield from _expectations(document["expectations"])
 
 
-def short(name: str) -> str:
-    """Leave out the namespace that everybody means."""
-    return name.removeprefix("default/")
-
-
 def _owners(rows: Sequence[Json]) -> dict[str, tuple[str, str]]:
     """Give every container of the chart a letter and a colour; after Z it begins anew."""
-    names = [span["container"] for row in rows for span in row["spans"] if span["container"]]
     marks = zip(cycle(_LETTERS), cycle(_COLORS), strict=False)
-    return {short(name): mark for name, mark in zip(dict.fromkeys(names), marks, strict=False)}
+    return {short(name): mark for name, mark in zip(owner_names(rows), marks, strict=False)}
 
 
 def _chart(document: Document, owners: Mapping[str, tuple[str, str]]) -> Chart:
-    """Draw up to a little after the last thing that happens: what follows looks all the same."""
     rows = document["chart"]
-    last = max(span["nanoseconds"][1] for row in rows for span in row["spans"])
-    end = min(document["entries"][-1]["nanoseconds"] * 9 // 8, last) or last
     lines = [ChartLine(row["cpus"], tuple(_stretch(span, owners) for span in row["spans"])) for row in rows]
-    return Chart("CPUS", tuple(lines), end)
+    return Chart("CPUS", tuple(lines), drawn_until(document))
 
 
 def _stretch(span: Json, owners: Mapping[str, tuple[str, str]]) -> Stretch:

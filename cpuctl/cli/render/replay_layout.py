@@ -8,20 +8,10 @@ from typing import Any
 from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.replay_end_layout import blocks as end_blocks
-from cpuctl.cli.render.replay_end_layout import short
+from cpuctl.exports.timeline_facts import BAD, short
 
 Json = Mapping[str, Any]
 
-_BAD = frozenset(
-    {
-        "Forbidden",
-        "KubeletFailed",
-        "Rejected",
-        "ResizeInfeasible",
-        "CpusetRefused",
-        "ContainerWaits",
-    }
-)
 _NOTABLE = frozenset({"ResizeDeferred", "ScaleDown", "DelayCancelled", "Ignored", "Undetermined"})
 
 
@@ -44,7 +34,7 @@ def _entries(entries: Sequence[Json], *, wide: bool) -> Table:
 
 
 def _cells(entry: Json) -> tuple[Cell, ...]:
-    style = "red" if entry["what"] in _BAD else "yellow" if entry["what"] in _NOTABLE else ""
+    style = "red" if entry["what"] in BAD else "yellow" if entry["what"] in _NOTABLE else ""
     return (
         Cell(entry["at"]),
         Cell(short(entry["pod"]) or "-"),

@@ -10,8 +10,8 @@ from cpuctl.cli.render.blocks import Block, Cell, Lines
 from cpuctl.cli.render.plan_layout import node_lines
 from cpuctl.cli.render.resize_picture import legend, pictures
 from cpuctl.cli.render.resize_tables import cgroup_table, hint_table, resources_table, step_table
-from cpuctl.cli.render.start_words import start_sentence
 from cpuctl.cli.render.wording import counted
+from cpuctl.exports.plan_words import start_sentence
 
 _VERDICTS = {
     "Admitted": ("done", "green"),
@@ -60,17 +60,32 @@ def _pod(pod: Mapping[str, Any], cores: list[Mapping[str, Any]], *, wide: bool) 
 
 def _verdict(pod: Mapping[str, Any]) -> Iterator[Cell]:
     """Say what becomes of it, and in whose words why."""
-    word, style = _VERDICTS[pod["outcome"]]
+    word, style = outcome_words(pod)
     again = f", after {pod['attempts']} attempts" if pod["attempts"] > 1 else ""
     yield Cell(f"{pod['namespace']}/{pod['name']}: {word}{again}", style)
     if pod["message"]:
-        where = f"{pod['container']}: " if pod["container"] else ""
-        reason = f"{pod['reason']}: " if pod["reason"] else ""
-        yield Cell(f"{where}{reason}{pod['message']}", style)
+        yield Cell(reason_text(pod), style)
+    yield from (Cell(line) for line in departure_lines(pod))
+
+
+def outcome_words(pod: Mapping[str, Any]) -> tuple[str, str]:
+    """Say what becomes of a resize, and in what colour."""
+    return _VERDICTS[pod["outcome"]]
+
+
+def reason_text(pod: Mapping[str, Any]) -> str:
+    """Say why, in the words of who decided; nothing where there is none."""
+    where = f"{pod['container']}: " if pod["container"] else ""
+    reason = f"{pod['reason']}: " if pod["reason"] else ""
+    return f"{where}{reason}{pod['message']}" if pod["message"] else ""
+
+
+def departure_lines(pod: Mapping[str, Any]) -> Iterator[str]:
+    """Name what the KEP wants, and what its reference implementation does instead."""
     for departure in pod["departures"]:
-        yield Cell(f"KEP-5554 decides: {departure}")
+        yield f"KEP-5554 decides: {departure}"
     if pod["reference"] is not None:
-        yield Cell(f"The reference implementation: {_reference(pod['reference'], pod['message'])}")
+        yield f"The reference implementation: {_reference(pod['reference'], pod['message'])}"
 
 
 def _reference(answer: Mapping[str, Any], message: str | None) -> str:

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 
-from cpuctl.cli.output import printable
 from cpuctl.cli.render.blocks import Cell, Column, Table
+from cpuctl.visible_text import printable
 
 _WIDE_GAP, _NARROW_GAP = 2, 1
 _HEADING = "bold"

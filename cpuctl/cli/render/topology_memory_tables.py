@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
-from cpuctl.cli.render.start_words import start_sentence
 from cpuctl.cli.render.wording import byte_text
+from cpuctl.exports.plan_words import start_sentence
 
 _COLUMNS = {"total": "TOTAL", "reserved": "RESERVED", "hugePages": "HUGE PAGES", "allocatable": "FOR PODS"}
 

@@ -8,6 +8,7 @@ from typer.core import TyperGroup
 from cpuctl.cli.app import command_group
 from cpuctl.cli.options import (
     ConfigDirOption,
+    ForceOption,
     KubeletArgsOption,
     KubeletConfigOption,
     KubeletVersionOption,
@@ -17,6 +18,7 @@ from cpuctl.cli.options import (
     QuietOption,
 )
 from cpuctl.cli.output import Document, Output, Style, emit
+from cpuctl.cli.pictures import SVG, MachineSvgOption, Pictures
 from cpuctl.cli.sources.config_inputs import KubeletWords
 from cpuctl.cli.sources.inputs import Sources, load_machine
 from cpuctl.cli.topology.memory import memory_member, refuse_unless_used
@@ -40,6 +42,7 @@ Examples:
   cpuctl topology show --columns cpu,core,l3 --cpus node:1
   cpuctl topology show --memory --kubelet-config kubelet.yaml
   cpuctl topology show -m synthetic:2s4n16c2t -o json
+  cpuctl topology --svg node7.svg -m node7.tar.xz
 """
 
 MAP_HELP = """Draw a machine as boxes: sockets, NUMA nodes, L3 caches, cores.
@@ -49,6 +52,7 @@ Examples:
 \b
   cpuctl topology map
   cpuctl topology map -m node7.tar.xz
+  cpuctl topology map -m node7.tar.xz --svg - > node7.svg
 """
 
 DISTANCES_HELP = """Show NUMA nodes, their memory and distances, as numactl -H does.
@@ -63,11 +67,13 @@ Examples:
 class ShowByDefault(TyperGroup):
     """A group whose verb may be left out: ``topology -o json`` is ``topology show -o json``."""
 
+    default_verb = "show"
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  # typer's type is private
         """Put the verb in front where the first word is none."""
         first = args[0] if args else ""
         if first not in self.commands and first not in ("-h", "--help") and (not first or first[0] == "-"):
-            args = ["show", *args]
+            args = [self.default_verb, *args]
         return super().parse_args(ctx, args)
 
 
@@ -97,11 +103,15 @@ def show(
     config_dir: ConfigDirOption = None,
     kubelet_args: KubeletArgsOption = "",
     kubelet_version: KubeletVersionOption = "",
+    svg: MachineSvgOption = "",
+    force: ForceOption = False,
     output: OutputOption = Output.TABLE,
     no_color: NoColorOption = False,
     quiet: QuietOption = False,
 ) -> None:
     """Show what a machine consists of."""
+    style = Style(output, color=not no_color, quiet=quiet)
+    pictures = Pictures.asked({SVG: svg}, style, replace=force)
     names = _columns(columns)
     if names and memory:
         raise UsageError("shows CPUs only, and does not go with --memory", where="--columns")
@@ -110,23 +120,26 @@ def show(
     )
     if not memory:
         refuse_unless_used(words)
-    document = _answer(machine, cpus, Style(output, quiet=quiet), words if memory else None)
+    document = _answer(machine, cpus, style, words if memory else None)
     if names:
         document = {**document, "columns": names}
-    emit(document, Style(output, color=not no_color, quiet=quiet))
+    _show(document, style, pictures)
 
 
 @app.command(name="map", help=MAP_HELP)
 def draw_map(
     machine: MachineOption = "live",
     cpus: CpusOption = "",
+    svg: MachineSvgOption = "",
+    force: ForceOption = False,
     output: OutputOption = Output.TABLE,
     no_color: NoColorOption = False,
     quiet: QuietOption = False,
 ) -> None:
     """Draw a machine as boxes."""
     style = Style(output, color=not no_color, quiet=quiet, layout="topology_map")
-    emit(_answer(machine, cpus, style), style)
+    pictures = Pictures.asked({SVG: svg}, style, replace=force)
+    _show(_answer(machine, cpus, style), style, pictures)
 
 
 @app.command(name="distances", help=DISTANCES_HELP)
@@ -139,6 +152,15 @@ def distances(
     """Show NUMA nodes and their distances."""
     style = Style(output, color=not no_color, quiet=quiet, layout="topology_distances")
     emit(_answer(machine, "", style), style)
+
+
+def _show(document: Document, style: Style, pictures: Pictures) -> None:
+    if pictures:
+        from cpuctl.exports.machine_facts import topology_facts
+
+        pictures.write_machine(topology_facts, document)
+    if not pictures.instead:
+        emit(document, style)
 
 
 def _answer(spec: str, cpus: str, style: Style, words: KubeletWords | None = None) -> Document:

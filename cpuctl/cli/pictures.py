@@ -1,0 +1,96 @@
+"""Pictures and pages beside an answer, or in its place: where they go, and when they are refused."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cpuctl.cli.output import Style
+from cpuctl.errors import UsageError
+
+if TYPE_CHECKING:
+    from cpuctl.exports.markup import Markup
+
+SVG, HTML = "--svg", "--html"
+STDOUT = "-"
+
+MachineSvgOption = Annotated[
+    str,
+    typer.Option(
+        SVG, metavar="FILE", help="Also draw the machine with its CPUs, as SVG; - is stdout, with no answer."
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Pictures:
+    """Files that are asked for, by their option; one may be ``-``, and stands in the answer's place."""
+
+    files: Mapping[str, str]
+    replace: bool
+
+    @classmethod
+    def asked(cls, files: Mapping[str, str], style: Style, *, replace: bool) -> Pictures:
+        """Refuse before the work what could not be written after it: raise UsageError."""
+        from cpuctl.capture.saving import check_target
+
+        wanted = {option: name for option, name in files.items() if name}
+        shown = [option for option, name in wanted.items() if name == STDOUT]
+        if len(shown) > 1:
+            raise UsageError("only one of them can go to stdout", where=" ".join(shown))
+        if shown and style.output.value != "table":
+            message = f"goes to stdout (-) in the place of the answer, and does not go with -o {style.output}"
+            raise UsageError(message, where=shown[0], hint="name a file, or leave -o out")
+        paths = [Path(name) for name in wanted.values() if name != STDOUT]
+        if len({path.absolute() for path in paths}) < len(paths):
+            raise UsageError("the same file is named twice", where=" ".join(wanted))
+        for path in paths:
+            check_target(path, replace=replace)
+        return cls(wanted, replace)
+
+    def __bool__(self) -> bool:
+        return bool(self.files)
+
+    @property
+    def instead(self) -> bool:
+        """Whether stdout is taken, so that the answer is not printed."""
+        return STDOUT in self.files.values()
+
+    def write(self, option: str, draw: Callable[[], Markup]) -> None:
+        """Draw what an option asks for, where it does, and write it: to a file whole or not at all."""
+        from cpuctl.exports.markup import as_bytes
+
+        name = self.files.get(option)
+        if name is None:
+            return
+        content = as_bytes(draw())
+        if name == STDOUT:
+            sys.stdout.flush()
+            sys.stdout.buffer.write(content)
+            sys.stdout.buffer.flush()
+        else:
+            self._save(Path(name), content)
+
+    def _save(self, path: Path, content: bytes) -> None:
+        from cpuctl.capture.saving import save
+
+        save(path, lambda file: file.write(content), replace=self.replace, mode=0o666 & ~_umask())
+
+    def write_machine(self, facts: Callable[..., Any], *answers: Mapping[str, Any]) -> None:
+        """Draw the machine as *facts* takes it from answers."""
+        from cpuctl.exports.machine_picture import machine_svg
+
+        self.write(SVG, lambda: machine_svg(facts(*answers)))
+
+
+def _umask() -> int:
+    """Tell the process's umask, which can be read only by setting it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,26 @@
+"""``cpuctl plan --svg`` and ``--html``: the node afterwards as a picture, and all of the answer as a page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cpuctl.cli.pictures import HTML, SVG
+
+if TYPE_CHECKING:
+    from cpuctl.cli.pictures import Pictures
+    from cpuctl.cli.plan.planning import Planned
+    from cpuctl.cli.plan.planning_inputs import Planning
+
+
+def draw(pictures: Pictures, planning: Planning, planned: Planned) -> None:
+    """Write what is asked for of the picture and the page."""
+    from cpuctl.cli.answers.plan_picture_answer import plan_picture
+    from cpuctl.cli.plan.report import report_page
+    from cpuctl.exports.machine_facts import plan_facts
+    from cpuctl.exports.machine_picture import machine_svg
+
+    named = (*planning.past.running, *planning.wanted)
+    answer = plan_picture(planning.source.machine, planned.node, named)
+    picture = machine_svg(plan_facts(planned.document, answer))
+    pictures.write(SVG, lambda: picture)
+    pictures.write(HTML, lambda: report_page(planned.document, picture))

@@ -1,0 +1,137 @@
+"""The page of ``cpuctl plan --html``: the tables of the plan, its picture, its settings and its inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from cpuctl.cli.render.blocks import Block, Cell, Lines, Table
+from cpuctl.cli.render.capacity_layout import room_blocks
+from cpuctl.cli.render.device_tables import devices_table
+from cpuctl.cli.render.memory_tables import memory_table
+from cpuctl.cli.render.plan_layout import closing_lines, node_lines, notes, numa_table, pods_table
+from cpuctl.cli.render.verdict_words import verdict_words
+from cpuctl.exports.page import Figure, Grid, Heading, Part, Section, Sentences, Tone, Words, page
+from cpuctl.exports.plan_words import counts_words, start_sentence
+
+if TYPE_CHECKING:
+    from cpuctl.cli.output import Document
+    from cpuctl.exports.markup import Markup
+
+_TONES: Mapping[str, Tone] = {"red": "bad", "bold red": "bad", "yellow": "warn"}
+
+
+def report_page(document: Document, picture: Markup) -> Markup:
+    """Write the page about a plan, with the picture of the node afterwards."""
+    return page("Plan", _verdict(document), list(_sections(document, picture)))
+
+
+def _verdict(document: Document) -> Words:
+    if document["start"]["outcome"] != "Started":
+        return Words(start_sentence(document["start"], "The kubelet"), "bad")
+    admitted = all(pod["outcome"] == "Admitted" for pod in document["pods"])
+    return Words(counts_words(document["summary"]), "good" if admitted else "bad")
+
+
+def _sections(document: Document, picture: Markup) -> Iterator[Section]:
+    refused = [pod for pod in document["pods"] if pod["outcome"] != "Admitted"]
+    if refused:
+        yield Section("Not admitted", (_refusals(refused),))
+    if document["warnings"]:
+        warnings = tuple(Words(warning["message"], "warn") for warning in document["warnings"])
+        yield Section("Warnings", (Sentences(warnings),))
+    yield Section("Machine", (Figure(picture),))
+    if document["start"]["outcome"] == "Started":
+        yield Section("Placements", tuple(_parts(_placements(document))))
+        yield Section("What is left", tuple(_parts(_left(document))))
+        if room := tuple(_parts(room_blocks(document, wide=True))):
+            yield Section("Room for more", room)
+    yield Section("Settings", (*_parts(_node(document)), _settings(document)))
+    yield Section("Inputs", tuple(_inputs(document)))
+
+
+def _refusals(pods: Sequence[Mapping[str, Any]]) -> Grid:
+    rows = (
+        (
+            Words(f"{pod['namespace']}/{pod['name']}", "bad"),
+            Words(pod.get("container") or ""),
+            Words(pod["outcome"]),
+            Words(verdict_words(pod)),
+        )
+        for pod in pods
+    )
+    return _grid(("Pod", "Container", "Outcome", "Why"), rows)
+
+
+def _placements(document: Document) -> Iterator[Block]:
+    yield pods_table(document["pods"], wide=True)
+    # Warnings and refusals have sections of their own.
+    admitted = [pod for pod in document["pods"] if pod["outcome"] == "Admitted"]
+    if lines := tuple(notes({**document, "warnings": [], "pods": admitted})):
+        yield Lines(lines)
+
+
+def _left(document: Document) -> Iterator[Block]:
+    after = document["after"]
+    if document["node"]["cpuManagerPolicy"] != "none":
+        yield numa_table(after)
+    if "memory" in after:
+        yield memory_table(after["memory"])
+    if "devices" in after:
+        yield devices_table(after["devices"])
+    yield Lines.of(*closing_lines(document))
+
+
+def _node(document: Document) -> Iterator[Block]:
+    if "node" in document:
+        yield Lines.of(*node_lines(document["node"], document["kubelet"]))
+
+
+def _settings(document: Document) -> Grid:
+    """List what the kubelet is told, and what pods get of the node (CPU in milli, memory in bytes)."""
+    allocatable = document.get("node", {}).get("allocatable", {})
+    rows = [
+        *_flat(document["kubelet"]),
+        *((f"allocatable {name}", str(amount)) for name, amount in allocatable.items()),
+    ]
+    return _grid(("Setting", "Value"), ((Words(name), Words(value)) for name, value in rows))
+
+
+def _flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    for name, value in settings.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", str(value)
+
+
+def _inputs(document: Document) -> Iterator[Part]:
+    rows = (
+        (Words(name), Words(entry["value"]), Words(entry["from"]))
+        for name, entry in document["sources"].items()
+    )
+    yield _grid(("Input", "Value", "From"), rows)
+    if files := document.get("state"):
+        digests = ((Words(file["path"]), Words(file["sha256"])) for file in files)
+        yield _grid(("State file", "SHA-256"), digests)
+
+
+def _grid(headings: Iterable[str], rows: Iterable[tuple[Words, ...]]) -> Grid:
+    return Grid(tuple(map(Heading, headings)), tuple(rows))
+
+
+def _parts(blocks: Iterable[Block]) -> Iterator[Part]:
+    """Take over tables and sentences as they are laid out for terminals."""
+    for block in blocks:
+        match block:
+            case Lines(lines=lines):
+                yield Sentences(tuple(map(_words, lines)))
+            case Table(columns=columns, rows=rows):
+                headings = tuple(Heading(column.name, column.justify == "right") for column in columns)
+                yield Grid(headings, tuple(tuple(map(_words, row)) for row in rows))
+            case _:
+                raise AssertionError(type(block))  # no plan is told in boxes or charts
+
+
+def _words(cell: Cell) -> Words:
+    return Words(cell.text, _TONES.get(cell.style, ""))

@@ -1,0 +1,172 @@
+"""One page in one file: headings, tables, sentences, a picture; nothing that a browser must fetch or run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from cpuctl import __version__
+from cpuctl.exports.markup import Markup, element, joined, leaf, text
+
+Tone = Literal["", "good", "warn", "bad"]
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Some text, and whether it is good or bad news."""
+
+    text: str
+    tone: Tone = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sentences:
+    """Lines of text, one below the other."""
+
+    lines: tuple[Words, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A column's name, and whether it holds numbers."""
+
+    name: str
+    numbers: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Rows under headings."""
+
+    headings: tuple[Heading, ...]
+    rows: tuple[tuple[Words, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A picture, as SVG."""
+
+    svg: Markup
+
+
+Part = Sentences | Grid | Figure
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Parts under a heading."""
+
+    title: str
+    parts: tuple[Part, ...]
+
+
+_MARKS = {"": "", "good": "\N{CHECK MARK} ", "warn": "! ", "bad": "\N{MULTIPLICATION SIGN} "}
+"""So that no colour is needed to tell good news from bad."""
+
+# Nothing may be fetched or run, whatever the names in the answer are.
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+
+_STYLE = """
+:root { color-scheme: light dark; --paper: #ffffff; --ink: #1b1c1e; --muted: #4a4e54; --line: #c9ced6;
+  --head: #eef0f3; --good: #1a6b3c; --warn: #8a4b00; --bad: #b3261e; }
+@media screen and (prefers-color-scheme: dark) {
+  :root { --paper: #16171a; --ink: #f1f2f4; --muted: #bcc1c8; --line: #41464e; --head: #24272c;
+    --good: #7fd6a3; --warn: #ffb95c; --bad: #ff8a80; }
+}
+* { box-sizing: border-box; }
+body { margin: 0 auto; padding: 1.5rem; max-width: 78rem; background: var(--paper); color: var(--ink);
+  font: 15px/1.5 Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif; }
+h1 { font-size: 1.6rem; margin: 0 0 .25rem; }
+h2 { font-size: 1.15rem; margin: 2rem 0 .5rem; padding-bottom: .25rem; border-bottom: 1px solid var(--line); }
+p { margin: .25rem 0; overflow-wrap: anywhere; }
+.verdict { font-size: 1.1rem; font-weight: bold; }
+.table, figure { margin: .5rem 0; overflow-x: auto; }
+figure svg { max-width: 100%; height: auto; }
+table { border-collapse: collapse; min-width: 30%; font-variant-numeric: tabular-nums; }
+th, td { padding: .3rem .7rem; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line);
+  overflow-wrap: break-word; max-width: 34rem; }
+th { background: var(--head); font-size: .8rem; letter-spacing: .03em; white-space: nowrap; }
+.n { text-align: right; }
+.good { color: var(--good); } .warn { color: var(--warn); } .bad { color: var(--bad); }
+footer { margin-top: 2.5rem; color: var(--muted); font-size: .85rem; }
+@media print {
+  :root { color-scheme: light; }
+  body { max-width: none; padding: 0; font-size: 10pt; }
+  .table, figure { overflow: visible; }
+  th { print-color-adjust: exact; }
+  tr, figure { break-inside: avoid; }
+  h2 { break-after: avoid; }
+}
+"""
+
+
+def page(title: str, verdict: Words, sections: Sequence[Section]) -> Markup:
+    """Write the page; the same content gives the same text."""
+    head = element(
+        "head",
+        {},
+        leaf("meta", {"charset": "utf-8"}),
+        leaf("meta", {"http-equiv": "Content-Security-Policy", "content": _POLICY}),
+        leaf("meta", {"name": "viewport", "content": "width=device-width, initial-scale=1"}),
+        element("title", {}, text(title)),
+        element("style", {}, Markup(_STYLE)),
+    )
+    top = element(
+        "header",
+        {},
+        element("h1", {}, text(title)),
+        element("p", {"class": f"verdict {verdict.tone}".rstrip()}, _words(verdict)),
+    )
+    bottom = element("footer", {}, text(f"Written by cpuctl {__version__}."))
+    main = element("main", {}, joined(map(_section, sections), "\n"))
+    body = element("body", {}, joined([top, main, bottom], "\n"))
+    document = element("html", {"lang": "en"}, joined([head, body], "\n"))
+    return Markup(f"<!DOCTYPE html>\n{document}\n")
+
+
+def _section(section: Section) -> Markup:
+    parts = [_part(part) for part in section.parts]
+    return element("section", {}, joined([element("h2", {}, text(section.title)), *parts], "\n"))
+
+
+def _part(part: Part) -> Markup:
+    match part:
+        case Sentences(lines=lines):
+            return joined((_toned("p", line) for line in lines), "\n")
+        case Figure(svg=svg):
+            return element("figure", {}, svg)
+        case Grid():
+            return element("div", {"class": "table"}, element("table", {}, *_rows(part)))
+
+
+def _rows(grid: Grid) -> Iterator[Markup]:
+    headings = [
+        element("th", {"scope": "col", **({"class": "n"} if each.numbers else {})}, text(each.name))
+        for each in grid.headings
+    ]
+    yield element("thead", {}, element("tr", {}, *headings))
+    rows = [
+        element(
+            "tr",
+            {},
+            *(
+                _toned("td", words, "n" if heading.numbers else "")
+                for heading, words in zip(grid.headings, row, strict=True)
+            ),
+        )
+        for row in grid.rows
+    ]
+    yield element("tbody", {}, joined(rows, "\n"))
+
+
+def _toned(name: str, words: Words, others: str = "") -> Markup:
+    classes = " ".join(filter(None, (others, words.tone)))
+    return element(name, {"class": classes} if classes else {}, _words(words))
+
+
+def _words(words: Words) -> Markup:
+    """Write text so that its direction stays its own affair."""
+    if not words.text:
+        return Markup("")
+    return element("bdi", {}, text(f"{_MARKS[words.tone]}{words.text}"))

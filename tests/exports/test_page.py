@@ -1,0 +1,40 @@
+"""The report page: one file that a browser needs nothing else for, now or in ten years."""
+
+from __future__ import annotations
+
+import re
+
+from cpuctl.exports.markup import Markup, as_bytes
+from cpuctl.exports.page import Figure, Grid, Heading, Section, Sentences, Words, page
+from cpuctl.exports.sheet import Drawing, Sheet
+
+
+def example() -> str:
+    svg = Sheet(title="T", lines=[], legend=[], notes=[], description="").around(Drawing(Markup(""), 1, 1))
+    grid = Grid((Heading("Pod"), Heading("Free", numbers=True)), ((Words("web", "bad"), Words("3")),))
+    sections = [Section("S", (grid, Figure(svg), Sentences((Words("fine", "good"), Words("odd", "warn")))))]
+    return as_bytes(page("Plan", Words("1 pod: 1 rejected", "bad"), sections)).decode("ascii")
+
+
+def test_nothing_is_fetched_and_nothing_runs() -> None:
+    text = example()
+    assert not re.search(r"<(script|link|img|iframe|object|embed|base|form)\b", text)
+    assert not re.search(r"\b(src|href|srcset|action|on[a-z]+)\s*=", text)
+    assert "@import" not in text
+    assert set(re.findall(r"url\(([^)]*)\)", text)) <= {"#h-rising"}
+    assert set(re.findall(r"https?://[^\"' ]*", text)) == {
+        "http://www.w3.org/2000/svg"
+    }  # a name, not a place
+    assert "default-src 'none'" in text.replace("&#39;", "'")
+
+
+def test_news_are_told_by_signs_as_well_as_by_colour() -> None:
+    text = example()
+    assert '<td class="bad"><bdi>&#215; web</bdi></td>' in text
+    assert '<p class="good"><bdi>&#10003; fine</bdi></p>' in text
+    assert '<p class="warn"><bdi>! odd</bdi></p>' in text
+    assert '<td class="n"><bdi>3</bdi></td>' in text
+
+
+def test_the_same_content_gives_the_same_bytes() -> None:
+    assert example() == example()

@@ -15,6 +15,9 @@ def main() -> None:
     _open_closed_streams()
     if sys.argv[1:] in (["--version"], ["-V"]) and _tells_version():
         return
+    if sys.argv[1:2] == ["__complete"]:
+        _complete()
+        return
     if isinstance(sys.stdout, io.TextIOWrapper):
         # File names may hold bytes that are no text, and terminals may know few characters.
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -25,6 +28,13 @@ def main() -> None:
     except KeyboardInterrupt:
         code = 128 + signal.SIGINT
     sys.exit(code)
+
+
+def _complete() -> None:
+    """Answer a shell that completes a word; typer is not needed for that."""
+    from cpuctl.cli.completion.asked import main as answer
+
+    answer(sys.argv[2:])
 
 
 def _tells_version() -> bool:

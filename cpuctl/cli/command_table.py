@@ -34,5 +34,6 @@ COMMANDS: Mapping[str, Entry] = MappingProxyType(
         ),
         "capture": Entry("capture", "Record a node in one archive that every command reads."),
         "schema": Entry("schema", "Print the JSON Schema of an answer."),
+        "completion": Entry("completion.command", "Print the script that completes words in a shell."),
     }
 )

@@ -92,6 +92,12 @@ def test_a_plan_on_a_state_names_who_runs_already(cpuctl: Cpuctl, tmp_path: Path
     assert names == {" a default/new new", " b shop/db server", " c shop/web app"}
 
 
+def test_a_plan_tells_isolated_cpus(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    words = ("plan", "-m", "synthetic:1s1n4c2t,isolated=2-3", "-T", "web=1/1,1Gi")
+    cpuctl(*words, "--svg", str(tmp_path / "a.svg"))
+    assert tooltip(drawn(tmp_path / "a.svg").cpus[2]).endswith("; isolated")
+
+
 def test_without_a_policy_every_cpu_is_for_all(cpuctl: Cpuctl, tmp_path: Path) -> None:
     cpuctl("plan", *TWO_NODES, "-T", "web=4/4,1Gi", "--svg", str(tmp_path / "a.svg"))
     assert owners(drawn(tmp_path / "a.svg")) == {"shared": "0-31"}

@@ -60,6 +60,14 @@ def test_version_is_answered_before_typer_is_imported() -> None:
     assert not modules_loaded("--version") & (HEAVY | {"typer", "cpuctl.cli.app"})
 
 
+def test_a_completed_word_needs_no_typer_and_a_pod_only_yaml() -> None:
+    words = ("cpuctl", "audit", "--check", "state,")
+    assert not modules_loaded("__complete", "checks", "bash", *words) & (HEAVY | {"typer"})
+    pods = str(ROOT / "fixtures" / "pods")
+    loaded = modules_loaded("__complete", "pod", "bash", "cpuctl", "explain", "-f", pods, "shop/")
+    assert not loaded & ((HEAVY - {"yaml"}) | {"typer"})
+
+
 def test_help_imports_no_command() -> None:
     loaded = modules_loaded("--help")
     assert "cpuctl.cli.app" in loaded

@@ -1,0 +1,505 @@
+# shellcheck shell=bash
+# Completion of cpuctl for bash 4.3 and newer: source this file, or put it into
+# /usr/share/bash-completion/completions/cpuctl.
+# Made from the command table by "cpuctl completion bash": change it there.
+
+_cpuctl_verbs() {
+    case $1 in
+        '') verbs='plan resize replay explain pods topology config cgroups audit checkpoint capture schema completion' ;;
+        'pods') verbs='show diff lint' ;;
+        'topology') verbs='show map distances' ;;
+        'config') verbs='reserve show check versions' ;;
+        'cgroups') verbs='show apply' ;;
+        'checkpoint') verbs='dump verify diff migrate repair new versions' ;;
+        *) verbs='' ;;
+    esac
+}
+
+_cpuctl_options() {
+    case $1 in
+        '') options='-V --version -h --help' ;;
+        'plan') options='-f --filename -T --template -m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --state --pods --devices --ephemeral-storage --order --repeat --capacity --compare --svg --html --write-state --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'resize') options='-f --filename -T --template --set --to -m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --apiserver-version --apiserver-feature-gates --state --pods --devices --ephemeral-storage --resize-semantics --preview --write-state --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'replay') options='-m --machine --until --follow --speed --new --svg --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'explain') options='-f --filename -T --template -m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --state --pods --devices --ephemeral-storage -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'pods') options='-h --help' ;;
+        'pods show') options='-f --filename -T --template -m --machine --memory --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --apiserver-version --apiserver-feature-gates --cgroup-version --oci-runtime --usage -o --output --no-color -q --quiet -h --help' ;;
+        'pods diff') options='-m --machine --memory --kubelet-config --kubelet-version --to-kubelet-version --feature-gates --to-feature-gates --apiserver-version --apiserver-feature-gates --cgroup-version --oci-runtime --exit-code -o --output --no-color -q --quiet -h --help' ;;
+        'pods lint') options='-f --filename -m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --apiserver-version --apiserver-feature-gates --cgroup-version --static --strict --warnings-as-errors -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'topology') options='-m --machine --columns --cpus --memory --kubelet-config --config-dir --kubelet-args --kubelet-version --svg --force -o --output --no-color -q --quiet -h --help' ;;
+        'topology show') options='-m --machine --columns --cpus --memory --kubelet-config --config-dir --kubelet-args --kubelet-version --svg --force -o --output --no-color -q --quiet -h --help' ;;
+        'topology map') options='-m --machine --cpus --svg --force -o --output --no-color -q --quiet -h --help' ;;
+        'topology distances') options='-m --machine -o --output --no-color -q --quiet -h --help' ;;
+        'config') options='-h --help' ;;
+        'config reserve') options='-m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --cgroup-version --ephemeral-storage --reserved-cpus --per-numa --whole-cores --keep-p-cores --spread --node --snippet -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'config show') options='-m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ephemeral-storage -o --output --no-color -q --quiet -h --help' ;;
+        'config check') options='-m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --cgroup-version --ephemeral-storage --state --strict -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'config versions') options='--from --to --all -m --machine --kubelet-config --config-dir --kubelet-args --feature-gates -o --output --no-color -q --quiet -h --help' ;;
+        'cgroups') options='-h --help' ;;
+        'cgroups show') options='-m --machine --root --state --pods --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --oci-runtime --exit-code -o --output --no-color -q --quiet -h --help' ;;
+        'cgroups apply') options='-f --filename -y --yes --no-wait --quota --log --force-offline --force-reserved --force-exclusive --exit-code -m --machine --root --state --pods --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates -o --output --no-color -q --quiet -h --help' ;;
+        'audit') options='-m --machine --root --state --pods --check --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'checkpoint') options='-h --help' ;;
+        'checkpoint dump') options='--state -m --machine --pods --map --svg --force -o --output --no-color -q --quiet -h --help' ;;
+        'checkpoint verify') options='--state -m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --pods --strict -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'checkpoint diff') options='--pods --exit-code -o --output --no-color -q --quiet -h --help' ;;
+        'checkpoint migrate') options='--state --to-kubelet --feature-gates --pods -m --machine --kubelet-config --config-dir --kubelet-args --root --write-state --force --yes --force-kubelet-running --exit-code -o --output --no-color -q --quiet -h --help' ;;
+        'checkpoint repair') options='--state -m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --pods --root --write-state --force --yes --force-kubelet-running --exit-code -o --output --no-color -q --quiet -h --help' ;;
+        'checkpoint new') options='-f --filename -T --template -m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --root --write-state --force --force-kubelet-running -o --output --no-color -q --quiet -h --help' ;;
+        'checkpoint versions') options='-o --output --no-color -q --quiet -h --help' ;;
+        'capture') options='--root --anonymize --timestamp --force -o --output --no-color -q --quiet -h --help' ;;
+        'schema') options='-h --help' ;;
+        'completion') options='-h --help' ;;
+        *) options='' ;;
+    esac
+}
+
+# Says what follows "COMMAND:OPTION", or is argument number N of "COMMAND:N"; empty for a flag.
+_cpuctl_value() {
+    case $1 in
+        'plan:-f' | \
+        'plan:--filename' | \
+        'plan:--kubelet-config' | \
+        'plan:--state' | \
+        'plan:--pods' | \
+        'plan:--devices' | \
+        'plan:--svg' | \
+        'plan:--html' | \
+        'resize:-f' | \
+        'resize:--filename' | \
+        'resize:--to' | \
+        'resize:--kubelet-config' | \
+        'resize:--state' | \
+        'resize:--pods' | \
+        'resize:--devices' | \
+        'replay:--svg' | \
+        'replay:1' | \
+        'explain:-f' | \
+        'explain:--filename' | \
+        'explain:--kubelet-config' | \
+        'explain:--state' | \
+        'explain:--pods' | \
+        'explain:--devices' | \
+        'pods show:-f' | \
+        'pods show:--filename' | \
+        'pods show:--kubelet-config' | \
+        'pods show:--usage' | \
+        'pods diff:--kubelet-config' | \
+        'pods diff:1' | \
+        'pods diff:2' | \
+        'pods lint:-f' | \
+        'pods lint:--filename' | \
+        'pods lint:--kubelet-config' | \
+        'topology:--kubelet-config' | \
+        'topology:--svg' | \
+        'topology show:--kubelet-config' | \
+        'topology show:--svg' | \
+        'topology map:--svg' | \
+        'config reserve:--kubelet-config' | \
+        'config show:--kubelet-config' | \
+        'config check:--kubelet-config' | \
+        'config check:--state' | \
+        'config versions:--kubelet-config' | \
+        'cgroups show:--state' | \
+        'cgroups show:--pods' | \
+        'cgroups show:--kubelet-config' | \
+        'cgroups apply:-f' | \
+        'cgroups apply:--filename' | \
+        'cgroups apply:--log' | \
+        'cgroups apply:--state' | \
+        'cgroups apply:--pods' | \
+        'cgroups apply:--kubelet-config' | \
+        'audit:--state' | \
+        'audit:--pods' | \
+        'audit:--kubelet-config' | \
+        'checkpoint dump:--state' | \
+        'checkpoint dump:--pods' | \
+        'checkpoint dump:--svg' | \
+        'checkpoint dump:1' | \
+        'checkpoint verify:--state' | \
+        'checkpoint verify:--kubelet-config' | \
+        'checkpoint verify:--pods' | \
+        'checkpoint verify:1' | \
+        'checkpoint diff:--pods' | \
+        'checkpoint diff:1' | \
+        'checkpoint diff:2' | \
+        'checkpoint migrate:--state' | \
+        'checkpoint migrate:--pods' | \
+        'checkpoint migrate:--kubelet-config' | \
+        'checkpoint migrate:1' | \
+        'checkpoint repair:--state' | \
+        'checkpoint repair:--kubelet-config' | \
+        'checkpoint repair:--pods' | \
+        'checkpoint repair:1' | \
+        'checkpoint new:-f' | \
+        'checkpoint new:--filename' | \
+        'checkpoint new:--kubelet-config' | \
+        'capture:1') value='file' ;;
+        'plan:-T' | \
+        'plan:--template' | \
+        'plan:--kubelet-args' | \
+        'plan:--ephemeral-storage' | \
+        'plan:--compare' | \
+        'resize:-T' | \
+        'resize:--template' | \
+        'resize:--kubelet-args' | \
+        'resize:--ephemeral-storage' | \
+        'replay:--until' | \
+        'replay:--speed' | \
+        'explain:-T' | \
+        'explain:--template' | \
+        'explain:--kubelet-args' | \
+        'explain:--ephemeral-storage' | \
+        'pods show:-T' | \
+        'pods show:--template' | \
+        'pods show:--memory' | \
+        'pods show:--kubelet-args' | \
+        'pods show:--oci-runtime' | \
+        'pods diff:--memory' | \
+        'pods diff:--oci-runtime' | \
+        'pods lint:--kubelet-args' | \
+        'topology:--kubelet-args' | \
+        'topology show:--kubelet-args' | \
+        'config reserve:--kubelet-args' | \
+        'config reserve:--ephemeral-storage' | \
+        'config reserve:--reserved-cpus' | \
+        'config reserve:--node' | \
+        'config show:--kubelet-args' | \
+        'config show:--ephemeral-storage' | \
+        'config check:--kubelet-args' | \
+        'config check:--ephemeral-storage' | \
+        'config versions:--kubelet-args' | \
+        'cgroups show:--kubelet-args' | \
+        'cgroups show:--oci-runtime' | \
+        'cgroups apply:--kubelet-args' | \
+        'audit:--kubelet-args' | \
+        'checkpoint verify:--kubelet-args' | \
+        'checkpoint migrate:--kubelet-args' | \
+        'checkpoint repair:--kubelet-args' | \
+        'checkpoint new:-T' | \
+        'checkpoint new:--template' | \
+        'checkpoint new:--kubelet-args') value='nothing' ;;
+        'plan:-m' | \
+        'plan:--machine' | \
+        'resize:-m' | \
+        'resize:--machine' | \
+        'replay:-m' | \
+        'replay:--machine' | \
+        'explain:-m' | \
+        'explain:--machine' | \
+        'pods show:-m' | \
+        'pods show:--machine' | \
+        'pods diff:-m' | \
+        'pods diff:--machine' | \
+        'pods lint:-m' | \
+        'pods lint:--machine' | \
+        'topology:-m' | \
+        'topology:--machine' | \
+        'topology show:-m' | \
+        'topology show:--machine' | \
+        'topology map:-m' | \
+        'topology map:--machine' | \
+        'topology distances:-m' | \
+        'topology distances:--machine' | \
+        'config reserve:-m' | \
+        'config reserve:--machine' | \
+        'config show:-m' | \
+        'config show:--machine' | \
+        'config check:-m' | \
+        'config check:--machine' | \
+        'config versions:-m' | \
+        'config versions:--machine' | \
+        'cgroups show:-m' | \
+        'cgroups show:--machine' | \
+        'cgroups apply:-m' | \
+        'cgroups apply:--machine' | \
+        'audit:-m' | \
+        'audit:--machine' | \
+        'checkpoint dump:-m' | \
+        'checkpoint dump:--machine' | \
+        'checkpoint verify:-m' | \
+        'checkpoint verify:--machine' | \
+        'checkpoint migrate:-m' | \
+        'checkpoint migrate:--machine' | \
+        'checkpoint repair:-m' | \
+        'checkpoint repair:--machine' | \
+        'checkpoint new:-m' | \
+        'checkpoint new:--machine') value='machine' ;;
+        'plan:--config-dir' | \
+        'plan:--write-state' | \
+        'resize:--config-dir' | \
+        'resize:--write-state' | \
+        'explain:--config-dir' | \
+        'pods show:--config-dir' | \
+        'pods lint:--config-dir' | \
+        'topology:--config-dir' | \
+        'topology show:--config-dir' | \
+        'config reserve:--config-dir' | \
+        'config show:--config-dir' | \
+        'config check:--config-dir' | \
+        'config versions:--config-dir' | \
+        'cgroups show:--root' | \
+        'cgroups show:--config-dir' | \
+        'cgroups apply:--root' | \
+        'cgroups apply:--config-dir' | \
+        'audit:--root' | \
+        'audit:--config-dir' | \
+        'checkpoint verify:--config-dir' | \
+        'checkpoint migrate:--config-dir' | \
+        'checkpoint migrate:--root' | \
+        'checkpoint migrate:--write-state' | \
+        'checkpoint repair:--config-dir' | \
+        'checkpoint repair:--root' | \
+        'checkpoint repair:--write-state' | \
+        'checkpoint new:--config-dir' | \
+        'checkpoint new:--root' | \
+        'checkpoint new:--write-state' | \
+        'capture:--root') value='directory' ;;
+        'plan:--kubelet-version' | \
+        'resize:--kubelet-version' | \
+        'resize:--apiserver-version' | \
+        'explain:--kubelet-version' | \
+        'pods show:--kubelet-version' | \
+        'pods show:--apiserver-version' | \
+        'pods diff:--kubelet-version' | \
+        'pods diff:--to-kubelet-version' | \
+        'pods diff:--apiserver-version' | \
+        'pods lint:--kubelet-version' | \
+        'pods lint:--apiserver-version' | \
+        'topology:--kubelet-version' | \
+        'topology show:--kubelet-version' | \
+        'config reserve:--kubelet-version' | \
+        'config show:--kubelet-version' | \
+        'config check:--kubelet-version' | \
+        'config versions:--from' | \
+        'config versions:--to' | \
+        'cgroups show:--kubelet-version' | \
+        'cgroups apply:--kubelet-version' | \
+        'audit:--kubelet-version' | \
+        'checkpoint verify:--kubelet-version' | \
+        'checkpoint migrate:--to-kubelet' | \
+        'checkpoint repair:--kubelet-version' | \
+        'checkpoint new:--kubelet-version') value='words 1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' ;;
+        'plan:--feature-gates' | \
+        'resize:--feature-gates' | \
+        'resize:--apiserver-feature-gates' | \
+        'explain:--feature-gates' | \
+        'pods show:--feature-gates' | \
+        'pods show:--apiserver-feature-gates' | \
+        'pods diff:--feature-gates' | \
+        'pods diff:--to-feature-gates' | \
+        'pods diff:--apiserver-feature-gates' | \
+        'pods lint:--feature-gates' | \
+        'pods lint:--apiserver-feature-gates' | \
+        'config reserve:--feature-gates' | \
+        'config show:--feature-gates' | \
+        'config check:--feature-gates' | \
+        'config versions:--feature-gates' | \
+        'cgroups show:--feature-gates' | \
+        'cgroups apply:--feature-gates' | \
+        'audit:--feature-gates' | \
+        'checkpoint verify:--feature-gates' | \
+        'checkpoint migrate:--feature-gates' | \
+        'checkpoint repair:--feature-gates' | \
+        'checkpoint new:--feature-gates') value='gates' ;;
+        'plan:--order') value='words given priority qos largest-first' ;;
+        'plan:--repeat') value='words max' ;;
+        'plan:-o' | \
+        'plan:--output' | \
+        'checkpoint dump:-o' | \
+        'checkpoint dump:--output' | \
+        'checkpoint verify:-o' | \
+        'checkpoint verify:--output') value='words table wide json yaml prom' ;;
+        'resize:--set') value='resize' ;;
+        'resize:--resize-semantics') value='words kep reference' ;;
+        'resize:-o' | \
+        'resize:--output' | \
+        'explain:-o' | \
+        'explain:--output' | \
+        'topology:-o' | \
+        'topology:--output' | \
+        'topology show:-o' | \
+        'topology show:--output' | \
+        'topology map:-o' | \
+        'topology map:--output' | \
+        'topology distances:-o' | \
+        'topology distances:--output' | \
+        'config reserve:-o' | \
+        'config reserve:--output' | \
+        'config show:-o' | \
+        'config show:--output' | \
+        'config check:-o' | \
+        'config check:--output' | \
+        'config versions:-o' | \
+        'config versions:--output' | \
+        'cgroups apply:-o' | \
+        'cgroups apply:--output' | \
+        'checkpoint diff:-o' | \
+        'checkpoint diff:--output' | \
+        'checkpoint migrate:-o' | \
+        'checkpoint migrate:--output' | \
+        'checkpoint repair:-o' | \
+        'checkpoint repair:--output' | \
+        'checkpoint new:-o' | \
+        'checkpoint new:--output' | \
+        'checkpoint versions:-o' | \
+        'checkpoint versions:--output' | \
+        'capture:-o' | \
+        'capture:--output') value='words table wide json yaml' ;;
+        'replay:-o' | \
+        'replay:--output' | \
+        'pods show:-o' | \
+        'pods show:--output' | \
+        'pods diff:-o' | \
+        'pods diff:--output' | \
+        'pods lint:-o' | \
+        'pods lint:--output' | \
+        'cgroups show:-o' | \
+        'cgroups show:--output') value='words table wide json yaml jsonl' ;;
+        'explain:1') value='pod' ;;
+        'pods show:--cgroup-version' | \
+        'pods diff:--cgroup-version' | \
+        'pods lint:--cgroup-version' | \
+        'config reserve:--cgroup-version' | \
+        'config check:--cgroup-version') value='words 1 2' ;;
+        'topology:--columns' | \
+        'topology show:--columns') value='columns' ;;
+        'topology:--cpus' | \
+        'topology show:--cpus' | \
+        'topology map:--cpus') value='cpus' ;;
+        'config reserve:--spread') value='words even proportional one-node' ;;
+        'cgroups apply:...') value='container' ;;
+        'audit:--check') value='checks' ;;
+        'audit:-o' | \
+        'audit:--output') value='words table wide json yaml jsonl plan' ;;
+        'schema:1') value='words audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions configcheck configreserve configshow configversions devices explanation plan plancomparison podresources podsdiff podslint podsshow replay resize timeline topology' ;;
+        'completion:1') value='words bash zsh fish' ;;
+        *) value='' ;;
+    esac
+}
+
+# Puts the words before the cursor together again: bash takes them apart at ":" and "=", too.
+_cpuctl_split() {
+    local rest=${COMP_LINE:0:COMP_POINT} gap word i
+    words=()
+    for ((i = 0; i <= COMP_CWORD; i++)); do
+        gap=${rest%%[![:space:]]*}
+        rest=${rest#"$gap"}
+        word=${COMP_WORDS[i]}
+        ((i < COMP_CWORD)) || word=$rest
+        rest=${rest#"$word"}
+        if [[ -z $gap && ${#words[@]} -gt 0 ]]; then
+            words[-1]+=$word
+        else
+            words+=("$word")
+        fi
+    done
+    current=${words[-1]}
+    unset 'words[-1]'
+}
+
+# Offers words that begin with what was typed. Nothing here is ever expanded or evaluated.
+_cpuctl_offer() {
+    local word
+    for word in "$@"; do
+        if [[ $word == "$typed"* ]]; then
+            COMPREPLY+=("${word#"$before"}")
+        fi
+    done
+    if [[ ${COMPREPLY[0]-} == *[=:/,] ]]; then
+        compopt -o nospace
+    fi
+}
+
+_cpuctl_ask() {
+    local -a answer
+    mapfile -t answer < <(command cpuctl __complete "$1" bash "${words[@]}" "$typed" 2>/dev/null </dev/null)
+    _cpuctl_offer "${answer[@]}"
+}
+
+_cpuctl_machine() {
+    case $typed in
+        synthetic:*) _cpuctl_ask machine ;;
+        '')
+            mapfile -t COMPREPLY < <(compgen -f)
+            COMPREPLY+=(live synthetic:)
+            compopt -o filenames -o nospace
+            ;;
+        *)
+            _cpuctl_offer live synthetic:
+            if [[ ${#COMPREPLY[@]} -eq 0 ]]; then
+                compopt -o default
+            fi
+            ;;
+    esac
+}
+
+_cpuctl_complete_value() {
+    local -a known
+    # What is typed between quotes is a word of its own to bash; else it sees what follows the last of these.
+    typed=$current before=''
+    case $typed in
+        [\'\"]*) typed=${typed:1} ;;
+        *[=:]*) before=${typed%"${typed##*["${COMP_WORDBREAKS//[^=:]/}x"]}"} ;;
+    esac
+    case $value in
+        words\ *)
+            read -ra known <<<"${value#words }"
+            _cpuctl_offer "${known[@]}"
+            ;;
+        file) compopt -o default ;;
+        directory) compopt -o dirnames ;;
+        machine) _cpuctl_machine ;;
+        nothing) ;;
+        *) _cpuctl_ask "$value" ;;
+    esac
+}
+
+_cpuctl() {
+    local IFS=$' \t\n' LC_ALL=C
+    local current path='' verbs='' options='' value='' typed='' before='' word number=1 plain=''
+    local -a words known
+    COMPREPLY=()
+    _cpuctl_split
+    _cpuctl_verbs ''
+    for word in "${words[@]:1}"; do
+        if [[ -n $value ]]; then
+            value=''
+        elif [[ -n $plain ]]; then
+            ((number += 1))
+        elif [[ $word == -- ]]; then
+            plain=yes
+        elif [[ $word == -* ]]; then
+            _cpuctl_value "$path:$word"
+        elif [[ " $verbs " == *" $word "* ]]; then
+            path+="${path:+ }$word"
+            _cpuctl_verbs "$path"
+        else
+            ((number += 1))
+        fi
+    done
+    if [[ -n $value ]]; then
+        _cpuctl_complete_value
+    elif [[ -z $plain && $current == --*=* ]]; then
+        _cpuctl_value "$path:${current%%=*}"
+        current=${current#*=}
+        _cpuctl_complete_value
+    elif [[ -z $plain && $current == -* ]]; then
+        _cpuctl_options "$path"
+        read -ra known <<<"$options"
+        typed=$current
+        _cpuctl_offer "${known[@]}"
+    elif [[ -n $verbs ]]; then
+        read -ra known <<<"$verbs"
+        typed=$current
+        _cpuctl_offer "${known[@]}"
+    else
+        _cpuctl_value "$path:$number"
+        if [[ -z $value ]]; then
+            _cpuctl_value "$path:..."
+        fi
+        _cpuctl_complete_value
+    fi
+}
+
+complete -F _cpuctl cpuctl

@@ -1,0 +1,819 @@
+# Completion of cpuctl for fish 3.1 and newer: put this file into ~/.config/fish/completions/.
+# Made from the command table by "cpuctl completion fish": change it there.
+
+# Prints the commands that were typed ("checkpoint dump"), and after a colon how many arguments follow.
+function __cpuctl_place
+    set -l words (commandline -opc)
+    set -l path
+    set -l number 1
+    set -l skip 0
+    set -l plain 0
+    for word in $words[2..-1]
+        if test $skip -gt 0
+            set skip (math $skip - 1)
+        else if test $plain = 0; and test "$word" = --
+            set plain 1
+        else if test $plain = 0; and string match -q -- '-*' "$word"
+            if contains -- "$path:$word" $__cpuctl_values
+                set skip 1
+            end
+        else if contains -- (string join ' ' $path "$word") $__cpuctl_paths
+            set path (string join ' ' $path "$word")
+        else
+            set number (math $number + 1)
+        end
+    end
+    echo "$path:$number"
+end
+
+function __cpuctl_at
+    string match -q -- "$argv[1]:*" (__cpuctl_place)
+end
+
+function __cpuctl_argument
+    test (__cpuctl_place) = "$argv[1]"
+end
+
+# Prints what cpuctl knows of the files on the command line; fish quotes it, nothing is evaluated.
+function __cpuctl_ask
+    set -l current (commandline -ct | string unescape)
+    set current (string replace -r -- '^--[^=]*=' '' "$current")
+    command cpuctl __complete $argv[1] fish (commandline -opc) "$current" 2>/dev/null </dev/null
+end
+
+function __cpuctl_machine
+    set -l current (commandline -ct | string replace -r -- '^--[^=]*=' '')
+    if string match -q -- 'synthetic:*' "$current"
+        __cpuctl_ask machine
+    else
+        printf '%s\n' live synthetic:
+        __fish_complete_path "$current"
+    end
+end
+
+set -g __cpuctl_paths 'plan' \
+    'resize' \
+    'replay' \
+    'explain' \
+    'pods' \
+    'pods show' \
+    'pods diff' \
+    'pods lint' \
+    'topology' \
+    'topology show' \
+    'topology map' \
+    'topology distances' \
+    'config' \
+    'config reserve' \
+    'config show' \
+    'config check' \
+    'config versions' \
+    'cgroups' \
+    'cgroups show' \
+    'cgroups apply' \
+    'audit' \
+    'checkpoint' \
+    'checkpoint dump' \
+    'checkpoint verify' \
+    'checkpoint diff' \
+    'checkpoint migrate' \
+    'checkpoint repair' \
+    'checkpoint new' \
+    'checkpoint versions' \
+    'capture' \
+    'schema' \
+    'completion'
+set -g __cpuctl_values 'plan:-f' \
+    'plan:--filename' \
+    'plan:-T' \
+    'plan:--template' \
+    'plan:-m' \
+    'plan:--machine' \
+    'plan:--kubelet-config' \
+    'plan:--config-dir' \
+    'plan:--kubelet-args' \
+    'plan:--kubelet-version' \
+    'plan:--feature-gates' \
+    'plan:--state' \
+    'plan:--pods' \
+    'plan:--devices' \
+    'plan:--ephemeral-storage' \
+    'plan:--order' \
+    'plan:--repeat' \
+    'plan:--compare' \
+    'plan:--svg' \
+    'plan:--html' \
+    'plan:--write-state' \
+    'plan:-o' \
+    'plan:--output' \
+    'resize:-f' \
+    'resize:--filename' \
+    'resize:-T' \
+    'resize:--template' \
+    'resize:--set' \
+    'resize:--to' \
+    'resize:-m' \
+    'resize:--machine' \
+    'resize:--kubelet-config' \
+    'resize:--config-dir' \
+    'resize:--kubelet-args' \
+    'resize:--kubelet-version' \
+    'resize:--feature-gates' \
+    'resize:--apiserver-version' \
+    'resize:--apiserver-feature-gates' \
+    'resize:--state' \
+    'resize:--pods' \
+    'resize:--devices' \
+    'resize:--ephemeral-storage' \
+    'resize:--resize-semantics' \
+    'resize:--write-state' \
+    'resize:-o' \
+    'resize:--output' \
+    'replay:-m' \
+    'replay:--machine' \
+    'replay:--until' \
+    'replay:--speed' \
+    'replay:--svg' \
+    'replay:-o' \
+    'replay:--output' \
+    'explain:-f' \
+    'explain:--filename' \
+    'explain:-T' \
+    'explain:--template' \
+    'explain:-m' \
+    'explain:--machine' \
+    'explain:--kubelet-config' \
+    'explain:--config-dir' \
+    'explain:--kubelet-args' \
+    'explain:--kubelet-version' \
+    'explain:--feature-gates' \
+    'explain:--state' \
+    'explain:--pods' \
+    'explain:--devices' \
+    'explain:--ephemeral-storage' \
+    'explain:-o' \
+    'explain:--output' \
+    'pods show:-f' \
+    'pods show:--filename' \
+    'pods show:-T' \
+    'pods show:--template' \
+    'pods show:-m' \
+    'pods show:--machine' \
+    'pods show:--memory' \
+    'pods show:--kubelet-config' \
+    'pods show:--config-dir' \
+    'pods show:--kubelet-args' \
+    'pods show:--kubelet-version' \
+    'pods show:--feature-gates' \
+    'pods show:--apiserver-version' \
+    'pods show:--apiserver-feature-gates' \
+    'pods show:--cgroup-version' \
+    'pods show:--oci-runtime' \
+    'pods show:--usage' \
+    'pods show:-o' \
+    'pods show:--output' \
+    'pods diff:-m' \
+    'pods diff:--machine' \
+    'pods diff:--memory' \
+    'pods diff:--kubelet-config' \
+    'pods diff:--kubelet-version' \
+    'pods diff:--to-kubelet-version' \
+    'pods diff:--feature-gates' \
+    'pods diff:--to-feature-gates' \
+    'pods diff:--apiserver-version' \
+    'pods diff:--apiserver-feature-gates' \
+    'pods diff:--cgroup-version' \
+    'pods diff:--oci-runtime' \
+    'pods diff:-o' \
+    'pods diff:--output' \
+    'pods lint:-f' \
+    'pods lint:--filename' \
+    'pods lint:-m' \
+    'pods lint:--machine' \
+    'pods lint:--kubelet-config' \
+    'pods lint:--config-dir' \
+    'pods lint:--kubelet-args' \
+    'pods lint:--kubelet-version' \
+    'pods lint:--feature-gates' \
+    'pods lint:--apiserver-version' \
+    'pods lint:--apiserver-feature-gates' \
+    'pods lint:--cgroup-version' \
+    'pods lint:-o' \
+    'pods lint:--output' \
+    'topology:-m' \
+    'topology:--machine' \
+    'topology:--columns' \
+    'topology:--cpus' \
+    'topology:--kubelet-config' \
+    'topology:--config-dir' \
+    'topology:--kubelet-args' \
+    'topology:--kubelet-version' \
+    'topology:--svg' \
+    'topology:-o' \
+    'topology:--output' \
+    'topology show:-m' \
+    'topology show:--machine' \
+    'topology show:--columns' \
+    'topology show:--cpus' \
+    'topology show:--kubelet-config' \
+    'topology show:--config-dir' \
+    'topology show:--kubelet-args' \
+    'topology show:--kubelet-version' \
+    'topology show:--svg' \
+    'topology show:-o' \
+    'topology show:--output' \
+    'topology map:-m' \
+    'topology map:--machine' \
+    'topology map:--cpus' \
+    'topology map:--svg' \
+    'topology map:-o' \
+    'topology map:--output' \
+    'topology distances:-m' \
+    'topology distances:--machine' \
+    'topology distances:-o' \
+    'topology distances:--output' \
+    'config reserve:-m' \
+    'config reserve:--machine' \
+    'config reserve:--kubelet-config' \
+    'config reserve:--config-dir' \
+    'config reserve:--kubelet-args' \
+    'config reserve:--kubelet-version' \
+    'config reserve:--feature-gates' \
+    'config reserve:--cgroup-version' \
+    'config reserve:--ephemeral-storage' \
+    'config reserve:--reserved-cpus' \
+    'config reserve:--spread' \
+    'config reserve:--node' \
+    'config reserve:-o' \
+    'config reserve:--output' \
+    'config show:-m' \
+    'config show:--machine' \
+    'config show:--kubelet-config' \
+    'config show:--config-dir' \
+    'config show:--kubelet-args' \
+    'config show:--kubelet-version' \
+    'config show:--feature-gates' \
+    'config show:--ephemeral-storage' \
+    'config show:-o' \
+    'config show:--output' \
+    'config check:-m' \
+    'config check:--machine' \
+    'config check:--kubelet-config' \
+    'config check:--config-dir' \
+    'config check:--kubelet-args' \
+    'config check:--kubelet-version' \
+    'config check:--feature-gates' \
+    'config check:--cgroup-version' \
+    'config check:--ephemeral-storage' \
+    'config check:--state' \
+    'config check:-o' \
+    'config check:--output' \
+    'config versions:--from' \
+    'config versions:--to' \
+    'config versions:-m' \
+    'config versions:--machine' \
+    'config versions:--kubelet-config' \
+    'config versions:--config-dir' \
+    'config versions:--kubelet-args' \
+    'config versions:--feature-gates' \
+    'config versions:-o' \
+    'config versions:--output' \
+    'cgroups show:-m' \
+    'cgroups show:--machine' \
+    'cgroups show:--root' \
+    'cgroups show:--state' \
+    'cgroups show:--pods' \
+    'cgroups show:--kubelet-config' \
+    'cgroups show:--config-dir' \
+    'cgroups show:--kubelet-args' \
+    'cgroups show:--kubelet-version' \
+    'cgroups show:--feature-gates' \
+    'cgroups show:--oci-runtime' \
+    'cgroups show:-o' \
+    'cgroups show:--output' \
+    'cgroups apply:-f' \
+    'cgroups apply:--filename' \
+    'cgroups apply:--log' \
+    'cgroups apply:-m' \
+    'cgroups apply:--machine' \
+    'cgroups apply:--root' \
+    'cgroups apply:--state' \
+    'cgroups apply:--pods' \
+    'cgroups apply:--kubelet-config' \
+    'cgroups apply:--config-dir' \
+    'cgroups apply:--kubelet-args' \
+    'cgroups apply:--kubelet-version' \
+    'cgroups apply:--feature-gates' \
+    'cgroups apply:-o' \
+    'cgroups apply:--output' \
+    'audit:-m' \
+    'audit:--machine' \
+    'audit:--root' \
+    'audit:--state' \
+    'audit:--pods' \
+    'audit:--check' \
+    'audit:--kubelet-config' \
+    'audit:--config-dir' \
+    'audit:--kubelet-args' \
+    'audit:--kubelet-version' \
+    'audit:--feature-gates' \
+    'audit:-o' \
+    'audit:--output' \
+    'checkpoint dump:--state' \
+    'checkpoint dump:-m' \
+    'checkpoint dump:--machine' \
+    'checkpoint dump:--pods' \
+    'checkpoint dump:--svg' \
+    'checkpoint dump:-o' \
+    'checkpoint dump:--output' \
+    'checkpoint verify:--state' \
+    'checkpoint verify:-m' \
+    'checkpoint verify:--machine' \
+    'checkpoint verify:--kubelet-config' \
+    'checkpoint verify:--config-dir' \
+    'checkpoint verify:--kubelet-args' \
+    'checkpoint verify:--kubelet-version' \
+    'checkpoint verify:--feature-gates' \
+    'checkpoint verify:--pods' \
+    'checkpoint verify:-o' \
+    'checkpoint verify:--output' \
+    'checkpoint diff:--pods' \
+    'checkpoint diff:-o' \
+    'checkpoint diff:--output' \
+    'checkpoint migrate:--state' \
+    'checkpoint migrate:--to-kubelet' \
+    'checkpoint migrate:--feature-gates' \
+    'checkpoint migrate:--pods' \
+    'checkpoint migrate:-m' \
+    'checkpoint migrate:--machine' \
+    'checkpoint migrate:--kubelet-config' \
+    'checkpoint migrate:--config-dir' \
+    'checkpoint migrate:--kubelet-args' \
+    'checkpoint migrate:--root' \
+    'checkpoint migrate:--write-state' \
+    'checkpoint migrate:-o' \
+    'checkpoint migrate:--output' \
+    'checkpoint repair:--state' \
+    'checkpoint repair:-m' \
+    'checkpoint repair:--machine' \
+    'checkpoint repair:--kubelet-config' \
+    'checkpoint repair:--config-dir' \
+    'checkpoint repair:--kubelet-args' \
+    'checkpoint repair:--kubelet-version' \
+    'checkpoint repair:--feature-gates' \
+    'checkpoint repair:--pods' \
+    'checkpoint repair:--root' \
+    'checkpoint repair:--write-state' \
+    'checkpoint repair:-o' \
+    'checkpoint repair:--output' \
+    'checkpoint new:-f' \
+    'checkpoint new:--filename' \
+    'checkpoint new:-T' \
+    'checkpoint new:--template' \
+    'checkpoint new:-m' \
+    'checkpoint new:--machine' \
+    'checkpoint new:--kubelet-config' \
+    'checkpoint new:--config-dir' \
+    'checkpoint new:--kubelet-args' \
+    'checkpoint new:--kubelet-version' \
+    'checkpoint new:--feature-gates' \
+    'checkpoint new:--root' \
+    'checkpoint new:--write-state' \
+    'checkpoint new:-o' \
+    'checkpoint new:--output' \
+    'checkpoint versions:-o' \
+    'checkpoint versions:--output' \
+    'capture:--root' \
+    'capture:-o' \
+    'capture:--output'
+
+complete -c cpuctl -f
+complete -c cpuctl -n '__cpuctl_argument ":1"' -a plan -d 'Dry-run pods: which CPUs each container would get, and why.'
+complete -c cpuctl -n '__cpuctl_argument ":1"' -a resize -d 'Dry-run an in-place resize of a running pod, CPU by CPU.'
+complete -c cpuctl -n '__cpuctl_argument ":1"' -a replay -d 'Replay a node\'s history over time, and check expectations.'
+complete -c cpuctl -n '__cpuctl_argument ":1"' -a explain -d 'Why a pod is admitted or refused, and what would change it.'
+complete -c cpuctl -n '__cpuctl_argument ":1"' -a pods -d 'Show what follows from pods\' resources, and what differs.'
+complete -c cpuctl -n '__cpuctl_argument ":1"' -a topology -d 'Show a machine\'s NUMA nodes, sockets, cores and caches.'
+complete -c cpuctl -n '__cpuctl_argument ":1"' -a config -d 'Show a kubelet\'s configuration; would it start with it?'
+complete -c cpuctl -n '__cpuctl_argument ":1"' -a cgroups -d 'The kubelet\'s control groups: show them, set them right.'
+complete -c cpuctl -n '__cpuctl_argument ":1"' -a audit -d 'Compare a node with what its kubelet believes; how to mend it.'
+complete -c cpuctl -n '__cpuctl_argument ":1"' -a checkpoint -d 'The kubelet\'s state files: show, verify, migrate, repair.'
+complete -c cpuctl -n '__cpuctl_argument ":1"' -a capture -d 'Record a node in one archive that every command reads.'
+complete -c cpuctl -n '__cpuctl_argument ":1"' -a schema -d 'Print the JSON Schema of an answer.'
+complete -c cpuctl -n '__cpuctl_argument ":1"' -a completion -d 'Print the script that completes words in a shell.'
+complete -c cpuctl -n '__cpuctl_at ""' -s V -l version -d 'Print the version and exit.'
+complete -c cpuctl -n '__cpuctl_at ""' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_at "plan"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
+complete -c cpuctl -n '__cpuctl_at "plan"' -s T -l template -x -d 'A pod without YAML, e.g. \'web=4/4,2Gi x3\'.'
+complete -c cpuctl -n '__cpuctl_at "plan"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.xz|.zst] of one, synthetic:..., or cAdvisor machine information (JSON).'
+complete -c cpuctl -n '__cpuctl_at "plan"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
+complete -c cpuctl -n '__cpuctl_at "plan"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
+complete -c cpuctl -n '__cpuctl_at "plan"' -l kubelet-args -x -d 'The kubelet\'s command line: its flags win over files.'
+complete -c cpuctl -n '__cpuctl_at "plan"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s minor, 1.27 to 1.38.'
+complete -c cpuctl -n '__cpuctl_at "plan"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
+complete -c cpuctl -n '__cpuctl_at "plan"' -l state -r -F -d 'Start from a state file of the kubelet, cpu_manager_state or memory_manager_state, or from the directory that holds both.'
+complete -c cpuctl -n '__cpuctl_at "plan"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them.'
+complete -c cpuctl -n '__cpuctl_at "plan"' -l devices -r -F -d 'The devices of device plugins: free and healthy ones by resource and NUMA node (schema: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.'
+complete -c cpuctl -n '__cpuctl_at "plan"' -l ephemeral-storage -x -d 'The size of the kubelet\'s file system; else the live host\'s, or storage is not looked at.'
+complete -c cpuctl -n '__cpuctl_at "plan"' -l order -x -a 'given priority qos largest-first' -d 'Which pod comes first: given, priority (the highest), qos (Guaranteed, Burstable, BestEffort), or largest-first (exclusive CPUs, then memory).'
+complete -c cpuctl -n '__cpuctl_at "plan"' -l repeat -x -a 'max' -d 'Plan the pods N times over, copies being called NAME-2 and so on; max: as often as all of them fit.'
+complete -c cpuctl -n '__cpuctl_at "plan"' -l capacity -d 'Also tell what else fits: copies, the largest requests, how scattered free CPUs are, and which pods to move for those that were refused.'
+complete -c cpuctl -n '__cpuctl_at "plan"' -l compare -x -d 'Plan with two settings of the kubelet side by side. Each is a list on top of the configuration, such as restricted,pod,1.37 or full-pcpus-only=false,kubeReserved.cpu=2; a dot is no change.'
+complete -c cpuctl -n '__cpuctl_at "plan"' -l svg -r -F -d 'Also draw the machine with its CPUs, as SVG; - is stdout, with no answer.'
+complete -c cpuctl -n '__cpuctl_at "plan"' -l html -r -F -d 'Also write a page with the answer, the picture and the inputs: one file that needs no network; - is stdout, with no answer.'
+complete -c cpuctl -n '__cpuctl_at "plan"' -l write-state -x -a '(__fish_complete_directories)' -d 'Write the state files that the kubelet would have afterwards.'
+complete -c cpuctl -n '__cpuctl_at "plan"' -l force -d 'Replace files that exist.'
+complete -c cpuctl -n '__cpuctl_at "plan"' -s o -l output -x -a 'table wide json yaml prom' -d 'The form of the answer; prom is what the kubelet\'s metrics read.'
+complete -c cpuctl -n '__cpuctl_at "plan"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "plan"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "plan"' -l exit-zero -d 'Exit 0 also when the answer is no.'
+complete -c cpuctl -n '__cpuctl_at "plan"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_at "resize"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
+complete -c cpuctl -n '__cpuctl_at "resize"' -s T -l template -x -d 'A pod without YAML, e.g. \'web=4/4,2Gi x3\'.'
+complete -c cpuctl -n '__cpuctl_at "resize"' -l set -x -a '(__cpuctl_ask resize)' -d 'New resources, memory=N as well; N stands for request and limit, N/M tells them apart.'
+complete -c cpuctl -n '__cpuctl_at "resize"' -l to -r -F -d 'Manifests of pods that run, with new resources.'
+complete -c cpuctl -n '__cpuctl_at "resize"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.xz|.zst] of one, synthetic:..., or cAdvisor machine information (JSON).'
+complete -c cpuctl -n '__cpuctl_at "resize"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
+complete -c cpuctl -n '__cpuctl_at "resize"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
+complete -c cpuctl -n '__cpuctl_at "resize"' -l kubelet-args -x -d 'The kubelet\'s command line: its flags win over files.'
+complete -c cpuctl -n '__cpuctl_at "resize"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s minor, 1.27 to 1.38.'
+complete -c cpuctl -n '__cpuctl_at "resize"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
+complete -c cpuctl -n '__cpuctl_at "resize"' -l apiserver-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The API server\'s minor; else the kubelet\'s.'
+complete -c cpuctl -n '__cpuctl_at "resize"' -l apiserver-feature-gates -x -a '(__cpuctl_ask gates)' -d 'The API server\'s; else the kubelet\'s.'
+complete -c cpuctl -n '__cpuctl_at "resize"' -l state -r -F -d 'Start from a state file of the kubelet, cpu_manager_state or memory_manager_state, or from the directory that holds both.'
+complete -c cpuctl -n '__cpuctl_at "resize"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them.'
+complete -c cpuctl -n '__cpuctl_at "resize"' -l devices -r -F -d 'The devices of device plugins: free and healthy ones by resource and NUMA node (schema: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.'
+complete -c cpuctl -n '__cpuctl_at "resize"' -l ephemeral-storage -x -d 'The size of the kubelet\'s file system; else the live host\'s, or storage is not looked at.'
+complete -c cpuctl -n '__cpuctl_at "resize"' -l resize-semantics -x -a 'kep reference' -d 'The preview as the KEP says, or as its reference has it.'
+complete -c cpuctl -n '__cpuctl_at "resize"' -l preview -d 'Take the gate\'s allocator for released, whatever the minor.'
+complete -c cpuctl -n '__cpuctl_at "resize"' -l write-state -x -a '(__fish_complete_directories)' -d 'Write the state files that the kubelet would have afterwards.'
+complete -c cpuctl -n '__cpuctl_at "resize"' -l force -d 'Replace files that exist.'
+complete -c cpuctl -n '__cpuctl_at "resize"' -s o -l output -x -a 'table wide json yaml' -d 'The form of the answer.'
+complete -c cpuctl -n '__cpuctl_at "resize"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "resize"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "resize"' -l exit-zero -d 'Exit 0 also when the answer is no.'
+complete -c cpuctl -n '__cpuctl_at "resize"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_argument "replay:1"' -F
+complete -c cpuctl -n '__cpuctl_at "replay"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'Another machine than the timeline\'s.'
+complete -c cpuctl -n '__cpuctl_at "replay"' -l until -x -d 'Stop after so much of the timeline, e.g. 30s.'
+complete -c cpuctl -n '__cpuctl_at "replay"' -l follow -d 'Tell what happens when it happens.'
+complete -c cpuctl -n '__cpuctl_at "replay"' -l speed -x -d 'How fast time goes by with --follow, e.g. 10x.'
+complete -c cpuctl -n '__cpuctl_at "replay"' -l new -d 'Print a commented example of a timeline.'
+complete -c cpuctl -n '__cpuctl_at "replay"' -l svg -r -F -d 'Also draw CPUs over time, as SVG; - is stdout, with no answer.'
+complete -c cpuctl -n '__cpuctl_at "replay"' -l force -d 'Replace files that exist.'
+complete -c cpuctl -n '__cpuctl_at "replay"' -s o -l output -x -a 'table wide json yaml jsonl' -d 'The form of the answer; jsonl is one entry a line.'
+complete -c cpuctl -n '__cpuctl_at "replay"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "replay"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "replay"' -l exit-zero -d 'Exit 0 also when the answer is no.'
+complete -c cpuctl -n '__cpuctl_at "replay"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_argument "explain:1"' -a '(__cpuctl_ask pod)'
+complete -c cpuctl -n '__cpuctl_at "explain"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -s T -l template -x -d 'A pod without YAML, e.g. \'web=4/4,2Gi x3\'.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.xz|.zst] of one, synthetic:..., or cAdvisor machine information (JSON).'
+complete -c cpuctl -n '__cpuctl_at "explain"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -l kubelet-args -x -d 'The kubelet\'s command line: its flags win over files.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s minor, 1.27 to 1.38.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -l state -r -F -d 'Start from a state file of the kubelet, cpu_manager_state or memory_manager_state, or from the directory that holds both.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -l devices -r -F -d 'The devices of device plugins: free and healthy ones by resource and NUMA node (schema: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -l ephemeral-storage -x -d 'The size of the kubelet\'s file system; else the live host\'s, or storage is not looked at.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -s o -l output -x -a 'table wide json yaml' -d 'The form of the answer.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -l exit-zero -d 'Exit 0 also when the answer is no.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_argument "pods:1"' -a show -d 'Show what follows from pods\' resources: defaults, QoS class, requests, cgroups, OOM scores.'
+complete -c cpuctl -n '__cpuctl_argument "pods:1"' -a diff -d 'Tell what differs between two manifests, or for one under two kubelets.'
+complete -c cpuctl -n '__cpuctl_argument "pods:1"' -a lint -d 'Tell before kubectl apply why the API server or the kubelet would refuse pods.'
+complete -c cpuctl -n '__cpuctl_at "pods"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_at "pods show"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
+complete -c cpuctl -n '__cpuctl_at "pods show"' -s T -l template -x -d 'A pod without YAML, e.g. \'web=4/4,2Gi x3\'.'
+complete -c cpuctl -n '__cpuctl_at "pods show"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The node, as for other commands; OOM scores depend on its memory. Without it none is known.'
+complete -c cpuctl -n '__cpuctl_at "pods show"' -l memory -x -d 'The node\'s memory, where no machine is named.'
+complete -c cpuctl -n '__cpuctl_at "pods show"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
+complete -c cpuctl -n '__cpuctl_at "pods show"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
+complete -c cpuctl -n '__cpuctl_at "pods show"' -l kubelet-args -x -d 'The kubelet\'s command line: its flags win over files.'
+complete -c cpuctl -n '__cpuctl_at "pods show"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s minor, 1.27 to 1.38.'
+complete -c cpuctl -n '__cpuctl_at "pods show"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
+complete -c cpuctl -n '__cpuctl_at "pods show"' -l apiserver-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The API server\'s minor; else the kubelet\'s.'
+complete -c cpuctl -n '__cpuctl_at "pods show"' -l apiserver-feature-gates -x -a '(__cpuctl_ask gates)' -d 'The API server\'s; else the kubelet\'s.'
+complete -c cpuctl -n '__cpuctl_at "pods show"' -l cgroup-version -x -a '1 2' -d 'The host\'s cgroup version; else the machine\'s own, or 2.'
+complete -c cpuctl -n '__cpuctl_at "pods show"' -l oci-runtime -x -d 'runc-1.2.6, crun-1.23, ...: the weights of containers depend on it.'
+complete -c cpuctl -n '__cpuctl_at "pods show"' -l usage -r -F -d 'Memory that pods use, for their order of eviction: a mapping of [NAMESPACE/]NAME to an amount, or what kubectl get podmetrics -A -o json prints.'
+complete -c cpuctl -n '__cpuctl_at "pods show"' -s o -l output -x -a 'table wide json yaml jsonl' -d 'The form of the answer; jsonl is one pod a line.'
+complete -c cpuctl -n '__cpuctl_at "pods show"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "pods show"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "pods show"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_argument "pods diff:1"' -F
+complete -c cpuctl -n '__cpuctl_argument "pods diff:2"' -F
+complete -c cpuctl -n '__cpuctl_at "pods diff"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The node, as for other commands; OOM scores depend on its memory. Without it none is known.'
+complete -c cpuctl -n '__cpuctl_at "pods diff"' -l memory -x -d 'The node\'s memory, where no machine is named.'
+complete -c cpuctl -n '__cpuctl_at "pods diff"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
+complete -c cpuctl -n '__cpuctl_at "pods diff"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s minor, 1.27 to 1.38.'
+complete -c cpuctl -n '__cpuctl_at "pods diff"' -l to-kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'Compare with this minor of the kubelet.'
+complete -c cpuctl -n '__cpuctl_at "pods diff"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
+complete -c cpuctl -n '__cpuctl_at "pods diff"' -l to-feature-gates -x -a '(__cpuctl_ask gates)' -d 'Compare with these gates of the kubelet.'
+complete -c cpuctl -n '__cpuctl_at "pods diff"' -l apiserver-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The API server\'s minor; else the kubelet\'s.'
+complete -c cpuctl -n '__cpuctl_at "pods diff"' -l apiserver-feature-gates -x -a '(__cpuctl_ask gates)' -d 'The API server\'s; else the kubelet\'s.'
+complete -c cpuctl -n '__cpuctl_at "pods diff"' -l cgroup-version -x -a '1 2' -d 'The host\'s cgroup version; else the machine\'s own, or 2.'
+complete -c cpuctl -n '__cpuctl_at "pods diff"' -l oci-runtime -x -d 'runc-1.2.6, crun-1.23, ...: the weights of containers depend on it.'
+complete -c cpuctl -n '__cpuctl_at "pods diff"' -l exit-code -d 'Exit 3 where something differs.'
+complete -c cpuctl -n '__cpuctl_at "pods diff"' -s o -l output -x -a 'table wide json yaml jsonl' -d 'The form of the answer; jsonl is one pod a line.'
+complete -c cpuctl -n '__cpuctl_at "pods diff"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "pods diff"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "pods diff"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_at "pods lint"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
+complete -c cpuctl -n '__cpuctl_at "pods lint"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The node, as for other commands; without it none is known.'
+complete -c cpuctl -n '__cpuctl_at "pods lint"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
+complete -c cpuctl -n '__cpuctl_at "pods lint"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
+complete -c cpuctl -n '__cpuctl_at "pods lint"' -l kubelet-args -x -d 'The kubelet\'s command line: its flags win over files.'
+complete -c cpuctl -n '__cpuctl_at "pods lint"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s minor, 1.27 to 1.38.'
+complete -c cpuctl -n '__cpuctl_at "pods lint"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
+complete -c cpuctl -n '__cpuctl_at "pods lint"' -l apiserver-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The API server\'s minor; else the kubelet\'s.'
+complete -c cpuctl -n '__cpuctl_at "pods lint"' -l apiserver-feature-gates -x -a '(__cpuctl_ask gates)' -d 'The API server\'s; else the kubelet\'s.'
+complete -c cpuctl -n '__cpuctl_at "pods lint"' -l cgroup-version -x -a '1 2' -d 'The host\'s cgroup version; else the machine\'s own, or 2.'
+complete -c cpuctl -n '__cpuctl_at "pods lint"' -l static -d 'Static pods: files that a kubelet reads itself, by its own rules.'
+complete -c cpuctl -n '__cpuctl_at "pods lint"' -l strict -l warnings-as-errors -d 'Exit 3 also where there are warnings.'
+complete -c cpuctl -n '__cpuctl_at "pods lint"' -s o -l output -x -a 'table wide json yaml jsonl' -d 'The form of the answer.'
+complete -c cpuctl -n '__cpuctl_at "pods lint"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "pods lint"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "pods lint"' -l exit-zero -d 'Exit 0 also when the answer is no.'
+complete -c cpuctl -n '__cpuctl_at "pods lint"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_argument "topology:1"' -a show -d 'Show what a machine consists of.'
+complete -c cpuctl -n '__cpuctl_argument "topology:1"' -a map -d 'Draw a machine as boxes: sockets, NUMA nodes, L3 caches, cores.'
+complete -c cpuctl -n '__cpuctl_argument "topology:1"' -a distances -d 'Show NUMA nodes, their memory and distances, as numactl -H does.'
+complete -c cpuctl -n '__cpuctl_at "topology"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.xz|.zst] of one, synthetic:..., or cAdvisor machine information (JSON).'
+complete -c cpuctl -n '__cpuctl_at "topology"' -l columns -x -a '(__cpuctl_ask columns)' -d 'Only a table of CPUs with these columns; \'all\' for all.'
+complete -c cpuctl -n '__cpuctl_at "topology"' -l cpus -x -a '(__cpuctl_ask cpus)' -d 'Only these CPUs: 0-3,8 or node:1, socket:0, l3:2, core:5.'
+complete -c cpuctl -n '__cpuctl_at "topology"' -l memory -d 'Also memory by NUMA node, as the kubelet\'s Memory Manager counts it.'
+complete -c cpuctl -n '__cpuctl_at "topology"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
+complete -c cpuctl -n '__cpuctl_at "topology"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
+complete -c cpuctl -n '__cpuctl_at "topology"' -l kubelet-args -x -d 'The kubelet\'s command line: its flags win over files.'
+complete -c cpuctl -n '__cpuctl_at "topology"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s minor, 1.27 to 1.38.'
+complete -c cpuctl -n '__cpuctl_at "topology"' -l svg -r -F -d 'Also draw the machine with its CPUs, as SVG; - is stdout, with no answer.'
+complete -c cpuctl -n '__cpuctl_at "topology"' -l force -d 'Replace files that exist.'
+complete -c cpuctl -n '__cpuctl_at "topology"' -s o -l output -x -a 'table wide json yaml' -d 'The form of the answer.'
+complete -c cpuctl -n '__cpuctl_at "topology"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "topology"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "topology"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_at "topology show"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.xz|.zst] of one, synthetic:..., or cAdvisor machine information (JSON).'
+complete -c cpuctl -n '__cpuctl_at "topology show"' -l columns -x -a '(__cpuctl_ask columns)' -d 'Only a table of CPUs with these columns; \'all\' for all.'
+complete -c cpuctl -n '__cpuctl_at "topology show"' -l cpus -x -a '(__cpuctl_ask cpus)' -d 'Only these CPUs: 0-3,8 or node:1, socket:0, l3:2, core:5.'
+complete -c cpuctl -n '__cpuctl_at "topology show"' -l memory -d 'Also memory by NUMA node, as the kubelet\'s Memory Manager counts it.'
+complete -c cpuctl -n '__cpuctl_at "topology show"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
+complete -c cpuctl -n '__cpuctl_at "topology show"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
+complete -c cpuctl -n '__cpuctl_at "topology show"' -l kubelet-args -x -d 'The kubelet\'s command line: its flags win over files.'
+complete -c cpuctl -n '__cpuctl_at "topology show"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s minor, 1.27 to 1.38.'
+complete -c cpuctl -n '__cpuctl_at "topology show"' -l svg -r -F -d 'Also draw the machine with its CPUs, as SVG; - is stdout, with no answer.'
+complete -c cpuctl -n '__cpuctl_at "topology show"' -l force -d 'Replace files that exist.'
+complete -c cpuctl -n '__cpuctl_at "topology show"' -s o -l output -x -a 'table wide json yaml' -d 'The form of the answer.'
+complete -c cpuctl -n '__cpuctl_at "topology show"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "topology show"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "topology show"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_at "topology map"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.xz|.zst] of one, synthetic:..., or cAdvisor machine information (JSON).'
+complete -c cpuctl -n '__cpuctl_at "topology map"' -l cpus -x -a '(__cpuctl_ask cpus)' -d 'Only these CPUs: 0-3,8 or node:1, socket:0, l3:2, core:5.'
+complete -c cpuctl -n '__cpuctl_at "topology map"' -l svg -r -F -d 'Also draw the machine with its CPUs, as SVG; - is stdout, with no answer.'
+complete -c cpuctl -n '__cpuctl_at "topology map"' -l force -d 'Replace files that exist.'
+complete -c cpuctl -n '__cpuctl_at "topology map"' -s o -l output -x -a 'table wide json yaml' -d 'The form of the answer.'
+complete -c cpuctl -n '__cpuctl_at "topology map"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "topology map"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "topology map"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_at "topology distances"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.xz|.zst] of one, synthetic:..., or cAdvisor machine information (JSON).'
+complete -c cpuctl -n '__cpuctl_at "topology distances"' -s o -l output -x -a 'table wide json yaml' -d 'The form of the answer.'
+complete -c cpuctl -n '__cpuctl_at "topology distances"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "topology distances"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "topology distances"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_argument "config:1"' -a reserve -d 'Propose reservedMemory, and reservedSystemCPUs, that the kubelet accepts.'
+complete -c cpuctl -n '__cpuctl_argument "config:1"' -a show -d 'Show the configuration in force, with the origin of every value, and what it keeps from pods.'
+complete -c cpuctl -n '__cpuctl_argument "config:1"' -a check -d 'Tell whether a kubelet with this configuration would start on this machine.'
+complete -c cpuctl -n '__cpuctl_argument "config:1"' -a versions -d 'List what changes for this configuration between two minors of the kubelet.'
+complete -c cpuctl -n '__cpuctl_at "config"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_at "config reserve"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.xz|.zst] of one, synthetic:..., or cAdvisor machine information (JSON).'
+complete -c cpuctl -n '__cpuctl_at "config reserve"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
+complete -c cpuctl -n '__cpuctl_at "config reserve"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
+complete -c cpuctl -n '__cpuctl_at "config reserve"' -l kubelet-args -x -d 'The kubelet\'s command line: its flags win over files.'
+complete -c cpuctl -n '__cpuctl_at "config reserve"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s minor, 1.27 to 1.38.'
+complete -c cpuctl -n '__cpuctl_at "config reserve"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
+complete -c cpuctl -n '__cpuctl_at "config reserve"' -l cgroup-version -x -a '1 2' -d 'The host\'s cgroup version; else the machine\'s own, or 2.'
+complete -c cpuctl -n '__cpuctl_at "config reserve"' -l ephemeral-storage -x -d 'The size of the kubelet\'s file system; else the live host\'s, or storage is not looked at.'
+complete -c cpuctl -n '__cpuctl_at "config reserve"' -l reserved-cpus -x -d 'Also choose N CPUs for reservedSystemCPUs.'
+complete -c cpuctl -n '__cpuctl_at "config reserve"' -l per-numa -d 'As many from every NUMA node, N in all or a few more.'
+complete -c cpuctl -n '__cpuctl_at "config reserve"' -l whole-cores -d 'Whole cores: N CPUs or a few more.'
+complete -c cpuctl -n '__cpuctl_at "config reserve"' -l keep-p-cores -d 'Performance cores last, where the machine tells them apart.'
+complete -c cpuctl -n '__cpuctl_at "config reserve"' -l spread -x -a 'even proportional one-node' -d 'How much of every NUMA node: alike (even, the default), by its size (proportional), or all of one node.'
+complete -c cpuctl -n '__cpuctl_at "config reserve"' -l node -x -d 'All memory of this NUMA node.'
+complete -c cpuctl -n '__cpuctl_at "config reserve"' -l snippet -d 'Only a KubeletConfiguration with the settings, for a drop-in file.'
+complete -c cpuctl -n '__cpuctl_at "config reserve"' -s o -l output -x -a 'table wide json yaml' -d 'The form of the answer.'
+complete -c cpuctl -n '__cpuctl_at "config reserve"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "config reserve"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "config reserve"' -l exit-zero -d 'Exit 0 also when the answer is no.'
+complete -c cpuctl -n '__cpuctl_at "config reserve"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_at "config show"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.xz|.zst] of one, synthetic:..., or cAdvisor machine information (JSON).'
+complete -c cpuctl -n '__cpuctl_at "config show"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
+complete -c cpuctl -n '__cpuctl_at "config show"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
+complete -c cpuctl -n '__cpuctl_at "config show"' -l kubelet-args -x -d 'The kubelet\'s command line: its flags win over files.'
+complete -c cpuctl -n '__cpuctl_at "config show"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s minor, 1.27 to 1.38.'
+complete -c cpuctl -n '__cpuctl_at "config show"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
+complete -c cpuctl -n '__cpuctl_at "config show"' -l ephemeral-storage -x -d 'The size of the kubelet\'s file system; else the live host\'s, or storage is not looked at.'
+complete -c cpuctl -n '__cpuctl_at "config show"' -s o -l output -x -a 'table wide json yaml' -d 'The form of the answer.'
+complete -c cpuctl -n '__cpuctl_at "config show"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "config show"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "config show"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_at "config check"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.xz|.zst] of one, synthetic:..., or cAdvisor machine information (JSON).'
+complete -c cpuctl -n '__cpuctl_at "config check"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
+complete -c cpuctl -n '__cpuctl_at "config check"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
+complete -c cpuctl -n '__cpuctl_at "config check"' -l kubelet-args -x -d 'The kubelet\'s command line: its flags win over files.'
+complete -c cpuctl -n '__cpuctl_at "config check"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s minor, 1.27 to 1.38.'
+complete -c cpuctl -n '__cpuctl_at "config check"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
+complete -c cpuctl -n '__cpuctl_at "config check"' -l cgroup-version -x -a '1 2' -d 'The host\'s cgroup version; else the machine\'s own, or 2.'
+complete -c cpuctl -n '__cpuctl_at "config check"' -l ephemeral-storage -x -d 'The size of the kubelet\'s file system; else the live host\'s, or storage is not looked at.'
+complete -c cpuctl -n '__cpuctl_at "config check"' -l state -r -F -d 'Would it start on these state files of the kubelet?'
+complete -c cpuctl -n '__cpuctl_at "config check"' -l strict -d 'Exit 3 also where there are warnings.'
+complete -c cpuctl -n '__cpuctl_at "config check"' -s o -l output -x -a 'table wide json yaml' -d 'The form of the answer.'
+complete -c cpuctl -n '__cpuctl_at "config check"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "config check"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "config check"' -l exit-zero -d 'Exit 0 also when the answer is no.'
+complete -c cpuctl -n '__cpuctl_at "config check"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_at "config versions"' -l from -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The minor to come from; else the kubelet\'s.'
+complete -c cpuctl -n '__cpuctl_at "config versions"' -l to -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The minor to go to; else the next.'
+complete -c cpuctl -n '__cpuctl_at "config versions"' -l all -d 'Also what this configuration cannot notice.'
+complete -c cpuctl -n '__cpuctl_at "config versions"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.xz|.zst] of one, synthetic:..., or cAdvisor machine information (JSON).'
+complete -c cpuctl -n '__cpuctl_at "config versions"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
+complete -c cpuctl -n '__cpuctl_at "config versions"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
+complete -c cpuctl -n '__cpuctl_at "config versions"' -l kubelet-args -x -d 'The kubelet\'s command line: its flags win over files.'
+complete -c cpuctl -n '__cpuctl_at "config versions"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
+complete -c cpuctl -n '__cpuctl_at "config versions"' -s o -l output -x -a 'table wide json yaml' -d 'The form of the answer.'
+complete -c cpuctl -n '__cpuctl_at "config versions"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "config versions"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "config versions"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_argument "cgroups:1"' -a show -d 'Show the tree of kubepods: CPUs, memory nodes, weights and quotas, expected beside actual.'
+complete -c cpuctl -n '__cpuctl_argument "cgroups:1"' -a apply -d 'Write CPU sets to control groups, in an order that breaks no running container.'
+complete -c cpuctl -n '__cpuctl_at "cgroups"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_at "cgroups show"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The node: live, a directory that holds sys/, a recording.'
+complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l root -x -a '(__fish_complete_directories)' -d 'The node whose file system is mounted at DIR, not this one.'
+complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l state -r -F -d 'The kubelet\'s state files; else those of the node itself.'
+complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them.'
+complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
+complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
+complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l kubelet-args -x -d 'The kubelet\'s command line: its flags win over files.'
+complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s minor, 1.27 to 1.38.'
+complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
+complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l oci-runtime -x -d 'runc-1.2.6, crun-1.23, ...: the weights of containers depend on it.'
+complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l exit-code -d 'Exit 3 where something differs.'
+complete -c cpuctl -n '__cpuctl_at "cgroups show"' -s o -l output -x -a 'table wide json yaml jsonl' -d 'The form of the answer; jsonl is one pod a line.'
+complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "cgroups show"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "cgroups show"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -a '(__cpuctl_ask container)'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -s f -l filename -r -F -d 'A plan or a CPU Manager state; - for stdin.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -s y -l yes -d 'Write; otherwise nothing is changed.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l no-wait -d 'Do not wait for the kubelet to rewrite it.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l quota -d 'CFS quotas, too: none with exclusive CPUs, else the limits of the manifest (--pods).'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l log -r -F -d 'Append every step to FILE, a JSON object a line.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l force-offline -d 'Write CPUs that are offline (v2 only: v1 refuses).'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l force-reserved -d 'Write reserved CPUs.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l force-exclusive -d 'Write CPUs that are exclusive to another container.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l exit-code -d 'Exit 3 where a dry run has something to write.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The node: live, a directory that holds sys/, a recording.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l root -x -a '(__fish_complete_directories)' -d 'The node whose file system is mounted at DIR, not this one.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l state -r -F -d 'The kubelet\'s state files; else those of the node itself.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l kubelet-args -x -d 'The kubelet\'s command line: its flags win over files.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s minor, 1.27 to 1.38.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -s o -l output -x -a 'table wide json yaml' -d 'The form of the answer.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_at "audit"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The node: live, a directory that holds sys/, a recording.'
+complete -c cpuctl -n '__cpuctl_at "audit"' -l root -x -a '(__fish_complete_directories)' -d 'The node whose file system is mounted at DIR, not this one.'
+complete -c cpuctl -n '__cpuctl_at "audit"' -l state -r -F -d 'The kubelet\'s state files; else those of the node itself.'
+complete -c cpuctl -n '__cpuctl_at "audit"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them.'
+complete -c cpuctl -n '__cpuctl_at "audit"' -l check -x -a '(__cpuctl_ask checks)' -d 'Only these checks: state, hotplug, reserved, cpusets, mems, threads, quota, memory, stale, foreign, kernel, interrupts, siblings, isolation.'
+complete -c cpuctl -n '__cpuctl_at "audit"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
+complete -c cpuctl -n '__cpuctl_at "audit"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
+complete -c cpuctl -n '__cpuctl_at "audit"' -l kubelet-args -x -d 'The kubelet\'s command line: its flags win over files.'
+complete -c cpuctl -n '__cpuctl_at "audit"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s minor, 1.27 to 1.38.'
+complete -c cpuctl -n '__cpuctl_at "audit"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
+complete -c cpuctl -n '__cpuctl_at "audit"' -s o -l output -x -a 'table wide json yaml jsonl plan' -d 'The form of the answer; jsonl is one finding a line, plan the changes to apply.'
+complete -c cpuctl -n '__cpuctl_at "audit"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "audit"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "audit"' -l exit-zero -d 'Exit 0 also when the answer is no.'
+complete -c cpuctl -n '__cpuctl_at "audit"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_argument "checkpoint:1"' -a dump -d 'Show who holds which CPUs and memory in the kubelet\'s state files.'
+complete -c cpuctl -n '__cpuctl_argument "checkpoint:1"' -a verify -d 'Tell whether a kubelet would start on this machine with these state files.'
+complete -c cpuctl -n '__cpuctl_argument "checkpoint:1"' -a diff -d 'Tell who gained or lost which CPUs and which memory between two states.'
+complete -c cpuctl -n '__cpuctl_argument "checkpoint:1"' -a migrate -d 'Rewrite state files for a kubelet of another minor, or with other gates, up or down.'
+complete -c cpuctl -n '__cpuctl_argument "checkpoint:1"' -a repair -d 'Make state files that the kubelet starts on, and prove that it does.'
+complete -c cpuctl -n '__cpuctl_argument "checkpoint:1"' -a new -d 'Make the state files that a kubelet would have with these pods on an otherwise empty node.'
+complete -c cpuctl -n '__cpuctl_argument "checkpoint:1"' -a versions -d 'List the formats of the state files: which kubelet writes one, and what every other makes of it.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_argument "checkpoint dump:1"' -F
+complete -c cpuctl -n '__cpuctl_at "checkpoint dump"' -l state -r -F -d 'The same as STATE, as other commands call it.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint dump"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The node, as for other commands: where STATE is, and what --map and --svg draw.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint dump"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint dump"' -l map -d 'Draw the machine with who holds which CPU.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint dump"' -l svg -r -F -d 'Also draw the machine with its CPUs, as SVG; - is stdout, with no answer.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint dump"' -l force -d 'Replace files that exist.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint dump"' -s o -l output -x -a 'table wide json yaml prom' -d 'The form of the answer.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint dump"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint dump"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint dump"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_argument "checkpoint verify:1"' -F
+complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -l state -r -F -d 'The same as STATE, as other commands call it.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.xz|.zst] of one, synthetic:..., or cAdvisor machine information (JSON).'
+complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -l kubelet-args -x -d 'The kubelet\'s command line: its flags win over files.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s minor, 1.27 to 1.38.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -l strict -d 'Exit 3 also where there are warnings.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -s o -l output -x -a 'table wide json yaml prom' -d 'The form of the answer.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -l exit-zero -d 'Exit 0 also when the answer is no.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_argument "checkpoint diff:1"' -F
+complete -c cpuctl -n '__cpuctl_argument "checkpoint diff:2"' -F
+complete -c cpuctl -n '__cpuctl_at "checkpoint diff"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint diff"' -l exit-code -d 'Exit 3 where something would change, or differs.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint diff"' -s o -l output -x -a 'table wide json yaml' -d 'The form of the answer.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint diff"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint diff"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint diff"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_argument "checkpoint migrate:1"' -F
+complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -l state -r -F -d 'The same as STATE, as other commands call it.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -l to-kubelet -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The minor that is to read the files, 1.27 to 1.38.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The node, as for other commands; the result is proven on it. Without it none is known.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -l kubelet-args -x -d 'The kubelet\'s command line: its flags win over files.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -l root -x -a '(__fish_complete_directories)' -d 'Where the node\'s file tree stands, with its proc: /host in a container, a mounted disk. Its machine, kubelet configuration and state files are taken from there.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -l write-state -x -a '(__fish_complete_directories)' -d 'Write the new files into DIR instead, at once.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -l force -d 'Replace files that exist.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -l yes -d 'Write in place, with a backup; without it only tell what would change.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -l force-kubelet-running -d 'Write although a kubelet runs that uses these files: it may write its own over them.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -l exit-code -d 'Exit 3 where something would change, or differs.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -s o -l output -x -a 'table wide json yaml' -d 'The form of the answer.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_argument "checkpoint repair:1"' -F
+complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -l state -r -F -d 'The same as STATE, as other commands call it.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.xz|.zst] of one, synthetic:..., or cAdvisor machine information (JSON).'
+complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -l kubelet-args -x -d 'The kubelet\'s command line: its flags win over files.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s minor, 1.27 to 1.38.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -l root -x -a '(__fish_complete_directories)' -d 'Where the node\'s file tree stands, with its proc: /host in a container, a mounted disk. Its machine, kubelet configuration and state files are taken from there.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -l write-state -x -a '(__fish_complete_directories)' -d 'Write the new files into DIR instead, at once.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -l force -d 'Replace files that exist.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -l yes -d 'Write in place, with a backup; without it only tell what would change.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -l force-kubelet-running -d 'Write although a kubelet runs that uses these files: it may write its own over them.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -l exit-code -d 'Exit 3 where something would change, or differs.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -s o -l output -x -a 'table wide json yaml' -d 'The form of the answer.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -s T -l template -x -d 'A pod without YAML, e.g. \'web=4/4,2Gi x3\'.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.xz|.zst] of one, synthetic:..., or cAdvisor machine information (JSON).'
+complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l kubelet-args -x -d 'The kubelet\'s command line: its flags win over files.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s minor, 1.27 to 1.38.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l root -x -a '(__fish_complete_directories)' -d 'Where the node\'s file tree stands, with its proc: /host in a container, a mounted disk. Its machine, kubelet configuration and state files are taken from there.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l write-state -x -a '(__fish_complete_directories)' -d 'Write the new files into DIR instead, at once.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l force -d 'Replace files that exist.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l force-kubelet-running -d 'Write although a kubelet runs that uses these files: it may write its own over them.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -s o -l output -x -a 'table wide json yaml' -d 'The form of the answer.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint versions"' -s o -l output -x -a 'table wide json yaml' -d 'The form of the answer.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint versions"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint versions"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint versions"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_argument "capture:1"' -F
+complete -c cpuctl -n '__cpuctl_at "capture"' -l root -x -a '(__fish_complete_directories)' -d 'Record the node whose files stand below DIR, not this one.'
+complete -c cpuctl -n '__cpuctl_at "capture"' -l anonymize -d 'Replace names of hosts, pods, containers and programs by stable pseudonyms.'
+complete -c cpuctl -n '__cpuctl_at "capture"' -l timestamp -d 'Record the time; without it, the same node gives the same bytes.'
+complete -c cpuctl -n '__cpuctl_at "capture"' -l force -d 'Replace FILE when it exists.'
+complete -c cpuctl -n '__cpuctl_at "capture"' -s o -l output -x -a 'table wide json yaml' -d 'The form of the answer.'
+complete -c cpuctl -n '__cpuctl_at "capture"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "capture"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "capture"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_argument "schema:1"' -a 'audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions configcheck configreserve configshow configversions devices explanation plan plancomparison podresources podsdiff podslint podsshow replay resize timeline topology'
+complete -c cpuctl -n '__cpuctl_at "schema"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_argument "completion:1"' -a 'bash zsh fish'
+complete -c cpuctl -n '__cpuctl_at "completion"' -s h -l help -d 'Show this message and exit.'

@@ -1,0 +1,614 @@
+#compdef cpuctl
+# Completion of cpuctl for zsh 5 and newer: put this file as _cpuctl into a directory of $fpath.
+# Made from the command table by "cpuctl completion zsh": change it there.
+
+# Offers what cpuctl knows of the files on the command line; compadd quotes, nothing is evaluated.
+# "typed" is the whole line up to the cursor: words loses its beginning on the way to a verb.
+_cpuctl_ask() {
+    local -a answer ending
+    answer=("${(@f)$(command cpuctl __complete $1 zsh "${(@Q)typed[1,-2]}" "${(Q)PREFIX}" 2>/dev/null </dev/null)}")
+    answer=("${(@)answer:#}")
+    (( $#answer )) || return 1
+    [[ $answer[1] == *[=:/,] ]] && ending=(-S '')
+    compadd "${(@)ending}" -- "${(@)answer}"
+}
+
+_cpuctl_machine() {
+    if [[ $PREFIX == synthetic:* ]]; then
+        _cpuctl_ask machine
+    else
+        compadd -- live
+        compadd -S '' -- synthetic:
+        _files
+    fi
+}
+
+_cpuctl_commands() {
+    local -a verbs
+    local command=$1
+    case $command in
+        '')
+            verbs=(
+                'plan:Dry-run pods: which CPUs each container would get, and why.'
+                'resize:Dry-run an in-place resize of a running pod, CPU by CPU.'
+                'replay:Replay a node'\''s history over time, and check expectations.'
+                'explain:Why a pod is admitted or refused, and what would change it.'
+                'pods:Show what follows from pods'\'' resources, and what differs.'
+                'topology:Show a machine'\''s NUMA nodes, sockets, cores and caches.'
+                'config:Show a kubelet'\''s configuration; would it start with it?'
+                'cgroups:The kubelet'\''s control groups: show them, set them right.'
+                'audit:Compare a node with what its kubelet believes; how to mend it.'
+                'checkpoint:The kubelet'\''s state files: show, verify, migrate, repair.'
+                'capture:Record a node in one archive that every command reads.'
+                'schema:Print the JSON Schema of an answer.'
+                'completion:Print the script that completes words in a shell.'
+            )
+            ;;
+        'pods')
+            verbs=(
+                'show:Show what follows from pods'\'' resources: defaults, QoS class, requests, cgroups, OOM scores.'
+                'diff:Tell what differs between two manifests, or for one under two kubelets.'
+                'lint:Tell before kubectl apply why the API server or the kubelet would refuse pods.'
+            )
+            ;;
+        'topology')
+            verbs=(
+                'show:Show what a machine consists of.'
+                'map:Draw a machine as boxes: sockets, NUMA nodes, L3 caches, cores.'
+                'distances:Show NUMA nodes, their memory and distances, as numactl -H does.'
+            )
+            ;;
+        'config')
+            verbs=(
+                'reserve:Propose reservedMemory, and reservedSystemCPUs, that the kubelet accepts.'
+                'show:Show the configuration in force, with the origin of every value, and what it keeps from pods.'
+                'check:Tell whether a kubelet with this configuration would start on this machine.'
+                'versions:List what changes for this configuration between two minors of the kubelet.'
+            )
+            ;;
+        'cgroups')
+            verbs=(
+                'show:Show the tree of kubepods: CPUs, memory nodes, weights and quotas, expected beside actual.'
+                'apply:Write CPU sets to control groups, in an order that breaks no running container.'
+            )
+            ;;
+        'checkpoint')
+            verbs=(
+                'dump:Show who holds which CPUs and memory in the kubelet'\''s state files.'
+                'verify:Tell whether a kubelet would start on this machine with these state files.'
+                'diff:Tell who gained or lost which CPUs and which memory between two states.'
+                'migrate:Rewrite state files for a kubelet of another minor, or with other gates, up or down.'
+                'repair:Make state files that the kubelet starts on, and prove that it does.'
+                'new:Make the state files that a kubelet would have with these pods on an otherwise empty node.'
+                'versions:List the formats of the state files: which kubelet writes one, and what every other makes of it.'
+            )
+            ;;
+    esac
+    _describe -t commands 'command' verbs
+}
+
+_cpuctl_run() {
+    local curcontext=$curcontext command=$1 verb state line
+    local -A opt_args
+    case $command in
+        '')
+            _cpuctl_group '' \
+                '(-V --version)'{-V,--version}'[Print the version and exit.]' \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]'
+            ;;
+        'plan')
+            _arguments \
+                '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
+                '*'{-T+,--template=}'[A pod without YAML, e.g. '\''web=4/4,2Gi x3'\''.]:NAME=CPU[,MEM]: ' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
+                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s minor, 1.27 to 1.38.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--state)'--state='[Start from a state file of the kubelet, cpu_manager_state or memory_manager_state, or from the directory that holds both.]:DIR|FILE:_files' \
+                '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them.]:FILE:_files' \
+                '(--devices)'--devices='[The devices of device plugins\: free and healthy ones by resource and NUMA node (schema\: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.]:FILE:_files' \
+                '(--ephemeral-storage)'--ephemeral-storage='[The size of the kubelet'\''s file system; else the live host'\''s, or storage is not looked at.]:QUANTITY: ' \
+                '(--order)'--order='[Which pod comes first\: given, priority (the highest), qos (Guaranteed, Burstable, BestEffort), or largest-first (exclusive CPUs, then memory).]:ORDER:(given priority qos largest-first)' \
+                '(--repeat)'--repeat='[Plan the pods N times over, copies being called NAME-2 and so on; max\: as often as all of them fit.]:N|max:(max)' \
+                '(--capacity)'--capacity'[Also tell what else fits\: copies, the largest requests, how scattered free CPUs are, and which pods to move for those that were refused.]' \
+                '(--compare)'--compare'[Plan with two settings of the kubelet side by side. Each is a list on top of the configuration, such as restricted,pod,1.37 or full-pcpus-only=false,kubeReserved.cpu=2; a dot is no change.]:A B: :A B: ' \
+                '(--svg)'--svg='[Also draw the machine with its CPUs, as SVG; - is stdout, with no answer.]:FILE:_files' \
+                '(--html)'--html='[Also write a page with the answer, the picture and the inputs\: one file that needs no network; - is stdout, with no answer.]:FILE:_files' \
+                '(--write-state)'--write-state='[Write the state files that the kubelet would have afterwards.]:DIR:_files -/' \
+                '(--force)'--force'[Replace files that exist.]' \
+                '(-o --output)'{-o+,--output=}'[The form of the answer; prom is what the kubelet'\''s metrics read.]:table|wide|json|yaml|prom:(table wide json yaml prom)' \
+                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
+                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]'
+            ;;
+        'resize')
+            _arguments \
+                '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
+                '*'{-T+,--template=}'[A pod without YAML, e.g. '\''web=4/4,2Gi x3'\''.]:NAME=CPU[,MEM]: ' \
+                '*'--set='[New resources, memory=N as well; N stands for request and limit, N/M tells them apart.]:POD[/CONTAINER]\:cpu=N: _cpuctl_ask resize' \
+                '*'--to='[Manifests of pods that run, with new resources.]:PODS:_files' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
+                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s minor, 1.27 to 1.38.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--apiserver-version)'--apiserver-version='[The API server'\''s minor; else the kubelet'\''s.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--apiserver-feature-gates)'--apiserver-feature-gates='[The API server'\''s; else the kubelet'\''s.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--state)'--state='[Start from a state file of the kubelet, cpu_manager_state or memory_manager_state, or from the directory that holds both.]:DIR|FILE:_files' \
+                '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them.]:FILE:_files' \
+                '(--devices)'--devices='[The devices of device plugins\: free and healthy ones by resource and NUMA node (schema\: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.]:FILE:_files' \
+                '(--ephemeral-storage)'--ephemeral-storage='[The size of the kubelet'\''s file system; else the live host'\''s, or storage is not looked at.]:QUANTITY: ' \
+                '(--resize-semantics)'--resize-semantics='[The preview as the KEP says, or as its reference has it.]:kep|reference:(kep reference)' \
+                '(--preview)'--preview'[Take the gate'\''s allocator for released, whatever the minor.]' \
+                '(--write-state)'--write-state='[Write the state files that the kubelet would have afterwards.]:DIR:_files -/' \
+                '(--force)'--force'[Replace files that exist.]' \
+                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
+                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
+                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]'
+            ;;
+        'replay')
+            _arguments \
+                '(-m --machine)'{-m+,--machine=}'[Another machine than the timeline'\''s.]:SOURCE: _cpuctl_machine' \
+                '(--until)'--until='[Stop after so much of the timeline, e.g. 30s.]:DURATION: ' \
+                '(--follow)'--follow'[Tell what happens when it happens.]' \
+                '(--speed)'--speed='[How fast time goes by with --follow, e.g. 10x.]:FACTOR: ' \
+                '(--new)'--new'[Print a commented example of a timeline.]' \
+                '(--svg)'--svg='[Also draw CPUs over time, as SVG; - is stdout, with no answer.]:FILE:_files' \
+                '(--force)'--force'[Replace files that exist.]' \
+                '(-o --output)'{-o+,--output=}'[The form of the answer; jsonl is one entry a line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
+                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
+                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]' \
+                '1::[TIMELINE]:_files'
+            ;;
+        'explain')
+            _arguments \
+                '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
+                '*'{-T+,--template=}'[A pod without YAML, e.g. '\''web=4/4,2Gi x3'\''.]:NAME=CPU[,MEM]: ' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
+                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s minor, 1.27 to 1.38.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--state)'--state='[Start from a state file of the kubelet, cpu_manager_state or memory_manager_state, or from the directory that holds both.]:DIR|FILE:_files' \
+                '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them.]:FILE:_files' \
+                '(--devices)'--devices='[The devices of device plugins\: free and healthy ones by resource and NUMA node (schema\: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.]:FILE:_files' \
+                '(--ephemeral-storage)'--ephemeral-storage='[The size of the kubelet'\''s file system; else the live host'\''s, or storage is not looked at.]:QUANTITY: ' \
+                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
+                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
+                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]' \
+                '1::[POD]: _cpuctl_ask pod'
+            ;;
+        'pods')
+            _cpuctl_group 'pods' \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]'
+            ;;
+        'pods show')
+            _arguments \
+                '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
+                '*'{-T+,--template=}'[A pod without YAML, e.g. '\''web=4/4,2Gi x3'\''.]:NAME=CPU[,MEM]: ' \
+                '(-m --machine)'{-m+,--machine=}'[The node, as for other commands; OOM scores depend on its memory. Without it none is known.]:SOURCE: _cpuctl_machine' \
+                '(--memory)'--memory='[The node'\''s memory, where no machine is named.]:AMOUNT: ' \
+                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s minor, 1.27 to 1.38.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--apiserver-version)'--apiserver-version='[The API server'\''s minor; else the kubelet'\''s.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--apiserver-feature-gates)'--apiserver-feature-gates='[The API server'\''s; else the kubelet'\''s.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--cgroup-version)'--cgroup-version='[The host'\''s cgroup version; else the machine'\''s own, or 2.]:1|2:(1 2)' \
+                '(--oci-runtime)'--oci-runtime='[runc-1.2.6, crun-1.23, ...\: the weights of containers depend on it.]:NAME-VERSION: ' \
+                '(--usage)'--usage='[Memory that pods use, for their order of eviction\: a mapping of \[NAMESPACE/\]NAME to an amount, or what kubectl get podmetrics -A -o json prints.]:FILE:_files' \
+                '(-o --output)'{-o+,--output=}'[The form of the answer; jsonl is one pod a line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
+                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
+                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]'
+            ;;
+        'pods diff')
+            _arguments \
+                '(-m --machine)'{-m+,--machine=}'[The node, as for other commands; OOM scores depend on its memory. Without it none is known.]:SOURCE: _cpuctl_machine' \
+                '(--memory)'--memory='[The node'\''s memory, where no machine is named.]:AMOUNT: ' \
+                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s minor, 1.27 to 1.38.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--to-kubelet-version)'--to-kubelet-version='[Compare with this minor of the kubelet.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--to-feature-gates)'--to-feature-gates='[Compare with these gates of the kubelet.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--apiserver-version)'--apiserver-version='[The API server'\''s minor; else the kubelet'\''s.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--apiserver-feature-gates)'--apiserver-feature-gates='[The API server'\''s; else the kubelet'\''s.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--cgroup-version)'--cgroup-version='[The host'\''s cgroup version; else the machine'\''s own, or 2.]:1|2:(1 2)' \
+                '(--oci-runtime)'--oci-runtime='[runc-1.2.6, crun-1.23, ...\: the weights of containers depend on it.]:NAME-VERSION: ' \
+                '(--exit-code)'--exit-code'[Exit 3 where something differs.]' \
+                '(-o --output)'{-o+,--output=}'[The form of the answer; jsonl is one pod a line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
+                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
+                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]' \
+                '1:OLD:_files' \
+                '2::[NEW]:_files'
+            ;;
+        'pods lint')
+            _arguments \
+                '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
+                '(-m --machine)'{-m+,--machine=}'[The node, as for other commands; without it none is known.]:SOURCE: _cpuctl_machine' \
+                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s minor, 1.27 to 1.38.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--apiserver-version)'--apiserver-version='[The API server'\''s minor; else the kubelet'\''s.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--apiserver-feature-gates)'--apiserver-feature-gates='[The API server'\''s; else the kubelet'\''s.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--cgroup-version)'--cgroup-version='[The host'\''s cgroup version; else the machine'\''s own, or 2.]:1|2:(1 2)' \
+                '(--static)'--static'[Static pods\: files that a kubelet reads itself, by its own rules.]' \
+                '(--strict --warnings-as-errors)'{--strict,--warnings-as-errors}'[Exit 3 also where there are warnings.]' \
+                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
+                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
+                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]'
+            ;;
+        'topology')
+            _cpuctl_group 'topology' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
+                '(--columns)'--columns='[Only a table of CPUs with these columns; '\''all'\'' for all.]:A,B: _cpuctl_ask columns' \
+                '(--cpus)'--cpus='[Only these CPUs\: 0-3,8 or node\:1, socket\:0, l3\:2, core\:5.]:LIST: _cpuctl_ask cpus' \
+                '(--memory)'--memory'[Also memory by NUMA node, as the kubelet'\''s Memory Manager counts it.]' \
+                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s minor, 1.27 to 1.38.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--svg)'--svg='[Also draw the machine with its CPUs, as SVG; - is stdout, with no answer.]:FILE:_files' \
+                '(--force)'--force'[Replace files that exist.]' \
+                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
+                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
+                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]'
+            ;;
+        'topology show')
+            _arguments \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
+                '(--columns)'--columns='[Only a table of CPUs with these columns; '\''all'\'' for all.]:A,B: _cpuctl_ask columns' \
+                '(--cpus)'--cpus='[Only these CPUs\: 0-3,8 or node\:1, socket\:0, l3\:2, core\:5.]:LIST: _cpuctl_ask cpus' \
+                '(--memory)'--memory'[Also memory by NUMA node, as the kubelet'\''s Memory Manager counts it.]' \
+                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s minor, 1.27 to 1.38.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--svg)'--svg='[Also draw the machine with its CPUs, as SVG; - is stdout, with no answer.]:FILE:_files' \
+                '(--force)'--force'[Replace files that exist.]' \
+                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
+                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
+                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]'
+            ;;
+        'topology map')
+            _arguments \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
+                '(--cpus)'--cpus='[Only these CPUs\: 0-3,8 or node\:1, socket\:0, l3\:2, core\:5.]:LIST: _cpuctl_ask cpus' \
+                '(--svg)'--svg='[Also draw the machine with its CPUs, as SVG; - is stdout, with no answer.]:FILE:_files' \
+                '(--force)'--force'[Replace files that exist.]' \
+                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
+                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
+                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]'
+            ;;
+        'topology distances')
+            _arguments \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
+                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
+                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
+                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]'
+            ;;
+        'config')
+            _cpuctl_group 'config' \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]'
+            ;;
+        'config reserve')
+            _arguments \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
+                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s minor, 1.27 to 1.38.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--cgroup-version)'--cgroup-version='[The host'\''s cgroup version; else the machine'\''s own, or 2.]:1|2:(1 2)' \
+                '(--ephemeral-storage)'--ephemeral-storage='[The size of the kubelet'\''s file system; else the live host'\''s, or storage is not looked at.]:QUANTITY: ' \
+                '(--reserved-cpus)'--reserved-cpus='[Also choose N CPUs for reservedSystemCPUs.]:N: ' \
+                '(--per-numa)'--per-numa'[As many from every NUMA node, N in all or a few more.]' \
+                '(--whole-cores)'--whole-cores'[Whole cores\: N CPUs or a few more.]' \
+                '(--keep-p-cores)'--keep-p-cores'[Performance cores last, where the machine tells them apart.]' \
+                '(--spread)'--spread='[How much of every NUMA node\: alike (even, the default), by its size (proportional), or all of one node.]:even|proportional|one-node:(even proportional one-node)' \
+                '(--node)'--node='[All memory of this NUMA node.]:NODE: ' \
+                '(--snippet)'--snippet'[Only a KubeletConfiguration with the settings, for a drop-in file.]' \
+                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
+                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
+                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]'
+            ;;
+        'config show')
+            _arguments \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
+                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s minor, 1.27 to 1.38.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--ephemeral-storage)'--ephemeral-storage='[The size of the kubelet'\''s file system; else the live host'\''s, or storage is not looked at.]:QUANTITY: ' \
+                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
+                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
+                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]'
+            ;;
+        'config check')
+            _arguments \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
+                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s minor, 1.27 to 1.38.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--cgroup-version)'--cgroup-version='[The host'\''s cgroup version; else the machine'\''s own, or 2.]:1|2:(1 2)' \
+                '(--ephemeral-storage)'--ephemeral-storage='[The size of the kubelet'\''s file system; else the live host'\''s, or storage is not looked at.]:QUANTITY: ' \
+                '(--state)'--state='[Would it start on these state files of the kubelet?]:DIR|FILE:_files' \
+                '(--strict)'--strict'[Exit 3 also where there are warnings.]' \
+                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
+                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
+                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]'
+            ;;
+        'config versions')
+            _arguments \
+                '(--from)'--from='[The minor to come from; else the kubelet'\''s.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--to)'--to='[The minor to go to; else the next.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--all)'--all'[Also what this configuration cannot notice.]' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
+                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
+                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
+                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
+                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]'
+            ;;
+        'cgroups')
+            _cpuctl_group 'cgroups' \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]'
+            ;;
+        'cgroups show')
+            _arguments \
+                '(-m --machine)'{-m+,--machine=}'[The node\: live, a directory that holds sys/, a recording.]:SOURCE: _cpuctl_machine' \
+                '(--root)'--root='[The node whose file system is mounted at DIR, not this one.]:DIR:_files -/' \
+                '(--state)'--state='[The kubelet'\''s state files; else those of the node itself.]:DIR|FILE:_files' \
+                '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them.]:FILE:_files' \
+                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s minor, 1.27 to 1.38.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--oci-runtime)'--oci-runtime='[runc-1.2.6, crun-1.23, ...\: the weights of containers depend on it.]:NAME-VERSION: ' \
+                '(--exit-code)'--exit-code'[Exit 3 where something differs.]' \
+                '(-o --output)'{-o+,--output=}'[The form of the answer; jsonl is one pod a line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
+                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
+                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]'
+            ;;
+        'cgroups apply')
+            _arguments \
+                '(-f --filename)'{-f+,--filename=}'[A plan or a CPU Manager state; - for stdin.]:FILE:_files' \
+                '(-y --yes)'{-y,--yes}'[Write; otherwise nothing is changed.]' \
+                '(--no-wait)'--no-wait'[Do not wait for the kubelet to rewrite it.]' \
+                '(--quota)'--quota'[CFS quotas, too\: none with exclusive CPUs, else the limits of the manifest (--pods).]' \
+                '(--log)'--log='[Append every step to FILE, a JSON object a line.]:FILE:_files' \
+                '(--force-offline)'--force-offline'[Write CPUs that are offline (v2 only\: v1 refuses).]' \
+                '(--force-reserved)'--force-reserved'[Write reserved CPUs.]' \
+                '(--force-exclusive)'--force-exclusive'[Write CPUs that are exclusive to another container.]' \
+                '(--exit-code)'--exit-code'[Exit 3 where a dry run has something to write.]' \
+                '(-m --machine)'{-m+,--machine=}'[The node\: live, a directory that holds sys/, a recording.]:SOURCE: _cpuctl_machine' \
+                '(--root)'--root='[The node whose file system is mounted at DIR, not this one.]:DIR:_files -/' \
+                '(--state)'--state='[The kubelet'\''s state files; else those of the node itself.]:DIR|FILE:_files' \
+                '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them.]:FILE:_files' \
+                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s minor, 1.27 to 1.38.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
+                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
+                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
+                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]' \
+                '*:[NS/POD/CONTAINER=CPUS]...: _cpuctl_ask container'
+            ;;
+        'audit')
+            _arguments \
+                '(-m --machine)'{-m+,--machine=}'[The node\: live, a directory that holds sys/, a recording.]:SOURCE: _cpuctl_machine' \
+                '(--root)'--root='[The node whose file system is mounted at DIR, not this one.]:DIR:_files -/' \
+                '(--state)'--state='[The kubelet'\''s state files; else those of the node itself.]:DIR|FILE:_files' \
+                '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them.]:FILE:_files' \
+                '(--check)'--check='[Only these checks\: state, hotplug, reserved, cpusets, mems, threads, quota, memory, stale, foreign, kernel, interrupts, siblings, isolation.]:A,B: _cpuctl_ask checks' \
+                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s minor, 1.27 to 1.38.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
+                '(-o --output)'{-o+,--output=}'[The form of the answer; jsonl is one finding a line, plan the changes to apply.]:table|wide|json|yaml|jsonl|plan:(table wide json yaml jsonl plan)' \
+                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
+                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]'
+            ;;
+        'checkpoint')
+            _cpuctl_group 'checkpoint' \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]'
+            ;;
+        'checkpoint dump')
+            _arguments \
+                '(--state)'--state='[The same as STATE, as other commands call it.]:DIR|FILE:_files' \
+                '(-m --machine)'{-m+,--machine=}'[The node, as for other commands\: where STATE is, and what --map and --svg draw.]:SOURCE: _cpuctl_machine' \
+                '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them.]:FILE:_files' \
+                '(--map)'--map'[Draw the machine with who holds which CPU.]' \
+                '(--svg)'--svg='[Also draw the machine with its CPUs, as SVG; - is stdout, with no answer.]:FILE:_files' \
+                '(--force)'--force'[Replace files that exist.]' \
+                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml|prom:(table wide json yaml prom)' \
+                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
+                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]' \
+                '1::[STATE]:_files'
+            ;;
+        'checkpoint verify')
+            _arguments \
+                '(--state)'--state='[The same as STATE, as other commands call it.]:DIR|FILE:_files' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
+                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s minor, 1.27 to 1.38.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them.]:FILE:_files' \
+                '(--strict)'--strict'[Exit 3 also where there are warnings.]' \
+                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml|prom:(table wide json yaml prom)' \
+                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
+                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(--exit-zero)'--exit-zero'[Exit 0 also when the answer is no.]' \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]' \
+                '1::[STATE]:_files'
+            ;;
+        'checkpoint diff')
+            _arguments \
+                '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them.]:FILE:_files' \
+                '(--exit-code)'--exit-code'[Exit 3 where something would change, or differs.]' \
+                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
+                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
+                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]' \
+                '1:A:_files' \
+                '2:B:_files'
+            ;;
+        'checkpoint migrate')
+            _arguments \
+                '(--state)'--state='[The same as STATE, as other commands call it.]:DIR|FILE:_files' \
+                '(--to-kubelet)'--to-kubelet='[The minor that is to read the files, 1.27 to 1.38.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them.]:FILE:_files' \
+                '(-m --machine)'{-m+,--machine=}'[The node, as for other commands; the result is proven on it. Without it none is known.]:SOURCE: _cpuctl_machine' \
+                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--root)'--root='[Where the node'\''s file tree stands, with its proc\: /host in a container, a mounted disk. Its machine, kubelet configuration and state files are taken from there.]:DIR:_files -/' \
+                '(--write-state)'--write-state='[Write the new files into DIR instead, at once.]:DIR:_files -/' \
+                '(--force)'--force'[Replace files that exist.]' \
+                '(--yes)'--yes'[Write in place, with a backup; without it only tell what would change.]' \
+                '(--force-kubelet-running)'--force-kubelet-running'[Write although a kubelet runs that uses these files\: it may write its own over them.]' \
+                '(--exit-code)'--exit-code'[Exit 3 where something would change, or differs.]' \
+                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
+                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
+                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]' \
+                '1::[STATE]:_files'
+            ;;
+        'checkpoint repair')
+            _arguments \
+                '(--state)'--state='[The same as STATE, as other commands call it.]:DIR|FILE:_files' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
+                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s minor, 1.27 to 1.38.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them.]:FILE:_files' \
+                '(--root)'--root='[Where the node'\''s file tree stands, with its proc\: /host in a container, a mounted disk. Its machine, kubelet configuration and state files are taken from there.]:DIR:_files -/' \
+                '(--write-state)'--write-state='[Write the new files into DIR instead, at once.]:DIR:_files -/' \
+                '(--force)'--force'[Replace files that exist.]' \
+                '(--yes)'--yes'[Write in place, with a backup; without it only tell what would change.]' \
+                '(--force-kubelet-running)'--force-kubelet-running'[Write although a kubelet runs that uses these files\: it may write its own over them.]' \
+                '(--exit-code)'--exit-code'[Exit 3 where something would change, or differs.]' \
+                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
+                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
+                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]' \
+                '1::[STATE]:_files'
+            ;;
+        'checkpoint new')
+            _arguments \
+                '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
+                '*'{-T+,--template=}'[A pod without YAML, e.g. '\''web=4/4,2Gi x3'\''.]:NAME=CPU[,MEM]: ' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
+                '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
+                '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
+                '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
+                '(--kubelet-version)'--kubelet-version='[The kubelet'\''s minor, 1.27 to 1.38.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
+                '(--root)'--root='[Where the node'\''s file tree stands, with its proc\: /host in a container, a mounted disk. Its machine, kubelet configuration and state files are taken from there.]:DIR:_files -/' \
+                '(--write-state)'--write-state='[Write the new files into DIR instead, at once.]:DIR:_files -/' \
+                '(--force)'--force'[Replace files that exist.]' \
+                '(--force-kubelet-running)'--force-kubelet-running'[Write although a kubelet runs that uses these files\: it may write its own over them.]' \
+                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
+                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
+                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]'
+            ;;
+        'checkpoint versions')
+            _arguments \
+                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
+                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
+                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]'
+            ;;
+        'capture')
+            _arguments \
+                '(--root)'--root='[Record the node whose files stand below DIR, not this one.]:DIR:_files -/' \
+                '(--anonymize)'--anonymize'[Replace names of hosts, pods, containers and programs by stable pseudonyms.]' \
+                '(--timestamp)'--timestamp'[Record the time; without it, the same node gives the same bytes.]' \
+                '(--force)'--force'[Replace FILE when it exists.]' \
+                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
+                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
+                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]' \
+                '1:FILE:_files'
+            ;;
+        'schema')
+            _arguments \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]' \
+                '1::[NAME]:(audit capture cgroupsapply cgroupsplan cgroupsshow checkpointchange checkpointdiff checkpointdump checkpointverify checkpointversions configcheck configreserve configshow configversions devices explanation plan plancomparison podresources podsdiff podslint podsshow replay resize timeline topology)'
+            ;;
+        'completion')
+            _arguments \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]' \
+                '1:SHELL:(bash zsh fish)'
+            ;;
+    esac
+}
+
+# Goes from a group to the verb that stands behind it.
+_cpuctl_group() {
+    local command=$1 place
+    shift
+    _arguments -C -A '-*' "$@" '1: :->verb' '*:: :->rest'
+    case $state in
+        verb) _cpuctl_commands "$command" ;;
+        rest) _cpuctl_run "${command:+$command }${words[1]}" ;;
+    esac
+}
+
+_cpuctl() {
+    local -a typed
+    typed=("${(@)words[1,CURRENT]}")
+    _cpuctl_run ''
+}
+
+if [[ $funcstack[1] == _cpuctl ]]; then
+    _cpuctl "$@"
+else
+    compdef _cpuctl cpuctl
+fi

@@ -1,0 +1,110 @@
+"""``cpuctl __complete KIND SHELL WORD...``: what only the files given on the command line can tell.
+
+A shell asks this while somebody types. So it is quick (no typer, no rich), silent whatever happens, reads
+only regular files of modest size, never standard input, and offers only what is a word in every shell.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from cpuctl.cli.completion.given import Given
+
+_PLAIN = re.compile(r"[A-Za-z0-9._:=,/+-]+", re.ASCII)
+_MOST = 2000
+
+
+def main(words: Sequence[str]) -> None:
+    """Print candidates for the last word, one a line; print nothing where there is no help to give."""
+    try:
+        sys.stdout.write("".join(f"{word}\n" for word in candidates(words)))
+        sys.stdout.flush()
+    except Exception:  # noqa: BLE001, S110  # an error here would be text in the middle of a line being typed
+        pass
+    except KeyboardInterrupt:
+        pass
+
+
+def candidates(words: Sequence[str]) -> list[str]:
+    """Return what the last word can become; *words* are kind, shell, and the command line up to that word.
+
+    What is not plain is left out: no API server accepts a pod called ``$(date)``, and no shell shall see it.
+    """
+    kind, shell, *line = words
+    given = Given.from_line(line, quoted=shell == "bash")
+    found = _ASKED[kind](given)
+    fitting = (each for each in found if each.startswith(given.current) and _PLAIN.fullmatch(each))
+    return list(dict.fromkeys(fitting))[:_MOST]
+
+
+def _pod(given: Given) -> Iterable[str]:
+    from cpuctl.cli.completion.named_pods import pod_words
+
+    return pod_words(given)
+
+
+def _resize(given: Given) -> Iterable[str]:
+    from cpuctl.cli.completion.named_pods import resize_words
+
+    return resize_words(given)
+
+
+def _container(given: Given) -> Iterable[str]:
+    from cpuctl.cli.completion.named_pods import container_words
+
+    return container_words(given)
+
+
+def _machine(given: Given) -> Iterable[str]:
+    from cpuctl.cli.completion.machines import machine_words
+
+    return machine_words(given)
+
+
+def _cpus(given: Given) -> Iterable[str]:
+    from cpuctl.cli.completion.machines import cpu_words
+
+    return cpu_words(given)
+
+
+def _gates(given: Given) -> Iterator[str]:
+    from cpuctl.kubelet.feature_gate_table import MANAGER_GATES
+
+    done, comma, part = given.current.rpartition(",")
+    gate, equals, _ = part.partition("=")
+    if equals:
+        yield from (f"{done}{comma}{gate}={value}" for value in ("true", "false"))
+        return
+    gates = (line.split()[0] for line in MANAGER_GATES.splitlines() if line)
+    yield from (f"{done}{comma}{each}=" for each in gates if f"{each}=" not in done)
+
+
+def _checks(given: Given) -> Iterator[str]:
+    from cpuctl.audit.checks import CHECKS
+
+    return _listed(given, CHECKS)
+
+
+def _columns(given: Given) -> Iterator[str]:
+    from cpuctl.cli.answers.cpu_columns import ALL_COLUMNS
+
+    return _listed(given, ALL_COLUMNS)
+
+
+def _listed(given: Given, names: Iterable[str]) -> Iterator[str]:
+    done, comma, _ = given.current.rpartition(",")
+    return (f"{done}{comma}{each}" for each in names if each not in done.split(","))
+
+
+_ASKED: Mapping[str, Callable[[Given], Iterable[str]]] = {
+    "pod": _pod,
+    "resize": _resize,
+    "container": _container,
+    "machine": _machine,
+    "cpus": _cpus,
+    "gates": _gates,
+    "checks": _checks,
+    "columns": _columns,
+}

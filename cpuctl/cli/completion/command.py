@@ -1,0 +1,45 @@
+"""``cpuctl completion``: the scripts that complete words in bash, zsh and fish."""
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from cpuctl.cli.app import command_group
+
+app = command_group()
+
+HELP = """Print the script that completes cpuctl's words in a shell.
+
+Commands, options and their values are completed, and from the files on the command line pods, containers and
+sets of CPUs. Files are only read, names that no API server accepts are never offered.
+
+Examples:
+
+\b
+  source <(cpuctl completion bash)                    in this shell
+  cpuctl completion bash > /usr/share/bash-completion/completions/cpuctl
+  cpuctl completion zsh > /usr/local/share/zsh/site-functions/_cpuctl
+  cpuctl completion fish > ~/.config/fish/completions/cpuctl.fish
+
+Exit codes: 0 printed, 2 usage.
+"""
+
+
+class Shell(StrEnum):
+    """The shells that there are scripts for."""
+
+    BASH = "bash"
+    ZSH = "zsh"
+    FISH = "fish"
+
+
+ShellArgument = Annotated[Shell, typer.Argument(metavar="SHELL", help="bash, zsh or fish.")]
+
+
+@app.command(name="completion", help=HELP)
+def completion(shell: ShellArgument) -> None:
+    """Make the script from the command table and print it."""
+    from cpuctl.cli.completion.scripts import completion_script
+
+    typer.echo(completion_script(shell.value), nl=False)

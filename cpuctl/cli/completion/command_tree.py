@@ -1,0 +1,129 @@
+"""All commands as plain values, read from the command table: what scripts and documentation are made from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import typer
+
+from cpuctl.cli.app import app
+from cpuctl.cli.command_table import COMMANDS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """An option. ``metavar`` is empty for a flag; ``default`` where there is one worth telling."""
+
+    names: tuple[str, ...]
+    metavar: str
+    help: str
+    default: str = ""
+    choices: tuple[str, ...] = ()
+    values: int = 1
+    repeated: bool = False
+
+    @property
+    def is_flag(self) -> bool:
+        """Whether the option stands alone."""
+        return not self.metavar
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Argument:
+    """A word that is no option; brackets and dots of ``metavar`` show that it may be left out or repeated."""
+
+    metavar: str
+    help: str
+    choices: tuple[str, ...] = ()
+    repeated: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """A command or group; ``words`` are what is typed after ``cpuctl``, none for ``cpuctl`` itself.
+
+    ``summary`` is its line in the list of commands. ``default_verb`` is the verb that may be left out.
+    """
+
+    words: tuple[str, ...]
+    summary: str
+    help: str
+    options: tuple[Option, ...]
+    arguments: tuple[Argument, ...] = ()
+    verbs: tuple[Command, ...] = ()
+    default_verb: str = ""
+
+    @property
+    def path(self) -> str:
+        """The words in one text: ``checkpoint dump``."""
+        return " ".join(self.words)
+
+    def walk(self) -> Iterator[Command]:
+        """Yield this command and all below it, in the order of their help."""
+        yield self
+        for verb in self.verbs:
+            yield from verb.walk()
+
+
+def command_tree() -> Command:
+    """Read every command; all of their modules are imported."""
+    root = typer.main.get_command(app)
+    verbs = tuple(
+        _read(typer.main.get_command(import_module(f"cpuctl.cli.{entry.module}").app), (name,), entry.help)
+        for name, entry in COMMANDS.items()
+    )
+    return Command(words=(), summary="", help=_help(root), options=_options(root), verbs=verbs)
+
+
+def _read(command: Any, words: tuple[str, ...], summary: str = "") -> Command:  # noqa: ANN401  # typer's types are private
+    below = getattr(command, "commands", {})
+    return Command(
+        words=words,
+        summary=summary or _help(command).partition("\n\n")[0].replace("\n", " "),
+        help=_help(command),
+        options=_options(command),
+        arguments=tuple(_argument(each) for each in command.params if each.param_type_name == "argument"),
+        verbs=tuple(_read(verb, (*words, name)) for name, verb in below.items()),
+        default_verb=getattr(command, "default_verb", ""),
+    )
+
+
+def _help(command: Any) -> str:  # noqa: ANN401
+    return (command.help or "").strip()
+
+
+def _options(command: Any) -> tuple[Option, ...]:  # noqa: ANN401
+    found = [_option(each) for each in command.params if each.param_type_name == "option" and not each.hidden]
+    return (*found, Option(names=("-h", "--help"), metavar="", help="Show this message and exit."))
+
+
+def _option(option: Any) -> Option:  # noqa: ANN401
+    choices = tuple(getattr(option.type, "choices", ()))
+    metavar = "" if option.is_flag else (option.metavar or "|".join(choices) or "VALUE")
+    return Option(
+        names=tuple(sorted(option.opts, key=lambda name: name.startswith("--"))),
+        metavar=metavar,
+        help=option.help or "",
+        default=_default(option),
+        choices=choices,
+        values=option.nargs,
+        repeated=option.multiple,
+    )
+
+
+def _default(option: Any) -> str:  # noqa: ANN401
+    if option.is_flag or option.multiple or option.default in (None, ""):
+        return ""
+    return str(getattr(option.default, "value", option.default))
+
+
+def _argument(argument: Any) -> Argument:  # noqa: ANN401
+    return Argument(
+        metavar=argument.metavar or argument.name.upper(),
+        help=argument.help or "",
+        choices=tuple(getattr(argument.type, "choices", ())),
+        repeated=argument.nargs == -1,
+    )

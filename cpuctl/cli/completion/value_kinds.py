@@ -1,0 +1,98 @@
+"""What a value on the command line is, as far as completion can help with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from cpuctl.cli.completion.command_tree import Argument, Command, Option
+from cpuctl.kubelet.version import NEWEST, OLDEST
+
+
+class Kind(StrEnum):
+    """``WORDS`` are known beforehand, ``FILE`` and ``DIRECTORY`` the shell knows, the others are asked for.
+
+    The values of what is asked for are the first word of ``cpuctl __complete``.
+    """
+
+    NOTHING = "nothing"
+    WORDS = "words"
+    FILE = "file"
+    DIRECTORY = "directory"
+    MACHINE = "machine"
+    POD = "pod"
+    RESIZE = "resize"
+    CONTAINER = "container"
+    CPUS = "cpus"
+    GATES = "gates"
+    CHECKS = "checks"
+    COLUMNS = "columns"
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What follows an option, or stands for an argument; ``words`` where they are known."""
+
+    kind: Kind
+    words: tuple[str, ...] = ()
+
+
+_MINORS = Value(Kind.WORDS, tuple(f"1.{minor}" for minor in range(NEWEST, OLDEST - 1, -1)))
+_FILE = Value(Kind.FILE)
+_BY_METAVAR = {
+    "FILE": _FILE,
+    "PODS": _FILE,
+    "DIR|FILE": _FILE,
+    "TIMELINE": _FILE,
+    "STATE": _FILE,
+    "OLD": _FILE,
+    "NEW": _FILE,
+    "A": _FILE,
+    "B": _FILE,
+    "DIR": Value(Kind.DIRECTORY),
+    "SOURCE": Value(Kind.MACHINE),
+    "VERSION": _MINORS,
+    "1|2": Value(Kind.WORDS, ("1", "2")),
+    "N|max": Value(Kind.WORDS, ("max",)),
+    "A=true,B=false": Value(Kind.GATES),
+    "LIST": Value(Kind.CPUS),
+    "POD": Value(Kind.POD),
+    "POD[/CONTAINER]:cpu=N": Value(Kind.RESIZE),
+    "NS/POD/CONTAINER=CPUS": Value(Kind.CONTAINER),
+}
+_BY_NAME = {"--check": Value(Kind.CHECKS), "--columns": Value(Kind.COLUMNS)}
+
+
+def value_of(option: Option) -> Value:
+    """Tell what an option's value is; ``NOTHING`` where a shell cannot help: amounts, durations, numbers."""
+    if option.choices:
+        return Value(Kind.WORDS, option.choices)
+    named = next((_BY_NAME[name] for name in option.names if name in _BY_NAME), None)
+    return named or _BY_METAVAR.get(option.metavar, Value(Kind.NOTHING))
+
+
+def value_of_argument(argument: Argument) -> Value:
+    """Tell what an argument is; ``NAME`` is the name of a schema."""
+    if argument.choices:
+        return Value(Kind.WORDS, argument.choices)
+    metavar = argument.metavar.removesuffix("...").strip("[]{}")
+    if metavar == "NAME":
+        from cpuctl.schemas import schema_names
+
+        return Value(Kind.WORDS, tuple(schema_names()))
+    return _BY_METAVAR.get(metavar, Value(Kind.NOTHING))
+
+
+def complete_commands(root: Command) -> Iterator[Command]:
+    """Yield all commands; a group whose verb may be left out takes the options of that verb, too."""
+    for command in root.walk():
+        yield with_default_verb(command)
+
+
+def with_default_verb(command: Command) -> Command:
+    """Give a group the options of the verb that may be left out."""
+    from dataclasses import replace
+
+    verb = next((each for each in command.verbs if each.words[-1] == command.default_verb), None)
+    return command if verb is None else replace(command, options=verb.options)

@@ -1,0 +1,35 @@
+"""What every page tells alike: exit codes, environment, files."""
+
+from __future__ import annotations
+
+EXIT_CODES = (
+    ("0", "The answer is yes, or clean."),
+    ("1", "An internal error: a defect of cpuctl."),
+    ("2", "The command line is wrong."),
+    ("3", "The answer is no; with --exit-zero that is 0."),
+    ("4", "An input cannot be used: the message names the file, the place in it and what was expected."),
+    ("5", "The node refused, and nothing was changed."),
+    ("6", "Something was changed and could not be fully restored: the message names it."),
+    ("130", "Interrupted (Ctrl-C)."),
+    ("141", "Whoever reads the output has closed it."),
+)
+
+ENVIRONMENT = (
+    ("NO_COLOR", "Not empty: tables without colour, as with --no-color."),
+    ("COLUMNS", "The width of tables in characters; else that of the terminal."),
+    ("CPUCTL_DEBUG", "Not empty: an internal error shows where it happened, for a report."),
+)
+
+FILES = (
+    (
+        "/var/lib/kubelet/config.yaml",
+        "The KubeletConfiguration of the live host, where no running kubelet names another.",
+    ),
+    (
+        "/var/lib/kubelet/cpu_manager_state, memory_manager_state",
+        "The state files of the CPU and the Memory Manager.",
+    ),
+    ("/var/log/containers", "The kubelet's links, by which containers have names without --pods."),
+)
+
+NOTICE = "made from the command table by `make docs`: change it there"

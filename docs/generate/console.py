@@ -1,0 +1,150 @@
+"""Commands shown in texts, with what they print: run again, compared, brought up to date.
+
+A block of code marked ``console`` holds lines such as ``$ cpuctl plan -f pods.yaml``, each followed by its
+output. A line of three dots stands for any lines left out. ``; echo $?`` shows the exit code, ``> FILE``
+keeps an answer for commands further down. Commands of one text run in their order, in a directory that has
+``fixtures/``.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import shlex
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+
+_BLOCK = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_PROMPT = "$ "
+_LEFT_OUT = "..."
+_EXIT_CODE = "; echo $?"
+_WIDTH = "112"
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A command as a text shows it, in one line or several, and the lines it is said to print."""
+
+    command: str
+    output: tuple[str, ...]
+
+
+def texts_with_commands(root: Path) -> list[Path]:
+    """Find the texts that people write, with commands in them."""
+    texts = [root / "README.md", *sorted((root / "docs").glob("*.md"))]
+    return [path for path in texts if _BLOCK.search(path.read_text(encoding="utf-8"))]
+
+
+def refreshed(text: str, root: Path) -> str:
+    """Return the text with the output that its commands have now.
+
+    Output with lines left out is kept, also where it does not fit any more: its author knows what to show.
+    """
+    with _workplace(root):
+        return _BLOCK.sub(lambda found: f"```console\n{_rerun(found[1])}```", text)
+
+
+def outdated(text: str, root: Path) -> list[tuple[Shown, tuple[str, ...]]]:
+    """Return the commands whose output is not what the text shows, with what they print."""
+    with _workplace(root):
+        shown = [each for block in _BLOCK.findall(text) for each in _taken_apart(block)]
+        return [(each, output) for each in shown if not _fits(each.output, output := _run(each.command))]
+
+
+def printed(command: str, root: Path) -> str:
+    """Return what a command prints, where ``fixtures/`` is."""
+    with _workplace(root):
+        return _answer(shlex.split(command)[1:])[1]
+
+
+def _rerun(block: str) -> str:
+    lines: list[str] = []
+    for shown in _taken_apart(block):
+        output = _run(shown.command)
+        keep = _LEFT_OUT in shown.output or _fits(shown.output, output)
+        lines += [f"{_PROMPT}{shown.command}", *(shown.output if keep else output)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _taken_apart(block: str) -> Iterator[Shown]:
+    for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        lines = part.splitlines()
+        length = 1 + next(place for place, line in enumerate(lines) if not line.endswith("\\"))
+        yield Shown("\n".join(lines[:length]), tuple(lines[length:]))
+
+
+def _fits(shown: Sequence[str], output: Sequence[str]) -> bool:
+    """Compare, ignoring blanks at the ends of lines and at the end of all."""
+    pattern = "".join(
+        r"(?:.*\n)*?" if line == _LEFT_OUT else re.escape(line.rstrip()) + "\n" for line in _trimmed(shown)
+    )
+    return re.fullmatch(pattern, "".join(f"{line}\n" for line in _trimmed(output))) is not None
+
+
+def _trimmed(lines: Sequence[str]) -> list[str]:
+    return "\n".join(line.rstrip() for line in lines).rstrip().splitlines()
+
+
+def _run(command: str) -> tuple[str, ...]:
+    wants_code = command.endswith(_EXIT_CODE)
+    words = shlex.split(command.removesuffix(_EXIT_CODE).replace("\\\n", " "))
+    target = Path(words.pop()) if words[-2:-1] == [">"] else None
+    if target is not None:
+        words.pop()
+    if words[0] != "cpuctl":
+        raise ValueError(f"only cpuctl is run here, not {words[0]}")
+    code, out, both = _answer(words[1:])
+    if target is not None:
+        target.write_text(out, encoding="utf-8")
+        both = ""
+    return tuple(line.rstrip() for line in [*both.splitlines(), *([str(code)] if wants_code else [])])
+
+
+def _answer(words: Sequence[str]) -> tuple[int, str, str]:
+    """Run cpuctl here; return its exit code, what it printed, and that with what it said on stderr."""
+    from cpuctl.cli.app import run
+
+    terminal, out = _Stream(), _Stream()
+    out.copy = terminal
+    with redirect_stdout(out), redirect_stderr(terminal):
+        code = run(words)
+    return code, out.text(), terminal.text()
+
+
+class _Stream(io.TextIOWrapper):
+    """A stream in memory that also writes to another one, as two streams do that are one terminal."""
+
+    copy: _Stream | None = None
+
+    def __init__(self) -> None:
+        super().__init__(io.BytesIO(), encoding="utf-8", write_through=True)
+
+    def write(self, text: str) -> int:
+        if self.copy is not None:
+            self.copy.write(text)
+        return super().write(text)
+
+    def text(self) -> str:
+        """Return all that was written."""
+        self.flush()
+        raw = self.buffer
+        assert isinstance(raw, io.BytesIO)
+        return raw.getvalue().decode()
+
+
+@contextmanager
+def _workplace(root: Path) -> Iterator[None]:
+    environment = {"NO_COLOR": "1", "COLUMNS": _WIDTH}
+    before = dict(os.environ)
+    with tempfile.TemporaryDirectory() as name, chdir(name):
+        Path("fixtures").symlink_to(root / "fixtures")
+        os.environ.update(environment)
+        try:
+            yield
+        finally:
+            os.environ.clear()
+            os.environ.update(before)

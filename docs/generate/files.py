@@ -1,0 +1,34 @@
+"""All generated files: paths from the project's root, and what they shall hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from cpuctl.cli.completion.command_tree import command_tree
+from cpuctl.cli.completion.scripts import completion_script
+from docs.generate.markdown import command_page, index_page, page_name
+from docs.generate.pictures import pictures
+from docs.generate.roff import man_name, man_page
+from docs.generate.schemas import schema_page
+
+ROOT = Path(__file__).parents[2]
+GENERATED = ("docs/reference", "docs/pictures", "man", "completions")
+"""Directories that hold nothing else."""
+
+
+def generated_files() -> Mapping[str, str]:
+    """Make every file from the command table and the schemas as they are now."""
+    root = command_tree()
+    commands = [each for each in root.walk() if each.words]
+    pages = {f"docs/reference/{page_name(each)}": command_page(each) for each in commands}
+    manual = {f"man/{man_name(each)}.1": man_page(each, root) for each in root.walk()}
+    scripts = {f"completions/cpuctl.{shell}": completion_script(shell) for shell in ("bash", "zsh", "fish")}
+    others = {"docs/reference/README.md": index_page(root), "docs/reference/schemas.md": schema_page()}
+    return {**pages, **manual, **scripts, **others, **pictures(ROOT)}
+
+
+def files_on_disk(root: Path = ROOT) -> Mapping[str, str]:
+    """Read what the generated directories hold."""
+    paths = [path for name in GENERATED for path in sorted((root / name).rglob("*")) if path.is_file()]
+    return {str(path.relative_to(root)): path.read_text(encoding="utf-8") for path in paths}

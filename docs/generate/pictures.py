@@ -1,0 +1,19 @@
+"""The pictures in the texts, drawn by cpuctl itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from docs.generate.console import printed
+
+_STATIC = "--kubelet-config fixtures/kubelet/static.yaml"
+_COMMANDS = {
+    "plan": f"cpuctl plan -q -m fixtures/machines/2s-2numa-32cpu.tar.xz {_STATIC} -f fixtures/pods --svg -",
+    "delay": "cpuctl replay -q fixtures/timelines/scenario-2.yaml --svg -",
+}
+
+
+def pictures(root: Path) -> Mapping[str, str]:
+    """Draw every picture: its path from the root, and its text."""
+    return {f"docs/pictures/{name}.svg": printed(command, root) for name, command in _COMMANDS.items()}

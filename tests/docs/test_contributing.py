@@ -1,0 +1,28 @@
+"""The map of folders that newcomers read is the folders there are."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / ".github" / "CONTRIBUTING.md").read_text()
+MAPPED_WHOLE = ("cli", "engine")
+
+
+def packages(folder: Path) -> set[str]:
+    return {each.name for each in folder.iterdir() if (each / "__init__.py").is_file()}
+
+
+def test_the_map_has_every_folder_and_no_other() -> None:
+    top = ROOT / "cpuctl"
+    there = packages(top) | {f"{name}/{below}" for name in MAPPED_WHOLE for below in packages(top / name)}
+    assert set(re.findall(r"^\| `([a-z_/]+)/` \|", TEXT, re.MULTILINE)) == there
+
+
+def test_files_and_commands_that_are_named_exist() -> None:
+    named = re.findall(r"`([a-z_]+/[a-z_/]+\.(?:py|md))`", TEXT)
+    missing = [name for name in named if not ((ROOT / name).exists() or (ROOT / "cpuctl" / name).exists())]
+    assert missing == []
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert set(re.findall(r"^    make ([a-z]+)", TEXT, re.MULTILINE)) <= set(targets)

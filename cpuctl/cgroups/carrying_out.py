@@ -27,8 +27,9 @@ class Outcome:
 
     @property
     def left_over(self) -> tuple[Entry, ...]:
-        """What is not as it was before, although it should be."""
-        return tuple(entry for entry in self.entries if entry.step in (Step.EQUIVALENT, Step.NOT_RESTORED))
+        """What is not as it was before, although it should be, each file once."""
+        left = [entry for entry in self.entries if entry.step in (Step.EQUIVALENT, Step.NOT_RESTORED)]
+        return tuple({(entry.change.group, entry.change.name): entry for entry in left}.values())
 
     @property
     def gone(self) -> tuple[Entry, ...]:

@@ -45,7 +45,22 @@ def _with_ancestors(now: Mapping[str, CPUSet], wanted: Mapping[str, CPUSet]) -> 
             if above in wanted:
                 raise ValueError(f"CPUs {cpus} are wanted for {path}, but only {goal[above]} for {above}")
             goal[above] |= cpus
+    for path in _by_depth(goal):
+        if path not in wanted and goal[path] != now.get(path):
+            goal[path] = _within(goal, path, goal[path])
     return goal
+
+
+def _within(sets: Mapping[str, CPUSet], path: str, cpus: CPUSet) -> CPUSet:
+    """Return those CPUs that all groups above have: on v2 a list may have others, which is no error."""
+    for above in ancestors(path):
+        cpus &= sets.get(above) or cpus
+    return cpus
+
+
+def _by_depth(paths: Iterable[str]) -> list[str]:
+    """Sort groups so that each follows those above it."""
+    return sorted(paths, key=lambda path: (path.count("/"), path))
 
 
 def ancestors(path: str) -> Iterator[str]:
@@ -63,35 +78,39 @@ class _Ordering:
         self.now = now
         self.goal = goal
         self.changing = {path for path in goal if now.get(path) != goal[path]}
-        self.leaves = {path for path in goal if not any(other.startswith(f"{path}/") for other in goal)}
+        self.leaves = goal.keys() - {above for path in goal for above in ancestors(path)}
 
     def writes(self) -> Iterator[Write]:
         """Shrink containers, grow what is above them, grow containers, shrink what is above them."""
         yield from self._shrink_leaves()
-        for path in self._sorted(self.changing - self.leaves):
-            yield from self._write(path, self._now(path) | self.goal[path], "make room")
+        for path in _by_depth(self.changing - self.leaves):
+            room = _within(self.now, path, self._now(path) | self.goal[path])
+            yield from self._write(path, room, "make room")
         yield from self._move_leaves()
-        for path in reversed(self._sorted(self.changing - self.leaves)):
+        for path in reversed(_by_depth(self.changing - self.leaves)):
             yield from self._write(path, self.goal[path], "give up")
 
     def _shrink_leaves(self) -> Iterator[Write]:
-        for path in reversed(self._sorted(self.changing & self.leaves)):
-            if kept := self._now(path) & self.goal[path]:
+        for path in reversed(_by_depth(self.changing & self.leaves)):
+            if kept := _within(self.now, path, self._now(path) & self.goal[path]):
                 yield from self._write(path, kept, "give up")
 
     def _move_leaves(self) -> Iterator[Write]:
         """Give containers their CPUs as these get free; of those that wait in a ring, the first."""
-        waiting = self._sorted(self.changing & self.leaves)
+        moving = {path for path in self.changing & self.leaves if self._now(path) != self.goal[path]}
+        givers = {path for path in moving if self._now(path) - self.goal[path]}
+        waiting = _by_depth(moving)
         while waiting:
-            free = next((path for path in waiting if not self._taken(path, waiting)), waiting[0])
+            free = next((path for path in waiting if not self._taken(path, givers)), waiting[0])
             waiting.remove(free)
+            givers.discard(free)
             yield from self._write(free, self.goal[free], "take over")
 
-    def _taken(self, path: str, waiting: Iterable[str]) -> bool:
+    def _taken(self, path: str, givers: Iterable[str]) -> bool:
         """Tell whether a CPU that a group is to get has still to be given up by another."""
         gained = self.goal[path] - self._now(path)
         return any(
-            not gained.isdisjoint(self._now(other) - self.goal[other]) for other in waiting if other != path
+            not gained.isdisjoint(self._now(other) - self.goal[other]) for other in givers if other != path
         )
 
     def _now(self, path: str) -> CPUSet:
@@ -102,7 +121,3 @@ class _Ordering:
         if before != cpus:
             self.now[path] = cpus
             yield Write(path, before, cpus, why)
-
-    @staticmethod
-    def _sorted(paths: Iterable[str]) -> list[str]:
-        return sorted(paths, key=lambda path: (path.count("/"), path))

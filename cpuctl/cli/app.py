@@ -12,8 +12,8 @@ from typer.core import TyperGroup
 
 from cpuctl import __version__
 from cpuctl.cli.command_table import COMMANDS
-from cpuctl.cli.output import printable
 from cpuctl.errors import CpuctlError, NodeAccessError, os_reason
+from cpuctl.visible_text import printable
 
 EXIT_INTERNAL = 1
 EXIT_USAGE = 2

@@ -9,6 +9,8 @@ from enum import StrEnum
 from importlib import import_module
 from typing import Any
 
+from cpuctl.visible_text import printable
+
 API_VERSION = "cpuctl/v1alpha1"
 """The version of every published answer; its schemas are printed by ``cpuctl schema``."""
 
@@ -79,10 +81,3 @@ def note(text: str, style: Style) -> None:
 def takes_every_character() -> bool:
     """Tell whether stdout is UTF-8; other encodings get escapes where an answer's form has some."""
     return (sys.stdout.encoding or "").lower() in ("utf-8", "utf8")
-
-
-def printable(text: str) -> str:
-    """Write control characters as escapes: no input steers the reader's terminal or breaks a line."""
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)

@@ -82,7 +82,8 @@ class Admission:
     """One decision: the verdict, hints asked for, what each container got until then, what is left.
 
     ``pod_cpus`` are the CPUs that the pod holds as a whole (KEP-5526), 0 for most. ``readmission`` is set
-    where it held something before and the kubelet went on as if it did not.
+    where it held something before and the kubelet went on as if it did not. ``taken_from_others`` are CPUs
+    (a mask) that it got though they are reserved or another pod's.
     """
 
     pod: Pod
@@ -93,4 +94,5 @@ class Admission:
     shared_pool: int
     pod_cpus: int = 0
     pool_warning: PoolWarning | None = None
+    taken_from_others: int = 0
     readmission: Readmission | None = None

@@ -131,6 +131,7 @@ class Node:
             shared_pool=pool,
             pod_cpus=self.cpu.state.pod_entries.get(pod.uid, 0),
             pool_warning=self.cpu.pool_warning(before),
+            taken_from_others=self.cpu.taken_from_others(pod.uid, before),
             readmission=self._readmission(held, verdict, divided=admission.candidate.divided),
         )
 

@@ -63,7 +63,8 @@ def split_arguments(text: str) -> list[str]:
     except ValueError as error:
         problem = str(error)[:1].lower() + str(error)[1:]
         raise UsageError(f"cannot be split into words: {problem}", where=_ARGUMENTS) from None
-    return words[1:] if words and PurePath(words[0]).name == "kubelet" else words
+    is_program = bool(words) and not words[0].startswith("-") and PurePath(words[0]).name == "kubelet"
+    return words[1:] if is_program else words
 
 
 def read_flags(arguments: Sequence[str], where: str = _ARGUMENTS) -> KubeletFlags:

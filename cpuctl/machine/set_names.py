@@ -29,7 +29,7 @@ def _part(part: str, machine: Machine) -> CPUSet:
     kind, colon, number = part.partition(":")
     if not colon:
         return _numbers(part)
-    members = _elements(kind, machine)
+    members = named_sets(kind, machine)
     if members is None:
         raise InputError(f"no set of CPUs is called {part!r}", hint=_HINT)
     if not _NUMBER.fullmatch(number) or int(number) not in members:
@@ -52,7 +52,8 @@ def _numbers(part: str) -> CPUSet:
         raise InputError(f"expected a CPU list, found {part!r} ({problem})", hint=_HINT) from None
 
 
-def _elements(kind: str, machine: Machine) -> Mapping[int, CPUSet] | None:
+def named_sets(kind: str, machine: Machine) -> Mapping[int, CPUSet] | None:
+    """Return the sets of a kind (``node``, ``socket``, ``l3``, ``core``) by number, None for another word."""
     match kind:
         case "node":
             return {node.id: node.cpus for node in machine.numa_nodes}

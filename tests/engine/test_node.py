@@ -171,6 +171,18 @@ def test_a_pod_that_empties_the_pool_is_warned_of() -> None:
     assert node.admit(named("r", app())).pool_warning is None
 
 
+def test_reserved_cpus_that_the_kubelet_gives_away_all_the_same_are_told() -> None:
+    """With CPU 7 offline there is one CPU a core on average, and a core with one free CPU counts as free."""
+    cores = [CoreAt(cpus=(core, core + 4) if core < 3 else (core,)) for core in range(4)]
+    told = KubeletConfiguration(cpu_manager_policy="static", reserved_system_cpus="0")
+    node = start_node(machine_info(cores), Kubelet(version=KubeletVersion(36), config=told))
+    assert isinstance(node, Node)
+    first, second = node.admit(named("p", whole(2))), node.admit(named("q", whole(1)))
+    assert first.taken_from_others == 0b1
+    assert CPUSet(node.state.held_by("p")) == CPUSet.parse("0,4")
+    assert second.taken_from_others == 0
+
+
 def test_a_kubelet_that_hangs_answers_nobody_any_more() -> None:
     options = {"full-pcpus-only": "true", "distribute-cpus-across-numa": "true"}
     config = KubeletConfiguration(

@@ -21,6 +21,10 @@ from cpuctl.engine.outcome import KubeletFault, Rejected, StartRefused, Undeterm
 
 OUTCOMES = ("Admitted", "Rejected", "KubeletFault", "Undetermined")
 
+_TAKEN = (
+    "reserved or another pod's: where cores differ in size, as with an offline CPU, the kubelet takes a core "
+    "for free that is not (kubernetes issue 124066)"
+)
 _POOL_WARNINGS = {
     PoolWarning.EMPTY: (
         "takes the last CPUs of the shared pool: containers without exclusive CPUs have none left, and a "
@@ -226,6 +230,10 @@ def _warnings(admissions: Iterable[Admission]) -> Iterable[dict[str, Any]]:
         if admission.pool_warning is not None:
             text = f"pod {admission.pod.full_name} {_POOL_WARNINGS[admission.pool_warning]}"
             yield {"pod": admission.pod.full_name, "sharedPool": str(admission.pool_warning), "message": text}
+        if taken := admission.taken_from_others:
+            name, cpus = admission.pod.full_name, cpu_list(taken)
+            text = f"pod {name} is given CPUs {cpus}, which are {_TAKEN}"
+            yield {"pod": name, "takenCPUs": cpus, "message": text}
 
 
 def _lists(masks: Mapping[int, int]) -> dict[str, str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from cpuctl.checkpoints.model import CPUStateFile
 from cpuctl.cli.answers.checkpoint_dump_answer import held_cpus
 from cpuctl.cli.answers.checkpoint_map_answer import map_answer
+from cpuctl.cli.answers.topology_answer import cpu_rows
 from cpuctl.engine.node import Node
 from cpuctl.engine.state_checks.owners import Owners
 from cpuctl.pods.model import Container, ContainerKind, Pod
@@ -35,7 +36,9 @@ def plan_picture(machine: Machine, node: object, pods: Iterable[Pod]) -> dict[st
 
 def _of(machine: Machine, state: CPUStateFile, owners: Owners) -> dict[str, Any]:
     held = held_cpus(state, owners)
-    return {"holders": held["holders"], **map_answer(machine, held)}
+    whole = {row["cpu"]: row for row in cpu_rows(machine)}
+    rows = [{**whole[row["cpu"]], **row} for row in map_answer(machine, held)["cpus"]]
+    return {"holders": held["holders"], "cpus": rows}
 
 
 def _while_running(state: CPUStateFile, pods: Mapping[str, Pod]) -> CPUStateFile:

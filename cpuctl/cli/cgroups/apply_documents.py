@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpuctl.cgroups.desired import Assignment, Desired, Place, Wanted, by_assignment
+from cpuctl.cgroups.desired import NOT_HERE, Assignment, Desired, LeftOut, Place, Wanted, by_assignment
+from cpuctl.cgroups.names import Level
 from cpuctl.checkpoints.cpu_state import FILE_NAME, read_cpu_state
 from cpuctl.checkpoints.inspection import inspect_state
 from cpuctl.checkpoints.model import UnreadableState
@@ -24,6 +25,7 @@ _EXPECTED = (
 )
 _KINDS = ("Plan", "CgroupsPlan")
 _DIVIDED = "pod"
+_OF_CONTAINERS = (Level.CONTAINER, Level.BELOW)
 
 
 def request_of_file(content: bytes, source: str, node: LiveNode, picture: Picture) -> Request:
@@ -94,17 +96,26 @@ def _recorded(states: Cursor) -> dict[str, str]:
     }
 
 
+def _some(wanted: Cursor) -> CPUSet:
+    if found := wanted.cpu_set():
+        return found
+    raise wanted.error("nothing is wanted, but a group with tasks cannot be without")
+
+
 def _from_cgroups_plan(root: Cursor, picture: Picture) -> Request:
-    wanted, now = [], {}
+    wanted, now, left_out = [], {}, []
     for group in root.required("groups").items():
         path = group.required("path").text()
         if path not in picture.groups:
-            continue  # its container has ended
+            left_out.append(LeftOut(f"cgroup {path}", NOT_HERE))
+            continue
+        if picture.groups[path].role.level not in _OF_CONTAINERS:
+            raise group.error(f"{path} is no container's group: those above grow with what is in them")
         lists = {}
         for name in ("cpus", "mems"):
             change = group.get(name)
             if change is not None:
-                lists[name] = change.required("wanted").cpu_set()
+                lists[name] = _some(change.required("wanted"))
                 now[path, f"cpuset.{name}"] = change.required("now").cpu_set()
         owner = picture.owners.get(path)
         if owner is not None:
@@ -121,7 +132,7 @@ def _from_cgroups_plan(root: Cursor, picture: Picture) -> Request:
             )
     return Request(
         kind="CgroupsPlan",
-        desired=Desired(wanted=tuple(wanted)),
+        desired=Desired(wanted=tuple(wanted), left_out=tuple(left_out)),
         held=picture.state.entries,
         recorded=_recorded(root.required("state")),
         now=now,

@@ -20,7 +20,9 @@ from cpuctl.cgroups.writes import CPUS, PlannedWrite
 from cpuctl.cli.cgroups.apply_run import Prepared
 from cpuctl.cli.sources.node_picture import CPU_FILE, MEMORY_FILE
 from cpuctl.cpuset import CPUSet
+from cpuctl.errors import CpuctlError, NodeAccessError
 from cpuctl.machine.kernel_text import parse_cpu_list
+from cpuctl.machine.tree import DirectoryTree
 
 if TYPE_CHECKING:
     from cpuctl.cli.cgroups.apply_log import WriteLog
@@ -69,21 +71,22 @@ def _kept(prepared: Prepared) -> Iterator[PlannedWrite]:
 
 
 def _state_moved(prepared: Prepared) -> str:
-    before, now = prepared.digests, digests(prepared.root, prepared.state_directory)
+    try:
+        before, now = prepared.digests, digests(prepared.root, prepared.state_directory)
+    except CpuctlError as error:
+        return str(error)
     changed = sorted(name for name in now.keys() | before.keys() if now.get(name) != before.get(name))
     return f"the kubelet has written {', '.join(changed)} meanwhile" if changed else ""
 
 
 def digests(root: Path, state_directory: str) -> dict[str, str]:
     """Return the SHA-256 of the state files that the node's own kubelet has now."""
-    found = {}
+    tree, found = DirectoryTree(root), {}
     for name in (CPU_FILE, MEMORY_FILE):
-        path = root / state_directory.lstrip("/") / name
-        try:
-            text = path.read_bytes().decode("utf-8", "replace")
-        except OSError:
-            continue
-        found[name] = sha256(text.encode()).hexdigest()
+        with suppress(NodeAccessError):  # closed to us, as it was before: who may not read may not write
+            text = tree.read(f"{state_directory.strip('/')}/{name}")
+            if text is not None:
+                found[name] = sha256(text.encode()).hexdigest()
     return found
 
 

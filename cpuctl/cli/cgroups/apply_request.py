@@ -63,7 +63,7 @@ def read_request(asked: Asked, node: LiveNode, picture: Picture, sources: Source
     if asked.references:
         sources.add("apply", ", ".join(asked.references), "given")
         return _by_reference(asked.references, picture)
-    return _own_state(picture)
+    return _own_state(picture, node.kubelet.config.root_dir)
 
 
 def members_of(picture: Picture) -> list[Member]:
@@ -71,13 +71,13 @@ def members_of(picture: Picture) -> list[Member]:
     return [Member(owner=seen.owner, group=seen.group, below=seen.below) for seen in picture.containers]
 
 
-def _own_state(picture: Picture) -> Request:
+def _own_state(picture: Picture, directory: str) -> Request:
     state = picture.state
     if state.cpu is None and state.memory is None:
         problem = state.cpu_problem or state.memory_problem
         raise InputError(
             f"a kubelet would not load it: {problem}" if problem else "there is no state file to go by",
-            where=f"{state.directory}/cpu_manager_state",
+            where=f"{directory}/cpu_manager_state",
             hint="name a plan with -f FILE, a state with --state, or containers: " + _REFERENCE,
         )
     left_out = by_assignment(members_of(picture), Assignment(own=places_of(picture.state.entries))).left_out

@@ -126,7 +126,9 @@ def _moved(request: Request, node: LiveNode, picture: Picture) -> Iterator[Objec
     for (path, name), found in request.now.items():
         values = picture.groups[path].cpuset
         now = (values.cpus if name == CPUS else values.mems) or CPUSet()
-        if now not in (found, goals.get((path, name))):
+        goal = goals.get((path, name)) or found
+        # The last is what a group has on its way: a run that was killed may have left it there.
+        if now not in (found, goal, found & goal):
             yield moved_on(f"{path}/{name}")
 
 

@@ -44,11 +44,11 @@ class Session:
 
     def run(self, sources: Sources) -> tuple[Document, int]:
         """Read, prepare and, with ``yes``, write; return the answer and the exit code of what was done."""
-        from cpuctl.audit.reading import take_picture
+        from cpuctl.audit.reading import take_group_picture
 
         node = load_node(self.words, sources)
         with ProgressBar(self.style) as progress:
-            picture = take_picture(node.files, node.known, progress)
+            picture = take_group_picture(node.files, node.known, progress)
         require_kernel(self.root, picture)
         request = read_request(self.asked, node, picture, sources)
         prepared = prepare(node, picture, request, self.insisted, self.root)

@@ -61,6 +61,7 @@ def show(
 ) -> None:
     """Read the node's groups, and show them."""
     from cpuctl.cli.sources.node_picture import PictureWords, load_node, tell_unreadable
+    from cpuctl.cli.sources.settled_picture import tell_recent_change
 
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
     kubelet = KubeletWords(
@@ -75,6 +76,7 @@ def show(
     document = _shown(node, _rules(node, oci_runtime, sources), sources, style)
     sources.tell(style)
     tell_unreadable(node, style)
+    tell_recent_change(node, style)
     emit(document, style)
     if exit_code and document["summary"]["differing"]:
         raise typer.Exit(EXIT_NO)
@@ -82,9 +84,10 @@ def show(
 
 def _shown(node: "LiveNode", rules: "Rules", sources: Sources, style: Style) -> Document:
     from cpuctl.cli.answers.cgroups_show_answer import show_document
-    from cpuctl.cli.sources.node_picture import picture_of
+    from cpuctl.cli.sources.settled_picture import settled_picture
 
-    return show_document(picture_of(node, style), rules, {"sources": sources.entries}, node.files.unreadable)
+    node, picture = settled_picture(node, style)
+    return show_document(picture, rules, {"sources": sources.entries}, node.files.unreadable)
 
 
 def _rules(node: "LiveNode", runtime: str, sources: Sources) -> "Rules":

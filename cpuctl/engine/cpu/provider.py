@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import or_
 
 from cpuctl.checkpoints.model import CPUStateFile, SavedCPUState, UnreadableState
 from cpuctl.checkpoints.refusal import kubelet_refusal, other_policy
@@ -197,6 +199,21 @@ class CPUProvider:
         """Bring the metrics up to date after CPUs have changed hands."""
         if self.policy is not None:
             self.metrics.resized(self.policy, self.state)
+
+    def taken_from_others(self, uid: str, before: int) -> int:
+        """Return the CPUs (a mask) that a pod got, and that are reserved or another pod's.
+
+        With cores of different sizes, as with an offline CPU, the kubelet takes a core for free that is not
+        (kubernetes issue 124066). *before* is what the shared pool was when the pod came.
+        """
+        if self.policy is None:
+            return 0
+        own = self.state.held_by(uid)
+        doubtful = own & (self.policy.reserved | ~before)
+        if not doubtful:
+            return 0
+        others = (self.state.held_by(other) for other in self.state.owners if other != uid)
+        return doubtful & reduce(or_, others, self.policy.reserved)
 
     def pool_warning(self, before: int) -> PoolWarning | None:
         """Tell what is worth a warning about the shared pool, which was this *before*."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import or_
 
 from cpuctl.checkpoints.model import CPUStateFile
 from cpuctl.cpuset import CPUSet
@@ -48,13 +50,16 @@ class CPUManagerState:
     @property
     def owned(self) -> int:
         """The CPUs of which it is known who has them: the shared pool, a pod, or a container."""
-        owned = self.default
-        for cpus in self.pod_entries.values():
-            owned |= cpus
-        for containers in self.assignments.values():
-            for cpus in containers.values():
-                owned |= cpus
-        return owned
+        return reduce(or_, map(self.held_by, self.owners), self.default)
+
+    @property
+    def owners(self) -> frozenset[str]:
+        """The UIDs of the pods that hold something."""
+        return frozenset((*self.assignments, *self.pod_entries))
+
+    def held_by(self, uid: str) -> int:
+        """Return all that a pod holds: its own pool, and what its containers have."""
+        return reduce(or_, self.assignments.get(uid, {}).values(), self.pod_entries.get(uid, 0))
 
     def assigned(self, uid: str, container: str) -> int | None:
         """Tell a container's exclusive CPUs, None when it runs in the shared pool."""

@@ -89,7 +89,7 @@ class _Search:
         found = CPUSet(picked.cpus) if isinstance(picked, Picked) else CPUSet()
         if len(found) == count and found <= free:
             return found
-        # With uneven cores the kubelet takes CPUs that are not free (kubernetes issue 140495).
+        # With uneven cores the kubelet takes CPUs that are not free (kubernetes issue 124066).
         nodes = CPUSet(self.policy.near(near or 0))
         return _first(chain(free & nodes, free - nodes), count)
 

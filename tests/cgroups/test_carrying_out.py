@@ -80,6 +80,15 @@ def test_a_rival_is_not_fought_over(root: Path) -> None:
     assert [entry.change.group for entry in outcome.left_over] == ["/a"]
 
 
+def test_a_file_that_was_written_twice_is_named_once(root: Path) -> None:
+    changes = (Change("/a", "cpuset.cpus", "0-3", "0-1"), Change("/a", "cpuset.cpus", "0-1", "0-1,6"))
+    applier = Applier(files=GroupFiles(root, nothing), log=lambda _: None, interrupted=bool)
+    outcome = carry_out(changes, applier, Guard(str, str, lambda _: put(root, "/a", "7")), 1)
+    assert [(entry.change.group, entry.problem) for entry in outcome.left_over] == [
+        ("/a", "somebody else has written '7' meanwhile: it is left so")
+    ]
+
+
 def test_a_rival_that_has_put_the_old_value_back_leaves_nothing_over(root: Path) -> None:
     outcome = carried(root, seconds=5, pause=lambda _: put(root, "/a", "0-3"))
     assert outcome.failure

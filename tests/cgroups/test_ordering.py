@@ -86,6 +86,35 @@ def test_no_write_ever_breaks_the_hierarchy_and_the_end_is_what_was_wanted(
     assert {path: state[path] for path in LEAVES} == {path: wanted.get(path, now[path]) for path in LEAVES}
 
 
+def test_no_step_is_out_of_reach_of_the_groups_above() -> None:
+    """On v2 a list may have CPUs that the group above has not: what is written meanwhile must not."""
+    now = sets(pods="0-5,7", pods__a="5-6")
+    assert shown(order_writes(now, sets(pods__a="6-7"))) == ["/pods 0-5,7 -> 0-7", "/pods/a 5-6 -> 6-7"]
+    now = sets(pods="0-5", pods__p="5,7", pods__p__a="5")
+    assert shown(order_writes(now, sets(pods__p__a="6"))) == [
+        "/pods 0-5 -> 0-6",
+        "/pods/p 5,7 -> 5-6",
+        "/pods/p/a 5 -> 6",
+    ]
+
+
+def in_force(lists: dict[str, CPUSet], path: str) -> CPUSet:
+    """Return what v2 makes of a list: what the group above has of it, else all that this has."""
+    above = path.rpartition("/")[0]
+    has = in_force(lists, above) if above else CPUSet.parse("0-7")
+    return lists[path] & has or has
+
+
+@given(st.data())
+def test_on_v2_every_write_is_in_force_at_once(data: st.DataObject) -> None:
+    state = {path: data.draw(CPUS) for path in ("/top", "/top/p0", "/top/p1", *LEAVES)}
+    wanted = {path: data.draw(CPUS) for path in data.draw(st.lists(st.sampled_from(LEAVES), unique=True))}
+    for write in order_writes(state, wanted):
+        state[write.path] = write.after
+        assert in_force(state, write.path) == write.after
+    assert {path: in_force(state, path) for path in wanted} == wanted
+
+
 @given(st.data(), hierarchies())
 def test_cpus_change_hands_without_being_shared_unless_in_a_ring(
     data: st.DataObject, now: dict[str, CPUSet]

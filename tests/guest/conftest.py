@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from tests.guest.harness.guest import run_in_guest
 from tests.guest.harness.machine import GuestMachine, even_nodes
@@ -54,6 +56,11 @@ CASES = {
 }
 
 
+def one_boot(kind: str, names: Iterable[str]) -> list[ParameterSet]:
+    """Make parameters whose tests one worker runs: it boots each of the machines once for all of them."""
+    return [pytest.param(name, marks=pytest.mark.xdist_group(f"{kind} {name}")) for name in names]
+
+
 @dataclass(frozen=True, slots=True)
 class Observed:
     """What the commands printed in the guest of one case."""
@@ -73,7 +80,7 @@ class Observed:
         return {int(cpu): dict(zip(LABELS, labels, strict=True)) for cpu, *labels in rows}
 
 
-@pytest.fixture(scope="session", params=CASES)
+@pytest.fixture(scope="session", params=one_boot("observed", CASES))
 def observed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Observed:
     """Boot a machine once and run every command in it."""
     case = CASES[request.param]

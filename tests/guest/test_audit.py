@@ -13,7 +13,7 @@ import jsonschema
 import pytest
 
 from cpuctl.schemas import schema_text
-from tests.guest.conftest import CASES, HERE, ROOT
+from tests.guest.conftest import CASES, HERE, ROOT, one_boot
 from tests.guest.harness.guest import run_in_guest
 from tests.guest.harness.machine import Cgroup, GuestMachine
 from tests.support.planted_faults import by_code, check_planted
@@ -63,7 +63,7 @@ class Audited:
         return told
 
 
-@pytest.fixture(scope="module", params=LAYOUTS)
+@pytest.fixture(scope="module", params=one_boot("audit", LAYOUTS))
 def audited(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Audited:
     """Boot a machine once, and do everything in it."""
     layout = LAYOUTS[request.param]

@@ -280,6 +280,7 @@ def test_words_are_split_as_a_shell_does() -> None:
 def test_the_name_of_the_program_is_no_argument() -> None:
     assert split_arguments("/usr/bin/kubelet --v=2") == split_arguments("kubelet --v=2") == ["--v=2"]
     assert split_arguments("") == []
+    assert split_arguments("--root-dir=/data/kubelet --v=2") == ["--root-dir=/data/kubelet", "--v=2"]
 
 
 def test_an_open_quote_is_a_usage_error() -> None:

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 _TRAILER = "TRAILER!!!"
-_LEFT_OUT = frozenset({"__pycache__", ".git"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,16 +24,12 @@ class Entry:
     data: bytes = b""
 
 
-def directory(name: str, permissions: int = 0o755) -> Entry:
-    return Entry(name, stat.S_IFDIR | permissions)
-
-
 def regular_file(name: str, data: bytes, permissions: int = 0o644) -> Entry:
     return Entry(name, stat.S_IFREG | permissions, data)
 
 
-def copies(source: Path, name: str, left_out: frozenset[str] = _LEFT_OUT) -> Iterator[Entry]:
-    """Yield *source* under another *name*, a directory with all it holds but the names *left_out*."""
+def copies(source: Path, name: str) -> Iterator[Entry]:
+    """Yield *source* under another *name*, a directory with all it holds."""
     mode = source.lstat().st_mode
     if stat.S_ISLNK(mode):
         yield Entry(name, mode, str(source.readlink()).encode())
@@ -43,8 +38,7 @@ def copies(source: Path, name: str, left_out: frozenset[str] = _LEFT_OUT) -> Ite
     elif stat.S_ISDIR(mode):
         yield Entry(name, mode)
         for child in sorted(source.iterdir()):
-            if child.name not in left_out:
-                yield from copies(child, f"{name}/{child.name}", left_out)
+            yield from copies(child, f"{name}/{child.name}")
 
 
 def write_archive(stream: BinaryIO, entries: Iterable[Entry]) -> None:

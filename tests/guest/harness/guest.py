@@ -8,18 +8,18 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 
-from tests.guest.harness.cpio import Entry, copies, directory, regular_file, write_archive
+from tests.guest.harness.cpio import Entry, copies, regular_file, write_archive
 from tests.guest.harness.errors import GuestError, GuestTimeoutError
 from tests.guest.harness.host_tools import installed
-from tests.guest.harness.image import Image, guest_image
+from tests.guest.harness.image import Image, compile_ahead, guest_image
 from tests.guest.harness.machine import GuestMachine
 
 _INIT = Path(__file__).with_name("init")
 _ATTEMPTS = 3
 _LAST_LINES = 60  # a kernel's panic with all its registers
+_NOT_SHARED = shutil.ignore_patterns("__pycache__", ".git")
 _PORTS = ("console", "stdout", "stderr", "report")
 
 # One emulating thread: with several, emulated CPUs race with the kernel that patches its own code, and now
@@ -54,12 +54,24 @@ def run_in_guest(
     image = guest_image()
     with tempfile.TemporaryDirectory(prefix="cpuctl-guest-") as name:
         work = Path(name)
-        _write_files(work / "initrd", image, command, share)
+        _copy(share, work / "share")
+        _write_files(work / "initrd", image, command, work / "share")
         report = _boot(work, image, machine, timeout)
         return _result(work, report, out_dir)
 
 
-def _write_files(initrd: Path, image: Image, command: str, share: Sequence[Path]) -> None:
+def _copy(share: Sequence[Path], folder: Path) -> None:
+    """Copy what is shared, and compile what is Python: under emulation that takes longer than to run it."""
+    folder.mkdir()
+    for path in share:
+        if path.is_dir():
+            shutil.copytree(path, folder / path.name, symlinks=True, ignore=_NOT_SHARED)
+        else:
+            shutil.copy2(path, folder)
+    compile_ahead("-s", folder, "-p", "/share", folder)
+
+
+def _write_files(initrd: Path, image: Image, command: str, share: Path) -> None:
     """Write the guest's files: the kernel unpacks two archives, end to end, one over the other."""
     with initrd.open("wb") as stream:
         with image.root.open("rb") as root:
@@ -67,11 +79,10 @@ def _write_files(initrd: Path, image: Image, command: str, share: Sequence[Path]
         write_archive(stream, _entries(command, share))
 
 
-def _entries(command: str, share: Sequence[Path]) -> Iterator[Entry]:
+def _entries(command: str, share: Path) -> Iterator[Entry]:
     yield regular_file("init", _INIT.read_bytes(), 0o755)
     yield regular_file("command", f"{command}\n".encode())
-    yield directory("share")
-    yield from chain.from_iterable(copies(path, f"share/{path.name}") for path in share)
+    yield from copies(share, "share")
 
 
 def _boot(work: Path, image: Image, machine: GuestMachine, timeout: float) -> bytes:

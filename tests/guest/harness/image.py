@@ -125,8 +125,13 @@ def _add_libraries(root: Path) -> None:
 
 def _compile(root: Path) -> None:
     folders = [next((root / "usr" / "lib").glob("python3*")), root / _PACKAGES]
+    compile_ahead("-s", root, "-p", "/", *folders)
+
+
+def compile_ahead(*words: str | Path) -> None:
+    """Compile Python as the guest's interpreter does it; *words* are those of compileall."""
     ahead = ["-m", "compileall", "-q", "-j", "0", "--invalidation-mode", "unchecked-hash"]
-    tool_output([_PYTHON, *ahead, "-s", root, "-p", "/", *folders])
+    tool_output([_PYTHON, *ahead, *words])
 
 
 def _inside(root: Path, path: Path) -> Path:
@@ -137,7 +142,5 @@ def _pack(root: Path, image: Path) -> None:
     part = root.with_suffix(".cpio")
     with part.open("wb") as stream:
         folders = sorted(root.iterdir())
-        write_archive(
-            stream, chain.from_iterable(copies(child, child.name, frozenset()) for child in folders)
-        )
+        write_archive(stream, chain.from_iterable(copies(child, child.name) for child in folders))
     part.replace(image)

@@ -1,0 +1,66 @@
+"""Plays scenarios and leaves what they found in /out/apply.json: the tests outside judge it.
+
+Words: the names of the scenarios; with a ``+``, its fault comes at every write, not at three of them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from cpuctl.cli.app import run
+
+from . import scenarios
+from .faults import Faults, rival_in_between, without_a_list
+from .kubelet import competitor, container_ends, state_moves_on
+from .node import KUBELET, WORK, go_wrong, make_node
+
+
+def known(faults: Faults) -> dict[str, Callable[[], Any]]:
+    """Return all scenarios by their names."""
+    others = (rival_in_between, without_a_list, competitor, container_ends, state_moves_on)
+    plain = {name: each for name, each in vars(scenarios).items() if callable(each)}
+    harmful = {name: getattr(faults, name) for name in ("refused", "interrupted", "killed")}
+    return plain | {each.__name__: each for each in others} | harmful
+
+
+def warm_up() -> None:
+    """Import in this process what its children need: under emulation that takes longer than all the rest."""
+    go_wrong()
+    with (WORK / "warm-up").open("w") as file, contextlib.redirect_stdout(file):
+        run(["cgroups", "apply", "-o", "json", "--exit-code", "--quota"])
+        run(["audit", "-o", "plan"])
+        run(["cgroups", "apply", "-o", "json", "-f", str(KUBELET / "cpu_manager_state")])
+    gc.freeze()
+
+
+def played(scenario: Callable[[], Any]) -> Any:
+    """Return what a scenario found; where it broke off, how."""
+    began = time.monotonic()
+    try:
+        return scenario()
+    except Exception as error:  # noqa: BLE001  # the other scenarios still tell something
+        return f"{type(error).__name__}: {error}"
+    finally:
+        sys.stdout.write(f"{getattr(scenario, '__name__', scenario)}: {time.monotonic() - began:.1f} s\n")
+        sys.stdout.flush()
+
+
+def main(words: Sequence[str]) -> None:
+    processes = make_node()
+    warm_up()
+    all_of_them = known(Faults([word.removesuffix("+") for word in words if word.endswith("+")]))
+    facts = {name: played(all_of_them[name]) for name in (word.removesuffix("+") for word in words)}
+    Path("/out/apply.json").write_text(json.dumps(facts, indent=1))
+    for process in processes:
+        process.kill()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

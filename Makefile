@@ -4,15 +4,23 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 CORPUS ?= fixtures/conformance
 
-.PHONY: help demo test guest long-guest conformance bench lint types contracts check clean
+.PHONY: help demo test guest shells browser docs conformance bench fuzz zipapp dist packaging oldest pythons lint types contracts check clean
 
 help:
 	@echo "make demo          plan the shipped pods on a shipped recording of a two-socket machine"
 	@echo "make test          run the tests"
 	@echo "make guest         boot machines with 2 and 8 NUMA nodes under QEMU and test in them (Debian, root)"
-	@echo "make long-guest    the same for what takes minutes: changing control groups in every way that can go wrong"
+	@echo "make browser       show the pictures to a headless browser and measure what it draws (Debian, root)"
+	@echo "make shells        type into bash, zsh and fish, and read the manual pages (Debian, root)"
+	@echo "make docs          make reference, manual pages and completions from the command table"
 	@echo "make conformance   run recorded kubelet answers (CORPUS=DIR for others)"
 	@echo "make bench         measure against the kubelet's recorded figures"
+	@echo "make fuzz          look for inputs that break a parser (ten minutes each; TARGETS='cpuset yaml' for some)"
+	@echo "make zipapp        one file for nodes without pip or network: dist/cpuctl.pyz"
+	@echo "make dist          wheel and sdist"
+	@echo "make packaging     build, install and run what is published, on every Python that is here"
+	@echo "make oldest        run the tests with the oldest dependencies (TESTS='tests/cli tests/pods' for some)"
+	@echo "make pythons       run the tests with every Python that is here and the newest dependencies"
 	@echo "make check         linters, types, import contracts"
 
 demo: $(VENV)/installed
@@ -24,17 +32,46 @@ test: $(VENV)/installed-dev
 
 guest: $(VENV)/installed-dev
 	tests/guest/install-packages
-	$(BIN)/python -m pytest -m guest -q tests/guest
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m guest -q tests/guest
 
-long-guest: $(VENV)/installed-dev
-	tests/guest/install-packages
-	$(BIN)/python -m pytest -m long_guest -q tests/guest
+browser: $(VENV)/installed-dev
+	tests/browser/install-packages
+	$(BIN)/python -m pytest -m browser -q tests/browser
+
+shells: $(VENV)/installed-dev
+	tests/shells/install-packages
+	$(BIN)/python -m pytest -n auto -m shells -q tests/shells
+
+docs: $(VENV)/installed-dev
+	$(BIN)/python -m docs.generate
 
 conformance: $(VENV)/installed-dev
 	$(BIN)/python -m tests.conformance $(CORPUS)
 
 bench: $(VENV)/installed-dev
 	$(BIN)/python -m tests.benchmarks
+
+fuzz: $(VENV)/installed-dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[fuzz]'
+	$(BIN)/python -m tests.fuzz $(TARGETS)
+
+zipapp: $(VENV)/installed
+	$(BIN)/python contrib/zipapp/build.py dist/cpuctl.pyz $$(contrib/pythons | sed 's/^[^ ]*/--python/')
+
+dist: $(VENV)/installed-dev
+	$(BIN)/python -m build --outdir dist .
+
+packaging: $(VENV)/installed-dev
+	$(BIN)/python -m pytest -m packaging -q tests/packaging
+
+oldest:
+	tests/packaging/test-with oldest "$$(contrib/pythons 2>/dev/null | sed -n '1s/^[^ ]* //p')" \
+	    constraints/oldest.txt $(TESTS)
+
+pythons:
+	contrib/pythons | while read -r release python; do \
+	    tests/packaging/test-with "$$release" "$$python" - $(TESTS) </dev/null || exit; \
+	done
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 from collections.abc import Collection, Iterator
@@ -12,7 +13,7 @@ from .node import LAST, LOOSE, OTHER, SHARED, Harm, apply, audit, changes, go_wr
 
 
 def refuse() -> None:
-    raise PermissionError(13, "refused by the test")
+    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
 def die() -> None:

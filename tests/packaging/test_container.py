@@ -1,0 +1,92 @@
+"""The Containerfile: its rules, its steps by hand, and the image itself where an engine runs."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FILE = ROOT / "contrib" / "Containerfile"
+KNOWN = {"ARG", "FROM", "WORKDIR", "COPY", "RUN", "ENV", "USER", "ENTRYPOINT", "CMD"}
+
+
+def instructions() -> list[tuple[str, str]]:
+    lines = [line for line in FILE.read_text().splitlines() if line and not line.startswith("#")]
+    return [(word, rest) for word, _, rest in (line.partition(" ") for line in lines)]
+
+
+def last(word: str) -> str:
+    return [rest for each, rest in instructions() if each == word][-1]
+
+
+def copied() -> list[list[str]]:
+    """Return sources and target of every COPY out of the project."""
+    return [shlex.split(rest) for word, rest in instructions() if word == "COPY" and "--from" not in rest]
+
+
+def test_every_instruction_is_a_plain_one() -> None:
+    """No ADD, which fetches and unpacks, and no HEALTHCHECK, VOLUME or EXPOSE: this is no server."""
+    assert {word for word, _ in instructions()} == KNOWN
+
+
+def test_images_are_named_in_full() -> None:
+    images = [rest.split()[0] for word, rest in instructions() if word == "FROM"]
+    assert len(images) == 2
+    assert all(re.fullmatch(r"docker\.io/library/python:\$\{PYTHON\}-slim", image) for image in images)
+
+
+def test_the_image_is_nobodys_by_default() -> None:
+    """By number: Kubernetes' runAsNonRoot cannot look up a name."""
+    user, _, group = last("USER").partition(":")
+    assert int(user) > 0
+    assert int(group) > 0
+
+
+def test_the_program_gets_signals_itself() -> None:
+    assert last("ENTRYPOINT") == '["cpuctl"]'
+    assert last("CMD") == '["--help"]'
+
+
+def test_all_that_is_copied_is_here() -> None:
+    assert all((ROOT / source).exists() for *sources, _ in copied() for source in sources)
+
+
+@pytest.mark.packaging
+def test_the_steps_make_a_program_that_answers(tmp_path: Path) -> None:
+    """By hand: with nothing but what is copied, in a virtual environment as the image's."""
+    source, opt = tmp_path / "source", tmp_path / "opt"
+    for *names, target in copied():
+        for name in names:
+            _copy(ROOT / name, source / target / (name if target == "./" else ""))
+    step = last("RUN").replace("/opt/cpuctl", str(opt)).replace("python -m venv", f"{sys.executable} -m venv")
+    subprocess.run(["sh", "-ec", step], cwd=source, check=True, capture_output=True)
+    done = subprocess.run([opt / "bin" / "cpuctl", "--version"], check=True, capture_output=True, text=True)
+    assert done.stdout.startswith("cpuctl ")
+    assert (opt / "share/man/man1/cpuctl.1").exists()
+
+
+def _copy(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if source.is_dir():
+        shutil.copytree(source, target, dirs_exist_ok=True)
+    else:
+        shutil.copy(source, target)
+
+
+@pytest.mark.packaging
+def test_the_image_answers() -> None:
+    engine = shutil.which("docker") or shutil.which("podman")
+    if engine is None or subprocess.run([engine, "info"], check=False, capture_output=True).returncode:
+        pytest.skip("no container engine runs here")
+    build: list[str | Path] = [engine, "build", "--quiet", "--file", FILE, ROOT]
+    image = subprocess.run(build, check=True, capture_output=True, text=True).stdout.strip()
+    done = subprocess.run(
+        [engine, "run", "--rm", image, "--version"], check=True, capture_output=True, text=True
+    )
+    assert done.stdout.startswith("cpuctl ")

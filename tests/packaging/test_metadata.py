@@ -1,0 +1,100 @@
+"""What pyproject.toml says of cpuctl: of whom it takes what, and where it runs."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.version import Version
+
+ROOT = Path(__file__).parents[2]
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+RELEASES = ("3.11", "3.12", "3.13", "3.14")
+COMPILED = {".so", ".pyd", ".pyx", ".c", ".h", ".cc", ".cpp", ".rs", ".go"}
+BUILT = "built for nodes without psutil: nothing of cpuctl may import it"
+
+
+def requirements() -> dict[str, Requirement]:
+    return {each.name: each for each in map(Requirement, PROJECT["dependencies"])}
+
+
+def pins(name: str) -> dict[str, str]:
+    """Return the versions of a constraints file by package."""
+    text = (ROOT / "constraints" / name).read_text()
+    return dict(re.findall(r"^([\w-]+)==(\S+)", text, flags=re.MULTILINE))
+
+
+def imported(file: Path) -> set[str]:
+    """Return the packages that a source names in its imports, wherever these stand."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_bytes())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names.add(node.module.partition(".")[0])
+    return names
+
+
+def all_imported() -> set[str]:
+    return set().union(*(imported(file) for file in (ROOT / "cpuctl").rglob("*.py")))
+
+
+def test_the_oldest_constraints_are_the_lower_bounds() -> None:
+    lowest = {
+        name: Version(bound.version)
+        for name, each in requirements().items()
+        for bound in each.specifier
+        if bound.operator == ">="
+    }
+    assert {name: Version(version) for name, version in pins("oldest.txt").items()} == lowest
+
+
+def test_every_dependency_has_both_bounds() -> None:
+    for each in requirements().values():
+        assert {bound.operator for bound in each.specifier} == {">=", "<"}, each
+
+
+def test_what_the_zipapp_bundles_is_allowed() -> None:
+    allowed = {name.lower(): each for name, each in requirements().items()}
+    bundled = pins("zipapp.txt")
+    for name, version in bundled.items():
+        assert name not in allowed or allowed[name].specifier.contains(version), name
+    assert allowed.keys() - bundled.keys() == {"psutil"}, "psutil is left out, see below"
+
+
+def test_every_pin_of_the_zipapp_has_a_hash() -> None:
+    lines = (ROOT / "constraints" / "zipapp.txt").read_text().splitlines()
+    pinned = [line for line in lines if not line.startswith("#")]
+    assert pinned
+    assert all(re.fullmatch(r"\S+==\S+ --hash=sha256:[0-9a-f]{64}", line) for line in pinned)
+
+
+def test_only_declared_packages_are_imported() -> None:
+    third_party = all_imported() - sys.stdlib_module_names - {"cpuctl", "compression", "__future__"}
+    declared = {"yaml" if name == "PyYAML" else name for name in requirements()}
+    assert third_party <= declared
+
+
+def test_the_zipapp_may_do_without_psutil() -> None:
+    assert "psutil" not in all_imported(), BUILT
+
+
+def test_classifiers_and_constraints_name_the_same_pythons() -> None:
+    prefix = "Programming Language :: Python :: 3."
+    classified = [each.rpartition(" ")[2] for each in PROJECT["classifiers"] if each.startswith(prefix)]
+    assert tuple(classified) == RELEASES
+    assert PROJECT["requires-python"] == f">={RELEASES[0]}"
+    assert f"in {' '.join(RELEASES)}; do" in (ROOT / "contrib" / "pythons").read_text()
+
+
+@pytest.mark.parametrize("folder", ["cpuctl", "contrib"])
+def test_nothing_is_compiled_for_a_processor(folder: str) -> None:
+    files = [file for file in (ROOT / folder).rglob("*") if file.is_file()]
+    assert files
+    assert not [file for file in files if file.suffix in COMPILED]

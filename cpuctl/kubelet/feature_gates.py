@@ -6,9 +6,9 @@ Rules and texts are those of ``k8s.io/component-base/featuregate``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 
 from cpuctl.kubelet.feature_gate_table import DEPENDENCIES, DEPENDENCIES_SINCE, MANAGER_GATES
 from cpuctl.kubelet.other_feature_gates import OTHER_DEPENDENCIES, OTHER_GATES
@@ -110,10 +110,19 @@ class FeatureGates:
     def _broken_dependencies(self) -> Iterator[str]:
         if self.minor < DEPENDENCIES_SINCE:
             return
-        for name, needed in sorted({**OTHER_DEPENDENCIES, **DEPENDENCIES}.items()):
+        groups = not self.settings.keys().isdisjoint(_GROUPS)
+        for name, needed in _dependencies():
+            # The defaults of a release break nothing: only what is set can.
+            if not groups and self.settings.keys().isdisjoint((name, *needed)):
+                continue
             off = [gate for gate in needed if not self.enabled(gate)]
             if off and self.enabled(name):
                 yield f"{name} is enabled, but depends on features that are disabled: [{' '.join(off)}]"
+
+
+@cache
+def _dependencies() -> tuple[tuple[str, Sequence[str]], ...]:
+    return tuple(sorted({**OTHER_DEPENDENCIES, **DEPENDENCIES}.items()))
 
 
 def _outlived_its_gate(name: str, minor: int) -> bool:
@@ -121,6 +130,7 @@ def _outlived_its_gate(name: str, minor: int) -> bool:
     return len(tokens) > 1 and tokens[-1]["stage"] == "-" and tokens[-2]["stage"] == "G"
 
 
+@lru_cache(maxsize=1 << 14)  # more than all gates of all releases; names come from configurations, too
 def _stage(name: str, minor: int) -> GateStage | None:
     """Read the last stage that a gate has reached by a release."""
     reached = [token for token in _table().get(name, ()) if int(token["since"]) <= minor]

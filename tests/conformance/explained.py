@@ -24,7 +24,7 @@ from cpuctl.pods.model import Pod
 from tests.conformance.corpus import CorpusFile, Json, Recorded, corpus_files
 from tests.conformance.coverage import GAPS
 from tests.conformance.node_scenario import _Scenario, read_pod
-from tests.conformance.node_start import _kubelet
+from tests.conformance.node_start import kubelet_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ def _story(refusal: Refusal) -> Story:
     ]
     asked = len(pods) - 1
     minor = int(case.get("kubeletVersion", "1.36").removeprefix("1."))
-    kubelet = _kubelet(refusal.config, minor)
+    kubelet = kubelet_of(refusal.config, minor)
     found = _started(refusal, kubelet)
     assert isinstance(found, Node), found
     if refusal.uid:

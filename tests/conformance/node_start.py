@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.cpuset import CPUSet
@@ -10,12 +11,12 @@ from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import StartRefused
 from cpuctl.engine.start import (
     Kubelet,
+    NotStarted,
     Started,
     StartResult,
     check_start,
     node_of,
     start_managers,
-    start_node,
 )
 from cpuctl.kubelet.config_file import read_kubelet_config
 from cpuctl.kubelet.config_refusal import ConfigRefusedError
@@ -30,21 +31,26 @@ _HEAD = {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfigur
 def start_kubelet(machine: Json, config: Json, minor: int) -> StartResult:
     """Start a kubelet on a recorded machine; one that cannot load its configuration does not start."""
     try:
-        kubelet = _kubelet(config, minor)
+        started = _checked(json.dumps(machine), json.dumps(config), minor)
     except ConfigRefusedError as error:
         return StartRefused(stage=error.refusal.stage, error=error.refusal.error)
-    return start_node(machine_info(machine), kubelet)
+    return node_of(started) if isinstance(started, Started) else started
+
+
+def kubelet_of(config: Json, minor: int) -> Kubelet:
+    """Read a recorded configuration; raise ConfigRefusedError for one that cannot be loaded."""
+    return _read_kubelet(json.dumps(config), minor)
 
 
 def start_managers_only(machine: Json, config: Json, minor: int) -> StartResult:
     """Start a kubelet up to its last check."""
-    started = start_managers(machine_info(machine), _kubelet(config, minor))
+    started = start_managers(machine_info(machine), kubelet_of(config, minor))
     return node_of(started) if isinstance(started, Started) else started
 
 
 def started_answer(node: Node, machine: Json, config: Json, minor: int) -> Json:
     """Tell what a kubelet that came up has made of its configuration."""
-    started = check_start(machine_info(machine), _kubelet(config, minor))
+    started = _checked(json.dumps(machine), json.dumps(config), minor)
     assert isinstance(started, Started)
     answer = {
         "ok": True,
@@ -79,6 +85,13 @@ def state_reader(config: Json, minor: int) -> StateReader:
     )
 
 
-def _kubelet(config: Json, minor: int) -> Kubelet:
-    told = read_kubelet_config(json.dumps(_HEAD | config), "case", minor).config
+# Scenarios start the same kubelet on the same machine several times, and so do their neighbours.
+@lru_cache(maxsize=16)
+def _checked(machine: str, config: str, minor: int) -> Started | NotStarted:
+    return check_start(machine_info(json.loads(machine)), _read_kubelet(config, minor))
+
+
+@lru_cache(maxsize=256)
+def _read_kubelet(config: str, minor: int) -> Kubelet:
+    told = read_kubelet_config(json.dumps(_HEAD | json.loads(config)), "case", minor).config
     return Kubelet(version=KubeletVersion(minor), config=told)

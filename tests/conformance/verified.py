@@ -24,7 +24,7 @@ from cpuctl.machine.machine_info import MachineInfo
 from tests.conformance.corpus import Json, Recorded
 from tests.conformance.machines import machine_info
 from tests.conformance.node_scenario import _Scenario
-from tests.conformance.node_start import _kubelet, state_reader
+from tests.conformance.node_start import kubelet_of, state_reader
 
 _FILES = {"cpuManagerStart": "cpu_manager_state", "memoryManagerStart": "memory_manager_state"}
 
@@ -75,7 +75,7 @@ class _Asking(_Scenario):
     def _question(self) -> _Question | None:
         texts = self.files.cpu, self.files.memory
         try:
-            kubelet = _kubelet(self.kubelet, self.minor)
+            kubelet = kubelet_of(self.kubelet, self.minor)
         except ConfigRefusedError:
             return None
         if texts == (None, None):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 
 from cpuctl.documents import Document
@@ -37,7 +37,7 @@ class LintRules:
     """
 
     pods: PodRules
-    shapes: Shapes
+    shapes: Shapes = field(repr=False)
     static: bool = False
     cgroup_version: int = 2
     resizable: bool = True

@@ -54,6 +54,7 @@ def _console(style: Style) -> Console:
         file=sys.stdout,
         width=_width(),
         color_system=None if plain else "auto",
+        no_color=plain,  # rich before 14 takes an empty NO_COLOR for a set one
         highlight=False,
         markup=False,
         emoji=False,

@@ -6,6 +6,7 @@ a failure is put back in the opposite order.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -157,7 +158,7 @@ class Applier:
         try:
             self._put(change, change.after)
         except OSError as error:
-            if error.errno in GONE:
+            if error.errno in GONE and not self.files.has(change.group):
                 return Entry(step=Step.GONE, change=change)
             step, problem = Step.FAILED, _words(error)
         except _WrongValueError as error:
@@ -184,7 +185,7 @@ class Applier:
                 return Entry(step=Step.GONE, change=change)
             if same(change.name, found, change.before):
                 return Entry(step=Step.RESTORED, change=change)
-            if entry.step is Step.WRITTEN and not self._is(change.name, found, change.after):
+            if not self._is(change.name, found, change.after):
                 problem = f"somebody else has written {found!r} meanwhile: it is left so"
                 return Entry(step=Step.NOT_RESTORED, change=change, problem=problem)
             if not change.before:
@@ -229,7 +230,11 @@ class Applier:
         return Entry(step=Step.NOT_RESTORED, change=change, problem=problem)
 
     def _value(self, change: Change) -> str | None:
-        return self.files.read(change.group, change.name)
+        """Return what a file holds, None where its group has gone; raise OSError where only the file has."""
+        found = self.files.read(change.group, change.name)
+        if found is None and self.files.has(change.group):
+            raise OSError(errno.ENOTSUP, f"the group has no {change.name} any more: its controller is off")
+        return found
 
     def _in_force(self, change: Change) -> str | None:
         for name in _EFFECTIVE.get(change.name, ()):
@@ -257,4 +262,4 @@ def same(name: str, one: str, other: str) -> bool:
 
 
 def _words(error: OSError) -> str:
-    return f"{os.strerror(error.errno or 0)} ({error.errno})"
+    return f"{error.strerror or os.strerror(error.errno or 0)} ({error.errno})"

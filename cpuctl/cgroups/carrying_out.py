@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from cpuctl.cgroups.applying import Applied, Applier, Change, Entry, Step
 from cpuctl.cgroups.group_files import GONE
+from cpuctl.errors import os_reason
 
 INTERRUPTED = "interrupted"
 _POLL = 0.5
@@ -28,8 +29,8 @@ class Outcome:
     @property
     def left_over(self) -> tuple[Entry, ...]:
         """What is not as it was before, although it should be, each file once."""
-        left = [entry for entry in self.entries if entry.step in (Step.EQUIVALENT, Step.NOT_RESTORED)]
-        return tuple({(entry.change.group, entry.change.name): entry for entry in left}.values())
+        last = {(entry.change.group, entry.change.name): entry for entry in self.entries}
+        return tuple(entry for entry in last.values() if entry.step in (Step.EQUIVALENT, Step.NOT_RESTORED))
 
     @property
     def gone(self) -> tuple[Entry, ...]:
@@ -65,6 +66,8 @@ def carry_out(changes: Sequence[Change], applier: Applier, guard: Guard, seconds
     watch = _Watch(applied, applier, guard)
     try:
         failure = watch.check() or watch.threads() or watch.wait(seconds)
+    except OSError as error:
+        failure = f"the node cannot be looked at: {os_reason(error)}"
     except BaseException:
         # Whatever it is, a node is never left half changed.
         applier.undo(applied.touched)

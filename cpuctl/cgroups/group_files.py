@@ -43,6 +43,10 @@ class GroupFiles:
         finally:
             os.close(descriptor)
 
+    def has(self, group: str) -> bool:
+        """Tell whether a group is there."""
+        return os.path.isdir(self._path(group, ""))  # noqa: PTH112  # as for every other question
+
     def write(self, group: str, name: str, text: str) -> None:
         """Write a whole value at once; a group that is busy is tried again for a moment.
 

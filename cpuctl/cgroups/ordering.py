@@ -7,8 +7,10 @@ the same order. A container first loses what it is not to keep, then gets what o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 
 from cpuctl.cpuset import CPUSet
 
@@ -31,7 +33,7 @@ def order_writes(now: Mapping[str, CPUSet], wanted: Mapping[str, CPUSet]) -> lis
     wanted set that is empty, and for one that reaches beyond a wanted set above it.
     """
     goal = _with_ancestors(now, wanted)
-    return list(_Ordering(dict(now), goal).writes())
+    return list(_Ordering(dict(now), goal, wanted.keys()).writes())
 
 
 def _with_ancestors(now: Mapping[str, CPUSet], wanted: Mapping[str, CPUSet]) -> dict[str, CPUSet]:
@@ -74,15 +76,16 @@ def ancestors(path: str) -> Iterator[str]:
 class _Ordering:
     """The sets as the writes go on."""
 
-    def __init__(self, now: dict[str, CPUSet], goal: dict[str, CPUSet]) -> None:
+    def __init__(self, now: dict[str, CPUSet], goal: dict[str, CPUSet], wanted: Collection[str]) -> None:
         self.now = now
         self.goal = goal
         self.changing = {path for path in goal if now.get(path) != goal[path]}
         self.leaves = goal.keys() - {above for path in goal for above in ancestors(path)}
+        self.holders = self.leaves.union(wanted)
 
     def writes(self) -> Iterator[Write]:
         """Shrink containers, grow what is above them, grow containers, shrink what is above them."""
-        yield from self._shrink_leaves()
+        yield from self._shrink_holders()
         for path in _by_depth(self.changing - self.leaves):
             room = _within(self.now, path, self._now(path) | self.goal[path])
             yield from self._write(path, room, "make room")
@@ -90,10 +93,18 @@ class _Ordering:
         for path in reversed(_by_depth(self.changing - self.leaves)):
             yield from self._write(path, self.goal[path], "give up")
 
-    def _shrink_leaves(self) -> Iterator[Write]:
-        for path in reversed(_by_depth(self.changing & self.leaves)):
-            if kept := _within(self.now, path, self._now(path) & self.goal[path]):
+    def _shrink_holders(self) -> Iterator[Write]:
+        """Shrink containers and what is below them; on v1 threads run in both."""
+        for path in reversed(_by_depth(self.changing & self.holders)):
+            kept = self._now(path) & (self.goal[path] | self._below(path))
+            if kept := _within(self.now, path, kept):
                 yield from self._write(path, kept, "give up")
+
+    def _below(self, path: str) -> CPUSet:
+        if path in self.leaves:
+            return CPUSet()
+        below = (cpus for other, cpus in self.now.items() if other.startswith(f"{path}/"))
+        return reduce(or_, below, CPUSet())
 
     def _move_leaves(self) -> Iterator[Write]:
         """Give containers their CPUs as these get free; of those that wait in a ring, the first."""

@@ -38,9 +38,10 @@ class PlannedWrite:
 def plan_writes(groups: Mapping[str, Cgroup], wanted: Iterable[Wanted], version: int) -> list[PlannedWrite]:
     """Order all writes; *groups* come parents first.
 
-    Raise ValueError for sets that cannot be had together.
+    Raise ValueError for sets that cannot be had together, and for groups that cannot have any.
     """
     wanted = list(wanted)
+    _require_lists(groups, wanted)
     writes: list[PlannedWrite] = []
     for name in (CPUS, MEMS):
         lists = {path: _lists(group.cpuset, name) for path, group in groups.items()}
@@ -48,6 +49,14 @@ def plan_writes(groups: Mapping[str, Cgroup], wanted: Iterable[Wanted], version:
         goal = targets | dict(_followers(lists, targets))
         writes.extend(_ordered(name, lists, goal, version))
     return writes
+
+
+def _require_lists(groups: Mapping[str, Cgroup], wanted: Iterable[Wanted]) -> None:
+    """Refuse groups above which nobody has turned the controller on: on v2 such a group has no lists."""
+    for one in wanted:
+        group = groups.get(one.path)
+        if group and ((one.cpus and group.cpuset.cpus is None) or (one.mems and group.cpuset.mems is None)):
+            raise ValueError(f"{one.path} has no CPU set: the cpuset controller is off above it")
 
 
 @dataclass(frozen=True, slots=True)

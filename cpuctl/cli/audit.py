@@ -47,7 +47,7 @@ Examples:
   kubectl get pods -A -o json | sudo cpuctl audit --pods -
   sudo cpuctl audit --check cpusets,threads -o plan > plan.json
   cpuctl audit -m node7.tar.gz -o json
-  cpuctl audit --root /host       in a debugging pod
+  cpuctl audit --root /host       # in a debugging pod
 
 Exit codes: 0 nothing found but notes, 3 errors or warnings (with --exit-zero 0), 2 usage, 4 unusable input.
 """

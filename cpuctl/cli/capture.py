@@ -33,10 +33,10 @@ Examples:
 
 \b
   sudo cpuctl capture node7.tar.gz
-  sudo cpuctl capture --anonymize node7.tar.xz    names and UIDs replaced
+  sudo cpuctl capture --anonymize node7.tar.xz    # names and UIDs replaced
   ssh node7 sudo cpuctl capture - > node7.tar.gz
-  cpuctl capture --root /mnt/node7 node7.tar.gz    a mounted image
-  cpuctl plan -m node7.tar.gz -f pods.yaml         as it was configured
+  cpuctl capture --root /mnt/node7 node7.tar.gz    # a mounted image
+  cpuctl plan -m node7.tar.gz -f pods.yaml         # as it was configured
 
 Exit codes: 0 recorded, 2 usage (the file exists, say), 4 unusable input, 5 the file cannot be written.
 """

@@ -55,7 +55,7 @@ is printed has been run and admits the pod.
 Examples:
 
 \b
-  cpuctl explain -f pods.yaml               the first pod that is refused
+  cpuctl explain -f pods.yaml               # the first pod that is refused
   cpuctl explain shop/database -m node7.tar.xz -f pods/ -o json
   cpuctl explain web -m node7.tar.xz -T 'web=12/12,2Gi'
   cpuctl explain shop/db --state /var/lib/kubelet --pods running.json

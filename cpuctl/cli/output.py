@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib import import_module
 from typing import Any
 
+from cpuctl.errors import NotRestoredError, os_reason
 from cpuctl.visible_text import printable
 
 API_VERSION = "cpuctl/v1alpha1"
@@ -70,6 +72,23 @@ def emit(document: Document, style: Style) -> None:
     name = "table" if style.for_people else style.output.value
     # Chosen by name: rich and yaml are loaded only for the forms that need them.
     import_module(f"cpuctl.cli.render.as_{name}").write(document, style)
+
+
+def emit_after_change(document: Document, style: Style, changed: str, hint: str = "") -> None:
+    """Write an answer; where nobody takes it, at least say what was *changed*, and in a *hint* what to know.
+
+    Raise NotRestoredError then: any other error would say that nothing was changed.
+    """
+    try:
+        emit(document, style)
+        sys.stdout.flush()
+    except (OSError, SystemExit) as error:
+        with suppress(OSError):
+            sys.stdout.close()  # what is left in it would fail once more when the process ends
+        # rich ends the process by itself where a reader has gone and SIGPIPE is ignored.
+        reason = os_reason(error) if isinstance(error, OSError) else "its reader has gone"
+        message = f"{changed}, but the answer cannot be written: {reason}"
+        raise NotRestoredError(message, where="stdout", hint=hint) from None
 
 
 def note(text: str, style: Style) -> None:

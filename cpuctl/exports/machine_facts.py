@@ -49,6 +49,11 @@ class CPU:
         """The CPU's number."""
         return int(self.row["cpu"])
 
+    @property
+    def claimed_offline(self) -> bool:
+        """Whether the CPU does not run, and somebody or the shared pool has it all the same."""
+        return not self.row["online"] and bool(self.marks or self.row.get("shared"))
+
 
 @dataclass(frozen=True, slots=True)
 class Owner:
@@ -100,7 +105,7 @@ def topology_facts(topology: Json) -> MachineFacts:
             *_origin(topology),
             *([] if every else [f"only CPUs {drawn} are drawn"]),
         ),
-        cpus=tuple(CPU(row, Use.PLAIN if row["online"] else Use.OFFLINE) for row in rows),
+        cpus=_ownerless(rows),
         captions={number: byte_text(size) for number, size in memory.items() if size},
     )
 
@@ -109,7 +114,6 @@ def dump_facts(dump: Json) -> MachineFacts:
     """Take the owners of CPUs as ``cpuctl checkpoint dump --map`` answers them."""
     picture, cpus = dump["map"], dump["cpus"]
     found = _cpus(picture["cpus"], CPUSet())
-    absent = picture["notOnMachine"]
     return MachineFacts(
         title="CPUs in the kubelet's state file",
         lines=(
@@ -120,15 +124,24 @@ def dump_facts(dump: Json) -> MachineFacts:
         cpus=found,
         owners=_owners(cpus["holders"]),
         captions=_captions(found, "shared"),
-        notes=(f"not on this machine: CPUs {absent}",) if absent else (),
+        notes=tuple(_not_running(found, picture["notOnMachine"])),
     )
+
+
+def _not_running(cpus: Iterable[CPU], absent: str) -> Iterator[str]:
+    """Name the CPUs of a state file that do not run: they keep a kubelet from starting."""
+    see = "(see cpuctl checkpoint verify)"
+    if offline := CPUSet.of(cpu.number for cpu in cpus if cpu.claimed_offline):
+        yield f"offline, but in the state file: CPUs {offline} {see}"
+    if absent:
+        yield f"not on this machine, but in the state file: CPUs {absent} {see}"
 
 
 def plan_facts(plan: Json, picture: Json) -> MachineFacts:
     """Take the node after a plan: *picture* has its CPUs and holders as a dump would have them."""
     started = plan["start"]["outcome"] == "Started"
     reserved = CPUSet.parse(plan["node"].get("reservedCPUs", "")) if started else CPUSet()
-    found = _cpus(picture["cpus"], reserved) if started else _unused(picture["cpus"])
+    found = _cpus(picture["cpus"], reserved) if started else _ownerless(picture["cpus"])
     return MachineFacts(
         title="CPUs after the plan" if started else "The kubelet does not start",
         lines=(*_plan_lines(plan), *_origin(plan)),
@@ -138,7 +151,7 @@ def plan_facts(plan: Json, picture: Json) -> MachineFacts:
     )
 
 
-def _unused(rows: Iterable[Row]) -> tuple[CPU, ...]:
+def _ownerless(rows: Iterable[Row]) -> tuple[CPU, ...]:
     return tuple(CPU(row, Use.PLAIN if row["online"] else Use.OFFLINE) for row in rows)
 
 

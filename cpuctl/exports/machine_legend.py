@@ -70,7 +70,8 @@ def _notes(facts: MachineFacts) -> Iterator[str]:
 
 def _description(facts: MachineFacts) -> str:
     """Say in words what the picture shows."""
-    states = [f"{meaning}: CPUs {facts.having(use)}" for use, (_, _, meaning) in _STATES.items()]
-    used = [state for state in states if not state.endswith(" ")]
+    states = [
+        f"{meaning}: CPUs {cpus}" for use, (_, _, meaning) in _STATES.items() if (cpus := facts.having(use))
+    ]
     owners = [f"{owner.mark} {owner.name}: CPUs {owner.cpus or 'none'}" for owner in facts.owners]
-    return ". ".join([*facts.lines, *used, *owners, *_notes(facts), *facts.notes])
+    return ". ".join([*facts.lines, *states, *owners, *_notes(facts), *facts.notes])

@@ -105,17 +105,29 @@ class _Cells:
         row = cpu.row
         places = {"socket": "socket", "node": "NUMA node", "l3": "L3", "core": "core"}
         known = [f"{name} {row[key]}" for key, name in places.items() if row[key] is not None]
-        whose = [f"{mark} {self.names.get(mark, '')}".rstrip() for mark in cpu.marks]
-        what = [", ".join(whose)] if whose else [] if cpu.use is Use.PLAIN else [USE_WORDS[cpu.use]]
-        return "; ".join([f"CPU {cpu.number}", *what, ", ".join(known), *flags_of(row)])
+        names = [(mark, self.names.get(mark, "")) for mark in cpu.marks]
+        whose = [f"{mark} {name}" if name else mark for mark, name in names]
+        what = [*whose, *_state(cpu)]
+        told = [", ".join(what)] if what else []
+        return "; ".join([f"CPU {cpu.number}", *told, ", ".join(known), *flags_of(row)])
 
 
-USE_WORDS = {
+_USE_WORDS = {
     Use.SHARED: "in the shared pool",
     Use.RESERVED: "reserved for the system",
     Use.NOBODY: "neither shared nor held",
     Use.OFFLINE: "offline",
 }
+
+
+def _state(cpu: CPU) -> Iterator[str]:
+    """Tell what a CPU is beside somebody's, as far as that is known."""
+    if cpu.use in _USE_WORDS:
+        yield _USE_WORDS[cpu.use]
+    if cpu.claimed_offline:
+        yield _USE_WORDS[Use.OFFLINE if cpu.marks else Use.SHARED]
+
+
 _LABELS = {Use.RESERVED: "R", Use.NOBODY: "?", Use.OFFLINE: "off"}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -50,6 +51,9 @@ class Figure:
     svg: Markup
 
 
+_SHORT_LIST = re.compile(r"[0-9][0-9,-]{0,29}")
+"""A list of CPUs that is kept in one line: broken behind a hyphen, it reads like another one."""
+
 Part = Sentences | Grid | Figure
 
 
@@ -82,12 +86,12 @@ h2 { font-size: 1.15rem; margin: 2rem 0 .5rem; padding-bottom: .25rem; border-bo
 p { margin: .25rem 0; overflow-wrap: anywhere; }
 .verdict { font-size: 1.1rem; font-weight: bold; }
 .table, figure { margin: .5rem 0; overflow-x: auto; }
-figure svg { max-width: 100%; height: auto; }
 table { border-collapse: collapse; min-width: 30%; font-variant-numeric: tabular-nums; }
 th, td { padding: .3rem .7rem; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line);
   overflow-wrap: break-word; max-width: 34rem; }
-th { background: var(--head); font-size: .8rem; letter-spacing: .03em; white-space: nowrap; }
-.n { text-align: right; }
+th { background: var(--head); font-size: .8rem; letter-spacing: .03em; white-space: nowrap;
+  text-transform: uppercase; }
+.n { text-align: right; } .s { white-space: nowrap; }
 .good { color: var(--good); } .warn { color: var(--warn); } .bad { color: var(--bad); }
 footer { margin-top: 2.5rem; color: var(--muted); font-size: .85rem; }
 @media print {
@@ -151,13 +155,19 @@ def _rows(grid: Grid) -> Iterator[Markup]:
             "tr",
             {},
             *(
-                _toned("td", words, "n" if heading.numbers else "")
+                _toned("td", words, _layout(heading, words))
                 for heading, words in zip(grid.headings, row, strict=True)
             ),
         )
         for row in grid.rows
     ]
     yield element("tbody", {}, joined(rows, "\n"))
+
+
+def _layout(heading: Heading, words: Words) -> str:
+    if heading.numbers:
+        return "n"
+    return "s" if _SHORT_LIST.fullmatch(words.text) else ""
 
 
 def _toned(name: str, words: Words, others: str = "") -> Markup:

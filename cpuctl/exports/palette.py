@@ -102,6 +102,7 @@ def style_sheet(scope: str) -> Markup:
     parts = [
         *(line for rules in (_SHAPES, _colors(LIGHT), owners, on_owners) for line in _rules(scope, rules)),
         # Screen only: paper is white whatever the screen is.
+        f"@media screen {{ {scope} {{ color-scheme: light dark; }} }}",
         "@media screen and (prefers-color-scheme: dark) {",
         *_rules(scope, _colors(DARK)),
         "}",
@@ -125,7 +126,6 @@ def _colors(theme: Theme) -> Rules:
         ".rs": {"fill": theme.reserved},
         ".no": {"fill": theme.pool, "stroke": theme.alarm},
         ".ink": {"fill": theme.ink},
-        ".hn": {"stroke": theme.ink},
         ".w": {"stroke": theme.alarm},
         ".gl": {"stroke": theme.muted},
         ".ev": {"stroke": theme.ink},
@@ -140,23 +140,17 @@ def _rules(scope: str, rules: Rules) -> Iterator[str]:
 
 
 def hatchings() -> Markup:
-    """Define the hatchings: ``h-NAME`` in black over colours, ``n-NAME`` in ink over what has none."""
-    patterns = [
-        _pattern(f"{kind}-{name}", shape)
-        for kind, look in (("h", _BLACK), ("n", _INK))
-        for name, shape in _shapes(look).items()
-    ]
-    return element("defs", {}, *patterns)
+    """Define the hatchings ``h-NAME``, in black over colours."""
+    return element("defs", {}, *(_pattern(f"h-{name}", shape) for name, shape in _shapes().items()))
 
 
 _SIZE = 6
-_BLACK: Attributes = {"stroke": "#000000", "stroke-width": 1.2, "stroke-opacity": 0.45}
-_INK: Attributes = {"class": "hn", "stroke-width": 1, "stroke-opacity": 0.45}
+_LOOK: Attributes = {"stroke": "#000000", "stroke-width": 1.2, "stroke-opacity": 0.45}
 
 
-def _shapes(look: Attributes) -> dict[str, Sequence[Markup]]:
+def _shapes() -> dict[str, Sequence[Markup]]:
     def path(drawing: str) -> Markup:
-        return leaf("path", {"d": drawing, "fill": "none", **look})
+        return leaf("path", {"d": drawing, "fill": "none", **_LOOK})
 
     rising, falling = path("M-1 1l2 -2M0 6l6 -6M5 7l2 -2"), path("M-1 5l2 2M0 0l6 6M5 -1l2 2")
     return {

@@ -28,6 +28,7 @@ PICTURES = {
     "machine": ("topology", "-m", "synthetic:1s2n8c2t,offline=3+5,isolated=8-9,ecores=6-7"),
     "plan": ("plan", *TWO_NODES, "-f", "fixtures/pods", "-T", "odd=3/3,1Gi"),
     "512 CPUs": ("plan", *LARGE, *POLICY, *PODS),
+    "state file": ("checkpoint", "dump", "-m", "fixtures/nodes/v2-2-numa/node.tar.xz"),
     "replay": ("replay", "fixtures/timelines/kep-5554-story.yaml"),
     "delay": ("replay", "fixtures/timelines/scenario-3.yaml"),
 }
@@ -46,7 +47,7 @@ def shown() -> Shown:
     """Return a function that makes cpuctl draw to stdout."""
 
     def draw(*words: str, option: str = "--svg") -> str:
-        more = () if words[0] == "topology" else ("--exit-zero",)
+        more = () if words[0] in {"topology", "checkpoint"} else ("--exit-zero",)
         done = subprocess.run(
             [sys.executable, "-m", "cpuctl", *words, option, "-", "-q", *more],
             capture_output=True,

@@ -181,6 +181,24 @@ def test_the_report_needs_nothing_else(scheme: str, browser: Chromium, shown: Sh
     assert (found["paper"], found["ink"]) == (rgb(theme.paper), rgb(theme.ink))
 
 
+def test_a_large_machine_stays_readable_in_a_report(browser: Chromium, shown: Shown) -> None:
+    """Its picture is wider than the page: it is scrolled by itself, and not scaled down to specks."""
+    script = """
+      const page = document.querySelector('iframe').contentDocument;
+      const svg = page.querySelector('svg');
+      return {
+        scale: svg.getBoundingClientRect().width / svg.viewBox.baseVal.width,
+        page: page.documentElement.scrollWidth - page.documentElement.clientWidth,
+        figure: svg.parentElement.scrollWidth - svg.parentElement.clientWidth,
+      };
+    """
+    words = ("plan", "-m", "synthetic:2s8n192c2t", "-T", "web=4/4,1Gi")
+    found = browser.measured(framed(shown(*words, option="--html")), script)
+    assert found["scale"] == 1
+    assert found["page"] == 0
+    assert found["figure"] > 0
+
+
 def test_what_a_name_says_is_not_done(browser: Chromium, shown: Shown) -> None:
     """Even if escaping failed, the page's own policy would not let a script run."""
     page = shown("plan", *TWO_NODES, "-T", "web=2/2,1Gi", option="--html")

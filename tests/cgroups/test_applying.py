@@ -84,6 +84,33 @@ def test_a_group_that_has_gone_is_passed_over(tmp_path: Path) -> None:
     assert steps(applied) == ["gone /a", "written /b"]
 
 
+def test_a_group_that_has_lost_its_file_has_not_gone(tmp_path: Path) -> None:
+    """On v2 somebody has turned the controller off: the container runs, and may run everywhere."""
+    groups(tmp_path, b="4")
+    (tmp_path / "a").mkdir()
+    applied = applier(tmp_path).apply([change("b", "4", "6"), change("a", "0-3", "0")])
+    assert steps(applied) == ["written /b", "failed /a", "restored /b"]
+    assert applied.failure is not None
+    assert "its controller is off" in applied.failure.problem
+
+
+class _Rival(GroupFiles):
+    """Writes another value right behind our first."""
+
+    def write(self, group: str, name: str, text: str) -> None:
+        super().write(group, name, text)
+        if text == "0":
+            super().write(group, name, "7")
+
+
+def test_a_rival_right_behind_us_keeps_what_it_wrote(tmp_path: Path) -> None:
+    groups(tmp_path, a="0-3")
+    rival = Applier(files=_Rival(tmp_path, time.sleep), log=lambda _: None, interrupted=bool)
+    applied = rival.apply([change("a", "0-3", "0")])
+    assert steps(applied) == ["failed /a", "not restored /a"]
+    assert values(tmp_path) == {"a": "7"}
+
+
 def test_an_interrupt_undoes_what_was_done(tmp_path: Path) -> None:
     groups(tmp_path, a="0", b="1")
     applied = applier(tmp_path, stop_after=1).apply([change("a", "0", "3"), change("b", "1", "3")])

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from cpuctl.cgroups.applying import Applier, Change, Entry
+from cpuctl.cgroups.applying import Applier, Change, Entry, Step
 from cpuctl.cgroups.carrying_out import Guard, Outcome, carry_out
 from cpuctl.cgroups.group_files import GroupFiles
 from cpuctl.cgroups.lock import locked
@@ -141,9 +143,39 @@ def _raise() -> bool:
 
 def test_a_container_that_ends_while_it_is_watched_is_no_failure(root: Path) -> None:
     def end(_seconds: float) -> None:
-        (root / "a" / "cpuset.cpus").unlink(missing_ok=True)
+        shutil.rmtree(root / "a", ignore_errors=True)
 
     assert carried(root, seconds=2, pause=end).failure == ""
+
+
+def test_a_controller_that_is_turned_off_while_it_is_watched_undoes_everything(root: Path) -> None:
+    """A group without its list is no container that has ended: it runs everywhere now."""
+
+    def turn_off(_seconds: float) -> None:
+        (root / "a" / "cpuset.cpus").unlink(missing_ok=True)
+
+    outcome = carried(root, seconds=2, pause=turn_off)
+    assert outcome.failure == "/a/cpuset.cpus: the group has no cpuset.cpus any more: its controller is off"
+    assert [entry.change.group for entry in outcome.left_over] == ["/a"]
+    assert (root / "b" / "cpuset.cpus").read_text() == "4-5\n"
+
+
+def test_what_cannot_be_looked_at_undoes_everything(root: Path) -> None:
+    def closed() -> str:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    outcome = carried(root, strayed=closed)
+    assert outcome.failure == "the node cannot be looked at: permission denied"
+    assert (outcome.left_over, lists(root)) == ((), ["0-3", "4-5"])
+
+
+def test_what_was_put_back_in_the_end_is_not_left_over() -> None:
+    first = Change("/a", "cpuset.cpus", "0-3", "0-1")
+    second = Change("/a", "cpuset.cpus", "0-1", "0-1,6")
+    outcome = Outcome(
+        (Entry(step=Step.NOT_RESTORED, change=second), Entry(step=Step.RESTORED, change=first)), "failed"
+    )
+    assert outcome.left_over == ()
 
 
 def test_only_one_at_a_time(tmp_path: Path) -> None:

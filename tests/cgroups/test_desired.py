@@ -184,12 +184,37 @@ def test_groups_below_a_container_follow_it() -> None:
         group("/kubepods/a/app/without", "", "0-7"),
     )
     writes = written(here, a="2-3")
-    assert writes[-1] == "/kubepods/a/app 0-7>2-3"
-    assert set(writes[:-1]) == {
-        "/kubepods/a/app/alike 0-7>2-3",
-        "/kubepods/a/app/alike/deep 6>2-3",
+    assert writes == [
         "/kubepods/a/app/narrow 1-3>2-3",
-    }
+        "/kubepods/a/app/alike 0-7>2-3,6",
+        "/kubepods/a/app 0-7>2-3,6",
+        "/kubepods/a/app/alike/deep 6>2-3",
+        "/kubepods/a/app/alike 2-3,6>2-3",
+        "/kubepods/a/app 2-3,6>2-3",
+    ]
+
+
+def test_a_container_with_groups_below_gives_up_its_own_cpus_before_another_gets_them() -> None:
+    """On v1 threads run in the container's own group, too."""
+    here = tree(
+        group("/kubepods/a", "0-3", "0-3"),
+        group("/kubepods/a/app", "0-3", "0-3"),
+        group("/kubepods/a/app/init", "0-3", "0-3"),
+        group("/kubepods/b", "0-3", "0-3"),
+        group("/kubepods/b/app", "0", "0"),
+    )
+    assert written(here, version=1, a="0-1", b="2-3") == [
+        "/kubepods/a/app/init 0-3>0-1",
+        "/kubepods/a/app 0-3>0-1",
+        "/kubepods/b/app 0>2-3",
+    ]
+
+
+def test_a_group_without_the_controller_cannot_have_a_list() -> None:
+    bare = group("/kubepods/a/app", "0-7", "0-7")
+    here = tree(replace(bare, cpuset=CpusetValues()))
+    with pytest.raises(ValueError, match="/kubepods/a/app has no CPU set: the cpuset controller is off"):
+        written(here, a="2-3")
 
 
 def test_parents_that_are_empty_on_v1_are_filled_first() -> None:

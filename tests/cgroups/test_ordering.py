@@ -86,6 +86,24 @@ def test_no_write_ever_breaks_the_hierarchy_and_the_end_is_what_was_wanted(
     assert {path: state[path] for path in LEAVES} == {path: wanted.get(path, now[path]) for path in LEAVES}
 
 
+@given(st.data(), hierarchies())
+def test_containers_with_groups_below_are_written_in_steps_that_v1_takes(
+    data: st.DataObject, now: dict[str, CPUSet]
+) -> None:
+    """Pods stand for containers here, with two groups below each."""
+    wanted = {path: data.draw(CPUS) for path in ("/top/p0", "/top/p1")}
+    for path in LEAVES:
+        above = sorted(wanted[path.rpartition("/")[0]])
+        wanted[path] = CPUSet.of(data.draw(st.sets(st.sampled_from(above), min_size=1)))
+    state = dict(now)
+    for write in order_writes(now, wanted):
+        assert (state[write.path], bool(write.after)) == (write.before, True)
+        state[write.path] = write.after
+        for path, cpus in state.items():
+            assert all(cpus <= state[above] for above in ancestors(path) if above in state)
+    assert {path: state[path] for path in wanted} == wanted
+
+
 def test_no_step_is_out_of_reach_of_the_groups_above() -> None:
     """On v2 a list may have CPUs that the group above has not: what is written meanwhile must not."""
     now = sets(pods="0-5,7", pods__a="5-6")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -123,13 +125,18 @@ def pod(name: str, uid: str, container: str) -> dict[str, Any]:
 
 @contextmanager
 def node_of_groups(folder: Path) -> Iterator[Node]:
-    """Make the node, and leave nothing of it."""
+    """Make the node, and leave nothing of it; of all tests that run at once, one has it at a time.
+
+    cpuctl itself would refuse to write beside another one.
+    """
     made = Node(V1 / f"cpuctl{os.getpid()}", folder)
-    try:
-        made.make()
-        yield made
-    finally:
-        made.remove()
+    with (Path(tempfile.gettempdir()) / f"cpuctl-tests-{os.getuid()}.lock").open("w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        try:
+            made.make()
+            yield made
+        finally:
+            made.remove()
 
 
 def wait_until(node: Node, lists: list[str]) -> None:

@@ -61,6 +61,23 @@ def test_a_plan_whose_state_has_moved_on_is_refused(node: Node, tmp_path: Path) 
 
 
 @real_kernel
+def test_a_plan_goes_on_where_a_run_was_killed(node: Node, tmp_path: Path) -> None:
+    """A container has its old and its new CPUs for a moment where a group below has to move."""
+    child = node.own / "init"
+    child.mkdir()
+    (child / "cpuset.mems").write_text((V1 / "cpuset.mems").read_text())
+    for group in (child, node.own):
+        (group / "cpuset.cpus").write_text("0")
+    plan = tmp_path / "plan.json"
+    command = [*node.command(), "-o", "plan"]
+    command[3:5] = ["audit"]
+    plan.write_text(subprocess.run(command, capture_output=True, text=True, check=False).stdout)
+    (node.own / "cpuset.cpus").write_text("0-1")
+    code, document = node.answer("-f", str(plan), "--yes", "--no-wait")
+    assert (code, document["outcome"], node.lists) == (0, "Applied", ["1", "0"])
+
+
+@real_kernel
 @pytest.mark.parametrize(
     ("path", "wanted", "expected"),
     [

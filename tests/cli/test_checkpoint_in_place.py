@@ -396,7 +396,7 @@ def test_who_gets_no_answer_hears_that_files_are_written(state: Path, tmp_path: 
     backups = sorted(path.name for path in state.glob("*.bak"))
     assert len(backups) == len(FILES)
     assert done.stderr.splitlines() == [
-        "error: stdout: the files are written, but the answer cannot be: no space left on the device",
+        "error: stdout: the files are written, but the answer cannot be written: no space left on the device",
         f"hint: the old ones are {', '.join(f'state/{name}' for name in backups)}",
     ]
 

@@ -126,6 +126,18 @@ def test_a_state_file_is_drawn_with_its_holders(cpuctl: Cpuctl, tmp_path: Path) 
     found = owners(drawn(tmp_path / "a.svg"))
     assert {mark: cpus for mark, cpus in found.items() if mark in holders} == holders
     assert found["shared"] == json.loads(plain.out)["cpus"]["sharedPool"]
+    assert "in the state file" not in (tmp_path / "a.svg").read_text()
+
+
+def test_offline_cpus_of_a_state_file_are_named(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    state = '{"policyName":"static","defaultCpuSet":"0-1,3","entries":{"u":{"c":"2"}},"checksum":0}'
+    (tmp_path / "cpu_manager_state").write_text(state)
+    cpuctl(*("checkpoint", "dump", "-m", "synthetic:4c,offline=2+3", "--svg", "a.svg", "."), cwd=tmp_path)
+    picture = drawn(tmp_path / "a.svg")
+    assert owners(picture) == {"shared": "0-1", "a": "2", "offline": "3"}
+    assert "offline, but in the state file: CPUs 2-3 (see" in (tmp_path / "a.svg").read_text()
+    assert tooltip(picture.cpus[2]).startswith("CPU 2; a u c, offline;")
+    assert tooltip(picture.cpus[3]).startswith("CPU 3; offline, in the shared pool;")
 
 
 def test_a_replay_is_drawn_over_time(cpuctl: Cpuctl, tmp_path: Path) -> None:

@@ -88,6 +88,41 @@ def test_capacity_changes_nothing_else(cpuctl: Cpuctl) -> None:
     assert document == plan(cpuctl, *ANSWERS["moves"][:-1])
 
 
+def series(text: str) -> dict[str, int]:
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    return {name: int(value) for name, _, value in (line.rpartition(" ") for line in lines)}
+
+
+def test_what_fits_is_told_to_prometheus_too(cpuctl: Cpuctl) -> None:
+    """Only these two wishes add to what the kubelet's own metrics would read."""
+    words = (*NODE, "-T", "a=6/6,1Gi", "--repeat", "3")
+    found = series(cpuctl(*words, "--capacity", "-o", "prom").out)
+    document = plan(cpuctl, *words, "--capacity")
+    capacity = document["capacity"]
+    assert found["cpuctl_plan_copies"] == document["repeat"]["fitted"] == 3
+    assert found['cpuctl_plan_more_copies{pod="default/a"}'] == capacity["copies"][0]["fits"] > 0
+    for each in capacity["largestRequests"]:
+        policy = each["topologyManagerPolicy"]
+        assert found[f'cpuctl_plan_largest_request_cpus{{topology_policy="{policy}"}}'] == each["cpus"]
+    for each in capacity["numaNodes"]:
+        assert found[f'cpuctl_plan_free_cpus{{numa_node="{each["id"]}"}}'] == each["free"]
+        assert found[f'cpuctl_plan_largest_inside_cpus{{numa_node="{each["id"]}"}}'] == each["largest"]
+    for name, each in capacity["fragmentation"].items():
+        assert found[f'cpuctl_plan_fragmentation_percent{{of="{name}"}}'] == each["percent"]
+    copies_only = series(cpuctl(*words, "-o", "prom").out)
+    assert {name for name in copies_only if name.startswith("cpuctl_")} == {"cpuctl_plan_copies"}
+    plain = series(cpuctl(*words[:-2], "-o", "prom").out)
+    assert not [name for name in plain if name.startswith("cpuctl_")]
+
+
+@pytest.mark.parametrize("name", [name for name in ANSWERS if "wide" not in name])
+def test_every_plan_has_metrics_or_none(name: str, cpuctl: Cpuctl) -> None:
+    result = cpuctl(*ANSWERS[name], "-o", "prom", stdin=ENDLESS)
+    assert (result.code in (0, 3), result.err) == (True, "")
+    known = ("kubelet_", "resource_manager_", "cpuctl_plan_")
+    assert all(name.startswith(known) for name in series(result.out))
+
+
 def test_copies_that_are_said_to_fit_can_be_planned(cpuctl: Cpuctl) -> None:
     counted = plan(cpuctl, *NODE, *RESTRICTED, *SCATTERED, "--capacity")["capacity"]["copies"]
     fits = {copies["pods"][0]: copies["fits"] for copies in counted}

@@ -266,3 +266,30 @@ def test_pods_that_run_take_as_much_of_the_node_as_they_are_granted(cpuctl: Cpuc
     )
     result = plan(cpuctl, "-T", "b=4/4,1Gi", "--pods", str(tmp_path / "running.json"))
     assert result.code == 0, result.out
+
+
+def listed(*pods: tuple[str, str, str]) -> bytes:
+    """Write pods as ``kubectl get pods -o json`` does: name, node, phase."""
+    items = [
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": name},
+            "spec": {"nodeName": node, "containers": [{"name": "c"}]},
+            "status": {"phase": phase},
+        }
+        for name, node, phase in pods
+    ]
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": items}).encode()
+
+
+def test_pods_of_several_nodes_or_that_have_ended_are_not_planned_in_silence(cpuctl: Cpuctl) -> None:
+    one = listed(("a", "n1", "Running"), ("b", "n1", "Running"))
+    assert "warning" not in cpuctl(*NODE, "-f", "-", stdin=one).err
+    both = listed(("a", "n1", "Running"), ("b", "n2", "Running"), ("old", "n1", "Succeeded"))
+    result = cpuctl(*NODE, "-f", "-", stdin=both)
+    assert (result.code, len(json.loads(result.out)["pods"])) == (0, 3)
+    assert (
+        "warning: the pods run on 2 nodes (n1, n2), and are planned as if all came to this one" in result.err
+    )
+    assert "warning: 1 pod that has ended is planned as if it came: default/old" in result.err

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.exports.machine_facts import CPU, MachineFacts, Owner, Use, plan_facts
@@ -20,7 +20,18 @@ from tests.support.pictures import Picture, letters, tooltip
 BOXES = ("fr", "k")
 
 
+def row(cpu: int, **more: Any) -> dict[str, Any]:
+    place = {"socket": 0, "node": cpu // 4, "l3": cpu // 4, "core": cpu // 2}
+    return {"cpu": cpu, "online": True, "shared": False, **place, **more}
+
+
+INVISIBLE = MachineFacts(
+    title="", lines=(), cpus=(CPU(row(0), Use.OWNED, ("a",)),), owners=(Owner("a", "\x1f", "0"),)
+)
+
+
 @given(machines())
+@example(INVISIBLE)
 def test_every_cpu_is_drawn_once_with_what_it_is_and_whose(facts: MachineFacts) -> None:
     picture = Picture(machine_svg(facts))
     assert sorted(picture.cpus) == sorted(cpu.number for cpu in facts.cpus)
@@ -55,11 +66,6 @@ def test_letters_stay_inside_of_their_boxes(facts: MachineFacts) -> None:
         assert len(letters(group)) <= 2
     numbers = [text for text in texts if any(not cell.apart(text.rect) for cell in cells)]
     assert [text for text in numbers if not any(cell.contains(text.rect) for cell in cells)] == []
-
-
-def row(cpu: int, **more: Any) -> dict[str, Any]:
-    place = {"socket": 0, "node": cpu // 4, "l3": cpu // 4, "core": cpu // 2}
-    return {"cpu": cpu, "online": True, "shared": False, **place, **more}
 
 
 def test_letters_and_words_say_all_that_colours_do() -> None:

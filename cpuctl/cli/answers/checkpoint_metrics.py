@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from cpuctl.cli.answers.gauge import gauge
 from cpuctl.cli.output import Document
-from cpuctl.visible_text import printable
 
-_PREFIX = "cpuctl_checkpoint"
 _TABLE = {
     "total": "total",
     "systemReserved": "system_reserved",
@@ -90,11 +89,4 @@ def _owner(holder: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _gauge(name: str, help_: str, labels: Mapping[str, str], value: int) -> dict[str, Any]:
-    return {
-        "name": f"{_PREFIX}_{name}",
-        "help": help_,
-        "type": "gauge",
-        # Names in files are anybody's: none of them steers a terminal.
-        "labels": {label: printable(text) for label, text in labels.items()},
-        "value": value,
-    }
+    return gauge(f"checkpoint_{name}", help_, labels, value)

@@ -1,5 +1,6 @@
 """``cpuctl cgroups apply``: give containers the CPUs that they are due, without breaking one that runs."""
 
+from contextlib import ExitStack, suppress
 from typing import Annotated
 
 import typer
@@ -16,7 +17,7 @@ from cpuctl.cli.options import (
     QuietOption,
     RunningPodsOption,
 )
-from cpuctl.cli.output import Output, Style, emit
+from cpuctl.cli.output import Document, Output, Style, emit, emit_after_change
 from cpuctl.cli.sources.config_inputs import KubeletWords
 from cpuctl.cli.sources.inputs import Sources, refuse_stdin_twice
 from cpuctl.cli.sources.node_options import NodeMachineOption, NodeStateOption, RootOption
@@ -34,7 +35,7 @@ state that has moved on.
 Examples:
 
 \b
-  sudo cpuctl cgroups apply                       what is wrong, by the state
+  sudo cpuctl cgroups apply                  # what is wrong, by the state
   sudo cpuctl audit -o plan --exit-zero | sudo cpuctl cgroups apply -f - --yes
   sudo cpuctl cgroups apply -f plan.json --yes --log writes.jsonl
   sudo cpuctl cgroups apply shop/web-0/app=4-7 shop/web-0/log=node:1
@@ -44,6 +45,7 @@ cpuctl objects, 4 unusable input, 5 the node refused or it was undone, and all i
 not fully restored, 129, 130 or 143 ended by a signal, and all is as before.
 """
 
+_CHANGED = ("Applied", "NotRestored")
 ContainersArgument = Annotated[
     list[str], typer.Argument(metavar="[NS/POD/CONTAINER=CPUS]...", help="Containers and their new CPUs.")
 ]
@@ -135,10 +137,25 @@ def apply(
         log=log,
     )
     sources = Sources()
-    document, code = session.run(sources)
-    sources.tell(style)
-    emit(document, style)
+    with ExitStack() as until_answered:
+        document, code = session.run(sources, until_answered)
+        if document["outcome"] not in _CHANGED:
+            until_answered.close()
+        with suppress(OSError):  # nobody hears it: no reason to keep the answer back
+            sources.tell(style)
+        _answer(document, style)
     if code == 0 and exit_code and document["outcome"] == "Planned":
         code = EXIT_NO
     if code:
         raise typer.Exit(code)
+
+
+def _answer(document: Document, style: Style) -> None:
+    """Answer; where nobody takes that, at least say what has become of the node."""
+    if document["outcome"] not in _CHANGED:
+        emit(document, style)
+        return
+    left = document["result"]["notRestored"]
+    files = "; ".join(f"{each['group']}/{each['file']}: {each['problem']}" for each in left)
+    what = "it failed, and not all is as before" if left else "the control groups are written"
+    emit_after_change(document, style, what, files or "cpuctl cgroups show shows them")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Iterator
@@ -30,10 +31,23 @@ class WriteLog:
         line = json.dumps(
             {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), **step_answer(entry)}
         )
+        data = f"{line}\n".encode()
         try:
-            os.write(self.handle, f"{line}\n".encode())
+            if os.write(self.handle, data) != len(data):
+                self._lost(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
         except OSError as error:
-            self.problem = f"the log could not be written to its end: {os_reason(error)}"
+            self._lost(error)
+
+    def close(self) -> None:
+        """Close the file; some file systems say only now that their disk is full."""
+        if self.handle is not None:
+            try:
+                os.close(self.handle)
+            except OSError as error:
+                self._lost(error)
+
+    def _lost(self, error: OSError) -> None:
+        self.problem = self.problem or f"the log could not be written to its end: {os_reason(error)}"
 
 
 def step_answer(entry: Entry) -> dict[str, str | None]:
@@ -55,12 +69,14 @@ def write_log(name: str) -> Iterator[WriteLog]:
     if not name:
         yield WriteLog()
         return
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+    # A pipe that nobody reads must not keep us waiting half way.
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     try:
         handle = os.open(name, flags, 0o644)
     except OSError as error:
         raise NodeAccessError(f"cannot be written: {os_reason(error)}", where=f"--log {name}") from None
+    log = WriteLog(handle)
     try:
-        yield WriteLog(handle)
+        yield log
     finally:
-        os.close(handle)
+        log.close()

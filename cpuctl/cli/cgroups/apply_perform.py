@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cpuctl.cgroups.applying import Applier, Change
+from cpuctl.cgroups.applying import Applier
 from cpuctl.cgroups.carrying_out import Guard, Outcome, carry_out
 from cpuctl.cgroups.group_files import GroupFiles
 from cpuctl.cgroups.hierarchies import CGROUPS
@@ -55,7 +55,7 @@ def perform(prepared: Prepared, log: WriteLog, stop: StopSignal, watching: Watch
     with locked(prepared.root / prepared.at.cpuset):
         guard = Guard(
             moved_on=lambda: _state_moved(prepared),
-            strayed=lambda: _strayed(prepared, files, changes),
+            strayed=lambda: _strayed(prepared, files),
             pause=watching.pause,
             kept=[write.change(prepared.at) for write in _kept(prepared)],
         )
@@ -90,9 +90,10 @@ def digests(root: Path, state_directory: str) -> dict[str, str]:
     return found
 
 
-def _strayed(prepared: Prepared, files: GroupFiles, changes: Sequence[Change]) -> str:
-    last = {change.group: CPUSet.parse(change.after) for change in changes if change.name == CPUS}
-    strays = list(stray_threads(files, prepared.root / "proc", last.items()))
+def _strayed(prepared: Prepared, files: GroupFiles) -> str:
+    top = prepared.at.cpuset.removeprefix(CGROUPS)
+    sets = [(f"{top}{path}", cpus) for path, cpus in prepared.inhabited.items()]
+    strays = list(stray_threads(files, prepared.root / "proc", sets))
     if not strays:
         return ""
     shown = ", ".join(f"{each.tid} on {each.cpus}" for each in strays[:_SHOWN])

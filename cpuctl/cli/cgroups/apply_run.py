@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from cpuctl.cli.sources.node_picture import LiveNode
 
 _EFFECTIVE = {1: ("cpuset.effective_cpus", "cpuset.cpus"), 2: ("cpuset.cpus.effective",)}
+_MOST_UNSEEN = 5
 _SYSTEMD = (
     "systemd does not know of these writes: a daemon-reload may bring back what it was told, unless "
     "systemctl set-property --runtime SCOPE AllowedCPUs=... tells it, too"
@@ -40,7 +42,10 @@ class Insisted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """What is to be done to the node below *root*; ``digests`` are those of its state files, by name."""
+    """What is to be done to the node below *root*; ``digests`` are those of its state files, by name.
+
+    ``inhabited`` are the groups whose threads are to be on certain CPUs.
+    """
 
     root: Path
     at: Hierarchies
@@ -49,6 +54,7 @@ class Prepared:
     objections: Sequence[Objection]
     digests: Mapping[str, str]
     state_directory: str
+    inhabited: Mapping[str, CPUSet]
     warnings: list[str] = field(default_factory=list)
 
 
@@ -61,14 +67,21 @@ def root_of(machine: str, root: str) -> Path:
     return place
 
 
-def require_kernel(root: Path, picture: Picture) -> Hierarchies:
-    """Return the node's hierarchies; raise InputError where these are plain files, or there are none."""
+def require_kernel(root: Path, picture: Picture, *, quota: bool) -> Hierarchies:
+    """Return the node's hierarchies; raise InputError where these are plain files, or there are none.
+
+    *quota*: that which holds quotas is written to as well.
+    """
     at = picture.hierarchies
     if at is None or not at.cpuset:
         raise InputError("no control groups that hold CPU sets are mounted here", where=str(root / CGROUPS))
-    path = (root / at.cpuset).resolve()
+    for hierarchy in {at.cpuset, at.cpu if quota and at.cpu else at.cpuset}:
+        _require_mount((root / hierarchy).resolve(), CGROUP_TYPES[at.version])
+    return at
+
+
+def _require_mount(path: Path, wanted: str) -> None:
     mount = mount_of(Path("/proc/self/mountinfo").read_text(errors="replace"), str(path))
-    wanted = CGROUP_TYPES[at.version]
     if mount is None or mount.kind != wanted:
         found = f"a file system of the type {mount.kind}" if mount else "nothing that is mounted"
         raise InputError(
@@ -76,12 +89,11 @@ def require_kernel(root: Path, picture: Picture) -> Hierarchies:
             where=str(path),
             hint="a copy of a node cannot be changed; -m live is the node itself",
         )
-    return at
 
 
 def prepare(node: LiveNode, picture: Picture, request: Request, insisted: Insisted, root: Path) -> Prepared:
     """Hold what is wanted against the node, and work the writes out."""
-    at = require_kernel(root, picture)
+    at = require_kernel(root, picture, quota=insisted.quota)
     wanted = request.desired.wanted
     try:
         writes = plan_writes(picture.groups, wanted, at.version)
@@ -103,8 +115,31 @@ def prepare(node: LiveNode, picture: Picture, request: Request, insisted: Insist
         objections=objections,
         digests={each.path.rpartition("/")[2]: each.sha256 for each in node.state_files},
         state_directory=node.kubelet.config.root_dir,
-        warnings=list(_warnings(writes, picture)),
+        inhabited=inhabited(writes, picture),
+        warnings=[*_unseen(node, at), *_warnings(writes, picture)],
     )
+
+
+def inhabited(writes: Sequence[PlannedWrite], picture: Picture) -> dict[str, CPUSet]:
+    """Return the CPUs of every container that is written to, and of the groups below that inherit them."""
+    groups = picture.groups
+    found = {
+        write.path: CPUSet.parse(write.after)
+        for write in writes
+        if write.name == CPUS and groups[write.path].role.level in (Level.CONTAINER, Level.BELOW)
+    }
+    for path in groups:  # parents first
+        above = found.get(groups[path].parent)
+        if above is not None and not groups[path].cpuset.cpus:
+            found.setdefault(path, above)
+    return found
+
+
+def _unseen(node: LiveNode, at: Hierarchies) -> Iterator[str]:
+    """Name groups that are there and cannot be looked at: v1 writes nothing that they stand in the way of."""
+    unseen = (each for each in node.files.unreadable if each.path.startswith(f"{at.cpuset}/"))
+    for each in islice(unseen, _MOST_UNSEEN):
+        yield f"/{each.path}: {each.reason}: it is left out"
 
 
 def _warnings(writes: Sequence[PlannedWrite], picture: Picture) -> Iterator[str]:
@@ -127,8 +162,8 @@ def _moved(request: Request, node: LiveNode, picture: Picture) -> Iterator[Objec
         values = picture.groups[path].cpuset
         now = (values.cpus if name == CPUS else values.mems) or CPUSet()
         goal = goals.get((path, name)) or found
-        # The last is what a group has on its way: a run that was killed may have left it there.
-        if now not in (found, goal, found & goal):
+        # The last two are what a group has on its way: a run that was killed may have left it there.
+        if now not in (found, goal, found & goal, found | goal):
             yield moved_on(f"{path}/{name}")
 
 

@@ -17,6 +17,7 @@ from cpuctl.cli.sources.node_picture import PictureWords, load_node
 from cpuctl.cli.stop_signals import held_back
 
 if TYPE_CHECKING:
+    from contextlib import ExitStack
     from pathlib import Path
 
     from cpuctl.audit.picture import Picture
@@ -42,14 +43,17 @@ class Session:
     wait: bool = True
     log: str = ""
 
-    def run(self, sources: Sources) -> tuple[Document, int]:
-        """Read, prepare and, with ``yes``, write; return the answer and the exit code of what was done."""
+    def run(self, sources: Sources, until_answered: ExitStack) -> tuple[Document, int]:
+        """Read, prepare and, with ``yes``, write; return the answer and the exit code of what was done.
+
+        From the first write on a signal is held back *until_answered*: what it says has to be heard.
+        """
         from cpuctl.audit.reading import take_group_picture
 
         node = load_node(self.words, sources)
         with ProgressBar(self.style) as progress:
             picture = take_group_picture(node.files, node.known, progress)
-        require_kernel(self.root, picture)
+        require_kernel(self.root, picture, quota=self.insisted.quota)
         request = read_request(self.asked, node, picture, sources)
         prepared = prepare(node, picture, request, self.insisted, self.root)
         if self.words.state:
@@ -60,11 +64,13 @@ class Session:
         if prepared.objections:
             code = EXIT_NO
         elif self.yes and prepared.writes:
-            outcome, code = self._perform(prepared, _PERIODS * period + _MARGIN if self.wait else 0)
+            seconds = _PERIODS * period + _MARGIN if self.wait else 0
+            outcome, code = self._perform(prepared, seconds, until_answered)
         return self._answer(prepared, picture, outcome, sources), code
 
-    def _perform(self, prepared: Prepared, seconds: float) -> tuple[Outcome, int]:
-        with write_log(self.log) as log, held_back() as stop, ProgressBar(self.style) as progress:
+    def _perform(self, prepared: Prepared, seconds: float, until_answered: ExitStack) -> tuple[Outcome, int]:
+        with write_log(self.log) as log, ProgressBar(self.style) as progress:
+            stop = until_answered.enter_context(held_back())
             watching = Watching(seconds, lambda: progress("watching whether it holds", 0, 0))
             outcome = perform(prepared, log, stop, watching)
         if log.problem:

@@ -37,7 +37,7 @@ Examples:
   cpuctl cgroups show
   cpuctl cgroups show --pods running.json --oci-runtime runc-1.2.6
   cpuctl cgroups show -m node7.tar.gz -o wide
-  cpuctl cgroups show --root /host --exit-code       in a debugging pod
+  cpuctl cgroups show --root /host --exit-code       # in a debugging pod
 
 Exit codes: 0 shown, 3 with --exit-code where something differs, 2 usage, 4 unusable input.
 """

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,8 +10,7 @@ import typer
 
 from cpuctl.cli.app import EXIT_NO
 from cpuctl.cli.checkpoint.words import CommitWords
-from cpuctl.cli.output import Document, Style, emit
-from cpuctl.errors import NotRestoredError, os_reason
+from cpuctl.cli.output import Document, Style, emit, emit_after_change
 
 if TYPE_CHECKING:
     from cpuctl.cli.checkpoint.changes import FileChange
@@ -50,18 +47,10 @@ def commit(
 
 
 def _answer(document: Document, style: Style) -> None:
-    """Answer; where nobody takes that, at least say that files are written, and what became of the old."""
-    try:
+    """Answer; where nobody takes that, at least say what became of the old files."""
+    if not document["written"]:
         emit(document, style)
-        sys.stdout.flush()
-    except OSError as error:
-        if not document["written"]:
-            raise
-        with suppress(OSError):
-            sys.stdout.close()  # what is left in it would fail once more when the process ends
-        backups = ", ".join(file["backup"] for file in document["files"] if file["backup"])
-        raise NotRestoredError(
-            f"the files are written, but the answer cannot be: {os_reason(error)}",
-            where="stdout",
-            hint=f"the old ones are {backups}" if backups else "",
-        ) from None
+        return
+    backups = ", ".join(file["backup"] for file in document["files"] if file["backup"])
+    hint = f"the old ones are {backups}" if backups else ""
+    emit_after_change(document, style, "the files are written", hint)

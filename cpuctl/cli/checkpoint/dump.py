@@ -30,7 +30,7 @@ UIDs, and entries whose owner is gone are marked. --map draws the machine (-m) w
 Examples:
 
 \b
-  sudo cpuctl checkpoint dump                              this host's files
+  sudo cpuctl checkpoint dump                              # this host's files
   cpuctl checkpoint dump node7.tar.xz --pods running.json
   cpuctl checkpoint dump /tmp/cpu_manager_state -o json | jq .cpus.holders
   cpuctl checkpoint dump -m node7.tar.xz --map

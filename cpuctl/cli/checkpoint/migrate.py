@@ -47,7 +47,7 @@ who they are. With -m, the result is proven against that machine and its kubelet
 Examples:
 
 \b
-  cpuctl checkpoint migrate --to-kubelet 1.36                what is lost
+  cpuctl checkpoint migrate --to-kubelet 1.36                # what is lost
   cpuctl checkpoint migrate --to-kubelet 1.36 -m live --yes
   cpuctl checkpoint migrate old/ --to-kubelet 1.37 --write-state new/
   cpuctl checkpoint migrate v1/ --to-kubelet 1.37 --pods running.json

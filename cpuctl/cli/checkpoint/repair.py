@@ -40,10 +40,10 @@ with what to do instead. Without --yes nothing is written: the answer is what wo
 Examples:
 
 \b
-  sudo cpuctl checkpoint repair --pods running.json        what would change
+  sudo cpuctl checkpoint repair --pods running.json        # what would change
   sudo cpuctl checkpoint repair --pods running.json --yes
   cpuctl checkpoint repair node7.tar.xz --write-state /tmp/repaired
-  cpuctl checkpoint repair --root /host --yes              in a container
+  cpuctl checkpoint repair --root /host --yes              # in a container
 
 Exit codes: 0 the kubelet starts on what there is, or would be (with --exit-code 3 where something would
 change), 3 it cannot be repaired safely, 2 usage, 4 unusable input, 5 a kubelet runs, a file has changed

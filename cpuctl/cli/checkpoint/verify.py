@@ -38,7 +38,7 @@ Examples:
 
 \b
   sudo cpuctl checkpoint verify && systemctl start kubelet
-  cpuctl checkpoint verify --kubelet-version 1.37       before an upgrade
+  cpuctl checkpoint verify --kubelet-version 1.37       # before an upgrade
   cpuctl checkpoint verify node7.tar.xz --kubelet-args '--reserved-cpus=0-3'
   cpuctl checkpoint verify --pods running.json --strict -o json
 

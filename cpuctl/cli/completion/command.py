@@ -17,7 +17,7 @@ sets of CPUs. Files are only read, names that no API server accepts are never of
 Examples:
 
 \b
-  source <(cpuctl completion bash)                    in this shell
+  source <(cpuctl completion bash)                    # in this shell
   cpuctl completion bash > /usr/share/bash-completion/completions/cpuctl
   cpuctl completion zsh > /usr/local/share/zsh/site-functions/_cpuctl
   cpuctl completion fish > ~/.config/fish/completions/cpuctl.fish

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from cpuctl.cli.completion.command_tree import Argument, Command, Option
@@ -92,7 +92,5 @@ def complete_commands(root: Command) -> Iterator[Command]:
 
 def with_default_verb(command: Command) -> Command:
     """Give a group the options of the verb that may be left out."""
-    from dataclasses import replace
-
     verb = next((each for each in command.verbs if each.words[-1] == command.default_verb), None)
     return command if verb is None else replace(command, options=verb.options)

@@ -39,7 +39,7 @@ A table shows what somebody has set and the managers' policies; wide shows every
 Examples:
 
 \b
-  cpuctl config show                                    this host
+  cpuctl config show                                    # this host
   cpuctl config show --kubelet-config kubelet.yaml --config-dir kubelet.conf.d
   cpuctl config show -m node7.tar.xz --kubelet-args '--max-pods=200' -o wide
 """

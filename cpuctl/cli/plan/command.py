@@ -45,9 +45,10 @@ two settings of the kubelet. What they try is bounded, and the answer names the 
 Examples:
 
 \b
-  cpuctl plan -f pods.yaml        on this host, with its own configuration
+  cpuctl plan -f pods.yaml        # on this host, with its own configuration
   cpuctl plan -m node7.tar.xz --kubelet-config kubelet.yaml -f pods/
-  kubectl get pods -A -o json | cpuctl plan -f -
+  kubectl get pods -A -o json --field-selector spec.nodeName=node7 |
+      cpuctl plan -f -
   cpuctl plan -m node7.tar.xz -T 'web=4/4,2Gi x3' -o json
   cpuctl plan --state /var/lib/kubelet --pods running.json -f new.yaml
   cpuctl plan --state /var/lib/kubelet --pods running.json -o prom
@@ -124,9 +125,15 @@ def plan(
     if pictures:
         draw(pictures, planning, planned)
     if not pictures.instead:
-        emit(planned.document, style)
+        emit(_with_all_metrics(planned.document) if output is MetricsOutput.PROM else planned.document, style)
     if not exit_zero and not _all_admitted(planned.document):
         raise typer.Exit(EXIT_NO)
+
+
+def _with_all_metrics(document: Document) -> Document:
+    from cpuctl.cli.answers.plan_metrics import with_room_metrics
+
+    return with_room_metrics(document)
 
 
 def _all_admitted(document: Document) -> bool:

@@ -17,7 +17,7 @@ from cpuctl.cli.sources.inputs import (
 from cpuctl.cli.sources.storage_inputs import with_storage
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from cpuctl.cli.sources.config_inputs import KubeletWords, ToldKubelet
     from cpuctl.cli.sources.node_state import Past
@@ -117,12 +117,34 @@ def read_planning(words: PlanningWords, *, pods_needed: bool) -> Planning:
     source = with_storage(load_machine(words.machine, sources), words.ephemeral_storage, sources)
     told = load_kubelet(words.kubelet, sources, machine=source)
     past = load_past(words.state, words.pods, source, told.kubelet, sources)
+    wanted = given.stored(rules_of_pods(told.kubelet))
+    sources.warnings += _doubts(wanted)
     return Planning(
         words=words,
-        wanted=given.stored(rules_of_pods(told.kubelet)),
+        wanted=wanted,
         source=source,
         told=told,
         past=past,
         devices=load_devices(words.devices, sources, info=source.info),
         sources=sources,
     )
+
+
+def _doubts(pods: Sequence[Pod]) -> Iterator[str]:
+    """Say of a list that an API server gave what makes it no plan for one node."""
+    from cpuctl.exports.wording import few
+
+    nodes = sorted({pod.node_name for pod in pods if pod.node_name})
+    if len(nodes) > 1:
+        yield (
+            f"the pods run on {len(nodes)} nodes ({few(nodes)}), and are planned as if all came to this one "
+            "(kubectl get pods -A --field-selector spec.nodeName=NODE -o json writes one node's)"
+        )
+    ended = [pod.full_name for pod in pods if pod.terminal]
+    if ended:
+        what = (
+            "1 pod that has ended is planned as if it"
+            if len(ended) == 1
+            else (f"{len(ended)} pods that have ended are planned as if they")
+        )
+        yield f"{what} came: {few(ended)}"

@@ -33,7 +33,7 @@ them.
 Examples:
 
 \b
-  cpuctl replay --new > timeline.yaml       a commented example to start from
+  cpuctl replay --new > timeline.yaml    # a commented example to start from
   cpuctl replay timeline.yaml
   cpuctl replay timeline.yaml -o jsonl | jq 'select(.pod == "default/web")'
   cpuctl replay timeline.yaml --follow --speed 10x

@@ -51,7 +51,7 @@ Examples:
   cpuctl resize --state /var/lib/kubelet --pods running.json \\
     --set shop/database/server:cpu=6,memory=8Gi
   cpuctl resize -m node7.tar.gz --pods running.json --to edited.yaml
-  cpuctl resize -m node7.tar.gz --pods running.json      what is pending
+  cpuctl resize -m node7.tar.gz --pods running.json      # what is pending
   cpuctl resize -T db=4/4,8Gi --set db:cpu=6 --kubelet-version 1.38 \\
     --feature-gates InPlacePodVerticalScalingExclusiveCPUs=true
 

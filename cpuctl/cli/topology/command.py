@@ -37,8 +37,8 @@ SHOW_HELP = """Show what a machine consists of.
 Examples:
 
 \b
-  cpuctl topology                                 this host
-  cpuctl topology show -m node7.tar.xz -o wide    with a row for every CPU
+  cpuctl topology                                 # this host
+  cpuctl topology show -m node7.tar.xz -o wide    # with a row for every CPU
   cpuctl topology show --columns cpu,core,l3 --cpus node:1
   cpuctl topology show --memory --kubelet-config kubelet.yaml
   cpuctl topology show -m synthetic:2s4n16c2t -o json

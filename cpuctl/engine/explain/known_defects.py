@@ -70,7 +70,8 @@ _DIVIDED_ANEW = (
     "is refused, or what it held belongs to nobody from then on"
 )
 _STAYS_TAKEN = KnownDefect(
-    "what the pod's containers were given before it was refused stays taken until the next pod comes",
+    "what the pod's containers were given before it was refused stays taken: CPUs until the next pod comes "
+    "or the CPU Manager's next pass (every 10 s), memory until the next pod comes",
     "kubernetes/kubernetes#129819",
 )
 

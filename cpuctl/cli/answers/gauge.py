@@ -1,0 +1,20 @@
+"""A figure of cpuctl's own, as monitoring systems want it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from cpuctl.visible_text import printable
+
+
+def gauge(name: str, help_: str, labels: Mapping[str, str], value: int) -> dict[str, Any]:
+    """Describe a sample; all of one name have the same labels."""
+    return {
+        "name": f"cpuctl_{name}",
+        "help": help_,
+        "type": "gauge",
+        # Names in files are anybody's: none of them steers a terminal.
+        "labels": {label: printable(text) for label, text in labels.items()},
+        "value": value,
+    }

@@ -1,0 +1,49 @@
+"""What ``cpuctl plan --repeat`` and ``--capacity`` find, as metrics beside the kubelet's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cpuctl.cli.answers.gauge import gauge
+from cpuctl.cli.output import Document
+
+Samples = Iterator[dict[str, Any]]
+
+
+def with_room_metrics(document: Document) -> Document:
+    """Add to a plan's metrics how often its pods fit, and what else does, where that was asked for."""
+    return {
+        **document,
+        "metrics": [
+            *document.get("metrics", ()),
+            *_of_copies(document.get("repeat")),
+            *_of_room(document.get("capacity")),
+        ],
+    }
+
+
+def _of_copies(repeat: Mapping[str, Any] | None) -> Samples:
+    if repeat is not None:
+        yield gauge("plan_copies", "Copies of all pods that fit (--repeat).", {}, repeat["fitted"])
+
+
+def _of_room(capacity: Mapping[str, Any] | None) -> Samples:
+    if capacity is None:
+        return
+    for copies in capacity["copies"]:
+        labels = {"pod": copies["pods"][0]}
+        yield gauge("plan_more_copies", "Further copies of a pod that fit.", labels, copies["fits"])
+    for largest in capacity["largestRequests"]:
+        if "cpus" in largest:
+            labels = {"topology_policy": largest["topologyManagerPolicy"]}
+            help_ = "The largest request of exclusive CPUs that fits."
+            yield gauge("plan_largest_request_cpus", help_, labels, largest["cpus"])
+    for node in capacity["numaNodes"]:
+        labels = {"numa_node": str(node["id"])}
+        yield gauge("plan_free_cpus", "CPUs that can still become exclusive.", labels, node["free"])
+        help_ = "The largest request of exclusive CPUs that fits into a NUMA node."
+        yield gauge("plan_largest_inside_cpus", help_, labels, node["largest"])
+    for name, scatter in (capacity["fragmentation"] or {}).items():
+        help_ = "How many of the free CPUs are not together that could be, in percent."
+        yield gauge("plan_fragmentation_percent", help_, {"of": name}, scatter["percent"])

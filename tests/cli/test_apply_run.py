@@ -1,0 +1,41 @@
+"""What an apply is prepared for: where it may write, and whose threads it looks at."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cpuctl.cgroups.hierarchies import Hierarchies
+from cpuctl.cgroups.writes import CPUS, PlannedWrite
+from cpuctl.cli.cgroups.apply_run import inhabited, require_kernel
+from cpuctl.cpuset import CPUSet
+from cpuctl.errors import InputError
+from tests.audit.node_tree import DATABASE, clean_node
+from tests.cli.group_node import V1, real_kernel
+
+
+def test_threads_below_a_container_are_looked_at_where_they_inherit_its_cpus() -> None:
+    """As crun has it on v2: the processes are in a group below the container's, which has no list."""
+    node = clean_node()
+    for group, cpus in (("container", ""), ("container/deep", ""), ("own", "5"), ("own/deep", "")):
+        node.cpuset(f"{node.server}/{group}", cpus=cpus)
+    pod = node.container(DATABASE, "x").rpartition("/")[0]
+    writes = [PlannedWrite(path, CPUS, "", "1-2", "") for path in (node.server, pod)]
+    assert inhabited(writes, node.picture()) == dict.fromkeys(
+        (node.server, f"{node.server}/container", f"{node.server}/container/deep"), CPUSet.parse("1-2")
+    )
+
+
+@real_kernel
+def test_quotas_are_written_to_a_real_hierarchy_only(tmp_path: Path) -> None:
+    """The one with the CPU sets may be the kernel's, and the other one files in a directory."""
+    mounts = tmp_path / "sys/fs/cgroup"
+    (mounts / "cpu").mkdir(parents=True)
+    (mounts / "cpuset").symlink_to(V1)
+    at = Hierarchies(version=1, cpuset="sys/fs/cgroup/cpuset", cpu="sys/fs/cgroup/cpu", memory="", hugetlb="")
+    picture = replace(clean_node(version=1).picture(), hierarchies=at)
+    assert require_kernel(tmp_path, picture, quota=False) == at
+    with pytest.raises(InputError, match=r"expected the kernel's control groups \(cgroup\)"):
+        require_kernel(tmp_path, picture, quota=True)

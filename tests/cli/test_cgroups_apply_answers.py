@@ -1,0 +1,152 @@
+"""What ``cgroups apply`` says once it has written, and to whom where nobody takes the answer."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cpuctl.cli.app import run
+from cpuctl.cli.cgroups import apply
+from cpuctl.cli.output import Document, Style, emit_after_change
+from tests.cli.group_node import Node, node_of_groups, real_kernel, wait_until
+
+FULL = Path("/dev/full")
+no_full_device = pytest.mark.skipif(not FULL.exists(), reason="no device here that is always full")
+LOST = "the answer cannot be written: no space left on the device"
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Iterator[Node]:
+    with node_of_groups(tmp_path) as made:
+        yield made
+
+
+@real_kernel
+@no_full_device
+@pytest.mark.parametrize("form", ["table", "json"])
+def test_who_gets_no_answer_hears_that_all_is_written(node: Node, form: str) -> None:
+    """Exit code 5 would say that nothing was changed."""
+    with FULL.open("w") as full:
+        words = node.command("--yes", "--no-wait", "-o", form)
+        done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, node.lists) == (6, ["1", "0"])
+    assert done.stderr.splitlines() == [
+        f"error: stdout: the control groups are written, but {LOST}",
+        "hint: cpuctl cgroups show shows them",
+    ]
+
+
+@real_kernel
+@pytest.mark.parametrize("form", ["table", "json"])
+@pytest.mark.parametrize("words", [["--yes", "--no-wait"], []], ids=["written", "dry"])
+def test_a_reader_that_has_gone_is_no_reason_for_silence(node: Node, form: str, words: list[str]) -> None:
+    """Where nothing was changed it ends cpuctl as it ends other tools."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = node.command(*words, "-o", form)
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    if words:
+        assert (done.returncode, node.lists) == (6, ["1", "0"])
+        assert "the control groups are written, but the answer cannot be written" in done.stderr
+    else:
+        assert (done.returncode, done.stderr, node.lists) == (-signal.SIGPIPE, "", ["0-1", "0-1"])
+
+
+@real_kernel
+@no_full_device
+def test_who_gets_no_answer_hears_what_is_not_as_before(node: Node) -> None:
+    with FULL.open("w") as full:
+        words = node.command("--yes")
+        with subprocess.Popen(words, stdout=full, stderr=subprocess.PIPE, text=True) as process:
+            wait_until(node, ["1", "0"])
+            (node.shared / "cpuset.cpus").write_text("1")
+            _, text = process.communicate()
+    assert (process.returncode, node.lists) == (6, ["0-1", "1"])
+    assert f"it failed, and not all is as before, but {LOST}" in text
+    assert f"{node.shared.name}/cpuset.cpus: somebody else has written '1' meanwhile" in text
+
+
+@real_kernel
+@no_full_device
+def test_a_dry_run_without_a_reader_has_changed_nothing(node: Node) -> None:
+    with FULL.open("w") as full:
+        done = subprocess.run(node.command(), stdout=full, stderr=subprocess.DEVNULL, check=False)
+    assert (done.returncode, node.lists) == (5, ["0-1", "0-1"])
+
+
+@real_kernel
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_after_the_last_look_comes_too_late(
+    node: Node, number: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its exit code would say that all is as before."""
+
+    def interrupted(document: Document, style: Style, *words: str) -> None:
+        os.kill(os.getpid(), number)
+        emit_after_change(document, style, *words)
+
+    monkeypatch.setattr(apply, "emit_after_change", interrupted)
+    heard: list[int] = []
+    before = signal.signal(number, lambda came, _frame: heard.append(came))
+    try:
+        code = run(node.command("--yes", "--no-wait", "-o", "json")[3:])
+    finally:
+        signal.signal(number, before)
+    assert (code, json.loads(capsys.readouterr().out)["outcome"]) == (0, "Applied")
+    assert (node.lists, heard) == (["1", "0"], [])
+
+
+@real_kernel
+def test_a_log_that_nobody_reads_keeps_nobody_waiting(node: Node, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    done = node.run("--yes", "--no-wait", "--log", str(tmp_path / "pipe"))
+    assert (done.returncode, node.lists) == (5, ["0-1", "0-1"])
+    assert "--log" in done.stderr
+
+
+@real_kernel
+@no_full_device
+def test_a_log_that_ends_early_is_told(node: Node) -> None:
+    code, document = node.answer("--yes", "--no-wait", "--log", str(FULL))
+    assert (code, node.lists) == (0, ["1", "0"])
+    assert "the log could not be written to its end: no space left on the device" in document["warnings"]
+
+
+def below(group: Path, name: bytes) -> Path:
+    """Make a group with all of its parent's CPUs."""
+    child = group / os.fsdecode(name)
+    child.mkdir()
+    for file in ("cpuset.mems", "cpuset.cpus"):
+        (child / file).write_text((group / file).read_text())
+    return child
+
+
+@real_kernel
+@pytest.mark.parametrize("form", ["table", "json"])
+def test_any_name_is_written_to_and_shown_without_harm(node: Node, tmp_path: Path, form: str) -> None:
+    """A container that may make groups chooses their names; kernels refuse line ends only."""
+    child = below(node.own, b"x \x1b[2J';reboot")
+    log = tmp_path / "log"
+    words = node.command("--yes", "--no-wait", "--log", str(log), "-o", form)
+    done = subprocess.run(words, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert (child / "cpuset.cpus").read_text() == "1\n"
+    assert b"\x1b" not in done.stdout
+    assert len([json.loads(line) for line in log.read_text().splitlines()]) == 6
+
+
+@real_kernel
+def test_a_group_whose_name_is_no_text_is_told(node: Node) -> None:
+    """It is not seen, and v1 refuses what would take its CPUs."""
+    below(node.own, b"x\xff")
+    code, document = node.answer("--yes", "--no-wait")
+    assert (code, document["outcome"], node.lists) == (5, "Undone", ["0-1", "0-1"])
+    (warning,) = document["warnings"]
+    assert warning.endswith("/x\\xff: its name is no UTF-8 text: it is left out")

@@ -7,5 +7,5 @@ import os
 from hypothesis import settings
 
 settings.register_profile("dev", max_examples=30, deadline=None)
-settings.register_profile("ci", max_examples=250, deadline=None, print_blob=True)
+settings.register_profile("ci", max_examples=120, deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))

@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 CORPUS ?= fixtures/conformance
+GUEST  ?= tests/guest
 RELEASES ?= 3.11 3.12 3.13 3.14
 
 .PHONY: help demo test guest shells browser docs conformance bench fuzz zipapp dist packaging oldest pythons lint types contracts check clean
@@ -10,7 +11,7 @@ RELEASES ?= 3.11 3.12 3.13 3.14
 help:
 	@echo "make demo          plan the shipped pods on a shipped recording of a two-socket machine"
 	@echo "make test          run the tests"
-	@echo "make guest         boot machines with 2 and 8 NUMA nodes under QEMU and test in them (Debian, root)"
+	@echo "make guest         boot machines with 2 and 8 NUMA nodes under QEMU and test in them (Debian, root; GUEST=FILES for some)"
 	@echo "make browser       show the pictures to a headless browser and measure what it draws (Debian, root)"
 	@echo "make shells        type into bash, zsh and fish, and read the manual pages (Debian, root)"
 	@echo "make docs          make reference, manual pages and completions from the command table"
@@ -33,7 +34,7 @@ test: $(VENV)/installed-dev
 
 guest: $(VENV)/installed-dev
 	tests/guest/install-packages
-	$(BIN)/python -m pytest -n auto --dist loadgroup -m guest -q tests/guest
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m guest -q $(GUEST)
 
 browser: $(VENV)/installed-dev
 	tests/browser/install-packages

@@ -6,13 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
+from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
 from cpuctl.cli.options import (
-    ConfigDirOption,
     ExitZeroOption,
-    FeatureGatesOption,
-    KubeletArgsOption,
-    KubeletConfigOption,
-    KubeletVersionOption,
     NoColorOption,
     QuietOption,
     RunningPodsOption,
@@ -84,17 +80,14 @@ AuditOutputOption = Annotated[
 
 
 @app.command(name="audit", help=HELP)
+@with_kubelet_options
 def audit(
     machine: NodeMachineOption = "live",
     root: RootOption = "",
     state: NodeStateOption = "",
     pods: RunningPodsOption = "",
     check: CheckOption = "",
-    kubelet_config: KubeletConfigOption = None,
-    config_dir: ConfigDirOption = None,
-    kubelet_args: KubeletArgsOption = "",
-    kubelet_version: KubeletVersionOption = "",
-    feature_gates: FeatureGatesOption = "",
+    kubelet: KubeletWords = NOTHING_TOLD,
     output: AuditOutputOption = AuditOutput.TABLE,
     no_color: NoColorOption = False,
     quiet: QuietOption = False,
@@ -107,13 +100,6 @@ def audit(
     checks = _checks(check)
     form = ListOutput.JSON if output is AuditOutput.PLAN else ListOutput(output)
     style, sources = Style(form, color=not no_color, quiet=quiet), Sources()
-    kubelet = KubeletWords(
-        config=kubelet_config,
-        config_dir=config_dir,
-        arguments=kubelet_args,
-        version=kubelet_version,
-        gates=feature_gates,
-    )
     words = PictureWords(machine=machine, root=root, kubelet=kubelet, state=state, pods=pods)
     node = load_node(words, sources)
     audited, plan = _audited(node, checks, sources, style)

@@ -7,15 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
+from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
 from cpuctl.cli.options import (
-    ConfigDirOption,
     DevicesOption,
     EphemeralStorageOption,
     ExitZeroOption,
-    FeatureGatesOption,
-    KubeletArgsOption,
-    KubeletConfigOption,
-    KubeletVersionOption,
     MachineOption,
     NoColorOption,
     OutputOption,
@@ -68,16 +64,13 @@ PodArgument = Annotated[str, typer.Argument(metavar="[POD]", help="The pod, and 
 
 
 @app.command(name="explain", help=HELP)
+@with_kubelet_options
 def explain(
     pod: PodArgument = "",
     filename: PodFilesOption = [],  # noqa: B006  # typer copies it
     template: TemplateOption = [],  # noqa: B006
     machine: MachineOption = "live",
-    kubelet_config: KubeletConfigOption = None,
-    config_dir: ConfigDirOption = None,
-    kubelet_args: KubeletArgsOption = "",
-    kubelet_version: KubeletVersionOption = "",
-    feature_gates: FeatureGatesOption = "",
+    kubelet: KubeletWords = NOTHING_TOLD,
     state: StateOption = "",
     pods: RunningPodsOption = "",
     devices: DevicesOption = "",
@@ -93,13 +86,7 @@ def explain(
         filenames=filename,
         templates=template,
         machine=machine,
-        kubelet=KubeletWords(
-            config=kubelet_config,
-            config_dir=config_dir,
-            arguments=kubelet_args,
-            version=kubelet_version,
-            gates=feature_gates,
-        ),
+        kubelet=kubelet,
         state=state,
         pods=pods,
         devices=devices,

@@ -6,12 +6,8 @@ from typing import Annotated
 import typer
 
 from cpuctl.cli.app import EXIT_NO
+from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
 from cpuctl.cli.options import (
-    ConfigDirOption,
-    FeatureGatesOption,
-    KubeletArgsOption,
-    KubeletConfigOption,
-    KubeletVersionOption,
     NoColorOption,
     OutputOption,
     QuietOption,
@@ -77,6 +73,7 @@ ExitCodeOption = Annotated[
 ]
 
 
+@with_kubelet_options
 def apply(
     containers: ContainersArgument = [],  # noqa: B006  # typer copies it
     filename: FileOption = "",
@@ -92,11 +89,7 @@ def apply(
     root: RootOption = "",
     state: NodeStateOption = "",
     pods: RunningPodsOption = "",
-    kubelet_config: KubeletConfigOption = None,
-    config_dir: ConfigDirOption = None,
-    kubelet_args: KubeletArgsOption = "",
-    kubelet_version: KubeletVersionOption = "",
-    feature_gates: FeatureGatesOption = "",
+    kubelet: KubeletWords = NOTHING_TOLD,
     output: OutputOption = Output.TABLE,
     no_color: NoColorOption = False,
     quiet: QuietOption = False,
@@ -108,17 +101,10 @@ def apply(
     from cpuctl.cli.cgroups.apply_session import Session
     from cpuctl.cli.sources.node_picture import PictureWords
 
-    refuse_stdin_twice(filename, state, pods, kubelet_config)
+    refuse_stdin_twice(filename, state, pods, kubelet.config)
     style = Style(output, color=not no_color, quiet=quiet)
     place = root_of(machine, root)
     asked = read_asked(filename, containers)
-    kubelet = KubeletWords(
-        config=kubelet_config,
-        config_dir=config_dir,
-        arguments=kubelet_args,
-        version=kubelet_version,
-        gates=feature_gates,
-    )
     words = PictureWords(machine=machine, root=root, kubelet=kubelet, state=state, pods=pods)
     told = {
         Force.OFFLINE: force_offline,

@@ -5,12 +5,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from cpuctl.cli.app import EXIT_NO
+from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
 from cpuctl.cli.options import (
-    ConfigDirOption,
-    FeatureGatesOption,
-    KubeletArgsOption,
-    KubeletConfigOption,
-    KubeletVersionOption,
     NoColorOption,
     QuietOption,
     RunningPodsOption,
@@ -43,16 +39,13 @@ Exit codes: 0 shown, 3 with --exit-code where something differs, 2 usage, 4 unus
 """
 
 
+@with_kubelet_options
 def show(
     machine: NodeMachineOption = "live",
     root: RootOption = "",
     state: NodeStateOption = "",
     pods: RunningPodsOption = "",
-    kubelet_config: KubeletConfigOption = None,
-    config_dir: ConfigDirOption = None,
-    kubelet_args: KubeletArgsOption = "",
-    kubelet_version: KubeletVersionOption = "",
-    feature_gates: FeatureGatesOption = "",
+    kubelet: KubeletWords = NOTHING_TOLD,
     oci_runtime: RuntimeOption = "",
     exit_code: ExitCodeOption = False,
     output: PodsOutputOption = ListOutput.TABLE,
@@ -64,13 +57,6 @@ def show(
     from cpuctl.cli.sources.settled_picture import tell_recent_change
 
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
-    kubelet = KubeletWords(
-        config=kubelet_config,
-        config_dir=config_dir,
-        arguments=kubelet_args,
-        version=kubelet_version,
-        gates=feature_gates,
-    )
     words = PictureWords(machine=machine, root=root, kubelet=kubelet, state=state, pods=pods)
     node = load_node(words, sources)
     document = _shown(node, _rules(node, oci_runtime, sources), sources, style)

@@ -3,13 +3,9 @@
 from cpuctl.cli.checkpoint.commit import commit
 from cpuctl.cli.checkpoint.options import ForceRunningOption, RootOption, WriteStateOption
 from cpuctl.cli.checkpoint.words import CommitWords
+from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
 from cpuctl.cli.options import (
-    ConfigDirOption,
-    FeatureGatesOption,
     ForceOption,
-    KubeletArgsOption,
-    KubeletConfigOption,
-    KubeletVersionOption,
     MachineOption,
     NoColorOption,
     OutputOption,
@@ -40,15 +36,12 @@ kubelet runs there, or writing is not permitted.
 """
 
 
+@with_kubelet_options
 def new(
     filename: PodFilesOption = [],  # noqa: B006  # typer copies it
     template: TemplateOption = [],  # noqa: B006
     machine: MachineOption = "live",
-    kubelet_config: KubeletConfigOption = None,
-    config_dir: ConfigDirOption = None,
-    kubelet_args: KubeletArgsOption = "",
-    kubelet_version: KubeletVersionOption = "",
-    feature_gates: FeatureGatesOption = "",
+    kubelet: KubeletWords = NOTHING_TOLD,
     root: RootOption = "/",
     write_state: WriteStateOption = "",
     force: ForceOption = False,
@@ -66,13 +59,7 @@ def new(
         write_state=write_state, force=force, force_running=force_kubelet_running, root=root
     )
     writing.check()
-    asked = KubeletWords(
-        config=kubelet_config,
-        config_dir=config_dir,
-        arguments=kubelet_args,
-        version=kubelet_version,
-        gates=feature_gates,
-    )
+    asked = kubelet
     found = with_installed_version(asked, machine)
     words = PlanningWords(
         filenames=filename, templates=template, machine=machine, kubelet=found, state="", pods=""

@@ -12,13 +12,9 @@ from cpuctl.cli.checkpoint.options import (
     named_state,
 )
 from cpuctl.cli.checkpoint.words import CheckpointWords, CommitWords
+from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
 from cpuctl.cli.options import (
-    ConfigDirOption,
-    FeatureGatesOption,
     ForceOption,
-    KubeletArgsOption,
-    KubeletConfigOption,
-    KubeletVersionOption,
     MachineOption,
     NoColorOption,
     OutputOption,
@@ -51,15 +47,12 @@ meanwhile, or writing is not permitted: nothing was changed, 6 changed and not f
 """
 
 
+@with_kubelet_options
 def repair(
     state: StateArgument = "",
     state_option: StateAsOption = "",
     machine: MachineOption = "",
-    kubelet_config: KubeletConfigOption = None,
-    config_dir: ConfigDirOption = None,
-    kubelet_args: KubeletArgsOption = "",
-    kubelet_version: KubeletVersionOption = "",
-    feature_gates: FeatureGatesOption = "",
+    kubelet: KubeletWords = NOTHING_TOLD,
     pods: RunningPodsOption = "",
     root: RootOption = "/",
     write_state: WriteStateOption = "",
@@ -90,13 +83,7 @@ def repair(
         CheckpointWords(
             state=named_state(state, state_option),
             machine=machine,
-            kubelet=KubeletWords(
-                config=kubelet_config,
-                config_dir=config_dir,
-                arguments=kubelet_args,
-                version=kubelet_version,
-                gates=feature_gates,
-            ),
+            kubelet=kubelet,
             pods=pods,
             root=root,
             in_place=yes,

@@ -11,13 +11,9 @@ from cpuctl.cli.checkpoint.options import (
     named_state,
 )
 from cpuctl.cli.checkpoint.words import CheckpointWords
+from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
 from cpuctl.cli.options import (
-    ConfigDirOption,
     ExitZeroOption,
-    FeatureGatesOption,
-    KubeletArgsOption,
-    KubeletConfigOption,
-    KubeletVersionOption,
     MachineOption,
     NoColorOption,
     QuietOption,
@@ -47,15 +43,12 @@ warnings; with --exit-zero 0), 2 usage, 4 unusable input.
 """
 
 
+@with_kubelet_options
 def verify(
     state: StateArgument = "",
     state_option: StateAsOption = "",
     machine: MachineOption = "",
-    kubelet_config: KubeletConfigOption = None,
-    config_dir: ConfigDirOption = None,
-    kubelet_args: KubeletArgsOption = "",
-    kubelet_version: KubeletVersionOption = "",
-    feature_gates: FeatureGatesOption = "",
+    kubelet: KubeletWords = NOTHING_TOLD,
     pods: RunningPodsOption = "",
     strict: StrictOption = False,
     output: MetricsOutputOption = MetricsOutput.TABLE,
@@ -68,13 +61,7 @@ def verify(
     words = CheckpointWords(
         state=named_state(state, state_option),
         machine=machine,
-        kubelet=KubeletWords(
-            config=kubelet_config,
-            config_dir=config_dir,
-            arguments=kubelet_args,
-            version=kubelet_version,
-            gates=feature_gates,
-        ),
+        kubelet=kubelet,
         pods=pods,
     )
     document = _verified(words, sources)

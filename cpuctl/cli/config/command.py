@@ -7,6 +7,7 @@ import typer
 
 from cpuctl.cli.app import EXIT_NO, HelpByDefault, command_group
 from cpuctl.cli.config import reserve
+from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
 from cpuctl.cli.options import (
     CgroupVersionOption,
     ConfigDirOption,
@@ -15,7 +16,6 @@ from cpuctl.cli.options import (
     FeatureGatesOption,
     KubeletArgsOption,
     KubeletConfigOption,
-    KubeletVersionOption,
     MachineOption,
     NoColorOption,
     OutputOption,
@@ -87,13 +87,10 @@ AllOption = Annotated[bool, typer.Option("--all", help="Also what this configura
 
 
 @app.command(name="show", help=SHOW_HELP)
+@with_kubelet_options
 def show(
     machine: MachineOption = "live",
-    kubelet_config: KubeletConfigOption = None,
-    config_dir: ConfigDirOption = None,
-    kubelet_args: KubeletArgsOption = "",
-    kubelet_version: KubeletVersionOption = "",
-    feature_gates: FeatureGatesOption = "",
+    kubelet: KubeletWords = NOTHING_TOLD,
     ephemeral_storage: EphemeralStorageOption = "",
     output: OutputOption = Output.TABLE,
     no_color: NoColorOption = False,
@@ -104,23 +101,19 @@ def show(
     from cpuctl.kubelet.feature_gates import FeatureGates
 
     style, sources = _style(output, "config_show", color=not no_color, quiet=quiet), Sources()
-    words = _words(kubelet_config, config_dir, kubelet_args, kubelet_version, feature_gates)
     source = with_storage(load_machine(machine, sources), ephemeral_storage, sources)
-    told = load_kubelet(words, sources, machine=source)
+    told = load_kubelet(kubelet, sources, machine=source)
     sources.tell(style)
-    kubelet = told.kubelet
-    gates = FeatureGates(kubelet.version.minor, {**kubelet.config.feature_gates, **kubelet.gate_flags})
+    known = told.kubelet
+    gates = FeatureGates(known.version.minor, {**known.config.feature_gates, **known.gate_flags})
     emit(show_document(told.loaded, gates, _reservation(source, told), _head(told, sources)), style)
 
 
 @app.command(name="check", help=CHECK_HELP)
+@with_kubelet_options
 def check(
     machine: MachineOption = "live",
-    kubelet_config: KubeletConfigOption = None,
-    config_dir: ConfigDirOption = None,
-    kubelet_args: KubeletArgsOption = "",
-    kubelet_version: KubeletVersionOption = "",
-    feature_gates: FeatureGatesOption = "",
+    kubelet: KubeletWords = NOTHING_TOLD,
     cgroup_version: CgroupVersionOption = "",
     ephemeral_storage: EphemeralStorageOption = "",
     state: CheckedStateOption = "",
@@ -132,10 +125,9 @@ def check(
 ) -> None:
     """Tell whether the kubelet would start."""
     style, sources = _style(output, "config_check", color=not no_color, quiet=quiet), Sources()
-    words = _words(kubelet_config, config_dir, kubelet_args, kubelet_version, feature_gates)
     source = with_storage(load_machine(machine, sources), ephemeral_storage, sources)
     cgroup = load_cgroup_version(cgroup_version, source, sources)
-    document = _checked(words, source, sources, cgroup, state)
+    document = _checked(kubelet, source, sources, cgroup, state)
     # Warnings of the configuration are findings here, and need no line of their own on stderr.
     sources.warnings.clear()
     sources.tell(style)
@@ -160,8 +152,14 @@ def versions(
 ) -> None:
     """List what changes between two minors."""
     style, sources = _style(output, "config_versions", color=not no_color, quiet=quiet), Sources()
-    words = _words(kubelet_config, config_dir, kubelet_args, from_version, feature_gates)
-    words = replace(words, version_option="--from")
+    words = KubeletWords(
+        config=kubelet_config,
+        config_dir=config_dir,
+        arguments=kubelet_args,
+        version=from_version,
+        version_option="--from",
+        gates=feature_gates,
+    )
     source = load_machine(machine, sources)
     document = _compared(words, to_version, source, sources, everything=everything)
     sources.tell(style)
@@ -170,14 +168,6 @@ def versions(
 
 def _style(output: Output, layout: str, *, color: bool, quiet: bool) -> Style:
     return Style(output, color=color, quiet=quiet, layout=layout)
-
-
-def _words(
-    config: str | None, directory: str | None, arguments: str, version: str, gates: str
-) -> KubeletWords:
-    return KubeletWords(
-        config=config, config_dir=directory, arguments=arguments, version=version, gates=gates
-    )
 
 
 def _head(told: ToldKubelet, sources: Sources) -> dict[str, Any]:

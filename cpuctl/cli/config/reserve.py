@@ -6,15 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cpuctl.cli.app import EXIT_NO
+from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
 from cpuctl.cli.options import (
     CgroupVersionOption,
-    ConfigDirOption,
     EphemeralStorageOption,
     ExitZeroOption,
-    FeatureGatesOption,
-    KubeletArgsOption,
-    KubeletConfigOption,
-    KubeletVersionOption,
     MachineOption,
     NoColorOption,
     OutputOption,
@@ -85,13 +81,10 @@ SnippetOption = Annotated[
 ]
 
 
+@with_kubelet_options
 def reserve(
     machine: MachineOption = "live",
-    kubelet_config: KubeletConfigOption = None,
-    config_dir: ConfigDirOption = None,
-    kubelet_args: KubeletArgsOption = "",
-    kubelet_version: KubeletVersionOption = "",
-    feature_gates: FeatureGatesOption = "",
+    kubelet: KubeletWords = NOTHING_TOLD,
     cgroup_version: CgroupVersionOption = "",
     ephemeral_storage: EphemeralStorageOption = "",
     reserved_cpus: CountOption = None,
@@ -113,17 +106,10 @@ def reserve(
         quiet=quiet,
         layout="config_reserve_snippet" if snippet else "config_reserve",
     )
-    words = KubeletWords(
-        config=kubelet_config,
-        config_dir=config_dir,
-        arguments=kubelet_args,
-        version=kubelet_version,
-        gates=feature_gates,
-    )
     sources = Sources()
     source = with_storage(load_machine(machine, sources), ephemeral_storage, sources)
     memory = _memory_wish(source, spread, node)
-    told = load_kubelet(words, sources, machine=source)
+    told = load_kubelet(kubelet, sources, machine=source)
     cgroup = load_cgroup_version(cgroup_version, source, sources)
     told = replace(told, kubelet=replace(told.kubelet, cgroup_version=cgroup))
     flags = {"--per-numa": per_numa, "--whole-cores": whole_cores, "--keep-p-cores": keep_p_cores}

@@ -3,16 +3,12 @@
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
+from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
 from cpuctl.cli.options import (
-    ConfigDirOption,
     DevicesOption,
     EphemeralStorageOption,
     ExitZeroOption,
-    FeatureGatesOption,
     ForceOption,
-    KubeletArgsOption,
-    KubeletConfigOption,
-    KubeletVersionOption,
     MachineOption,
     MetricsOutputOption,
     NoColorOption,
@@ -65,15 +61,12 @@ the kubelet would not start (with --exit-zero 0), 2 usage, 4 unusable input.
 
 
 @app.command(name="plan", help=HELP)
+@with_kubelet_options
 def plan(
     filename: PodFilesOption = [],  # noqa: B006  # typer copies it
     template: TemplateOption = [],  # noqa: B006
     machine: MachineOption = "live",
-    kubelet_config: KubeletConfigOption = None,
-    config_dir: ConfigDirOption = None,
-    kubelet_args: KubeletArgsOption = "",
-    kubelet_version: KubeletVersionOption = "",
-    feature_gates: FeatureGatesOption = "",
+    kubelet: KubeletWords = NOTHING_TOLD,
     state: StateOption = "",
     pods: RunningPodsOption = "",
     devices: DevicesOption = "",
@@ -102,13 +95,7 @@ def plan(
         filenames=filename,
         templates=template,
         machine=machine,
-        kubelet=KubeletWords(
-            config=kubelet_config,
-            config_dir=config_dir,
-            arguments=kubelet_args,
-            version=kubelet_version,
-            gates=feature_gates,
-        ),
+        kubelet=kubelet,
         state=state,
         pods=pods,
         devices=devices,

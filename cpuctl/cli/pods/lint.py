@@ -5,14 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cpuctl.cli.app import EXIT_NO
+from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
 from cpuctl.cli.options import (
     CgroupVersionOption,
-    ConfigDirOption,
     ExitZeroOption,
-    FeatureGatesOption,
-    KubeletArgsOption,
-    KubeletConfigOption,
-    KubeletVersionOption,
     NoColorOption,
     PodFilesOption,
     QuietOption,
@@ -66,14 +62,11 @@ StrictOption = Annotated[
 OutputOption = Annotated[ListOutput, typer.Option("-o", "--output", help="The form of the answer.")]
 
 
+@with_kubelet_options
 def lint(
     filename: PodFilesOption = [],  # noqa: B006  # typer copies it
     machine: MachineOption = "",
-    kubelet_config: KubeletConfigOption = None,
-    config_dir: ConfigDirOption = None,
-    kubelet_args: KubeletArgsOption = "",
-    kubelet_version: KubeletVersionOption = "",
-    feature_gates: FeatureGatesOption = "",
+    kubelet: KubeletWords = NOTHING_TOLD,
     apiserver_version: ServerVersionOption = "",
     apiserver_feature_gates: ServerGatesOption = "",
     cgroup_version: CgroupVersionOption = "",
@@ -85,20 +78,14 @@ def lint(
     exit_zero: ExitZeroOption = False,
 ) -> None:
     """Read rules and manifests, and tell what is wrong."""
-    refuse_stdin_twice(kubelet_config, *filename)
+    refuse_stdin_twice(kubelet.config, *filename)
     if not filename:
         raise UsageError(
             "no manifests to look at", hint="name files or directories with -f PODS, or - for stdin"
         )
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
     words = LintWords(
-        kubelet=KubeletWords(
-            config=kubelet_config,
-            config_dir=config_dir,
-            arguments=kubelet_args,
-            version=kubelet_version,
-            gates=feature_gates,
-        ),
+        kubelet=kubelet,
         machine=machine,
         server_version=apiserver_version,
         server_gates=apiserver_feature_gates,

@@ -2,13 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
+from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
 from cpuctl.cli.options import (
     CgroupVersionOption,
-    ConfigDirOption,
-    FeatureGatesOption,
-    KubeletArgsOption,
-    KubeletConfigOption,
-    KubeletVersionOption,
     NoColorOption,
     PodFilesOption,
     QuietOption,
@@ -53,16 +49,13 @@ Exit codes: 0 shown, 2 usage, 4 unusable input.
 """
 
 
+@with_kubelet_options
 def show(
     filename: PodFilesOption = [],  # noqa: B006  # typer copies it
     template: TemplateOption = [],  # noqa: B006
     machine: MachineOrNoneOption = "",
     memory: MemoryOption = "",
-    kubelet_config: KubeletConfigOption = None,
-    config_dir: ConfigDirOption = None,
-    kubelet_args: KubeletArgsOption = "",
-    kubelet_version: KubeletVersionOption = "",
-    feature_gates: FeatureGatesOption = "",
+    kubelet: KubeletWords = NOTHING_TOLD,
     apiserver_version: ServerVersionOption = "",
     apiserver_feature_gates: ServerGatesOption = "",
     cgroup_version: CgroupVersionOption = "",
@@ -73,17 +66,11 @@ def show(
     quiet: QuietOption = False,
 ) -> None:
     """Read pods and node, and show what follows."""
-    refuse_stdin_twice(kubelet_config, usage, *filename)
+    refuse_stdin_twice(kubelet.config, usage, *filename)
     style, sources = Style(output, color=not no_color, quiet=quiet, layout="pods_show"), Sources()
     found = load_objects(filename, template, sources)
     words = NodeWords(
-        kubelet=KubeletWords(
-            config=kubelet_config,
-            config_dir=config_dir,
-            arguments=kubelet_args,
-            version=kubelet_version,
-            gates=feature_gates,
-        ),
+        kubelet=kubelet,
         machine=machine,
         memory=memory,
         cgroup_version=cgroup_version,

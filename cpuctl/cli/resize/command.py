@@ -5,16 +5,12 @@ from typing import Annotated
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
+from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
 from cpuctl.cli.options import (
-    ConfigDirOption,
     DevicesOption,
     EphemeralStorageOption,
     ExitZeroOption,
-    FeatureGatesOption,
     ForceOption,
-    KubeletArgsOption,
-    KubeletConfigOption,
-    KubeletVersionOption,
     MachineOption,
     NoColorOption,
     OutputOption,
@@ -81,17 +77,14 @@ PreviewOption = Annotated[
 
 
 @app.command(name="resize", help=HELP)
+@with_kubelet_options
 def resize(
     filename: PodFilesOption = [],  # noqa: B006  # typer copies it
     template: TemplateOption = [],  # noqa: B006
     amounts: SetOption = [],  # noqa: B006
     edited: ToOption = [],  # noqa: B006
     machine: MachineOption = "live",
-    kubelet_config: KubeletConfigOption = None,
-    config_dir: ConfigDirOption = None,
-    kubelet_args: KubeletArgsOption = "",
-    kubelet_version: KubeletVersionOption = "",
-    feature_gates: FeatureGatesOption = "",
+    kubelet: KubeletWords = NOTHING_TOLD,
     apiserver_version: ServerVersionOption = "",
     apiserver_feature_gates: ServerGatesOption = "",
     state: StateOption = "",
@@ -115,13 +108,7 @@ def resize(
         filenames=filename,
         templates=template,
         machine=machine,
-        kubelet=KubeletWords(
-            config=kubelet_config,
-            config_dir=config_dir,
-            arguments=kubelet_args,
-            version=kubelet_version,
-            gates=feature_gates,
-        ),
+        kubelet=kubelet,
         state=state,
         pods=pods,
         devices=devices,

@@ -1,7 +1,4 @@
-"""Plays scenarios and leaves what they found in /out/apply.json: the tests outside judge it.
-
-Words: the names of the scenarios; with a ``+``, its fault comes at every write, not at three of them.
-"""
+"""Plays scenarios by name and leaves what they found in /out/apply.json: the tests outside judge it."""
 
 from __future__ import annotations
 
@@ -16,18 +13,8 @@ from typing import Any
 
 from cpuctl.cli.app import run
 
-from . import scenarios
-from .faults import Faults, rival_in_between, without_a_list
-from .kubelet import competitor, container_ends, state_moves_on
+from . import faults, kubelet, scenarios
 from .node import KUBELET, WORK, go_wrong, make_node
-
-
-def known(faults: Faults) -> dict[str, Callable[[], Any]]:
-    """Return all scenarios by their names."""
-    others = (rival_in_between, without_a_list, competitor, container_ends, state_moves_on)
-    plain = {name: each for name, each in vars(scenarios).items() if callable(each)}
-    harmful = {name: getattr(faults, name) for name in ("refused", "interrupted", "killed")}
-    return plain | {each.__name__: each for each in others} | harmful
 
 
 def warm_up() -> None:
@@ -55,8 +42,8 @@ def played(scenario: Callable[[], Any]) -> Any:
 def main(words: Sequence[str]) -> None:
     processes = make_node()
     warm_up()
-    all_of_them = known(Faults([word.removesuffix("+") for word in words if word.endswith("+")]))
-    facts = {name: played(all_of_them[name]) for name in (word.removesuffix("+") for word in words)}
+    known = {**vars(scenarios), **vars(faults), **vars(kubelet)}
+    facts = {name: played(known[name]) for name in words}
     Path("/out/apply.json").write_text(json.dumps(facts, indent=1))
     for process in processes:
         process.kill()

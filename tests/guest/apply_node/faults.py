@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import signal
-from collections.abc import Collection, Iterator
 from functools import partial
 from typing import Any
 
@@ -28,47 +27,43 @@ def apply_harmed(harms: dict[int, Harm]) -> dict[str, Any]:
     return apply("--yes", "--no-wait", before=harming(harms))
 
 
-class Faults:
-    """What goes wrong at every write, or only at the first, the middle and the last one."""
+def every_write() -> range:
+    """Number the writes that set the node right."""
+    go_wrong()
+    return range(apply()["writes"])
 
-    def __init__(self, at_every_write: Collection[str]) -> None:
-        self.at_every_write = at_every_write
 
-    def writes(self, scenario: str) -> Iterator[int]:
+def undone(harm: Harm) -> list[dict[str, Any]]:
+    """Do harm at every write, one after the other, and tell what is left of it."""
+    facts = []
+    for number in every_write():
+        before = go_wrong()
+        facts.append({**apply_harmed({number: harm}), "changed": changes(before)})
+    return facts
+
+
+def refused() -> list[dict[str, Any]]:
+    return undone(refuse)
+
+
+def interrupted() -> list[dict[str, Any]]:
+    return undone(interrupt)
+
+
+def killed() -> dict[str, Any]:
+    """Kill cpuctl at every write, and while it undoes them; then audit and apply again."""
+    go_wrong()
+    count = apply("--yes", "--no-wait")["writes"]
+    due, runs = values(), []
+    plans: list[dict[int, Harm]] = [{number: die} for number in every_write()]
+    plans.append({count - 1: refuse, count + count // 2: die})
+    for harms in plans:
         go_wrong()
-        count = apply()["writes"]
-        yield from range(count) if scenario in self.at_every_write else (0, count // 2, count - 1)
-
-    def refused(self) -> list[dict[str, Any]]:
-        """Let every write fail, one after the other."""
-        facts = []
-        for number in self.writes("refused"):
-            before = go_wrong()
-            facts.append({**apply_harmed({number: refuse}), "changed": changes(before)})
-        return facts
-
-    def interrupted(self) -> list[dict[str, Any]]:
-        """Press Ctrl-C in the middle of every write."""
-        facts = []
-        for number in self.writes("interrupted"):
-            before = go_wrong()
-            facts.append({**apply_harmed({number: interrupt}), "changed": changes(before)})
-        return facts
-
-    def killed(self) -> dict[str, Any]:
-        """Kill cpuctl at every write, and while it undoes them; then audit and apply again."""
-        go_wrong()
-        count = apply("--yes", "--no-wait")["writes"]
-        due, runs = values(), []
-        plans: list[dict[int, Harm]] = [{number: die} for number in self.writes("killed")]
-        plans.append({count - 1: refuse, count + count // 2: die})
-        for harms in plans:
-            go_wrong()
-            killed = apply_harmed(harms)["code"]
-            found = audit()
-            again = apply("--yes", "--no-wait")
-            runs.append({"killed": killed, "found": found, "again": again, "left": changes(due)})
-        return {"runs": runs, "audit": audit()}
+        code = apply_harmed(harms)["code"]
+        found = audit()
+        again = apply("--yes", "--no-wait")
+        runs.append({"killed": code, "found": found, "again": again, "left": changes(due)})
+    return {"runs": runs, "audit": audit()}
 
 
 def without_a_list() -> dict[str, Any]:

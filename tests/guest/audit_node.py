@@ -15,6 +15,7 @@ import time
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -132,13 +133,14 @@ class Node:
                 put(group / "cpuset.cpus", ALL)
 
     def start(self, container: Container, words: Sequence[str], *, named: str = "") -> None:
-        """Start a process in a container's group."""
-        group = self.group(container)
-        self.make(group)
-        process = subprocess.Popen(words, executable=named or None)
-        for controller in ("cpuset",) if self.two else ("cpuset", "cpu"):
-            put(self.at(controller) / group / "cgroup.procs", process.pid)
+        """Start a process in a container's group as runtimes do: all of its memory is allocated in there."""
+        enter = partial(self.enter, self.group(container))
+        process = subprocess.Popen(words, executable=named or None, preexec_fn=enter)  # noqa: PLW1509  # one thread
         self.processes[container.name or "pause"] = process.pid
+
+    def enter(self, group: str) -> None:
+        for controller in ("cpuset",) if self.two else ("cpuset", "cpu"):
+            put(self.at(controller) / group / "cgroup.procs", os.getpid())
 
     def keep_to(self, state: dict[str, Any], memory: dict[str, Any]) -> None:
         """Write CPUs and nodes as the kubelet and the runtime do."""
@@ -241,11 +243,13 @@ def set_up(node: Node) -> None:
     put(Path("/pods.json"), json.dumps(kubectl_json(node)))
     Path("/bin/pause").write_bytes(Path("/bin/busybox").read_bytes())
     Path("/bin/pause").chmod(0o755)
+    for each in (SANDBOX, *CONTAINERS):
+        node.make(node.group(each))
+    node.keep_to(*state_files("/state"))
     node.start(SANDBOX, ["sleep", "1000"], named="/bin/pause")
     node.start(CONTAINERS[0], [sys.executable, "-c", _BUSY])
     node.start(CONTAINERS[1], ["sleep", "1000"])
     node.start(CONTAINERS[2], ["sleep", "1000"])
-    node.keep_to(*state_files("/state"))
 
 
 def plant(node: Node) -> dict[str, str]:

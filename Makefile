@@ -15,7 +15,7 @@ help:
 	@echo "make browser       show the pictures to a headless browser and measure what it draws (Debian, root)"
 	@echo "make shells        type into bash, zsh and fish, and read the manual pages (Debian, root)"
 	@echo "make docs          make reference, manual pages and completions from the command table"
-	@echo "make conformance   run recorded kubelet answers (CORPUS=DIR for others)"
+	@echo "make conformance   run recorded kubelet answers (CORPUS=DIR for others, ORDER=--shuffle, PYTHON_FLAGS='-O -bb')"
 	@echo "make bench         measure against the kubelet's recorded figures"
 	@echo "make fuzz          look for inputs that break a parser (ten minutes each; TARGETS='cpuset yaml' for some)"
 	@echo "make zipapp        one file for nodes without pip or network: dist/cpuctl.pyz"
@@ -48,7 +48,7 @@ docs: $(VENV)/installed-dev
 	$(BIN)/python -m docs.generate
 
 conformance: $(VENV)/installed-dev
-	$(BIN)/python -m tests.conformance $(CORPUS)
+	$(BIN)/python $(PYTHON_FLAGS) -m tests.conformance $(CORPUS) $(ORDER)
 
 bench: $(VENV)/installed-dev
 	$(BIN)/python -m tests.benchmarks

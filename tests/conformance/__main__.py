@@ -1,27 +1,66 @@
-"""Run a directory of recorded answers: ``python -m tests.conformance DIR``."""
+"""Run a directory of recorded answers: ``python -m tests.conformance DIR [--shuffle [SEED]]``.
+
+Shuffled, the cases of all files run in one order of chance: no case may lean on what ran before it.
+"""
 
 from __future__ import annotations
 
+import argparse
 import sys
+import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from random import Random
 
-from tests.conformance.corpus import corpus_files
-from tests.conformance.runner import Tally, run_file
+from tests.conformance.corpus import CorpusFile, corpus_files
+from tests.conformance.runner import Tally, run_cases, run_file
 
 FAILURES_SHOWN = 5
 
 
-def main(directory: Path) -> int:
+def main(words: Iterable[str]) -> int:
     """Print the counts of every file, its first failures, and one closing line."""
+    parser = argparse.ArgumentParser(prog="python -m tests.conformance")
+    parser.add_argument("directory", metavar="DIR", type=Path, help="of *.jsonl.gz files and machines.json")
+    parser.add_argument(
+        "--shuffle",
+        metavar="SEED",
+        nargs="?",
+        type=int,
+        const=time.time_ns(),
+        help="mix the cases of all files",
+    )
+    asked = parser.parse_args(list(words))
+    if not asked.directory.is_dir():
+        parser.error(f"no such directory: {asked.directory}")
+    files = corpus_files(asked.directory)
     total = Tally()
-    for corpus_file in corpus_files(directory):
-        tally = run_file(corpus_file)
+    for name, tally in in_order(files) if asked.shuffle is None else shuffled(files, asked.shuffle):
         total.add(tally)
-        _say(f"{corpus_file.name}: {_counts(tally)}")
+        _say(f"{name}: {_counts(tally)}")
         for failure in tally.failures[:FAILURES_SHOWN]:
             _say(f"    {failure}")
     _say(_counts(total))
     return 1 if total.failed or not total.passed else 0
+
+
+def in_order(files: Iterable[CorpusFile]) -> Iterator[tuple[str, Tally]]:
+    """Run file by file."""
+    for corpus_file in files:
+        yield corpus_file.name, run_file(corpus_file)
+
+
+def shuffled(files: Iterable[CorpusFile], seed: int) -> Iterator[tuple[str, Tally]]:
+    """Run the cases of all files in an order that *seed* decides; count them by file."""
+    _say(f"shuffled with seed {seed}")
+    cases = [(corpus_file.name, recorded) for corpus_file in files for recorded in corpus_file.recorded()]
+    tallies = {name: Tally() for name, _ in cases}
+    Random(seed).shuffle(cases)  # noqa: S311  # an order, not a secret
+    for name, recorded in cases:
+        tally = run_cases([recorded])
+        tallies[name].add(tally)
+        tallies[name].failures += tally.failures
+    yield from tallies.items()
 
 
 def _say(line: str) -> None:
@@ -34,6 +73,4 @@ def _counts(tally: Tally) -> str:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2 or not Path(sys.argv[1]).is_dir():
-        sys.exit("usage: python -m tests.conformance DIR   (DIR holds *.jsonl.gz files and machines.json)")
-    sys.exit(main(Path(sys.argv[1])))
+    sys.exit(main(sys.argv[1:]))

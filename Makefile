@@ -5,8 +5,9 @@ BIN    := $(VENV)/bin
 CORPUS ?= fixtures/conformance
 GUEST  ?= tests/guest
 RELEASES ?= 3.11 3.12 3.13 3.14
+ROOMS  ?= cpuctl/checkpoints/*
 
-.PHONY: help demo test guest shells browser docs conformance bench fuzz zipapp dist packaging oldest pythons lint types contracts check clean
+.PHONY: help demo test guest shells browser docs conformance bench fuzz mutation zipapp dist packaging oldest pythons lint types contracts check clean
 
 help:
 	@echo "make demo          plan the shipped pods on a shipped recording of a two-socket machine"
@@ -18,6 +19,7 @@ help:
 	@echo "make conformance   run recorded kubelet answers (CORPUS=DIR for others, ORDER=--shuffle, PYTHON_FLAGS='-O -bb')"
 	@echo "make bench         measure against the kubelet's recorded figures"
 	@echo "make fuzz          look for inputs that break a parser (ten minutes each; TARGETS='cpuset yaml' for some)"
+	@echo "make mutation      look for code that no test misses (ROOMS='cpuctl/engine/cpu/*' for others; minutes to hours)"
 	@echo "make zipapp        one file for nodes without pip or network: dist/cpuctl.pyz"
 	@echo "make dist          wheel and sdist"
 	@echo "make packaging     build, install and run what is published, on every Python that is here"
@@ -34,7 +36,7 @@ test: $(VENV)/installed-dev
 
 guest: $(VENV)/installed-dev
 	tests/guest/install-packages
-	$(BIN)/python -m pytest -n auto --dist loadgroup -m guest -q $(GUEST)
+	$(BIN)/python -m pytest -n auto -m guest -q $(GUEST)
 
 browser: $(VENV)/installed-dev
 	tests/browser/install-packages
@@ -56,6 +58,9 @@ bench: $(VENV)/installed-dev
 fuzz: $(VENV)/installed-dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[fuzz]'
 	$(BIN)/python -m tests.fuzz $(TARGETS)
+
+mutation: $(VENV)/installed-dev
+	$(BIN)/python -m tests.mutation $(foreach room,$(ROOMS),'$(room)')
 
 zipapp: $(VENV)/installed
 	$(BIN)/python contrib/zipapp/build.py dist/cpuctl.pyz $$(contrib/pythons | sed 's/^[^ ]*/--python/')
@@ -98,4 +103,4 @@ $(VENV)/installed-dev: $(VENV)/installed
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .hypothesis .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf $(VENV) build dist *.egg-info .hypothesis .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .mutation

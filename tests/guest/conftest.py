@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from _pytest.mark import ParameterSet
+from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
 from tests.guest.harness.guest import run_in_guest
 from tests.guest.harness.machine import GuestMachine, even_nodes
@@ -58,7 +61,19 @@ CASES = {
 
 def one_boot(kind: str, names: Iterable[str]) -> list[ParameterSet]:
     """Make parameters whose tests one worker runs: it boots each of the machines once for all of them."""
-    return [pytest.param(name, marks=pytest.mark.xdist_group(f"{kind} {name}")) for name in names]
+    return [pytest.param(name, id=f"<{kind} {name}>") for name in names]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
+    """Keep together what runs in one boot, by the tests' names: workers tell no more of them."""
+
+    class ByBoot(LoadScopeScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            machine = re.search("<.+>", nodeid)
+            return machine[0] if machine else nodeid.partition("::")[0]
+
+    return ByBoot(config, log)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from tests.guest.harness.guest import run_in_guest
 from tests.guest.harness.machine import GuestMachine, even_nodes
 from tests.guest.systemd_tree import make_tree
 
-pytestmark = [pytest.mark.guest, pytest.mark.xdist_group("bootstrap")]
+pytestmark = pytest.mark.guest
 
 MACHINE = GuestMachine(sockets=2, cores=2, threads=2, nodes=even_nodes(2, cpus=4, mib=512))
 # systemd is the first process of a namespace: the guest's own first process stays what it is.

@@ -12,6 +12,8 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
+from cpuctl.go_integers import INT64_MAX, fits_int64, long_count, low64, shifted, short_count, without_factors
+
 MAX_PLACES = 300
 """How far from the decimal point a digit may stand: parsing refuses 10^300 and beyond.
 
@@ -29,7 +31,6 @@ _WRONG_SUFFIX = "unable to parse quantity's suffix"
 _GRAMMAR = re.compile(r"([+-]?)(0*+)([0-9]*+)(?:\.([0-9]*+))?([eEinumkKMGTP]*+[+-]?[0-9]*+)")
 _EXPONENT = re.compile(r"[eE]([+-]?)([0-9]++)")
 
-_INT64_MAX = (1 << 63) - 1
 _LONGEST_VERBATIM = 5 * MAX_PLACES  # what is longer only adds zeros, millions of them if somebody means ill
 _SHORT_DIGITS = 18
 _NANO, _MILLI = -9, -3
@@ -95,12 +96,12 @@ class Quantity:
     @classmethod
     def from_value(cls, number: int, notation: Format = Format.DECIMAL_SI) -> Quantity:
         """Make a quantity of whole units; beyond 64 bits it is held in long form."""
-        return cls(number, 0, notation, short=_fits_int64(number))
+        return cls(number, 0, notation, short=fits_int64(number))
 
     @classmethod
     def from_milli(cls, number: int, notation: Format = Format.DECIMAL_SI) -> Quantity:
         """Make a quantity of thousandths; beyond 64 bits it is held in long form."""
-        return cls(number, _MILLI, notation, short=_fits_int64(number))
+        return cls(number, _MILLI, notation, short=fits_int64(number))
 
     def __str__(self) -> str:
         return self.verbatim or _canonical_text(self)
@@ -129,9 +130,9 @@ class Quantity:
             kept = other if other.unscaled else self
             return Quantity(kept.unscaled, kept.exponent, notation)
         exponent = min(self.exponent, other.exponent)
-        left = _shifted(self.unscaled, self.exponent - exponent)
-        right = _shifted(other.unscaled, other.exponent - exponent)
-        short = short and all(map(_fits_int64, (left, right, left + right)))
+        left = shifted(self.unscaled, self.exponent - exponent)
+        right = shifted(other.unscaled, other.exponent - exponent)
+        short = short and all(map(fits_int64, (left, right, left + right)))
         return Quantity(left + right, exponent, notation, short=short)
 
     def __sub__(self, other: Quantity) -> Quantity:
@@ -139,13 +140,13 @@ class Quantity:
         return self + -other
 
     def __neg__(self) -> Quantity:
-        short = self.short and _fits_int64(-self.unscaled)
+        short = self.short and fits_int64(-self.unscaled)
         return Quantity(-self.unscaled, self.exponent, self.format, short=short)
 
     @property
     def nano(self) -> int:
         """The exact amount, counted in units of 10^-9, the finest that a quantity holds."""
-        return _shifted(self.unscaled, self.exponent - _NANO)
+        return shifted(self.unscaled, self.exponent - _NANO)
 
     @property
     def sign(self) -> int:
@@ -173,8 +174,8 @@ class Quantity:
         """
         if not self.short or self.exponent < 0:
             return None
-        number = _shifted(self.unscaled, self.exponent)
-        return number if _fits_int64(number) else None
+        number = shifted(self.unscaled, self.exponent)
+        return number if fits_int64(number) else None
 
     @property
     def is_integral_cpu(self) -> bool:
@@ -182,7 +183,7 @@ class Quantity:
 
         Both are rounded up before, so ``999999u`` counts as one whole CPU.
         """
-        return _low64(self.value * 1000) == self.milli_value
+        return low64(self.value * 1000) == self.milli_value
 
     def canonical(self) -> Quantity:
         """Return what a node reads after the API server wrote this quantity down as text.
@@ -196,11 +197,11 @@ class Quantity:
         """Return what API defaulting stores: nothing finer than 1m, rounded away from zero."""
         if self.short and self.exponent >= _MILLI:
             return self
-        count = _shifted(self.unscaled, self.exponent - _MILLI)
+        count = shifted(self.unscaled, self.exponent - _MILLI)
         return Quantity(count, _MILLI, self.format, short=self.short)
 
     def _count_in(self, unit: int) -> int:
-        count = _short_count if self.short else _long_count
+        count = short_count if self.short else long_count
         return count(self.unscaled, self.exponent - unit)
 
 
@@ -211,7 +212,7 @@ def _exponent(suffix: str) -> int:
         raise ValueError(_WRONG_SUFFIX)
     sign, digits = match.groups()
     digits = digits.lstrip("0") or "0"
-    if len(digits) > 19 or not _fits_int64(exponent := int(sign + digits)):
+    if len(digits) > 19 or not fits_int64(exponent := int(sign + digits)):
         raise ValueError(_WRONG_SUFFIX)
     return exponent
 
@@ -224,7 +225,7 @@ def _decimal(verbatim: str, sign: str, digits: str, exponent: int, notation: For
         return Quantity(mantissa, exponent, notation, verbatim=verbatim if kept else "")
     if not mantissa:
         return Quantity(0, exponent, notation, short=False)
-    return Quantity(_shifted(mantissa, exponent - _NANO), _NANO, notation, short=False)
+    return Quantity(shifted(mantissa, exponent - _NANO), _NANO, notation, short=False)
 
 
 def _binary(verbatim: str, sign: str, digits: str, places: int, power: int) -> Quantity:
@@ -236,10 +237,10 @@ def _binary(verbatim: str, sign: str, digits: str, places: int, power: int) -> Q
         return Quantity(scaled, 0, Format.BINARY_SI, verbatim=verbatim if mantissa % 8 else "")
     if not mantissa:
         return Quantity(0, -places, Format.BINARY_SI, short=False)
-    nano = _shifted(scaled, -places - _NANO)
-    if abs(nano) > _shifted(_INT64_MAX, -_NANO):
-        return Quantity(_INT64_MAX if nano > 0 else -_INT64_MAX, 0, Format.BINARY_SI, short=False)
-    notation = Format.DECIMAL_SI if abs(nano) < _shifted(1, -_NANO) else Format.BINARY_SI
+    nano = shifted(scaled, -places - _NANO)
+    if abs(nano) > shifted(INT64_MAX, -_NANO):
+        return Quantity(INT64_MAX if nano > 0 else -INT64_MAX, 0, Format.BINARY_SI, short=False)
+    notation = Format.DECIMAL_SI if abs(nano) < shifted(1, -_NANO) else Format.BINARY_SI
     return Quantity(nano, _NANO, notation, short=False)
 
 
@@ -251,9 +252,9 @@ def _canonical_text(quantity: Quantity) -> str:
         whole, rest = divmod(quantity.nano, 10**9)
         if not rest and abs(whole) >= 1024:
             return _binary_text(whole)
-    number, exponent = _without_factors(quantity.unscaled, 10)
+    number, exponent = without_factors(quantity.unscaled, 10)
     exponent += quantity.exponent
-    number, exponent = _shifted(number, exponent % 3), exponent - exponent % 3
+    number, exponent = shifted(number, exponent % 3), exponent - exponent % 3
     if quantity.format is Format.DECIMAL_EXPONENT:
         return f"{number}e{exponent}" if exponent else f"{number}"
     # Up to 1.36 the kubelet prints no suffix beyond E: 1000E reads back as 1.
@@ -261,55 +262,5 @@ def _canonical_text(quantity: Quantity) -> str:
 
 
 def _binary_text(number: int) -> str:
-    number, times = _without_factors(number, 1024)
+    number, times = without_factors(number, 1024)
     return f"{number}{_BINARY_SUFFIXES.get(times * 10, '')}"
-
-
-def _without_factors(number: int, factor: int) -> tuple[int, int]:
-    """Divide by *factor* while that is exact; return the rest and how often it was."""
-    times = 0
-    while not number % factor:
-        number //= factor
-        times += 1
-    return number, times
-
-
-def _shifted(number: int, places: int) -> int:
-    """Return ``number * 10**places``, rounded away from zero to a whole number."""
-    power: int = 10 ** abs(places)
-    if places >= 0:
-        return number * power
-    magnitude = -(-abs(number) // power)
-    return magnitude if number > 0 else -magnitude
-
-
-def _fits_int64(number: int) -> bool:
-    return -(1 << 63) <= number < 1 << 63
-
-
-def _low64(number: int) -> int:
-    """Keep the low 64 bits, signed: what Go's integers do on overflow."""
-    return (number + (1 << 63)) % (1 << 64) - (1 << 63)
-
-
-def _short_count(unscaled: int, places: int) -> int:
-    """Return ``unscaled * 10**places`` as the kubelet's short form does."""
-    count = _shifted(unscaled, places)
-    if _fits_int64(count):
-        return count
-    # The kubelet multiplies by these powers at once and lets them wrap; by others it steps, and gives up.
-    return _low64(count) if places in (1, 2, 3, 6, 9) else 0
-
-
-def _long_count(unscaled: int, places: int) -> int:
-    """Return ``unscaled * 10**places`` as the kubelet's long form does."""
-    power: int = 10 ** abs(places)
-    if places >= 0:
-        # Go's conversion of a too large float to int64 gives -2^63 on amd64.
-        return _low64(unscaled * min(power, 1 << 63))
-    if unscaled >= _INT64_MAX or places <= -19:
-        return _low64(-(-unscaled // power))
-    # The range check forgets negative numbers: they wrap first, and an inexact one rounds up once too often.
-    low = _low64(unscaled)
-    ceiling = -(-low // power)
-    return ceiling + 1 if low < 0 and low % power else ceiling

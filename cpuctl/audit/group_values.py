@@ -1,7 +1,7 @@
 """What the files of a control group say, and what they should say: CPU sets, weights, quotas, memory.
 
 Expected are the CPUs that the kubelet's state gives, and the values that follow from pods' resources
-(``cpuctl.pods.cgroup_values``, as ``cpuctl pods show`` derives them).
+(``cpuctl.pods.cgroups.values``, as ``cpuctl pods show`` derives them).
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from cpuctl.cgroups.names import Driver, Level
 from cpuctl.cgroups.owners import Owner
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.isolation import Isolation, isolation_of
-from cpuctl.pods.cgroup_files import CgroupHost, WeightFormula, v1_files, v2_files
-from cpuctl.pods.cgroup_values import CgroupSettings, CgroupValues, container_cgroup, pod_cgroup
-from cpuctl.pods.linux_resources import page_size_name, shares_of
+from cpuctl.pods.cgroups.files import CgroupHost, WeightFormula, v1_files, v2_files
+from cpuctl.pods.cgroups.linux_resources import page_size_name, shares_of
+from cpuctl.pods.cgroups.values import CgroupSettings, CgroupValues, container_cgroup, pod_cgroup
 from cpuctl.pods.model import Container, Pod, QosClass
 from cpuctl.pods.qos import pod_qos
 from cpuctl.pods.requests import pod_requests

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cpuctl.capture.collected import Area, Collected, Content, KubeletFacts
-from cpuctl.capture.processes import process_lines
+from cpuctl.capture.node.processes import process_lines
 from cpuctl.machine.recording_layout import MANIFEST, PROCESSES
 
 LAYOUT_VERSION = "v1"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from cpuctl.capture.collected import Area, Collected
-from cpuctl.capture.topology_files import AREA
+from cpuctl.capture.node.topology import AREA
 from cpuctl.errors import CpuctlError
 from cpuctl.machine.sources import MachineSource, read_machine_tree
 from cpuctl.machine.tree import MemoryTree

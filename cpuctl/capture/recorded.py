@@ -32,7 +32,11 @@ class RecordedDropIns:
     complete: bool
 
     def files(self) -> Iterator[tuple[str, bytes]]:
-        """Yield every file's place in the recording and its content."""
+        """Yield every file's place in the recording and its content.
+
+        Raise InputError where some could not be read when the node was recorded: what holds there is not
+        known.
+        """
         if not self.complete:
             raise InputError(
                 f"it lacks drop-in files of {self.name}, which could not be read when it was recorded",

@@ -1,4 +1,4 @@
-"""The processes of a recording, as ``cpuctl.capture.processes`` wrote them: one a line, as JSON."""
+"""The processes of a recording, as ``cpuctl.capture.node.processes`` wrote them: one a line, as JSON."""
 
 from __future__ import annotations
 

@@ -78,11 +78,6 @@ class Applied:
         """What has to be put back where all is to be as before."""
         return tuple(entry for entry in self.entries if entry.touched)
 
-    @property
-    def not_restored(self) -> tuple[Entry, ...]:
-        """What could not be put back."""
-        return tuple(entry for entry in self.entries if entry.step is Step.NOT_RESTORED)
-
 
 class _WrongValueError(Exception):
     """A value is not what it should be, although the kernel took every write."""

@@ -21,11 +21,10 @@ NOT_HERE = "it does not run here"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """A container that runs: whose it is, its group, and those that its runtime has made below."""
+    """A container that runs: whose it is, and its group."""
 
     owner: Owner
     group: Cgroup
-    below: tuple[Cgroup, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -76,12 +76,6 @@ def root_components(cgroup_root: str) -> tuple[str, ...]:
     return tuple(part for part in cgroup_root.split("/") if part)
 
 
-def pod_components(uid: str, qos: QosClass, root: Sequence[str] = ()) -> tuple[str, ...]:
-    """Name a pod's group; a Guaranteed pod stands beside the groups of the other QoS classes."""
-    middle = (_QOS_COMPONENT[qos],) if qos in _QOS_COMPONENT else ()
-    return (*root, KUBEPODS, *middle, f"pod{uid}")
-
-
 def role_of(path: str) -> Role | None:
     """Tell what the group of a path is; None for one outside every ``kubepods``."""
     parts = [part for part in path.split("/") if part]

@@ -6,10 +6,11 @@ V2, then V1; from 1.37 on V4, V3, V2. The error shown is that of the last attemp
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from cpuctl.checkpoints import cpu_formats as formats
 from cpuctl.checkpoints.formats import Format, Loaded
 from cpuctl.checkpoints.go_json import Json
-from cpuctl.checkpoints.go_types import Value
 from cpuctl.checkpoints.reader import StateReader
 
 
@@ -27,7 +28,7 @@ def _load_v4(found: Json, reader: StateReader) -> Loaded:
     if not loaded.error:
         return loaded
     if formats.V4.meant(loaded.document):
-        return Loaded(loaded.document, f"could not load v4 checkpoint: {loaded.error}")
+        return replace(loaded, error=f"could not load v4 checkpoint: {loaded.error}")
     older = formats.V3_FROM_1_37.load(found)
     return older if not older.error else _v2(reader).load(found)
 
@@ -48,31 +49,27 @@ def _load_v2(found: Json, reader: StateReader) -> Loaded:
     if not loaded.error:
         return loaded
     oldest = formats.V1.load(found)
-    return (
-        oldest
-        if oldest.error
-        else _migrated(oldest.document, reader, "failed to migrate checkpoint from v1 to v2")
-    )
+    return oldest if oldest.error else _migrated(oldest, reader, "failed to migrate checkpoint from v1 to v2")
 
 
 def _load_before_1_36(found: Json, reader: StateReader) -> Loaded:
     loaded = formats.V1.load(found)
     if loaded.error:
         return formats.BEFORE_1_36.load(found)
-    return _migrated(loaded.document, reader, "error migrating v1 checkpoint state to v2 checkpoint state")
+    return _migrated(loaded, reader, "error migrating v1 checkpoint state to v2 checkpoint state")
 
 
 def _v2(reader: StateReader) -> Format:
     return formats.V2_REPLACED if reader.pod_level_managers else formats.V2
 
 
-def _migrated(oldest: Value, reader: StateReader, failed: str) -> Loaded:
+def _migrated(oldest: Loaded, reader: StateReader, failed: str) -> Loaded:
     """Name containers by pod and name, not by their id."""
     entries: dict[str, dict[str, str]] = {}
-    for container_id, cpus in (oldest["entries"] or {}).items():
+    for container_id, cpus in (oldest.document["entries"] or {}).items():
         named = reader.initial_containers.get(container_id)
         if named is None:
             missing = f"containerID '{container_id}' not found in initial containers list"
-            return Loaded(oldest, f"{failed}: {missing}")
+            return replace(oldest, error=f"{failed}: {missing}")
         entries.setdefault(named.pod_uid, {})[named.container] = cpus
-    return Loaded(oldest | {"entries": entries})
+    return Loaded(oldest.document | {"entries": entries})

@@ -47,17 +47,14 @@ class MapOf:
         """Show the members in order: numbers by size, texts by their bytes."""
         if value is None:
             return "<nil>"
-        keys = sorted(value) if self.numbered else sorted(value, key=_utf8)
-        return "map[" + " ".join(f"{key}:{self._shown_item(value[key])}" for key in keys) + "]"
+        return "map[" + " ".join(f"{key}:{self._shown_item(value[key])}" for key in sorted(value)) + "]"
 
     def written(self, value: Value) -> str:
         """Write an object, its names in the order of their bytes."""
         if value is None:
             return "null"
         names = {str(key): key for key in value}
-        written = (
-            f"{go_string(name)}:{self._written_item(value[names[name]])}" for name in sorted(names, key=_utf8)
-        )
+        written = (f"{go_string(name)}:{self._written_item(value[names[name]])}" for name in sorted(names))
         return "{" + ",".join(written) + "}"
 
     def _item(self, member: Json, path: Path, to: Decoding) -> Value:
@@ -159,15 +156,10 @@ class Struct:
         return "{" + ",".join(members) + "}"
 
     def _field(self, name: str) -> Field | None:
-        exact = next((each for each in self.fields if each.json_name == name), None)
         folded = _folded(name)
-        return exact or next((each for each in self.fields if _folded(each.json_name) == folded), None)
+        return next((each for each in self.fields if _folded(each.json_name) == folded), None)
 
 
 def _folded(name: str) -> str:
     """Fold a name as Go does: two characters beyond ASCII count as the letters they look like."""
     return name.translate(_FOLDED).lower()
-
-
-def _utf8(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")

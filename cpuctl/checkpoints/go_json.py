@@ -92,5 +92,5 @@ def _whole(value: Json) -> Json:
     return _HALF_CHARACTER.sub("\ufffd", value) if isinstance(value, str) else value
 
 
-def _no_json(word: str) -> NoReturn:
-    raise ValueError(word)
+def _no_json(_word: str) -> NoReturn:
+    raise ValueError

@@ -164,7 +164,8 @@ def _counted(blocks: list[MemoryBlock]) -> tuple[Counter[int], Counter[tuple[tup
 
 
 def _kubelet(to: StateReader) -> str:
-    gate = "" if to.minor < 36 or to.pod_level_managers else " without PodLevelResourceManagers"
+    """Name a kubelet that does not know of the CPUs that pods hold."""
+    gate = "" if to.minor < 36 else " without PodLevelResourceManagers"
     return f"a kubelet 1.{to.minor}{gate}"
 
 

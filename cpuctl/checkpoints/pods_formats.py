@@ -100,7 +100,7 @@ _POD_FIELDS = (
 
 def data_struct(minor: int) -> Struct:
     """Return what a kubelet 1.*minor* writes into ``data``; every field it does not know is missing."""
-    known = _POD_FIELDS[: 1 if minor < 35 else 2 if minor < 37 else 3]
+    known = _POD_FIELDS[: 1 if minor < 35 else 2 if minor < 37 else None]
     entries = MapOf("state.PodResourceInfoMap", Struct("state.PodResourceInfo", known))
     return Struct("state.PodResourceCheckpointInfo", (Field("entries", "Entries", entries, omit_empty=True),))
 

@@ -15,8 +15,8 @@ from cpuctl.cli.options import (
 )
 from cpuctl.cli.output import Document, ListOutput, Style, emit
 from cpuctl.cli.sources.config_inputs import KubeletWords
-from cpuctl.cli.sources.inputs import Sources
 from cpuctl.cli.sources.node_options import NodeMachineOption, NodeStateOption, RootOption
+from cpuctl.cli.sources.sources import Sources
 from cpuctl.errors import UsageError
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def _audited(
     """Return the answer, and the plan that leads to what is expected."""
     from cpuctl.audit.checks import audit as compare
     from cpuctl.cli.answers.audit_answer import audit_document
-    from cpuctl.cli.answers.cgroups_plan_answer import plan_document
+    from cpuctl.cli.answers.cgroups.plan_answer import plan_document
     from cpuctl.cli.sources.settled_picture import settled_picture
 
     node, picture = settled_picture(node, style)

@@ -16,7 +16,7 @@ from cpuctl.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from cpuctl.capture.manifest import Capture
-    from cpuctl.capture.node import Node
+    from cpuctl.capture.node.node import Node
     from cpuctl.machine.sources import MachineSource
 
 app = command_group()
@@ -115,7 +115,7 @@ def _to_file(name: str, *, replace: bool) -> "Callable[[Capture], None]":
 
 
 def _node(root: str) -> "Node":
-    from cpuctl.capture.node import live_node, recorded_node
+    from cpuctl.capture.node.node import live_node, recorded_node
 
     path = Path(root)
     if path.resolve() == Path("/"):
@@ -130,9 +130,9 @@ def _node(root: str) -> "Node":
 
 
 def _record(node: "Node", style: Style, *, anonymize: bool, recorded_at: str) -> "Capture":
-    from cpuctl.capture.anonymize import anonymized
+    from cpuctl.capture.anonymous.anonymize import anonymized
     from cpuctl.capture.manifest import make_capture
-    from cpuctl.capture.node import record
+    from cpuctl.capture.node.node import record
     from cpuctl.capture.reading import with_reading
     from cpuctl.cli.progress import ProgressBar
 
@@ -148,7 +148,7 @@ def _description(source: "MachineSource") -> str:
     import json
 
     from cpuctl.cli.answers.kubelet_view import kubelet_view
-    from cpuctl.cli.answers.topology_answer import topology_document
+    from cpuctl.cli.answers.topology.topology_answer import topology_document
 
     origin = {"machine": {"value": source.origin, "from": "capture"}}
     kubelet = kubelet_view(source.machine, source.info)

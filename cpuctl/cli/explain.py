@@ -24,7 +24,7 @@ from cpuctl.cli.options import (
 from cpuctl.cli.output import Document, Output, Style, emit
 from cpuctl.cli.plan.planning_inputs import Planning, PlanningWords, read_planning
 from cpuctl.cli.sources.config_inputs import KubeletWords
-from cpuctl.cli.sources.inputs import Sources
+from cpuctl.cli.sources.sources import Sources
 from cpuctl.errors import UsageError
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def explain(
 
 
 def _explained(planning: Planning, text: str, style: Style) -> Document:
-    from cpuctl.cli.answers.explain_answer import explanation_document, not_started_document
+    from cpuctl.cli.answers.explain.explain_answer import explanation_document, not_started_document
     from cpuctl.cli.progress import ProgressBar
     from cpuctl.cli.resize.resizing import pending_resize
     from cpuctl.cli.sources.pod_choice import PodChoice, choose_pod

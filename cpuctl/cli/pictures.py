@@ -84,7 +84,7 @@ class Pictures:
 
     def write_machine(self, facts: Callable[..., Any], *answers: Mapping[str, Any]) -> None:
         """Draw the machine as *facts* takes it from answers."""
-        from cpuctl.exports.machine_picture import machine_svg
+        from cpuctl.exports.machine.picture import machine_svg
 
         self.write(SVG, lambda: machine_svg(facts(*answers)))
 

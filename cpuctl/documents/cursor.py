@@ -101,10 +101,6 @@ class Cursor:
         """Read a list of strings."""
         return tuple(item.text() for item in self.items())
 
-    def text_map(self) -> dict[str, str]:
-        """Read a mapping whose members are all strings."""
-        return {key: member.text() for key, member in self.members().items()}
-
     def boolean(self) -> bool:
         """Read true or false."""
         if not isinstance(self.value, bool):

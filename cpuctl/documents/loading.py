@@ -47,7 +47,10 @@ def load_documents(text: str | bytes, source: str, *, last_wins: bool = False) -
 
 
 def decoded(text: str | bytes, source: str) -> str:
-    """Turn bytes into text; a byte order mark is dropped."""
+    """Turn bytes into text; a byte order mark is dropped.
+
+    Raise InputError with the place of the first byte that is not UTF-8.
+    """
     try:
         content = text.decode() if isinstance(text, bytes) else text
     except UnicodeDecodeError as error:

@@ -13,7 +13,7 @@ from typing import cast
 from cpuctl.documents.document import Document, PlacedText, Syntax, Value
 from cpuctl.documents.json_text import syntax_error
 from cpuctl.documents.loading import decoded, json_documents
-from cpuctl.documents.tree import BrokenTextError, Place, TextError
+from cpuctl.documents.tree import Place, TextError
 from cpuctl.documents.yaml_text import YamlReader
 from cpuctl.go_syntax import syntax_complaint
 
@@ -72,6 +72,3 @@ def _yaml_object(text: str, source: str) -> ObjectText:
     except TextError as error:
         another = error.place.line
     return ObjectText(document, another)
-
-
-__all__ = ["BrokenTextError", "ObjectText", "read_object"]

@@ -161,7 +161,10 @@ class TreeBuilder:
             self._anchors[anchor] = Measured(value)
 
     def open(self, container: Container, place: Place, anchor: str | None = None) -> None:
-        """Begin a mapping or a list."""
+        """Begin a mapping or a list.
+
+        Raise TextError where a key is wanted, and beyond MAX_DEPTH levels.
+        """
         if self.wants_key:
             kind = "mapping" if isinstance(container, dict) else "list"
             raise TextError(f"expected a text as key, found a {kind}", place)
@@ -182,7 +185,10 @@ class TreeBuilder:
         self._add(done, level.place)
 
     def alias(self, anchor: str, place: Place) -> None:
-        """Add once more what carries *anchor*."""
+        """Add once more what carries *anchor*.
+
+        Raise TextError for an anchor that is not there yet, or contains this very alias.
+        """
         if anchor not in self._anchors:
             go = f"yaml: unknown anchor '{anchor}' referenced"
             raise TextError(f"the alias *{anchor} has no anchor &{anchor} before it", place, go=go)

@@ -79,7 +79,7 @@ class PoolWarning(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admission:
-    """One decision: the verdict, hints asked for, what each container got until then, what is left.
+    """One decision: the verdict, the hints asked for, and what each container got until then.
 
     ``pod_cpus`` are the CPUs that the pod holds as a whole (KEP-5526), 0 for most. ``readmission`` is set
     where it held something before and the kubelet went on as if it did not. ``taken_from_others`` are CPUs
@@ -91,7 +91,6 @@ class Admission:
     verdict: Verdict
     placements: tuple[Placement, ...]
     asked: tuple[Asked, ...]
-    shared_pool: int
     pod_cpus: int = 0
     pool_warning: PoolWarning | None = None
     taken_from_others: int = 0

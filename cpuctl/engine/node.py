@@ -23,16 +23,15 @@ from cpuctl.engine.outcome import KubeletFault, Rejected, StartRefused, Undeterm
 from cpuctl.engine.pod_level.readmission import Holding, Readmission, holding_of, readmission_of
 from cpuctl.engine.pod_rules import pod_level_rejection
 from cpuctl.engine.provider import Candidate, Provider
+from cpuctl.engine.resize.allocator.kep import resize_by_kep
+from cpuctl.engine.resize.allocator.reference import Resizing
+from cpuctl.engine.resize.allocator.request import ResizeRequest, Status, status_while_waiting
+from cpuctl.engine.resize.allocator.resized import Resized
 from cpuctl.engine.resize.delay import NO_DELAY, DelayRules, delay_of
-from cpuctl.engine.resize.kep import resize_by_kep
-from cpuctl.engine.resize.request import ResizeRequest, Status
-from cpuctl.engine.resize.resize import Resizing
-from cpuctl.engine.resize.resized import Resized
 from cpuctl.engine.scoped_admission import ScopedAdmission
 from cpuctl.pods.model import Container, Pod
 from cpuctl.pods.qos import pod_qos
 from cpuctl.pods.rules import DEFAULT_NODE, NodeRules
-from cpuctl.quantity import Quantity
 
 
 @dataclass(slots=True, kw_only=True)
@@ -128,7 +127,6 @@ class Node:
                 for each in placements
             ),
             asked=tuple(admission.asked),
-            shared_pool=pool,
             pod_cpus=self.cpu.state.pod_entries.get(pod.uid, 0),
             pool_warning=self.cpu.pool_warning(before),
             taken_from_others=self.cpu.taken_from_others(pod.uid, before),
@@ -148,9 +146,10 @@ class Node:
         """
         self.clean_up()
         pod = self.pod_rules.known(pod)
+        before = self.active[pod.uid]
         # A status without any container is one, too.
-        status = self._status_while_waiting(pod.uid) if status is None else status
-        request = ResizeRequest.of(pod, self.active[pod.uid], status)
+        status = status_while_waiting(before, self.state) if status is None else status
+        request = ResizeRequest.of(pod, before, status)
         resized = Resized(verdict=Admitted())
         if self.policy is not None:
             resizing = Resizing(
@@ -213,19 +212,6 @@ class Node:
     def start_container(self, pod: Pod, container: str) -> None:
         """Let an admitted container run; ordinary init containers before it have ended by then."""
         self.memory.start_container(pod, container)
-
-    def _status_while_waiting(self, uid: str) -> Status | None:
-        """Count what containers still have, not what they will have left (KEP-6122); None if none waits."""
-        waiting = self.state.pending.get(uid)
-        if not waiting:
-            return None
-        held = self.state.assignments[uid]
-        return {
-            each.name: Quantity.from_value(held[each.name].bit_count())
-            if each.name in waiting
-            else each.resources.requests.get("cpu")
-            for each in self.active[uid].containers
-        }
 
     def _changed(self) -> None:
         self.stale = frozenset(provider.name for provider in self.providers)

@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.kubelet.config import KubeletConfiguration
-from cpuctl.kubelet.reservations import (
+from cpuctl.kubelet.reserving.reservations import (
     Reservations,
     check_qos_reserved,
     hard_thresholds,
@@ -20,7 +20,7 @@ from cpuctl.kubelet.reservations import (
     listed_cpus,
     system_reserved,
 )
-from cpuctl.machine.machine_info import MachineInfo
+from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.quantity import Format, Quantity
 
 T = TypeVar("T")

@@ -10,11 +10,11 @@ from cpuctl.engine.cpu.exclusive_advice import ExclusiveAdvice, advise
 from cpuctl.engine.cpu.exclusive_claim import exclusive_claim
 from cpuctl.engine.outcome import Rejected
 from cpuctl.engine.pod_rules import pod_level_rejection
-from cpuctl.pods.cgroup_rules import CgroupRules, container_cgroup_rules, pod_cgroup_rules
-from cpuctl.pods.cgroup_values import CgroupSettings, CgroupValues, container_cgroup, pod_cgroup
+from cpuctl.pods.cgroups.rules import CgroupRules, container_cgroup_rules, pod_cgroup_rules
+from cpuctl.pods.cgroups.values import CgroupSettings, CgroupValues, container_cgroup, pod_cgroup
 from cpuctl.pods.defaulting import REQUEST_FROM_LIMIT
 from cpuctl.pods.effective import Effective, effective_limits, effective_requests
-from cpuctl.pods.limit_range import LimitRange
+from cpuctl.pods.governing.limit_range import LimitRange
 from cpuctl.pods.model import Container, Pod, QosClass
 from cpuctl.pods.oom_score import OomScore, oom_score
 from cpuctl.pods.qos import Qos, pod_qos

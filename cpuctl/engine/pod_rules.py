@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from cpuctl.engine.outcome import Rejected
-from cpuctl.kubelet.behaviours import behaviours
 from cpuctl.kubelet.config import KubeletConfiguration
-from cpuctl.kubelet.differences import DIFFERENCES, Difference
-from cpuctl.kubelet.feature_gates import FeatureGates
-from cpuctl.pods.cgroup_values import CgroupSettings
-from cpuctl.pods.linux_resources import DEFAULT_PERIOD
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.kubelet.releases.behaviours import behaviours
+from cpuctl.kubelet.releases.difference import Difference
+from cpuctl.kubelet.releases.differences import DIFFERENCES
+from cpuctl.pods.cgroups.linux_resources import DEFAULT_PERIOD
+from cpuctl.pods.cgroups.values import CgroupSettings
 from cpuctl.pods.model import Pod
 from cpuctl.pods.rules import NodeRules, ServerRules
 

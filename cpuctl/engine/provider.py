@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import Protocol
 
 from cpuctl.engine.admission import Placement
 from cpuctl.engine.hints.hints import Hint
@@ -37,9 +37,6 @@ class Provider(Protocol):
     @property
     def name(self) -> str:
         """What to call it in a trace."""
-
-    def copy(self) -> Self:
-        """Return one of its own in the same state."""
 
     def hints(self, candidate: Candidate, container: Container | None) -> Answer | KubeletFault:
         """Answer the Topology Manager for a container, or for the pod where that is None."""

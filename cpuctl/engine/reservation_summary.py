@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from cpuctl.kubelet.config import KubeletConfiguration
-from cpuctl.kubelet.eviction import RESERVING_SIGNALS
-from cpuctl.kubelet.reservations import Reservations
-from cpuctl.kubelet.reserved_memory import total_by_resource
-from cpuctl.machine.machine_info import MachineInfo
+from cpuctl.kubelet.reserving.eviction import RESERVING_SIGNALS
+from cpuctl.kubelet.reserving.reservations import Reservations
+from cpuctl.kubelet.reserving.reserved_memory import total_by_resource
+from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.quantity import Format, Quantity
 
 _ZERO = Quantity()

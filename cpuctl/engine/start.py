@@ -29,15 +29,15 @@ from cpuctl.engine.pod_rules import node_rules
 from cpuctl.engine.resize.delay import DelayRules
 from cpuctl.engine.resize.rules import keeps_baselines
 from cpuctl.kubelet.config import KubeletConfiguration
-from cpuctl.kubelet.feature_gates import FeatureGates
-from cpuctl.kubelet.gates_at_start import BadGatesError, gates_at_start
+from cpuctl.kubelet.gates.at_start import BadGatesError, gates_at_start
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.policy_options import refuse_gated_options
-from cpuctl.kubelet.reservations import Reservations, check_capacity
+from cpuctl.kubelet.reserving.reservations import Reservations, check_capacity
 from cpuctl.kubelet.setting_error import SettingError
-from cpuctl.kubelet.validation import Subject, validate, validation_text
+from cpuctl.kubelet.validation.validation import Subject, validate, validation_text
 from cpuctl.kubelet.version import KubeletVersion
-from cpuctl.machine.devices import DeviceInventory
-from cpuctl.machine.machine_info import MachineInfo
+from cpuctl.machine.cadvisor.machine_info import MachineInfo
+from cpuctl.machine.devices.inventory import DeviceInventory
 from cpuctl.quantity import Quantity
 
 T = TypeVar("T")

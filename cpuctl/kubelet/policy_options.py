@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cpuctl.kubelet.duration import SECOND, parse_duration
-from cpuctl.kubelet.feature_gates import FeatureGates
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.golang import map_text, parse_bool, quoted
 from cpuctl.kubelet.setting_error import SettingError
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cpuctl.kubelet.feature_gates import FeatureGates
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.golang import map_text, parse_atoi, parse_bool, quoted
 from cpuctl.kubelet.policy_options import OptionHistory
 from cpuctl.kubelet.setting_error import SettingError

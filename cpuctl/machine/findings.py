@@ -73,7 +73,7 @@ def _asymmetric_siblings(machine: Machine) -> Iterator[str]:
 
 
 def _uneven_cores(machine: Machine) -> Iterator[str]:
-    sizes = sorted({len(core.cpus) for core in machine.cores})
+    sizes = sorted(set(map(len, machine.cores)))
     if len(sizes) > 1:
         yield (
             f"Cores have {' or '.join(map(str, sizes))} CPUs online: a kubelet counts with the average, "

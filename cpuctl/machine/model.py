@@ -2,7 +2,7 @@
 
 The words are those of *Documentation/admin-guide/cputopology.rst* and
 *Documentation/ABI/testing/sysfs-devices-system-cpu*. What a kubelet makes of the same machine is
-``cpuctl.machine.machine_info``.
+``cpuctl.machine.cadvisor.machine_info``.
 """
 
 from __future__ import annotations
@@ -98,15 +98,6 @@ class NumaNode:
     directory_cpus: CPUSet | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Core:
-    """One physical core: the online CPUs that are each other's thread siblings."""
-
-    cpus: CPUSet
-    numa_node: int | None
-    socket: int | None
-
-
 @dataclass(frozen=True, kw_only=True)  # no slots: cached_property needs a __dict__
 class Machine:
     """A node's topology as one value; CPU sets cover online CPUs unless their name says otherwise.
@@ -132,7 +123,6 @@ class Machine:
     cpuinfo_sockets: int = 0
     model_name: str | None = None
     architecture: str | None = None
-    source: str = ""
     findings: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -170,13 +160,16 @@ class Machine:
         return {cpu: tuple(caches) for cpu, caches in used.items()}
 
     @cached_property
-    def cores(self) -> tuple[Core, ...]:
-        """Physical cores by lowest CPU; siblings decide, because core ids repeat on real machines."""
+    def cores(self) -> tuple[CPUSet, ...]:
+        """The online CPUs of each physical core, by lowest CPU.
+
+        Siblings decide, because core ids repeat on real machines.
+        """
         seen, cores = CPUSet(), []
         for cpu in self.cpus:
             if cpu.number not in seen:
                 threads = (cpu.siblings & self.online) - seen
-                cores.append(Core(cpus=threads, numa_node=cpu.numa_node, socket=self.socket_of[cpu.number]))
+                cores.append(threads)
                 seen |= threads
         return tuple(cores)
 

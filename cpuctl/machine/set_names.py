@@ -62,6 +62,6 @@ def named_sets(kind: str, machine: Machine) -> Mapping[int, CPUSet] | None:
         case "l3":
             return dict(enumerate(machine.l3_groups))
         case "core":
-            return dict(enumerate(core.cpus for core in machine.cores))
+            return dict(enumerate(machine.cores))
         case _:
             return None

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cpuctl.errors import CpuctlError, InputError, unreadable
-from cpuctl.machine.cadvisor_view import kubelet_view
-from cpuctl.machine.machine_info import MachineInfo
+from cpuctl.machine.cadvisor.machine_info import MachineInfo
+from cpuctl.machine.cadvisor.view import kubelet_view
 from cpuctl.machine.model import Machine
 from cpuctl.machine.tree import DirectoryTree, Tree
 
@@ -44,7 +44,7 @@ def read_machine(spec: str) -> MachineSource:
     if spec == LIVE:
         return _live()
     if spec.startswith(SYNTHETIC):
-        from cpuctl.machine.synthetic import parse_synthetic
+        from cpuctl.machine.synthetic.one_line import parse_synthetic
 
         return _seen_by_kubelet(parse_synthetic(spec), spec)
     path, mode = Path(spec), _mode(spec)
@@ -66,10 +66,10 @@ def _mode(spec: str) -> int:
 
 def read_machine_tree(tree: Tree, origin: str) -> MachineSource:
     """Read a machine from any file tree that has ``sys`` and ``proc``; errors begin with *origin*."""
-    from cpuctl.machine.sysfs import read_machine_files
+    from cpuctl.machine.sysfs.machine import read_machine_files
 
     try:
-        return replace(_seen_by_kubelet(read_machine_files(tree, origin), origin), files=tree)
+        return replace(_seen_by_kubelet(read_machine_files(tree), origin), files=tree)
     except CpuctlError as error:
         raise error.within(origin) from None
 
@@ -91,13 +91,13 @@ def _from_directory(path: Path) -> MachineSource:
 
 
 def _from_archive(path: Path) -> MachineSource:
-    from cpuctl.machine.archive import read_archive
+    from cpuctl.machine.archive.archive import read_archive
 
     return read_machine_tree(read_archive(path), str(path))
 
 
 def _from_cadvisor_json(path: Path) -> MachineSource:
-    from cpuctl.machine.cadvisor_json import read_cadvisor_json
+    from cpuctl.machine.cadvisor.reading import read_cadvisor_json
 
     data = _first_bytes(path, _MAX_JSON_BYTES + 1)
     if len(data) > _MAX_JSON_BYTES:

@@ -139,20 +139,3 @@ class MemoryTree:
             # What is below a directory stands together; the next character after the slash is behind it.
             at = bisect_left(self._paths, f"{prefix}{name}0", at) if slash else at + 1
         return sorted(names)
-
-
-class OverlayTree:
-    """Texts that hide or add to the files of another tree; keys may begin with a slash."""
-
-    def __init__(self, below: Tree, texts: Mapping[str, str]) -> None:
-        self._below = below
-        self._above = MemoryTree({path.lstrip("/"): text for path, text in texts.items()})
-
-    def read(self, path: str) -> str | None:
-        """Return the overlaid text, else what the tree below has."""
-        above = self._above.read(path)
-        return self._below.read(path) if above is None else above
-
-    def names(self, path: str) -> Sequence[str]:
-        """Return the names of both trees."""
-        return sorted({*self._above.names(path), *self._below.names(path)})

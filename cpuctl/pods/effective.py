@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from cpuctl.pods.cgroup_values import is_limited
+from cpuctl.pods.cgroups.values import is_limited
 from cpuctl.pods.model import ContainerKind, Pod, is_pod_level_resource
 from cpuctl.pods.requests import pod_limits, pod_requests
 from cpuctl.quantity import Quantity

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from cpuctl.pods.defaulting import Step, creation_steps, decoding_steps, storing_steps
-from cpuctl.pods.limit_range import LimitRange
+from cpuctl.pods.governing.limit_range import LimitRange
 from cpuctl.pods.model import Pod
 from cpuctl.pods.rules import PodRules, ServerRules
 from cpuctl.pods.validation.amounts import as_sent

@@ -11,7 +11,7 @@ from cpuctl.documents import Origin
 from cpuctl.engine.outcome import KubeletFault, StartRefused
 from cpuctl.engine.start import Kubelet
 from cpuctl.kubelet.duration import MILLISECOND
-from cpuctl.kubelet.feature_gates import FeatureGates
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.machine.sources import MachineSource
 from cpuctl.pods.model import Pod, ResourceRequirements
 
@@ -188,7 +188,6 @@ class Moment:
     event: Event | None = None
     expect: Mapping[str, Wanted] = field(default_factory=dict)
     where: Origin | None = None
-    note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

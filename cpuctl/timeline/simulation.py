@@ -142,11 +142,3 @@ def _persist(world: World, kubelet: KubeletProcess) -> None:
     if memory != kubelet.written_memory:
         kubelet.written_memory = memory
         world.disk.memory = WrittenMemory(memory, kubelet.reader)
-
-
-def replay(timeline: Timeline) -> Simulation:
-    """Play a whole timeline."""
-    simulation = Simulation.of(timeline)
-    for _ in simulation.play(timeline.moments, timeline.until):
-        pass
-    return simulation

@@ -15,21 +15,22 @@ from cpuctl.audit.checks import audit
 from cpuctl.audit.finding import Finding
 from cpuctl.audit.picture import Picture, Promises, State
 from cpuctl.audit.reading import Known, take_picture
-from cpuctl.capture.node_files import NodeFiles
+from cpuctl.capture.node.files import NodeFiles
 from cpuctl.capture.progress import silent
-from cpuctl.cgroups.names import Driver, group_path, pod_components
+from cpuctl.cgroups.names import Driver, group_path
 from cpuctl.checkpoints.cpu_state import write_cpu_state
 from cpuctl.checkpoints.memory_state import write_memory_state
 from cpuctl.checkpoints.model import CPUStateFile, MemoryBlock, MemoryStateFile
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.sources import read_machine_tree
 from cpuctl.machine.tree import MemoryTree
-from cpuctl.pods.linux_resources import linear_weight
-from cpuctl.pods.manifests import read_pods
+from cpuctl.pods.cgroups.linux_resources import linear_weight
 from cpuctl.pods.model import Pod, QosClass
 from cpuctl.pods.rules import PodRules
 from cpuctl.pods.stored import handed_pod
 from tests.machine.sysfs_writer import small_machine
+from tests.support.manifests import read_pods
+from tests.support.pod_groups import pod_components
 
 DATABASE = "11111111-aaaa-bbbb-cccc-000000000001"
 WEB = "22222222-aaaa-bbbb-cccc-000000000002"

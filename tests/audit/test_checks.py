@@ -9,7 +9,7 @@ import pytest
 from cpuctl.audit.checks import audit
 from cpuctl.audit.picture import Promises, State
 from cpuctl.audit.reading import take_picture
-from cpuctl.capture.node_files import NodeFiles
+from cpuctl.capture.node.files import NodeFiles
 from cpuctl.capture.progress import silent
 from cpuctl.checkpoints.model import CPUStateFile
 from cpuctl.cpuset import CPUSet

@@ -9,8 +9,8 @@ import pytest
 from cpuctl.audit.group_values import Rules, Value, group_values
 from cpuctl.cgroups.names import Driver
 from cpuctl.cpuset import CPUSet
-from cpuctl.pods.cgroup_files import WeightFormula
-from cpuctl.pods.cgroup_values import CgroupSettings
+from cpuctl.pods.cgroups.files import WeightFormula
+from cpuctl.pods.cgroups.values import CgroupSettings
 from cpuctl.pods.model import QosClass
 from cpuctl.pods.rules import NodeRules
 from tests.audit.node_tree import DATABASE, OWN, WEB, NodeTree, clean_node

@@ -11,7 +11,7 @@ import pytest
 from cpuctl.audit.checks import audit, verdicts
 from cpuctl.audit.picture import State
 from cpuctl.audit.reading import take_group_picture, take_picture
-from cpuctl.capture.node_files import NodeFiles
+from cpuctl.capture.node.files import NodeFiles
 from cpuctl.capture.progress import silent
 from cpuctl.cli.answers.audit_answer import node_answer
 from cpuctl.cpuset import CPUSet
@@ -103,7 +103,7 @@ def test_what_is_beyond_a_bound_is_told(
 ) -> None:
     """A clean answer about half of the threads would be a wrong one."""
     for name, bound in bounds.items():
-        monkeypatch.setattr(f"cpuctl.capture.{name}", bound)
+        monkeypatch.setattr(f"cpuctl.capture.node.{name}", bound)
     node = clean_node()
     files = NodeFiles(MemoryTree(dict(node.files)), str)
     take_picture(files, node.known(), silent)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from cpuctl.capture.collected import Collected
-from cpuctl.capture.node import Node, record
+from cpuctl.capture.node.node import Node, record
 from cpuctl.errors import NodeAccessError
 from cpuctl.machine.tree import MemoryTree, Tree
 from tests.machine.sysfs_writer import small_machine

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cpuctl.capture.collected import FileState, Unreadable
-from cpuctl.capture.node import record, recorded_node
+from cpuctl.capture.node.node import record, recorded_node
 from tests.capture.node_texts import CONFIG, CPU_STATE, node_texts, recorded, written
 
 HOME = "var/lib/kubelet"

@@ -8,10 +8,10 @@ from typing import Any
 import jsonschema
 import pytest
 
-from cpuctl.capture import node_files
 from cpuctl.capture.collected import Collected, KubeletFacts
 from cpuctl.capture.manifest import make_capture
-from cpuctl.capture.node import record
+from cpuctl.capture.node import files as node_files
+from cpuctl.capture.node.node import record
 from cpuctl.schemas import schema_text
 from tests.capture.node_texts import SECRETS, node, node_texts, recorded
 

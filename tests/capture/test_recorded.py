@@ -9,7 +9,7 @@ import pytest
 
 from cpuctl.capture.collected import Unreadable
 from cpuctl.capture.manifest import make_capture
-from cpuctl.capture.node import record
+from cpuctl.capture.node.node import record
 from cpuctl.capture.recorded import RecordedKubelet, recorded_gaps, recorded_kubelet
 from cpuctl.errors import InputError
 from cpuctl.machine.tree import MemoryTree

@@ -6,16 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpuctl.cgroups.names import (
-    Driver,
-    Level,
-    Role,
-    group_path,
-    pod_components,
-    role_of,
-    root_components,
-)
+from cpuctl.cgroups.names import Driver, Level, Role, group_path, role_of, root_components
 from cpuctl.pods.model import QosClass
+from tests.support.pod_groups import pod_components
 
 UID = "1234-ab"
 ID = "0123456789abcdef" * 4

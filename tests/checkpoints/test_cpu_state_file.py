@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from cpuctl.checkpoints import go_json
+from cpuctl.checkpoints import cpu_state, go_json, go_types
 from cpuctl.checkpoints.cpu_state import read_cpu_state, write_cpu_state
 from cpuctl.checkpoints.memory_state import read_memory_state
 from cpuctl.checkpoints.model import CPUStateFile, UnreadableState
@@ -88,6 +88,7 @@ UNMARSHALLED = [
     ("{}", "object"),
     ("0.0", "number 0.0"),
     ("-1", "number -1"),
+    ("-0", "number -0"),
     ("18446744073709551616", "number 18446744073709551616"),
     ("9" * 5000, f"number {'9' * 5000}"),
     ("1e400", "number 1e400"),
@@ -141,11 +142,50 @@ def test_a_file_beyond_reason_is_not_even_parsed(
         read(" " * (1 << 20) + "{")
 
 
+def test_a_file_of_brackets_is_read_or_refused() -> None:
+    """Go takes ten thousand levels; how many Python takes depends on its release."""
+    text = f'{{"policyName":"none","more":{"[" * 9_998}{"]" * 9_998},"checksum":0}}'
+
+    def outcome() -> object:
+        try:
+            return read_cpu_state(text)
+        except InputError as error:
+            return str(error)
+
+    assert outcome() in (file("", "none"), "cpu_manager_state: is nested too deeply")
+
+
+@pytest.mark.parametrize("limit", ["MAX_CHARACTERS", "MAX_VALUES"])
+def test_the_largest_file_is_read(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values are counted by what begins one, whether in a list or in an object."""
+    text = '{"policyName":"none","more":[1,[2,{}]],"checksum":0}'
+    most = len(text) if limit == "MAX_CHARACTERS" else 8
+    monkeypatch.setattr(go_json, limit, most)
+    assert read_cpu_state(text) == file("", "none")
+    monkeypatch.setattr(go_json, limit, most - 1)
+    with pytest.raises(InputError, match=r"is larger than 0 MiB|holds more than 7 values"):
+        read_cpu_state(text)
+
+
 def test_the_checksum_is_not_taken_over_millions_of_cpus() -> None:
     """It names every CPU that a pod holds: thirty bytes of a file make ten megabytes to hash."""
     pods = {str(pod): {"cpuSet": "0-1000000"} for pod in range(3)}
     text = json.dumps({"policyName": "static", "defaultCpuSet": "0", "podEntries": pods, "checksum": 1})
     with pytest.raises(InputError, match=r"^cpu_manager_state: gives pods more CPUs than any node has$"):
+        read_cpu_state(text, StateReader(pod_level_managers=True))
+
+
+def test_the_checksum_is_taken_over_as_many_cpus_as_there_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    state = CPUStateFile(
+        policy_name="static",
+        default_cpu_set=CPUSet.parse("0"),
+        pod_entries={"p": CPUSet.parse("3"), "q": CPUSet.parse("5")},
+    )
+    text = write_cpu_state(state, StateReader(pod_level_managers=True))
+    monkeypatch.setattr(go_types, "MAX_SHOWN_BITS", 10)
+    assert read_cpu_state(text, StateReader(pod_level_managers=True)) == state
+    monkeypatch.setattr(go_types, "MAX_SHOWN_BITS", 9)
+    with pytest.raises(InputError, match="gives pods more CPUs than any node has"):
         read_cpu_state(text, StateReader(pod_level_managers=True))
 
 
@@ -155,6 +195,19 @@ def test_sets_of_high_numbers_are_limited_in_all() -> None:
     text = json.dumps({"policyName": "static", "defaultCpuSet": "0", "entries": entries, "checksum": 0})
     with pytest.raises(InputError, match=r"^cpu_manager_state: holds more than 64 MiB of CPU sets$"):
         read_cpu_state(text)
+
+
+@pytest.mark.parametrize(("most", "reads"), [(8, True), (7, False)])
+def test_the_limit_is_of_all_sets(most: int, reads: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two for the shared pool, two and four for the containers."""
+    monkeypatch.setattr(cpu_state, "MAX_BITS", most)
+    state = file("0-1", "static", p={"a": "1", "b": "3"})
+    text = write_cpu_state(state)
+    if reads:
+        assert read_cpu_state(text) == state
+    else:
+        with pytest.raises(InputError, match="MiB of CPU sets"):
+            read_cpu_state(text)
 
 
 @pytest.mark.parametrize("entries", [{}, {"u": {"a": "4294967295"}}])

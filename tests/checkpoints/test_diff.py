@@ -51,6 +51,22 @@ def node(free: int, assignments: int = 0, cells: tuple[int, ...] = (0,)) -> Memo
     return MemoryNode(number_of_assignments=assignments, memory_map={"memory": table}, cells=cells)
 
 
+def test_every_part_of_a_memory_state_can_differ() -> None:
+    """And what has changed hands is told with what it was."""
+    states = [
+        MemoryStateFile(policy_name="Static"),
+        MemoryStateFile(policy_name="None"),
+        MemoryStateFile(policy_name="Static", machine_state={0: node(10)}),
+        MemoryStateFile(policy_name="Static", entries={"p": {"c": (block(3, 0),)}}),
+        MemoryStateFile(policy_name="Static", entries={"p": {"c": (block(4, 0),)}}),
+    ]
+    for before in states:
+        for after in states:
+            assert bool(diff_memory_states(before, after)) == (before is not after)
+    assert diff_memory_states(states[0], states[1]).policies == ("Static", "None")
+    assert diff_memory_states(states[3], states[4]).changes[0].before == (block(3, 0),)
+
+
 def block(size: int, *nodes: int) -> MemoryBlock:
     return MemoryBlock(numa_affinity=nodes, type="memory", size=size)
 

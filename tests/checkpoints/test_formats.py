@@ -54,6 +54,11 @@ def test_files_from_bug_reports(case: dict[str, Any]) -> None:
         assert json.loads(write_cpu_state(inspection.state)) == json.loads(case["file"]) | written
 
 
+def test_half_a_character_has_a_sum() -> None:
+    """As Go has one for such bytes; whether it can be written is the writer's question."""
+    assert fnv1a_32("\ud800") == 0x75A7B798
+
+
 def test_the_v3_sum_is_over_the_pods_sets() -> None:
     state = CPUStateFile(
         policy_name="static",

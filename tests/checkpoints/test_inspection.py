@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from cpuctl.checkpoints import cpu_formats
 from cpuctl.checkpoints.cpu_state import cpu_document, write_cpu_state
-from cpuctl.checkpoints.inspection import Inspection, inspect_state
+from cpuctl.checkpoints.inspection import Inspection, inspect_embedded, inspect_state
 from cpuctl.checkpoints.memory_state import write_memory_state
 from cpuctl.checkpoints.model import (
     CPUStateFile,
@@ -23,6 +25,7 @@ from cpuctl.cpuset import CPUSet
 
 UNMARSHAL = "json: cannot unmarshal"
 NEWEST = StateReader(minor=38, pod_level_managers=True, exclusive_resize=True)
+WITH_PODS = StateReader(pod_level_managers=True)
 CPU = CPUStateFile(
     policy_name="static",
     default_cpu_set=CPUSet.parse("0-3"),
@@ -74,6 +77,52 @@ def test_formats_are_told_apart_even_where_only_the_checksum_differs(text: str, 
     assert all(each.ok for each in found.checksums)
 
 
+@pytest.mark.parametrize(
+    ("write", "whole", "plain", "format_"),
+    [
+        (write_cpu_state, CPU, replace(CPU, pod_entries={}, baselines={}), "V2"),
+        (write_memory_state, MEMORY, replace(MEMORY, pod_entries={}), "V1"),
+    ],
+    ids=["cpu", "memory"],
+)
+def test_the_older_document_is_whole_where_the_rest_is_not(
+    write: Any, whole: Any, plain: Any, format_: str
+) -> None:
+    text = write(whole, NEWEST)
+    right = inspect_state(write(plain, StateReader()))
+    assert right.format == format_
+    assert inspect_embedded(text) == right
+    assert inspect_embedded(json.dumps(json.loads(text) | {"data": "{"})) == right
+    assert inspect_embedded(text.replace("machineState", "MACHINESTATE")) == right
+
+
+def test_pods_are_a_newer_format_whatever_the_sum() -> None:
+    """A wrong sum takes nothing away from what is there."""
+    for text in (write_cpu_state(CPU, WITH_PODS), write_memory_state(MEMORY, WITH_PODS)):
+        right = inspect_state(text)
+        found = inspect_state(json.dumps(json.loads(text) | {"checksum": 1}))
+        assert (found.file_name, found.format, found.state) == (right.file_name, right.format, right.state)
+        assert [(each.right, each.ok) for each in found.checksums] == [(right.checksums[0].written, False)]
+
+
+@pytest.mark.parametrize(
+    ("members", "format_"),
+    [
+        ({}, "V1"),
+        ({"version": "v2"}, "V2"),
+        ({"VERSION": "v2"}, "V2"),
+        ({"version": "v1"}, "V1"),
+        ({"more": "v2"}, "V1"),
+    ],
+)
+def test_what_pods_were_promised_has_two_formats(members: dict[str, str], format_: str) -> None:
+    found = inspect_state(json.dumps(json.loads(write_pods_state(PODS)) | members))
+    assert (found.format, found.state) == (format_, PODS)
+    assert [(each.name, each.ok) for each in found.checksums] == [("checksum", True)]
+    wrong = inspect_state(json.dumps(json.loads(write_pods_state(PODS)) | members | {"checksum": 7}))
+    assert [(each.written, each.right) for each in wrong.checksums] == [(7, found.checksums[0].right)]
+
+
 def test_the_right_sum_is_told_for_a_wrong_one() -> None:
     right = inspect_state(write_cpu_state(CPU)).checksums[0].written
     found = inspect_state(json.dumps(json.loads(write_cpu_state(CPU)) | {"checksum": 7}))
@@ -96,7 +145,7 @@ def test_the_oldest_format_names_containers_by_id() -> None:
     assert (found.format, found.checksums[0].ok) == ("V1", True)
     assert found.container_ids == {"cid": CPUSet.parse("4-7")}
     assert isinstance(found.state, CPUStateFile)
-    assert not found.state.entries
+    assert (found.file_name, found.state.entries) == ("cpu_manager_state", {})
     empty = inspect_state(cpu_formats.V1.write(document | {"entries": {}}))
     assert (empty.format, empty.container_ids) == ("V1", {})
 

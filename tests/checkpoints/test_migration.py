@@ -9,7 +9,14 @@ import pytest
 from cpuctl.checkpoints.cpu_state import read_cpu_state
 from cpuctl.checkpoints.inspection import inspect_state
 from cpuctl.checkpoints.memory_state import read_memory_state
-from cpuctl.checkpoints.migration import Lost, Migrated, NotMigrated, migrate_cpu_state, migrate_memory_state
+from cpuctl.checkpoints.migration import (
+    Loss,
+    Lost,
+    Migrated,
+    NotMigrated,
+    migrate_cpu_state,
+    migrate_memory_state,
+)
 from cpuctl.checkpoints.model import CPUStateFile, MemoryBlock, MemoryNode, MemoryStateFile, MemoryTable
 from cpuctl.checkpoints.reader import ContainerName, StateReader
 from cpuctl.checkpoints.versions import version_table
@@ -51,6 +58,12 @@ def test_losses_are_named(to: StateReader, format_: str, lost: set[Lost]) -> Non
     assert isinstance(migrated, Migrated)
     assert inspect_state(migrated.text).format == format_
     assert {each.kind for each in migrated.losses} == lost
+    told = [each for each in migrated.losses if each.kind is Lost.POD_CPUS]
+    assert all(
+        (each.pod_uid, each.container, each.was, each.meaning)
+        == ("p", "", "4-7", "its containers keep theirs")
+        for each in told
+    )
     assert isinstance(read_cpu_state(migrated.text, to), CPUStateFile)
 
 
@@ -61,6 +74,48 @@ def test_a_lost_baseline_tells_what_that_means() -> None:
     assert [(each.pod_uid, each.container, each.was, each.meaning) for each in migrated.losses] == [
         ("p", "own", "4", "after another upgrade it may not shrink below 4-5, what it has now")
     ]
+
+
+def test_a_baseline_of_nobody_is_not_lost() -> None:
+    state = replace(WHOLE, baselines={"p": {"gone": cpus("4")}, "q": {"gone": cpus("5")}})
+    migrated = migrate_cpu_state(state, PODS)
+    assert isinstance(migrated, Migrated)
+    assert migrated.losses == ()
+
+
+INSTEAD = (
+    "remove these pods from the node first, or drain it and delete the file before the other kubelet starts; "
+    "cpuctl checkpoint repair for the other kubelet gives back what no container holds"
+)
+
+
+@pytest.mark.parametrize(
+    ("to", "kubelet"),
+    [
+        (OLD, "a kubelet 1.35"),
+        (OFF, "a kubelet 1.36 without PodLevelResourceManagers"),
+        (NEW, "a kubelet 1.37 without PodLevelResourceManagers"),
+    ],
+)
+def test_a_refusal_says_who_would_not_start_and_what_to_do(to: StateReader, kubelet: str) -> None:
+    """Only the pods whose CPUs no container holds are named."""
+    state = replace(LEFTOVER, pod_entries={"p": cpus("4-7"), "q": cpus("4-5")})
+    assert migrate_cpu_state(state, to) == NotMigrated(
+        f"CPUs 6-7 are held by pods as a whole and by no container of them: p; {kubelet} would not start: "
+        "current set of available CPUs doesn't match with CPUs in state",
+        INSTEAD,
+    )
+    assert migrate_memory_state(LESS, to) == NotMigrated(
+        "pods hold memory as a whole that is not the sum of what their containers hold: p; "
+        f"{kubelet} would not start: [memorymanager] the expected machine state is different from the "
+        "real one",
+        INSTEAD,
+    )
+
+
+def test_cpus_of_pods_that_are_shared_are_not_lost() -> None:
+    state = replace(WHOLE, pod_entries={"p": cpus("3-7")})
+    assert isinstance(migrate_cpu_state(state, OFF), Migrated)
 
 
 @pytest.mark.parametrize("to", [OLD, OFF, NEW, RESIZING])
@@ -95,13 +150,17 @@ def test_container_ids_become_pods_and_names() -> None:
     refused = migrate_cpu_state(oldest, NEW, ids)
     assert isinstance(refused, NotMigrated)
     assert refused.reason == "nobody says which containers these ids belong to: cid1, cid2"
+    assert refused.advice == "give the pods with their container ids, or drain the node and delete the file"
 
 
-def test_many_names_are_counted() -> None:
-    state = replace(LEFTOVER, pod_entries={f"p{each}": cpus("6-7") for each in range(5)})
+@pytest.mark.parametrize(
+    ("number", "names"), [(3, "p0, p1, p2; "), (4, "p0, p1, p2 and 1 more; "), (5, "p0, p1, p2 and 2 more; ")]
+)
+def test_many_names_are_counted(number: int, names: str) -> None:
+    state = replace(LEFTOVER, pod_entries={f"p{each}": cpus("6-7") for each in range(number)})
     refused = migrate_cpu_state(state, OFF)
     assert isinstance(refused, NotMigrated)
-    assert "p0, p1, p2 and 2 more" in refused.reason
+    assert f": {names}" in refused.reason
 
 
 def block(size: int, *nodes: int, kind: str = "memory") -> MemoryBlock:
@@ -112,10 +171,15 @@ TABLE = MemoryTable(total=9, system_reserved=0, allocatable=9, reserved=5, free=
 MEMORY = MemoryStateFile(
     policy_name="Static",
     machine_state={0: MemoryNode(number_of_assignments=1, memory_map={"memory": TABLE}, cells=(0,))},
-    entries={"p": {"c": (block(5, 0),)}},
-    pod_entries={"p": (block(5, 0),)},
+    entries={"p": {"c": (block(5, 0), block(2, 0, 1))}},
+    pod_entries={"p": (block(5, 0), block(2, 1, 0))},
 )
 TWO_CONTAINERS = replace(MEMORY, entries={"p": {"a": (block(2, 0),), "b": (block(3, 0),)}})
+APART = replace(
+    MEMORY,
+    entries={"p": {"a": (block(2, 0),), "b": (block(3, 1),)}},
+    pod_entries={"p": (block(5, 0, 1),)},
+)
 LESS = replace(MEMORY, entries={"p": {"c": (block(4, 0),)}})
 
 
@@ -124,11 +188,20 @@ def test_memory_of_pods_is_given_up_where_a_container_has_it_all(to: StateReader
     migrated = migrate_memory_state(MEMORY, to)
     assert isinstance(migrated, Migrated)
     assert inspect_state(migrated.text).format == format_
-    assert [(each.kind, each.was) for each in migrated.losses] == [(Lost.POD_MEMORY, "memory 5 on NUMA 0")]
+    assert migrated.losses == (
+        Loss(
+            kind=Lost.POD_MEMORY,
+            pod_uid="p",
+            was="memory 5 on NUMA 0, memory 2 on NUMA 0-1",
+            meaning="its containers keep theirs",
+        ),
+    )
     assert read_memory_state(migrated.text, to) == replace(MEMORY, pod_entries={})
 
 
-@pytest.mark.parametrize("state", [TWO_CONTAINERS, LESS], ids=["counted twice", "less"])
+@pytest.mark.parametrize(
+    "state", [TWO_CONTAINERS, LESS, APART], ids=["counted twice", "less", "other groups"]
+)
 @pytest.mark.parametrize("to", [OLD, OFF, NEW])
 def test_memory_that_would_not_add_up_is_refused(state: MemoryStateFile, to: StateReader) -> None:
     """Also the number of assignments is compared: two containers' blocks are not one of their pod."""

@@ -1,10 +1,9 @@
-"""What each release and gate reads, in which order it tries the formats, and which error is shown."""
+"""What each release and gate reads of CPUs, in which order it tries the formats, and which error is shown."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -16,16 +15,12 @@ from cpuctl.checkpoints.formats import data_checksum
 from cpuctl.checkpoints.memory_state import read_memory_state, write_memory_state
 from cpuctl.checkpoints.model import (
     CPUStateFile,
-    MemoryBlock,
     MemoryStateFile,
-    PodsStateFile,
     UnreadableState,
 )
-from cpuctl.checkpoints.pods_state import read_pods_state
 from cpuctl.checkpoints.reader import ContainerName, StateReader
 from cpuctl.checkpoints.refusal import kubelet_refusal
 from cpuctl.cpuset import CPUSet
-from cpuctl.errors import InputError
 
 OLD, OFF, ON = StateReader(minor=35), StateReader(minor=36), StateReader(minor=36, pod_level_managers=True)
 NEW = StateReader(minor=37)
@@ -57,6 +52,12 @@ def changed(text: str, **members: Any) -> str:
     return json.dumps(json.loads(text) | members)
 
 
+def with_data(text: str, **members: Any) -> str:
+    """Change what a newest file says, with the checksum of that."""
+    data = json.dumps(json.loads(json.loads(text)["data"]) | members)
+    return changed(text, data=data, dataChecksum=data_checksum(data))
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
     name: str
@@ -73,6 +74,9 @@ OWN_NAME = fnv1a_32(
 V1_ERROR = f"{UNMARSHAL} object into Go struct field CPUManagerCheckpointV1.entries.p of type string"
 V2_FIELD = "Go struct field CPUManagerCheckpointV2"
 BROKEN_V4 = "could not load v4 checkpoint: "
+BROKEN_DATA = f"{BROKEN_V4}failed to deserialize cpu manager checkpoint data: "
+DATA_FIELD = "Go struct field CPUManagerCheckpointData"
+SUM_OF_V3 = f'"checksum":{json.loads(V3)["checksum"]}'
 CASES = [
     Case("V2, old", V2, OLD, state()),
     Case("V2, wrong sum, old", changed(V2, checksum=1), OLD, CORRUPTED),
@@ -98,7 +102,7 @@ CASES = [
         "V4, data gone",
         changed(V4, data=""),
         NEW,
-        f"{BROKEN_V4}failed to deserialize cpu manager checkpoint data: unexpected end of JSON input",
+        f"{BROKEN_DATA}unexpected end of JSON input",
     ),
     Case(
         "V4, data of a wrong type",
@@ -128,6 +132,74 @@ CASES = [
         changed(V3, podEntries={"p": {"cpuSet": "x"}}, entries={}, checksum=0),
         ON,
         CPUStateFile(policy_name="static", default_cpu_set=CPUSet.parse("0-3"), pod_entries={"p": CPUSet()}),
+    ),
+    Case(
+        "a pod's CPUs are no list, new",
+        with_data(V4, podEntries={"p": {"cpuSet": "x"}}),
+        NEW_ALL,
+        f'{BROKEN_DATA}failed to parse cpuset: strconv.Atoi: parsing "x": invalid syntax',
+    ),
+    Case(
+        "a pod's CPUs are a number",
+        with_data(V4, podEntries={"p": {"cpuSet": 4}}),
+        NEW_ALL,
+        f"{BROKEN_DATA}{UNMARSHAL} number into Go struct field podEntryJSON.cpuSet of type string",
+    ),
+    Case(
+        "a pod is a number",
+        with_data(V4, podEntries={"p": 4}),
+        NEW_ALL,
+        f"{BROKEN_DATA}{UNMARSHAL} number into Go value of type state.podEntryJSON",
+    ),
+    Case(
+        "a container's baseline is a number",
+        with_data(V4, baselines={"p": {"c": 4}}),
+        NEW_ALL,
+        f"{BROKEN_DATA}{UNMARSHAL} number into {DATA_FIELD}.baselines.p.c of type state.ContainerCPUs",
+    ),
+    Case(
+        "a pod's baselines are a number",
+        with_data(V4, baselines={"p": 4}),
+        NEW_ALL,
+        f"{BROKEN_DATA}{UNMARSHAL} number into {DATA_FIELD}.baselines.p of type "
+        "map[string]state.ContainerCPUs",
+    ),
+    Case(
+        "baselines are a number",
+        with_data(V4, baselines=4),
+        NEW_ALL,
+        f"{BROKEN_DATA}{UNMARSHAL} number into {DATA_FIELD}.baselines of type "
+        "map[string]map[string]state.ContainerCPUs",
+    ),
+    Case(
+        "the data is a number",
+        changed(V4, data="4", dataChecksum=data_checksum("4")),
+        NEW_ALL,
+        f"{BROKEN_DATA}{UNMARSHAL} number into Go value of type state.CPUManagerCheckpointData",
+    ),
+    Case(
+        "a baseline is no list",
+        with_data(V4, baselines={"p": {"c": {"baseline": "3-1"}}}),
+        NEW_ALL,
+        'could not parse baseline cpuset "3-1" for container "c" in pod "p": invalid range "3-1" (3 > 1)',
+    ),
+    Case(
+        "the name that baselines were proposed with is not looked at either, gate off",
+        with_data(V4, baselines={}, originals={"p": {"c": {"original": "4-5"}}}),
+        NEW,
+        state(),
+    ),
+    Case(
+        "V1 without sum",
+        changed(v1(), checksum=0),
+        replace(OFF, initial_containers=IDS),
+        state(),
+    ),
+    Case(
+        "what a member of a wrong type would have replaced stays",
+        V3.replace('"checksum"', '"podEntries":7,"checksum"').replace(SUM_OF_V3, '"checksum":0'),
+        ON,
+        state("4-7"),
     ),
 ]
 
@@ -185,128 +257,6 @@ def test_repeated_members_join_as_in_go() -> None:
     assert isinstance(read, CPUStateFile)
     assert read.entries == {"p": {"d": CPUSet.parse("3")}, "q": {"c": CPUSet.parse("2")}}
     assert read.default_cpu_set == CPUSet.parse("0")
-
-
-def blocks(size: int) -> Mapping[str, tuple[MemoryBlock, ...]]:
-    return {"p": (MemoryBlock(numa_affinity=(0,), type="memory", size=size),)}
-
-
-MEMORY = MemoryStateFile(policy_name="Static", entries={"p": {"c": blocks(5)["p"]}}, pod_entries=blocks(9))
-PLAIN = MemoryStateFile(policy_name="Static", entries=MEMORY.entries)
-M1, M2, M3 = (write_memory_state(MEMORY, each) for each in (OFF, ON, NEW_ALL))
-OWN_MEMORY_NAME = fnv1a_32(
-    "(*state.MemoryManagerCheckpointV1){PolicyName:(string)Static MachineState:(state.NUMANodeMap)map[] "
-    "Entries:(state.ContainerMemoryAssignments)map[p:map[c:[{NUMAAffinity:([]int)[0] "
-    "Type:(v1.ResourceName)memory Size:(uint64)5}]]] Checksum:(checksum.Checksum)0}"
-)
-NODE_ERROR = f"{UNMARSHAL} %s into Go struct field MemoryManagerCheckpointV1.%s of type %s"
-MEMORY_CASES: list[tuple[str, str, StateReader, MemoryStateFile | str]] = [
-    ("V1, old", M1, OLD, PLAIN),
-    ("V1 without sum, old", changed(M1, checksum=0), OLD, CORRUPTED),
-    ("V1 without sum", changed(M1, checksum=0), OFF, PLAIN),
-    ("V1 under its own name", changed(M1, checksum=OWN_MEMORY_NAME), OFF, PLAIN),
-    ("V1 under its own name, gate on", changed(M1, checksum=OWN_MEMORY_NAME), ON, CORRUPTED),
-    ("V2, old", M2, OLD, CORRUPTED),
-    ("V2, gate off", M2, OFF, CORRUPTED),
-    ("V2, gate on", M2, ON, MEMORY),
-    ("V2, new", M2, NEW, PLAIN),
-    ("V2 without sum is read as V1, its pods stay", changed(M2, checksum=0), ON, MEMORY),
-    ("V2 without sum is read as V1, new", changed(M2, checksum=0), NEW_ALL, PLAIN),
-    ("V3, old", M3, OLD, PLAIN),
-    ("V3, gate on", M3, ON, PLAIN),
-    ("V3, gates", M3, NEW_ALL, MEMORY),
-    ("V3, data edited", M3.replace("9}", "8}"), NEW, f"could not load v3 checkpoint: {CORRUPTED}"),
-    (
-        "a number where a node is",
-        changed(M1, machineState={"0": 5}),
-        OFF,
-        NODE_ERROR % ("number", "machineState.0", "state.NUMANodeState"),
-    ),
-    (
-        "a node that is no number",
-        changed(M1, machineState={"x": {}}),
-        OFF,
-        NODE_ERROR % ("number x", "machineState.x", "int"),
-    ),
-    (
-        "a size that is too large",
-        changed(M1, entries={"p": {"c": [{"size": 1 << 64}]}}),
-        OFF,
-        NODE_ERROR % (f"number {1 << 64}", "entries.p.c.0.size", "uint64"),
-    ),
-]
-
-
-@pytest.mark.parametrize(
-    ("text", "reader", "wanted"), [case[1:] for case in MEMORY_CASES], ids=[c[0] for c in MEMORY_CASES]
-)
-def test_who_reads_which_memory_state(text: str, reader: StateReader, wanted: MemoryStateFile | str) -> None:
-    assert read_memory_state(text, reader) == (UnreadableState(wanted) if isinstance(wanted, str) else wanted)
-
-
-@pytest.mark.parametrize("nodes", [{"3": None}, {"3": {"memoryMap": {"memory": None}}}])
-def test_null_in_the_place_of_a_node_or_a_table_is_no_state(nodes: Any) -> None:
-    text = changed(M1, machineState=nodes, checksum=0)
-    with pytest.raises(
-        InputError, match=r"^memory_manager_state: machineState\.3.*: is null: a kubelet crashes"
-    ):
-        read_memory_state(text)
-
-
-@pytest.mark.parametrize(
-    "members",
-    [
-        {"machineState": {"-1": {}}},
-        {"machineState": {"0": {"cells": [1 << 40]}}},
-        {"entries": {"p": {"c": [{"numaAffinity": [65536]}]}}},
-    ],
-)
-def test_numa_nodes_that_no_machine_has_are_refused(members: Any) -> None:
-    """A mask of them would fill the memory."""
-    with pytest.raises(
-        InputError, match=r"^memory_manager_state: names NUMA node .*: expected one from 0 to"
-    ):
-        read_memory_state(changed(M1, **members, checksum=0))
-
-
-NO_INFORMATION = "failed to get pod resource information"
-INFO_FIELD = "Go struct field PodResourceCheckpointInfo"
-PODS = [
-    ("[]", f"{UNMARSHAL} array into Go value of type state.Checkpoint"),
-    ("{}", CORRUPTED),
-    ('{"data":"{}","checksum":0}', CORRUPTED),
-    (
-        json.dumps({"data": "", "checksum": data_checksum("")}),
-        f"{NO_INFORMATION}: unexpected end of JSON input",
-    ),
-    (
-        json.dumps({"data": '{"entries":[]}', "checksum": data_checksum('{"entries":[]}')}),
-        f"{NO_INFORMATION}: {UNMARSHAL} array into {INFO_FIELD}.entries of type state.PodResourceInfoMap",
-    ),
-]
-WRONG_AMOUNT = '{"entries":{"u":{"ContainerResources":{"c":{"limits":{"cpu":"2x"}}}}}}'
-
-
-@pytest.mark.parametrize(("text", "error"), PODS, ids=[text[:30] for text, _ in PODS])
-def test_a_broken_pods_state(text: str, error: str) -> None:
-    assert read_pods_state(text) == UnreadableState(error)
-
-
-def test_an_amount_that_is_none() -> None:
-    read = read_pods_state(json.dumps({"data": WRONG_AMOUNT, "checksum": data_checksum(WRONG_AMOUNT)}))
-    assert isinstance(read, UnreadableState)
-    assert "quantities must match the regular expression" in read.error
-
-
-def test_what_a_newer_kubelet_adds_is_ignored() -> None:
-    pod = '{"ContainerResources":null,"PodLevelResources":{"limits":{"cpu":2}}}'
-    data = f'{{"podList":"CgA=","entries":{{"u":{pod}}}}}'
-    text = json.dumps({"version": "v2", "data": data, "checksum": data_checksum(data)})
-    read = read_pods_state(text)
-    assert isinstance(read, PodsStateFile)
-    assert read.pods["u"].pod_level is not None
-    assert str(read.pods["u"].pod_level.limits["cpu"]) == "2"
-    assert read_pods_state(text, StateReader(minor=34)) != read
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from cpuctl.cgroups.desired import Wanted
-from cpuctl.cli.cgroups.apply_quotas import wanted_quotas
+from cpuctl.cli.cgroups.apply.quotas import wanted_quotas
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.start import Kubelet
 from cpuctl.kubelet.config import KubeletConfiguration

@@ -9,7 +9,7 @@ import pytest
 
 from cpuctl.cgroups.hierarchies import Hierarchies
 from cpuctl.cgroups.writes import CPUS, PlannedWrite
-from cpuctl.cli.cgroups.apply_run import inhabited, require_kernel
+from cpuctl.cli.cgroups.apply.run import inhabited, require_kernel
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
 from tests.audit.node_tree import DATABASE, clean_node

@@ -20,7 +20,7 @@ import pytest
 
 from cpuctl.checkpoints import store
 from cpuctl.cli.checkpoint.changes import FileChange, Target, apply_changes
-from cpuctl.cli.sources.inputs import Sources
+from cpuctl.cli.sources.sources import Sources
 from cpuctl.cli.sources.state_inputs import StatePlace, read_states
 from cpuctl.errors import NodeAccessError, NotRestoredError
 from tests.cli.conftest import ROOT, Cpuctl, Result

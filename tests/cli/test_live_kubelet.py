@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from cpuctl.capture.live_kubelet import live_kubelet
+from cpuctl.capture.kubelet.live import live_kubelet
 from cpuctl.capture.recorded import RecordedKubelet
 from cpuctl.cli.sources.config_inputs import KubeletWords, ToldKubelet
-from cpuctl.cli.sources.inputs import Sources, load_kubelet
+from cpuctl.cli.sources.kubelet_inputs import load_kubelet
+from cpuctl.cli.sources.sources import Sources
 from cpuctl.errors import InputError
 from cpuctl.machine.sources import LIVE, MachineSource, read_machine
 from cpuctl.machine.tree import DirectoryTree

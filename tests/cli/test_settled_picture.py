@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from cpuctl.audit.checks import audit
-from cpuctl.capture.node_files import NodeFiles
+from cpuctl.capture.node.files import NodeFiles
 from cpuctl.checkpoints.cpu_state import write_cpu_state
 from cpuctl.cli.output import ListOutput, Style
 from cpuctl.cli.sources.config_inputs import KubeletWords
-from cpuctl.cli.sources.inputs import Sources
 from cpuctl.cli.sources.node_picture import LiveNode, PictureWords, load_node
 from cpuctl.cli.sources.settled_picture import settled_picture, still_moving
+from cpuctl.cli.sources.sources import Sources
 from cpuctl.machine.tree import MemoryTree
 from tests.audit.node_tree import NodeTree, clean_node, with_kubelet_files
 from tests.capture.node_texts import written

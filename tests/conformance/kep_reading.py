@@ -13,8 +13,8 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Admitted
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Rejected
-from cpuctl.engine.resize.kep import resize_by_kep
-from cpuctl.engine.resize.resized import Resized
+from cpuctl.engine.resize.allocator.kep import resize_by_kep
+from cpuctl.engine.resize.allocator.resized import Resized
 from cpuctl.pods.model import ContainerKind, Pod
 from tests.conformance.corpus import Json, Recorded
 from tests.conformance.node_scenario import _Scenario, read_pod

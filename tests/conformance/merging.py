@@ -7,8 +7,8 @@ from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.topology_manager_start import start_topology_manager
 from cpuctl.engine.outcome import KubeletFault
 from cpuctl.kubelet.config import KubeletConfiguration
-from cpuctl.kubelet.feature_gates import FeatureGates
-from cpuctl.machine.machine_info import InfoNode, MachineInfo
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.machine.cadvisor.machine_info import InfoNode, MachineInfo
 from tests.conformance.corpus import Json
 from tests.conformance.hint_answers import written
 

@@ -15,9 +15,9 @@ from cpuctl.engine.memory.state import cpuset_mems
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import FaultKind, KubeletFault, Rejected, StartRefused, Undetermined
 from cpuctl.engine.start import NotStarted
-from cpuctl.pods.decoding import decode_pod
 from cpuctl.pods.defaulting import with_api_defaults
 from cpuctl.pods.model import Container, Pod
+from cpuctl.pods.reading.pods import decode_pod
 from cpuctl.pods.validation.amounts import as_sent
 from tests.conformance.corpus import Json
 from tests.conformance.hint_answers import merged, provider_calls

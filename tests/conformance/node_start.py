@@ -18,12 +18,12 @@ from cpuctl.engine.start import (
     node_of,
     start_managers,
 )
-from cpuctl.kubelet.config_file import read_kubelet_config
-from cpuctl.kubelet.config_refusal import ConfigRefusedError
+from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.version import KubeletVersion
 from tests.conformance.corpus import Json
 from tests.conformance.machines import machine_info
 from tests.conformance.operations import topology_counts
+from tests.support.kubelet_config import read_kubelet_config
 
 _HEAD = {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration"}
 

@@ -6,14 +6,14 @@ import json
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.documents import Cursor, load_documents
-from cpuctl.engine.cpu.distributed_picker import Dealing, take_distributed
 from cpuctl.engine.cpu.hints import CPUHints
-from cpuctl.engine.cpu.packed_picker import Spread, take_packed
-from cpuctl.engine.cpu.picker_rules import picker_rules
+from cpuctl.engine.cpu.picking.distributed import Dealing, take_distributed
+from cpuctl.engine.cpu.picking.packed import Spread, take_packed
+from cpuctl.engine.cpu.picking.rules import picker_rules
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.outcome import AllocationError, KubeletFault, Picked, PickResult, Undetermined
 from cpuctl.engine.views import cpu_labels
-from cpuctl.machine.cadvisor_json import decode_machine_info
+from cpuctl.machine.cadvisor.reading import decode_machine_info
 from cpuctl.quantity import Quantity
 from tests.conformance.corpus import Json
 from tests.conformance.hint_answers import hint_list

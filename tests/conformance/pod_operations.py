@@ -12,20 +12,20 @@ from typing import Any
 from cpuctl.documents import Cursor, load_documents
 from cpuctl.engine.pod_rules import cgroup_settings, node_rules, server_rules
 from cpuctl.kubelet.config import KubeletConfiguration
-from cpuctl.kubelet.feature_gates import FeatureGates
-from cpuctl.pods.cgroup_values import CgroupValues, container_cgroup, pod_cgroup
-from cpuctl.pods.decoding import decode_pod
-from cpuctl.pods.defaulting import with_api_defaults
-from cpuctl.pods.linux_resources import (
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.pods.cgroups.linux_resources import (
     curved_weight,
     linear_weight,
     quota_of,
     shares_of,
     shares_of_weight,
 )
+from cpuctl.pods.cgroups.values import CgroupValues, container_cgroup, pod_cgroup
+from cpuctl.pods.defaulting import with_api_defaults
 from cpuctl.pods.model import Pod, ResourceRequirements
 from cpuctl.pods.oom_score import oom_score
 from cpuctl.pods.qos import pod_qos
+from cpuctl.pods.reading.pods import decode_pod
 from cpuctl.pods.requests import pod_limits, pod_requests, summed_up_once
 from cpuctl.quantity import Quantity
 from tests.conformance.corpus import Json

@@ -85,7 +85,6 @@ def test_right_values_are_returned() -> None:
     assert root.required("r").number() == 1.5
     assert root.required("b").boolean() is True
     assert root.required("l").texts() == ("a", "b")
-    assert root.required("m").text_map() == {"k": "v"}
     assert str(root.required("c").cpu_set()) == "0-2"
     assert root.required("w").one_of(("red", "green")) == "red"
 

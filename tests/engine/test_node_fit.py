@@ -9,7 +9,7 @@ import pytest
 from cpuctl.engine.node_fit import Allocatable, allocatable_of, check_fit, fit_verdict
 from cpuctl.engine.outcome import Rejected, Undetermined
 from cpuctl.kubelet.config import KubeletConfiguration
-from cpuctl.machine.machine_info import InfoNode, MachineInfo
+from cpuctl.machine.cadvisor.machine_info import InfoNode, MachineInfo
 from cpuctl.pods.model import Pod
 from cpuctl.quantity import Quantity
 from tests.support.pods import amounts, app, init, pod, resources, sidecar

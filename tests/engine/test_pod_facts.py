@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from cpuctl.engine.pod_facts import NodeOfPods, pod_facts
-from cpuctl.pods.cgroup_values import CgroupSettings
-from cpuctl.pods.limit_range import LimitRange, LimitRangeItem
+from cpuctl.pods.cgroups.values import CgroupSettings
+from cpuctl.pods.governing.limit_range import LimitRange, LimitRangeItem
 from cpuctl.pods.model import ResourceRequirements
 from cpuctl.pods.rules import NodeRules, PodRules, ServerRules
 from tests.support.pods import amounts, app, pod, resources

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.engine.pod_rules import cgroup_settings, differences_in_force, node_rules, server_rules
-from cpuctl.kubelet.behaviours import behaviours
 from cpuctl.kubelet.config import KubeletConfiguration
-from cpuctl.kubelet.feature_gates import FeatureGates
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.kubelet.releases.differences import DIFFERENCES
 from cpuctl.kubelet.version import NEWEST, OLDEST
 
 MINORS = range(OLDEST, NEWEST + 1)
@@ -16,17 +16,18 @@ OFF = {"PodLevelResources": False, "InPlacePodLevelResourcesVerticalScaling": Fa
 
 @pytest.mark.parametrize("minor", MINORS)
 def test_rules_agree_with_the_differences(minor: int) -> None:
-    gates, release = FeatureGates.for_minor(minor), behaviours(minor)
+    gates = FeatureGates.for_minor(minor)
+    begun = {name for name, difference in DIFFERENCES.items() if minor >= difference.since}
     server, node = server_rules(gates), node_rules(gates)
-    assert server.pod_level == node.pod_level == release.enables_pod_level_resources
-    assert server.hugepages == release.pod_level_hugepages
-    assert server.defaults_pod_level_last == release.defaults_pod_level_last
-    assert server.pod_level_limits == release.defaults_pod_level_limits
-    assert node.empty_counts == (not release.empty_pod_level_resources_do_not_count)
+    assert server.pod_level == node.pod_level == ("enables_pod_level_resources" in begun)
+    assert server.hugepages == ("pod_level_hugepages" in begun)
+    assert server.defaults_pod_level_last == ("defaults_pod_level_last" in begun)
+    assert server.pod_level_limits == ("defaults_pod_level_limits" in begun)
+    assert node.empty_counts == ("empty_pod_level_resources_do_not_count" not in begun)
     assert not node.managers
     settings = cgroup_settings(KubeletConfiguration(), gates)
-    assert settings.lifts_quota == release.lifts_quota_of_exclusive_cpus
-    assert (settings.throttling_factor is None) == release.memory_throttling_is_opt_in
+    assert settings.lifts_quota == ("lifts_quota_of_exclusive_cpus" in begun)
+    assert (settings.throttling_factor is None) == ("memory_throttling_is_opt_in" in begun)
 
 
 def test_gates_decide() -> None:

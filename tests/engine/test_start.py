@@ -14,10 +14,10 @@ from cpuctl.engine.hints.topology_manager_start import start_topology_manager
 from cpuctl.engine.outcome import FaultKind, KubeletFault, StartRefused, Undetermined
 from cpuctl.engine.start import Kubelet, Started, check_start
 from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
-from cpuctl.kubelet.feature_gates import FeatureGates
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.setting_error import SettingError
 from cpuctl.kubelet.version import KubeletVersion
-from cpuctl.machine.machine_info import MachineInfo
+from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.quantity import Quantity
 from tests.support.topologies import CoreAt, machine_info
 

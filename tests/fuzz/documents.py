@@ -16,18 +16,18 @@ from cpuctl.documents.loading import load_documents
 from cpuctl.engine.pod_lints.lints import lint_pod
 from cpuctl.engine.pod_lints.subject import KubeletView, PodLintSubject
 from cpuctl.errors import CpuctlError
-from cpuctl.kubelet.config_file import read_kubelet_config
-from cpuctl.kubelet.loading import ConfigSources, load_configuration
+from cpuctl.kubelet.configuration.loading import ConfigSources, load_configuration
 from cpuctl.kubelet.version import DEFAULT_VERSION
-from cpuctl.machine.cadvisor_json import read_cadvisor_json
-from cpuctl.machine.cadvisor_view import kubelet_view
-from cpuctl.machine.devices_file import read_devices
-from cpuctl.pods.manifests import read_pods
+from cpuctl.machine.cadvisor.reading import read_cadvisor_json
+from cpuctl.machine.cadvisor.view import kubelet_view
+from cpuctl.machine.devices.reading import read_devices
 from cpuctl.pods.usage import decode_usage
 from cpuctl.pods.validation.lint import lint_document
 from cpuctl.timeline.reading.document import read_timeline
 from tests.fuzz.target import Target, files, text_of, texts
 from tests.pods.validation.linting import rules
+from tests.support.kubelet_config import read_kubelet_config
+from tests.support.manifests import read_pods
 from tests.support.state_files import CPU_STATE, MEMORY_STATE
 from tests.timeline.replaying import OUTSIDE
 

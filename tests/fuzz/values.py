@@ -7,18 +7,18 @@ from contextlib import suppress
 
 from cpuctl.cli.resize.words import parse_set
 from cpuctl.cli.sources.config_inputs import read_arguments
-from cpuctl.cli.sources.inputs import read_gates
+from cpuctl.cli.sources.kubelet_inputs import read_gates
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import CpuctlError
 from cpuctl.go_syntax import syntax_complaint
 from cpuctl.kubelet import golang
+from cpuctl.kubelet.configuration.setting_words import read_setting_words
 from cpuctl.kubelet.duration import parse_duration
-from cpuctl.kubelet.eviction import parse_thresholds
-from cpuctl.kubelet.setting_words import read_setting_words
+from cpuctl.kubelet.reserving.eviction import parse_thresholds
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine import kernel_text
 from cpuctl.machine.set_names import parse_cpu_names
-from cpuctl.machine.synthetic import describe_synthetic, parse_synthetic
+from cpuctl.machine.synthetic.one_line import describe_synthetic, parse_synthetic
 from cpuctl.quantity import Quantity
 from tests.fuzz.target import Target, text_of, texts
 

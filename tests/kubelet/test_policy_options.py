@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from cpuctl.kubelet.feature_gates import FeatureGates
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.policy_options import (
     CPUPolicyOptions,
     check_align_by_socket,

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from cpuctl.kubelet.feature_gates import FeatureGates
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.setting_error import SettingError
 from cpuctl.kubelet.topology_options import (
     TopologyOptions,

@@ -10,7 +10,7 @@ import pytest
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.findings import machine_findings
 from cpuctl.machine.model import CPU, Machine, NumaNode
-from cpuctl.machine.synthetic import parse_synthetic
+from cpuctl.machine.synthetic.one_line import parse_synthetic
 from cpuctl.machine.wording import are, count, have, named
 from tests.support.costs import seconds_below
 

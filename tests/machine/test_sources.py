@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from cpuctl.errors import InputError
-from cpuctl.machine.cadvisor_view import kubelet_view
+from cpuctl.machine.cadvisor.view import kubelet_view
 from cpuctl.machine.sources import read_machine, read_machine_tree
-from cpuctl.machine.tree import MemoryTree, OverlayTree
+from cpuctl.machine.tree import MemoryTree
 from tests.machine.sysfs_writer import small_machine
 
 
@@ -35,7 +35,7 @@ def test_a_directory_and_an_archive_of_it_are_the_same_machine(tmp_path: Path) -
     assert from_directory.machine.cpus == from_archive.machine.cpus
     assert from_directory.machine.numa_nodes == from_archive.machine.numa_nodes
     assert from_directory.machine.caches == from_archive.machine.caches
-    assert (from_directory.origin, from_directory.machine.source) == (str(root), str(root))
+    assert from_directory.origin == str(root)
 
 
 def test_the_kubelets_view_comes_with_every_machine() -> None:
@@ -95,15 +95,15 @@ def test_a_bad_file_is_named_after_its_source(tmp_path: Path) -> None:
 
 def test_any_tree_can_be_read() -> None:
     files = {path: text for path, text in small_machine().items() if "/cpu7/" not in path}
-    tree = OverlayTree(MemoryTree(files), {"/sys/devices/system/cpu/online": "0-6"})
-    assert str(read_machine_tree(tree, "overlay").machine.offline) == "7"
+    tree = MemoryTree(files | {"sys/devices/system/cpu/online": "0-6"})
+    assert str(read_machine_tree(tree, "memory").machine.offline) == "7"
 
 
 @pytest.mark.parametrize(
     ("spec", "unneeded"),
     [
-        ("synthetic:2c", {"tarfile", "gzip", "lzma", "json", "yaml", "cpuctl.machine.sysfs"}),
-        ("live", {"tarfile", "gzip", "lzma", "json", "yaml", "cpuctl.machine.synthetic"}),
+        ("synthetic:2c", {"tarfile", "gzip", "lzma", "json", "yaml", "cpuctl.machine.sysfs.machine"}),
+        ("live", {"tarfile", "gzip", "lzma", "json", "yaml", "cpuctl.machine.synthetic.one_line"}),
     ],
 )
 def test_only_what_a_source_needs_is_imported(spec: str, unneeded: set[str]) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from cpuctl.errors import InputError, NodeAccessError
 from cpuctl.machine import tree as tree_module
-from cpuctl.machine.tree import DirectoryTree, MemoryTree, OverlayTree
+from cpuctl.machine.tree import DirectoryTree, MemoryTree
 
 
 def write(root: Path, path: str, text: str) -> Path:
@@ -156,11 +156,3 @@ def test_memory_tells_names_apart_that_begin_alike() -> None:
     assert list(tree.names("")) == ["s", "s.", "t"]
     assert list(tree.names("s/a-b")) == []
     assert list(tree.names("u")) == []
-
-
-def test_overlay_hides_and_adds() -> None:
-    below = MemoryTree({"sys/online": "0-3", "sys/present": "0-3"})
-    tree = OverlayTree(below, {"/sys/online": "0-1", "sys/possible": "0-7"})
-    assert tree.read("sys/online") == "0-1"
-    assert tree.read("sys/present") == "0-3"
-    assert list(tree.names("sys")) == ["online", "possible", "present"]

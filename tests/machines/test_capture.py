@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from cpuctl.capture.manifest import make_capture
-from cpuctl.capture.node import Node, record
+from cpuctl.capture.node.node import Node, record
 from cpuctl.capture.packing import Compression, write_members
-from cpuctl.machine.archive import read_archive
+from cpuctl.machine.archive.archive import read_archive
 from cpuctl.machine.sources import MachineSource, read_machine
 
 MACHINES = Path(__file__).parents[2].parent / "shared" / "machines"
 
 
 def unnamed(source: MachineSource) -> MachineSource:
-    return replace(source, machine=replace(source.machine, source=""), origin="")
+    return replace(source, origin="")
 
 
 @pytest.mark.parametrize("path", sorted(MACHINES.glob("*.tar.gz")), ids=lambda path: path.name)

@@ -18,10 +18,10 @@ from typing import Any
 import pytest
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.machine.archive import read_archive
+from cpuctl.machine.archive.archive import read_archive
 from cpuctl.machine.model import Machine
 from cpuctl.machine.sources import MachineSource, read_machine
-from cpuctl.machine.synthetic import describe_synthetic, parse_synthetic
+from cpuctl.machine.synthetic.one_line import describe_synthetic, parse_synthetic
 
 MACHINES = Path(__file__).parents[2].parent / "shared" / "machines"
 NAMES = sorted(path.name.removesuffix(".tar.gz") for path in MACHINES.glob("*.tar.gz"))
@@ -62,7 +62,7 @@ def labels_of(machine: Machine, field: str) -> Mapping[int, object]:
         return {cpu.number: cpu.numa_node for cpu in machine.cpus}
     if field == "socket":
         return machine.socket_of
-    groups = machine.l3_groups if field == "l3" else [core.cpus for core in machine.cores]
+    groups = machine.l3_groups if field == "l3" else machine.cores
     return {cpu: group for group in groups for cpu in group}
 
 
@@ -131,7 +131,7 @@ def test_every_machine_has_a_synthetic_form_or_a_reason(name: str) -> None:
         return
     assert again.online == machine.online
     assert again.sockets == machine.sockets
-    assert {core.cpus for core in again.cores} == {core.cpus for core in machine.cores}
+    assert set(again.cores) == set(machine.cores)
     assert set(again.l3_groups) == set(machine.l3_groups)
     assert [
         (node.id, node.cpus, node.memory_bytes, node.hugepages, node.distances) for node in again.numa_nodes

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from cpuctl.pods.limit_range import LimitRange, LimitRangeItem
+from cpuctl.pods.governing.limit_range import LimitRange, LimitRangeItem
 from cpuctl.pods.model import Pod
 from cpuctl.pods.rules import NodeRules, PodRules, ServerRules
 from cpuctl.pods.stored import How, Place, Source, StoredPod, stored_pod

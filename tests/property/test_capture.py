@@ -12,17 +12,17 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpuctl.capture.anonymize import anonymized
-from cpuctl.capture.anonymous_state import anonymous_state
+from cpuctl.capture.anonymous.anonymize import anonymized
+from cpuctl.capture.anonymous.pseudonyms import Pseudonyms
+from cpuctl.capture.anonymous.state import anonymous_state
 from cpuctl.capture.collected import Collected, Content
-from cpuctl.capture.kubelet_command import KEPT_FLAGS, kept_flags
+from cpuctl.capture.kubelet.command import KEPT_FLAGS, kept_flags
 from cpuctl.capture.manifest import make_capture
 from cpuctl.capture.packing import Compression, write_members
-from cpuctl.capture.pseudonyms import Pseudonyms
 from cpuctl.capture.recorded import recorded_kubelet
 from cpuctl.errors import InputError
-from cpuctl.machine.archive import read_archive
-from cpuctl.machine.sysfs import read_machine_files
+from cpuctl.machine.archive.archive import read_archive
+from cpuctl.machine.sysfs.machine import read_machine_files
 from cpuctl.machine.tree import MemoryTree
 from tests.capture.node_texts import SYSTEMD_UID, UID, node_texts, recorded
 from tests.machine.sysfs_writer import sysfs_files
@@ -116,13 +116,13 @@ def test_no_uid_survives_anonymizing(tree: dict[str, str | None]) -> None:
 
 @given(text=descriptions())
 def test_every_machine_is_recorded_whole(text: str) -> None:
-    from cpuctl.machine.synthetic import parse_synthetic
+    from cpuctl.machine.synthetic.one_line import parse_synthetic
 
     machine = parse_synthetic(text)
     files = sysfs_files(machine)
     members = recorded(files).members
     again = MemoryTree({path: each if isinstance(each, str) else None for path, each in members.items()})
-    assert topology(read_machine_files(again, "")) == topology(read_machine_files(MemoryTree(files), ""))
+    assert topology(read_machine_files(again)) == topology(read_machine_files(MemoryTree(files)))
 
 
 arguments = st.one_of(st.text(max_size=12), st.sampled_from(sorted(KEPT_FLAGS)).map("--{}".format))

@@ -18,10 +18,10 @@ from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.node import Node
 from cpuctl.engine.start import Kubelet, start_node
 from cpuctl.kubelet.config import KubeletConfiguration
-from cpuctl.kubelet.feature_gates import FeatureGates
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.policy_options import OPTIONS, SCALE_DELAY
 from cpuctl.kubelet.version import KubeletVersion
-from cpuctl.machine.machine_info import MachineInfo
+from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.machine.model import Machine as WholeMachine
 from cpuctl.pods.model import Pod
 from tests.support.drawn_machines import nested_machines, regular_machines, tangled_machines

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpuctl.errors import InputError
-from cpuctl.machine.devices_file import read_devices
+from cpuctl.machine.devices.reading import read_devices
 
 KEYS = st.sampled_from(
     [

@@ -114,7 +114,7 @@ def test_every_path_of_a_json_text_has_its_line(value: dict[str, Any]) -> None:
 def test_readers_return_or_raise_input_error(value: Any) -> None:
     (document,) = load_documents(json.dumps({"a": value}), "input")
     member = Cursor.at_root(document).members()["a"]
-    readers = [Cursor.text, Cursor.texts, Cursor.text_map, Cursor.boolean, Cursor.integer, Cursor.number]
+    readers = [Cursor.text, Cursor.texts, Cursor.boolean, Cursor.integer, Cursor.number]
     for read in (*readers, Cursor.quantity, Cursor.cpu_set, Cursor.items, Cursor.members):
         with suppress(InputError):
             assert read(member) is not None

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from cpuctl.engine.start import Kubelet, Started, check_start
 from cpuctl.errors import InputError
-from cpuctl.kubelet.config_file import read_kubelet_config
-from cpuctl.kubelet.config_schema import FIELD_TYPES
+from cpuctl.kubelet.configuration.schema import FIELD_TYPES
 from cpuctl.kubelet.duration import duration_text, parse_duration
-from cpuctl.kubelet.feature_gates import FeatureGates
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.policy_options import OPTIONS, parse_cpu_policy_options
 from cpuctl.kubelet.version import KubeletVersion
+from tests.support.kubelet_config import read_kubelet_config
 from tests.support.topologies import CoreAt, machine_info
 
 EIGHT = machine_info(CoreAt(cpus=(core, core + 4)) for core in range(4))

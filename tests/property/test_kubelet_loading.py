@@ -14,11 +14,19 @@ from hypothesis import strategies as st
 from cpuctl.documents import Value
 from cpuctl.errors import CpuctlError
 from cpuctl.kubelet.config import KubeletConfiguration
-from cpuctl.kubelet.config_flags import KubeletFlags, read_flags
-from cpuctl.kubelet.config_schema import FIELD_TYPES
-from cpuctl.kubelet.flag_table import CONFIG_FLAGS
-from cpuctl.kubelet.loading import ConfigSources, LoadedConfiguration, load_configuration
-from cpuctl.kubelet.settings import OriginKind, Settings, ValueOrigin, merge_patch, plain, uniform, walk
+from cpuctl.kubelet.configuration.loading import ConfigSources, LoadedConfiguration, load_configuration
+from cpuctl.kubelet.configuration.schema import FIELD_TYPES
+from cpuctl.kubelet.configuration.settings import (
+    OriginKind,
+    Settings,
+    ValueOrigin,
+    merge_patch,
+    plain,
+    uniform,
+    walk,
+)
+from cpuctl.kubelet.flags.command_line import KubeletFlags, read_flags
+from cpuctl.kubelet.flags.table import CONFIG_FLAGS
 from cpuctl.kubelet.version import KubeletVersion
 
 HEAD = {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration"}

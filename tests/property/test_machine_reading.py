@@ -17,14 +17,14 @@ from hypothesis import strategies as st
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
-from cpuctl.machine.archive import read_archive
-from cpuctl.machine.cadvisor_json import read_cadvisor_json
-from cpuctl.machine.cadvisor_view import kubelet_view
+from cpuctl.machine.archive.archive import read_archive
+from cpuctl.machine.cadvisor.reading import read_cadvisor_json
+from cpuctl.machine.cadvisor.view import kubelet_view
 from cpuctl.machine.kernel_text import parse_cpu_list, parse_cpu_map
 from cpuctl.machine.model import MAX_CPUS, Machine
 from cpuctl.machine.sources import MachineSource
-from cpuctl.machine.synthetic import describe_synthetic, parse_synthetic
-from cpuctl.machine.sysfs import read_machine_files
+from cpuctl.machine.synthetic.one_line import describe_synthetic, parse_synthetic
+from cpuctl.machine.sysfs.machine import read_machine_files
 from cpuctl.machine.tree import MemoryTree
 from tests.machine.sysfs_writer import cpu_map, small_machine, sysfs_files
 
@@ -51,7 +51,7 @@ def topology(machine: Machine) -> tuple[object, ...]:
     return (
         machine.online,
         machine.offline,
-        {core.cpus for core in machine.cores},
+        set(machine.cores),
         machine.sockets,
         set(machine.l3_groups),
         [
@@ -64,14 +64,14 @@ def topology(machine: Machine) -> tuple[object, ...]:
 @given(path=st.sampled_from(sorted(FILES)), text=kernel_texts)
 def test_any_text_in_any_file(path: str, text: str) -> None:
     with input_errors_about("sys/" if path.startswith("sys/") else "proc/"):
-        kubelet_view(read_machine_files(MemoryTree(FILES | {path: text}), "test"))
+        kubelet_view(read_machine_files(MemoryTree(FILES | {path: text})))
 
 
 @given(paths=st.sets(st.sampled_from(sorted(FILES)), max_size=len(FILES)))
 def test_any_files_missing(paths: set[str]) -> None:
     files = {path: text for path, text in FILES.items() if path not in paths}
     with input_errors_about("sys/"):
-        kubelet_view(read_machine_files(MemoryTree(files), "test"))
+        kubelet_view(read_machine_files(MemoryTree(files)))
 
 
 def read_archive_bytes(data: bytes) -> None:
@@ -170,7 +170,7 @@ def test_synthetic_machines_are_printed_back(text: str) -> None:
 @given(text=descriptions())
 def test_a_machine_written_as_sysfs_is_read_back(text: str) -> None:
     machine = parse_synthetic(text)
-    read = read_machine_files(MemoryTree(sysfs_files(machine)), machine.source)
+    read = read_machine_files(MemoryTree(sysfs_files(machine)))
     assert topology(read) == topology(machine)
     assert MachineSource(machine=read, info=kubelet_view(read), origin="").info == kubelet_view(machine)
 

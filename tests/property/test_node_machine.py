@@ -19,7 +19,7 @@ from cpuctl.engine.outcome import KubeletFault, Rejected, StartRefused, Undeterm
 from cpuctl.engine.start import Kubelet, start_node
 from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
 from cpuctl.kubelet.version import KubeletVersion
-from cpuctl.machine.machine_info import MachineInfo
+from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirements
 from cpuctl.quantity import Quantity
 from tests.support.pods import amounts

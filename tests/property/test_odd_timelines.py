@@ -15,8 +15,7 @@ from cpuctl.cli.answers.replay_answer import replay_document
 from cpuctl.cli.replay.example import EXAMPLE
 from cpuctl.errors import InputError
 from cpuctl.timeline.reading.document import Outside, read_timeline
-from cpuctl.timeline.simulation import replay
-from tests.timeline.replaying import OUTSIDE
+from tests.timeline.replaying import OUTSIDE, replay
 
 FOLDER = Path(__file__).parents[2] / "fixtures" / "timelines"
 RIGHT: list[Any] = [

@@ -11,10 +11,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.cpu.balance import Search, effective_combination
-from cpuctl.engine.cpu.distributed_picker import Dealing, take_distributed
-from cpuctl.engine.cpu.packed_picker import Spread, take_packed
-from cpuctl.engine.cpu.picker_rules import PickerRules, picker_rules
+from cpuctl.engine.cpu.picking.balance import Search, effective_combination
+from cpuctl.engine.cpu.picking.distributed import Dealing, take_distributed
+from cpuctl.engine.cpu.picking.packed import Spread, take_packed
+from cpuctl.engine.cpu.picking.rules import PickerRules, picker_rules
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.outcome import AllocationError, KubeletFault, Picked, PickResult, Undetermined
 from tests.support.drawn_machines import nested_machines, offers, regular_machines, tangled_machines

@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpuctl.cli.answers.comparison_answer import comparison_document
-from cpuctl.cli.answers.plan_answer import plan_document
+from cpuctl.cli.answers.plan.comparison_answer import comparison_document
+from cpuctl.cli.answers.plan.plan_answer import plan_document
 from cpuctl.cpuset import CPUSet
 from cpuctl.pods.model import Pod
 from tests.support.capacity_nodes import exclusive, kubelet, node_with, shared

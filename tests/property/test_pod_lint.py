@@ -16,13 +16,13 @@ from cpuctl.engine.pod_lints.lints import lint_pod
 from cpuctl.engine.pod_lints.subject import KubeletView, PodLintSubject
 from cpuctl.errors import InputError
 from cpuctl.pods.defaulting import with_api_defaults
-from cpuctl.pods.manifests import read_pods
 from cpuctl.pods.validation.finding import Severity
 from cpuctl.pods.validation.lint import Linted, LintRules, lint_document
 from cpuctl.pods.validation.texts import documents_of
 from cpuctl.quantity import Quantity
 from tests.pods.validation.linting import rules, shapes
 from tests.property.test_pods import objects
+from tests.support.manifests import read_pods
 
 KINDS = ("Pod", "List", "Deployment", "CronJob", "StatefulSet")
 AMOUNTS = ("0", "1", "2", "1500m", "100u", "-1", "1Gi", "1.5Gi", "1G", "0.5", "2Mi", "1e400", "x", "")

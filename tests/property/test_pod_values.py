@@ -11,16 +11,22 @@ from hypothesis import strategies as st
 from cpuctl.engine.cpu.exclusive_advice import Change, advise
 from cpuctl.engine.cpu.exclusive_claim import exclusive_claim
 from cpuctl.engine.pod_facts import NodeOfPods, pod_facts
-from cpuctl.pods.cgroup_values import CgroupSettings, container_cgroup, pod_cgroup
+from cpuctl.pods.cgroups.linux_resources import (
+    curved_weight,
+    linear_weight,
+    quota_of,
+    shares_of,
+    shares_of_weight,
+)
+from cpuctl.pods.cgroups.values import CgroupSettings, container_cgroup, pod_cgroup
 from cpuctl.pods.defaulting import with_api_defaults
 from cpuctl.pods.effective import effective_limits, effective_requests
 from cpuctl.pods.eviction_rank import eviction_order, eviction_request
-from cpuctl.pods.linux_resources import curved_weight, linear_weight, quota_of, shares_of, shares_of_weight
+from cpuctl.pods.governing.resource_quota import ResourceQuota, charge_in_turn
 from cpuctl.pods.model import Container, ContainerKind, Pod, QosClass, ResourceRequirements
 from cpuctl.pods.oom_score import oom_score
 from cpuctl.pods.qos import pod_qos
 from cpuctl.pods.requests import container_requests, pod_limits, pod_requests
-from cpuctl.pods.resource_quota import ResourceQuota, charge_in_turn
 from cpuctl.pods.rules import NodeRules, PodRules, ServerRules
 from cpuctl.pods.stored import stored_pod
 from cpuctl.quantity import Quantity

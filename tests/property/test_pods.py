@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 from cpuctl.errors import CpuctlError, InputError
 from cpuctl.pods.defaulting import with_api_defaults
 from cpuctl.pods.identity import with_uids
-from cpuctl.pods.manifests import Manifests, read_pods
 from cpuctl.pods.model import Container, ContainerKind, Pod, QosClass, ResourceRequirements
 from cpuctl.pods.qos import pod_qos
+from cpuctl.pods.reading.manifests import Manifests
+from cpuctl.pods.reading.template import pods_from_template
 from cpuctl.pods.requests import container_requests, pod_limits, pod_requests
-from cpuctl.pods.template import pods_from_template
 from cpuctl.quantity import Quantity
+from tests.support.manifests import read_pods
 
 KEYS = [
     "apiVersion", "kind", "metadata", "name", "namespace", "uid", "spec", "template", "replicas", "items",

@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import given, reject
 from hypothesis import strategies as st
 
-from cpuctl.cli.answers.config_reserve_answer import proposal_document
+from cpuctl.cli.answers.config.reserve_answer import proposal_document
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.reserve.cpu_choice import CPUWish
 from cpuctl.engine.reserve.memory_split import Spread
@@ -20,10 +20,10 @@ from cpuctl.engine.reserve.proposal import (
     propose,
 )
 from cpuctl.engine.start import Kubelet, Started, check_start
-from cpuctl.kubelet.config_flags import read_flags
-from cpuctl.kubelet.loading import ConfigSources, load_configuration
+from cpuctl.kubelet.configuration.loading import ConfigSources, load_configuration
+from cpuctl.kubelet.flags.command_line import read_flags
 from cpuctl.kubelet.version import KubeletVersion
-from cpuctl.machine.machine_info import MachineInfo
+from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from tests.support.drawn_machines import nested_machines, regular_machines, tangled_machines
 from tests.support.topologies import machine_info
 

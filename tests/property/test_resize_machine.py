@@ -14,13 +14,13 @@ from cpuctl.engine.admission import Admitted
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import KubeletFault
 from cpuctl.engine.provider import Candidate
+from cpuctl.engine.resize.allocator.kep import resize_by_kep, resize_by_reference
+from cpuctl.engine.resize.allocator.reference import Resizing
+from cpuctl.engine.resize.allocator.resized import Resized
 from cpuctl.engine.resize.delay import DelayRules
-from cpuctl.engine.resize.kep import resize_by_kep, resize_by_reference
-from cpuctl.engine.resize.resize import Resizing
-from cpuctl.engine.resize.resized import Resized
 from cpuctl.engine.resize.running import with_requirements
 from cpuctl.engine.start import start_node
-from cpuctl.machine.machine_info import MachineInfo
+from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirements
 from cpuctl.pods.qos import pod_qos
 from tests.property.test_node_machine import OPTIONS, Part, build, parts

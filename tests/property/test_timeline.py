@@ -16,9 +16,9 @@ from cpuctl.timeline.model import Timeline
 from cpuctl.timeline.pods.downward import told
 from cpuctl.timeline.reading.document import read_timeline
 from cpuctl.timeline.seen.views import VIEWS
-from cpuctl.timeline.simulation import Simulation, replay
+from cpuctl.timeline.simulation import Simulation
 from cpuctl.timeline.world.world import World
-from tests.timeline.replaying import OUTSIDE, config
+from tests.timeline.replaying import OUTSIDE, config, replay
 
 DELAYS = [5000, 1500, 0]
 VOLUME_SYNC = 100

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.exports.machine_facts import CPU, MachineFacts, Owner, Use
+from cpuctl.exports.machine.facts import CPU, MachineFacts, Owner, Use
 from cpuctl.exports.marks import mark_of
 
 HOSTILE = st.text(st.characters(), max_size=60) | st.sampled_from(

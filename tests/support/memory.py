@@ -8,7 +8,7 @@ from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.memory.manager import allocate
 from cpuctl.engine.memory.state import MemoryManagerState
 from cpuctl.engine.memory.tables import fresh_tables
-from cpuctl.machine.machine_info import InfoNode, MachineInfo
+from cpuctl.machine.cadvisor.machine_info import InfoNode, MachineInfo
 from cpuctl.pods.model import Container, ContainerKind, Pod
 
 HUGE = "hugepages-2Mi"

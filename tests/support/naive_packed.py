@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import zip_longest
 from math import ceil
 
-from cpuctl.engine.cpu.packed_picker import Spread
+from cpuctl.engine.cpu.picking.packed import Spread
 from tests.support.topologies import CoreAt
 
 Cpus = frozenset[int]

@@ -12,7 +12,7 @@ from cpuctl.engine.node import Node
 from cpuctl.engine.start import Kubelet, start_node
 from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
 from cpuctl.kubelet.version import KubeletVersion
-from cpuctl.machine.machine_info import MachineInfo
+from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.machine.sources import read_machine
 from cpuctl.pods.model import Container, ContainerKind, Pod
 from cpuctl.quantity import Format, Quantity

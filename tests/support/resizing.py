@@ -13,9 +13,9 @@ from cpuctl.engine.resize.rules import EXCLUSIVE_CPUS, ResizeRules
 from cpuctl.engine.resize.running import ResizeWish, RunningPod, with_requirements
 from cpuctl.engine.start import Kubelet, start_node
 from cpuctl.kubelet.config import KubeletConfiguration
-from cpuctl.kubelet.feature_gates import FeatureGates
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.version import KubeletVersion
-from cpuctl.machine.machine_info import MachineInfo
+from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.pods.model import Container, Pod, ResourceRequirements
 from tests.support.pods import amounts, app, pod
 from tests.support.topologies import CoreAt, machine_info

@@ -11,7 +11,7 @@ from cpuctl.machine.sources import read_machine
 from cpuctl.timeline.model import Timeline
 from cpuctl.timeline.reading.document import Outside, read_timeline
 from cpuctl.timeline.seen.views import VIEWS
-from cpuctl.timeline.simulation import Simulation, replay
+from cpuctl.timeline.simulation import Simulation
 from cpuctl.timeline.world.happenings import Entry, What
 
 GATES = {"CPUManagerPolicyAlphaOptions": True, "InPlacePodVerticalScalingExclusiveCPUs": True}
@@ -64,6 +64,14 @@ def document(*events: Mapping[str, Any], **members: Any) -> dict[str, Any]:
 def read(written: Mapping[str, Any]) -> Timeline:
     """Read a timeline."""
     return read_timeline(yaml.safe_dump(dict(written)), "timeline.yaml", OUTSIDE)
+
+
+def replay(timeline: Timeline) -> Simulation:
+    """Play a timeline that was read, to its end."""
+    simulation = Simulation.of(timeline)
+    for _ in simulation.play(timeline.moments, timeline.until):
+        pass
+    return simulation
 
 
 def play(*events: Mapping[str, Any], **members: Any) -> Simulation:

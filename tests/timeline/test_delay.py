@@ -11,8 +11,8 @@ from cpuctl.engine.admission import Admitted
 from cpuctl.engine.cpu.state import CPUManagerState
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Rejected
+from cpuctl.engine.resize.allocator.kep import resize_by_reference
 from cpuctl.engine.resize.delay import NO_DELAY, DelayRules, delay_of
-from cpuctl.engine.resize.kep import resize_by_reference
 from cpuctl.engine.start import Kubelet, start_node
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.duration import SECOND

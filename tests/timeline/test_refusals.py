@@ -10,7 +10,7 @@ from cpuctl.errors import InputError
 from cpuctl.timeline import simulation as simulating
 from cpuctl.timeline.model import MEMORY_FILE
 from cpuctl.timeline.world.happenings import What
-from tests.timeline.replaying import config, container, document, play, read, seen, small, told
+from tests.timeline.replaying import config, container, document, play, read, replay, seen, small, told
 
 ADMIT = {"at": "0s", "admit": "dpdk"}
 STOP = {"at": "1s", "kubelet": "stop"}
@@ -164,4 +164,4 @@ def test_a_memory_state_that_is_no_state_stops_the_next_kubelet() -> None:
 def test_a_timeline_without_end_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(simulating, "MAX_STEPS", 3)
     with pytest.raises(InputError, match="more than 3 steps"):
-        simulating.replay(read(document(ADMIT, until="1h")))
+        replay(read(document(ADMIT, until="1h")))

@@ -20,8 +20,8 @@ from cpuctl.schemas import schema_text
 from cpuctl.timeline.model import KubeletAction
 from cpuctl.timeline.reading.document import read_timeline
 from cpuctl.timeline.reading.events import ACTIONS
-from cpuctl.timeline.simulation import Simulation, replay
-from tests.timeline.replaying import OUTSIDE
+from cpuctl.timeline.simulation import Simulation
+from tests.timeline.replaying import OUTSIDE, replay
 
 FOLDER = Path(__file__).parents[2] / "fixtures" / "timelines"
 SHIPPED = {path.stem: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.yaml"))}

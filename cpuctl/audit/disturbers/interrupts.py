@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from cpuctl.audit.commands import MOST, mask_text
 from cpuctl.audit.finding import Finding, Severity
 from cpuctl.audit.picture import Interrupt, Picture
-from cpuctl.capture.interrupts import DEFAULT_AFFINITY
+from cpuctl.capture.node.interrupts import DEFAULT_AFFINITY
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.wording import count, named
 

@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterator
 
 from cpuctl.audit.picture import Interrupt, Interrupts, Irqbalance
-from cpuctl.capture.interrupts import (
+from cpuctl.capture.node.files import NodeFiles
+from cpuctl.capture.node.interrupts import (
     COUNTS,
     DEFAULT_AFFINITY,
     INTERRUPTS,
@@ -17,7 +18,6 @@ from cpuctl.capture.interrupts import (
     WORKQUEUES,
     action_names,
 )
-from cpuctl.capture.node_files import NodeFiles
 from cpuctl.capture.progress import Progress
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.kernel_text import parse_cpu_list, parse_cpu_map

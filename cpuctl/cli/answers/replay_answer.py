@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cpuctl.cli.answers.plan_answer import cpu_list
+from cpuctl.cli.answers.plan.plan_answer import cpu_list
 from cpuctl.cli.output import API_VERSION, Document
 from cpuctl.kubelet.duration import duration_text
 from cpuctl.timeline.model import Timeline

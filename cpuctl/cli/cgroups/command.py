@@ -1,7 +1,8 @@
 """``cpuctl cgroups``: the kubelet's control groups on a node."""
 
 from cpuctl.cli.app import HelpByDefault, command_group
-from cpuctl.cli.cgroups import apply, show
+from cpuctl.cli.cgroups import show
+from cpuctl.cli.cgroups.apply import command as apply
 
 HELP = """Look at the kubelet's control groups, and change their CPUs."""
 

@@ -14,8 +14,8 @@ from cpuctl.cli.options import (
 from cpuctl.cli.output import Document, ListOutput, Style, emit
 from cpuctl.cli.pods.options import ExitCodeOption, PodsOutputOption, RuntimeOption
 from cpuctl.cli.sources.config_inputs import KubeletWords
-from cpuctl.cli.sources.inputs import Sources
 from cpuctl.cli.sources.node_options import NodeMachineOption, NodeStateOption, RootOption
+from cpuctl.cli.sources.sources import Sources
 
 if TYPE_CHECKING:
     from cpuctl.audit.group_values import Rules
@@ -69,7 +69,7 @@ def show(
 
 
 def _shown(node: "LiveNode", rules: "Rules", sources: Sources, style: Style) -> Document:
-    from cpuctl.cli.answers.cgroups_show_answer import show_document
+    from cpuctl.cli.answers.cgroups.show_answer import show_document
     from cpuctl.cli.sources.settled_picture import settled_picture
 
     node, picture = settled_picture(node, style)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from cpuctl.capture.running_kubelets import RunningKubelet, kubelets_using
+from cpuctl.capture.kubelet.running import RunningKubelet, kubelets_using
 from cpuctl.checkpoints.inspection import Inspection, inspect_state
 from cpuctl.cli.stop_signals import StopSignal, held_back
 from cpuctl.errors import CpuctlError, NodeAccessError, NotRestoredError, UsageError

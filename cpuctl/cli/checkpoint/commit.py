@@ -14,7 +14,7 @@ from cpuctl.cli.output import Document, Style, emit, emit_after_change
 
 if TYPE_CHECKING:
     from cpuctl.cli.checkpoint.changes import FileChange
-    from cpuctl.cli.sources.inputs import Sources
+    from cpuctl.cli.sources.sources import Sources
 
 
 def commit(
@@ -25,7 +25,7 @@ def commit(
     style: Style,
 ) -> None:
     """Write what has changed unless something was refused, and answer; exit 3 where it was."""
-    from cpuctl.cli.answers.checkpoint_change_answer import with_applied, with_kubelets
+    from cpuctl.cli.answers.checkpoint.change_answer import with_applied, with_kubelets
     from cpuctl.cli.checkpoint.changes import Target, apply_changes, running_kubelets
 
     target = Target(

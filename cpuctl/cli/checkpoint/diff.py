@@ -8,7 +8,8 @@ from cpuctl.cli.app import EXIT_NO
 from cpuctl.cli.checkpoint.options import ExitCodeOption
 from cpuctl.cli.options import NoColorOption, OutputOption, QuietOption, RunningPodsOption
 from cpuctl.cli.output import Output, Style, emit
-from cpuctl.cli.sources.inputs import Sources, refuse_stdin_twice
+from cpuctl.cli.sources.inputs import refuse_stdin_twice
+from cpuctl.cli.sources.sources import Sources
 from cpuctl.errors import InputError
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def diff(
     quiet: QuietOption = False,
 ) -> None:
     """Read both sides, compare, answer."""
-    from cpuctl.cli.answers.checkpoint_diff_answer import diff_document
+    from cpuctl.cli.answers.checkpoint.diff_answer import diff_document
     from cpuctl.cli.checkpoint.verdict import load_owners
     from cpuctl.pods.rules import PodRules
 

@@ -15,7 +15,8 @@ from cpuctl.cli.options import ForceOption, NoColorOption, QuietOption, RunningP
 from cpuctl.cli.output import Document, MetricsOutput, Style, emit
 from cpuctl.cli.pictures import SVG, MachineSvgOption, Pictures
 from cpuctl.cli.sources.config_inputs import LIVE_MACHINE
-from cpuctl.cli.sources.inputs import Sources, load_machine, refuse_stdin_twice
+from cpuctl.cli.sources.inputs import load_machine, refuse_stdin_twice
+from cpuctl.cli.sources.sources import Sources
 from cpuctl.errors import InputError
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def dump(
     if pictures.instead:
         return
     if output is MetricsOutput.PROM:
-        from cpuctl.cli.answers.checkpoint_metrics import with_metrics
+        from cpuctl.cli.answers.checkpoint.metrics import with_metrics
 
         document = with_metrics(document)
     emit(document, style)
@@ -83,14 +84,14 @@ def dump(
 
 def _drawn(document: Document, pictures: Pictures, *, keep: bool) -> Document:
     """Draw; return the answer without what only the picture needs."""
-    from cpuctl.exports.machine_facts import dump_facts
+    from cpuctl.exports.machine.facts import dump_facts
 
     pictures.write_machine(dump_facts, document)
     return document if keep else {name: value for name, value in document.items() if name != "map"}
 
 
 def _dumped(name: str, machine: str, pods: str, sources: Sources, *, picture: bool) -> Document:
-    from cpuctl.cli.answers.checkpoint_dump_answer import dump_document
+    from cpuctl.cli.answers.checkpoint.dump_answer import dump_document
     from cpuctl.cli.checkpoint.verdict import load_owners
     from cpuctl.cli.sources.state_inputs import StatePlace, is_recording, read_states
     from cpuctl.pods.rules import PodRules
@@ -111,7 +112,7 @@ def _dumped(name: str, machine: str, pods: str, sources: Sources, *, picture: bo
 
 
 def _map(document: Document, source: "MachineSource") -> Document:
-    from cpuctl.cli.answers.checkpoint_map_answer import map_answer
+    from cpuctl.cli.answers.checkpoint.map_answer import map_answer
 
     if "cpus" not in document:
         raise InputError("no cpu_manager_state is there that could be drawn", where=source.origin)

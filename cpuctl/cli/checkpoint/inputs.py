@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from cpuctl.cli.checkpoint.verdict import found_states, knowing_reader, load_owners
 from cpuctl.cli.checkpoint.words import CheckpointWords
 from cpuctl.cli.sources.config_inputs import LIVE_MACHINE
-from cpuctl.cli.sources.inputs import Sources, load_machine, refuse_stdin_twice
+from cpuctl.cli.sources.inputs import load_machine, refuse_stdin_twice
 from cpuctl.cli.sources.known_kubelet import load_known_kubelet
+from cpuctl.cli.sources.sources import Sources
 from cpuctl.cli.sources.state_inputs import StateInput, StatePlace, is_recording, read_states
 from cpuctl.engine.state_checks.owners import Owners
 

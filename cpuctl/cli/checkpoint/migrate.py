@@ -30,7 +30,9 @@ from cpuctl.cli.options import (
 )
 from cpuctl.cli.output import Document, Output, Style
 from cpuctl.cli.sources.config_inputs import KubeletWords
-from cpuctl.cli.sources.inputs import Sources, read_gates, refuse_stdin_twice
+from cpuctl.cli.sources.inputs import refuse_stdin_twice
+from cpuctl.cli.sources.kubelet_inputs import read_gates
+from cpuctl.cli.sources.sources import Sources
 from cpuctl.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -78,7 +80,10 @@ def migrate(
     no_color: NoColorOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Read, rewrite, prove, write."""
+    """Read, rewrite, prove, write.
+
+    Raise UsageError where no release to go to is named.
+    """
     writing = CommitWords(
         write_state=write_state,
         force=force,
@@ -113,7 +118,7 @@ def migrate(
 
 def _on_node(words: CheckpointWords, sources: Sources) -> "tuple[tuple[FileChange, ...], Document]":
     """Migrate for a kubelet of which all is known."""
-    from cpuctl.cli.answers.checkpoint_change_answer import change_document
+    from cpuctl.cli.answers.checkpoint.change_answer import change_document
     from cpuctl.cli.checkpoint.inputs import kubelet_head, read_case, read_node
     from cpuctl.cli.checkpoint.migrating import migrate as migrated
     from cpuctl.cli.checkpoint.migrating import proven
@@ -130,7 +135,7 @@ def _alone(words: CheckpointWords, sources: Sources) -> "tuple[tuple[FileChange,
     """Migrate for a kubelet of which nothing is known but its release and gates."""
     from pathlib import Path
 
-    from cpuctl.cli.answers.checkpoint_change_answer import change_document
+    from cpuctl.cli.answers.checkpoint.change_answer import change_document
     from cpuctl.cli.checkpoint.migrating import migrate as migrated
     from cpuctl.cli.checkpoint.verdict import container_names, load_owners
     from cpuctl.cli.sources.state_inputs import StatePlace, read_states
@@ -158,7 +163,7 @@ def _require(files: int, where: str) -> None:
 
 def _reader(words: KubeletWords) -> "StateReader":
     from cpuctl.cli.sources.node_state import reader_of_gates
-    from cpuctl.kubelet.feature_gates import FeatureGates
+    from cpuctl.kubelet.gates.feature_gates import FeatureGates
     from cpuctl.kubelet.version import KubeletVersion
 
     try:

@@ -51,7 +51,7 @@ def new(
     quiet: QuietOption = False,
 ) -> None:
     """Plan, make the files, prove, write."""
-    from cpuctl.cli.answers.checkpoint_change_answer import change_document
+    from cpuctl.cli.answers.checkpoint.change_answer import change_document
     from cpuctl.cli.checkpoint.inputs import kubelet_head
     from cpuctl.cli.checkpoint.making import made_files
 

@@ -23,7 +23,7 @@ from cpuctl.cli.options import (
 )
 from cpuctl.cli.output import Output, Style
 from cpuctl.cli.sources.config_inputs import KubeletWords
-from cpuctl.cli.sources.inputs import Sources
+from cpuctl.cli.sources.sources import Sources
 from cpuctl.errors import InputError
 
 HELP = """Make state files that the kubelet starts on, and prove that it does.
@@ -64,8 +64,11 @@ def repair(
     no_color: NoColorOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Read, repair, prove, write."""
-    from cpuctl.cli.answers.checkpoint_change_answer import change_document
+    """Read, repair, prove, write.
+
+    Raise InputError where there is none to repair.
+    """
+    from cpuctl.cli.answers.checkpoint.change_answer import change_document
     from cpuctl.cli.checkpoint.inputs import doubts, kubelet_head, read_case, read_node
     from cpuctl.cli.checkpoint.repairing import repair as repaired
 

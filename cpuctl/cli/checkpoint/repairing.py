@@ -33,11 +33,6 @@ class Repairs:
     changes: tuple[FileChange, ...]
     proof: StateVerdict
 
-    @property
-    def done(self) -> bool:
-        """Whether the kubelet starts on what is there now."""
-        return self.proof.starts and not any(change.refused for change in self.changes)
-
 
 def repair(case: Case) -> Repairs:
     """Repair what needs it; where that is not proven to help, no file is changed."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cpuctl.checkpoints.inspection import Inspection, State
     from cpuctl.checkpoints.model import UnreadableState
     from cpuctl.checkpoints.reader import ContainerName, StateReader
-    from cpuctl.cli.sources.inputs import Sources
+    from cpuctl.cli.sources.sources import Sources
     from cpuctl.cli.sources.state_inputs import StateInput
     from cpuctl.cpuset import CPUSet
     from cpuctl.engine.start import Kubelet

@@ -21,8 +21,8 @@ from cpuctl.cli.options import (
 )
 from cpuctl.cli.output import Document, MetricsOutput, Style, emit
 from cpuctl.cli.sources.config_inputs import KubeletWords
-from cpuctl.cli.sources.inputs import Sources
-from cpuctl.kubelet.config_refusal import ConfigRefusedError
+from cpuctl.cli.sources.sources import Sources
+from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 
 HELP = """Tell whether a kubelet would start on this machine with these state files.
 
@@ -67,7 +67,7 @@ def verify(
     document = _verified(words, sources)
     sources.tell(style)
     if output is MetricsOutput.PROM:
-        from cpuctl.cli.answers.checkpoint_metrics import with_verdict_metrics
+        from cpuctl.cli.answers.checkpoint.metrics import with_verdict_metrics
 
         document = with_verdict_metrics(document)
     emit(document, style)
@@ -77,7 +77,7 @@ def verify(
 
 
 def _verified(words: CheckpointWords, sources: Sources) -> Document:
-    from cpuctl.cli.answers.checkpoint_verdict_answer import unloaded_document, verdict_document
+    from cpuctl.cli.answers.checkpoint.verdict_answer import unloaded_document, verdict_document
     from cpuctl.cli.checkpoint.inputs import kubelet_head, read_case, read_node
 
     try:

@@ -70,7 +70,7 @@ def _cpus(given: Given) -> Iterable[str]:
 
 
 def _gates(given: Given) -> Iterator[str]:
-    from cpuctl.kubelet.feature_gate_table import MANAGER_GATES
+    from cpuctl.kubelet.gates.manager_gates import MANAGER_GATES
 
     done, comma, part = given.current.rpartition(",")
     gate, equals, _ = part.partition("=")

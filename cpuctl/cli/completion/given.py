@@ -65,7 +65,7 @@ class SmallFiles:
     def texts(self, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
         """Yield the name and content of files, and of the manifests in directories, that can be read."""
         from cpuctl.errors import CpuctlError
-        from cpuctl.pods.manifest_files import find_manifest_files
+        from cpuctl.pods.reading.manifest_files import find_manifest_files
 
         for name in names:
             try:

@@ -23,7 +23,7 @@ def machine_words(given: Given) -> Iterator[str]:
     if not comma:
         yield from (f"{SYNTHETIC}{figures}" for figures in _USUAL)
         return
-    from cpuctl.machine.synthetic_description import CPU_OPTIONS, GROUP_OPTIONS
+    from cpuctl.machine.synthetic.description import CPU_OPTIONS, GROUP_OPTIONS
 
     names = [*(f"{each}=" for each in (*GROUP_OPTIONS, "mem", "distances", *CPU_OPTIONS))]
     names += ["hugepages-2Mi=", "hugepages-1Gi=", "near", "far", "interleaved"]
@@ -51,7 +51,7 @@ def _numbers(given: Given, kind: str) -> list[int]:
 
 def node_files(given: Given) -> Tree:
     """Return the files of the node that a command is about, an empty tree where it has none."""
-    from cpuctl.machine.archive import read_archive
+    from cpuctl.machine.archive.archive import read_archive
     from cpuctl.machine.tree import DirectoryTree, MemoryTree
 
     spec = _modest(given.value("--root") or given.value("-m", "--machine") or LIVE)

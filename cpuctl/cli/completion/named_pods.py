@@ -76,7 +76,7 @@ def _known(given: Given) -> Iterator[Named]:
 
 
 def _pods(names: list[str]) -> Iterator[Pod]:
-    from cpuctl.pods.manifests import decode_manifests
+    from cpuctl.pods.reading.manifests import decode_manifests
 
     for source, data in SmallFiles().texts(names):
         try:
@@ -86,7 +86,7 @@ def _pods(names: list[str]) -> Iterator[Pod]:
 
 
 def _templates(given: Given) -> Iterator[Pod]:
-    from cpuctl.pods.template import pods_from_template
+    from cpuctl.pods.reading.template import pods_from_template
 
     for text in given.values("-T", "--template"):
         try:

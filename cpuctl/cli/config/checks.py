@@ -6,24 +6,24 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.sources.config_inputs import load_told
-from cpuctl.cli.sources.inputs import Sources
+from cpuctl.cli.sources.sources import Sources
 from cpuctl.engine.config_lints.lint import Lint, LintSubject
 from cpuctl.engine.config_lints.lints import lint_configuration
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.outcome import KubeletFault, StartRefused, Undetermined
 from cpuctl.engine.start import Kubelet, Started, check_start
 from cpuctl.errors import UsageError
-from cpuctl.kubelet.config_refusal import ConfigRefusedError
-from cpuctl.kubelet.config_schema import SINCE
-from cpuctl.kubelet.feature_gates import FeatureGates
-from cpuctl.kubelet.settings import OriginKind
+from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
+from cpuctl.kubelet.configuration.schema import SINCE
+from cpuctl.kubelet.configuration.settings import OriginKind
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.kubelet.releases.changes import ChangeSubject, VersionChanges, version_changes
 from cpuctl.kubelet.version import NEWEST, KubeletVersion
-from cpuctl.kubelet.version_changes import ChangeSubject, VersionChanges, version_changes
 
 if TYPE_CHECKING:
-    from cpuctl.cli.answers.config_parts import StartOutcome
+    from cpuctl.cli.answers.config.parts import StartOutcome
     from cpuctl.cli.sources.config_inputs import ToldKubelet
-    from cpuctl.machine.machine_info import MachineInfo
+    from cpuctl.machine.cadvisor.machine_info import MachineInfo
     from cpuctl.machine.sources import MachineSource
 
 
@@ -59,7 +59,10 @@ def _topology(info: MachineInfo) -> CPUTopology | None:
 
 
 def next_version(text: str, current: KubeletVersion) -> KubeletVersion:
-    """Read the release to go to; without one, the next that is known."""
+    """Read the release to go to; without one, the next that is known.
+
+    Raise UsageError for what is no release, or none that is known.
+    """
     if not text:
         return KubeletVersion(min(current.minor + 1, NEWEST))
     try:

@@ -23,7 +23,9 @@ from cpuctl.cli.options import (
 )
 from cpuctl.cli.output import Document, Output, Style, emit
 from cpuctl.cli.sources.config_inputs import KubeletWords, ToldKubelet
-from cpuctl.cli.sources.inputs import Sources, load_cgroup_version, load_kubelet, load_machine
+from cpuctl.cli.sources.inputs import load_machine
+from cpuctl.cli.sources.kubelet_inputs import load_cgroup_version, load_kubelet
+from cpuctl.cli.sources.sources import Sources
 from cpuctl.cli.sources.storage_inputs import with_storage
 
 if TYPE_CHECKING:
@@ -97,8 +99,8 @@ def show(
     quiet: QuietOption = False,
 ) -> None:
     """Show the effective configuration."""
-    from cpuctl.cli.answers.config_show_answer import show_document
-    from cpuctl.kubelet.feature_gates import FeatureGates
+    from cpuctl.cli.answers.config.show_answer import show_document
+    from cpuctl.kubelet.gates.feature_gates import FeatureGates
 
     style, sources = _style(output, "config_show", color=not no_color, quiet=quiet), Sources()
     source = with_storage(load_machine(machine, sources), ephemeral_storage, sources)
@@ -189,9 +191,9 @@ def _reservation(source: "MachineSource", told: ToldKubelet) -> "ReservationSumm
 def _checked(
     words: KubeletWords, source: "MachineSource", sources: Sources, cgroup_version: int, state: str
 ) -> Document:
-    from cpuctl.cli.answers.config_check_answer import check_document, unloaded_document
+    from cpuctl.cli.answers.config.check_answer import check_document, unloaded_document
     from cpuctl.cli.config.checks import check_told
-    from cpuctl.kubelet.config_refusal import ConfigRefusedError
+    from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 
     load = _load_known if state else load_kubelet
     try:
@@ -204,7 +206,7 @@ def _checked(
     outcome, lints = check_told(source, told)
     if not state:
         return check_document(told.loaded, outcome, lints, _head(told, sources))
-    from cpuctl.cli.answers.checkpoint_verdict_answer import with_states
+    from cpuctl.cli.answers.checkpoint.verdict_answer import with_states
     from cpuctl.cli.checkpoint.inputs import Node, read_case
     from cpuctl.cli.checkpoint.words import CheckpointWords
 
@@ -233,7 +235,7 @@ def _compared(
     *,
     everything: bool,
 ) -> Document:
-    from cpuctl.cli.answers.config_versions_answer import versions_document
+    from cpuctl.cli.answers.config.versions_answer import versions_document
     from cpuctl.cli.config.checks import compare_versions, next_version
 
     told = load_kubelet(words, sources, machine=source)

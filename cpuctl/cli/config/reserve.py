@@ -18,7 +18,9 @@ from cpuctl.cli.options import (
 )
 from cpuctl.cli.output import Document, Output, Style, emit, note
 from cpuctl.cli.sources.config_inputs import KubeletWords, ToldKubelet
-from cpuctl.cli.sources.inputs import Sources, load_cgroup_version, load_kubelet, load_machine
+from cpuctl.cli.sources.inputs import load_machine
+from cpuctl.cli.sources.kubelet_inputs import load_cgroup_version, load_kubelet
+from cpuctl.cli.sources.sources import Sources
 from cpuctl.cli.sources.storage_inputs import with_storage
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.reserve.memory_split import Spread
@@ -184,7 +186,7 @@ def _wish(told: ToldKubelet, cpus: "CPUWish | None", memory: "MemoryWish | None"
 
 
 def _answer(source: "MachineSource", told: ToldKubelet, wish: "ReserveWish", sources: Sources) -> Document:
-    from cpuctl.cli.answers.config_reserve_answer import proposal_document, refusal_document
+    from cpuctl.cli.answers.config.reserve_answer import proposal_document, refusal_document
     from cpuctl.cli.config.checks import check_told
     from cpuctl.engine.reserve.proposal import NoProposal, propose
 

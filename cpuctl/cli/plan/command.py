@@ -22,7 +22,7 @@ from cpuctl.cli.options import (
 from cpuctl.cli.output import Document, MetricsOutput, Style, emit
 from cpuctl.cli.pictures import HTML, SVG, MachineSvgOption, Pictures
 from cpuctl.cli.plan.options import CapacityOption, CompareOption, HtmlOption, OrderOption, RepeatOption
-from cpuctl.cli.plan.planning import Planner, PlanWishes, read_rounds, refuse_clash, warn_of_order
+from cpuctl.cli.plan.planning import Planned, Planner, PlanWishes, read_rounds, refuse_clash, warn_of_order
 from cpuctl.cli.plan.planning_inputs import PlanningWords, read_planning
 from cpuctl.cli.progress import ProgressBar
 from cpuctl.cli.sources.config_inputs import KubeletWords
@@ -105,7 +105,7 @@ def plan(
     wishes = PlanWishes(order=order, rounds=read_rounds(repeat, len(planning.wanted)), capacity=capacity)
     warn_of_order(planning, order)
     with ProgressBar(style) as progress:
-        planned = Planner(planning, wishes, progress).answer(compare)
+        planned = _planned(Planner(planning, wishes, progress), compare)
     planning.sources.tell(style)
     if planned.node is not None:
         node_state.write_state(write_state, planned.node, planning.kubelet, force=force)
@@ -117,8 +117,17 @@ def plan(
         raise typer.Exit(EXIT_NO)
 
 
+def _planned(planner: Planner, settings: tuple[str, str] | None) -> Planned:
+    """Plan on the kubelet that is told of or, with two settings, on both that these make of it."""
+    if settings is None:
+        return planner.plan(planner.planning.kubelet, planner.planning.sources)
+    from cpuctl.cli.plan.comparison import compare
+
+    return Planned(compare(planner, settings), None)
+
+
 def _with_all_metrics(document: Document) -> Document:
-    from cpuctl.cli.answers.plan_metrics import with_room_metrics
+    from cpuctl.cli.answers.plan.metrics import with_room_metrics
 
     return with_room_metrics(document)
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cpuctl.cli.sources.config_inputs import load_told
-from cpuctl.cli.sources.inputs import Sources
-from cpuctl.kubelet.config_refusal import ConfigRefusedError
-from cpuctl.kubelet.config_schema import SINCE
-from cpuctl.kubelet.setting_words import SettingWords, read_setting_words
+from cpuctl.cli.sources.sources import Sources
+from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
+from cpuctl.kubelet.configuration.schema import SINCE
+from cpuctl.kubelet.configuration.setting_words import SettingWords, read_setting_words
 
 if TYPE_CHECKING:
     from cpuctl.cli.output import Document
@@ -22,7 +22,7 @@ OPTION = "--compare"
 
 def compare(planner: Planner, texts: tuple[str, str]) -> Document:
     """Plan once with each of two settings, and set the answers side by side."""
-    from cpuctl.cli.answers.comparison_answer import comparison_document
+    from cpuctl.cli.answers.plan.comparison_answer import comparison_document
 
     words = [read_setting_words(text, OPTION) for text in texts]
     sources = planner.planning.sources
@@ -32,7 +32,7 @@ def compare(planner: Planner, texts: tuple[str, str]) -> Document:
 
 def _side(planner: Planner, words: SettingWords, sources: Sources) -> dict[str, Any]:
     """Plan with some settings; what is worth a warning on both sides is told once."""
-    from cpuctl.cli.answers.config_parts import start_answer
+    from cpuctl.cli.answers.config.parts import start_answer
 
     told = planner.planning.told.told
     told = replace(told, version=words.version or told.version)
@@ -67,7 +67,7 @@ def _known(name: str, told: Told, sources: Sources) -> bool:
 
 
 def _scatter(node: StartResult | None) -> dict[str, Any]:
-    from cpuctl.cli.answers.capacity_answer import fragmentation_answer
+    from cpuctl.cli.answers.plan.capacity_answer import fragmentation_answer
     from cpuctl.engine.capacity.fragmentation import fragmentation_of
     from cpuctl.engine.capacity.probe import settled
     from cpuctl.engine.node import Node

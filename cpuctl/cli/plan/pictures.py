@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 def draw(pictures: Pictures, planning: Planning, planned: Planned) -> None:
     """Write what is asked for of the picture and the page."""
-    from cpuctl.cli.answers.plan_picture_answer import plan_picture
+    from cpuctl.cli.answers.plan.picture_answer import plan_picture
     from cpuctl.cli.plan.report import report_page
-    from cpuctl.exports.machine_facts import plan_facts
-    from cpuctl.exports.machine_picture import machine_svg
+    from cpuctl.exports.machine.facts import plan_facts
+    from cpuctl.exports.machine.picture import machine_svg
 
     named = (*planning.past.running, *planning.wanted)
     answer = plan_picture(planning.source.machine, planned.node, named)

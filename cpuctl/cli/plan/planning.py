@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from cpuctl.cli.output import Document
     from cpuctl.cli.plan.planning_inputs import Planning
-    from cpuctl.cli.sources.inputs import Sources
+    from cpuctl.cli.sources.sources import Sources
     from cpuctl.engine.admission import Admission
     from cpuctl.engine.node import Node
     from cpuctl.engine.progress import Progress
@@ -49,18 +49,10 @@ class Planner:
     wishes: PlanWishes
     progress: Progress
 
-    def answer(self, settings: tuple[str, str] | None) -> Planned:
-        """Plan on the kubelet that is told of or, with two settings, on both that these make of it."""
-        if settings is not None:
-            from cpuctl.cli.plan.comparison import compare
-
-            return Planned(compare(self, settings), None)
-        return self.plan(self.planning.kubelet, self.planning.sources)
-
     def plan(self, kubelet: Kubelet, sources: Sources) -> Planned:
         """Start a kubelet and decide about the pods; warnings go to *sources*."""
         from cpuctl.cli.answers.metrics_answer import metrics_answer
-        from cpuctl.cli.answers.plan_answer import not_started_document, plan_document
+        from cpuctl.cli.answers.plan.plan_answer import not_started_document, plan_document
         from cpuctl.engine.node import Node
 
         started = self.planning.start(kubelet, sources)
@@ -84,7 +76,7 @@ class Planner:
         if rounds is None:
             return node, [node.admit(pod) for pod in pods], {}
 
-        from cpuctl.cli.answers.capacity_answer import repetition_answer
+        from cpuctl.cli.answers.plan.capacity_answer import repetition_answer
         from cpuctl.engine.repetition import repeat, repeat_while_they_fit
 
         if rounds == "max":
@@ -98,7 +90,7 @@ class Planner:
         if not self.wishes.capacity or node.fault:
             return {}
 
-        from cpuctl.cli.answers.capacity_answer import capacity_answer
+        from cpuctl.cli.answers.plan.capacity_answer import capacity_answer
         from cpuctl.engine.capacity.capacity import capacity_of
 
         capacity = capacity_of(node, self.planning.source.info, kubelet, admissions, self.progress)
@@ -130,7 +122,10 @@ def refuse_clash(settings: tuple[str, str] | None, files: Mapping[str, str], out
 
 
 def read_rounds(text: str, pods: int) -> Rounds | None:
-    """Read ``--repeat`` for a number of pods; None where nothing is said."""
+    """Read ``--repeat`` for a number of pods; None where nothing is said.
+
+    Raise UsageError for what is neither ``max`` nor a number within bounds, and where there are no pods.
+    """
     if not text:
         return None
 

@@ -6,14 +6,9 @@ import shlex
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from cpuctl.cli.sources.inputs import (
-    Sources,
-    load_devices,
-    load_kubelet,
-    load_machine,
-    load_pods,
-    refuse_stdin_twice,
-)
+from cpuctl.cli.sources.inputs import load_devices, load_machine, load_pods, refuse_stdin_twice
+from cpuctl.cli.sources.kubelet_inputs import load_kubelet
+from cpuctl.cli.sources.sources import Sources
 from cpuctl.cli.sources.storage_inputs import with_storage
 
 if TYPE_CHECKING:
@@ -22,7 +17,7 @@ if TYPE_CHECKING:
     from cpuctl.cli.sources.config_inputs import KubeletWords, ToldKubelet
     from cpuctl.cli.sources.node_state import Past
     from cpuctl.engine.start import Kubelet, StartResult
-    from cpuctl.machine.devices import DeviceInventory
+    from cpuctl.machine.devices.inventory import DeviceInventory
     from cpuctl.machine.sources import MachineSource
     from cpuctl.pods.model import Pod
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cpuctl.cli.render.blocks import Block, Cell, Lines, Table
-from cpuctl.cli.render.capacity_layout import room_blocks
-from cpuctl.cli.render.device_tables import devices_table
-from cpuctl.cli.render.memory_tables import memory_table
-from cpuctl.cli.render.plan_layout import closing_lines, node_lines, notes, numa_table, pods_table
+from cpuctl.cli.render.layouts.plan import closing_lines, node_lines, notes, numa_table, pods_table
+from cpuctl.cli.render.tables.capacity import room_blocks
+from cpuctl.cli.render.tables.devices import devices_table
+from cpuctl.cli.render.tables.memory import memory_table
 from cpuctl.cli.render.verdict_words import verdict_words
 from cpuctl.exports.page import Figure, Grid, Heading, Part, Section, Sentences, Tone, Words, page
 from cpuctl.exports.plan_words import counts_words, start_sentence

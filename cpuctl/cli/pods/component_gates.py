@@ -7,21 +7,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpuctl.cli.sources.inputs import Sources, read_gates
+from cpuctl.cli.sources.kubelet_inputs import read_gates
+from cpuctl.cli.sources.sources import Sources
 from cpuctl.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cpuctl.engine.start import Kubelet
-    from cpuctl.kubelet.feature_gates import FeatureGates
+    from cpuctl.kubelet.gates.feature_gates import FeatureGates
 
 _SERVER_GATES = "--apiserver-feature-gates"
 
 
 def kubelet_gates(kubelet: Kubelet, sources: Sources) -> FeatureGates:
     """Return the gates that a kubelet runs with, or would if it started."""
-    from cpuctl.kubelet.gates_at_start import BadGatesError, gates_at_start
+    from cpuctl.kubelet.gates.at_start import BadGatesError, gates_at_start
 
     files = [kubelet.gates_of_main_file, kubelet.config.feature_gates]
     try:
@@ -34,7 +35,7 @@ def kubelet_gates(kubelet: Kubelet, sources: Sources) -> FeatureGates:
 
 def server_gates(version: str, gates: str, kubelet: FeatureGates, sources: Sources) -> FeatureGates:
     """Take the API server for one of the kubelet's release and gates, but for what is given as text."""
-    from cpuctl.kubelet.feature_gates import FeatureGates
+    from cpuctl.kubelet.gates.feature_gates import FeatureGates
 
     minor = _server_minor(version, kubelet.minor, sources)
     given = read_gates(gates, _SERVER_GATES)
@@ -62,7 +63,7 @@ def _server_minor(text: str, of_kubelet: int, sources: Sources) -> int:
 
 def _known(minor: int, settings: Mapping[str, bool]) -> FeatureGates:
     """Set the gates that a release has; those of other releases are another component's."""
-    from cpuctl.kubelet.feature_gates import FeatureGates
+    from cpuctl.kubelet.gates.feature_gates import FeatureGates
 
     release = FeatureGates.for_minor(minor)
     return FeatureGates(minor, {name: on for name, on in settings.items() if release.stage(name)})

@@ -29,12 +29,13 @@ from cpuctl.cli.pods.options import (
 )
 from cpuctl.cli.pods.show import cgroup_view
 from cpuctl.cli.sources.config_inputs import KubeletWords
-from cpuctl.cli.sources.inputs import Sources, refuse_stdin_twice
+from cpuctl.cli.sources.inputs import refuse_stdin_twice
+from cpuctl.cli.sources.sources import Sources
 from cpuctl.errors import UsageError
 
 if TYPE_CHECKING:
-    from cpuctl.cli.answers.pods_diff_answer import Side
-    from cpuctl.pods.manifests import Manifests
+    from cpuctl.cli.answers.pods.diff_answer import Side
+    from cpuctl.pods.reading.manifests import Manifests
 
 HELP = """Tell what differs between two manifests, or for one under two kubelets.
 
@@ -75,8 +76,11 @@ def diff(
     no_color: NoColorOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Read both sides and compare them."""
-    from cpuctl.cli.answers.pods_diff_answer import diff_document
+    """Read both sides and compare them.
+
+    Raise UsageError where nothing makes the other side.
+    """
+    from cpuctl.cli.answers.pods.diff_answer import diff_document
 
     refuse_stdin_twice(kubelet_config, old, new)
     if not (new or to_kubelet_version or to_feature_gates):
@@ -110,7 +114,7 @@ def diff(
 
 
 def _side(found: "Manifests", words: NodeWords, name: str, sources: Sources) -> "Side":
-    from cpuctl.cli.answers.pods_diff_answer import Side
+    from cpuctl.cli.answers.pods.diff_answer import Side
     from cpuctl.documents.files import source_name
     from cpuctl.engine.pod_facts import pod_facts
 

@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.pods.component_gates import kubelet_gates, server_gates
-from cpuctl.cli.sources.inputs import Sources, load_cgroup_version, load_kubelet, load_machine
+from cpuctl.cli.sources.inputs import load_machine
+from cpuctl.cli.sources.kubelet_inputs import load_cgroup_version, load_kubelet
+from cpuctl.cli.sources.sources import Sources
 from cpuctl.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -16,10 +18,10 @@ if TYPE_CHECKING:
     from cpuctl.engine.pod_facts import NodeOfPods
     from cpuctl.engine.start import Kubelet
     from cpuctl.kubelet.config import KubeletConfiguration
-    from cpuctl.kubelet.differences import Difference
+    from cpuctl.kubelet.releases.difference import Difference
     from cpuctl.machine.sources import MachineSource
-    from cpuctl.pods.cgroup_files import WeightFormula
-    from cpuctl.pods.manifests import Manifests
+    from cpuctl.pods.cgroups.files import WeightFormula
+    from cpuctl.pods.reading.manifests import Manifests
     from cpuctl.quantity import Quantity
 
 _NO_PODS_HINT = "name manifests with -f PODS, or describe pods with -T web=4/4"
@@ -55,7 +57,10 @@ class NodeView:
 
 
 def load_view(words: NodeWords, sources: Sources) -> NodeView:
-    """Read node, kubelet and API server."""
+    """Read node, kubelet and API server.
+
+    Raise UsageError for a node's memory that is given beside a machine.
+    """
     from cpuctl.engine.pod_facts import NodeOfPods
     from cpuctl.engine.pod_rules import cgroup_settings, differences_in_force, node_rules, server_rules
     from cpuctl.pods.rules import PodRules
@@ -139,8 +144,11 @@ def _memory(text: str, sources: Sources) -> int | None:
 
 
 def runtime_formula(text: str, sources: Sources) -> WeightFormula | None:
-    """Read ``--oci-runtime``; None where the runtime is not named."""
-    from cpuctl.pods.cgroup_files import formula_of_runtime
+    """Read ``--oci-runtime``; None where the runtime is not named.
+
+    Raise UsageError for one that is not known.
+    """
+    from cpuctl.pods.cgroups.files import formula_of_runtime
 
     if not text:
         return None
@@ -152,12 +160,15 @@ def runtime_formula(text: str, sources: Sources) -> WeightFormula | None:
 
 
 def load_objects(files: Sequence[str], templates: Sequence[str], sources: Sources) -> Manifests:
-    """Read manifests and templates as they are, without any default, and give pods without UID one."""
+    """Read manifests and templates as they are, without any default, and give pods without UID one.
+
+    Raise UsageError for neither of them, InputError for two pods of one UID.
+    """
     from cpuctl.documents.files import source_name
     from cpuctl.pods.identity import with_uids
-    from cpuctl.pods.manifest_files import read_manifests
-    from cpuctl.pods.manifests import Manifests
-    from cpuctl.pods.template import pods_from_template
+    from cpuctl.pods.reading.manifest_files import read_manifests
+    from cpuctl.pods.reading.manifests import Manifests
+    from cpuctl.pods.reading.template import pods_from_template
 
     if not files and not templates:
         raise UsageError("no pods to look at", hint=_NO_PODS_HINT)

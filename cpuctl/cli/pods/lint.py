@@ -17,7 +17,8 @@ from cpuctl.cli.output import Document, ListOutput, Style, emit
 from cpuctl.cli.pods.lint_inputs import LintWords, load_setting
 from cpuctl.cli.pods.options import ServerGatesOption, ServerVersionOption
 from cpuctl.cli.sources.config_inputs import KubeletWords
-from cpuctl.cli.sources.inputs import Sources, refuse_stdin_twice
+from cpuctl.cli.sources.inputs import refuse_stdin_twice
+from cpuctl.cli.sources.sources import Sources
 from cpuctl.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -100,11 +101,11 @@ def lint(
 
 
 def _linted(names: "Sequence[str]", words: LintWords, style: Style, sources: Sources) -> Document:
-    from cpuctl.cli.answers.pods_lint_answer import lint_document
+    from cpuctl.cli.answers.pods.lint_answer import lint_document
     from cpuctl.cli.pods.lint_run import LintRun
     from cpuctl.cli.progress import ProgressBar
     from cpuctl.documents.files import source_name
-    from cpuctl.pods.manifest_files import find_manifest_files
+    from cpuctl.pods.reading.manifest_files import find_manifest_files
 
     sources.add("pods", ", ".join(map(source_name, names)), "given")
     files = find_manifest_files(names)

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.pods.component_gates import kubelet_gates, server_gates
-from cpuctl.cli.sources.inputs import Sources, load_cgroup_version, load_kubelet, load_machine
+from cpuctl.cli.sources.inputs import load_machine
+from cpuctl.cli.sources.kubelet_inputs import load_cgroup_version, load_kubelet
+from cpuctl.cli.sources.sources import Sources
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

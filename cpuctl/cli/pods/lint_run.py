@@ -18,7 +18,7 @@ from cpuctl.pods.validation.texts import Unreadable, documents_of
 
 if TYPE_CHECKING:
     from cpuctl.cli.pods.lint_inputs import LintSetting
-    from cpuctl.pods.manifest_files import ManifestFile
+    from cpuctl.pods.reading.manifest_files import ManifestFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,10 @@ class LintRun:
     others: int = 0
 
     def look_at(self, file: ManifestFile) -> None:
-        """Look at one file; what is wrong in it is remarked, in the order of its lines."""
+        """Look at one file; what is wrong in it is remarked, in the order of its lines.
+
+        Raise InputError for more than MOST_FINDINGS remarks in all.
+        """
         self.files += 1
         remarks: list[Remark] = []
         for document in documents_of(file.read(), file.source):

@@ -22,13 +22,14 @@ from cpuctl.cli.pods.options import (
     UsageOption,
 )
 from cpuctl.cli.sources.config_inputs import KubeletWords
-from cpuctl.cli.sources.inputs import Sources, refuse_stdin_twice
+from cpuctl.cli.sources.inputs import refuse_stdin_twice
+from cpuctl.cli.sources.sources import Sources
 
 if TYPE_CHECKING:
-    from cpuctl.cli.answers.pod_facts_answer import CgroupView
+    from cpuctl.cli.answers.pods.facts_answer import CgroupView
     from cpuctl.pods.eviction_rank import Ranked
-    from cpuctl.pods.manifests import Manifests
     from cpuctl.pods.model import Pod
+    from cpuctl.pods.reading.manifests import Manifests
 
 HELP = """Show what follows from pods' resources: defaults, QoS class, requests, cgroups, OOM scores.
 
@@ -87,9 +88,9 @@ def show(
 def _shown(found: "Manifests", view: NodeView, usage: dict[str, int] | None, sources: Sources) -> Document:
     from dataclasses import replace
 
-    from cpuctl.cli.answers.pods_show_answer import Shown, show_document
+    from cpuctl.cli.answers.pods.show_answer import Shown, show_document
     from cpuctl.engine.pod_facts import pod_facts
-    from cpuctl.pods.resource_quota import charge_in_turn
+    from cpuctl.pods.governing.resource_quota import charge_in_turn
 
     node = replace(view.node, limit_ranges=found.limit_ranges)
     facts = [pod_facts(pod, node) for pod in found.pods]
@@ -118,8 +119,8 @@ def _eviction(pods: "list[Pod]", usage: dict[str, int], sources: Sources) -> "li
 
 def cgroup_view(view: NodeView) -> "CgroupView":
     """Return how a node's cgroup values are written down."""
-    from cpuctl.cli.answers.pod_facts_answer import CgroupView
-    from cpuctl.pods.cgroup_files import CgroupHost
+    from cpuctl.cli.answers.pods.facts_answer import CgroupView
+    from cpuctl.pods.cgroups.files import CgroupHost
 
     host = CgroupHost(systemd=view.systemd, memory_page=view.node.settings.memory_page)
     return CgroupView(version=view.node.cgroup_version, host=host, formula=view.formula)
@@ -127,7 +128,7 @@ def cgroup_view(view: NodeView) -> "CgroupView":
 
 def view_head(view: NodeView, sources: Sources) -> dict[str, Any]:
     """Return the members that answers begin with: origins of inputs, releases, what is known of the node."""
-    from cpuctl.cli.answers.config_show_answer import amount
+    from cpuctl.cli.answers.config.show_answer import amount
     from cpuctl.quantity import Format, Quantity
 
     memory, allocatable = view.node.memory, view.node.allocatable

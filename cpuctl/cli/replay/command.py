@@ -11,7 +11,7 @@ from cpuctl.cli.options import ExitZeroOption, ForceOption, NoColorOption, Quiet
 from cpuctl.cli.output import Document, ListOutput, Style, emit
 from cpuctl.cli.pictures import SVG, Pictures
 from cpuctl.cli.progress import ProgressBar
-from cpuctl.cli.sources.inputs import Sources
+from cpuctl.cli.sources.sources import Sources
 from cpuctl.errors import UsageError
 
 if TYPE_CHECKING:
@@ -118,8 +118,8 @@ def replay(
 
 def _draw(document: Document, pictures: Pictures) -> None:
     if pictures:
-        from cpuctl.exports.timeline_facts import replay_facts
-        from cpuctl.exports.timeline_picture import timeline_svg
+        from cpuctl.exports.timeline.facts import replay_facts
+        from cpuctl.exports.timeline.picture import timeline_svg
 
         pictures.write(SVG, lambda: timeline_svg(replay_facts(document)))
 

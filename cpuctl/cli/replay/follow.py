@@ -27,7 +27,11 @@ _STREAMS = (ListOutput.TABLE, ListOutput.WIDE, ListOutput.JSONL)
 
 
 def read_pace(text: str, style: Style, *, follow: bool) -> float | None:
-    """Read ``--speed``: nanoseconds of the timeline that go by in one second; None without ``--follow``."""
+    """Read ``--speed``: nanoseconds of the timeline that go by in one second; None without ``--follow``.
+
+    Raise UsageError for what is no speed, a speed without ``--follow``, and a form of output that cannot
+    follow.
+    """
     if not follow:
         if text:
             raise UsageError("is of use with --follow only", where="--speed")

@@ -132,7 +132,10 @@ def resize(
 
 
 def read_resizing(words: PlanningWords, asked: ResizeWords) -> Planning:
-    """Read what runs; without pods there is nothing to resize."""
+    """Read what runs; without pods there is nothing to resize.
+
+    Raise UsageError for that, and for standard input that is named twice.
+    """
     from cpuctl.cli.sources.inputs import refuse_stdin_twice
     from cpuctl.errors import UsageError
 

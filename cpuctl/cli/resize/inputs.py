@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cpuctl.engine.resize.running import RunningPod
     from cpuctl.engine.resize.semantics import Semantics
     from cpuctl.engine.start import NotStarted
-    from cpuctl.kubelet.feature_gates import FeatureGates
+    from cpuctl.kubelet.gates.feature_gates import FeatureGates
     from cpuctl.pods.model import Pod
 
 _IN_ANSWERS = {"allocated_pods_state": "allocatedState", "actuated_pods_state": "actuatedState"}

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cpuctl.engine.resize.handler import ResizePath
     from cpuctl.engine.resize.pending import Attempted
     from cpuctl.engine.resize.semantics import Semantics
-    from cpuctl.pods.cgroup_values import CgroupSettings
+    from cpuctl.pods.cgroups.values import CgroupSettings
     from cpuctl.pods.model import Pod
 
 
@@ -28,7 +28,7 @@ class ResizeAnswer:
 
 def resized(planning: Planning, words: ResizeWords, semantics: Semantics) -> ResizeAnswer:
     """Resize what the words name, on the node that they name."""
-    from cpuctl.cli.answers.resize_answer import Resizes, not_started_document, resize_document
+    from cpuctl.cli.answers.resize.resize_answer import Resizes, not_started_document, resize_document
     from cpuctl.cli.resize.inputs import Scene, resize_path, set_scene
     from cpuctl.cli.resize.wishes import read_wishes
     from cpuctl.cli.sources.node_state import state_texts
@@ -53,9 +53,9 @@ def resized(planning: Planning, words: ResizeWords, semantics: Semantics) -> Res
 
 def pending_resize(planning: Planning, uid: str) -> Document | None:
     """Describe what becomes of the resize that is pending of a pod that runs; None where there is none."""
-    from cpuctl.cli.answers.resize_answer import decision_document
+    from cpuctl.cli.answers.resize.resize_answer import decision_document
     from cpuctl.cli.resize.inputs import ResizeWords, Scene, resize_path, set_scene
-    from cpuctl.cli.sources.inputs import Sources
+    from cpuctl.cli.sources.sources import Sources
     from cpuctl.engine.resize.pending import resize_all
     from cpuctl.engine.resize.running import ResizeWish
     from cpuctl.engine.resize.semantics import Semantics

@@ -19,7 +19,11 @@ _WHAT = "say what is to change with --set POD/CONTAINER:cpu=6 or --to edited.yam
 
 
 def read_wishes(planning: Planning, scene: Scene, words: ResizeWords) -> list[ResizeWish]:
-    """Collect what is to change, one wish a pod; without a word, the resizes that are pending already."""
+    """Collect what is to change, one wish a pod; without a word, the resizes that are pending already.
+
+    Raise UsageError for nothing to change or two ways of saying it, InputError for a pod that is not
+    admitted.
+    """
     from cpuctl.engine.resize.running import ResizeWish
 
     if words.amounts and words.edited:

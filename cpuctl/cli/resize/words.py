@@ -81,6 +81,7 @@ def target(words: SetWords, pods: Sequence[Pod]) -> tuple[int, str]:
     """Find the pod by its place, and what of it is meant: a container, or (nothing) its own resources.
 
     Without a container it is the pod's own resources where it has some, else its only container.
+    Raise UsageError for a pod that is not there, and for several containers to choose from.
     """
     from cpuctl.cli.sources.pod_choice import choose_pod
 

@@ -10,11 +10,11 @@ from cpuctl.errors import InputError, NodeAccessError, UsageError, unreadable
 
 if TYPE_CHECKING:
     from cpuctl.capture.recorded import RecordedKubelet
-    from cpuctl.cli.sources.inputs import Sources
+    from cpuctl.cli.sources.sources import Sources
     from cpuctl.engine.start import Kubelet
-    from cpuctl.kubelet.config_flags import KubeletFlags
-    from cpuctl.kubelet.drop_in_files import DropInSource
-    from cpuctl.kubelet.loading import LoadedConfiguration
+    from cpuctl.kubelet.configuration.drop_in_files import DropInSource
+    from cpuctl.kubelet.configuration.loading import LoadedConfiguration
+    from cpuctl.kubelet.flags.command_line import KubeletFlags
     from cpuctl.kubelet.version import KubeletVersion
 
 LIVE_MACHINE = "live"
@@ -61,7 +61,7 @@ class ToldKubelet:
 
 def read_arguments(text: str) -> KubeletFlags:
     """Read ``--kubelet-args``."""
-    from cpuctl.kubelet.config_flags import KubeletFlags, read_flags, split_arguments
+    from cpuctl.kubelet.flags.command_line import KubeletFlags, read_flags, split_arguments
 
     return read_flags(split_arguments(text)) if text else KubeletFlags()
 
@@ -136,7 +136,7 @@ def with_recorded_flags(
 
     What is passed over goes to the warnings.
     """
-    from cpuctl.kubelet.config_flags import read_flags, split_arguments
+    from cpuctl.kubelet.flags.command_line import read_flags, split_arguments
 
     if text:
         sources.add("kubeletArguments", text, "given")
@@ -158,7 +158,7 @@ def drop_in_source(name: str | None, recorded: RecordedKubelet, sources: Sources
 
     Raise UsageError for ``--config-dir ''``, which a kubelet takes for none at all.
     """
-    from cpuctl.kubelet.drop_in_files import DropInDirectory
+    from cpuctl.kubelet.configuration.drop_in_files import DropInDirectory
 
     if name == "":
         raise UsageError("the name of a directory is missing", where="--config-dir")
@@ -186,7 +186,7 @@ def load_told(told: Told, sources: Sources) -> ToldKubelet:
     from dataclasses import replace
 
     from cpuctl.engine.start import Kubelet
-    from cpuctl.kubelet.loading import ConfigSources, load_configuration
+    from cpuctl.kubelet.configuration.loading import ConfigSources, load_configuration
 
     flags = replace(told.flags, gates={**told.flags.gates, **told.gate_flags})
     config = ConfigSources(main=told.main, beside=told.beside, drop_ins=told.drop_ins, flags=flags)

@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.sources.config_inputs import LIVE_MACHINE
-from cpuctl.cli.sources.inputs import Sources, load_kubelet
+from cpuctl.cli.sources.kubelet_inputs import load_kubelet
+from cpuctl.cli.sources.sources import Sources
 from cpuctl.errors import UsageError
-from cpuctl.kubelet.config_refusal import ConfigRefusedError
+from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 
 if TYPE_CHECKING:
     from cpuctl.cli.sources.config_inputs import KubeletWords, ToldKubelet
@@ -37,7 +38,7 @@ def with_installed_version(words: KubeletWords, machine: str) -> KubeletWords:
     """Add the release of the live host's kubelet where none is named."""
     if words.version or machine != LIVE_MACHINE:
         return words
-    from cpuctl.capture.kubelet_version import installed_version
+    from cpuctl.capture.kubelet.version import installed_version
 
     return replace(words, version=installed_version()[0])
 

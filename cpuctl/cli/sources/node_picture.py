@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from cpuctl.cli.output import Style, note
 from cpuctl.cli.sources.config_inputs import LIVE_MACHINE, KubeletWords
-from cpuctl.cli.sources.inputs import Sources, load_kubelet, load_machine, refuse_stdin_twice
+from cpuctl.cli.sources.inputs import load_machine, refuse_stdin_twice
+from cpuctl.cli.sources.kubelet_inputs import load_kubelet
+from cpuctl.cli.sources.sources import Sources
 from cpuctl.errors import CpuctlError, NodeAccessError, UsageError
 
 if TYPE_CHECKING:
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
     from cpuctl.audit.picture import Picture, Promises, State
     from cpuctl.audit.reading import Known
-    from cpuctl.capture.node_files import NodeFiles
+    from cpuctl.capture.node.files import NodeFiles
     from cpuctl.checkpoints.reader import ContainerName
     from cpuctl.cpuset import CPUSet
     from cpuctl.engine.start import Kubelet
@@ -128,7 +130,7 @@ def picture_of(node: LiveNode, style: Style) -> Picture:
 
 def _files(source: MachineSource, tree: Tree) -> NodeFiles:
     """Begin to read a node; what a recording lacks is as closed to us as it was to whoever recorded it."""
-    from cpuctl.capture.node_files import NodeFiles
+    from cpuctl.capture.node.files import NodeFiles
     from cpuctl.capture.recorded import recorded_gaps
 
     files = NodeFiles(tree, str)
@@ -163,7 +165,7 @@ def _pods(name: str, kubelet: Kubelet, sources: Sources) -> dict[str, Pod] | Non
     """Read the pods that the API server knows, those that have ended too; None where no file is named."""
     from cpuctl.cli.sources.node_state import rules_of_pods
     from cpuctl.documents.files import source_name
-    from cpuctl.pods.manifest_files import read_manifests
+    from cpuctl.pods.reading.manifest_files import read_manifests
     from cpuctl.pods.stored import handed_pod
 
     if not name:
@@ -243,7 +245,7 @@ def _promises(source: MachineSource, kubelet: Kubelet, sources: Sources) -> Prom
     from cpuctl.audit.picture import Promises
     from cpuctl.cpuset import CPUSet
     from cpuctl.engine.start import Started, check_start
-    from cpuctl.kubelet.feature_gates import FeatureGates
+    from cpuctl.kubelet.gates.feature_gates import FeatureGates
     from cpuctl.kubelet.policy_options import FULL_PCPUS_ONLY, STRICT_RESERVATION
 
     config = kubelet.config

@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from cpuctl.cli.sources.inputs import Sources
+from cpuctl.cli.sources.sources import Sources
 from cpuctl.documents.files import STDIN, read_input, source_name
 from cpuctl.errors import CpuctlError, NotRestoredError, UsageError, unreadable
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cpuctl.checkpoints.reader import StateReader
     from cpuctl.engine.node import Node
     from cpuctl.engine.start import Kubelet, NotStarted, StartResult
-    from cpuctl.kubelet.feature_gates import FeatureGates
+    from cpuctl.kubelet.gates.feature_gates import FeatureGates
     from cpuctl.machine.sources import MachineSource
     from cpuctl.pods.model import Pod
     from cpuctl.pods.rules import PodRules
@@ -136,7 +136,7 @@ def reader_of_gates(gates: FeatureGates) -> StateReader:
 
 
 def _gates(kubelet: Kubelet) -> FeatureGates:
-    from cpuctl.kubelet.feature_gates import FeatureGates
+    from cpuctl.kubelet.gates.feature_gates import FeatureGates
 
     return FeatureGates(kubelet.version.minor, {**kubelet.config.feature_gates, **kubelet.gate_flags})
 
@@ -155,7 +155,7 @@ def load_running(name: str, rules: PodRules, sources: Sources) -> tuple[Pod, ...
 
     Raise UsageError for pods of several nodes: which of them is meant, nobody says.
     """
-    from cpuctl.pods.manifest_files import read_manifests
+    from cpuctl.pods.reading.manifest_files import read_manifests
     from cpuctl.pods.stored import handed_pod
 
     if not name:

@@ -71,7 +71,7 @@ def _told(pods: Sequence[Pod]) -> Iterator[str]:
 
 
 def _unknown(text: str, pods: Sequence[Pod]) -> UsageError:
-    from cpuctl.kubelet.nearest import nearest
+    from cpuctl.kubelet.configuration.nearest import nearest
 
     names = list(dict.fromkeys(pod.full_name for pod in pods))
     meant = nearest(text, (*names, *(pod.name for pod in pods)))

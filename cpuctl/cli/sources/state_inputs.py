@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.sources.config_inputs import LIVE_MACHINE
-from cpuctl.cli.sources.inputs import Sources
+from cpuctl.cli.sources.sources import Sources
 from cpuctl.documents.files import STDIN, read_input, source_name
 from cpuctl.errors import InputError, UsageError, unreadable
 from cpuctl.machine.recording_layout import STATE_DIRECTORY, STATE_FILES
@@ -128,8 +128,8 @@ def _directory(place: StatePlace) -> str:
     """Return where the kubelet keeps its files: as is said or, on this host, as the one that runs is told."""
     if place.directory != _USUAL or place.root != Path("/"):
         return place.directory
-    from cpuctl.capture.kubelet_command import flag_value
-    from cpuctl.capture.live_kubelet import live_kubelet
+    from cpuctl.capture.kubelet.command import flag_value
+    from cpuctl.capture.kubelet.live import live_kubelet
     from cpuctl.machine.tree import DirectoryTree
 
     running = live_kubelet(DirectoryTree(place.root))

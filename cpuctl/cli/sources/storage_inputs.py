@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from cpuctl.errors import UsageError
 
 if TYPE_CHECKING:
-    from cpuctl.cli.sources.inputs import Sources
+    from cpuctl.cli.sources.sources import Sources
     from cpuctl.machine.sources import MachineSource
 
 ROOT_DIRECTORY = "/var/lib/kubelet"

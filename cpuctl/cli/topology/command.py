@@ -20,7 +20,8 @@ from cpuctl.cli.options import (
 from cpuctl.cli.output import Document, Output, Style, emit
 from cpuctl.cli.pictures import SVG, MachineSvgOption, Pictures
 from cpuctl.cli.sources.config_inputs import KubeletWords
-from cpuctl.cli.sources.inputs import Sources, load_machine
+from cpuctl.cli.sources.inputs import load_machine
+from cpuctl.cli.sources.sources import Sources
 from cpuctl.cli.topology.memory import memory_member, refuse_unless_used
 from cpuctl.errors import UsageError
 
@@ -156,7 +157,7 @@ def distances(
 
 def _show(document: Document, style: Style, pictures: Pictures) -> None:
     if pictures:
-        from cpuctl.exports.machine_facts import topology_facts
+        from cpuctl.exports.machine.facts import topology_facts
 
         pictures.write_machine(topology_facts, document)
     if not pictures.instead:
@@ -165,7 +166,7 @@ def _show(document: Document, style: Style, pictures: Pictures) -> None:
 
 def _answer(spec: str, cpus: str, style: Style, words: KubeletWords | None = None) -> Document:
     from cpuctl.cli.answers.kubelet_view import kubelet_view
-    from cpuctl.cli.answers.topology_answer import topology_document
+    from cpuctl.cli.answers.topology.topology_answer import topology_document
 
     sources = Sources()
     source = load_machine(spec, sources)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cpuctl.cli.sources.inputs import load_kubelet
+from cpuctl.cli.sources.kubelet_inputs import load_kubelet
 from cpuctl.errors import UsageError
 
 if TYPE_CHECKING:
     from cpuctl.cli.sources.config_inputs import KubeletWords
-    from cpuctl.cli.sources.inputs import Sources
+    from cpuctl.cli.sources.sources import Sources
     from cpuctl.machine.sources import MachineSource
 
 
@@ -27,7 +27,7 @@ def refuse_unless_used(words: KubeletWords) -> None:
 
 def memory_member(source: MachineSource, words: KubeletWords, sources: Sources) -> dict[str, Any]:
     """Count memory as the kubelet would that is told this."""
-    from cpuctl.cli.answers.topology_memory_answer import topology_memory
+    from cpuctl.cli.answers.topology.memory_answer import topology_memory
     from cpuctl.engine.start import check_start
 
     kubelet = load_kubelet(words, sources, machine=source).kubelet

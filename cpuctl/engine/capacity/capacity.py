@@ -19,7 +19,7 @@ from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Rejected
 from cpuctl.engine.progress import Progress, nobody
 from cpuctl.engine.start import Kubelet
-from cpuctl.machine.machine_info import MachineInfo
+from cpuctl.machine.cadvisor.machine_info import MachineInfo
 
 MAX_SHAPES = 32
 """Kinds of pods of which copies are counted, at most."""

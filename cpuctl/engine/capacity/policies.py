@@ -8,7 +8,7 @@ from cpuctl.engine.hints.topology_manager_start import POLICIES
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import KubeletFault, StartRefused, Undetermined
 from cpuctl.engine.start import Kubelet, start_node
-from cpuctl.machine.machine_info import MachineInfo
+from cpuctl.machine.cadvisor.machine_info import MachineInfo
 
 TOPOLOGY_POLICIES = ("none", *POLICIES)
 

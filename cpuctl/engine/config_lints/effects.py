@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from cpuctl.engine.config_lints.lint import Lint, LintSubject, Severity
 from cpuctl.engine.config_lints.names import CPU_OPTIONS, NUMA_OPTIONS
 from cpuctl.engine.cpu.topology import CPUTopology
-from cpuctl.kubelet.eviction import default_eviction_hard
 from cpuctl.kubelet.golang import parse_bool
 from cpuctl.kubelet.policy_options import (
     ALIGN_BY_SOCKET,
@@ -16,6 +15,7 @@ from cpuctl.kubelet.policy_options import (
     FULL_PCPUS_ONLY,
     PREFER_UNCORE,
 )
+from cpuctl.kubelet.reserving.eviction import default_eviction_hard
 from cpuctl.kubelet.topology_options import PREFER_CLOSEST
 
 _BESIDES = "; all it does is keep reserved CPUs from pods, as strict-cpu-reservation does"

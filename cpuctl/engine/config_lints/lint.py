@@ -8,7 +8,7 @@ from enum import StrEnum
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.start import Started
 from cpuctl.kubelet.config import KubeletConfiguration
-from cpuctl.kubelet.feature_gates import FeatureGates
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.machine.model import Machine
 
 

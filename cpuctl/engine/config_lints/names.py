@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from cpuctl.engine.config_lints.lint import Lint, LintSubject, Severity
-from cpuctl.kubelet.feature_gates import FeatureGates
+from cpuctl.kubelet.configuration.nearest import MOST_TOLD, nearest
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.golang import parse_atoi, parse_bool, quoted
-from cpuctl.kubelet.nearest import MOST_TOLD, nearest
 from cpuctl.kubelet.policy_options import (
     OPTIONS,
     SCALE_DELAY,
@@ -22,7 +22,7 @@ from cpuctl.kubelet.topology_options import (
     TOPOLOGY_OPTIONS,
     TOPOLOGY_STAGE_GATES,
 )
-from cpuctl.kubelet.validation import TOPOLOGY_POLICIES, TOPOLOGY_SCOPES
+from cpuctl.kubelet.validation.validation import TOPOLOGY_POLICIES, TOPOLOGY_SCOPES
 
 CPU_OPTIONS, NUMA_OPTIONS = "cpuManagerPolicyOptions", "topologyManagerPolicyOptions"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.cpu.picker import Picker
+from cpuctl.engine.cpu.picking.picker import Picker
 from cpuctl.engine.cpu.state import CPUManagerState
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.outcome import (
@@ -23,7 +23,7 @@ from cpuctl.engine.outcome import (
     Undetermined,
 )
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
-from cpuctl.kubelet.reservations import CPUReservation
+from cpuctl.kubelet.reserving.reservations import CPUReservation
 from cpuctl.pods.model import Container, Pod
 
 

@@ -12,14 +12,14 @@ from typing import TypeVar
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.kubelet.config import KubeletConfiguration
-from cpuctl.kubelet.feature_gates import FeatureGates
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.policy_options import (
     check_align_by_socket,
     check_sockets_for_alignment,
     parse_cpu_policy_options,
     refuse_options_of_none_policy,
 )
-from cpuctl.kubelet.reservations import CPUReservation, require_cpu_reservation
+from cpuctl.kubelet.reserving.reservations import CPUReservation, require_cpu_reservation
 from cpuctl.kubelet.setting_error import SettingError
 
 T = TypeVar("T")

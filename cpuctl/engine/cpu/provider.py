@@ -175,7 +175,7 @@ class CPUProvider:
             cpus=bubble.containers[name],
             exclusive=claim.count > 0,
             in_pod_pool=claim.count == 0,
-            steps=bubble.slice_steps.get(name, ()),
+            steps=bubble.steps.get(name, ()),
         )
 
     def keep_only(self, containers: Mapping[str, Collection[str]]) -> None:

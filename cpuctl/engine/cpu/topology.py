@@ -13,7 +13,7 @@ from functools import cached_property, reduce
 from operator import or_
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.machine.machine_info import InfoCore, InfoNode, MachineInfo
+from cpuctl.machine.cadvisor.machine_info import InfoCore, InfoNode, MachineInfo
 
 Masks = Mapping[int, int]
 """CPU masks by element id, ids ascending."""

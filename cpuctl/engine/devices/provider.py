@@ -19,8 +19,8 @@ from cpuctl.engine.hints.rule import HintList
 from cpuctl.engine.hints.topology_manager import Answer
 from cpuctl.engine.outcome import Rejected, RejectionReason
 from cpuctl.engine.provider import Candidate
-from cpuctl.machine.devices import DeviceInventory
-from cpuctl.machine.machine_info import MachineInfo
+from cpuctl.machine.cadvisor.machine_info import MachineInfo
+from cpuctl.machine.devices.inventory import DeviceInventory
 from cpuctl.pods.model import Container, ContainerKind, Pod
 from cpuctl.pods.requests import pod_limits
 from cpuctl.quantity import Quantity

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from cpuctl.machine.devices import DeviceGroup, DeviceInventory, HeldDevices
+from cpuctl.machine.devices.inventory import DeviceGroup, DeviceInventory, HeldDevices
 from cpuctl.pods.model import ContainerKind, Pod
 
 Held = dict[str, dict[str, int]]

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from cpuctl.engine.admission import Admitted
-from cpuctl.engine.explain.deciding_rule import deciding_rule
 from cpuctl.engine.explain.decision import Decision, Rule
-from cpuctl.engine.explain.hint_rules import hint_decision
 from cpuctl.engine.explain.known_defects import KnownDefect, known_defects
 from cpuctl.engine.explain.offers import Round, round_of
-from cpuctl.engine.explain.searches import Search, search
+from cpuctl.engine.explain.rules.deciding import deciding_rule
+from cpuctl.engine.explain.rules.hints import hint_decision
+from cpuctl.engine.explain.searches.searches import Search, search
 from cpuctl.engine.explain.shares import Holder, NodeShare, holders, node_shares
 from cpuctl.engine.explain.story import Telling
 from cpuctl.engine.node import Node

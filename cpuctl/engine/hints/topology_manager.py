@@ -15,7 +15,7 @@ from cpuctl.engine.hints.hints import DONT_CARE, IMPOSSIBLE, Hint
 from cpuctl.engine.hints.merge import merge
 from cpuctl.engine.hints.rule import HintList
 from cpuctl.engine.outcome import FaultKind, KubeletFault
-from cpuctl.machine.machine_info import MachineInfo
+from cpuctl.machine.cadvisor.machine_info import MachineInfo
 
 LARGEST_NODE_ID = 63
 """The kubelet keeps sets of NUMA nodes in 64 bits."""

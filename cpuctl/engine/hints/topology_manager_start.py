@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from cpuctl.engine.hints.topology_manager import TopologyManager
 from cpuctl.kubelet.config import KubeletConfiguration
-from cpuctl.kubelet.feature_gates import FeatureGates
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.setting_error import SettingError
 from cpuctl.kubelet.topology_options import (
     MAX_NODES,
@@ -17,7 +17,7 @@ from cpuctl.kubelet.topology_options import (
     parse_topology_options,
     refuse_gated_topology_options,
 )
-from cpuctl.machine.machine_info import MachineInfo
+from cpuctl.machine.cadvisor.machine_info import MachineInfo
 
 POLICIES = ("best-effort", "restricted", "single-numa-node")
 

@@ -11,10 +11,10 @@ from cpuctl.engine.memory.manager import StaticMemoryPolicy
 from cpuctl.engine.memory.tables import fresh_tables
 from cpuctl.engine.outcome import Undetermined
 from cpuctl.kubelet.config import KubeletConfiguration
-from cpuctl.kubelet.feature_gates import FeatureGates
-from cpuctl.kubelet.reserved_memory import reserved_by_node
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.kubelet.reserving.reserved_memory import reserved_by_node
 from cpuctl.kubelet.setting_error import SettingError
-from cpuctl.machine.machine_info import MachineInfo
+from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.quantity import Quantity
 
 _SETTING = "memoryManagerPolicy"

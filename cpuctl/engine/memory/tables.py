@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from cpuctl.checkpoints.model import MemoryBlock, MemoryNode, MemoryTable
-from cpuctl.machine.machine_info import InfoNode, MachineInfo
+from cpuctl.machine.cadvisor.machine_info import InfoNode, MachineInfo
 from cpuctl.quantity import Format, Quantity
 
 MEMORY = "memory"

@@ -32,13 +32,11 @@ _NOTHING: Mapping[str, int] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CPUBubble:
-    """What a pod has, where each container runs in it, and how its exclusive slices were picked."""
+    """What a pod has, where each container runs in it, and how each exclusive slice was picked."""
 
     cpus: int
     containers: Mapping[str, int]
-    pool: int
-    steps: tuple[PickStep, ...] = ()
-    slice_steps: Mapping[str, tuple[PickStep, ...]] = field(default_factory=dict)
+    steps: Mapping[str, tuple[PickStep, ...]] = field(default_factory=dict)
 
 
 def empty_cpu_pool(pod: Pod, claims: Claims, total: int) -> str:
@@ -136,9 +134,7 @@ class _Knife:
     def bubble(self, held: Picked, containers: tuple[Container, ...]) -> CPUBubble:
         """Put the shared containers into the pool that is left."""
         parts = {each.name: self.containers.get(each.name, self.left) for each in containers}
-        return CPUBubble(
-            cpus=held.cpus, containers=parts, pool=self.left, steps=held.steps, slice_steps=self.steps
-        )
+        return CPUBubble(cpus=held.cpus, containers=parts, steps=self.steps)
 
 
 def _failed(result: PickResult, container: Container | None = None) -> Rejected | KubeletFault | Undetermined:

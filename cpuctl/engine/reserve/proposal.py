@@ -17,8 +17,8 @@ from cpuctl.engine.reserve.cpu_choice import CPUChoice, CPUWish, choose_reserved
 from cpuctl.engine.reserve.memory_split import Spread, split_memory
 from cpuctl.engine.start import Kubelet, NotStarted, Started, check_start
 from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
-from cpuctl.kubelet.reserved_memory import countable
-from cpuctl.machine.machine_info import MachineInfo
+from cpuctl.kubelet.reserving.reserved_memory import countable
+from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.quantity import Quantity
 
 _BYTE = 10**9

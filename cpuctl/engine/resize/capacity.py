@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from cpuctl.engine.node_fit import Allocatable
 from cpuctl.engine.node_resources import node_capacity, node_reservations
 from cpuctl.kubelet.config import KubeletConfiguration
-from cpuctl.machine.machine_info import MachineInfo
+from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.quantity import Quantity
 
 _WITHOUT_EVICTION_SINCE = 34

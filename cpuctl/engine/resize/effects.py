@@ -13,7 +13,7 @@ from cpuctl.engine.cpu.isolation import Isolation, isolation_of
 from cpuctl.engine.resize.outcome import CPUShare, ResizeOutcome, Ruling
 from cpuctl.engine.resize.rules import CONDITIONS_SINCE, ResizeRules
 from cpuctl.engine.resize.running import RESIZABLE, ResizeWish, requirements, with_requirements
-from cpuctl.pods.cgroup_values import CgroupSettings, CgroupValues, container_cgroup, pod_cgroup
+from cpuctl.pods.cgroups.values import CgroupSettings, CgroupValues, container_cgroup, pod_cgroup
 from cpuctl.pods.model import Pod, ResourceRequirements
 from cpuctl.pods.qos import pod_qos
 from cpuctl.pods.requests import pod_requests

@@ -15,12 +15,12 @@ from cpuctl.engine.node import Node
 from cpuctl.engine.node_fit import fit_verdict
 from cpuctl.engine.outcome import KubeletFault, Rejected, RejectionReason, Undetermined
 from cpuctl.engine.provider import Candidate
+from cpuctl.engine.resize.allocator.kep import resize_by_kep, resize_by_reference
+from cpuctl.engine.resize.allocator.reference import Resizing
+from cpuctl.engine.resize.allocator.resized import Departure, Resized
 from cpuctl.engine.resize.delay import delay_of
-from cpuctl.engine.resize.kep import resize_by_kep, resize_by_reference
 from cpuctl.engine.resize.obstacles import Objecting
 from cpuctl.engine.resize.outcome import CPUShare, Judge, ResizeOutcome, Ruling
-from cpuctl.engine.resize.resize import Resizing
-from cpuctl.engine.resize.resized import Departure, Resized
 from cpuctl.engine.resize.rules import DEFAULT_RULES, ResizeRules
 from cpuctl.engine.resize.running import ResizeWish
 from cpuctl.engine.resize.semantics import Semantics

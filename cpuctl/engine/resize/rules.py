@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cpuctl.kubelet.behaviours import behaviours
 from cpuctl.kubelet.config import KubeletConfiguration
-from cpuctl.kubelet.feature_gates import FeatureGates
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.pods.model import Container, ContainerKind
 
 EXCLUSIVE_CPUS = "InPlacePodVerticalScalingExclusiveCPUs"

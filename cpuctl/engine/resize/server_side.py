@@ -17,7 +17,7 @@ from cpuctl.engine.resize.rules import (
     POD_LEVEL,
 )
 from cpuctl.engine.resize.running import RESIZABLE, ResizeWish
-from cpuctl.kubelet.feature_gates import FeatureGates
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirements
 from cpuctl.pods.qos import pod_qos
 from cpuctl.pods.requests import pod_requests

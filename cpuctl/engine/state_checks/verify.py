@@ -22,8 +22,8 @@ from cpuctl.engine.state_checks.memory_drift import MemoryDrift, memory_drift
 from cpuctl.engine.state_checks.memory_findings import block_findings, drift_findings
 from cpuctl.engine.state_checks.owner_findings import due_findings, gone_findings
 from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners
-from cpuctl.kubelet.feature_gates import FeatureGates
-from cpuctl.machine.machine_info import MachineInfo
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.pods.model import Container, Pod
 from cpuctl.pods.qos import pod_qos
 

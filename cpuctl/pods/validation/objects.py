@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from cpuctl.documents import Document
 from cpuctl.documents.tree import describe
+from cpuctl.pods.reading.workloads import WORKLOADS
 from cpuctl.pods.validation.finding import Finding, Refuser, Spot
 from cpuctl.pods.validation.raw import items_of, member_of, text_of
-from cpuctl.pods.workloads import WORKLOADS
 
 _TEMPLATE = ("spec", "template", "spec")
 _SPECS = {"Pod": ("spec",), "CronJob": ("spec", "jobTemplate", *_TEMPLATE)}

@@ -14,10 +14,10 @@ from cpuctl.engine.resize.delay import DelayRules
 from cpuctl.engine.resize.rules import ResizeRules
 from cpuctl.engine.resize.running import same_resources
 from cpuctl.engine.start import Kubelet, start_node
-from cpuctl.kubelet.feature_gates import FeatureGates
-from cpuctl.kubelet.gates_at_start import gates_at_start
-from cpuctl.machine.cadvisor_view import kubelet_view
-from cpuctl.machine.machine_info import MachineInfo
+from cpuctl.kubelet.gates.at_start import gates_at_start
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.machine.cadvisor.machine_info import MachineInfo
+from cpuctl.machine.cadvisor.view import kubelet_view
 from cpuctl.timeline.kubelet.readmitting import take_back
 from cpuctl.timeline.model import KubeletSetup
 from cpuctl.timeline.pods.admitting import admit, forget

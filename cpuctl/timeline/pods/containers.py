@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cpuctl.pods.linux_resources import linear_weight, shares_of
+from cpuctl.pods.cgroups.linux_resources import linear_weight, shares_of
 from cpuctl.pods.model import Container, ContainerKind
 from cpuctl.quantity import Quantity
 from cpuctl.timeline.pods.downward import UNSUPPORTED, tell_inside

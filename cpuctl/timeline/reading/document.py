@@ -114,12 +114,12 @@ def _moments(events: Cursor, reader: EventReader) -> tuple[Moment, ...]:
 
 def _moment(at: int, item: Cursor, reader: EventReader, expectations: ExpectationReader) -> Moment:
     refuse_others(item, ("at", "note", "expect", *ACTIONS))
+    item.optional("note", Cursor.text, "")  # it is for people: only its form matters
     return Moment(
         at=at,
         event=reader.read(item),
         expect=item.optional("expect", expectations.read, {}),
         where=item.origin,
-        note=item.optional("note", Cursor.text, ""),
     )
 
 

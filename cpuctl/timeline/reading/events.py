@@ -62,7 +62,10 @@ class EventReader:
     server: ApiServer
 
     def read(self, item: Cursor) -> Event | None:
-        """Read what happens at one moment; None where nothing does."""
+        """Read what happens at one moment; None where nothing does.
+
+        Raise InputError for several actions, and for one that is not written as it should be.
+        """
         named = [name for name in ACTIONS if name in item.members()]
         if len(named) > 1:
             raise item.error(f"expected one action, found {' and '.join(named)}", hint="give each its own at")

@@ -1,4 +1,7 @@
-"""Fields that timelines have in many places: durations, names of pods and containers, and no others."""
+"""Fields that timelines have in many places: durations, names of pods and containers, and no others.
+
+Every reader raises InputError with file, line, path, what was expected and what was found.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,8 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.documents import Cursor
 from cpuctl.documents.tree import describe
 from cpuctl.errors import InputError
+from cpuctl.kubelet.configuration.nearest import nearest
 from cpuctl.kubelet.duration import HOUR, parse_duration
-from cpuctl.kubelet.nearest import nearest
 from cpuctl.machine.model import Machine
 from cpuctl.machine.set_names import parse_cpu_names
 from cpuctl.timeline.model import TimelinePod

@@ -11,9 +11,9 @@ from cpuctl.documents import Cursor, Value, load_documents
 from cpuctl.engine.outcome import FaultKind, KubeletFault, StartRefused
 from cpuctl.engine.start import Kubelet
 from cpuctl.errors import CpuctlError, InputError
-from cpuctl.kubelet.config_refusal import ConfigRefusedError
-from cpuctl.kubelet.feature_gates import FeatureGates
-from cpuctl.kubelet.loading import ConfigSources, load_configuration
+from cpuctl.kubelet.configuration.loading import ConfigSources, load_configuration
+from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.version import DEFAULT_VERSION, KubeletVersion
 from cpuctl.timeline.model import ApiServer, KubeletAction, KubeletChange, KubeletSetup
 from cpuctl.timeline.reading.fields import duration, refuse_others
@@ -145,7 +145,10 @@ def _patched(before: Mapping[str, Value], patch: Mapping[str, Value]) -> dict[st
 
 
 def read_server(cursor: Cursor | None, before: ApiServer) -> ApiServer:
-    """Read release and gates of the API server, on top of what it was *before*."""
+    """Read release and gates of the API server, on top of what it was *before*.
+
+    Raise InputError where one of that release would not start with these gates.
+    """
     if cursor is None:
         return before
     refuse_others(cursor, ("version", "featureGates"))

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from cpuctl.documents import Cursor
 from cpuctl.errors import UsageError
-from cpuctl.pods.decoding import decode_pod
 from cpuctl.pods.identity import with_uids
 from cpuctl.pods.model import Pod
-from cpuctl.pods.template import pods_from_template
+from cpuctl.pods.reading.pods import decode_pod
+from cpuctl.pods.reading.template import pods_from_template
 from cpuctl.timeline.model import TimelinePod
 from cpuctl.timeline.reading.fields import require_container
 

@@ -12,8 +12,8 @@ from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.engine.node import Node
 from cpuctl.engine.resize.rules import ResizeRules
-from cpuctl.kubelet.behaviours import behaviours
 from cpuctl.kubelet.duration import MINUTE, SECOND
+from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.timeline.model import KubeletSetup
 from cpuctl.timeline.world.scale_downs import Key
 from cpuctl.timeline.world.timers import Timers

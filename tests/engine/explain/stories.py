@@ -9,12 +9,12 @@ from itertools import cycle
 from typing import Any
 
 from cpuctl.engine.explain.explanation import Explanation, explain
-from cpuctl.engine.explain.searches import Search
+from cpuctl.engine.explain.searches.searches import Search
 from cpuctl.engine.explain.story import Runs, Story, Telling, tell
 from cpuctl.engine.start import Kubelet, start_node
 from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
 from cpuctl.kubelet.version import KubeletVersion
-from cpuctl.machine.machine_info import InfoNode, MachineInfo
+from cpuctl.machine.cadvisor.machine_info import InfoNode, MachineInfo
 from cpuctl.pods.identity import with_uids
 from cpuctl.pods.model import Container, Pod
 from cpuctl.quantity import Quantity

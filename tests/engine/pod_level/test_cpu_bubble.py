@@ -11,7 +11,7 @@ from cpuctl.engine.outcome import Rejected
 from cpuctl.engine.pod_level.cpu_bubble import BubbleRequest, CPUBubble, allocate_bubble
 from cpuctl.engine.pod_level.cpu_restore import restore_bubble, usable_bubble
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
-from cpuctl.kubelet.reservations import CPUReservation
+from cpuctl.kubelet.reserving.reservations import CPUReservation
 from cpuctl.pods.model import Container, ContainerKind, Pod
 from tests.support.topologies import regular
 

@@ -14,7 +14,7 @@ from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Rejected
 from cpuctl.engine.pod_facts import NodeOfPods, pod_facts
 from cpuctl.engine.pod_rules import node_rules, server_rules
-from cpuctl.kubelet.feature_gates import FeatureGates
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.pods.model import Pod
 from cpuctl.pods.rules import PodRules
 from tests.support.pod_level import (

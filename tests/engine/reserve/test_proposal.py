@@ -14,7 +14,7 @@ from cpuctl.engine.reserve.proposal import MemoryWish, NoProposal, Proposal, Res
 from cpuctl.engine.start import Kubelet, Started, check_start
 from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
 from cpuctl.kubelet.version import KubeletVersion
-from cpuctl.machine.machine_info import MachineInfo
+from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.machine.sources import read_machine
 from cpuctl.quantity import Quantity
 

@@ -15,7 +15,7 @@ from cpuctl.engine.resize.outcome import Judge, ResizeOutcome, Ruling
 from cpuctl.engine.resize.restart import refused_after_restart
 from cpuctl.engine.resize.rules import EXCLUSIVE_CPUS, ResizeRules
 from cpuctl.engine.resize.running import POD, ResizeWish, RunningPod
-from cpuctl.pods.cgroup_values import CgroupSettings
+from cpuctl.pods.cgroups.values import CgroupSettings
 from cpuctl.pods.model import Pod
 from tests.support.pods import app, resources
 from tests.support.resizing import (

@@ -11,9 +11,9 @@ import pytest
 from cpuctl.engine.admission import Admitted
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Undetermined
+from cpuctl.engine.resize.allocator.resized import Departure
 from cpuctl.engine.resize.handler import ResizePath, decide
 from cpuctl.engine.resize.outcome import Judge, ResizeOutcome, Ruling, conditions_of
-from cpuctl.engine.resize.resized import Departure
 from cpuctl.engine.resize.rules import EXCLUSIVE_MEMORY, POD_LEVEL, ResizeRules
 from cpuctl.engine.resize.running import ResizeWish, RunningPod
 from cpuctl.engine.resize.semantics import Semantics

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from cpuctl.engine.resize.allocator.resized import Departure
 from cpuctl.engine.resize.handler import ResizePath
 from cpuctl.engine.resize.outcome import Ruling
 from cpuctl.engine.resize.pending import Attempted, resize_all, retry_order
-from cpuctl.engine.resize.resized import Departure
 from cpuctl.engine.resize.rules import ResizeRules
 from cpuctl.engine.resize.running import ResizeWish
 from cpuctl.engine.resize.semantics import Semantics

@@ -12,7 +12,7 @@ from cpuctl.engine.resize.outcome import Judge, Ruling
 from cpuctl.engine.resize.rules import IN_PLACE, INIT_CONTAINERS, POD_LEVEL, ResizeRules
 from cpuctl.engine.resize.running import ResizeWish, RunningPod
 from cpuctl.engine.resize.server_side import ResizeServer
-from cpuctl.kubelet.feature_gates import FeatureGates
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.pods.model import Container, Pod, QosClass
 from tests.support.pods import app, init, resources, sidecar
 from tests.support.resizing import Setting, admitted, guaranteed, pod_of, wish, with_policies

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 import yaml
 
-from cpuctl.pods.workloads import WORKLOADS
+from cpuctl.pods.reading.workloads import WORKLOADS
 from cpuctl.schemas import schema_text
 
 ROOT = Path(__file__).parents[3]

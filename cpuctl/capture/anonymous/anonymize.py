@@ -1,0 +1,100 @@
+"""A capture that can be given away: names and ids replaced, everything that decides on CPUs kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from cpuctl.capture.anonymous.names import AnonymousNames
+from cpuctl.capture.anonymous.state import anonymous_state
+from cpuctl.capture.collected import Area, Collected, Content, KubeletFacts, Process, Unreadable
+from cpuctl.capture.kubelet.files import AREA as KUBELET_AREA
+from cpuctl.machine.recording_layout import CONFIG, DROP_INS, STATE_DIRECTORY, STATE_FILES
+
+_STATES = frozenset(f"{STATE_DIRECTORY}/{name}" for name in STATE_FILES)
+_GROUP_FIELDS = (
+    "cgroupRoot",
+    "kubeletCgroups",
+    "systemCgroups",
+    "kubeReservedCgroup",
+    "systemReservedCgroup",
+)
+_GROUP_FLAGS = (
+    "cgroup-root",
+    "kube-reserved-cgroup",
+    "kubelet-cgroups",
+    "system-cgroups",
+    "system-reserved-cgroup",
+)
+
+
+def anonymized(collected: Collected) -> Collected:
+    """Replace host names, pod UIDs, container ids and names, names of groups and of commands."""
+    names = AnonymousNames()
+    members: dict[str, Content] = {}
+    refused: list[Unreadable] = []
+    for path, content in sorted(collected.members.items()):
+        try:
+            members[names.file(path)] = _content(path, content, names)
+        except ValueError as error:
+            refused.append(Unreadable(path, str(error)))
+    return replace(
+        collected,
+        members=members,
+        processes=tuple(_process(process, names) for process in collected.processes),
+        kubelet=_kubelet(collected.kubelet, names),
+        areas=tuple(_without(area, len(refused)) for area in collected.areas),
+        unreadable=tuple(_unreadable((*collected.unreadable, *refused), names)),
+        anonymized=True,
+    )
+
+
+def _without(area: Area, refused: int) -> Area:
+    """Correct the count of the kubelet's state files, the only ones that may turn out unusable here."""
+    if area.name != KUBELET_AREA or not refused:
+        return area
+    counts = {**area.counts, "stateFiles": area.counts["stateFiles"] - refused}
+    return replace(area, entries=area.entries - refused, counts=counts)
+
+
+def _content(path: str, content: Content, names: AnonymousNames) -> Content:
+    if path in _STATES and isinstance(content, str):
+        return anonymous_state(content, names.pseudonyms)
+    if isinstance(content, str) and (path == CONFIG or path.startswith(f"{DROP_INS}/")):
+        return _configuration(content, names)
+    return content
+
+
+def _configuration(text: str, names: AnonymousNames) -> str:
+    fields: Mapping[str, object] = json.loads(text)
+    groups = {name.lower() for name in _GROUP_FIELDS}
+    shown = {
+        name: names.cgroup(value) if name.lower() in groups and isinstance(value, str) else value
+        for name, value in fields.items()
+    }
+    return json.dumps(shown, indent=2) + "\n"
+
+
+def _process(process: Process, names: AnonymousNames) -> Process:
+    threads = tuple(
+        replace(thread, comm=names.command(thread.comm, kernel=process.kernel)) for thread in process.threads
+    )
+    return replace(process, cgroup=names.cgroup(process.cgroup), threads=threads)
+
+
+def _kubelet(facts: KubeletFacts, names: AnonymousNames) -> KubeletFacts:
+    if facts.flags is None:
+        return facts
+    return replace(facts, flags=tuple(_flag(flag, names) for flag in facts.flags))
+
+
+def _flag(flag: str, names: AnonymousNames) -> str:
+    name, _, value = flag.removeprefix("--").partition("=")
+    if name == "hostname-override":
+        return f"--{name}={names.pseudonyms.name('node', value)}"
+    return f"--{name}={names.cgroup(value)}" if name in _GROUP_FLAGS else flag
+
+
+def _unreadable(found: Iterable[Unreadable], names: AnonymousNames) -> Iterable[Unreadable]:
+    return (Unreadable(names.file(each.path), each.reason) for each in found)

@@ -1,0 +1,1 @@
+"""The kubelet of the node that is recorded."""

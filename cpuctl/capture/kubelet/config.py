@@ -1,0 +1,66 @@
+"""A KubeletConfiguration reduced to what cannot be a secret."""
+
+from __future__ import annotations
+
+import json
+
+from cpuctl.documents import Value
+from cpuctl.documents.document import Syntax
+from cpuctl.documents.tree import BrokenTextError
+from cpuctl.errors import InputError
+from cpuctl.kubelet.configuration.head import KIND, NoObjectError, read_config_object
+
+_SHORTEST_EXPONENT = 1e21
+"""From here on Go writes a float with an exponent."""
+
+# A list of its own: a field that cpuctl learns to read is not harmless for that alone.
+_HARMLESS = """
+apiVersion kind
+cgroupDriver cgroupRoot cgroupsPerQOS containerRuntimeEndpoint cpuCFSQuota cpuCFSQuotaPeriod
+cpuManagerPolicy cpuManagerPolicyOptions cpuManagerReconcilePeriod enforceNodeAllocatable
+evictionHard evictionMinimumReclaim evictionPressureTransitionPeriod evictionSoft evictionSoftGracePeriod
+failCgroupV1 failSwapOn featureGates kubeReserved kubeReservedCgroup kubeletCgroups maxPods
+memoryManagerPolicy memoryReservationPolicy memorySwap memoryThrottlingFactor mergeDefaultEvictionSettings
+nodeStatusUpdateFrequency oomScoreAdj podPidsLimit podsPerCore port qosReserved readOnlyPort
+reservedMemory reservedSystemCPUs singleProcessOOMKill staticPodPath systemCgroups systemReserved
+systemReservedCgroup topologyManagerPolicy topologyManagerPolicyOptions topologyManagerScope
+"""
+
+# In drop-in files the kubelet takes field names in any case.
+_KEPT = frozenset(_HARMLESS.lower().split())
+
+
+def reduced_configuration(text: str, *, strict: bool = False) -> str:
+    """Keep the fields that resource managers depend on, as JSON (which is YAML, too, and has one reading).
+
+    Raise ValueError for text that is no KubeletConfiguration, and where *strict* for one that repeats a key,
+    which a kubelet does not accept in a drop-in; never with a piece of that text.
+    """
+    try:
+        found, head = read_config_object(text, "")
+    except NoObjectError as none:
+        broken = isinstance(none.error, BrokenTextError)
+        raise ValueError("it is no YAML or JSON" if broken else f"it is no {KIND}") from None
+    except InputError:
+        raise ValueError("it is no YAML or JSON") from None
+    document = found.document
+    if head.kind != KIND or not isinstance(document.value, dict):
+        raise ValueError(f"it is no {KIND}")
+    if strict and document.repeats:
+        raise ValueError("it gives a key twice")
+    kept = {name: field for name, field in document.value.items() if name.lower() in _KEPT}
+    written = kept if document.syntax is Syntax.JSON else _as_converted(kept)
+    return json.dumps(written, indent=2) + "\n"
+
+
+def _as_converted(value: Value) -> Value:
+    """Write numbers as Kubernetes does when it converts YAML: in JSON, 110.0 would be no integer."""
+    match value:
+        case dict():
+            return {name: _as_converted(member) for name, member in value.items()}
+        case list():
+            return [_as_converted(item) for item in value]
+        case float() if value.is_integer() and abs(value) < _SHORTEST_EXPONENT:
+            return int(value)
+        case _:
+            return value

@@ -1,0 +1,127 @@
+"""The kubelet's own files: its configuration, reduced, and its state."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from cpuctl.capture.collected import Area, FileState, KubeletFacts, Process
+from cpuctl.capture.kubelet.command import flag_value, read_flags, running_kubelet
+from cpuctl.capture.kubelet.config import reduced_configuration
+from cpuctl.capture.node.files import NodeFiles
+from cpuctl.machine.recording_layout import CONFIG, DROP_INS, STATE_DIRECTORY, STATE_FILES
+
+AREA = "kubelet"
+MAX_DROP_INS = 200
+_MAX_DROP_IN_DEPTH = 8
+
+
+def record_kubelet(
+    files: NodeFiles, processes: tuple[Process, ...], version: tuple[str, str]
+) -> tuple[KubeletFacts, Area]:
+    """Record configuration and state from where the running kubelet has them, else from the usual places."""
+    before = len(files.members)
+    process = running_kubelet(processes)
+    flags = read_flags(files, process) if process else None
+    places = places_of(flags)
+    drop_ins, complete = _record_drop_ins(files, places.drop_ins)
+    used = flags is not None and bool(places.drop_ins)
+    facts = KubeletFacts(
+        version=version[0],
+        version_source=version[1],
+        flags=flags,
+        root_directory=places.root,
+        config_path=places.config,
+        config_state=_record_configuration(files, places.config, CONFIG),
+        drop_in_directory=places.drop_ins if drop_ins or used else "",
+        drop_ins_used=used,
+        drop_ins_complete=complete,
+    )
+    states = sum(_record_state(files, places.root, name) for name in STATE_FILES)
+    counts = {"flags": len(flags or ()), "stateFiles": states}
+    return facts, Area(name=AREA, entries=len(files.members) - before, counts=counts, notes=_notes(facts))
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where the node has the kubelet's files; empty where it has none."""
+
+    root: str
+    config: str
+    drop_ins: str
+
+
+def places_of(flags: tuple[str, ...] | None) -> Places:
+    """Find them by the flags of the kubelet that runs; None stands for no such kubelet."""
+    if flags is None:
+        return Places(f"/{STATE_DIRECTORY}", f"/{CONFIG}", f"/{DROP_INS}")
+    # Without the flag there is no such file, whatever lies at the usual place.
+    return Places(
+        root=_absolute(flag_value(flags, "root-dir")) or f"/{STATE_DIRECTORY}",
+        config=_absolute(flag_value(flags, "config")),
+        drop_ins=_absolute(flag_value(flags, "config-dir")),
+    )
+
+
+def _absolute(path: str) -> str:
+    # The kubelet's service runs in the root directory, to which a relative path belongs.
+    return posixpath.normpath(f"/{path.lstrip('/')}") if path else ""
+
+
+def _record_configuration(files: NodeFiles, path: str, member: str, *, strict: bool = False) -> FileState:
+    path = path.lstrip("/")
+    text = files.read_followed(path) if path else None
+    if text is None:
+        return FileState.UNREADABLE if path in files.refused else FileState.ABSENT
+    try:
+        reduced = reduced_configuration(text, strict=strict)
+    except ValueError as error:
+        files.refuse(path, str(error))
+        return FileState.UNREADABLE
+    return FileState.RECORDED if files.keep(member, reduced) else FileState.UNREADABLE
+
+
+def _record_drop_ins(files: NodeFiles, directory: str) -> tuple[int, bool]:
+    """Record the drop-in files of a directory and below it; return how many, and whether that was all."""
+    if not directory:
+        return 0, True
+    start, refused = directory.lstrip("/"), len(files.refused)
+    paths = list(islice(_drop_ins(files, start, 0), MAX_DROP_INS + 1))
+    for path in paths[:MAX_DROP_INS]:
+        member = f"{DROP_INS}/{posixpath.relpath(path, start)}"
+        _record_configuration(files, path, member, strict=True)
+    if len(paths) > MAX_DROP_INS:
+        files.refuse(start, f"it holds more than {MAX_DROP_INS} drop-in files")
+    return len(paths), len(files.refused) == refused
+
+
+def _drop_ins(files: NodeFiles, directory: str, depth: int) -> Iterator[str]:
+    """Yield what a kubelet reads: it follows links to files, and none to directories."""
+    if files.is_link(directory):
+        return
+    for name in files.names(directory):
+        path = f"{directory}/{name}"
+        inside = files.names(path)
+        if inside and depth < _MAX_DROP_IN_DEPTH:
+            yield from _drop_ins(files, path, depth + 1)
+        elif inside:
+            files.refuse(path, f"it is nested deeper than {_MAX_DROP_IN_DEPTH} directories")
+        elif name.endswith(".conf"):
+            yield path
+
+
+def _record_state(files: NodeFiles, root: str, name: str) -> bool:
+    # Kept whatever is in it: so a link, which a kubelet never makes here, is not followed.
+    text = files.read(f"{root.lstrip('/')}/{name}")
+    return text is not None and files.keep(f"{STATE_DIRECTORY}/{name}", text)
+
+
+def _notes(facts: KubeletFacts) -> tuple[str, ...]:
+    notes = [] if facts.version else ["the kubelet's version is unknown"]
+    if facts.flags is None:
+        notes.append("no running kubelet was found: its files are taken from the usual places")
+    if facts.config_state is not FileState.RECORDED:
+        notes.append(f"no kubelet configuration is recorded: it is {facts.config_state}")
+    return tuple(notes)

@@ -1,0 +1,136 @@
+"""The control groups that a kubelet makes, and what bounds them from above.
+
+File names: *Documentation/admin-guide/cgroup-v2.rst* and *Documentation/admin-guide/cgroup-v1/*.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from cpuctl.capture.collected import Area
+from cpuctl.capture.node.files import NodeFiles
+from cpuctl.capture.progress import Progress
+from cpuctl.cgroups.container_logs import log_names
+from cpuctl.cgroups.hierarchies import CGROUPS, UNIFIED, is_interface_file, mount_points
+from cpuctl.machine.recording_layout import CONTAINER_LOGS
+
+MAX_CGROUPS = 20_000
+MAX_VISITED = 200_000
+_MAX_DEPTH = 40
+
+_CPUSETS = """
+cgroup.controllers cgroup.subtree_control
+cpuset.cpus cpuset.cpus.effective cpuset.cpus.exclusive cpuset.cpus.exclusive.effective
+cpuset.cpus.isolated cpuset.cpus.partition cpuset.mems cpuset.mems.effective
+cpuset.cpu_exclusive cpuset.effective_cpus cpuset.effective_mems cpuset.memory_migrate
+cpuset.sched_load_balance
+"""
+_VALUES = """
+cgroup.type cpu.idle cpu.max cpu.max.burst cpu.weight
+memory.high memory.low memory.max memory.min memory.oom.group memory.swap.max
+cpu.cfs_burst_us cpu.cfs_period_us cpu.cfs_quota_us cpu.shares
+memory.limit_in_bytes memory.memsw.limit_in_bytes memory.soft_limit_in_bytes
+pids.max
+"""
+_CPUSET_FILES = frozenset(_CPUSETS.split())
+_FILES = _CPUSET_FILES.union(_VALUES.split())
+_HUGETLB_FILE = re.compile(r"hugetlb\.[0-9]+[KMGTP]?B\.(rsvd\.)?(max|limit_in_bytes)", re.ASCII)
+
+
+def record_cgroups(files: NodeFiles, progress: Progress) -> Area:
+    """Record all groups at and below any ``kubepods``, and the CPU sets of the groups above them.
+
+    With them go the names of containers, as far as the kubelet's links to their logs tell.
+    """
+    before = len(files.members)
+    walk = _Walk(files, progress)
+    hierarchies = list(mount_points(files.names(CGROUPS)))
+    for hierarchy in hierarchies:
+        _record_hierarchy(files, walk, hierarchy)
+    for name in list(log_names(files.names(CONTAINER_LOGS)))[:MAX_CGROUPS]:
+        files.keep(f"{CONTAINER_LOGS}/{name}", "")
+    notes = [f"control groups version {_version(hierarchies)}", *walk.notes()]
+    return Area(
+        name="cgroups",
+        entries=len(files.members) - before,
+        counts={"cgroups": walk.recorded},
+        notes=tuple(notes) if hierarchies else (),
+    )
+
+
+def _version(hierarchies: Sequence[str]) -> str:
+    if hierarchies == [CGROUPS]:
+        return "2"
+    return "1 and 2 (hybrid)" if f"{CGROUPS}/{UNIFIED}" in hierarchies else "1"
+
+
+def _record_hierarchy(files: NodeFiles, walk: _Walk, root: str) -> None:
+    files.copy_some(root, _CPUSET_FILES)
+    above: set[str] = set()
+    for group in walk.kubelet_groups(root):
+        above.update(_groups_above(group.path, root))
+        for name in group.files:
+            if name in _FILES or _HUGETLB_FILE.fullmatch(name):
+                files.copy(f"{group.path}/{name}")
+    for path in sorted(above):
+        files.copy_some(path, _CPUSET_FILES)
+
+
+def _groups_above(path: str, root: str) -> Iterator[str]:
+    """Name the groups between the root and the first ``kubepods``."""
+    parent = path.rpartition("/")[0]
+    while parent != root and "kubepods" not in parent.removeprefix(root):
+        yield parent
+        parent = parent.rpartition("/")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    path: str
+    files: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Walk:
+    """A bounded search through the hierarchies: ``kubepods`` may stand at any depth, as in kind."""
+
+    node: NodeFiles
+    progress: Progress
+    recorded: int = 0
+    visited: int = 0
+    limits: set[str] = field(default_factory=set)
+
+    def kubelet_groups(self, root: str) -> Iterator[_Group]:
+        """Yield every group at or below a ``kubepods``, parents first."""
+        waiting = [(root, 0)]
+        while waiting:
+            path, depth = waiting.pop()
+            names = self._visit(path, depth)
+            if not names:
+                continue
+            own = tuple(name for name in names if is_interface_file(name))
+            if "kubepods" in path.removeprefix(root) and self._has_room():
+                yield _Group(path, own)
+            groups = sorted(set(names) - set(own), reverse=True)
+            waiting.extend((f"{path}/{name}", depth + 1) for name in groups)
+
+    def notes(self) -> list[str]:
+        """Say which bounds were reached."""
+        return sorted(self.limits)
+
+    def _visit(self, path: str, depth: int) -> Sequence[str]:
+        if depth > _MAX_DEPTH or self.visited >= MAX_VISITED:
+            self.limits.add(f"only {MAX_VISITED} control groups, {_MAX_DEPTH} levels deep, were looked at")
+            return ()
+        self.visited += 1
+        self.progress("cgroups", self.visited, 0)
+        return self.node.names(path)
+
+    def _has_room(self) -> bool:
+        if self.recorded >= MAX_CGROUPS:
+            self.limits.add(f"only the first {MAX_CGROUPS} control groups of the kubelet are recorded")
+            return False
+        self.recorded += 1
+        return True

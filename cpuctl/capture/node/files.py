@@ -1,0 +1,113 @@
+"""Reading a node's files for keeping: one that cannot be read is noted, not an error."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Container, Sequence
+
+from cpuctl.capture.collected import Content, Unreadable
+from cpuctl.errors import CpuctlError
+from cpuctl.machine.archive.archive import MAX_KEPT_BYTES
+from cpuctl.machine.archive.tar_stream import MAX_MEMBERS
+from cpuctl.machine.tree import Tree
+
+_SPARE_BYTES = 48 << 20  # for the processes, the manifest and the list of checksums
+_SPARE_MEMBERS = 1000
+_SHORT_NAME = 100  # longer names take a header of their own in a tar archive
+_NUMBER = re.compile(r"[0-9]{1,10}", re.ASCII)
+
+Follow = Callable[[str], str | None]
+"""Follow the links of a path and return where it leads inside the tree, or None when it leads out of it."""
+
+
+class NodeFiles:
+    """Files of one tree, and what is kept of them: no more than an archive's reader accepts.
+
+    ``refused`` are the reasons why a path that is there could not be recorded.
+    """
+
+    def __init__(self, tree: Tree, follow: Follow) -> None:
+        self.members: dict[str, Content] = {}
+        self.refused: dict[str, str] = {}
+        self.left_out = 0
+        self._tree = tree
+        self._follow = follow
+        self._bytes = MAX_KEPT_BYTES - _SPARE_BYTES
+        self._headers = MAX_MEMBERS - _SPARE_MEMBERS
+
+    def read(self, path: str) -> str | None:
+        """Return a file's text; None where there is none or it cannot be read, which is noted."""
+        return self._read(path, path)
+
+    def read_followed(self, path: str) -> str | None:
+        """Return the text of a file that may be a link."""
+        target = self._follow(path)
+        if target is None:
+            self.refuse(path, "is a link that leads out of the recorded tree")
+            return None
+        return self._read(target, path)
+
+    def is_link(self, path: str) -> bool:
+        """Tell whether the last part of a path is a link; its directories may be some."""
+        parent, slash, name = path.rpartition("/")
+        directory = self._follow(parent) if slash else ""
+        return directory is None or self._follow(path) != f"{directory}{'/' if directory else ''}{name}"
+
+    def names(self, path: str) -> Sequence[str]:
+        """Return the sorted names in a directory, without those that are no text."""
+        try:
+            names = self._tree.names(path)
+        except CpuctlError as error:
+            self.refuse(path, error.message.removeprefix("cannot be read: "))
+            return ()
+        return [name for name in names if self._is_text(path, name)]
+
+    def numbers(self, path: str) -> list[int]:
+        """Return the names in a directory that are numbers, as numbers in ascending order."""
+        return sorted(int(name) for name in self.names(path) if _NUMBER.fullmatch(name))
+
+    def refuse(self, path: str, reason: str) -> None:
+        """Note that something is there and is not recorded."""
+        self.refused.setdefault(path, reason)
+
+    @property
+    def unreadable(self) -> tuple[Unreadable, ...]:
+        """What was refused, in the order of finding out."""
+        return tuple(Unreadable(path, reason) for path, reason in self.refused.items())
+
+    def keep(self, path: str, content: Content) -> bool:
+        """Keep one entry; False, counted in ``left_out``, when the archive would become unreadable."""
+        size = len(content.encode()) if isinstance(content, str) else 0
+        headers = 1 + (len(path.encode()) > _SHORT_NAME)
+        if size > self._bytes or headers > self._headers:
+            self.left_out += 1
+            return False
+        self._bytes -= size
+        self._headers -= headers
+        self.members[path] = content
+        return True
+
+    def copy(self, path: str) -> bool:
+        """Keep a file if it is there."""
+        text = self.read(path)
+        return text is not None and self.keep(path, text)
+
+    def copy_some(self, directory: str, wanted: Container[str]) -> int:
+        """Keep the wanted files of a directory and count them."""
+        return sum(self.copy(f"{directory}/{name}") for name in self.names(directory) if name in wanted)
+
+    def _read(self, path: str, shown: str) -> str | None:
+        try:
+            return self._tree.read(path)
+        except CpuctlError as error:
+            self.refuse(shown, error.message.removeprefix("cannot be read: "))
+            return None
+
+    def _is_text(self, path: str, name: str) -> bool:
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            shown = name.encode(errors="surrogateescape").decode(errors="backslashreplace")
+            self.refuse(f"{path}/{shown}", "its name is no UTF-8 text")
+            return False
+        return True

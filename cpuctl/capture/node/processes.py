@@ -1,0 +1,153 @@
+"""Processes, their threads and where these may run; no command lines, no environments.
+
+Files: *Documentation/filesystems/proc.rst*, section 1.1, and *cgroups(7)*.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Container, Iterable, Iterator
+
+from cpuctl.capture.collected import Area, Process, Thread
+from cpuctl.capture.node.files import NodeFiles
+from cpuctl.capture.node.numa_memory import NumaMemory
+from cpuctl.capture.progress import Progress
+
+MAX_THREADS = 200_000
+MAX_TEXT = 30 << 20
+"""Close to the largest file that the reader of an archive accepts."""
+
+_STATUS_LINE = re.compile(
+    r"^(Name|PPid|Uid|NSpid|Kthread|Cpus_allowed_list|Mems_allowed_list):[ \t]*(.*?)[ \t]*$", re.MULTILINE
+)
+_KTHREADD = "2"
+_FLAGS, _START_TIME = 9, 22
+"""Fields of /proc/PID/stat, counted from 1."""
+_LONGEST_NUMBER = 20
+_NO_SETAFFINITY = 0x0400_0000
+"""A flag of a process (*include/linux/sched.h*): user space may not move it to other CPUs."""
+
+
+def read_processes(files: NodeFiles, progress: Progress) -> tuple[tuple[Process, ...], Area]:
+    """Read every process that stays long enough, up to the bounds, in ascending order."""
+    pids = files.numbers("proc")
+    memory = NumaMemory(files)
+    processes: list[Process] = []
+    threads = text = 0
+    notes: tuple[str, ...] = ()
+    for done, pid in enumerate(pids):
+        progress("processes", done, len(pids))
+        process = _read_process(files, pid, memory)
+        if process is None:
+            continue
+        threads, text = threads + len(process.threads), text + _longest_line(process)
+        if threads > MAX_THREADS or text > MAX_TEXT:
+            notes = (f"only the first {len(processes)} processes are recorded, there are too many threads",)
+            break
+        processes.append(process)
+    counts = {"processes": len(processes), "threads": sum(len(process.threads) for process in processes)}
+    area = Area(name="processes", entries=1, counts=counts, notes=(*notes, *memory.notes))
+    return tuple(processes), area
+
+
+def read_members(files: NodeFiles, groups: Container[str], progress: Progress) -> Iterator[Process]:
+    """Yield the processes in some control groups, without their memory."""
+    pids = files.numbers("proc")
+    for done, pid in enumerate(pids):
+        progress("processes", done, len(pids))
+        if deciding_cgroup(files.read(f"proc/{pid}/cgroup") or "") in groups:
+            process = _read_process(files, pid, None)
+            if process is not None:
+                yield process
+
+
+def process_lines(processes: Iterable[Process]) -> str:
+    """Write one process a line, as JSON."""
+    lines = (json.dumps(_plain(each), separators=(",", ":"), ensure_ascii=False) for each in processes)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _plain(process: Process) -> dict[str, object]:
+    threads = [
+        {"tid": thread.tid, "comm": thread.comm, "cpus": thread.cpus, "mems": thread.mems}
+        for thread in process.threads
+    ]
+    more: dict[str, object] = {name: True for name in ("kernel", "fixed") if getattr(process, name)}
+    if process.started is not None:
+        more["started"] = process.started
+    if process.memory is not None:
+        more["memory"] = {str(node): amount for node, amount in process.memory.items()}
+    return {"pid": process.pid, "cgroup": process.cgroup, **more, "threads": threads}
+
+
+def _longest_line(process: Process) -> int:
+    """Bound the bytes of a process's line without writing it: JSON takes up to six a character."""
+    threads = (6 * len(t.comm) + len(t.cpus or "null") + len(t.mems or "null") + 60 for t in process.threads)
+    return 120 + 6 * len(process.cgroup) + 40 * len(process.memory or ()) + sum(threads)
+
+
+def _read_process(files: NodeFiles, pid: int, memory: NumaMemory | None) -> Process | None:
+    status = _status(files, f"proc/{pid}")
+    if status is None:
+        return None
+    threads = tuple(_threads(files, pid, status))
+    cgroup = files.read(f"proc/{pid}/cgroup")
+    stat = files.read(f"proc/{pid}/stat") or ""
+    return Process(
+        pid=pid,
+        cgroup=deciding_cgroup(cgroup or ""),
+        kernel=_is_kernel_thread(pid, status),
+        user=_user(status),
+        nested=len(status.get("NSpid", "").split()) > 1,
+        threads=threads,
+        started=_stat_field(stat, _START_TIME),
+        fixed=bool((_stat_field(stat, _FLAGS) or 0) & _NO_SETAFFINITY),
+        memory=memory.of(pid, threads[0].mems if threads else None) if memory else None,
+    )
+
+
+def _stat_field(stat: str, number: int) -> int | None:
+    """Read a number of /proc/PID/stat; the second field, in brackets, may hold blanks and brackets."""
+    fields = stat.rpartition(")")[2].split()
+    index = number - 3
+    if index >= len(fields) or not (fields[index].isascii() and fields[index].isdecimal()):
+        return None
+    return int(fields[index]) if len(fields[index]) <= _LONGEST_NUMBER else None
+
+
+def _threads(files: NodeFiles, pid: int, status: dict[str, str]) -> Iterator[Thread]:
+    tids = files.numbers(f"proc/{pid}/task") or [pid]
+    for tid in tids:
+        # The only thread of a process has the process's status: most processes have one thread.
+        found = status if tids == [pid] else _status(files, f"proc/{pid}/task/{tid}")
+        if found is not None:
+            cpus, mems = found.get("Cpus_allowed_list"), found.get("Mems_allowed_list")
+            yield Thread(tid, found.get("Name", ""), cpus, mems)
+
+
+def _status(files: NodeFiles, directory: str) -> dict[str, str] | None:
+    text = files.read(f"{directory}/status")
+    return None if text is None else dict(_STATUS_LINE.findall(text))
+
+
+def _is_kernel_thread(pid: int, status: dict[str, str]) -> bool:
+    if "Kthread" in status:  # from Linux 6.8 on
+        return status["Kthread"] == "1"
+    return str(pid) == _KTHREADD or status.get("PPid") == _KTHREADD
+
+
+def _user(status: dict[str, str]) -> int | None:
+    real, *_ = status.get("Uid", "").split() or [""]
+    return int(real) if real.isascii() and real.isdecimal() else None
+
+
+def deciding_cgroup(text: str) -> str:
+    """Choose the line of /proc/PID/cgroup that decides on CPUs: v1's cpuset, else v2's only line."""
+    paths: dict[str, str] = {}
+    for line in text.splitlines():
+        _, _, rest = line.partition(":")
+        controllers, colon, path = rest.partition(":")
+        if colon:
+            paths.update(dict.fromkeys(controllers.split(","), path))
+    return paths.get("cpuset", paths.get("", ""))

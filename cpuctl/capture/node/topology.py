@@ -1,0 +1,101 @@
+"""The files that describe the machine: what cpuctl reads of them, and what lscpu and hwloc ask for.
+
+Files: *Documentation/ABI/stable/sysfs-devices-system-cpu*, *Documentation/ABI/stable/sysfs-devices-node*.
+"""
+
+from __future__ import annotations
+
+import re
+
+from cpuctl.capture.collected import Area, Directory, Link
+from cpuctl.capture.node.cpuinfo import reduced_cpuinfo
+from cpuctl.capture.node.files import NodeFiles
+from cpuctl.capture.progress import Progress
+
+AREA = "topology"
+
+_CPUS = "sys/devices/system/cpu"
+_NODES = "sys/devices/system/node"
+_HUGEPAGES = "sys/kernel/mm/hugepages"
+_ARCHITECTURE = "proc/sys/kernel/arch"
+
+_CPU_DIRECTORY = re.compile(r"cpu[0-9]{1,5}", re.ASCII)
+_NODE_DIRECTORY = re.compile(r"node[0-9]{1,5}", re.ASCII)
+_HUGEPAGE_DIRECTORY = re.compile(r"hugepages-[0-9]{1,18}kB", re.ASCII)
+_CACHE_DIRECTORY = re.compile(r"index[0-9]{1,3}", re.ASCII)
+
+_IDS = ("physical_package_id", "die_id", "cluster_id", "core_id", "book_id", "drawer_id")
+_GROUPS = ("core_cpus", "die_cpus", "cluster_cpus", "package_cpus", "thread_siblings", "core_siblings")
+_GROUPS_OF_Z = ("book_siblings", "drawer_siblings")
+
+_WANTED = {
+    _CPUS: {"isolated", "kernel_max", "nohz_full", "offline", "online", "possible", "present"},
+    f"{_CPUS}/smt": {"active", "control"},
+    "sys/devices/cpu_atom": {"cpus"},
+    "sys/devices/cpu_core": {"cpus"},
+    _NODES: {"has_cpu", "has_generic_initiator", "has_memory", "has_normal_memory", "online", "possible"},
+}
+_CPU_FILES = frozenset({"cpu_capacity", "online"})
+_TOPOLOGY_FILES = frozenset(_IDS).union(*((name, f"{name}_list") for name in (*_GROUPS, *_GROUPS_OF_Z)))
+_CACHE_FILES = frozenset({"id", "level", "shared_cpu_list", "shared_cpu_map", "size", "type"})
+_FREQUENCY_FILES = frozenset({"cpuinfo_max_freq", "cpuinfo_min_freq"})
+_NODE_FILES = frozenset({"cpulist", "cpumap", "distance", "meminfo"})
+_HUGEPAGE_FILES = frozenset({"free_hugepages", "nr_hugepages"})
+
+
+def record_topology(files: NodeFiles, progress: Progress, *, architecture: str) -> Area:
+    """Record CPUs, caches, NUMA nodes and memory; *architecture* stands in where no file names it."""
+    before = len(files.members)
+    for directory, wanted in _WANTED.items():
+        files.copy_some(directory, wanted)
+    _record_procfs(files, architecture)
+    cpus = [name for name in files.names(_CPUS) if _CPU_DIRECTORY.fullmatch(name)]
+    for done, name in enumerate(cpus):
+        progress(AREA, done, len(cpus))
+        _record_cpu(files, f"{_CPUS}/{name}")
+    nodes = [name for name in files.names(_NODES) if _NODE_DIRECTORY.fullmatch(name)]
+    for name in nodes:
+        _record_node(files, f"{_NODES}/{name}")
+    _record_hugepages(files, _HUGEPAGES)
+    counts = {"cpus": len(cpus), "numaNodes": len(nodes)}
+    return Area(name=AREA, entries=len(files.members) - before, counts=counts)
+
+
+def _record_procfs(files: NodeFiles, architecture: str) -> None:
+    files.copy("proc/meminfo")
+    files.copy("proc/sys/kernel/osrelease")
+    if not files.copy(_ARCHITECTURE) and architecture:
+        files.keep(_ARCHITECTURE, f"{architecture}\n")
+    cpuinfo = files.read("proc/cpuinfo")
+    if cpuinfo is not None:
+        files.keep("proc/cpuinfo", reduced_cpuinfo(cpuinfo))
+
+
+def _record_cpu(files: NodeFiles, directory: str) -> None:
+    files.keep(directory, Directory())
+    files.copy_some(f"{directory}/topology", _TOPOLOGY_FILES)
+    files.copy_some(f"{directory}/cpufreq", _FREQUENCY_FILES)
+    for name in files.names(directory):
+        if name in _CPU_FILES:
+            files.copy(f"{directory}/{name}")
+        elif _NODE_DIRECTORY.fullmatch(name):
+            files.keep(f"{directory}/{name}", Link(f"../../node/{name}"))
+    for name in files.names(f"{directory}/cache"):
+        if _CACHE_DIRECTORY.fullmatch(name):
+            files.copy_some(f"{directory}/cache/{name}", _CACHE_FILES)
+
+
+def _record_node(files: NodeFiles, directory: str) -> None:
+    files.keep(directory, Directory())
+    for name in files.names(directory):
+        if name in _NODE_FILES:
+            files.copy(f"{directory}/{name}")
+        elif _CPU_DIRECTORY.fullmatch(name):
+            files.keep(f"{directory}/{name}", Link(f"../../cpu/{name}"))
+    _record_hugepages(files, f"{directory}/hugepages")
+
+
+def _record_hugepages(files: NodeFiles, directory: str) -> None:
+    for name in files.names(directory):
+        if _HUGEPAGE_DIRECTORY.fullmatch(name):
+            files.copy_some(f"{directory}/{name}", _HUGEPAGE_FILES)

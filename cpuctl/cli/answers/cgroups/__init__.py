@@ -1,0 +1,1 @@
+"""Control groups, and what is written to them, as plain data."""

@@ -1,0 +1,102 @@
+"""The answer of ``cpuctl cgroups apply`` as a plain document (schema: ``cpuctl schema cgroupsapply``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cpuctl.audit.picture import Picture
+from cpuctl.cgroups.carrying_out import Outcome
+from cpuctl.cgroups.objections import Objection
+from cpuctl.cgroups.writes import CPUS
+from cpuctl.cli.answers.audit_answer import owner_answer
+from cpuctl.cli.cgroups.apply.log import step_answer
+from cpuctl.cli.cgroups.apply.run import Prepared
+from cpuctl.cli.output import API_VERSION, Document
+
+
+def apply_document(
+    prepared: Prepared, picture: Picture, outcome: Outcome | None, head: Mapping[str, Any]
+) -> Document:
+    """Describe what is to be written and, after an *outcome*, what has been."""
+    wanted = prepared.request.desired
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "CgroupsApply",
+        **head,
+        "cgroupVersion": prepared.at.version,
+        "request": prepared.request.kind,
+        "outcome": _outcome(prepared, outcome),
+        "summary": {
+            "containers": len(wanted.wanted),
+            "groups": len({write.path for write in prepared.writes}),
+            "writes": len(prepared.writes),
+        },
+        "objections": [_objection(each) for each in prepared.objections],
+        "writes": _writes(prepared, picture),
+        "leftOut": [{"subject": each.subject, "why": each.why} for each in wanted.left_out],
+        "result": None if outcome is None else _result(outcome),
+        "warnings": prepared.warnings,
+    }
+
+
+def _outcome(prepared: Prepared, outcome: Outcome | None) -> str:
+    if prepared.objections:
+        return "Refused"
+    if not prepared.writes:
+        return "Clean"
+    if outcome is None:
+        return "Planned"
+    if not outcome.failure:
+        return "Applied"
+    return "NotRestored" if outcome.left_over else "Undone"
+
+
+def _objection(objection: Objection) -> dict[str, Any]:
+    return {
+        "code": objection.code,
+        "subject": objection.subject,
+        "message": objection.message,
+        "force": f"--force-{objection.force}" if objection.force else None,
+    }
+
+
+def _writes(prepared: Prepared, picture: Picture) -> list[dict[str, Any]]:
+    found = []
+    for write in prepared.writes:
+        owner = picture.owners.get(write.path)
+        group = picture.groups[write.path]
+        root = prepared.at.cpuset if write.name.startswith("cpuset.") else prepared.at.cpu
+        found.append(
+            {
+                "subject": str(owner) if owner else f"cgroup {write.path}",
+                "owner": owner_answer(owner) if owner else None,
+                "level": group.role.level.value,
+                "path": write.path,
+                "file": f"/{root}{write.path}/{write.name}",
+                "before": write.before,
+                "after": write.after,
+                "inherits": str(group.cpuset.effective or "")
+                if write.name == CPUS and not write.before
+                else None,
+                "why": write.why,
+            }
+        )
+    return found
+
+
+def _result(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "failure": outcome.failure or None,
+        "watchedSeconds": outcome.watched,
+        "steps": [step_answer(entry) for entry in outcome.entries],
+        "notRestored": _named(outcome.left_over),
+        "gone": _named(outcome.gone),
+    }
+
+
+def _named(entries: Sequence[Any]) -> list[dict[str, Any]]:
+    return [
+        {"group": entry.change.group, "file": entry.change.name, "problem": entry.problem or None}
+        for entry in entries
+    ]

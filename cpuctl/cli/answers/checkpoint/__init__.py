@@ -1,0 +1,1 @@
+"""The kubelet's state files as plain data."""

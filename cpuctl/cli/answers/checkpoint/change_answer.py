@@ -1,0 +1,111 @@
+"""The answer of ``cpuctl checkpoint migrate``, ``repair`` and ``new`` (schema: ``checkpointchange``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cpuctl.capture.kubelet.running import RunningKubelet
+from cpuctl.checkpoints.inspection import Inspection
+from cpuctl.checkpoints.migration import Loss
+from cpuctl.cli.answers.checkpoint.diff_answer import difference
+from cpuctl.cli.answers.checkpoint.parts import owner_answer, shortened
+from cpuctl.cli.answers.checkpoint.verdict_answer import findings_answer, outcome_answer
+from cpuctl.cli.checkpoint.changes import Applied, FileChange
+from cpuctl.cli.output import API_VERSION, Document
+from cpuctl.engine.config_lints.lint import Severity
+from cpuctl.engine.state_checks.owners import Owners
+from cpuctl.engine.state_checks.verify import StateVerdict
+from cpuctl.engine.state_repair.actions import Action
+
+
+def change_document(
+    changes: Sequence[FileChange], owners: Owners, head: Mapping[str, Any], proof: StateVerdict | None = None
+) -> dict[str, Any]:
+    """Describe what comes of every file; *proof* is whether the kubelet starts on all of them."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "CheckpointChange",
+        **head,
+        "outcome": _outcome(changes, proof),
+        "files": [_file(change, owners) for change in changes],
+        "proof": None if proof is None else _proof(proof),
+        "kubelets": [],
+        "written": False,
+    }
+
+
+def with_kubelets(document: Document, kubelets: Sequence[RunningKubelet]) -> Document:
+    """Add who runs and would write its own state over the files."""
+    running = [
+        {"pid": each.pid, "name": each.name, "rootDirectory": each.root_directory} for each in kubelets
+    ]
+    return {**document, "kubelets": running}
+
+
+def with_applied(document: Document, applied: Applied) -> Document:
+    """Add where files were written, and their backups."""
+    files = [
+        file
+        | {
+            "target": _text(applied.paths.get(file["file"])),
+            "backup": _text(applied.backups.get(file["file"])),
+        }
+        for file in document["files"]
+    ]
+    return {**document, "files": files, "written": bool(applied.paths)}
+
+
+def _text(path: object) -> str | None:
+    return None if path is None else str(path).encode(errors="backslashreplace").decode()
+
+
+def _outcome(changes: Sequence[FileChange], proof: StateVerdict | None) -> str:
+    if any(change.refused for change in changes) or (proof is not None and not proof.starts):
+        return "Refused"
+    return "Changed" if any(change.changed for change in changes) else "Unchanged"
+
+
+def _file(change: FileChange, owners: Owners) -> dict[str, Any]:
+    before = change.state.inspection if change.state else Inspection()
+    after = change.after if change.changed else before
+    return {
+        "file": change.file_name,
+        "source": change.state.source if change.state else None,
+        "outcome": "refused" if change.refused else "changed" if change.changed else "unchanged",
+        "reason": shortened(change.refused.reason) if change.refused else "",
+        "advice": change.refused.advice if change.refused else "",
+        "formatBefore": before.format,
+        "formatAfter": after.format,
+        # What is refused is not done, either.
+        "actions": [_action(action, owners) for action in change.actions if not change.refused],
+        "losses": [_loss(loss, owners) for loss in change.losses if not change.refused],
+        **difference(before, after, owners),
+        "target": None,
+        "backup": None,
+    }
+
+
+def _action(action: Action, owners: Owners) -> dict[str, Any]:
+    owner = owner_answer(owners, action.pod_uid, action.container) if action.pod_uid else None
+    return {
+        "did": str(action.did),
+        "holder": owner,
+        "before": shortened(action.before),
+        "after": shortened(action.after),
+        "reason": shortened(action.reason),
+    }
+
+
+def _loss(loss: Loss, owners: Owners) -> dict[str, Any]:
+    return {
+        "kind": str(loss.kind),
+        "holder": owner_answer(owners, loss.pod_uid, loss.container),
+        "was": shortened(loss.was),
+        "meaning": loss.meaning,
+    }
+
+
+def _proof(proof: StateVerdict) -> dict[str, Any]:
+    rest = [finding for finding in proof.findings if finding.severity is not Severity.INFO]
+    return {"start": outcome_answer(proof.start), **findings_answer(rest)}

@@ -1,0 +1,141 @@
+"""Differences of state files in answers, and ``cpuctl checkpoint diff`` (schema: ``checkpointdiff``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from cpuctl.checkpoints.diff import Blocks, CPUChange, Holder, Holding, diff_cpu_states, diff_memory_states
+from cpuctl.checkpoints.inspection import Inspection, State
+from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, PodsStateFile
+from cpuctl.cli.answers.checkpoint.parts import block_answers, file_answer, owner_answer, shortened
+from cpuctl.cli.checkpoint.verdict import container_names, whole_state
+from cpuctl.cli.output import API_VERSION
+from cpuctl.cli.sources.state_inputs import StateInput
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.state_checks.owners import Owners
+from cpuctl.quantity import Quantity
+
+_NO_CPUS = CPUStateFile(policy_name="", default_cpu_set=CPUSet())
+_NO_MEMORY = MemoryStateFile(policy_name="")
+_POOL = Holder(Holding.SHARED_POOL)
+_FIELDS = {"system_reserved": "systemReserved"}
+
+
+def diff_document(
+    pairs: Iterable[tuple[StateInput | None, StateInput | None]], owners: Owners, head: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Compare files of the same kind; one of a pair is None where only the other side has the file."""
+    files = []
+    for a, b in pairs:
+        before, after = (each.inspection if each else Inspection() for each in (a, b))
+        files.append(
+            {
+                "file": (a or b or _nobody()).file_name,
+                "a": None if a is None else file_answer(a),
+                "b": None if b is None else file_answer(b),
+                **difference(before, after, owners),
+            }
+        )
+    return {"apiVersion": API_VERSION, "kind": "CheckpointDiff", **head, "files": files}
+
+
+def _nobody() -> StateInput:
+    raise AssertionError("a pair has a side at least")
+
+
+def difference(before: Inspection, after: Inspection, owners: Owners) -> dict[str, Any]:
+    """Describe who has gained or lost what; a file that is not there holds nothing."""
+    names = container_names(owners)
+    old, new = whole_state(before, names), whole_state(after, names)
+    answer: dict[str, Any] = {"policies": None, "cpus": [], "memory": [], "tables": [], "pods": []}
+    if isinstance(old or new, CPUStateFile):
+        cpus = diff_cpu_states(_or(old, _NO_CPUS), _or(new, _NO_CPUS))
+        answer["policies"] = _policies(cpus.policies) if old and new else None
+        absent = _absent(old, new)
+        answer["cpus"] = [
+            _cpu_change(change, owners) | (absent if change.holder == _POOL else {})
+            for change in cpus.changes
+        ]
+    elif isinstance(old or new, MemoryStateFile):
+        memory = diff_memory_states(_or(old, _NO_MEMORY), _or(new, _NO_MEMORY))
+        answer["policies"] = _policies(memory.policies) if old and new else None
+        answer["memory"] = [
+            _holder(change.holder, owners)
+            | {"before": _blocks(change.before), "after": _blocks(change.after)}
+            for change in memory.changes
+        ]
+        answer["tables"] = [
+            {
+                "numaNode": change.node,
+                "resource": change.resource or None,
+                "field": _FIELDS.get(change.field, change.field),
+                "before": _number(change.before),
+                "after": _number(change.after),
+            }
+            for change in memory.tables
+        ]
+    else:
+        answer["pods"] = list(_amounts_changed(_or(old, PodsStateFile()), _or(new, PodsStateFile()), owners))
+    return {"equal": not any(answer.values()), **answer}
+
+
+def _absent(old: State | None, new: State | None) -> dict[str, None]:
+    """Without a file there is no shared pool, not even an empty one."""
+    return dict.fromkeys([side for side, state in (("before", old), ("after", new)) if state is None])
+
+
+def _or(state: State | None, nothing: Any) -> Any:  # noqa: ANN401  # any kind of state, the other's or none
+    return state if isinstance(state, type(nothing)) else nothing
+
+
+def _policies(names: tuple[str, str] | None) -> list[str] | None:
+    return None if names is None else [shortened(name) for name in names]
+
+
+def _holder(holder: Holder, owners: Owners) -> dict[str, Any]:
+    return {"holding": str(holder.holding), **owner_answer(owners, holder.pod_uid, holder.container)}
+
+
+def _cpu_change(change: CPUChange, owners: Owners) -> dict[str, Any]:
+    return _holder(change.holder, owners) | {
+        "before": None if change.before is None else str(change.before),
+        "after": None if change.after is None else str(change.after),
+        "gained": str(change.gained),
+        "lost": str(change.lost),
+    }
+
+
+def _blocks(blocks: Blocks | None) -> list[dict[str, Any]] | None:
+    return None if blocks is None else block_answers(blocks)
+
+
+def _number(value: int | tuple[int, ...] | None) -> int | str | None:
+    """Write a group of NUMA nodes as a list of them."""
+    return str(CPUSet.of(value)) if isinstance(value, tuple) else value
+
+
+def _amounts_changed(before: PodsStateFile, after: PodsStateFile, owners: Owners) -> Iterator[dict[str, Any]]:
+    old, new = dict(_amounts(before)), dict(_amounts(after))
+    for key in sorted({*old, *new}):
+        if old.get(key) != new.get(key):
+            uid, container, side, resource = key
+            yield owner_answer(owners, uid, container) | {
+                "side": side,
+                "resource": resource,
+                "before": _text(old.get(key)),
+                "after": _text(new.get(key)),
+            }
+
+
+def _amounts(state: PodsStateFile) -> Iterator[tuple[tuple[str, str, str, str], Quantity]]:
+    for uid, pod in state.pods.items():
+        groups = dict(pod.containers) | ({"": pod.pod_level} if pod.pod_level else {})
+        for name, resources in groups.items():
+            for side, amounts in (("requests", resources.requests), ("limits", resources.limits)):
+                for resource, amount in amounts.items():
+                    yield (uid, name, side, resource), amount
+
+
+def _text(amount: Quantity | None) -> str | None:
+    return None if amount is None else str(amount)

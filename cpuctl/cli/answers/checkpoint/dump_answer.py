@@ -1,0 +1,129 @@
+"""The answer of ``cpuctl checkpoint dump`` as a plain document (schema: ``cpuctl schema checkpointdump``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, PodsStateFile, RecordedPod
+from cpuctl.cli.answers.checkpoint.parts import block_answers, file_answer, owner_answer
+from cpuctl.cli.answers.memory_answer import node_answers
+from cpuctl.cli.checkpoint.verdict import container_names
+from cpuctl.cli.output import API_VERSION
+from cpuctl.cli.sources.state_inputs import StateInput
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.state_checks.cpu_subject import union
+from cpuctl.engine.state_checks.owners import Owners, Standing
+from cpuctl.exports.marks import mark_of
+
+_NO_IDS: Mapping[str, CPUSet] = MappingProxyType({})
+
+
+def dump_document(states: Sequence[StateInput], owners: Owners, head: Mapping[str, Any]) -> dict[str, Any]:
+    """Describe files and who holds what in them."""
+    document: dict[str, Any] = {
+        "apiVersion": API_VERSION,
+        "kind": "CheckpointDump",
+        **head,
+        "files": [file_answer(state) for state in states],
+    }
+    for each in states:
+        match each.inspection.state:
+            case CPUStateFile() as cpu:
+                document["cpus"] = held_cpus(cpu, owners, each.inspection.container_ids)
+            case MemoryStateFile() as memory:
+                document["memory"] = _memory(memory, owners)
+            case PodsStateFile() as pods:
+                document.setdefault("pods", []).extend(_pods(each.file_name, pods, owners))
+            case None:
+                pass
+    return document
+
+
+def held_cpus(
+    state: CPUStateFile, owners: Owners, container_ids: Mapping[str, CPUSet] = _NO_IDS
+) -> dict[str, Any]:
+    """Describe who holds which CPUs; *container_ids* are the entries of the oldest format, by id."""
+    holders = [*_holders(state, owners), *_by_id(container_ids, owners)]
+    exclusive = union(
+        [
+            *state.pod_entries.values(),
+            *container_ids.values(),
+            *(cpus for containers in state.entries.values() for cpus in containers.values()),
+        ]
+    )
+    return {
+        "sharedPool": str(state.default_cpu_set),
+        "sharedCPUs": len(state.default_cpu_set),
+        "exclusive": str(exclusive),
+        "exclusiveCPUs": len(exclusive),
+        "holders": [{"mark": mark_of(place), **holder} for place, holder in enumerate(holders)],
+    }
+
+
+def _holders(state: CPUStateFile, owners: Owners) -> Iterator[dict[str, Any]]:
+    for uid in sorted({*state.pod_entries, *state.entries}, key=lambda uid: _order(uid, owners)):
+        if uid in state.pod_entries:
+            yield _holder("pod", owner_answer(owners, uid), state.pod_entries[uid])
+        for name, cpus in sorted(state.entries.get(uid, {}).items()):
+            baseline = state.baselines.get(uid, {}).get(name)
+            yield _holder("container", owner_answer(owners, uid, name), cpus, baseline)
+
+
+def _order(uid: str, owners: Owners) -> tuple[bool, str, str]:
+    """Sort pods by name, those without one behind them."""
+    pod = (owners.pods or {}).get(uid)
+    return pod is None, pod.full_name if pod else "", uid
+
+
+def _by_id(container_ids: Mapping[str, CPUSet], owners: Owners) -> Iterator[dict[str, Any]]:
+    """Describe entries of the oldest format, which knows containers by their id."""
+    known = container_names(owners)
+    for container_id, cpus in sorted(container_ids.items()):
+        names = known.get(container_id)
+        gone = Standing.UNKNOWN if owners.pods is None else Standing.CONTAINER_GONE
+        owner = owner_answer(owners, *names) if names else owner_answer(owners, "") | {"owner": str(gone)}
+        yield _holder("container", owner, cpus) | {"containerID": container_id}
+
+
+def _holder(
+    holding: str, owner: Mapping[str, Any], cpus: CPUSet, baseline: CPUSet | None = None
+) -> dict[str, Any]:
+    return {
+        "holding": holding,
+        **owner,
+        "cpus": str(cpus),
+        "count": len(cpus),
+        "baseline": None if baseline is None else str(baseline),
+    }
+
+
+def _memory(state: MemoryStateFile, owners: Owners) -> dict[str, Any]:
+    holders = []
+    for uid in sorted({*state.pod_entries, *state.entries}, key=lambda uid: _order(uid, owners)):
+        if uid in state.pod_entries:
+            blocks = block_answers(state.pod_entries[uid])
+            holders.append({"holding": "pod", **owner_answer(owners, uid), "blocks": blocks})
+        for name, held in sorted(state.entries.get(uid, {}).items()):
+            blocks = block_answers(held)
+            holders.append({"holding": "container", **owner_answer(owners, uid, name), "blocks": blocks})
+    return {"holders": holders, "numaNodes": node_answers(state.machine_state)}
+
+
+def _pods(file_name: str, state: PodsStateFile, owners: Owners) -> Iterator[dict[str, Any]]:
+    for uid, pod in sorted(state.pods.items(), key=lambda item: _order(item[0], owners)):
+        yield {"file": file_name, **owner_answer(owners, uid), "resources": list(_amounts(pod))}
+
+
+def _amounts(pod: RecordedPod) -> Iterator[dict[str, Any]]:
+    groups = [(name, each) for name, each in sorted(pod.containers.items())]
+    for name, resources in [("", pod.pod_level), *groups] if pod.pod_level else groups:
+        for resource in sorted({*resources.requests, *resources.limits}):
+            request, limit = resources.requests.get(resource), resources.limits.get(resource)
+            yield {
+                "container": name or None,
+                "resource": resource,
+                "request": None if request is None else str(request),
+                "limit": None if limit is None else str(limit),
+            }

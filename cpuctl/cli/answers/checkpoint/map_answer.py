@@ -1,0 +1,53 @@
+"""Who holds which CPU of a machine: the rows of the picture that ``cpuctl checkpoint dump --map`` draws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from cpuctl.cli.answers.topology.topology_answer import cpu_rows
+from cpuctl.cpuset import CPUSet
+from cpuctl.machine.model import Machine
+
+_PLACES = ("cpu", "online", "node", "socket", "core", "l3")
+_MOST_MARKS = 3
+"""More pods that hold one CPU are not told: a broken file may have thousands."""
+
+
+def map_answer(machine: Machine, cpus: Mapping[str, Any]) -> dict[str, Any]:
+    """List every CPU of the machine with the marks of its holders, and the CPUs that it has not."""
+    pool, known = CPUSet.parse(cpus["sharedPool"]), machine.online | machine.offline
+    marks = _marks(_leaves(cpus["holders"]), known)
+    return {
+        "cpus": [
+            {name: row[name] for name in _PLACES}
+            | {"shared": row["cpu"] in pool, "marks": marks.get(row["cpu"], [])}
+            for row in cpu_rows(machine)
+        ],
+        "notOnMachine": str((pool | CPUSet.parse(cpus["exclusive"])) - known),
+    }
+
+
+def _leaves(holders: Iterable[Mapping[str, Any]]) -> list[tuple[str, str, CPUSet]]:
+    """Return UID, mark and CPUs of every holder, those with few CPUs first.
+
+    So a pod that holds CPUs as a whole shows where no container of it holds any, and an init container where
+    none has taken its place.
+    """
+    leaves = [(holder["podUID"], holder["mark"], CPUSet.parse(holder["cpus"])) for holder in holders]
+    return sorted(leaves, key=lambda leaf: len(leaf[2]))
+
+
+def _marks(leaves: Iterable[tuple[str, str, CPUSet]], known: CPUSet) -> dict[int, list[str]]:
+    """Give every CPU one mark for each pod that holds it."""
+    marks: dict[int, list[str]] = {}
+    marked: dict[str, CPUSet] = {}
+    full = CPUSet()
+    for uid, mark, held in leaves:
+        own = marked.get(uid, CPUSet())
+        marked[uid] = own | held
+        for cpu in held & (known - full - own):
+            marks.setdefault(cpu, []).append(mark)
+            if len(marks[cpu]) == _MOST_MARKS:
+                full |= CPUSet.of([cpu])
+    return marks

@@ -1,0 +1,119 @@
+"""The answer of ``cpuctl checkpoint verify`` as a plain document (schema: ``checkpointverify``)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cpuctl.cli.answers.checkpoint.parts import file_answer, shortened
+from cpuctl.cli.answers.config.parts import StartOutcome, start_answer
+from cpuctl.cli.output import API_VERSION, Document
+from cpuctl.cli.sources.state_inputs import StateInput
+from cpuctl.engine.config_lints.lint import Severity
+from cpuctl.engine.state_checks.findings import StateFinding
+from cpuctl.engine.state_checks.memory_drift import MemoryDrift
+from cpuctl.engine.state_checks.verify import StateVerdict
+from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
+
+_FIELDS = {"system_reserved": "systemReserved"}
+
+
+def verdict_document(
+    verdict: StateVerdict, states: Sequence[StateInput], head: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Say whether a kubelet starts on its files, what stands against each, and what else is wrong."""
+    return _document(head, verdict.start) | {
+        "files": [file_answer(state) | {"verdict": _of_file(verdict, state.file_name)} for state in states],
+        "memoryDrift": None if verdict.drift is None else drift_answer(verdict.drift),
+        **findings_answer(verdict.findings),
+    }
+
+
+def unloaded_document(refused: ConfigRefusedError, head: Mapping[str, Any]) -> dict[str, Any]:
+    """Describe a kubelet that cannot even load its configuration."""
+    return _document(head, refused.refusal) | {"files": [], "memoryDrift": None, **findings_answer(())}
+
+
+def _document(head: Mapping[str, Any], outcome: StartOutcome) -> dict[str, Any]:
+    start = outcome_answer(outcome)
+    return {"apiVersion": API_VERSION, "kind": "CheckpointVerify", **head, "start": start}
+
+
+def findings_answer(findings: Sequence[StateFinding]) -> dict[str, Any]:
+    """List findings and count them."""
+    counts = Counter(str(finding.severity) for finding in findings)
+    return {
+        "summary": {str(severity): counts[str(severity)] for severity in Severity},
+        "findings": [finding_answer(finding) for finding in findings],
+    }
+
+
+def with_states(document: Document, verdict: StateVerdict, states: Sequence[StateInput]) -> Document:
+    """Add to the check of a configuration what is found in state files; notes stay last."""
+    places = {state.file_name: state.source for state in states}
+    findings = [
+        *document["findings"],
+        *(_remark(finding, places[finding.file_name]) for finding in verdict.findings),
+    ]
+    counts = Counter(finding["severity"] for finding in findings)
+    return {
+        **document,
+        "start": {**document["start"], **outcome_answer(verdict.start)},
+        "summary": {str(severity): counts[str(severity)] for severity in Severity},
+        "findings": sorted(findings, key=lambda finding: finding["severity"] == str(Severity.INFO)),
+    }
+
+
+def _remark(finding: StateFinding, source: str) -> dict[str, Any]:
+    """Describe a finding as one about a configuration: it is about no setting, and stands in a file."""
+    answer = finding_answer(finding)
+    names = ("severity", "code", "expected", "detected", "message", "fix")
+    return {name: answer[name] for name in names} | {"setting": None, "where": source}
+
+
+def outcome_answer(outcome: StartOutcome) -> dict[str, Any]:
+    """Say how a start ends; texts that quote a file are cut."""
+    answer = start_answer(outcome)
+    return {name: shortened(value) if isinstance(value, str) else value for name, value in answer.items()}
+
+
+def _of_file(verdict: StateVerdict, file_name: str) -> dict[str, Any]:
+    refusal = verdict.refusals.get(file_name)
+    if refusal is None:
+        return {"outcome": "Accepted" if verdict.reached else "NotReached"}
+    return outcome_answer(refusal)
+
+
+def drift_answer(drift: MemoryDrift) -> dict[str, Any]:
+    """Describe how the machine's memory differs from what the file says."""
+    return {
+        "kind": str(drift.kind),
+        "misfit": drift.misfit,
+        "changes": [
+            {
+                "numaNode": change.node,
+                "resource": change.resource or None,
+                "field": _FIELDS.get(change.field, change.field),
+                "saved": change.before,
+                "now": change.after,
+                "cause": str(cause),
+            }
+            for change, cause in drift.changes
+        ],
+    }
+
+
+def finding_answer(finding: StateFinding) -> dict[str, Any]:
+    """Describe one finding."""
+    return {
+        "severity": str(finding.severity),
+        "code": finding.code,
+        "file": finding.file_name,
+        "podUID": finding.pod_uid or None,
+        "container": finding.container or None,
+        "expected": shortened(finding.expected),
+        "detected": shortened(finding.detected),
+        "message": shortened(finding.message),
+        "fix": finding.fix,
+    }

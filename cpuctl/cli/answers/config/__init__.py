@@ -1,0 +1,1 @@
+"""A kubelet's configuration as plain data."""

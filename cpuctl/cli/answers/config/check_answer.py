@@ -1,0 +1,119 @@
+"""The answer of ``cpuctl config check`` as a plain document (schema: ``cpuctl schema configcheck``)."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cpuctl.cli.answers.config.parts import (
+    StartOutcome,
+    mend_answer,
+    place_of,
+    settings_to_mend,
+    start_answer,
+)
+from cpuctl.cli.answers.kubelet_view import topology_counts
+from cpuctl.cli.output import API_VERSION, Document
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.config_lints.lint import Lint, Severity
+from cpuctl.engine.start import Started
+from cpuctl.kubelet.configuration.loading import LoadedConfiguration
+from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
+from cpuctl.kubelet.configuration.remarks import ConfigWarning
+from cpuctl.kubelet.configuration.settings import path_name
+
+_LINE = re.compile(r"(?P<place>.*?:[0-9]+(?::[0-9]+)?)(?:: (?P<setting>.*))?", re.ASCII | re.DOTALL)
+
+
+def check_document(
+    loaded: LoadedConfiguration, outcome: StartOutcome, lints: Sequence[Lint], head: Mapping[str, Any]
+) -> Document:
+    """Say whether the kubelet would start, and what else there is to remark."""
+    start = start_answer(outcome)
+    if paths := settings_to_mend(outcome):
+        start["mend"] = mend_answer(loaded, paths)
+    findings = [
+        *(lint_answer(loaded, lint) for lint in lints if lint.severity is not Severity.INFO),
+        *(_warning(warning) for warning in loaded.warnings),
+        *(lint_answer(loaded, lint) for lint in lints if lint.severity is Severity.INFO),
+    ]
+    node = _node(outcome) if isinstance(outcome, Started) else {}
+    return _document(head, start, findings) | node
+
+
+def unloaded_document(refused: ConfigRefusedError, head: Mapping[str, Any]) -> Document:
+    """Describe a configuration that the kubelet cannot even load."""
+    where, setting = _place(refused.where)
+    start = start_answer(refused.refusal) | {"mend": [{"setting": setting, "from": None, "where": where}]}
+    finding = {
+        "severity": str(Severity.ERROR),
+        "code": "not-loaded",
+        "setting": setting,
+        "where": where,
+        "expected": "",
+        "detected": "",
+        "message": refused.message,
+        "fix": refused.hint,
+    }
+    return _document(head, start, [finding])
+
+
+def _document(
+    head: Mapping[str, Any], start: dict[str, Any], findings: list[dict[str, Any]]
+) -> dict[str, Any]:
+    counts = Counter(finding["severity"] for finding in findings)
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "ConfigCheck",
+        **head,
+        "start": start,
+        "summary": {str(severity): counts[str(severity)] for severity in Severity},
+        "findings": findings,
+    }
+
+
+def _node(started: Started) -> dict[str, Any]:
+    node: dict[str, Any] = topology_counts(started.topology) | {
+        "cpuManagerPolicy": "none" if started.policy is None else "static",
+        "topologyManagerPolicy": started.topology_manager.policy,
+        "reservation": {name: str(amount) for name, amount in started.reserved.items()},
+    }
+    if started.policy is not None:
+        node["reservedCPUs"] = str(CPUSet(started.policy.reserved))
+        node["allocatableCPUs"] = str(CPUSet(started.policy.allocatable))
+    return {"node": node}
+
+
+def lint_answer(loaded: LoadedConfiguration, lint: Lint) -> dict[str, Any]:
+    """Describe a remark, and where its setting stands."""
+    return {
+        "severity": str(lint.severity),
+        "code": lint.code,
+        "setting": path_name(lint.setting),
+        "where": place_of(loaded, lint.setting),
+        "expected": lint.expected,
+        "detected": lint.detected,
+        "message": lint.message,
+        "fix": lint.fix,
+    }
+
+
+def _warning(warning: ConfigWarning) -> dict[str, Any]:
+    return {
+        "severity": str(Severity.WARNING),
+        "code": warning.code,
+        "setting": warning.setting or None,
+        "where": warning.place or None,
+        "expected": warning.meant,
+        "detected": warning.setting,
+        "message": warning.message,
+        "fix": f"write {warning.meant}" if warning.meant else "",
+    }
+
+
+def _place(where: str) -> tuple[str | None, str | None]:
+    """Take ``kubelet.yaml:3: kubeReserved.cpu`` apart; without a line, it is all place."""
+    found = _LINE.fullmatch(where)
+    return (found["place"], found["setting"]) if found else (where or None, None)

@@ -1,0 +1,58 @@
+"""Pieces that the answers about a configuration share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from cpuctl.engine.outcome import KubeletFault, StartRefused, Undetermined
+from cpuctl.engine.start import Started
+from cpuctl.kubelet.configuration.loading import LoadedConfiguration
+from cpuctl.kubelet.configuration.refusal import Refusal
+from cpuctl.kubelet.configuration.settings import OriginKind, path_name
+
+StartOutcome = Started | StartRefused | KubeletFault | Undetermined | Refusal
+
+
+def start_answer(outcome: StartOutcome) -> dict[str, Any]:
+    """Say whether the kubelet comes up, and in its own words why not."""
+    match outcome:
+        case Started():
+            return {"outcome": "Started"}
+        case StartRefused(stage=stage, error=error):
+            return {"outcome": "Refused", "stage": stage, "error": error}
+        case KubeletFault(kind=kind, where=where, why=why):
+            return {"outcome": "KubeletFault", "fault": str(kind), "where": where, "why": why}
+        case Refusal(crash=True, error=error):
+            return {
+                "outcome": "KubeletFault",
+                "fault": "crash",
+                "where": "loading the kubelet configuration",
+                "why": error,
+            }
+        case Refusal(stage=stage, error=error, logged=logged):
+            return {"outcome": "Refused", "stage": stage, "error": error, "logged": logged}
+        case Undetermined(why=why):
+            return {"outcome": "Undetermined", "why": why}
+
+
+def settings_to_mend(outcome: StartOutcome) -> tuple[tuple[str, ...], ...]:
+    """Name the settings that the kubelet stumbles over, by path, each once."""
+    if isinstance(outcome, StartRefused):
+        return tuple(dict.fromkeys(path for path in outcome.settings if path))
+    return (("featureGates",),) if isinstance(outcome, KubeletFault) else ()
+
+
+def mend_answer(loaded: LoadedConfiguration, paths: Iterable[tuple[str, ...]]) -> list[dict[str, Any]]:
+    """Say where each setting stands; one that nobody has set is to be added."""
+    answer = []
+    for path in paths:
+        origin = loaded.origin(*path)
+        answer.append({"setting": path_name(path), "from": str(origin.kind), "where": origin.place or None})
+    return answer
+
+
+def place_of(loaded: LoadedConfiguration, path: tuple[str, ...]) -> str | None:
+    """Name the file and line, or the flag, of a setting; None where it is left at its default."""
+    origin = loaded.origin(*path)
+    return None if origin.kind is OriginKind.DEFAULT else origin.place

@@ -1,0 +1,142 @@
+"""The answer of ``cpuctl config reserve`` as a plain document (schema: ``cpuctl schema configreserve``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from cpuctl.checkpoints.model import MemoryTable
+from cpuctl.cli.answers.config.check_answer import lint_answer
+from cpuctl.cli.answers.config.parts import mend_answer, settings_to_mend, start_answer
+from cpuctl.cli.answers.config.show_answer import amount
+from cpuctl.cli.output import API_VERSION, Document
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.config_lints.lint import Lint
+from cpuctl.engine.memory.tables import MEMORY
+from cpuctl.engine.reserve.cpu_choice import CPUChoice
+from cpuctl.engine.reserve.proposal import MemoryProposal, NoProposal, Proposal
+from cpuctl.engine.start import Started
+from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.configuration.loading import LoadedConfiguration
+from cpuctl.quantity import Format, Quantity
+
+_HEAD = ("apiVersion: kubelet.config.k8s.io/v1beta1", "kind: KubeletConfiguration")
+_FLAGS = {"memoryManagerPolicy": "--memory-manager-policy", "reservedSystemCPUs": "--reserved-cpus"}
+_CODES = "reserved-"
+
+
+def proposal_document(
+    loaded: LoadedConfiguration, proposal: Proposal, lints: Sequence[Lint], head: Mapping[str, Any]
+) -> Document:
+    """Describe settings with which the kubelet starts, and what is to be said of them."""
+    settings = _settings(loaded.config, proposal)
+    return _document(head) | {
+        "proposal": {
+            "cpus": None if proposal.cpus is None else _cpus(proposal.cpus, proposal.config),
+            "memory": None if proposal.memory is None else _memory(proposal.memory, proposal.started),
+            "settings": settings,
+            "snippet": "\n".join((*_HEAD, *_lines(settings), "")),
+            "flags": list(_flags(settings)),
+            "replaces": [
+                place
+                for place in mend_answer(loaded, [(name,) for name in settings])
+                if place["from"] != "default"
+            ],
+            "findings": [
+                # What is proposed stands in no file yet.
+                lint_answer(loaded, lint) | ({"where": None} if lint.setting[0] in settings else {})
+                for lint in lints
+                if lint.code.startswith(_CODES)
+            ],
+        }
+    }
+
+
+def refusal_document(loaded: LoadedConfiguration, refused: NoProposal, head: Mapping[str, Any]) -> Document:
+    """Say why nothing that was asked for makes the kubelet start."""
+    refusal: dict[str, Any] = {"why": refused.why}
+    if refused.outcome is not None:
+        refusal["start"] = start_answer(refused.outcome)
+        if paths := settings_to_mend(refused.outcome):
+            refusal["start"]["mend"] = mend_answer(loaded, paths)
+    return _document(head) | {"refusal": refusal}
+
+
+def _document(head: Mapping[str, Any]) -> dict[str, Any]:
+    return {"apiVersion": API_VERSION, "kind": "ConfigReserve", **head}
+
+
+def _cpus(choice: CPUChoice, config: KubeletConfiguration) -> dict[str, Any]:
+    return {
+        "cpuManagerPolicy": config.cpu_manager_policy,
+        "cpus": str(CPUSet(choice.cpus)),
+        "count": choice.cpus.bit_count(),
+        "inSplitCores": str(CPUSet(choice.split_cores)),
+        "inSplitCaches": str(CPUSet(choice.split_caches)),
+        "performanceCPUs": str(CPUSet(choice.performance)),
+    }
+
+
+def _memory(memory: MemoryProposal, started: Started) -> dict[str, Any]:
+    kept = started.reservations
+    eviction = kept.kept_by_eviction(started.capacity)
+    return {
+        "keptFromPods": amount(Quantity.from_value(memory.total, Format.BINARY_SI)),
+        "kubeReserved": amount(kept.kube.get(MEMORY, Quantity())),
+        "systemReserved": amount(kept.system.get(MEMORY, Quantity())),
+        "evictionHard": amount(eviction.get(MEMORY, Quantity())),
+        "numaNodes": [
+            _numa_node(number, node.memory_map[MEMORY])
+            for number, node in sorted(started.memory_policy.tables.items() if started.memory_policy else ())
+        ],
+    }
+
+
+def _numa_node(number: int, table: MemoryTable) -> dict[str, Any]:
+    return {
+        "numaNode": number,
+        "total": table.total,
+        "hugePages": table.total - table.system_reserved - table.allocatable,
+        "reserved": table.system_reserved,
+        "allocatable": table.allocatable,
+    }
+
+
+def _settings(before: KubeletConfiguration, proposal: Proposal) -> dict[str, Any]:
+    """Name the settings as a KubeletConfiguration has them, where they were chosen or have to change."""
+    config, settings = proposal.config, dict[str, Any]()
+    if config.memory_manager_policy != before.memory_manager_policy:
+        settings["memoryManagerPolicy"] = config.memory_manager_policy
+    if proposal.cpus is not None:
+        settings["reservedSystemCPUs"] = config.reserved_system_cpus
+    if proposal.memory is not None:
+        settings["reservedMemory"] = [
+            {"numaNode": item.numa_node, "limits": {name: str(each) for name, each in item.limits.items()}}
+            for item in config.reserved_memory
+        ]
+    return settings
+
+
+def _lines(settings: Mapping[str, Any]) -> Iterator[str]:
+    """Write the settings as YAML; what looks like a number is quoted, as the kubelet takes text only."""
+    for name, value in settings.items():
+        if not isinstance(value, list):
+            yield f'{name}: "{value}"'
+            continue
+        yield f"{name}:"
+        for item in value:
+            yield f"- numaNode: {item['numaNode']}"
+            yield "  limits:"
+            yield from (f'    {kind}: "{each}"' for kind, each in item["limits"].items())
+
+
+def _flags(settings: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in settings.items():
+        if isinstance(value, list):
+            yield "--reserved-memory=" + ";".join(_flag_part(item) for item in value)
+        else:
+            yield f"{_FLAGS[name]}={value}"
+
+
+def _flag_part(item: Mapping[str, Any]) -> str:
+    return f"{item['numaNode']}:" + ",".join(f"{kind}={each}" for kind, each in item["limits"].items())

@@ -1,0 +1,122 @@
+"""The answer of ``cpuctl config show`` as a plain document (schema: ``cpuctl schema configshow``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cpuctl.cli.output import API_VERSION, Document
+from cpuctl.engine.reservation_summary import ReservationSummary, ResourceLine
+from cpuctl.kubelet.configuration.attributes import ATTRIBUTES
+from cpuctl.kubelet.configuration.loading import LoadedConfiguration
+from cpuctl.kubelet.configuration.settings import Path, Setting, path_name, plain
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.kubelet.gates.manager_gates import MANAGER_GATES
+from cpuctl.quantity import Quantity
+
+
+def show_document(
+    loaded: LoadedConfiguration,
+    gates: FeatureGates,
+    reservation: ReservationSummary | str,
+    head: Mapping[str, Any],
+) -> Document:
+    """Describe an effective configuration; *reservation* is a text where the kubelet refuses it."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "ConfigShow",
+        **head,
+        "dropIns": list(loaded.drop_ins),
+        "settings": [entry for name in loaded.settings for entry in _entries(loaded.settings[name], (name,))],
+        "featureGates": list(_gates(gates)),
+        "reservation": reservation_answer(reservation),
+        "warnings": [
+            {
+                "code": warning.code,
+                "setting": warning.setting or None,
+                "where": warning.place or None,
+                "message": warning.message,
+            }
+            for warning in loaded.warnings
+        ],
+    }
+
+
+def _entries(setting: Setting, path: Path) -> Iterator[dict[str, Any]]:
+    """List a scalar, a list or an empty mapping as one entry, any other mapping member by member."""
+    members = setting.members
+    if members:
+        for name, member in members.items():
+            yield from _entries(member, (*path, name))
+        return
+    yield {
+        "setting": path_name(path),
+        "field": path[0],
+        "value": plain(setting),
+        "from": str(setting.origin.kind),
+        "where": setting.origin.place or None,
+        "resourceManagers": path[0] in ATTRIBUTES,
+    }
+
+
+def _gates(gates: FeatureGates) -> Iterator[dict[str, Any]]:
+    """List the gates that resource managers depend on, as far as the release has them."""
+    for name in (line.split()[0] for line in MANAGER_GATES.split("\n") if line):
+        stage = gates.stage(name)
+        if stage is not None:
+            yield {
+                "gate": name,
+                "enabled": gates.enabled(name),
+                "stage": stage_name(stage.stage),
+                "default": stage.default,
+                "locked": stage.locked,
+                "verified": stage.verified,
+            }
+
+
+def stage_name(letter: str) -> str:
+    """Spell out a gate's stage."""
+    return {"a": "alpha", "b": "beta", "g": "GA", "d": "deprecated"}[letter]
+
+
+def reservation_answer(summary: ReservationSummary | str) -> dict[str, Any]:
+    """Report what is kept from pods, or the kubelet's error about it."""
+    if isinstance(summary, str):
+        return {"error": summary}
+    return {
+        "resources": [_resource(line) for line in summary.lines],
+        "podsMemoryLimit": amount(summary.pods_memory),
+        "reservedMemory": [
+            {"numaNode": node, "limits": {kind: amount(each) for kind, each in limits.items()}}
+            for node, limits in summary.numa_nodes.items()
+        ],
+        "memoryBalance": [
+            {
+                "type": balance.kind,
+                "reservedMemory": amount(balance.listed),
+                "keptFromPods": amount(balance.kept),
+                "equal": balance.equal,
+            }
+            for balance in summary.balances
+        ],
+    }
+
+
+def _resource(line: ResourceLine) -> dict[str, Any]:
+    return {
+        "resource": line.resource,
+        "capacity": amount(line.capacity),
+        "kubeReserved": amount(line.kube),
+        "systemReserved": amount(line.system),
+        "evictionHard": amount(line.eviction),
+        "reserved": amount(line.reserved),
+        "allocatable": amount(line.allocatable),
+    }
+
+
+def amount(quantity: Quantity | None) -> dict[str, Any] | None:
+    """Write an amount as the kubelet prints it, with its number: milli-CPUs are told as fractions."""
+    if quantity is None:
+        return None
+    whole, rest = divmod(quantity.nano, 10**9)
+    return {"quantity": str(quantity), "number": quantity.nano / 10**9 if rest else whole}

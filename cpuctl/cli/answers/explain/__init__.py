@@ -1,0 +1,1 @@
+"""Decisions and their reasons as plain data."""

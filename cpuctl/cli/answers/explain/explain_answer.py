@@ -1,0 +1,152 @@
+"""The answer of ``cpuctl explain`` as a plain document (schema: ``cpuctl schema explanation``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from cpuctl.cli.answers.config.parts import start_answer
+from cpuctl.cli.answers.explain.suggestion_answer import AskWith, search_answer, suggestion_answer
+from cpuctl.cli.answers.memory_answer import memory_left
+from cpuctl.cli.answers.plan.plan_answer import cpu_list, node_answer, pod_answer
+from cpuctl.cli.answers.topology.devices_answer import devices_left
+from cpuctl.cli.output import API_VERSION, Document
+from cpuctl.engine.cpu.hints import CPUHints
+from cpuctl.engine.explain.decision import Decision
+from cpuctl.engine.explain.explanation import Explanation
+from cpuctl.engine.explain.offers import Offer, Round
+from cpuctl.engine.explain.shares import Holder, NodeShare
+from cpuctl.engine.hints.hints import Hint
+from cpuctl.engine.outcome import KubeletFault
+from cpuctl.engine.start import NotStarted
+
+
+def explanation_document(
+    explanation: Explanation, container: str, ask_with: AskWith, head: Mapping[str, Any]
+) -> Document:
+    """Describe one decision; *container* is the one that was asked about, empty for the whole pod."""
+    telling = explanation.telling
+    suggestions = [found for search in explanation.searches for found in search.found]
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "Explanation",
+        **head,
+        "start": {"outcome": "Started"},
+        "node": node_answer(telling.before),
+        "asked": {
+            "container": container or None,
+            "restarted": telling.story.restarted,
+            "podsBefore": telling.place,
+        },
+        "pod": pod_answer(telling.before.topology, telling.admission),
+        "decision": _decision(explanation.decision),
+        "unaligned": [_decision(decision) for decision in explanation.unaligned],
+        "rounds": [_round(each) for each in explanation.rounds],
+        "numaNodes": [_share(share) for share in explanation.shares],
+        **_left_of_what_it_asks_for(explanation),
+        "holders": [_holder(holder) for holder in explanation.holders],
+        "defects": [{"text": defect.text, "reference": defect.reference} for defect in explanation.defects],
+        "suggestions": [suggestion_answer(each, ask_with) for each in suggestions],
+        "searches": [search_answer(search) for search in explanation.searches],
+    }
+
+
+def not_started_document(start: NotStarted, head: Mapping[str, Any]) -> Document:
+    """Describe a kubelet that does not start, or of which that cannot be said."""
+    return {"apiVersion": API_VERSION, "kind": "Explanation", **head, "start": start_answer(start)}
+
+
+def _left_of_what_it_asks_for(explanation: Explanation) -> dict[str, Any]:
+    """Describe memory and devices as they were, but for resources that the pod does not ask for."""
+    pod = explanation.telling.story.pod
+    lists = [each.resources for each in pod.all_containers] + ([pod.resources] if pod.resources else [])
+    asked = {name for each in lists for name in (*each.requests, *each.limits)}
+    memory = memory_left(explanation.seen.memory).get("memory", ())
+    devices = devices_left(explanation.seen.devices).get("devices", ())
+    return {
+        "memory": [{**node, "resources": _asked_for(node["resources"], asked)} for node in memory],
+        "devices": _asked_for(devices, asked),
+    }
+
+
+def _asked_for(entries: Iterable[Mapping[str, Any]], asked: set[str]) -> list[Mapping[str, Any]]:
+    return [entry for entry in entries if entry["resource"] in asked]
+
+
+def _decision(decision: Decision) -> dict[str, Any]:
+    return {
+        "rule": str(decision.rule),
+        "container": decision.container or None,
+        "provider": decision.provider or None,
+        "why": decision.why,
+    }
+
+
+def _round(told: Round) -> dict[str, Any]:
+    answer: dict[str, Any] = {
+        "container": told.container.name if told.container else None,
+        "offers": [_offer(offer) for offer in told.offers],
+    }
+    if isinstance(told.merged, KubeletFault):
+        return answer | {"merged": None}
+    return answer | {"merged": {**_hint(told.merged.hint), "admitted": told.merged.admit}}
+
+
+def _offer(offer: Offer) -> dict[str, Any]:
+    answer: dict[str, Any] = {
+        "provider": offer.provider,
+        "resource": offer.resource,
+        "standing": str(offer.standing),
+        "hints": None if offer.hints is None else [_hint(hint) for hint in offer.hints],
+        "usable": None if offer.usable is None else _sets(offer.usable),
+    }
+    if offer.rule is not None:
+        answer["width"] = offer.rule.width
+        answer["narrowest"] = offer.rule.narrowest
+    if offer.request is not None:
+        answer["request"] = offer.request
+    if isinstance(offer.rule, CPUHints):
+        answer["free"] = {str(node): count for node, count in offer.rule.free.items()}
+        answer["reusable"] = {"count": offer.rule.reusable, "numaNodes": cpu_list(offer.rule.required)}
+    return answer
+
+
+def _sets(masks: Iterable[int]) -> list[str]:
+    return [cpu_list(mask) for mask in sorted(masks, key=lambda mask: (mask.bit_count(), mask))]
+
+
+def _hint(hint: Hint) -> dict[str, Any]:
+    nodes = None if hint.nodes is None else cpu_list(hint.nodes)
+    return {"numaNodes": nodes, "preferred": hint.preferred}
+
+
+def _share(share: NodeShare) -> dict[str, Any]:
+    return {
+        "id": share.node,
+        "cpus": cpu_list(share.cpus),
+        "reserved": cpu_list(share.reserved),
+        "own": cpu_list(share.own),
+        "held": cpu_list(share.held),
+        "free": cpu_list(share.free),
+        "counts": {
+            "cpus": share.cpus.bit_count(),
+            "reserved": share.reserved.bit_count(),
+            "own": share.own.bit_count(),
+            "held": share.held.bit_count(),
+            "free": share.free.bit_count(),
+        },
+    }
+
+
+def _holder(holder: Holder) -> dict[str, Any]:
+    return {
+        "pod": holder.name,
+        "uid": holder.uid,
+        "cpus": cpu_list(holder.cpus),
+        "count": holder.cpus.bit_count(),
+        "memory": [
+            {"resource": resource, "numaNodes": cpu_list(nodes), "bytes": size}
+            for (resource, nodes), size in sorted(holder.memory.items())
+        ],
+        "running": holder.running,
+    }

@@ -1,0 +1,128 @@
+"""What a plan leaves room for, as a plain part of its document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from cpuctl.cli.answers.config.parts import start_answer
+from cpuctl.cli.answers.plan.plan_answer import cpu_list, verdict_answer
+from cpuctl.engine.capacity.capacity import MAX_RUNS, MAX_SHAPES, Capacity
+from cpuctl.engine.capacity.copies import MAX_COPIES, Copies
+from cpuctl.engine.capacity.fragmentation import Fragmentation, Scatter
+from cpuctl.engine.capacity.largest import ElementRoom, Largest
+from cpuctl.engine.capacity.move_search import MAX_LEAVING
+from cpuctl.engine.capacity.policies import NotStarted
+from cpuctl.engine.capacity.remedy import Leaving, Remedy
+from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.repetition import MAX_PODS, Repetition
+from cpuctl.pods.model import Pod
+
+
+def capacity_answer(capacity: Capacity, topology: CPUTopology, policy: str) -> dict[str, Any]:
+    """Describe what is left; *policy* is the one that the Topology Manager has."""
+    nodes = topology.numa_nodes
+    return {
+        "copies": [_copies(copies) for copies in capacity.copies],
+        "kindsLeftOut": capacity.left_out,
+        "largestRequests": [
+            {"topologyManagerPolicy": name, "current": name == policy, **_largest(largest)}
+            for name, largest in capacity.largest.items()
+        ],
+        "numaNodes": [_room(room) for room in capacity.numa_nodes],
+        "uncoreCaches": [
+            _room(room) | {"numaNodes": [node for node, cpus in nodes.items() if cpus & room.cpus]}
+            for room in capacity.uncore_caches
+        ],
+        "fragmentation": fragmentation_answer(capacity.fragmentation),
+        "refused": [_remedy(remedy) for remedy in capacity.remedies],
+        "bounds": {
+            "copies": MAX_COPIES,
+            "kinds": MAX_SHAPES,
+            "admissions": MAX_RUNS,
+            "leaving": MAX_LEAVING,
+        },
+    }
+
+
+def fragmentation_answer(fragmentation: Fragmentation | None) -> dict[str, Any] | None:
+    """Tell how far the free CPUs are scattered; None without exclusive CPUs."""
+    if fragmentation is None:
+        return None
+    return {
+        "core": _scatter(fragmentation.core),
+        "uncoreCache": _scatter(fragmentation.uncore_cache),
+        "numaNode": _scatter(fragmentation.numa_node),
+    }
+
+
+def repetition_answer(repetition: Repetition, asked: int | str) -> dict[str, Any]:
+    """Tell how many copies of all pods fit, of as many as were asked for (or ``max``)."""
+    stop = repetition.stop
+    return {
+        "asked": asked,
+        "rounds": repetition.rounds,
+        "fitted": repetition.fitted,
+        "stop": stop and {"pod": stop.pod.full_name, **verdict_answer(stop.verdict)},
+        "bound": MAX_PODS if repetition.bounded else None,
+    }
+
+
+def _copies(copies: Copies) -> dict[str, Any]:
+    return {
+        "pods": _names(copies.pods),
+        "fits": copies.fits,
+        "stop": copies.stop and verdict_answer(copies.stop),
+    }
+
+
+def _names(pods: Iterable[Pod]) -> list[str]:
+    return [pod.full_name for pod in pods]
+
+
+def _largest(largest: Largest | NotStarted) -> dict[str, Any]:
+    if not isinstance(largest, Largest):
+        return {"start": start_answer(largest)}
+    stop = largest.stop
+    return {
+        "start": {"outcome": "Started"},
+        "cpus": largest.cpus,
+        "stop": stop and {"cpus": stop.cpus, **verdict_answer(stop.verdict)},
+    }
+
+
+def _room(room: ElementRoom) -> dict[str, Any]:
+    return {
+        "id": room.number,
+        "cpus": cpu_list(room.cpus),
+        "freeCPUs": cpu_list(room.free),
+        "free": room.free.bit_count(),
+        "largest": room.largest,
+    }
+
+
+def _scatter(scatter: Scatter) -> dict[str, int]:
+    return {"reached": scatter.reached, "possible": scatter.possible, "percent": scatter.percent}
+
+
+def _remedy(remedy: Remedy) -> dict[str, Any]:
+    return {
+        "pods": _names(remedy.pods),
+        "remedy": str(remedy.kind),
+        **verdict_answer(remedy.verdict),
+        "cpus": cpu_list(remedy.cpus),
+        "leaving": [_leaving(leaving) for leaving in remedy.leaving],
+        "fewest": remedy.fewest,
+        "excluded": remedy.excluded,
+        "immovable": remedy.immovable,
+        "admissions": remedy.runs,
+    }
+
+
+def _leaving(leaving: Leaving) -> dict[str, Any]:
+    return {
+        "pod": leaving.pod.full_name,
+        "uid": leaving.pod.uid,
+        "cpus": cpu_list(leaving.before),
+        "cpusAfter": None if leaving.after is None else cpu_list(leaving.after),
+    }

@@ -1,0 +1,245 @@
+"""The answer of ``cpuctl plan`` as a plain document (schema: ``cpuctl schema plan``)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from cpuctl.cli.answers.explain.offers_answer import offers_answer
+from cpuctl.cli.answers.kubelet_view import topology_counts
+from cpuctl.cli.answers.memory_answer import container_memory, memory_left
+from cpuctl.cli.answers.plan.readmission_answer import readmission_warnings
+from cpuctl.cli.answers.topology.devices_answer import container_devices, device_warnings, devices_left
+from cpuctl.cli.output import API_VERSION, Document
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.admission import Admission, Admitted, Asked, Placement, PoolWarning, Verdict
+from cpuctl.engine.cpu.alignment import Alignment, alignment_of
+from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.node import Node
+from cpuctl.engine.outcome import KubeletFault, Rejected, StartRefused, Undetermined
+
+OUTCOMES = ("Admitted", "Rejected", "KubeletFault", "Undetermined")
+
+_TAKEN = (
+    "reserved or another pod's: where cores differ in size, as with an offline CPU, the kubelet takes a core "
+    "for free that is not (kubernetes issue 124066)"
+)
+_POOL_WARNINGS = {
+    PoolWarning.EMPTY: (
+        "takes the last CPUs of the shared pool: containers without exclusive CPUs have none left, and a "
+        "kubelet that restarts now refuses its own state file (default cpuset cannot be empty)"
+    ),
+    PoolWarning.ONLY_RESERVED: (
+        "takes the last free CPUs: containers without exclusive CPUs share the reserved CPUs with the system"
+    ),
+}
+
+
+def plan_document(node: Node, admissions: Sequence[Admission], head: Mapping[str, Any]) -> Document:
+    """Describe a started node, every decision in order, and what is left."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "Plan",
+        **head,
+        "start": {"outcome": "Started"},
+        "node": node_answer(node),
+        "summary": _summary(node, admissions),
+        "pods": [pod_answer(node.topology, admission) for admission in admissions],
+        "after": after_answer(node) | memory_left(node.memory) | devices_left(node.devices),
+        "warnings": [
+            *_warnings(admissions),
+            *readmission_warnings(admissions),
+            *device_warnings(admissions),
+        ],
+    }
+
+
+def not_started_document(
+    start: StartRefused | KubeletFault | Undetermined, head: Mapping[str, Any]
+) -> Document:
+    """Describe a kubelet that does not start, or of which that cannot be said."""
+    outcome: dict[str, Any]
+    match start:
+        case StartRefused():
+            outcome = {"outcome": "Refused", "stage": start.stage, "error": start.error}
+        case KubeletFault():
+            outcome = {"outcome": "KubeletFault", **_fault(start)}
+        case Undetermined():
+            outcome = {"outcome": "Undetermined", "why": start.why}
+    return {"apiVersion": API_VERSION, "kind": "Plan", **head, "start": outcome, "pods": [], "warnings": []}
+
+
+def node_answer(node: Node) -> dict[str, Any]:
+    """Describe the machine as the kubelet counts it, and what pods get of it."""
+    policy = "none" if node.policy is None else "static"
+    answer: dict[str, Any] = topology_counts(node.topology) | {"cpuManagerPolicy": policy}
+    if node.topology_manager.policy != "none":
+        answer["topologyManagerScope"] = node.topology_manager.scope
+    if node.allocatable is not None:
+        # CPU in milli, everything else in bytes or pieces.
+        answer["allocatable"] = {**node.allocatable.amounts, "pods": node.allocatable.pods}
+    if node.policy is not None:
+        answer["reservedCPUs"] = cpu_list(node.policy.reserved)
+        answer["reservedPhysicalCPUs"] = cpu_list(node.policy.reserved_physical)
+        answer["allocatableCPUs"] = cpu_list(node.policy.allocatable)
+    return answer
+
+
+def _summary(node: Node, admissions: Iterable[Admission]) -> dict[str, Any]:
+    outcomes = Counter(outcome_name(admission.verdict) for admission in admissions)
+    exclusive = node.topology.cpus & ~node.state.default if node.policy else 0
+    return {
+        "pods": sum(outcomes.values()),
+        **{_camel(outcome): outcomes[outcome] for outcome in OUTCOMES},
+        "exclusiveCPUs": exclusive.bit_count() - _never_shared(node).bit_count(),
+    }
+
+
+def _never_shared(node: Node) -> int:
+    """Tell the reserved CPUs that strict reservation keeps out of the shared pool."""
+    strict = node.policy is not None and node.policy.options.strict_cpu_reservation
+    return node.policy.reserved if strict and node.policy else 0
+
+
+def _camel(name: str) -> str:
+    return name[0].lower() + name[1:]
+
+
+def outcome_name(verdict: Verdict) -> str:
+    """Name a verdict as the document does."""
+    return type(verdict).__name__
+
+
+def pod_answer(topology: CPUTopology, admission: Admission) -> dict[str, Any]:
+    """Describe the decision on one pod."""
+    pod = admission.pod
+    return {
+        "namespace": pod.namespace,
+        "name": pod.name,
+        "uid": pod.uid,
+        "origin": str(pod.origin),
+        "qosClass": str(admission.qos.qos_class),
+        "qosReason": admission.qos.reason,
+        **verdict_answer(admission.verdict),
+        **({"podCPUs": cpu_list(admission.pod_cpus)} if admission.pod_cpus else {}),
+        "hints": [round_answer(asked) for asked in admission.asked],
+        "containers": [
+            _container(topology, placement)
+            | container_memory(placement)
+            | container_devices(topology, placement)
+            for placement in admission.placements
+        ],
+    }
+
+
+def round_answer(asked: Asked) -> dict[str, Any]:
+    """Describe one round of the Topology Manager: for a container, or (None) for the pod as a whole."""
+    answer: dict[str, Any] = {"container": asked.container.name if asked.container else None}
+    if isinstance(asked.merged, KubeletFault):
+        return answer | {"outcome": "KubeletFault", **_fault(asked.merged)}
+    hint = asked.merged.hint
+    return answer | {
+        "numaNodes": None if hint.nodes is None else cpu_list(hint.nodes),
+        "preferred": hint.preferred,
+        "admitted": asked.merged.admit,
+        "offers": offers_answer(asked),
+    }
+
+
+def verdict_answer(verdict: Verdict) -> dict[str, Any]:
+    """Describe a verdict: its outcome, and the kubelet's words where there are any."""
+    outcome: dict[str, Any] = {"outcome": outcome_name(verdict)}
+    match verdict:
+        case Admitted():
+            return outcome
+        case Rejected():
+            return outcome | {
+                "reason": str(verdict.reason),
+                "message": verdict.message,
+                "container": verdict.container,
+                "details": dict(verdict.details),
+            }
+        case KubeletFault():
+            return outcome | _fault(verdict)
+        case Undetermined():
+            return outcome | {"why": verdict.why}
+
+
+def _fault(fault: KubeletFault) -> dict[str, str]:
+    return {"fault": str(fault.kind), "where": fault.where, "why": fault.why}
+
+
+def _container(topology: CPUTopology, placement: Placement) -> dict[str, Any]:
+    answer: dict[str, Any] = {
+        "name": placement.container.name,
+        "kind": str(placement.container.kind),
+        "exclusive": placement.exclusive,
+        "isolation": str(placement.isolation),
+        "cpus": cpu_list(placement.cpus),
+    }
+    if not placement.exclusive:
+        return answer | {"whyShared": placement.claim.why_not}
+    alignment = alignment_of(topology, placement.cpus)
+    return answer | {
+        "count": placement.cpus.bit_count(),
+        "alignment": {
+            "core": alignment.core,
+            "uncoreCache": alignment.uncore_cache,
+            "numaNode": alignment.numa_node,
+            "socket": alignment.socket,
+        },
+        "aligned": _evidence(alignment),
+        "steps": [{"rule": step.rule, "cpus": cpu_list(step.cpus)} for step in placement.steps],
+    }
+
+
+def _evidence(alignment: Alignment) -> dict[str, Any]:
+    return {
+        "cores": _lists(alignment.by_core),
+        "uncoreCaches": _lists(alignment.by_uncore_cache),
+        "numaNodes": _lists(alignment.by_numa_node),
+        "sockets": _lists(alignment.by_socket),
+    }
+
+
+def after_answer(node: Node) -> dict[str, Any]:
+    """Describe what is left of the CPUs, in all and on each NUMA node."""
+    shared = node.state.default
+    free = shared & ~node.policy.reserved if node.policy else 0
+    return {
+        "sharedPool": cpu_list(shared),
+        "sharedPoolSize": shared.bit_count(),
+        "freeCPUs": cpu_list(free),
+        "free": free.bit_count(),
+        "numaNodes": [
+            {
+                "id": number,
+                "cpus": cpu_list(mask),
+                "sharedCPUs": cpu_list(shared & mask),
+                "freeCPUs": cpu_list(free & mask),
+                "free": (free & mask).bit_count(),
+            }
+            for number, mask in node.topology.numa_nodes.items()
+        ],
+    }
+
+
+def _warnings(admissions: Iterable[Admission]) -> Iterable[dict[str, Any]]:
+    for admission in admissions:
+        if admission.pool_warning is not None:
+            text = f"pod {admission.pod.full_name} {_POOL_WARNINGS[admission.pool_warning]}"
+            yield {"pod": admission.pod.full_name, "sharedPool": str(admission.pool_warning), "message": text}
+        if taken := admission.taken_from_others:
+            name, cpus = admission.pod.full_name, cpu_list(taken)
+            text = f"pod {name} is given CPUs {cpus}, which are {_TAKEN}"
+            yield {"pod": name, "takenCPUs": cpus, "message": text}
+
+
+def _lists(masks: Mapping[int, int]) -> dict[str, str]:
+    return {str(element): cpu_list(mask) for element, mask in masks.items()}
+
+
+def cpu_list(mask: int) -> str:
+    """Write a mask as the kernel's list."""
+    return str(CPUSet(mask))

@@ -1,0 +1,123 @@
+"""Parts of the answer about resizes: containers, resources in their four states, cores to draw."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from cpuctl.cli.answers.plan.plan_answer import cpu_list
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.resize.effects import CgroupChange, Counted, changed_amounts, restarting
+from cpuctl.engine.resize.outcome import CPUShare, ResizeOutcome, Ruling
+from cpuctl.engine.resize.rules import ResizeRules
+from cpuctl.engine.resize.running import RESIZABLE, requirements
+from cpuctl.kubelet.duration import duration_text
+from cpuctl.pods.cgroups.files import WeightFormula
+from cpuctl.pods.cgroups.values import CgroupValues
+from cpuctl.pods.model import Container, Pod
+from cpuctl.quantity import Quantity
+
+
+def container_answer(
+    outcome: ResizeOutcome, container: Container, topology: CPUTopology, rules: ResizeRules
+) -> dict[str, Any]:
+    """Describe one container: its resources, whether it restarts, its exclusive CPUs."""
+    share = outcome.shares.get(container.name)
+    if share is not None and not rules.exclusive_cpus:
+        share = replace(share, baseline=None)  # without the gate nothing is promised
+    return {
+        "name": container.name,
+        "kind": str(container.kind),
+        "changed": bool(changed_amounts(outcome.wish, container.name)),
+        "restarts": list(restarting(outcome.wish, container.name, rules.minor)),
+        "resources": resources_answer(outcome, container.name),
+        "cpus": None if share is None else _cpus(outcome, container.name, share, topology),
+    }
+
+
+def resources_answer(outcome: ResizeOutcome, container: str) -> dict[str, Any]:
+    """Describe resources right after the decision: what has been granted is still to be carried out."""
+    running, desired = outcome.wish.running, outcome.wish.desired
+    if outcome.ruling is Ruling.FORBIDDEN:
+        desired = running.spec
+    allocated = desired if outcome.ruling.accepted else running.allocated
+    states = {
+        "before": running.allocated,
+        "asked": outcome.wish.desired,
+        "desired": desired,
+        "allocated": allocated,
+        "actuated": running.actuated,
+        "actual": running.actual,
+    }
+    return {state: _amounts(pod, container) for state, pod in states.items()}
+
+
+def _amounts(pod: Pod, container: str) -> dict[str, Any]:
+    resources = requirements(pod).get(container)
+    if resources is None:
+        return {"requests": {}, "limits": {}}
+    return {"requests": _texts(resources.requests), "limits": _texts(resources.limits)}
+
+
+def _texts(amounts: Mapping[str, Quantity]) -> dict[str, str]:
+    return {name: str(amounts[name]) for name in RESIZABLE if name in amounts}
+
+
+def _cpus(outcome: ResizeOutcome, name: str, share: CPUShare, topology: CPUTopology) -> dict[str, Any]:
+    before, after, promised = share.before or 0, share.after or 0, share.baseline
+    steps = [step for placed in outcome.placements if placed.container.name == name for step in placed.steps]
+    return {
+        "before": None if share.before is None else cpu_list(before),
+        "after": None if share.after is None else cpu_list(after),
+        "promised": None if promised is None else cpu_list(promised),
+        "kept": cpu_list(before & after),
+        "gained": cpu_list(after & ~before),
+        "lost": cpu_list(before & ~after),
+        "counts": {"before": before.bit_count(), "after": after.bit_count()},
+        "follows": name not in outcome.unfollowed,
+        "numaNodes": [number for number, mask in topology.numa_nodes.items() if mask & after],
+        "givenUpAfter": duration_text(outcome.delay) if outcome.delay and before & ~after else None,
+        "steps": [{"rule": step.rule, "cpus": cpu_list(step.cpus)} for step in steps],
+    }
+
+
+def cores_answer(topology: CPUTopology, outcomes: Iterable[ResizeOutcome]) -> list[dict[str, Any]]:
+    """List the cores of all NUMA nodes that resized containers are on, were on, or were promised."""
+    cpus = 0
+    for outcome in outcomes:
+        for share in outcome.shares.values():
+            cpus |= (share.before or 0) | (share.after or 0) | (share.baseline or 0)
+    return [
+        {"numaNode": number, "core": core, "cpus": list(CPUSet(mask & node))}
+        for number, node in topology.numa_nodes.items()
+        if node & cpus
+        for core, mask in topology.cores.items()
+        if mask & node
+    ]
+
+
+def scheduler_answer(counts: Counted) -> dict[str, Any]:
+    """Describe what the scheduler counts for the pod."""
+    return {
+        "before": _texts(counts.before),
+        "meanwhile": _texts(counts.meanwhile),
+        "settled": _texts(counts.settled),
+    }
+
+
+def cgroup_answer(change: CgroupChange, name: str) -> dict[str, Any]:
+    """Describe the cgroup of a container, or with nothing of the pod, before and after."""
+    before = change.before[name]
+    return {"before": _cgroup(before), "after": _cgroup(change.after.get(name, before))}
+
+
+def _cgroup(values: CgroupValues) -> dict[str, Any]:
+    return {
+        "cpuShares": values.shares,
+        "cpuWeight": {str(formula): formula.weight(values.shares) for formula in WeightFormula},
+        "cpuQuota": values.quota,
+        "cpuPeriod": values.period,
+        "memoryLimit": values.memory,
+    }

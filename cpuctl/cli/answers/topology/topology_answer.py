@@ -1,0 +1,155 @@
+"""The answer of ``cpuctl topology`` as a plain document (schema: ``cpuctl schema topology``).
+
+Sockets and NUMA nodes carry the kernel's numbers. Cores and caches are numbered from 0 by their lowest CPU,
+because the kernel's own ids for them repeat; the set names ``core:N`` and ``l3:N`` use these numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from cpuctl.cli.output import API_VERSION, Document
+from cpuctl.cpuset import CPUSet
+from cpuctl.machine.model import CPU, Cache, Machine, NumaNode
+
+_CACHE_KEYS = {(1, "Data"): "l1d", (1, "Instruction"): "l1i", (2, "Unified"): "l2", (3, "Unified"): "l3"}
+
+
+def topology_document(machine: Machine, head: Mapping[str, Any], kubelet: Mapping[str, Any]) -> Document:
+    """Describe a machine as its kernel sees it, with the kubelet's counts beside it."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "Topology",
+        **head,
+        "summary": _summary(machine),
+        "kubelet": kubelet,
+        "numaNodes": [_numa_node(node) for node in machine.numa_nodes],
+        "sockets": [{"id": number, "cpus": str(cpus)} for number, cpus in machine.sockets.items()],
+        "caches": [_cache(cache) for cache in sorted(machine.caches, key=_cache_order)],
+        "cpus": list(cpu_rows(machine)),
+        "findings": list(machine.findings),
+    }
+
+
+def _summary(machine: Machine) -> dict[str, Any]:
+    return {
+        "model": machine.model_name,
+        "architecture": machine.architecture,
+        "cpus": len(machine.online),
+        "online": str(machine.online),
+        "offline": str(machine.offline),
+        "present": _optional_list(machine.present),
+        "possible": _optional_list(machine.possible),
+        "isolated": str(machine.isolated),
+        "nohzFull": str(machine.nohz_full),
+        "cores": len(machine.cores),
+        "threadsPerCore": sorted(set(map(len, machine.cores))),
+        "sockets": len(machine.sockets),
+        "numaNodes": len(machine.numa_nodes),
+        "l3Caches": len(machine.l3_groups),
+        "performanceCPUs": _optional_list(machine.performance_cpus),
+        "efficiencyCPUs": _optional_list(machine.efficiency_cpus),
+        "memoryBytes": machine.memory_bytes,
+        "hugepages": _hugepages(machine.hugepages),
+        **_synthetic(machine),
+    }
+
+
+def _synthetic(machine: Machine) -> dict[str, Any]:
+    """Write the machine in one line that ``-m`` takes, or say why that cannot be done."""
+    from cpuctl.machine.synthetic.one_line import describe_synthetic
+
+    try:
+        return {"synthetic": describe_synthetic(machine), "whyNotSynthetic": None}
+    except ValueError as error:
+        return {"synthetic": None, "whyNotSynthetic": str(error)}
+
+
+def _numa_node(node: NumaNode) -> dict[str, Any]:
+    return {
+        "id": node.id,
+        "cpus": str(node.cpus),
+        "memoryBytes": node.memory_bytes,
+        "freeBytes": node.free_bytes,
+        "hugepages": _hugepages(node.hugepages),
+        "freeHugepages": _hugepages(node.free_hugepages),
+        "distances": list(node.distances),
+    }
+
+
+def _hugepages(pages: Mapping[int, int]) -> dict[str, int]:
+    return {page_size_name(kib): count for kib, count in sorted(pages.items())}
+
+
+def page_size_name(kib: int) -> str:
+    """Name a page size as Kubernetes does: ``2Mi``, ``1Gi``."""
+    for unit, factor in (("Gi", 1 << 20), ("Mi", 1 << 10)):
+        if kib % factor == 0:
+            return f"{kib // factor}{unit}"
+    return f"{kib}Ki"
+
+
+def _cache_order(cache: Cache) -> tuple[int, str, int]:
+    return cache.level, cache.kind, cache.cpus.lowest
+
+
+def _cache(cache: Cache) -> dict[str, Any]:
+    return {
+        "level": cache.level,
+        "type": cache.kind,
+        "id": cache.id,
+        "sizeBytes": cache.size_bytes,
+        "cpus": str(cache.cpus),
+    }
+
+
+def cpu_rows(machine: Machine) -> Iterable[dict[str, Any]]:
+    """Yield a row for every CPU, online or not: where it sits, what it is."""
+    cores = _numbers(machine.cores)
+    caches = {
+        key: _numbers(sorted({c.cpus for c in machine.caches if (c.level, c.kind) == kind}, key=_lowest))
+        for kind, key in _CACHE_KEYS.items()
+    }
+    online = {cpu.number: cpu for cpu in machine.cpus}
+    for number in machine.online | machine.offline:
+        cpu = online.get(number)
+        shared = {key: numbers.get(number) for key, numbers in caches.items()}
+        yield _cpu(machine, number, cpu) | {"core": cores.get(number)} | shared
+
+
+def _cpu(machine: Machine, number: int, cpu: CPU | None) -> dict[str, Any]:
+    return {
+        "cpu": number,
+        "online": cpu is not None,
+        "node": cpu.numa_node if cpu else None,
+        "socket": machine.socket_of.get(number),
+        "core": None,
+        "siblings": str(cpu.siblings) if cpu else None,
+        "type": _core_type(machine, number),
+        "isolated": number in machine.isolated,
+        "nohzFull": number in machine.nohz_full,
+        "capacity": cpu.capacity if cpu else None,
+        "maxKHz": cpu.max_khz if cpu else None,
+        "minKHz": cpu.min_khz if cpu else None,
+    }
+
+
+def _core_type(machine: Machine, number: int) -> str | None:
+    if machine.performance_cpus is not None and number in machine.performance_cpus:
+        return "performance"
+    if machine.efficiency_cpus is not None and number in machine.efficiency_cpus:
+        return "efficiency"
+    return None
+
+
+def _numbers(groups: Iterable[CPUSet]) -> dict[int, int]:
+    return {cpu: number for number, group in enumerate(groups) for cpu in group}
+
+
+def _lowest(cpus: CPUSet) -> int:
+    return cpus.lowest
+
+
+def _optional_list(cpus: CPUSet | None) -> str | None:
+    return None if cpus is None else str(cpus)

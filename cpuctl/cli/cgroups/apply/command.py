@@ -1,0 +1,148 @@
+"""``cpuctl cgroups apply``: give containers the CPUs that they are due, without breaking one that runs."""
+
+from contextlib import ExitStack, suppress
+from typing import Annotated
+
+import typer
+
+from cpuctl.cli.app import EXIT_NO
+from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
+from cpuctl.cli.options import (
+    NoColorOption,
+    OutputOption,
+    QuietOption,
+    RunningPodsOption,
+)
+from cpuctl.cli.output import Document, Output, Style, emit, emit_after_change
+from cpuctl.cli.sources.config_inputs import KubeletWords
+from cpuctl.cli.sources.inputs import refuse_stdin_twice
+from cpuctl.cli.sources.node_options import NodeMachineOption, NodeStateOption, RootOption
+from cpuctl.cli.sources.sources import Sources
+
+HELP = """Write CPU sets to control groups, in an order that breaks no running container.
+
+Without a file or containers, every container gets what the kubelet's state says. A file is what plan -o
+json or audit -o plan prints, or a cpu_manager_state. What is to be written is shown as a diff; --yes writes
+it, reads back what is in force, looks at every thread, and waits for two reconcile periods of the kubelet
+whether somebody rewrites it. The first failure, Ctrl-C included, undoes everything.
+
+CPUs that are offline, reserved or exclusive to another container are refused, and so is a plan made from a
+state that has moved on.
+
+Examples:
+
+\b
+  sudo cpuctl cgroups apply                  # what is wrong, by the state
+  sudo cpuctl audit -o plan --exit-zero | sudo cpuctl cgroups apply -f - --yes
+  sudo cpuctl cgroups apply -f plan.json --yes --log writes.jsonl
+  sudo cpuctl cgroups apply shop/web-0/app=4-7 shop/web-0/log=node:1
+
+Exit codes: 0 done, nothing to do, or a dry run (with --exit-code 3 where there are writes), 2 usage, 3
+cpuctl objects, 4 unusable input, 5 the node refused or it was undone, and all is as before, 6 changed and
+not fully restored, 129, 130 or 143 ended by a signal, and all is as before.
+"""
+
+_CHANGED = ("Applied", "NotRestored")
+ContainersArgument = Annotated[
+    list[str], typer.Argument(metavar="[NS/POD/CONTAINER=CPUS]...", help="Containers and their new CPUs.")
+]
+FileOption = Annotated[
+    str,
+    typer.Option("-f", "--filename", metavar="FILE", help="A plan or a CPU Manager state; - for stdin."),
+]
+YesOption = Annotated[bool, typer.Option("-y", "--yes", help="Write; otherwise nothing is changed.")]
+NoWaitOption = Annotated[bool, typer.Option("--no-wait", help="Do not wait for the kubelet to rewrite it.")]
+QuotaOption = Annotated[
+    bool,
+    typer.Option(
+        "--quota",
+        help="CFS quotas, too: none with exclusive CPUs, else the limits of the manifest (--pods).",
+    ),
+]
+LogOption = Annotated[
+    str, typer.Option("--log", metavar="FILE", help="Append every step to FILE, a JSON object a line.")
+]
+ForceOfflineOption = Annotated[
+    bool, typer.Option("--force-offline", help="Write CPUs that are offline (v2 only: v1 refuses).")
+]
+ForceReservedOption = Annotated[bool, typer.Option("--force-reserved", help="Write reserved CPUs.")]
+ForceExclusiveOption = Annotated[
+    bool, typer.Option("--force-exclusive", help="Write CPUs that are exclusive to another container.")
+]
+ExitCodeOption = Annotated[
+    bool, typer.Option("--exit-code", help="Exit 3 where a dry run has something to write.")
+]
+
+
+@with_kubelet_options
+def apply(
+    containers: ContainersArgument = [],  # noqa: B006  # typer copies it
+    filename: FileOption = "",
+    yes: YesOption = False,
+    no_wait: NoWaitOption = False,
+    quota: QuotaOption = False,
+    log: LogOption = "",
+    force_offline: ForceOfflineOption = False,
+    force_reserved: ForceReservedOption = False,
+    force_exclusive: ForceExclusiveOption = False,
+    exit_code: ExitCodeOption = False,
+    machine: NodeMachineOption = "live",
+    root: RootOption = "",
+    state: NodeStateOption = "",
+    pods: RunningPodsOption = "",
+    kubelet: KubeletWords = NOTHING_TOLD,
+    output: OutputOption = Output.TABLE,
+    no_color: NoColorOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Read, show, write, watch."""
+    from cpuctl.cgroups.objections import Force
+    from cpuctl.cli.cgroups.apply.asked import read_asked
+    from cpuctl.cli.cgroups.apply.run import Insisted, root_of
+    from cpuctl.cli.cgroups.apply.session import Session
+    from cpuctl.cli.sources.node_picture import PictureWords
+
+    refuse_stdin_twice(filename, state, pods, kubelet.config)
+    style = Style(output, color=not no_color, quiet=quiet)
+    place = root_of(machine, root)
+    asked = read_asked(filename, containers)
+    words = PictureWords(machine=machine, root=root, kubelet=kubelet, state=state, pods=pods)
+    told = {
+        Force.OFFLINE: force_offline,
+        Force.RESERVED: force_reserved,
+        Force.EXCLUSIVE: force_exclusive,
+    }
+    insisted = Insisted(frozenset(force for force, on in told.items() if on), quota=quota)
+    session = Session(
+        words=words,
+        asked=asked,
+        insisted=insisted,
+        root=place,
+        style=style,
+        yes=yes,
+        wait=not no_wait,
+        log=log,
+    )
+    sources = Sources()
+    with ExitStack() as until_answered:
+        document, code = session.run(sources, until_answered)
+        if document["outcome"] not in _CHANGED:
+            until_answered.close()
+        with suppress(OSError):  # nobody hears it: no reason to keep the answer back
+            sources.tell(style)
+        _answer(document, style)
+    if code == 0 and exit_code and document["outcome"] == "Planned":
+        code = EXIT_NO
+    if code:
+        raise typer.Exit(code)
+
+
+def _answer(document: Document, style: Style) -> None:
+    """Answer; where nobody takes that, at least say what has become of the node."""
+    if document["outcome"] not in _CHANGED:
+        emit(document, style)
+        return
+    left = document["result"]["notRestored"]
+    files = "; ".join(f"{each['group']}/{each['file']}: {each['problem']}" for each in left)
+    what = "it failed, and not all is as before" if left else "the control groups are written"
+    emit_after_change(document, style, what, files or "cpuctl cgroups show shows them")

@@ -1,0 +1,113 @@
+"""Changing the node as it was prepared: under a lock, and all of it or nothing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cpuctl.cgroups.applying import Applier
+from cpuctl.cgroups.carrying_out import Guard, Outcome, carry_out
+from cpuctl.cgroups.group_files import GroupFiles
+from cpuctl.cgroups.hierarchies import CGROUPS
+from cpuctl.cgroups.lock import locked
+from cpuctl.cgroups.threads import stray_threads
+from cpuctl.cgroups.writes import CPUS, PlannedWrite
+from cpuctl.cli.cgroups.apply.run import Prepared
+from cpuctl.cli.sources.node_picture import CPU_FILE, MEMORY_FILE
+from cpuctl.cpuset import CPUSet
+from cpuctl.errors import CpuctlError, NodeAccessError
+from cpuctl.machine.kernel_text import parse_cpu_list
+from cpuctl.machine.tree import DirectoryTree
+
+if TYPE_CHECKING:
+    from cpuctl.cli.cgroups.apply.log import WriteLog
+    from cpuctl.cli.stop_signals import StopSignal
+
+_ONLINE = "sys/devices/system/cpu/online"
+_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Watching:
+    """How long it is watched whether all holds, and who is told that time goes by."""
+
+    seconds: float
+    tick: Callable[[], None]
+
+    def pause(self, seconds: float) -> None:
+        """Wait a moment."""
+        time.sleep(seconds)
+        with suppress(OSError):  # a terminal that has gone is no reason to end here
+            self.tick()
+
+
+def perform(prepared: Prepared, log: WriteLog, stop: StopSignal, watching: Watching) -> Outcome:
+    """Write under a lock, look whether it holds, and undo everything where it does not."""
+    files = GroupFiles(prepared.root / CGROUPS, time.sleep)
+    online = _Online(prepared.root / _ONLINE)
+    changes = [write.change(prepared.at) for write in prepared.writes]
+    applier = Applier(files=files, log=log, interrupted=lambda: bool(stop), online=online)
+    with locked(prepared.root / prepared.at.cpuset):
+        guard = Guard(
+            moved_on=lambda: _state_moved(prepared),
+            strayed=lambda: _strayed(prepared, files),
+            pause=watching.pause,
+            kept=[write.change(prepared.at) for write in _kept(prepared)],
+        )
+        return carry_out(changes, applier, guard, watching.seconds)
+
+
+def _kept(prepared: Prepared) -> Iterator[PlannedWrite]:
+    """Yield what is wanted and there already: it must come into force, too."""
+    written = {(write.path, write.name) for write in prepared.writes}
+    for one in prepared.request.desired.wanted:
+        if one.cpus and (one.path, CPUS) not in written:
+            yield PlannedWrite(one.path, CPUS, str(one.cpus), str(one.cpus), "")
+
+
+def _state_moved(prepared: Prepared) -> str:
+    try:
+        before, now = prepared.digests, digests(prepared.root, prepared.state_directory)
+    except CpuctlError as error:
+        return str(error)
+    changed = sorted(name for name in now.keys() | before.keys() if now.get(name) != before.get(name))
+    return f"the kubelet has written {', '.join(changed)} meanwhile" if changed else ""
+
+
+def digests(root: Path, state_directory: str) -> dict[str, str]:
+    """Return the SHA-256 of the state files that the node's own kubelet has now."""
+    tree, found = DirectoryTree(root), {}
+    for name in (CPU_FILE, MEMORY_FILE):
+        with suppress(NodeAccessError):  # closed to us, as it was before: who may not read may not write
+            text = tree.read(f"{state_directory.strip('/')}/{name}")
+            if text is not None:
+                found[name] = sha256(text.encode()).hexdigest()
+    return found
+
+
+def _strayed(prepared: Prepared, files: GroupFiles) -> str:
+    top = prepared.at.cpuset.removeprefix(CGROUPS)
+    sets = [(f"{top}{path}", cpus) for path, cpus in prepared.inhabited.items()]
+    strays = list(stray_threads(files, prepared.root / "proc", sets))
+    if not strays:
+        return ""
+    shown = ", ".join(f"{each.tid} on {each.cpus}" for each in strays[:_SHOWN])
+    return f"{strays[0].group}: threads may still run elsewhere: {shown}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Online:
+    """Reads which CPUs run, at every question anew."""
+
+    path: Path
+
+    def __call__(self) -> CPUSet | None:
+        try:
+            return parse_cpu_list(self.path.read_text())
+        except (OSError, ValueError):
+            return None

@@ -1,0 +1,194 @@
+"""From a request to what is to be done: where the node is, objections, and writes in their order."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cpuctl.cgroups.group_files import GroupFiles
+from cpuctl.cgroups.hierarchies import CGROUPS, Hierarchies
+from cpuctl.cgroups.mounts import CGROUP_TYPES, mount_of
+from cpuctl.cgroups.names import Driver, Level
+from cpuctl.cgroups.objections import Force, Objection, Situation, find_objections, moved_on
+from cpuctl.cgroups.quotas import plan_quotas
+from cpuctl.cgroups.writes import CPUS, MEMS, PlannedWrite, plan_writes
+from cpuctl.cli.cgroups.apply.request import Request, members_of
+from cpuctl.cpuset import CPUSet
+from cpuctl.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from cpuctl.audit.picture import Picture
+    from cpuctl.cli.sources.node_picture import LiveNode
+
+_EFFECTIVE = {1: ("cpuset.effective_cpus", "cpuset.cpus"), 2: ("cpuset.cpus.effective",)}
+_MOST_UNSEEN = 5
+_SYSTEMD = (
+    "systemd does not know of these writes: a daemon-reload may bring back what it was told, unless "
+    "systemctl set-property --runtime SCOPE AllowedCPUs=... tells it, too"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Insisted:
+    """What the user overrules, and whether quotas are to follow."""
+
+    forced: frozenset[Force]
+    quota: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """What is to be done to the node below *root*; ``digests`` are those of its state files, by name.
+
+    ``inhabited`` are the groups whose threads are to be on certain CPUs.
+    """
+
+    root: Path
+    at: Hierarchies
+    request: Request
+    writes: Sequence[PlannedWrite]
+    objections: Sequence[Objection]
+    digests: Mapping[str, str]
+    state_directory: str
+    inhabited: Mapping[str, CPUSet]
+    warnings: list[str] = field(default_factory=list)
+
+
+def root_of(machine: str, root: str) -> Path:
+    """Return where the node's file tree stands; raise UsageError for a recording."""
+    place = Path(root or ("/" if machine == "live" else machine))
+    if not place.is_dir():
+        hint = "name the live node, or with --root where its file system is mounted"
+        raise UsageError(f"{place} is no node: nothing can be changed in it", hint=hint)
+    return place
+
+
+def require_kernel(root: Path, picture: Picture, *, quota: bool) -> Hierarchies:
+    """Return the node's hierarchies; raise InputError where these are plain files, or there are none.
+
+    *quota*: that which holds quotas is written to as well.
+    """
+    at = picture.hierarchies
+    if at is None or not at.cpuset:
+        raise InputError("no control groups that hold CPU sets are mounted here", where=str(root / CGROUPS))
+    for hierarchy in {at.cpuset, at.cpu if quota and at.cpu else at.cpuset}:
+        _require_mount((root / hierarchy).resolve(), CGROUP_TYPES[at.version])
+    return at
+
+
+def _require_mount(path: Path, wanted: str) -> None:
+    mount = mount_of(Path("/proc/self/mountinfo").read_text(errors="replace"), str(path))
+    if mount is None or mount.kind != wanted:
+        found = f"a file system of the type {mount.kind}" if mount else "nothing that is mounted"
+        raise InputError(
+            f"expected the kernel's control groups ({wanted}), found {found}",
+            where=str(path),
+            hint="a copy of a node cannot be changed; -m live is the node itself",
+        )
+
+
+def prepare(node: LiveNode, picture: Picture, request: Request, insisted: Insisted, root: Path) -> Prepared:
+    """Hold what is wanted against the node, and work the writes out.
+
+    Raise InputError for sets that no order of writes leads to.
+    """
+    at = require_kernel(root, picture, quota=insisted.quota)
+    wanted = request.desired.wanted
+    try:
+        writes = plan_writes(picture.groups, wanted, at.version)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    objections = [
+        *_moved(request, node, picture),
+        *find_objections(wanted, _situation(request, picture, root), insisted.forced),
+    ]
+    if insisted.quota:
+        from cpuctl.cli.cgroups.apply.quotas import wanted_quotas
+
+        writes += plan_quotas(picture.groups, wanted_quotas(wanted, picture, node.kubelet), at.version)
+    return Prepared(
+        root=root,
+        at=at,
+        request=request,
+        writes=writes,
+        objections=objections,
+        digests={each.path.rpartition("/")[2]: each.sha256 for each in node.state_files},
+        state_directory=node.kubelet.config.root_dir,
+        inhabited=inhabited(writes, picture),
+        warnings=[*_unseen(node, at), *_warnings(writes, picture)],
+    )
+
+
+def inhabited(writes: Sequence[PlannedWrite], picture: Picture) -> dict[str, CPUSet]:
+    """Return the CPUs of every container that is written to, and of the groups below that inherit them."""
+    groups = picture.groups
+    found = {
+        write.path: CPUSet.parse(write.after)
+        for write in writes
+        if write.name == CPUS and groups[write.path].role.level in (Level.CONTAINER, Level.BELOW)
+    }
+    for path in groups:  # parents first
+        above = found.get(groups[path].parent)
+        if above is not None and not groups[path].cpuset.cpus:
+            found.setdefault(path, above)
+    return found
+
+
+def _unseen(node: LiveNode, at: Hierarchies) -> Iterator[str]:
+    """Name groups that are there and cannot be looked at: v1 writes nothing that they stand in the way of."""
+    unseen = (each for each in node.files.unreadable if each.path.startswith(f"{at.cpuset}/"))
+    for each in islice(unseen, _MOST_UNSEEN):
+        yield f"/{each.path}: {each.reason}: it is left out"
+
+
+def _warnings(writes: Sequence[PlannedWrite], picture: Picture) -> Iterator[str]:
+    if any(picture.groups[write.path].role.driver is Driver.SYSTEMD for write in writes):
+        yield _SYSTEMD
+    if any(write.name == MEMS for write in writes):
+        yield "other NUMA nodes move the memory that is in use: that takes time, and the container waits"
+
+
+def _moved(request: Request, node: LiveNode, picture: Picture) -> Iterator[Objection]:
+    """Compare the node with what a plan was made from."""
+    if request.recorded is not None:
+        here = {each.path.rpartition("/")[2]: each.sha256 for each in node.state_files}
+        for name in sorted(here.keys() | request.recorded.keys()):
+            if here.get(name) != request.recorded.get(name):
+                yield moved_on(name)
+    goals = {(one.path, CPUS): one.cpus for one in request.desired.wanted}
+    goals |= {(one.path, MEMS): one.mems for one in request.desired.wanted}
+    for (path, name), found in request.now.items():
+        values = picture.groups[path].cpuset
+        now = (values.cpus if name == CPUS else values.mems) or CPUSet()
+        goal = goals.get((path, name)) or found
+        # The last two are what a group has on its way: a run that was killed may have left it there.
+        if now not in (found, goal, found & goal, found | goal):
+            yield moved_on(f"{path}/{name}")
+
+
+def _situation(request: Request, picture: Picture, root: Path) -> Situation:
+    state = picture.state.cpu
+    return Situation(
+        online=picture.machine.online,
+        reserved=picture.promises.reserved,
+        reach=_reach(picture, root),
+        groups=picture.groups,
+        members=members_of(picture),
+        held=request.held,
+        divided=frozenset(state.pod_entries) if state else frozenset(),
+    )
+
+
+def _reach(picture: Picture, root: Path) -> CPUSet | None:
+    """Return the CPUs in force right above the kubelet's groups; None where the kernel does not tell."""
+    at = picture.hierarchies
+    top = next((group for group in picture.groups.values() if group.role.level is Level.KUBEPODS), None)
+    if at is None or top is None:
+        return None
+    files = GroupFiles(root / at.cpuset, time.sleep)
+    texts = (files.read(top.parent, name) for name in _EFFECTIVE[at.version])
+    return next((CPUSet.parse(text) for text in texts if text), None)

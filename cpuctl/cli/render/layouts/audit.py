@@ -1,0 +1,105 @@
+"""How an audit looks to people: the node in two lines, its containers, one line a finding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from cpuctl.cli.output import Document
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.cli.render.tables.node import node_lines
+from cpuctl.exports.wording import counted
+
+_STYLES = {"error": "red", "warning": "yellow", "info": ""}
+_NAMES = ("POD", "CONTAINER", "EXPECTED", "CONFIGURED", "EFFECTIVE", "THREADS", "VERDICT")
+_WIDE_NAMES = ("POD", "CONTAINER", "KIND", "EXPECTED", "CONFIGURED", "EFFECTIVE", "THREADS", "COUNT", "MEMS")
+_FINDING_NAMES = ("severity", "code", "subject", "expected", "detected", "message", "fix")
+_NOT_CHECKED = "not checked"
+
+
+def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
+    """Lay out an audit; wide adds memory, kinds and paths, and puts findings into columns."""
+    yield Lines(tuple(node_lines(document["node"])))
+    shown = [each for each in document["containers"] if wide or each["part"] != "sandbox"]
+    if shown:
+        yield _containers(shown, wide=wide)
+    findings = document["findings"]
+    if findings:
+        yield _table(findings) if wide else Lines(tuple(_lines(findings)))
+    yield Lines(tuple(_closing(document)))
+
+
+def _containers(containers: Sequence[Mapping[str, Any]], *, wide: bool) -> Table:
+    names = (*_WIDE_NAMES, "VERDICT") if wide else _NAMES
+    rows, pod = [], ""
+    for each in containers:
+        name = _pod(each)
+        rows.append(_row(each, "" if name == pod else name, wide=wide))
+        pod = name
+    return Table(tuple(Column(name, "right" if name == "COUNT" else "left") for name in names), tuple(rows))
+
+
+def _row(container: Mapping[str, Any], pod: str, *, wide: bool) -> tuple[Cell, ...]:
+    cpus, mems, verdict = container["cpus"], container["mems"], container["verdict"]
+    expected = cpus["expected"] or " or ".join(dict.fromkeys(cpus["possible"])) or "-"
+    sets = (
+        Cell(expected, "bold" if cpus["exclusive"] else ""),
+        _compared(cpus["configured"], cpus["expected"]),
+        _compared(cpus["effective"], cpus["expected"]),
+        Cell(cpus["threads"] or "-"),
+    )
+    style = {"ok": "green", _NOT_CHECKED: "dim"}.get(verdict, "red")
+    name = Cell(container["container"] or _unnamed(container))
+    if not wide:
+        return (Cell(pod), name, *sets, Cell(verdict, style))
+    memory = Cell(_mems(mems), "" if mems["expected"] in (None, mems["configured"]) else "red")
+    more = (Cell(str(container["threads"])), memory)
+    return (Cell(pod), name, Cell(container["part"]), *sets, *more, Cell(verdict, style))
+
+
+def _pod(container: Mapping[str, Any]) -> str:
+    return f"{container['namespace']}/{container['pod']}" if container["pod"] else str(container["uid"])
+
+
+def _unnamed(container: Mapping[str, Any]) -> str:
+    return "(sandbox)" if container["part"] == "sandbox" else f"({(container['containerID'] or '?')[:12]})"
+
+
+def _compared(cpus: str | None, expected: str | None) -> Cell:
+    differs = expected is not None and cpus is not None and cpus != expected
+    return Cell("-" if cpus is None else cpus or "none", "red" if differs else "")
+
+
+def _mems(mems: Mapping[str, Any]) -> str:
+    told = mems["effective"] or mems["configured"] or "-"
+    return f"{told}, not {mems['expected']}" if mems["expected"] not in (None, told) else str(told)
+
+
+def _lines(findings: Sequence[Mapping[str, Any]]) -> Iterator[Cell]:
+    for each in findings:
+        found = f" (expected {each['expected'] or '-'}, detected {each['detected'] or '-'})"
+        text = f"{each['severity']}: {each['code']}: {each['subject']}: {each['message']}{found}"
+        yield Cell(text, _STYLES[each["severity"]])
+        if each["fix"]:
+            yield Cell(f"  fix: {each['fix']}")
+
+
+def _table(findings: Sequence[Mapping[str, Any]]) -> Table:
+    rows = tuple(
+        tuple(
+            Cell(each[name] or "-", _STYLES[each["severity"]] if name == "severity" else "")
+            for name in _FINDING_NAMES
+        )
+        for each in findings
+    )
+    return Table(tuple(Column(name.upper()) for name in _FINDING_NAMES), rows)
+
+
+def _closing(document: Document) -> Iterator[Cell]:
+    summary = document["summary"]
+    looked = ", ".join(counted(summary[f"{noun}s"], noun) for noun in ("container", "thread", "interrupt"))
+    found = [counted(summary[word], word) for word in ("error", "warning") if summary[word]]
+    found += [counted(summary["info"], "note")] if summary["info"] else []
+    yield Cell(f"{looked}: {', '.join(found) or 'nothing found'}")
+    if document["unreadable"]:
+        yield Cell(f"{counted(len(document['unreadable']), 'file')} could not be read", "yellow")

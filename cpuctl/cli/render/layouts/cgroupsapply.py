@@ -1,0 +1,81 @@
+"""How writes to control groups look to people: a diff in the order of writing, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cpuctl.cli.output import Document
+from cpuctl.cli.render.blocks import Block, Cell, Lines
+from cpuctl.exports.wording import counted
+
+_NOT_NEEDED = 20
+"""Containers that are left out are listed up to here; the others are counted."""
+_OUTCOMES = {
+    "Clean": ("Nothing to do: everything is as wanted.", "green"),
+    "Planned": ("Nothing is written yet: --yes does it.", ""),
+    "Refused": ("Nothing is written.", "red"),
+    "Applied": ("Written, and in force.", "green"),
+    "Undone": ("It failed; everything is as it was before.", "red"),
+    "NotRestored": ("It failed, and not everything could be put back:", "red"),
+}
+
+
+def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
+    """Lay out objections, the diff and the outcome; *wide* adds every step that was taken."""
+    if document["writes"]:
+        yield Lines(tuple(_diff(document["writes"])))
+    if document["leftOut"]:
+        yield Lines.of(*_left_out(document["leftOut"]))
+    if document["objections"]:
+        yield Lines(tuple(_objections(document["objections"])))
+    if wide and document["result"]:
+        yield Lines.of(*(_step(step) for step in document["result"]["steps"]))
+    yield Lines(tuple(_end(document)))
+
+
+def _diff(writes: list[Mapping[str, Any]]) -> Iterator[Cell]:
+    for number, write in enumerate(writes, 1):
+        yield Cell(f"{number}. {write['subject']}: {write['why']}", "bold")
+        yield Cell(f"   {write['file']}", "dim")
+        none = f"(none: {write['inherits']} of the group above)" if write["inherits"] else "(none)"
+        yield Cell(f" - {write['before'] or none}", "red")
+        yield Cell(f" + {write['after']}", "green")
+
+
+def _left_out(items: list[Mapping[str, Any]]) -> Iterator[str]:
+    for item in items[:_NOT_NEEDED]:
+        yield f"left out: {item['subject']}: {item['why']}"
+    if len(items) > _NOT_NEEDED:
+        yield f"left out: {len(items) - _NOT_NEEDED} more"
+
+
+def _objections(items: list[Mapping[str, Any]]) -> Iterator[Cell]:
+    for item in items:
+        force = f" ({item['force']} insists)" if item["force"] else ""
+        yield Cell(f"refused: {item['subject']}: {item['message']}{force}", "red")
+
+
+def _step(step: Mapping[str, Any]) -> str:
+    problem = f": {step['problem']}" if step["problem"] else ""
+    return f"{step['step']:<12} {step['group']}/{step['file']}{problem}"
+
+
+def _end(document: Document) -> Iterator[Cell]:
+    summary, result = document["summary"], document["result"]
+    if document["writes"]:
+        yield Cell(
+            f"{counted(summary['writes'], 'write')} to {counted(summary['groups'], 'control group')} for "
+            f"{counted(summary['containers'], 'container')} (cgroup v{document['cgroupVersion']})"
+        )
+    if result and result["failure"]:
+        yield Cell(f"failed: {result['failure']}", "red")
+    text, style = _OUTCOMES[document["outcome"]]
+    yield Cell(text, style)
+    if result:
+        for item in result["notRestored"]:
+            yield Cell(f"  {item['group']}/{item['file']}: {item['problem']}", "red")
+        for item in result["gone"]:
+            yield Cell(f"  {item['group']}: gone meanwhile, its container has ended", "yellow")
+        if result["watchedSeconds"] and not result["failure"]:
+            yield Cell(f"Nobody has rewritten it within {result['watchedSeconds']:g} s.")

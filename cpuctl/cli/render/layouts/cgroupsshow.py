@@ -1,0 +1,139 @@
+"""How control groups look to people: the tree of kubepods, what each has, and what it should have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cpuctl.cli.output import Document
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.cli.render.tables.node import node_lines
+from cpuctl.exports.wording import counted
+
+_Group = Mapping[str, Any]
+_SHORT_ID = 12
+_SHOWN = {
+    2: {
+        "CPUS": "cpuset.cpus",
+        "EFFECTIVE": "cpuset.cpus.effective",
+        "MEMS": "cpuset.mems",
+        "PARTITION": "cpuset.cpus.partition",
+        "WEIGHT": "cpu.weight",
+        "QUOTA": "cpu.max",
+    },
+    1: {
+        "CPUS": "cpuset.cpus",
+        "EFFECTIVE": "cpuset.effective_cpus",
+        "MEMS": "cpuset.mems",
+        "SHARES": "cpu.shares",
+        "QUOTA": "cpu.cfs_quota_us",
+    },
+}
+_MEMS_IN_EFFECT = ("cpuset.mems.effective", "cpuset.effective_mems")
+_PERIOD = "cpu.cfs_period_us"
+_NO_QUOTA = ("max", "-1")
+
+
+def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
+    """Lay out the tree; wide adds paths, and the files that are not shown as columns."""
+    yield Lines(tuple(node_lines(document["node"])))
+    groups = document["groups"]
+    if groups:
+        version = document["node"]["cgroupVersion"]
+        shown = _columns(groups, version)
+        yield _tree(groups, shown, wide=wide)
+        if others := tuple(_others(groups, {*shown.values(), _PERIOD}, wide=wide)):
+            yield Table(tuple(map(Column, ("GROUP", "FILE", "IS", "EXPECTED"))), others)
+    yield Lines(tuple(_closing(document)))
+
+
+def _columns(groups: list[_Group], version: int) -> dict[str, str]:
+    """Leave out a column that says nothing: hardly anybody makes partitions."""
+    shown = dict(_SHOWN[version])
+    parts = {(group["files"].get("cpuset.cpus.partition") or {}).get("actual") for group in groups}
+    if parts <= {None, "member"}:
+        shown.pop("PARTITION", None)
+    return shown
+
+
+def _tree(groups: list[_Group], shown: Mapping[str, str], *, wide: bool) -> Table:
+    depths: dict[str, int] = {}
+    rows = []
+    for group in groups:
+        depth = depths.get(group["parent"], -1) + 1
+        depths[group["path"]] = depth
+        cells = (
+            Cell("  " * depth + _title(group)),
+            *(_cell(group, name, file) for name, file in shown.items()),
+        )
+        rows.append((*cells, Cell(group["path"])) if wide else cells)
+    names = ("GROUP", *shown, *(("PATH",) if wide else ()))
+    return Table(tuple(map(Column, names)), tuple(rows))
+
+
+def _title(group: _Group) -> str:
+    owner = group["owner"]
+    match group["level"]:
+        case "pod":
+            return f"{owner['namespace']}/{owner['pod']}" if owner["pod"] else f"pod {owner['uid']}"
+        case "container":
+            return str(owner["container"] or _nameless(owner))
+        case "helper":
+            return f"(monitor of {owner['containerID'][:_SHORT_ID]})"
+        case "qos":
+            return str(group["qosClass"])
+        case _:
+            return str(group["path"].rpartition("/")[2])
+
+
+def _nameless(owner: Mapping[str, Any]) -> str:
+    return "(sandbox)" if owner["part"] == "sandbox" else f"({owner['containerID'][:_SHORT_ID]})"
+
+
+def _cell(group: _Group, name: str, file: str) -> Cell:
+    value = group["files"].get(file)
+    if value is None or value["actual"] is None:
+        return Cell("-", "dim")
+    quota = name == "QUOTA"
+    actual = _quota(group, value["actual"]) if quota else value["actual"] or "-"
+    if not value["differs"]:
+        return Cell(actual)
+    expected = [_quota(group, text) if quota else text or "none" for text in value["expected"]]
+    return Cell(f"{actual}, not {' or '.join(expected)}", "red")
+
+
+def _quota(group: _Group, text: str) -> str:
+    """Write a quota as the CPUs that it comes to."""
+    quota, _, period = text.partition(" ")
+    period = period or (group["files"].get(_PERIOD) or {}).get("actual") or ""
+    if quota in _NO_QUOTA:
+        return "none"
+    return f"{int(quota) / int(period):g} CPUs" if period.isdecimal() and int(period) else quota
+
+
+def _others(groups: list[_Group], shown: set[str], *, wide: bool) -> Iterator[tuple[Cell, ...]]:
+    """List what has no column: what differs, or everything that is expected with *wide*."""
+    for group in groups:
+        title, files = _title(group), group["files"]
+        for name, value in files.items():
+            known = wide and value["expected"] and value["actual"] is not None
+            # What is in effect follows from what is configured.
+            told = value["differs"] and not (name in _MEMS_IN_EFFECT and files["cpuset.mems"]["differs"])
+            if name not in shown and (told or known):
+                style = "red" if value["differs"] else ""
+                expected = " or ".join(value["expected"])
+                yield Cell(title), Cell(name), Cell(value["actual"] or "none", style), Cell(expected)
+                title = ""
+
+
+def _closing(document: Document) -> Iterator[Cell]:
+    summary = document["summary"]
+    differing = summary["differing"]
+    told = (
+        f"{differing} with values that differ from what is expected"
+        if differing
+        else "as far as known all right"
+    )
+    yield Cell(f"{counted(summary['groups'], 'group')}, {told}", "red" if differing else "")
+    if document["unreadable"]:
+        yield Cell(f"{counted(len(document['unreadable']), 'file')} could not be read", "yellow")

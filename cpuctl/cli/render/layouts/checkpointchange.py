@@ -1,0 +1,102 @@
+"""How changes of state files look to people: what is done and why, who gains or loses, what is proven."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from cpuctl.cli.output import Document
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.cli.render.layouts.checkpointverify import finding_lines
+from cpuctl.cli.render.tables.checkpoint_difference import difference_blocks
+from cpuctl.exports.holders import WHOLE_POD, pod_name
+from cpuctl.exports.plan_words import start_sentence
+
+_LOSSES = {"podCPUs": "CPUs of the pod as a whole", "podMemory": "memory of the pod", "baseline": "baseline"}
+
+
+def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
+    """Lay out a change; wide adds UIDs."""
+    for file in document["files"]:
+        yield Lines(tuple(_headline(file)))
+        if file["actions"]:
+            yield _actions(file["actions"])
+        if file["losses"]:
+            yield _losses(file["losses"])
+        yield from difference_blocks(file, wide=wide, is_new=file["source"] is None)
+    yield Lines(tuple(_closing(document)))
+
+
+def _headline(file: Mapping[str, Any]) -> Iterator[Cell]:
+    name = file["source"] or file["file"]
+    match file["outcome"]:
+        case "refused":
+            yield Cell(f"{name}: not changed: {file['reason']}", "red")
+            yield Cell(f"  instead: {file['advice']}")
+        case "unchanged":
+            yield Cell(f"{name}: nothing to change")
+        case _:
+            before, after = file["formatBefore"], file["formatAfter"]
+            formats = f"format {after}" if before in ("", after) else f"format {before} -> {after}"
+            yield Cell(f"{name}: {formats}{', new' if not before else ''}", "bold")
+
+
+def _actions(actions: Sequence[Mapping[str, Any]]) -> Table:
+    rows = tuple(
+        (
+            Cell(action["did"]),
+            *_holder(action["holder"]),
+            Cell(action["before"] or "-"),
+            Cell(action["after"] or "-"),
+            Cell(action["reason"]),
+        )
+        for action in actions
+    )
+    columns = ("DONE", "POD", "CONTAINER", "BEFORE", "AFTER", "WHY")
+    return Table(tuple(Column(name) for name in columns), rows)
+
+
+def _holder(holder: Mapping[str, Any] | None) -> tuple[Cell, Cell]:
+    if holder is None:
+        return Cell("-"), Cell("-")
+    return Cell(pod_name(holder)), Cell(holder["container"] or WHOLE_POD)
+
+
+def _losses(losses: Sequence[Mapping[str, Any]]) -> Table:
+    rows = tuple(
+        (
+            Cell(_LOSSES[loss["kind"]], "yellow"),
+            *_holder(loss["holder"]),
+            Cell(loss["was"]),
+            Cell(loss["meaning"]),
+        )
+        for loss in losses
+    )
+    return Table(tuple(Column(name) for name in ("LOST", "POD", "CONTAINER", "WAS", "MEANING")), rows)
+
+
+def _closing(document: Document) -> Iterator[Cell]:
+    proof, kubelet = document["proof"], document.get("kubelet", {})
+    if proof is not None:
+        style = "green" if proof["start"]["outcome"] == "Started" else "red"
+        yield Cell(start_sentence(proof["start"], f"Kubelet {kubelet['version']}"), style)
+        yield from finding_lines(proof["findings"])
+    for running in document["kubelets"]:
+        yield Cell(f"{running['name']} runs here (process {running['pid']}): stop it before --yes", "yellow")
+    yield from _written(document)
+
+
+def _written(document: Document) -> Iterator[Cell]:
+    if document["written"]:
+        for file in document["files"]:
+            if file["target"]:
+                backup = f", backup {file['backup']}" if file["backup"] else ""
+                yield Cell(f"written: {file['target']}{backup}", "green")
+    elif document["outcome"] == "Changed":
+        in_place = all(file["source"] for file in document["files"])
+        ways = "--yes writes in place, --write-state" if in_place else "--write-state writes"
+        yield Cell(f"Nothing is written yet: {ways} into a directory.")
+    elif document["outcome"] == "Refused":
+        yield Cell("Nothing is written.")
+    else:
+        yield Cell("Nothing to write.")

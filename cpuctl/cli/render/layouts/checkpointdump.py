@@ -1,0 +1,93 @@
+"""How state files look to people: what each is, who holds what, and the machine with its owners."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from cpuctl.cli.output import Document
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.cli.render.tables.checkpoint import cpu_table, file_line, memory_holders
+from cpuctl.cli.render.tables.machine_boxes import machine_boxes
+from cpuctl.cli.render.tables.memory import memory_table
+from cpuctl.exports.holders import pod_name
+from cpuctl.exports.machine.nesting import Row
+from cpuctl.exports.wording import counted
+
+_SHARED, _NOBODY = ".", "?"
+
+
+def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
+    """Lay out a dump; wide adds UIDs, bytes and what pods were promised for a resize."""
+    yield Lines(tuple(file_line(file, wide=wide) for file in document["files"]))
+    if cpus := document.get("cpus"):
+        yield from _cpus(cpus, document.get("map"), wide=wide)
+    if memory := document.get("memory"):
+        yield from _memory(memory, wide=wide)
+    if pods := document.get("pods"):
+        yield from _pods(pods, wide=wide)
+
+
+def _cpus(cpus: Mapping[str, Any], picture: Mapping[str, Any] | None, *, wide: bool) -> Iterator[Block]:
+    shared = f"Shared pool {cpus['sharedPool'] or 'empty'} ({counted(cpus['sharedCPUs'], 'CPU')})"
+    yield Lines.of(f"{shared}, {counted(cpus['exclusiveCPUs'], 'exclusive CPU')}")
+    if picture is not None:
+        yield from _picture(picture)
+    if cpus["holders"]:
+        yield cpu_table(cpus["holders"], wide=wide, marked=picture is not None)
+
+
+def _picture(picture: Mapping[str, Any]) -> Iterator[Block]:
+    rows = picture["cpus"]
+    yield from machine_boxes(rows, {row["cpu"]: _cell(row) for row in rows})
+    used = {_mark(row) for row in rows if row["online"]}
+    legend = {_SHARED: "in the shared pool", _NOBODY: "neither shared nor held"}
+    notes = [f"{mark}: {meaning}" for mark, meaning in legend.items() if mark in used]
+    if any("+" in mark for mark in used):
+        notes.append("+: held by more than one, or held and shared")
+    if picture["notOnMachine"]:
+        notes.append(f"not on this machine: CPUs {picture['notOnMachine']}")
+    if notes:
+        yield Lines.of(*notes)
+
+
+def _cell(row: Row) -> Cell:
+    mark = _mark(row)
+    style = {_SHARED: "green", _NOBODY: "red"}.get(mark, "red" if "+" in mark else "cyan")
+    return Cell(f"{row['cpu']}{mark}", style if row["online"] else "dim")
+
+
+def _mark(row: Row) -> str:
+    marks = row["marks"]
+    if not marks:
+        return _SHARED if row["shared"] else _NOBODY if row["online"] else ""
+    return f"{marks[0]}+" if len(marks) > 1 or row["shared"] else str(marks[0])
+
+
+def _memory(memory: Mapping[str, Any], *, wide: bool) -> Iterator[Block]:
+    if memory["holders"]:
+        yield memory_holders(memory["holders"], wide=wide)
+    if memory["numaNodes"]:
+        yield memory_table(memory["numaNodes"])
+
+
+def _pods(pods: Sequence[Mapping[str, Any]], *, wide: bool) -> Iterator[Block]:
+    counts: dict[str, int] = {}
+    for pod in pods:
+        counts[pod["file"]] = counts.get(pod["file"], 0) + 1
+    yield Lines.of(*(f"{file}: {counted(count, 'pod')}" for file, count in counts.items()))
+    if wide:
+        columns = ("FILE", "POD", "CONTAINER", "RESOURCE", "REQUEST", "LIMIT")
+        rows = tuple(
+            (
+                Cell(pod["file"].partition("_")[0]),
+                Cell(pod_name(pod)),
+                Cell(amount["container"] or "-"),
+                Cell(amount["resource"]),
+                Cell(amount["request"] or "-"),
+                Cell(amount["limit"] or "-"),
+            )
+            for pod in pods
+            for amount in pod["resources"]
+        )
+        yield Table(tuple(Column(name) for name in columns), rows)

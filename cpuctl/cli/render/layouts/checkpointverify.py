@@ -1,0 +1,87 @@
+"""How a verdict on state files looks to people: the start, the files, one line a finding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from cpuctl.cli.output import Document
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.cli.render.tables.checkpoint import file_line
+from cpuctl.exports.plan_words import start_sentence
+from cpuctl.exports.wording import byte_text, counted
+
+_VERDICTS = {"Accepted": "accepted", "NotReached": "not looked at"}
+_STYLES = {"error": "red", "warning": "yellow", "info": ""}
+
+
+def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
+    """Lay out a verdict; wide shows findings and changes of memory as tables."""
+    start, version = document["start"], document.get("kubelet", {}).get("version")
+    style = "green" if start["outcome"] == "Started" else "red"
+    yield Lines((Cell(start_sentence(start, f"Kubelet {version}" if version else "The kubelet"), style),))
+    if document["files"]:
+        yield Lines(tuple(_file_lines(document, wide=wide)))
+    if drift := document["memoryDrift"]:
+        yield from drift_blocks(drift, wide=wide)
+    if findings := document["findings"]:
+        yield _table(findings) if wide else Lines(tuple(finding_lines(findings)))
+    summary = document["summary"]
+    yield Lines.of(", ".join(counted(summary[severity], severity) for severity in ("error", "warning")))
+
+
+def _file_lines(document: Document, *, wide: bool) -> Iterator[Cell]:
+    for file in document["files"]:
+        line, verdict = file_line(file, wide=wide), file["verdict"]
+        yield Cell(f"{line.text}: {_VERDICTS.get(verdict['outcome'], 'refused')}", line.style)
+        if verdict["outcome"] not in _VERDICTS and verdict != document["start"]:
+            yield Cell(f"  {start_sentence(verdict, 'with this file the kubelet')}", "red")
+
+
+def drift_blocks(drift: Mapping[str, Any], *, wide: bool) -> Iterator[Block]:
+    """Say what the machine's memory has come to since the file was written."""
+    if drift["kind"] == "benign":
+        yield Lines.of("Memory differs by what a reboot changes: safe to take over as it is now.")
+    else:
+        misfit = ", and what pods hold does not fit any more" if drift["misfit"] else ""
+        yield Lines((Cell(f"Memory has really changed{misfit}.", "yellow"),))
+    if wide:
+        names = ("NODE", "RESOURCE", "WHAT", "IN THE FILE", "NOW", "CAUSE")
+        columns = tuple(Column(name, "right" if name in ("IN THE FILE", "NOW") else "left") for name in names)
+        rows = tuple(
+            (
+                Cell(str(change["numaNode"])),
+                Cell(change["resource"] or "-"),
+                Cell(change["field"]),
+                Cell(_amount(change["saved"])),
+                Cell(_amount(change["now"])),
+                Cell(change["cause"]),
+            )
+            for change in drift["changes"]
+        )
+        yield Table(columns, rows)
+
+
+def _amount(amount: int | None) -> str:
+    return "-" if amount is None else f"{amount} ({byte_text(amount)})"
+
+
+def finding_lines(findings: Sequence[Mapping[str, Any]]) -> Iterator[Cell]:
+    """Write a line for every finding, and one for how to mend it."""
+    for finding in findings:
+        text = f"{finding['severity']}: {finding['file']}: {finding['message']}"
+        yield Cell(text, _STYLES[finding["severity"]])
+        if finding["fix"]:
+            yield Cell(f"  fix: {finding['fix']}")
+
+
+def _table(findings: Sequence[Mapping[str, Any]]) -> Table:
+    names = ("severity", "code", "file", "expected", "detected", "message", "fix")
+    rows = tuple(
+        tuple(
+            Cell(finding[name] or "-", _STYLES[finding["severity"]] if name == "severity" else "")
+            for name in names
+        )
+        for finding in findings
+    )
+    return Table(tuple(Column(name.upper()) for name in names), rows)

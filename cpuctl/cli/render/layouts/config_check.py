@@ -1,0 +1,78 @@
+"""How a check of a configuration looks to people: the verdict, where to mend it, one line a finding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cpuctl.cli.output import Document
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.exports.plan_words import start_sentence
+from cpuctl.exports.wording import counted
+
+_STYLES = {"error": "red", "warning": "yellow", "info": ""}
+
+
+def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
+    """Lay out a check; wide adds what was expected and how to mend it as columns."""
+    yield Lines(tuple(_verdict(document, wide=wide)))
+    findings = document["findings"]
+    if findings:
+        yield _table(findings) if wide else Lines(tuple(finding_lines(findings)))
+    summary = document["summary"]
+    yield Lines.of(", ".join(counted(summary[severity], severity) for severity in ("error", "warning")))
+
+
+def _verdict(document: Document, *, wide: bool) -> Iterator[Cell]:
+    start = document["start"]
+    version = document.get("kubelet", {}).get("version")
+    who = f"Kubelet {version}" if version else "The kubelet"
+    style = "green" if start["outcome"] == "Started" else "red"
+    yield Cell(start_sentence(start, who), style)
+    if "logged" in start and wide:
+        yield Cell(f"It logs: {start['logged']}")
+    for place in start.get("mend", ()):
+        if text := mend_line(place):
+            yield Cell(f"  mend {text}")
+    if node := document.get("node"):
+        yield Cell(_node_line(node))
+
+
+def mend_line(place: Mapping[str, Any]) -> str:
+    """Say where a setting stands that is to be mended."""
+    if place["where"] is None:
+        return f"{place['setting']}, which nobody has set" if place["setting"] else ""
+    return f"{place['where']}: {place['setting']}" if place["setting"] else place["where"]
+
+
+def _node_line(node: Mapping[str, Any]) -> str:
+    policies = (
+        f"CPU Manager policy {node['cpuManagerPolicy']}, topology policy {node['topologyManagerPolicy']}"
+    )
+    if "reservedCPUs" not in node:
+        return policies
+    return f"{policies}, reserved CPUs {node['reservedCPUs']}, for pods {node['allocatableCPUs'] or 'none'}"
+
+
+def finding_lines(findings: list[Mapping[str, Any]]) -> Iterator[Cell]:
+    """Write findings one below the other, each with how to mend it."""
+    for finding in findings:
+        place = ": ".join(filter(None, (finding["where"], finding["setting"])))
+        yield Cell(
+            f"{finding['severity']}: {place + ': ' if place else ''}{finding['message']}", _style(finding)
+        )
+        if finding["fix"]:
+            yield Cell(f"  fix: {finding['fix']}")
+
+
+def _table(findings: list[Mapping[str, Any]]) -> Table:
+    names = ("severity", "code", "where", "setting", "expected", "detected", "message", "fix")
+    rows = tuple(
+        tuple(Cell(finding[name] or "-", _style(finding) if name == "severity" else "") for name in names)
+        for finding in findings
+    )
+    return Table(tuple(Column(name.upper()) for name in names), rows)
+
+
+def _style(finding: Mapping[str, Any]) -> str:
+    return _STYLES[finding["severity"]]

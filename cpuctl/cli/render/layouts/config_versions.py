@@ -1,0 +1,89 @@
+"""How the way from one release to another looks to people: one paragraph a kind of change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cpuctl.cli.output import Document
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.exports.plan_words import start_sentence
+from cpuctl.exports.wording import counted
+
+_PARTS = ("behaviours", "featureGates", "options", "fields")
+
+
+def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
+    """Lay out a comparison; *wide* names where each change is known from."""
+    starts = (("from", document["from"]), ("to", document["to"]))
+    yield Lines(tuple(_start(document["start"][key], version) for key, version in starts))
+    if document["behaviours"]:
+        yield Lines(tuple(_behaviours(document, wide=wide)))
+    if document["featureGates"]:
+        yield _gates(document)
+        if problems := [gate["problem"] for gate in document["featureGates"] if gate["problem"]]:
+            refused = (f"Kubelet {document['to']} refuses: {problem}" for problem in problems)
+            yield Lines(tuple(Cell(text, "red") for text in refused))
+    if document["options"]:
+        yield _options(document)
+    if document["fields"]:
+        yield Lines.of(*(f"{each['field']} came with {each['since']}" for each in document["fields"]))
+    yield Lines.of(_closing(document))
+
+
+def _start(start: Mapping[str, Any], version: str) -> Cell:
+    sentence = start_sentence(start, f"Kubelet {version}")
+    return Cell(sentence, "green" if start["outcome"] == "Started" else "red")
+
+
+def _behaviours(document: Document, *, wide: bool) -> Iterator[Cell]:
+    for change in document["behaviours"]:
+        known = f" [{change['standing']}, {change['source']}]" if wide else ""
+        preview = " (preview)" if change["standing"] == "preview" and not wide else ""
+        yield Cell(f"{change['since']}, {change['area']}{preview}{known}")
+        yield Cell(f"  before: {change['before']}")
+        yield Cell(f"  after:  {change['after']}")
+
+
+def _gates(document: Document) -> Table:
+    rows = tuple(
+        (
+            Cell(gate["gate"]),
+            Cell(_stage(gate["before"], on=gate["enabledBefore"])),
+            Cell(_stage(gate["after"], on=gate["enabledAfter"])),
+            Cell("-" if gate["setTo"] is None else str(gate["setTo"]).lower()),
+        )
+        for gate in document["featureGates"]
+    )
+    names = ("FEATURE GATE", document["from"], document["to"], "SET TO")
+    return Table(tuple(Column(name) for name in names), rows)
+
+
+def _stage(stage: Mapping[str, Any] | None, *, on: bool) -> str:
+    if stage is None:
+        return "always on" if on else "absent"
+    words = [stage["stage"], "on" if on else "off"]
+    if stage["locked"]:
+        words.append("locked")
+    return ", ".join(words) + ("" if stage["verified"] else " (not verified)")
+
+
+def _options(document: Document) -> Table:
+    rows = tuple(
+        (
+            Cell(option["option"]),
+            Cell(option["before"] or "unknown"),
+            Cell(option["after"] or "unknown"),
+        )
+        for option in document["options"]
+    )
+    return Table((Column("OPTION"), Column(document["from"]), Column(document["to"])), rows)
+
+
+def _closing(document: Document) -> str:
+    shown = sum(len(document[part]) for part in _PARTS)
+    if not document["leftOut"]:
+        return counted(shown, "change") if shown else "Nothing changes."
+    more = f"{counted(document['leftOut'], 'more change')} that it cannot notice (--all shows them)"
+    found = counted(shown, "change") if shown else "No change"
+    return f"{found} for this configuration, {more}"

@@ -1,0 +1,240 @@
+"""How an explanation looks to people: the decision and its rule, what led to it, what would change it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from cpuctl.cli.output import Document
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.cli.render.layouts.plan import pods_table
+from cpuctl.cli.render.layouts.resize import departure_lines, outcome_words, reason_text
+from cpuctl.cli.render.tables.devices import devices_table
+from cpuctl.cli.render.tables.suggestions import command_lines, runs_line, suggestions_table
+from cpuctl.exports.plan_words import start_sentence
+from cpuctl.exports.wording import byte_text, counted
+
+_STYLES = {"Admitted": "green", "Rejected": "red", "KubeletFault": "bold red", "Undetermined": "yellow"}
+_SETS_SHOWN = 6
+_HOLDERS_SHOWN = 8
+_STANDING_WORDS = {"no preference": "no preference", "no hints": "none, as if any did", "impossible": "none"}
+
+
+def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
+    """Lay out an explanation; wide shows every holder, and commands to try suggestions with."""
+    if document["start"]["outcome"] != "Started":
+        yield Lines((Cell(start_sentence(document["start"], "The kubelet"), "red"),))
+        return
+    yield _verdict(document)
+    if any(container["exclusive"] for container in _containers(document)):
+        yield pods_table([_shown(document)], wide=True)
+    if document["rounds"]:
+        yield _rounds(document)
+    if document["numaNodes"]:
+        yield _numa_nodes(document["numaNodes"])
+    if any(node["resources"] for node in document["memory"]):
+        yield _memory(document["memory"])
+    if document["devices"]:
+        yield devices_table(document["devices"])
+    if document["holders"]:
+        yield _holders(document["holders"], wide=wide)
+    if document["searches"]:
+        yield suggestions_table(document)
+        if wide and (commands := tuple(command_lines(document["suggestions"]))):
+            yield Lines(commands)
+        yield Lines.of(runs_line(document["searches"]))
+
+
+def _verdict(document: Document) -> Table:
+    """Say what was decided by which rule, and what else there is to know, under the pod's name."""
+    pod = document["pod"]
+    rows = tuple((Cell(word), cell) for word, cell in _facts(document))
+    return Table((Column("POD"), Column(f"{pod['namespace']}/{pod['name']}")), rows)
+
+
+def _facts(document: Document) -> Iterator[tuple[str, Cell]]:
+    pod = document["pod"]
+    restart = " when the kubelet restarts" if document["asked"]["restarted"] else ""
+    yield "ANSWER", Cell(f"{_outcome(pod)}{restart}{_message(pod)}", _STYLES[pod["outcome"]])
+    if pod["outcome"] != "Admitted":
+        yield "RULE", Cell(_ruled(document["decision"]))
+    for unmet in document["unaligned"]:
+        yield "UNALIGNED", Cell(_ruled(unmet), "yellow")
+    yield "QOS", Cell(f"{pod['qosClass']}: {pod['qosReason']}")
+    for container in _containers(document):
+        if not container["exclusive"]:
+            yield "SHARED", Cell(f"{container['name']}: {container['whyShared']}")
+    for defect in document["defects"]:
+        yield "KNOWN", Cell(f"{defect['text']} ({defect['reference']})")
+    yield from _resize(document["resize"] or {})
+
+
+def _resize(resize: Mapping[str, Any]) -> Iterator[tuple[str, Cell]]:
+    """Say what becomes of the resize that is pending, and how the reference of a preview departs from it."""
+    if resize:
+        word, style = outcome_words(resize)
+        why = f": {reason_text(resize)}" if resize["message"] else ""
+        yield "RESIZE", Cell(f"the one that is pending: {word}{why} (cpuctl resize shows more)", style)
+        yield from (("", Cell(line)) for line in departure_lines(resize))
+
+
+def _ruled(decision: Mapping[str, Any]) -> str:
+    words = "".join(f" {char.lower()}" if char.isupper() else char for char in decision["rule"])
+    where = f" (container {decision['container']})" if decision["container"] else ""
+    return f"{words}{where}: {decision['why']}"
+
+
+def _outcome(pod: Mapping[str, Any]) -> str:
+    match pod["outcome"]:
+        case "Admitted":
+            return "admitted"
+        case "Rejected":
+            return f"refused with {pod['reason']}"
+        case "KubeletFault":
+            return f"the kubelet fails ({pod['fault']})"
+        case _:
+            return "cannot be said"
+
+
+def _message(pod: Mapping[str, Any]) -> str:
+    return f": {pod['message']}" if "message" in pod else ""
+
+
+def _containers(document: Document) -> list[Mapping[str, Any]]:
+    """List the containers that were asked about and that the kubelet came to."""
+    wanted, containers = document["asked"]["container"], document["pod"]["containers"]
+    return [each for each in containers if wanted in (None, each["name"])]
+
+
+def _shown(document: Document) -> Mapping[str, Any]:
+    return {**document["pod"], "containers": _containers(document)}
+
+
+def _rounds(document: Document) -> Table:
+    names = ("CONTAINER", "PROVIDER", "RESOURCE", "ASKED", "HINTS", "PREFERRED", "MERGED")
+    silent = "memory" if document["kubelet"]["memoryManagerPolicy"] == "None" else ""
+    rows = [row for told in _asked_rounds(document) for row in _round(told, silent)]
+    return Table(tuple(Column(name, "right" if name == "ASKED" else "left") for name in names), tuple(rows))
+
+
+def _asked_rounds(document: Document) -> list[Mapping[str, Any]]:
+    wanted = document["asked"]["container"]
+    return [told for told in document["rounds"] if wanted is None or told["container"] in (None, wanted)]
+
+
+def _round(told: Mapping[str, Any], silent: str) -> Iterator[tuple[Cell, ...]]:
+    """Show what each provider offered, but for the one that never has a say."""
+    name, merged = told["container"] or "(pod)", _merged(told["merged"])
+    for offer in told["offers"]:
+        if offer["provider"] == silent:
+            continue
+        yield (
+            Cell(name),
+            Cell(offer["provider"]),
+            Cell(offer["resource"]),
+            Cell(_amount(offer)),
+            Cell(_hints(offer)),
+            Cell(_usable(offer)),
+            merged,
+        )
+        name, merged = "", Cell("")
+
+
+def _merged(merged: Mapping[str, Any] | None) -> Cell:
+    if merged is None:
+        return Cell("the kubelet fails", "bold red")
+    nodes = "any" if merged["numaNodes"] is None else braced([merged["numaNodes"]])
+    text = nodes if merged["preferred"] else f"{nodes}, not preferred"
+    return Cell(text, "" if merged["admitted"] else "red")
+
+
+def _amount(offer: Mapping[str, Any]) -> str:
+    if "request" not in offer:
+        return ""
+    return str(offer["request"]) if offer["provider"] != "memory" else byte_text(offer["request"])
+
+
+def _hints(offer: Mapping[str, Any]) -> str:
+    if offer["standing"] in _STANDING_WORDS:
+        return _STANDING_WORDS[offer["standing"]]
+    if offer["hints"] is None:
+        return f"all of {counted(offer['narrowest'], 'node')} or more with enough"
+    return braced([hint["numaNodes"] for hint in offer["hints"]])
+
+
+def _usable(offer: Mapping[str, Any]) -> str:
+    if offer["usable"] is None:
+        return f"of {counted(offer['width'], 'node')}"
+    return braced(offer["usable"]) or "-"
+
+
+def braced(sets: Iterable[str]) -> str:
+    """Write sets of NUMA nodes, the first few of them: ``{0} {0-1}``."""
+    texts = [f"{{{nodes}}}" for nodes in sets]
+    more = f" +{len(texts) - _SETS_SHOWN}" if len(texts) > _SETS_SHOWN else ""
+    return " ".join(texts[:_SETS_SHOWN]) + more
+
+
+def _numa_nodes(nodes: Iterable[Mapping[str, Any]]) -> Table:
+    counts = ("cpus", "reserved", "own", "held", "free")
+    own = any(node["counts"]["own"] for node in nodes)
+    kept = [count for count in counts if count != "own" or own]
+    columns = (Column("NODE", "right"), *(Column(count.upper(), "right") for count in kept))
+    rows = (
+        (
+            Cell(str(node["id"])),
+            *(Cell(str(node["counts"][count])) for count in kept),
+            Cell(node["free"] or "-", "green" if node["free"] else ""),
+        )
+        for node in nodes
+    )
+    return Table((*columns, Column("FREE CPUS")), tuple(rows))
+
+
+def _memory(nodes: Iterable[Mapping[str, Any]]) -> Table:
+    """Show what each node has, and with which others a node that is in use serves."""
+    names = ("NODE", "RESOURCE", "TOTAL", "FOR PODS", "FREE", "USED WITH")
+    columns = (Column(name, "left" if name in ("RESOURCE", "USED WITH") else "right") for name in names)
+    rows = (
+        (
+            Cell(str(node["numaNode"])),
+            Cell(each["resource"]),
+            *(Cell(byte_text(each[key])) for key in ("total", "allocatable")),
+            Cell(byte_text(each["free"]), "green" if each["free"] else ""),
+            Cell(braced([node["group"]]) if node["assignments"] else "-"),
+        )
+        for node in nodes
+        for each in node["resources"]
+    )
+    return Table(tuple(columns), tuple(rows))
+
+
+def _holders(holders: list[Mapping[str, Any]], *, wide: bool) -> Table:
+    shown = holders if wide else holders[:_HOLDERS_SHOWN]
+    memory = any(holder["memory"] for holder in holders)
+    rows = [
+        (
+            Cell(holder["pod"] + ("" if holder["running"] else " (ended)")),
+            Cell(str(holder["count"])),
+            Cell(holder["cpus"] or "-"),
+            *((Cell(_held(holder)),) if memory else ()),
+        )
+        for holder in shown
+    ]
+    if len(shown) < len(holders):
+        rest = holders[len(shown) :]
+        count = str(sum(holder["count"] for holder in rest))
+        rows.append(
+            (Cell(f"and {len(rest)} more"), Cell(count), Cell("(-o wide)"), *((Cell(""),) if memory else ()))
+        )
+    names = ("HELD BY", "COUNT", "CPUS", *(("MEMORY (NODES)",) if memory else ()))
+    return Table(tuple(Column(name, "right" if name == "COUNT" else "left") for name in names), tuple(rows))
+
+
+def _held(holder: Mapping[str, Any]) -> str:
+    held = (
+        f"{byte_text(each['bytes'])}{'' if each['resource'] == 'memory' else ' ' + each['resource']} "
+        f"({each['numaNodes']})"
+        for each in holder["memory"]
+    )
+    return ", ".join(held) or "-"

@@ -1,0 +1,162 @@
+"""How a plan looks to people: one row a container, then what is left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from cpuctl.cli.output import Document
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.cli.render.tables.capacity import room_blocks
+from cpuctl.cli.render.tables.devices import device_cells, device_columns, devices_table
+from cpuctl.cli.render.tables.memory import memory_cells, memory_columns, memory_table
+from cpuctl.cli.render.verdict_words import verdict_words
+from cpuctl.exports.plan_words import counts_words, start_sentence
+from cpuctl.exports.wording import counted, few
+
+ALIGNMENTS = {"core": "CORE", "uncoreCache": "L3", "numaNode": "NUMA", "socket": "SOCKET"}
+
+_COUNTED = {
+    "cpus": "CPU",
+    "cores": "core",
+    "sockets": "socket",
+    "numaNodes": "NUMA node",
+    "uncoreCaches": "uncore cache",
+}
+_OUTCOME_WORD = {"Rejected": "rejected", "KubeletFault": "kubelet fails", "Undetermined": "unknown"}
+_OUTCOME_STYLE = {"Rejected": "red", "KubeletFault": "bold red", "Undetermined": "yellow"}
+
+
+def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
+    """Lay out a plan."""
+    start = document["start"]
+    if start["outcome"] != "Started":
+        yield Lines((Cell(start_sentence(start, "The kubelet"), "red"),))
+        return
+    yield Lines.of(*node_lines(document["node"], document["kubelet"]))
+    yield pods_table(document["pods"], wide=wide)
+    if lines := tuple(notes(document)):
+        yield Lines(lines)
+    if document["node"]["cpuManagerPolicy"] != "none":
+        yield numa_table(document["after"])
+    if "memory" in document["after"]:
+        yield memory_table(document["after"]["memory"])
+    if "devices" in document["after"]:
+        yield devices_table(document["after"]["devices"])
+    yield Lines.of(*closing_lines(document))
+    yield from room_blocks(document, wide=wide)
+
+
+def node_lines(node: Mapping[str, Any], kubelet: Mapping[str, Any]) -> Iterator[str]:
+    """Say what the node is, as its kubelet counts, and by which policies it goes."""
+    yield ", ".join(counted(node[key], noun) for key, noun in _COUNTED.items())
+    if node["cpuManagerPolicy"] == "static":
+        yield f"CPU Manager policy static, reserved CPUs {node['reservedCPUs']}"
+    else:
+        yield "CPU Manager policy none: every container runs on all CPUs"
+    if "topologyManagerScope" in node:
+        policy, scope = kubelet["topologyManagerPolicy"], node["topologyManagerScope"]
+        yield f"Topology Manager policy {policy}, scope {scope}"
+    if kubelet["memoryManagerPolicy"] != "None":
+        yield f"Memory Manager policy {kubelet['memoryManagerPolicy']}"
+
+
+def pods_table(pods: Sequence[Mapping[str, Any]], *, wide: bool) -> Table:
+    """Show one row a container; wide adds its kind and how its CPUs were chosen."""
+    columns = ["POD", "CONTAINER", "CPUS", *ALIGNMENTS.values(), *memory_columns(pods), *device_columns(pods)]
+    columns += ["KIND", "QOS", "HOW"] if wide else []
+    rows = [
+        tuple(cells.get(column, Cell("")) for column in columns)
+        for pod, reached in _reached(pods)
+        for cells in _pod_rows(pod, reached=reached)
+    ]
+    return Table(tuple(Column(name) for name in columns), tuple(rows))
+
+
+def _reached(pods: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Mapping[str, Any], bool]]:
+    """Tell with every pod whether the kubelet got to it: it looks at none after the one that it fails at."""
+    alive = True
+    for pod in pods:
+        yield pod, alive
+        alive = alive and pod["outcome"] != "KubeletFault"
+
+
+def _pod_rows(pod: Mapping[str, Any], *, reached: bool) -> Iterator[dict[str, Cell]]:
+    name = Cell(_full_name(pod))
+    for container in pod["containers"]:
+        yield {
+            "POD": name,
+            "CONTAINER": Cell(container["name"]),
+            "KIND": Cell(container["kind"]),
+            "QOS": Cell(pod["qosClass"]),
+            **(_exclusive(container) if container["exclusive"] else {"CPUS": _shared(container)}),
+            **memory_cells(container),
+            **device_cells(container),
+        }
+        name = Cell("")
+    if pod["outcome"] != "Admitted":
+        word = _OUTCOME_WORD[pod["outcome"]] if reached else "not reached"
+        outcome = Cell(word, _OUTCOME_STYLE[pod["outcome"]])
+        yield {"POD": name, "CONTAINER": Cell(pod.get("container", "")), "CPUS": outcome}
+
+
+def _shared(container: Mapping[str, Any]) -> Cell:
+    """Write the CPUs of a pod's own pool; the node's is told once for all."""
+    return Cell(f"pod: {container['cpus']}", "cyan") if container["isolation"] == "pod" else Cell("shared")
+
+
+def _exclusive(container: Mapping[str, Any]) -> dict[str, Cell]:
+    cells = {"CPUS": Cell(container["cpus"], "green")}
+    for key, column in ALIGNMENTS.items():
+        cells[column] = Cell("yes") if container["alignment"][key] else Cell("no", "yellow")
+    cells["HOW"] = Cell("; ".join(f"{step['rule']}: {step['cpus']}" for step in container["steps"]))
+    return cells
+
+
+def notes(document: Document) -> Iterator[Cell]:
+    """Say what to beware of, why pods are refused and why containers share: each reason once."""
+    for warning in document["warnings"]:
+        yield Cell(f"warning: {warning['message']}", "yellow")
+    refusals: dict[Cell, list[str]] = {}
+    sharing: dict[str, list[str]] = {}
+    for pod, reached in _reached(document["pods"]):
+        name = _full_name(pod)
+        if pod["outcome"] != "Admitted":
+            refusals.setdefault(_refusal(pod, reached=reached), []).append(name)
+        for container in pod["containers"]:
+            if not container["exclusive"]:
+                pool = "in its pod's pool" if container["isolation"] == "pod" else "shared"
+                reason = f"{pool}, because {container['whyShared']}"
+                sharing.setdefault(reason, []).append(f"{name} {container['name']}")
+    for why, names in refusals.items():
+        yield Cell(f"{few(names)}: {why.text}", why.style)
+    for reason, names in sharing.items():
+        yield Cell(f"{few(names)}: {reason}")
+
+
+def _full_name(pod: Mapping[str, Any]) -> str:
+    return f"{pod['namespace']}/{pod['name']}"
+
+
+def _refusal(pod: Mapping[str, Any], *, reached: bool) -> Cell:
+    style = _OUTCOME_STYLE[pod["outcome"]]
+    if not reached:
+        return Cell("never looked at, because the kubelet has failed before", style)
+    return Cell(verdict_words(pod), style)
+
+
+def numa_table(after: Mapping[str, Any]) -> Table:
+    """Show what is left on every NUMA node."""
+    columns = (Column("NODE", "right"), Column("CPUS"), Column("FREE", "right"), Column("FREE CPUS"))
+    rows = [
+        (Cell(str(node["id"])), Cell(node["cpus"]), Cell(str(node["free"])), Cell(node["freeCPUs"] or "-"))
+        for node in after["numaNodes"]
+    ]
+    return Table(columns, tuple(rows))
+
+
+def closing_lines(document: Document) -> Iterator[str]:
+    """Sum up."""
+    after, summary = document["after"], document["summary"]
+    yield f"Shared pool: {after['sharedPool'] or 'empty'} ({counted(after['sharedPoolSize'], 'CPU')})"
+    yield counts_words(summary)

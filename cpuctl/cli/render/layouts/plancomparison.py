@@ -1,0 +1,139 @@
+"""How two plans look to people side by side: what is set, what moves, and what it comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from cpuctl.cli.output import Document
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.cli.render.verdict_words import verdict_words
+from cpuctl.exports.plan_words import start_sentence
+from cpuctl.exports.wording import counted, few
+
+Json = Mapping[str, Any]
+
+_SIDES = ("a", "b")
+_OUTCOME_WORD = {"Rejected": "rejected", "KubeletFault": "kubelet fails", "Undetermined": "unknown"}
+_OUTCOME_STYLE = {"Rejected": "red", "KubeletFault": "bold red", "Undetermined": "yellow"}
+_POLICIES = {
+    "CPU": "cpuManagerPolicy",
+    "topology": "topologyManagerPolicy",
+    "memory": "memoryManagerPolicy",
+}
+_ALIGNED = {
+    "core": "whole cores",
+    "uncoreCache": "one L3",
+    "numaNode": "one NUMA node",
+    "socket": "one socket",
+}
+_SCATTERED = {"numaNode": "NUMA nodes", "uncoreCache": "L3", "core": "cores"}
+
+
+def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
+    """Lay out a comparison; *wide* shows also the pods that are the same on both sides."""
+    yield Lines(tuple(_side(name, document[name]) for name in _SIDES))
+    if pods := [pod for pod in document["pods"] if wide or pod["changed"]]:
+        yield _pods(pods)
+    if refusals := tuple(_refusals(document)):
+        yield Lines(refusals)
+    if totals := tuple(_totals(document)):
+        yield Table((Column("TOTAL"), Column("A", "right"), Column("B", "right")), totals)
+    if any(document[name]["start"]["outcome"] == "Started" for name in _SIDES):
+        yield Lines.of(_closing(document["summary"]))
+
+
+def _side(name: str, side: Json) -> Cell:
+    what = f"{name.upper()}: {side['settings'] or 'the configuration as it is'}"
+    if side["start"]["outcome"] != "Started":
+        return Cell(f"{what}. {start_sentence(side['start'], 'The kubelet')}", "red")
+    kubelet = side["kubelet"]
+    policies = ", ".join(f"{word} {kubelet[key]}" for word, key in _POLICIES.items())
+    return Cell(f"{what} (kubelet {kubelet['version']}; policies: {policies})")
+
+
+def _pods(pods: Sequence[Json]) -> Table:
+    """Show the exclusive CPUs, and where memory or devices are others, that they are."""
+    names = ["POD", "CONTAINER", "A", "B", "ONLY A", "ONLY B", "ALSO OTHERS"]
+    rows = [row for pod in pods for row in _pod(pod)]
+    if not any(row[-1].text for row in rows):
+        names, rows = names[:-1], [row[:-1] for row in rows]
+    return Table(tuple(map(Column, names)), tuple(rows))
+
+
+def _pod(pod: Json) -> Iterator[tuple[Cell, ...]]:
+    """Show one row a container, or one for a pod that has none on either side."""
+    name = Cell(f"{pod['namespace']}/{pod['name']}")
+    nothing: Json = {"name": "", "a": None, "b": None, "onlyA": "", "onlyB": "", "moves": []}
+    for container in pod["containers"] or [nothing]:
+        sides = (_runs(pod[side], container[side]) for side in _SIDES)
+        moved = (Cell(container[key], "yellow") for key in ("onlyA", "onlyB"))
+        others = ", ".join(what for what in container["moves"] if what != "cpus")
+        yield (name, Cell(container["name"]), *sides, *moved, Cell(others, "yellow"))
+        name = Cell("")
+
+
+def _runs(verdict: Json | None, placement: Json | None) -> Cell:
+    if verdict is None:
+        return Cell("-")
+    if verdict["outcome"] != "Admitted":
+        return Cell(_OUTCOME_WORD[verdict["outcome"]], _OUTCOME_STYLE[verdict["outcome"]])
+    if placement is None or not placement["exclusive"]:
+        return Cell("shared")
+    return Cell(placement["cpus"], "green")
+
+
+def _refusals(document: Document) -> Iterator[Cell]:
+    """Say why pods are refused: each reason once a side."""
+    for side in _SIDES:
+        reasons: dict[str, list[str]] = {}
+        for pod in document["pods"]:
+            if pod[side] is not None and pod[side]["outcome"] != "Admitted":
+                reasons.setdefault(verdict_words(pod[side]), []).append(f"{pod['namespace']}/{pod['name']}")
+        for why, names in reasons.items():
+            yield Cell(f"{side.upper()}: {few(names)}: {why}", "red")
+
+
+def _totals(document: Document) -> Iterator[tuple[Cell, ...]]:
+    """Show every figure that at least one side has: a kubelet that does not start leaves none."""
+    one, other = (_figures(document[side]) for side in _SIDES)
+    for name in one | other:
+        yield tuple(Cell(text) for text in (name, one.get(name, "-"), other.get(name, "-")))
+
+
+def _figures(side: Json) -> dict[str, str]:
+    figures = {}
+    if "totals" in side:
+        summary, totals = side["summary"], side["totals"]
+        figures["pods admitted"] = str(summary["admitted"])
+        figures["pods not admitted"] = str(summary["pods"] - summary["admitted"])
+        figures["exclusive CPUs"] = str(totals["exclusiveCPUs"])
+        figures["CPUs that can still become exclusive"] = str(totals["free"])
+        for level, words in _ALIGNED.items():
+            figures[f"containers on {words}"] = (
+                f"{totals['aligned'][level]} of {totals['exclusiveContainers']}"
+            )
+    for level, words in _SCATTERED.items() if side.get("fragmentation") else ():
+        figures[f"fragmentation, {words}"] = f"{side['fragmentation'][level]['percent']}%"
+    if "repeat" in side:
+        figures["copies of all pods"] = str(side["repeat"]["fitted"])
+    return figures | _room(side.get("capacity", {}))
+
+
+def _room(capacity: Json) -> dict[str, str]:
+    figures = {f"more of {few(each['pods'])}": str(each["fits"]) for each in capacity.get("copies", ())}
+    for each in capacity.get("largestRequests", ()):
+        if each["current"]:
+            figures["largest request admitted"] = str(each["cpus"])
+    return figures
+
+
+def _closing(summary: Json) -> str:
+    if not summary["changed"]:
+        return f"Nothing moves: {counted(summary['pods'], 'pod')}, the same on both sides"
+    found = []
+    if summary["verdicts"]:
+        found.append(counted(summary["verdicts"], "verdict"))
+    if summary["containers"]:
+        found.append(f"what is held by {counted(summary['containers'], 'container')}")
+    return f"Pods that differ: {summary['changed']} of {summary['pods']} ({', '.join(found)})"

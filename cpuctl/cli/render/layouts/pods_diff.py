@@ -1,0 +1,64 @@
+"""How a comparison of pods looks to people: a table of changes for each, replicas that change alike once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cpuctl.cli.output import Document
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.exports.wording import counted
+
+_STYLE = {"added": "green", "removed": "red"}
+_NOT_THERE = "-"
+_ONLY_WIDE = "readers"
+
+
+def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
+    """Lay out what differs; *wide* adds what autoscalers and the downward API read."""
+    yield Lines.of(_side("before", document["before"]), _side("after", document["after"]))
+    for pods in _alike(document["pods"]):
+        if pods[0]["status"] != "same":
+            yield from _pod(pods, wide=wide)
+    summary = document["summary"]
+    told = [f"{count} {status}" for status, count in summary.items() if count]
+    yield Lines.of(f"{counted(len(document['pods']), 'pod')}: {', '.join(told)}")
+
+
+def _side(word: str, side: Mapping[str, Any]) -> str:
+    gates = ",".join(f"{name}={str(on).lower()}" for name, on in side["featureGates"].items())
+    releases = f"kubelet {side['kubelet']['version']}, API server {side['apiServer']['version']}"
+    return f"{word + ':':<8}{side['pods']}, {releases}" + (f", {gates}" if gates else "")
+
+
+def _alike(pods: list[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
+    groups: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
+    for pod in pods:
+        key = (pod["namespace"], pod["status"], json.dumps(pod["changes"]))
+        groups.setdefault(key, []).append(pod)
+    return list(groups.values())
+
+
+def _pod(pods: list[Mapping[str, Any]], *, wide: bool) -> Iterator[Block]:
+    pod = pods[0]
+    more = f" and {len(pods) - 1} more" if len(pods) > 1 else ""
+    name = f"{pod['namespace']}/{pod['name']}{more}"
+    yield Lines((Cell(f"{name}: {pod['status']}", _STYLE.get(pod["status"], "bold")),))
+    if rows := tuple(_rows(pod["changes"], wide=wide)):
+        yield Table(tuple(Column(name) for name in ("WHAT", "ITEM", "BEFORE", "AFTER")), rows)
+    elif pod["changes"]:
+        yield Lines.of("only in what autoscalers and the downward API read (-o wide)")
+
+
+def _rows(changes: list[Mapping[str, Any]], *, wide: bool) -> Iterator[tuple[Cell, ...]]:
+    shown = ""
+    for change in changes:
+        if wide or change["area"] != _ONLY_WIDE:
+            area = "" if change["area"] == shown else change["area"]
+            shown = change["area"]
+            yield Cell(area), Cell(change["item"]), _cell(change["before"]), _cell(change["after"])
+
+
+def _cell(text: str | None) -> Cell:
+    return Cell(_NOT_THERE if text is None else text, "dim" if text is None else "")

@@ -1,0 +1,196 @@
+"""How pods' resources look to people: a few tables for each pod, replicas that are alike told once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from cpuctl.cli.output import Document
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.cli.render.tables.pods_cgroups import cgroup_tables
+from cpuctl.exports.wording import counted
+
+_Pod = Mapping[str, Any]
+_CHANGES_SHOWN = 2
+_HOW_STYLE = {"written": "", "defaulted": "cyan", "derived": "dim", "dropped": "yellow"}
+
+
+def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
+    """Lay out every pod, then quotas and the order of eviction."""
+    yield Lines.of(_releases(document), *(_differences(document) if wide else ()))
+    for alike in _alike(document["pods"]):
+        yield from _pod(alike, wide=wide)
+    if problems := tuple(_limit_range_problems(document["limitRanges"])):
+        yield Lines(problems)
+    if document["quotas"]:
+        yield _quotas(document["quotas"])
+    if document["eviction"] is not None:
+        yield _eviction(document["eviction"])
+
+
+def _releases(document: Document) -> str:
+    kubelet, server = document["kubelet"]["version"], document["apiServer"]["version"]
+    memory = document["node"]["memory"]
+    node = f", {memory['quantity']} of memory" if memory else ", memory of the node not known"
+    return f"API server {server}, kubelet {kubelet}, cgroup v{document['cgroupVersion']}{node}"
+
+
+def _differences(document: Document) -> Iterator[str]:
+    for each in document["differences"]:
+        yield f"since {each['since']}: {each['behaviour']} ({each['standing']}: {each['source']})"
+
+
+def _alike(pods: Sequence[_Pod]) -> list[list[_Pod]]:
+    """Put pods of one origin together that have the same amounts, and of which quotas make the same."""
+    groups: dict[tuple[Any, ...], list[_Pod]] = {}
+    for pod in pods:
+        refused = tuple(bool(charge["refusals"]) for charge in pod["quotas"])
+        whose = (pod["namespace"], pod["owner"], pod["origin"], refused, str(pod["amounts"]))
+        groups.setdefault(whose, []).append(pod)
+    return list(groups.values())
+
+
+def _pod(alike: Sequence[_Pod], *, wide: bool) -> Iterator[Block]:
+    pod = alike[0]
+    yield Lines(tuple(_title(alike)))
+    if rows := tuple(_amount_rows(pod)):
+        names = ("WHERE", "VALUE", "AMOUNT", "IS", "RULE")
+        yield Table(tuple(Column(name, "right" if name == "AMOUNT" else "left") for name in names), rows)
+    yield from cgroup_tables(pod, wide=wide)
+    yield Lines(tuple(_exclusive(pod, wide=wide)))
+    if wide:
+        yield _readers(pod["readers"])
+
+
+def _title(alike: Sequence[_Pod]) -> Iterator[Cell]:
+    pod = alike[0]
+    more = f" and {len(alike) - 1} more" if len(alike) > 1 else ""
+    of = f" of {pod['owner']}" if pod["owner"] else ""
+    yield Cell(f"{pod['namespace']}/{pod['name']}{more}{of}", "bold")
+    yield Cell(f"QoS class {pod['qosClass']}: {pod['qosReason']}")
+    for text in pod["apiServer"]["refusals"]:
+        yield Cell(f"The API server refuses it: {text}", "red")
+    for charge in pod["quotas"]:
+        for text in charge["refusals"]:
+            yield Cell(f"The API server refuses it: {text}", "red")
+    if pod["kubelet"]["rejected"]:
+        yield Cell(f"The kubelet rejects it: {pod['kubelet']['reason']}: {pod['kubelet']['message']}", "red")
+    for text in pod["notices"]:
+        yield Cell(f"warning: {text}", "yellow")
+
+
+def _amount_rows(pod: _Pod) -> Iterator[tuple[Cell, ...]]:
+    shown = ""
+    for entry in (*pod["amounts"], *(each | {"how": "dropped", "quantity": ""} for each in pod["dropped"])):
+        where = entry["container"] or "(pod)"
+        yield _row("" if where == shown else where, _value(entry["resource"], entry["side"]), entry)
+        shown = where
+    where = "(sum)"
+    for side in ("requests", "limits"):
+        for entry in pod["effective"][side]:
+            yield _row(where, _value(entry["resource"], side), entry)
+            where = ""
+
+
+def _row(where: str, value: str, entry: Mapping[str, Any]) -> tuple[Cell, ...]:
+    return (
+        Cell(where),
+        Cell(value),
+        Cell(entry["quantity"]),
+        Cell(entry["how"], _HOW_STYLE[entry["how"]]),
+        Cell(entry["rule"] or ""),
+    )
+
+
+def _value(resource: str, side: str) -> str:
+    return f"{resource} {side.removesuffix('s')}"
+
+
+def _exclusive(pod: _Pod, *, wide: bool) -> Iterator[Cell]:
+    """Tell which containers get exclusive CPUs; those that share for one reason, in one line."""
+    sharing: dict[str, list[Mapping[str, Any]]] = {}
+    for container in pod["containers"]:
+        claim = container["exclusiveCPUs"]
+        if claim["given"]:
+            yield Cell(f"{container['name']}: {counted(claim['count'], 'exclusive CPU')}", "green")
+        elif claim["qualifies"]:
+            cpus = counted(claim["count"], "exclusive CPU")
+            yield Cell(f"{container['name']}: qualifies for {cpus}, but {claim['whyShared']}")
+        else:
+            sharing.setdefault(claim["whyShared"], []).append(container)
+    for why, containers in sharing.items():
+        names = ", ".join(each["name"] for each in containers)
+        yield Cell(f"{names}: no exclusive CPUs, because {why}")
+        for container in containers:
+            if changes := container["exclusiveCPUs"]["changes"]:
+                cpus = counted(container["exclusiveCPUs"]["countAfter"], "exclusive CPU")
+                shown = changes if wide else changes[:_CHANGES_SHOWN]
+                more = f"; {len(changes) - len(shown)} more (-o wide)" if len(changes) > len(shown) else ""
+                yield Cell(f"  {container['name']} gets {cpus} with {'; '.join(map(_change, shown))}{more}")
+
+
+def _change(change: Mapping[str, Any]) -> str:
+    if change["after"] is None:
+        return f"no {change['path']}"
+    note = f"now {change['before']}" if change["before"] is not None else "now none"
+    if change["anyAmount"]:
+        note = "any amount"
+    return f"{change['path']} {change['after']} ({note})"
+
+
+def _readers(readers: Sequence[Mapping[str, Any]]) -> Table:
+    rows = tuple(
+        (
+            Cell(each["reader"]),
+            Cell(each["container"] or ""),
+            Cell(each["item"]),
+            _read_amount(each),
+            Cell(each["rule"]),
+        )
+        for each in readers
+    )
+    return Table(tuple(Column(name) for name in ("READER", "CONTAINER", "READS", "AMOUNT", "RULE")), rows)
+
+
+def _read_amount(reading: Mapping[str, Any]) -> Cell:
+    if reading["error"]:
+        return Cell(f"error: {reading['error']}", "red")
+    if reading["amount"] is None:
+        return Cell("not known", "yellow")
+    return Cell(reading["text"] or reading["amount"]["quantity"])
+
+
+def _limit_range_problems(limit_ranges: Sequence[Mapping[str, Any]]) -> Iterator[Cell]:
+    for each in limit_ranges:
+        for problem in each["problems"]:
+            text = f"The API server refuses LimitRange {each['namespace']}/{each['name']}: {problem}"
+            yield Cell(text, "red")
+
+
+def _quotas(quotas: Sequence[Mapping[str, Any]]) -> Table:
+    rows = []
+    for quota in quotas:
+        name = f"{quota['namespace']}/{quota['name']}"
+        for resource, hard in quota["hard"].items():
+            before = (quota["usedBefore"] or {}).get(resource, "0")
+            used = quota["used"].get(resource, "0")
+            rows.append((Cell(name), Cell(resource), Cell(before), Cell(used), Cell(hard)))
+            name = ""
+    columns = (Column("QUOTA"), Column("RESOURCE"), *(Column(n, "right") for n in ("BEFORE", "USED", "HARD")))
+    return Table(columns, tuple(rows))
+
+
+def _eviction(ranking: Sequence[Mapping[str, Any]]) -> Table:
+    rows = tuple(
+        (
+            Cell(str(place)),
+            Cell(f"{each['namespace']}/{each['name']}"),
+            Cell("?" if each["usage"] is None else each["usage"]["quantity"]),
+            Cell(each["request"]["quantity"]),
+            Cell(each["reason"] + (", never evicted: critical" if each["spared"] else "")),
+        )
+        for place, each in enumerate(ranking, start=1)
+    )
+    names = {"EVICTED": True, "POD": False, "USES": True, "REQUESTS": True, "WHY": False}
+    columns = tuple(Column(name, "right" if right else "left") for name, right in names.items())
+    return Table(columns, rows)

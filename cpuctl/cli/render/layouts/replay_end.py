@@ -1,0 +1,110 @@
+"""What a replay comes to, for people: CPUs over time, indicators, and what was not as expected."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import cycle
+from typing import Any
+
+from cpuctl.cli.output import Document
+from cpuctl.cli.render.blocks import Block, Cell, Chart, ChartLine, Column, Lines, Stretch, Table
+from cpuctl.exports.timeline.facts import owner_names, short
+from cpuctl.exports.timeline.time_scale import drawn_until
+from cpuctl.exports.wording import counted
+
+Json = Mapping[str, Any]
+
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_COLORS = ("green", "cyan", "magenta", "blue")
+_LEGEND = "A own, a to be given up, ! another's own and still in its cgroup, . shared"
+
+
+def blocks(document: Document, *, wide: bool) -> Iterator[Block]:  # noqa: ARG001  # every layout has this shape
+    """Lay out the end of a replay."""
+    owners = _owners(document["chart"])
+    if owners:
+        yield _chart(document, owners)
+        yield Lines.of(_LEGEND, *(f"{letter} {name}" for name, (letter, _) in owners.items()))
+    if document["scaleDowns"]:
+        yield _slis(document["slis"])
+    yield from _expectations(document["expectations"])
+
+
+def _owners(rows: Sequence[Json]) -> dict[str, tuple[str, str]]:
+    """Give every container of the chart a letter and a colour; after Z it begins anew."""
+    marks = zip(cycle(_LETTERS), cycle(_COLORS), strict=False)
+    return {short(name): mark for name, mark in zip(owner_names(rows), marks, strict=False)}
+
+
+def _chart(document: Document, owners: Mapping[str, tuple[str, str]]) -> Chart:
+    rows = document["chart"]
+    lines = [ChartLine(row["cpus"], tuple(_stretch(span, owners) for span in row["spans"])) for row in rows]
+    return Chart("CPUS", tuple(lines), drawn_until(document))
+
+
+def _stretch(span: Json, owners: Mapping[str, tuple[str, str]]) -> Stretch:
+    start, end = span["nanoseconds"]
+    letter, color = owners.get(short(span["container"]), (".", "dim"))
+    match span["use"]:
+        case "owned":
+            cell = Cell(letter, color)
+        case "leaving":
+            cell = Cell(letter.lower(), "yellow")
+        case "contested":
+            cell = Cell("!", "bold red")
+        case "shared":
+            cell = Cell(".", "dim")
+        case _:
+            cell = Cell(" ")
+    return Stretch(start, end, cell)
+
+
+def _slis(slis: Json) -> Table:
+    """Show the three indicators that KEP-6122 names."""
+    rows = [
+        ("from the decision until the volume tells", slis["notification"]),
+        ("from the end of the delay until the CPU set is applied", slis["application"]),
+    ]
+    cells = [
+        (
+            Cell(text),
+            Cell(str(sli["count"])),
+            Cell(sli["shortest"] or "-"),
+            Cell(sli["longest"] or "-"),
+        )
+        for text, sli in rows
+    ]
+    late = slis["lateNotifications"]
+    told = (Cell("told only after it was applied"), Cell(str(late), "red" if late else ""))
+    columns = (Column("SCALE-DOWNS"), Column("COUNT", "right"), Column("SHORTEST"), Column("LONGEST"))
+    return Table(columns, (*cells, (*told, Cell("-"), Cell("-"))))
+
+
+def _expectations(expectations: Json) -> Iterator[Block]:
+    checked, failures = expectations["checked"], expectations["failures"]
+    if not checked:
+        return
+    if failures:
+        yield Lines(tuple(cell for failure in failures for cell in _difference(failure)))
+    moments = counted(checked, "moment")
+    came = f"{counted(len(failures), 'value')} not as expected" if failures else "all as expected"
+    yield Lines((Cell(f"{moments} checked: {came}", "red" if failures else "green"),))
+
+
+def _difference(failure: Json) -> Iterator[Cell]:
+    yield Cell(f"at {failure['at']}, {failure['where']}: {failure['what']}")
+    yield Cell(f"- {_value(failure['expected'])}", "red")
+    yield Cell(f"+ {_value(failure['found'])}", "green")
+
+
+def _value(value: object) -> str:
+    match value:
+        case None:
+            return "nothing (null)"
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return value or '""'
+        case _:
+            return json.dumps(value)

@@ -1,0 +1,138 @@
+"""How a resize looks to people: the verdict, one row a container, its CPUs core by core, what follows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cpuctl.cli.output import Document
+from cpuctl.cli.render.blocks import Block, Cell, Lines
+from cpuctl.cli.render.layouts.plan import node_lines
+from cpuctl.cli.render.tables.resize import cgroup_table, hint_table, resources_table, step_table
+from cpuctl.cli.render.tables.resize_picture import legend, pictures
+from cpuctl.exports.plan_words import start_sentence
+from cpuctl.exports.wording import counted
+
+_VERDICTS = {
+    "Admitted": ("done", "green"),
+    "Unchanged": ("nothing to do", ""),
+    "NoEffect": ("accepted, without effect on exclusive CPUs", "yellow"),
+    "Deferred": ("deferred", "yellow"),
+    "Infeasible": ("infeasible", "red"),
+    "Forbidden": ("refused by the API server", "red"),
+    "Ignored": ("ignored by the kubelet", "red"),
+    "KubeletFault": ("the kubelet fails", "bold red"),
+    "Undetermined": ("cannot be said", "yellow"),
+}
+_READINGS = {"kep": "as the KEP says", "reference": "as its reference implementation does"}
+
+
+def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
+    """Lay out resizes."""
+    if document["start"]["outcome"] != "Started":
+        yield Lines((Cell(start_sentence(document["start"], "The kubelet"), "red"),))
+        return
+    yield Lines.of(*node_lines(document["node"], document["kubelet"]), _allocator(document["allocator"]))
+    for pod in document["pods"]:
+        yield from _pod(pod, document["cores"], wide=wide)
+    if marks := legend(document["pods"], document["cores"]):
+        yield Lines.of("   ".join(marks))
+    yield Lines(tuple(_closing(document, wide=wide)))
+
+
+def _allocator(allocator: Mapping[str, Any]) -> str:
+    if not allocator["available"]:
+        return f"Exclusive CPUs stay as they are: {allocator['whyNot']}"
+    reading = _READINGS[allocator["semantics"]]
+    return f"Exclusive CPUs follow: {allocator['source']} {allocator['standing']}, {reading}"
+
+
+def _pod(pod: Mapping[str, Any], cores: list[Mapping[str, Any]], *, wide: bool) -> Iterator[Block]:
+    yield Lines(tuple(_verdict(pod)))
+    yield resources_table(pod)
+    yield from pictures(pod, cores)
+    if lines := tuple(_follows(pod)):
+        yield Lines(lines)
+    if wide:
+        yield cgroup_table(pod)
+        yield from (table for table in (hint_table(pod), step_table(pod)) if table.rows)
+
+
+def _verdict(pod: Mapping[str, Any]) -> Iterator[Cell]:
+    """Say what becomes of it, and in whose words why."""
+    word, style = outcome_words(pod)
+    again = f", after {pod['attempts']} attempts" if pod["attempts"] > 1 else ""
+    yield Cell(f"{pod['namespace']}/{pod['name']}: {word}{again}", style)
+    if pod["message"]:
+        yield Cell(reason_text(pod), style)
+    yield from (Cell(line) for line in departure_lines(pod))
+
+
+def outcome_words(pod: Mapping[str, Any]) -> tuple[str, str]:
+    """Say what becomes of a resize, and in what colour."""
+    return _VERDICTS[pod["outcome"]]
+
+
+def reason_text(pod: Mapping[str, Any]) -> str:
+    """Say why, in the words of who decided; nothing where there is none."""
+    where = f"{pod['container']}: " if pod["container"] else ""
+    reason = f"{pod['reason']}: " if pod["reason"] else ""
+    return f"{where}{reason}{pod['message']}" if pod["message"] else ""
+
+
+def departure_lines(pod: Mapping[str, Any]) -> Iterator[str]:
+    """Name what the KEP wants, and what its reference implementation does instead."""
+    for departure in pod["departures"]:
+        yield f"KEP-5554 decides: {departure}"
+    if pod["reference"] is not None:
+        yield f"The reference implementation: {_reference(pod['reference'], pod['message'])}"
+
+
+def _reference(answer: Mapping[str, Any], message: str | None) -> str:
+    word = _VERDICTS[answer["outcome"]][0]
+    if answer["message"] and answer["message"] == message:
+        return word
+    if answer["message"]:
+        reason = f"{answer['reason']}: " if answer["reason"] else ""
+        return f"{word}, {reason}{answer['message']}"
+    cpus = ", ".join(f"{name} {held or 'shared'}" for name, held in answer["cpus"].items())
+    return f"{word}, {cpus}" if cpus else word
+
+
+def _follows(pod: Mapping[str, Any]) -> Iterator[Cell]:
+    for condition in pod["conditions"]:
+        reason = f", reason {condition['reason']}" if condition["reason"] else ""
+        generation = condition["observedGeneration"]
+        seen = f", observed generation {generation}" if generation is not None else ""
+        yield Cell(f"Condition {condition['type']}={condition['status']}{reason}{seen}")
+    if pod["statusResize"]:
+        yield Cell(f"status.resize: {pod['statusResize']}")
+    yield from _counts(pod["scheduler"])
+    for container in pod["containers"]:
+        cpus = container["cpus"]
+        if cpus is not None and cpus["givenUpAfter"]:
+            after = cpus["givenUpAfter"]
+            yield Cell(f"{container['name']} keeps CPUs {cpus['lost']} for {after} at least (KEP-6122)")
+
+
+def _counts(scheduler: Mapping[str, Mapping[str, str]]) -> Iterator[Cell]:
+    """Tell what the scheduler counts, resource by resource, where that changes."""
+    times = [scheduler[time] for time in ("before", "meanwhile", "settled")]
+    for resource in dict.fromkeys(name for amounts in times for name in amounts):
+        before, meanwhile, settled = (amounts.get(resource, "none") for amounts in times)
+        if before != meanwhile or before != settled:
+            yield Cell(
+                f"Counted by the scheduler: {resource} {before}, meanwhile {meanwhile}, then {settled}"
+            )
+
+
+def _closing(document: Document, *, wide: bool) -> Iterator[Cell]:
+    for warning in document["warnings"]:
+        yield Cell(f"warning: {warning}", "yellow")
+    if document["retryOrder"]:
+        yield Cell(f"Tried again in this order: {', '.join(document['retryOrder'])}")
+    after = document["after"]
+    pool = f"{after['sharedPool'] or 'empty'} ({counted(after['sharedPoolSize'], 'CPU')})"
+    yield Cell(f"Shared pool afterwards: {pool}")
+    if wide and after["cpuManagerState"]:
+        yield Cell(f"cpu_manager_state afterwards: {after['cpuManagerState']}")

@@ -1,0 +1,119 @@
+"""How a machine looks to people: a summary and its NUMA nodes; every CPU when more is wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cpuctl.cli.answers.cpu_columns import CPU_COLUMNS, KUBELET_COLUMNS
+from cpuctl.cli.output import Document
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.cli.render.tables.topology_memory import memory_blocks
+from cpuctl.exports.wording import counted
+
+_DEFAULT_COLUMNS = ("CPU", "NODE", "SOCKET", "CORE", "L1D", "L1I", "L2", "L3", "ONLINE")
+
+
+def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
+    """Lay out a machine, or only the table of CPUs where columns were asked for."""
+    if "columns" in document:
+        yield _cpu_table(document, tuple(document["columns"]))
+        return
+    yield Lines.of(*_summary_lines(document))
+    if document["numaNodes"]:
+        yield _numa_table(document["numaNodes"])
+    if "memory" in document:
+        yield from memory_blocks(document["memory"])
+    if wide:
+        yield _cpu_table(document, _DEFAULT_COLUMNS)
+    for title, sentences in (
+        ("The kubelet sees another machine than the kernel:", document["kubelet"].get("differences", ())),
+        ("Unusual:", document["findings"]),
+    ):
+        if sentences:
+            yield Lines((Cell(title), *(Cell(f"- {sentence}", "yellow") for sentence in sentences)))
+
+
+def _cpu_table(document: Document, columns: tuple[str, ...]) -> Table:
+    labels = document["kubelet"].get("labels", {})
+    rows = tuple(
+        tuple(Cell(_shown(_value(cpu, labels.get(str(cpu["cpu"]), {}), name))) for name in columns)
+        for cpu in document["cpus"]
+    )
+    return Table(tuple(Column(name, "right") for name in columns), rows)
+
+
+def _value(cpu: Mapping[str, Any], label: Mapping[str, int], column: str) -> object:
+    return label.get(KUBELET_COLUMNS[column]) if column in KUBELET_COLUMNS else cpu[CPU_COLUMNS[column]]
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)
+
+
+def _summary_lines(document: Document) -> Iterator[str]:
+    summary, kubelet = document["summary"], document["kubelet"]
+    threads = " or ".join(str(count) for count in summary["threadsPerCore"])
+    facts = {
+        "Model": summary["model"],
+        "CPUs online": f"{summary['online']} ({summary['cpus']})",
+        "CPUs offline": summary["offline"],
+        "CPUs isolated": summary["isolated"],
+        "CPUs nohz_full": summary["nohzFull"],
+        "Performance CPUs": summary["performanceCPUs"],
+        "Efficiency CPUs": summary["efficiencyCPUs"],
+        "Cores": f"{summary['cores']}, {threads} {'CPU' if threads == '1' else 'CPUs'} each",
+        "Sockets": str(summary["sockets"]),
+        "NUMA nodes": str(summary["numaNodes"]),
+        "L3 caches": str(summary["l3Caches"]),
+        "Memory": _size(summary["memoryBytes"]),
+        "Synthetic form": summary["synthetic"] or f"none: {summary['whyNotSynthetic']}",
+        "A kubelet counts": _kubelet_counts(kubelet),
+    }
+    for name, fact in facts.items():
+        if fact:
+            yield f"{name + ':':<18} {fact}"
+
+
+def _kubelet_counts(kubelet: Mapping[str, Any]) -> str:
+    if "error" in kubelet:
+        return f"nothing: {kubelet['error']}"
+    return (
+        f"{counted(kubelet['cpus'], 'CPU')}, "
+        f"{counted(kubelet['cores'], 'core')} of {kubelet['cpusPerCore']}, "
+        f"{counted(kubelet['sockets'], 'socket')}, {counted(kubelet['numaNodes'], 'NUMA node')}, "
+        f"{counted(kubelet['uncoreCaches'], 'uncore cache')}"
+    )
+
+
+def _numa_table(nodes: list[Mapping[str, Any]]) -> Table:
+    sizes = sorted({size for node in nodes for size in node["hugepages"]}, key=lambda size: (size[-2:], size))
+    columns = ("NODE", "MEMORY", "FREE", *(f"HUGE {size}" for size in sizes), "CPUS")
+    rows = tuple(
+        (
+            Cell(str(node["id"])),
+            Cell(_size(node["memoryBytes"])),
+            Cell(_size(node["freeBytes"])),
+            *(Cell(str(node["hugepages"].get(size, "-"))) for size in sizes),
+            Cell(node["cpus"] or "none"),
+        )
+        for node in nodes
+    )
+    justified = [Column(name, "right") for name in columns[:-1]]
+    return Table((*justified, Column("CPUS")), rows)
+
+
+def _size(count: int | None) -> str:
+    """Write bytes as lscpu and free do: one decimal, powers of 1024."""
+    if count is None:
+        return ""
+    size = float(count)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if size < 1024:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1024
+    return f"{size:.1f} TiB"

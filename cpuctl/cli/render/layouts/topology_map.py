@@ -1,0 +1,40 @@
+"""A machine as boxes: sockets around NUMA nodes around L3 caches around cores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cpuctl.cli.output import Document
+from cpuctl.cli.render.blocks import Block, Cell, Lines
+from cpuctl.cli.render.tables.machine_boxes import machine_boxes
+from cpuctl.exports.machine.nesting import Row
+
+_MARKS = {"offline": ("x", "dim"), "isolated": ("i", "yellow"), "efficiency": ("e", "cyan")}
+_LEGEND = {
+    "x": "offline",
+    "i": "isolated from the scheduler (isolcpus)",
+    "e": "efficiency core",
+}
+
+
+def blocks(document: Document, *, wide: bool) -> Iterator[Block]:  # noqa: ARG001  # every layout has this shape
+    """Lay out a machine as nested boxes; the CPUs of one core stand in brackets."""
+    yield from machine_boxes(document["cpus"], {cpu["cpu"]: _cpu(cpu) for cpu in document["cpus"]})
+    marks = {mark for cpu in document["cpus"] if (mark := _state(cpu))}
+    if marks:
+        used = {_MARKS[state][0] for state in marks}
+        yield Lines.of(*(f"{mark}: {meaning}" for mark, meaning in _LEGEND.items() if mark in used))
+
+
+def _cpu(row: Row) -> Cell:
+    state = _state(row)
+    mark, style = _MARKS.get(state, ("", "green"))
+    return Cell(f"{row['cpu']}{mark}", style)
+
+
+def _state(row: Row) -> str:
+    if not row["online"]:
+        return "offline"
+    if row["isolated"]:
+        return "isolated"
+    return "efficiency" if row["type"] == "efficiency" else ""

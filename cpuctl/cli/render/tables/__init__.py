@@ -1,0 +1,1 @@
+"""Parts of layouts that are large, or serve several."""

@@ -1,0 +1,142 @@
+"""What a plan leaves room for, as people see it below the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from cpuctl.cli.output import Document
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.cli.render.verdict_words import brief_words, verdict_words
+from cpuctl.exports.plan_words import start_sentence
+from cpuctl.exports.wording import counted, few
+
+_LEVELS = {"numaNode": "NUMA nodes", "uncoreCache": "uncore caches", "core": "cores"}
+
+Json = Mapping[str, Any]
+Why = Callable[[Json], str]
+
+
+def room_blocks(document: Document, *, wide: bool) -> Iterator[Block]:
+    """Lay out copies and capacity, as far as the plan tells them.
+
+    *wide* shows the kubelet's whole messages, and uncore caches also where they do not divide NUMA nodes.
+    """
+    if repeat := document.get("repeat"):
+        yield Lines.of(_repeat_line(repeat))
+    if capacity := document.get("capacity"):
+        why = verdict_words if wide else brief_words
+        yield _copies(capacity, why)
+        if capacity["largestRequests"]:
+            yield _largest(capacity, why)
+            yield _elements(capacity, wide=wide)
+            yield _fragmentation(capacity["fragmentation"])
+        if capacity["refused"]:
+            yield _remedies(capacity, why)
+
+
+def _repeat_line(repeat: Json) -> str:
+    """Say how many copies fit, and what stops the next."""
+    fitted, stop = repeat["fitted"], repeat["stop"]
+    line = "1 copy of all pods fits" if fitted == 1 else f"{fitted or 'no'} copies of all pods fit"
+    if stop:
+        which = "next" if fitted else "first"
+        return f"Copies: {line}; the {which} is stopped by {stop['pod']}: {verdict_words(stop)}"
+    if repeat["bound"]:
+        return f"Copies: {line}; more than {counted(repeat['bound'], 'pod')} are not tried"
+    return f"Copies: {line}"
+
+
+def _copies(capacity: Json, why: Why) -> Table:
+    rows = [
+        (
+            Cell(few(each["pods"])),
+            Cell(str(each["fits"])),
+            Cell(why(each["stop"]) if each["stop"] else "not tried"),
+        )
+        for each in capacity["copies"]
+    ]
+    if capacity["kindsLeftOut"]:
+        rows.append((Cell(f"{counted(capacity['kindsLeftOut'], 'more kind')} of pods"), Cell("-"), Cell("-")))
+    return Table((Column("POD"), Column("MORE FIT", "right"), Column("THE NEXT ONE")), tuple(rows))
+
+
+def _largest(capacity: Json, why: Why) -> Table:
+    rows = []
+    for each in capacity["largestRequests"]:
+        policy = f"{each['topologyManagerPolicy']}{' (now)' if each['current'] else ''}"
+        started = each["start"]["outcome"] == "Started"
+        limit = _limit(each["stop"], why) if started else start_sentence(each["start"], "The kubelet")
+        rows.append((Cell(policy), Cell(str(each["cpus"]) if started else "-"), Cell(limit)))
+    columns = (Column("TOPOLOGY POLICY"), Column("LARGEST REQUEST", "right"), Column("WHY NOT MORE"))
+    return Table(columns, tuple(rows))
+
+
+def _limit(stop: Json | None, why: Why) -> str:
+    return f"{counted(stop['cpus'], 'CPU')}: {why(stop)}" if stop else "no more CPUs are free"
+
+
+def _elements(capacity: Json, *, wide: bool) -> Table:
+    rows = [(str(room["id"]), "", room) for room in capacity["numaNodes"]]
+    caches = capacity["uncoreCaches"]
+    with_caches = wide or len(caches) > len(rows)
+    if with_caches:
+        rows += [(",".join(map(str, room["numaNodes"])), str(room["id"]), room) for room in caches]
+    columns = (
+        Column("NODE"),
+        *([Column("L3", "right")] if with_caches else []),
+        Column("FREE", "right"),
+        Column("LARGEST REQUEST INSIDE", "right"),
+        Column("FREE CPUS"),
+    )
+    return Table(columns, tuple(_element(*row, with_caches=with_caches) for row in rows))
+
+
+def _element(node: str, cache: str, room: Json, *, with_caches: bool) -> tuple[Cell, ...]:
+    texts = (str(room["free"]), str(room["largest"]), room["freeCPUs"] or "-")
+    return tuple(Cell(text) for text in (node, *([cache] if with_caches else []), *texts))
+
+
+def _fragmentation(fragmentation: Json) -> Table:
+    columns = (
+        Column("FRAGMENTATION"),
+        Column("LOST", "right"),
+        Column("CPUS TOGETHER", "right"),
+        Column("POSSIBLE", "right"),
+    )
+    figures = ((words, fragmentation[level]) for level, words in _LEVELS.items())
+    rows = ((words, f"{each['percent']}%", each["reached"], each["possible"]) for words, each in figures)
+    return Table(columns, tuple(tuple(Cell(str(text)) for text in row) for row in rows))
+
+
+def _remedies(capacity: Json, why: Why) -> Table:
+    columns = (Column("REFUSED"), Column("IS ADMITTED"), Column("POD"), Column("CPUS"), Column("THEN"))
+    rows = [row for remedy in capacity["refused"] for row in _remedy(remedy, why)]
+    return Table(columns, tuple(rows))
+
+
+def _remedy(remedy: Json, why: Why) -> Iterator[tuple[Cell, ...]]:
+    """Say in the first row what is to be done, and name one pod in every row."""
+    name, action = few(remedy["pods"]), _action(remedy, why)
+    for leaving in remedy["leaving"] or [{"pod": "", "cpus": "", "cpusAfter": ""}]:
+        then = "gone" if leaving["cpusAfter"] is None else leaving["cpusAfter"]
+        yield tuple(Cell(text) for text in (name, action, leaving["pod"], leaving["cpus"], then))
+        name = action = ""
+
+
+def _action(remedy: Json, why: Why) -> str:
+    leaving = remedy["leaving"]
+    one = len(leaving) == 1
+    proof = "" if remedy["fewest"] else f" (perhaps fewer: all sets of up to {remedy['excluded']} were tried)"
+    gets = f", on CPUs {remedy['cpus']}" if remedy["cpus"] else ""
+    match remedy["remedy"]:
+        case "nothing":
+            return f"as the node is now{gets}"
+        case "moves":
+            return f"if {counted(len(leaving), 'pod')} {'moves' if one else 'move'}{gets}{proof}"
+        case "evictions":
+            return f"if {counted(len(leaving), 'pod')} {'goes' if one else 'go'}{gets}{proof}"
+        case "impossible":
+            return f"never: without any other pod, too, {why(remedy)}"
+        case _:
+            return f"unknown: not if up to {counted(remedy['excluded'], 'pod')} go"

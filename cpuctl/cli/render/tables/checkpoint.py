@@ -1,0 +1,100 @@
+"""How state files and those who hold something in them look in tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from cpuctl.cli.render.blocks import Cell, Column, Table
+from cpuctl.exports.holders import container_name, pod_name
+from cpuctl.exports.wording import byte_text
+
+OWNERS = {
+    "running": ("running", ""),
+    "podGone": ("gone", "yellow"),
+    "containerGone": ("container gone", "yellow"),
+    "unknown": ("", ""),
+}
+
+
+def file_line(file: Mapping[str, Any], *, wide: bool) -> Cell:
+    """Say in one line what a file is and whether its checksums are right; wide says who writes its format."""
+    by = f" (kubelet {file['writtenBy']})" if wide and file["writtenBy"] else ""
+    parts = [
+        f"format {file['format']}{by}" if file["format"] else "no known format",
+        *(_checksum(each) for each in file["checksums"]),
+        *([f"policy {file['policy'] or 'none named'}"] if file["policy"] is not None else []),
+        *(["the copy for older kubelets differs"] if file["embeddedDiffers"] else []),
+        *([f"unreadable: {file['problem']}"] if file["problem"] else []),
+    ]
+    fine = all(each["ok"] for each in file["checksums"]) and not file["problem"]
+    return Cell(f"{file['source']}: {', '.join(parts)}", "" if fine else "red")
+
+
+def _checksum(checksum: Mapping[str, Any]) -> str:
+    if checksum["ok"]:
+        return f"{checksum['name']} right"
+    found = f"{checksum['name']} {checksum['written']}"
+    # Many a kubelet does not look at a checksum that is 0.
+    return f"{found}{' WRONG' if checksum['written'] else ''}, should be {checksum['right']}"
+
+
+def cpu_table(holders: Sequence[Mapping[str, Any]], *, wide: bool, marked: bool = False) -> Table:
+    """Show who holds which CPUs; *marked*: with the mark that stands for the holder in a picture."""
+    baselines = any(holder["baseline"] not in (None, holder["cpus"]) for holder in holders)
+    columns = {
+        "MARK": marked,
+        "POD": True,
+        "CONTAINER": True,
+        "CPUS": True,
+        "COUNT": True,
+        "BASELINE": baselines or wide,
+        "OWNER": _owners_known(holders),
+        "UID": wide,
+    }
+    shown = [name for name, wanted in columns.items() if wanted]
+    rows = tuple(tuple(_cpu_cells(holder)[name] for name in shown) for holder in holders)
+    return Table(tuple(Column(name, "right" if name == "COUNT" else "left") for name in shown), rows)
+
+
+def _cpu_cells(holder: Mapping[str, Any]) -> dict[str, Cell]:
+    return {
+        "MARK": Cell(holder["mark"]),
+        "POD": Cell(pod_name(holder)),
+        "CONTAINER": Cell(container_name(holder)),
+        "CPUS": Cell(holder["cpus"] or "none"),
+        "COUNT": Cell(str(holder["count"])),
+        "BASELINE": Cell(holder["baseline"] or "-"),
+        "OWNER": Cell(*OWNERS[holder["owner"]]),
+        "UID": Cell(holder["podUID"] or "-"),
+    }
+
+
+def memory_holders(holders: Sequence[Mapping[str, Any]], *, wide: bool) -> Table:
+    """Show who holds which memory, a row for every block."""
+    names = ["POD", "CONTAINER", "NODE", "RESOURCE", "SIZE"]
+    names += ["OWNER"] if _owners_known(holders) else []
+    names += ["BYTES", "UID"] if wide else []
+    rows = tuple(tuple(cells[name] for name in names) for cells in _block_cells(holders))
+    right = ("SIZE", "BYTES")
+    return Table(tuple(Column(name, "right" if name in right else "left") for name in names), rows)
+
+
+def _block_cells(holders: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Cell]]:
+    for holder in holders:
+        nothing: Mapping[str, Any] = {"numaNodes": "-", "resource": "none", "bytes": 0}
+        for block in holder["blocks"] or (nothing,):
+            yield {
+                "POD": Cell(pod_name(holder)),
+                "CONTAINER": Cell(container_name(holder)),
+                "NODE": Cell(block["numaNodes"]),
+                "RESOURCE": Cell(block["resource"]),
+                "SIZE": Cell(byte_text(block["bytes"])),
+                "OWNER": Cell(*OWNERS[holder["owner"]]),
+                "BYTES": Cell(str(block["bytes"])),
+                "UID": Cell(holder["podUID"]),
+            }
+
+
+def _owners_known(holders: Sequence[Mapping[str, Any]]) -> bool:
+    return any(holder["owner"] != "unknown" for holder in holders)

@@ -1,0 +1,109 @@
+"""How differences of state files look in tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.exports.holders import WHOLE_POD, pod_name
+from cpuctl.exports.wording import byte_text
+
+_POOL = "(shared pool)"
+_FIELDS = {"cells": "group", "systemReserved": "system reserved"}
+
+
+def difference_blocks(difference: Mapping[str, Any], *, wide: bool, is_new: bool = False) -> Iterator[Block]:
+    """Lay out what has changed in one file; wide adds UIDs and, of a file that *is_new*, all numbers."""
+    if difference["policies"]:
+        before, after = (name or "none" for name in difference["policies"])
+        yield Lines.of(f"policy {before} -> {after}")
+    if difference["cpus"]:
+        yield _cpus(difference["cpus"], wide=wide)
+    if difference["memory"]:
+        yield _memory(difference["memory"], wide=wide)
+    if difference["tables"] and (wide or not is_new):
+        yield _tables(difference["tables"])
+    if difference["pods"]:
+        yield _pods(difference["pods"], wide=wide)
+
+
+def _cpus(changes: Sequence[Mapping[str, Any]], *, wide: bool) -> Table:
+    columns = ("POD", "CONTAINER", "BEFORE", "AFTER", "GAINED", "LOST", *(("UID",) if wide else ()))
+    rows = tuple(
+        (
+            *_names(change),
+            Cell(_list(change["before"])),
+            Cell(_list(change["after"])),
+            Cell(change["gained"] or "-", "green" if change["gained"] else ""),
+            Cell(change["lost"] or "-", "red" if change["lost"] else ""),
+            *((Cell(change["podUID"] or "-"),) if wide else ()),
+        )
+        for change in changes
+    )
+    return Table(tuple(Column(name) for name in columns), rows)
+
+
+def _names(change: Mapping[str, Any]) -> tuple[Cell, Cell]:
+    if change["holding"] == "sharedPool":
+        return Cell(_POOL), Cell("")
+    what = " (baseline)" if change["holding"] == "baseline" else ""
+    return Cell(pod_name(change)), Cell(f"{change['container'] or WHOLE_POD}{what}")
+
+
+def _list(cpus: str | None) -> str:
+    return "-" if cpus is None else cpus or "none"
+
+
+def _memory(changes: Sequence[Mapping[str, Any]], *, wide: bool) -> Table:
+    columns = ("POD", "CONTAINER", "BEFORE", "AFTER", *(("UID",) if wide else ()))
+    rows = tuple(
+        (
+            *_names(change),
+            Cell(_blocks(change["before"])),
+            Cell(_blocks(change["after"])),
+            *((Cell(change["podUID"]),) if wide else ()),
+        )
+        for change in changes
+    )
+    return Table(tuple(Column(name) for name in columns), rows)
+
+
+def _blocks(blocks: Sequence[Mapping[str, Any]] | None) -> str:
+    if blocks is None:
+        return "-"
+    return ", ".join(
+        f"{byte_text(block['bytes'])} of {block['resource']} (node {block['numaNodes']})" for block in blocks
+    )
+
+
+def _tables(changes: Sequence[Mapping[str, Any]]) -> Table:
+    rows = tuple(
+        (
+            Cell(str(change["numaNode"])),
+            Cell(change["resource"] or "-"),
+            Cell(_FIELDS.get(change["field"], change["field"])),
+            # In bytes: a page more or less decides on whether a kubelet starts.
+            *(Cell("-" if change[side] is None else str(change[side])) for side in ("before", "after")),
+        )
+        for change in changes
+    )
+    columns = (Column("NODE", "right"), Column("RESOURCE"), Column("WHAT"))
+    return Table((*columns, Column("BEFORE", "right"), Column("AFTER", "right")), rows)
+
+
+def _pods(changes: Sequence[Mapping[str, Any]], *, wide: bool) -> Table:
+    columns = ("POD", "CONTAINER", "RESOURCE", "SIDE", "BEFORE", "AFTER", *(("UID",) if wide else ()))
+    rows = tuple(
+        (
+            Cell(pod_name(change)),
+            Cell(change["container"] or WHOLE_POD),
+            Cell(change["resource"]),
+            Cell(change["side"]),
+            Cell(change["before"] or "-"),
+            Cell(change["after"] or "-"),
+            *((Cell(change["podUID"]),) if wide else ()),
+        )
+        for change in changes
+    )
+    return Table(tuple(Column(name) for name in columns), rows)

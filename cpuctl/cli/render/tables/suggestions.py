@@ -1,0 +1,70 @@
+"""What would change an answer, for people: each change with its effect, and what was tried in vain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from cpuctl.cli.output import Document
+from cpuctl.cli.render.blocks import Cell, Column, Table
+from cpuctl.exports.wording import counted
+
+_NAMES_SHOWN = 3
+_KINDS = {
+    "request": "any other request",
+    "setting": "any other policy, scope or option",
+    "removal": "any one or two pods removed",
+    "order": "any earlier place in the order",
+}
+
+
+def suggestions_table(document: Document) -> Table:
+    """Show the changes that admit the pod and what it gets then, and below what was tried in vain."""
+    found = (
+        (Cell(each["words"]), Cell(_effect(each), "yellow" if each["lost"] else ""))
+        for each in document["suggestions"]
+    )
+    in_vain = (
+        (Cell(_KINDS[search["kind"]]), Cell(_in_vain(search)))
+        for search in document["searches"]
+        if search["runs"] and not search["found"]
+    )
+    return Table((Column("CHANGE"), Column("THEN")), (*found, *in_vain))
+
+
+def command_lines(suggestions: Iterable[Mapping[str, Any]]) -> Iterator[Cell]:
+    """Write the commands that try or make changes, each in one piece."""
+    for each in suggestions:
+        if each["command"]:
+            yield Cell(f"# {each['words']}", "dim")
+            yield Cell(each["command"])
+
+
+def _effect(suggestion: Mapping[str, Any]) -> str:
+    exclusive = [each for each in suggestion["containers"] if each["exclusive"]]
+    several = len(suggestion["containers"]) > 1
+    parts = [_placed(each, named=several) for each in exclusive] or ["admitted, on shared CPUs"]
+    if lost := suggestion["lost"]:
+        more = f" and {len(lost) - _NAMES_SHOWN} more" if len(lost) > _NAMES_SHOWN else ""
+        parts.append(f"but not {', '.join(lost[:_NAMES_SHOWN])}{more}")
+    return "; ".join(parts)
+
+
+def _placed(container: Mapping[str, Any], *, named: bool) -> str:
+    nodes = ",".join(container["aligned"]["numaNodes"])
+    name = f"{container['name']}: " if named else ""
+    return f"{name}CPUs {container['cpus']} (node{'s' if ',' in nodes else ''} {nodes})"
+
+
+def _in_vain(search: Mapping[str, Any]) -> str:
+    if not search["complete"]:
+        return f"not admitted within the bound of {search['bound']} runs; not all was tried"
+    runs = f"{counted(search['runs'], 'run')} of at most {search['bound']}"
+    but = f", but for {search['leftOut']}" if search["leftOut"] else ""
+    return f"never admitted: all tried in {runs}{but}"
+
+
+def runs_line(searches: Iterable[Mapping[str, Any]]) -> str:
+    """Say how often the engine ran for the changes."""
+    runs = counted(sum(search["runs"] for search in searches), "run")
+    return f"{runs} of the engine; each change that admits was run from the start."

@@ -1,0 +1,127 @@
+"""The kubelet that a command line means: its release and gates, its configuration, its control groups."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cpuctl.cli.sources.config_inputs import LIVE_MACHINE
+from cpuctl.errors import CpuctlError, InputError, UsageError
+
+if TYPE_CHECKING:
+    from cpuctl.capture.recorded import RecordedKubelet
+    from cpuctl.cli.sources.config_inputs import KubeletWords, ToldKubelet
+    from cpuctl.cli.sources.sources import Sources
+    from cpuctl.kubelet.version import KubeletVersion
+    from cpuctl.machine.sources import MachineSource
+
+
+def load_kubelet(words: KubeletWords, sources: Sources, *, machine: MachineSource | None) -> ToldKubelet:
+    """Read what the kubelet is told: as given, else as the recording or the live host has it.
+
+    Release 1.36 and an empty configuration stand in where nothing is said, or where no machine is named.
+    """
+    from cpuctl.capture.recorded import RecordedKubelet
+    from cpuctl.cli.sources.config_inputs import (
+        Told,
+        configuration_text,
+        drop_in_source,
+        load_told,
+        read_arguments,
+        with_recorded_flags,
+    )
+
+    given = read_arguments(words.arguments)
+    config = words.config if words.config is not None else given.config or None
+    recorded = RecordedKubelet() if words.version and config is not None else _recorded_kubelet(machine)
+    origin = machine.origin if machine else ""
+    # With another file it is another kubelet: nothing that the recorded one was told counts beside it.
+    own = recorded if config is None else RecordedKubelet()
+    directory = words.config_dir if words.config_dir is not None else given.config_dir or None
+    version = _version(words, recorded, origin, sources)
+    main, beside = configuration_text(config, own, origin, sources)
+    told = Told(
+        version=version,
+        main=main,
+        beside=beside,
+        drop_ins=drop_in_source(directory, own, sources),
+        flags=with_recorded_flags(given, words.arguments, own, origin, sources),
+        gate_flags=read_gates(words.gates),
+        # Of a machine that has no kubelet, nobody asks whether its control groups suit one.
+        cgroup_version=(_found_cgroup_version(machine) if recorded.known else None) or 2,
+    )
+    return load_told(told, sources)
+
+
+def _recorded_kubelet(machine: MachineSource | None) -> RecordedKubelet:
+    from cpuctl.capture.kubelet.live import live_kubelet
+    from cpuctl.capture.recorded import RecordedKubelet, recorded_kubelet
+
+    if machine is None or machine.files is None:
+        return RecordedKubelet()
+    if machine.origin == LIVE_MACHINE:
+        return live_kubelet(machine.files)
+    try:
+        return recorded_kubelet(machine.files, machine.origin)
+    except CpuctlError as error:
+        raise error.within(machine.origin) from None
+
+
+def _version(words: KubeletWords, recorded: RecordedKubelet, origin: str, sources: Sources) -> KubeletVersion:
+    from cpuctl.kubelet.version import DEFAULT_VERSION, KubeletVersion
+
+    told = words.version or recorded.version
+    sources.add(
+        "kubeletVersion",
+        told or str(DEFAULT_VERSION),
+        "given" if words.version else "capture" if told else "default",
+    )
+    try:
+        return KubeletVersion.parse(told) if told else DEFAULT_VERSION
+    except ValueError as error:
+        if words.version:
+            raise UsageError(str(error), where=words.version_option) from None
+        hint = f"name another version with {words.version_option}"
+        raise InputError(str(error), where=origin, hint=hint) from None
+
+
+def read_gates(text: str, option: str = "--feature-gates") -> dict[str, bool]:
+    """Read ``A=true,B=false`` as the flag of Kubernetes' components."""
+    return dict(_gate(part, option) for part in text.split(",") if part)
+
+
+def _gate(part: str, option: str) -> tuple[str, bool]:
+    from cpuctl.kubelet.golang import parse_bool
+
+    name, _, value = part.partition("=")
+    try:
+        return name.strip(), parse_bool(value.strip())
+    except ValueError:
+        hint = "write GATE=true or GATE=false, joined by commas"
+        raise UsageError(
+            f"expected a gate and true or false, found {part!r}", where=option, hint=hint
+        ) from None
+
+
+def load_cgroup_version(text: str, machine: MachineSource | None, sources: Sources) -> int:
+    """Read ``--cgroup-version``; without it what the live host or the recording has counts, else 2.
+
+    Raise UsageError for another text than 1 or 2.
+    """
+    if text not in ("", "1", "2"):
+        raise UsageError(f"expected 1 or 2, found {text!r}", where="--cgroup-version")
+    if text:
+        sources.add("cgroupVersion", text, "given")
+        return int(text)
+    found = _found_cgroup_version(machine)
+    known = "live" if machine is not None and machine.origin == LIVE_MACHINE else "capture"
+    sources.add("cgroupVersion", str(found or 2), known if found else "default")
+    return found or 2
+
+
+def _found_cgroup_version(machine: MachineSource | None) -> int | None:
+    from cpuctl.cgroups.hierarchies import find_hierarchies
+
+    if machine is None or machine.files is None:
+        return None
+    found = find_hierarchies(machine.files)
+    return found.version if found else None

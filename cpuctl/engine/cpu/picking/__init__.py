@@ -1,0 +1,1 @@
+"""Which CPUs are taken: packed, or distributed over NUMA nodes."""

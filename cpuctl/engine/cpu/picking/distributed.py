@@ -1,0 +1,122 @@
+"""The distributed picker: equal shares from as few NUMA nodes as can give them.
+
+Rule: kubelet v1.36 ``cpu_assignment.go`` behind ``distribute-cpus-across-numa``. CPUs are dealt in groups
+(whole cores with ``full-pcpus-only``). Of all node combinations the first with the best balance of free
+CPUs wins; two of the kubelet's defects are kept because they show in results: the stored combination is
+partly overwritten by later ones (``effective_combination``, kubernetes issue 141237), and dealing a
+remainder can go on for ever.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cpuctl.engine.cpu.picking.balance import Search, Split, endless_loop
+from cpuctl.engine.cpu.picking.packed import Spread, not_enough, numa_order, take_packed
+from cpuctl.engine.cpu.picking.rules import V1_36, PickerRules
+from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.outcome import AllocationError, KubeletFault, Picked, PickResult, PickStep, Undetermined
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dealing:
+    """How to deal: groups of ``group_size`` CPUs, spread inside a node or not, by a minor's rules.
+
+    ``hint_width`` is the number of NUMA nodes of the topology hint behind the offer, 0 without one.
+    """
+
+    group_size: int = 1
+    spread: Spread = Spread.OFF
+    rules: PickerRules = V1_36
+    hint_width: int = 0
+
+
+def take_distributed(topology: CPUTopology, offered: int, count: int, dealing: Dealing) -> PickResult:
+    """Pick *count* CPUs from the *offered* mask in equal shares from as few NUMA nodes as can give them."""
+    if dealing.group_size < 1 or count % dealing.group_size:
+        return take_packed(topology, offered, count, spread=dealing.spread)
+    if count < 1:
+        return Picked(0)
+    free = offered & topology.cpus
+    if count > free.bit_count():
+        return not_enough(count, offered)
+    nodes = numa_order(topology, free)
+    if len(set(nodes)) < len(nodes):
+        return Undetermined("a NUMA node reaches across sockets while there are more NUMA nodes than sockets")
+    masks = [topology.numa_nodes[node] for node in nodes]
+    search = Search(
+        free=tuple((free & mask).bit_count() for mask in masks),
+        sockets=tuple(topology.sockets_of(mask) for mask in masks),
+        need=count,
+        group=dealing.group_size,
+        rules=dealing.rules,
+    )
+    split = search.run(*_widths(topology, count, len(nodes), dealing))
+    if isinstance(split, KubeletFault):
+        return split
+    if split is None:
+        return take_packed(topology, offered, count, spread=dealing.spread)
+    return _Dealer(topology, free, count, dealing).deal(split, nodes)
+
+
+def _widths(topology: CPUTopology, count: int, candidates: int, dealing: Dealing) -> tuple[int, int]:
+    """Tell the fewest and the most nodes to distribute over."""
+    fewest = fewest_nodes(topology, count, dealing.group_size)
+    most = min(count // dealing.group_size, candidates)
+    floor = dealing.hint_width
+    return (floor if dealing.rules.hint_floor and fewest < floor <= most else fewest), most
+
+
+def fewest_nodes(topology: CPUTopology, count: int, group: int) -> int:
+    """Count the NUMA nodes that *count* CPUs need when all are free."""
+    groups = -(-topology.cpus.bit_count() // group)
+    per_node = -(-groups // topology.num_numa_nodes)
+    return -(-(count // group) // per_node)
+
+
+class _Dealer:
+    """Takes the CPUs that a split asks for, node by node."""
+
+    def __init__(self, topology: CPUTopology, free: int, need: int, dealing: Dealing) -> None:
+        self.topology = topology
+        self.free = free
+        self.need = need
+        self.group = dealing.group_size
+        self.spread = dealing.spread
+        self.taken = 0
+
+    def deal(self, split: Split, nodes: list[int]) -> PickResult:
+        for position in split.positions:
+            self._take_from(nodes[position], split.share)
+        width = len(split.positions)
+        where = "one NUMA node" if width == 1 else f"each of {width} NUMA nodes"
+        steps = [PickStep(f"{split.share} CPUs from {where}", self.taken)]
+        if split.remainder:
+            shared = self.taken
+            if not self._deal_remainder(split.remainder, [nodes[position] for position in split.extra]):
+                return endless_loop("no NUMA node of the remainder set has a whole group of free CPUs left")
+            steps.append(PickStep("remainder, group by group", self.taken & ~shared))
+        if self.need > 0:
+            return AllocationError(f"accounting error, not enough CPUs allocated, remaining: {self.need}")
+        if self.need < 0:
+            return AllocationError(f"accounting error, too many CPUs allocated, remaining: {self.need}")
+        return Picked(self.taken, tuple(steps))
+
+    def _deal_remainder(self, left: int, nodes: list[int]) -> bool:
+        while left > 0:
+            before = left
+            for node in nodes:
+                if left > 0 and (self.free & self.topology.numa_nodes[node]).bit_count() >= self.group:
+                    self._take_from(node, self.group)
+                    left -= self.group
+            if left == before:
+                return False
+        return True
+
+    def _take_from(self, node: int, count: int) -> None:
+        inside = self.free & self.topology.numa_nodes[node]
+        picked = take_packed(self.topology, inside, count, spread=self.spread)
+        if isinstance(picked, Picked):  # the kubelet ignores a failure here; the sum is checked at the end
+            self.taken |= picked.cpus
+            self.free &= ~picked.cpus
+            self.need -= picked.cpus.bit_count()

@@ -1,0 +1,206 @@
+"""The packed picker: fewest, fullest NUMA nodes, sockets and cores first.
+
+Rule: kubelet v1.36 ``cpu_assignment.go``, packed and spread ordering, with the uncore cache steps of
+``prefer-align-cpus-by-uncorecache``; ``pick_orders`` tells what comes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from enum import Enum
+
+from cpuctl.engine.cpu.picking.orders import Orders
+from cpuctl.engine.cpu.picking.rules import PickerRules
+from cpuctl.engine.cpu.topology import CPUTopology, Masks
+from cpuctl.engine.outcome import AllocationError, Picked, PickStep
+
+
+class Spread(Enum):
+    """What ``distribute-cpus-across-cores`` does: nothing when off, else as v1.36 or as v1.38 read it."""
+
+    OFF = "off"
+    BY_NUMBER = "by number"
+    OVER_CORES = "over cores"
+
+    @classmethod
+    def by(cls, rules: PickerRules) -> Spread:
+        """Choose how a minor spreads when the option is on."""
+        return cls.OVER_CORES if rules.spreads_over_cores else cls.BY_NUMBER
+
+
+def take_packed(
+    topology: CPUTopology,
+    offered: int,
+    count: int,
+    *,
+    spread: Spread = Spread.OFF,
+    prefer_uncore: bool = False,
+) -> Picked | AllocationError:
+    """Pick *count* CPUs from the *offered* mask, best fit first.
+
+    ``prefer_uncore`` is the policy option ``prefer-align-cpus-by-uncorecache``.
+    """
+    if count < 1:
+        return Picked(0)
+    free = offered & topology.cpus
+    if count > free.bit_count():
+        return not_enough(count, offered)
+    picker = _Picker(topology, free, count)
+    for rule, take in _steps(picker, spread, prefer_uncore=prefer_uncore):
+        before = picker.free
+        take()
+        if before != picker.free:
+            picker.steps.append(PickStep(rule, before & ~picker.free))
+        if picker.need <= 0:
+            return Picked(picker.taken, tuple(picker.steps))
+    return AllocationError("failed to allocate cpus")
+
+
+def not_enough(count: int, offered: int) -> AllocationError:
+    """Say that fewer CPUs are on offer than asked for; unknown CPUs count as offered."""
+    return AllocationError(
+        f"not enough cpus available to satisfy request: requested={count}, available={offered.bit_count()}"
+    )
+
+
+def numa_order(topology: CPUTopology, free: int) -> list[int]:
+    """List the NUMA nodes that have a free CPU in the kubelet's order, repeats kept."""
+    return list(Orders(topology, free).numa_nodes)
+
+
+def _steps(
+    picker: _Picker, spread: Spread, *, prefer_uncore: bool
+) -> Iterator[tuple[str, Callable[[], None]]]:
+    numa = ("whole NUMA nodes", picker.take_numa_nodes)
+    sockets = ("whole sockets", picker.take_sockets)
+    yield from (numa, sockets) if picker.topology.numa_first else (sockets, numa)
+    if prefer_uncore:
+        yield "uncore caches", picker.take_uncore_caches
+    match spread:
+        case Spread.OFF:
+            yield "whole cores", picker.take_cores
+            yield "single CPUs, packed", picker.take_packed
+        case Spread.BY_NUMBER:
+            yield "single CPUs, by number in each socket", picker.take_by_number
+        case Spread.OVER_CORES:
+            yield "single CPUs, round the cores of each socket", picker.take_over_cores
+
+
+class _Picker:
+    """CPUs still free, CPUs still needed, CPUs taken."""
+
+    def __init__(self, topology: CPUTopology, free: int, need: int) -> None:
+        self.topology = topology
+        self.free = free
+        self.need = need
+        self.taken = 0
+        self.steps: list[PickStep] = []
+
+    def take(self, cpus: int) -> None:
+        # Counted by size even where a CPU was taken before: so does the kubelet, and may pick too few.
+        self.taken |= cpus
+        self.free &= ~cpus
+        self.need -= cpus.bit_count()
+
+    def take_numa_nodes(self) -> None:
+        nodes = self.topology.numa_nodes
+        self._take_free(nodes, lambda orders: orders.numa_nodes)
+
+    def take_sockets(self) -> None:
+        free, sockets, average = self.free, self.topology.sockets, self.topology.cpus_per_socket
+        # The kubelet compares with the average, so a socket of another size never counts as free.
+        if any((free & mask).bit_count() == average for mask in sockets.values()):
+            order = self._orders().sockets
+            self._take_whole(mask for s in order if (free & (mask := sockets[s])).bit_count() == average)
+
+    def take_uncore_caches(self) -> None:
+        for cache in self._orders().uncore_caches:
+            if self.need >= self.topology.cpus_per_uncore:
+                self._take_free(self.topology.uncore_caches, lambda orders: orders.uncore_caches)
+            if self.need <= 0:
+                return
+            self.take(part_of_cache(self.topology, self.free, self.need, self.topology.uncore_caches[cache]))
+            if self.need <= 0:
+                return
+
+    def take_cores(self) -> None:
+        cores, per_core, orders = self.topology.cores, self.topology.cpus_per_core, self._orders()
+        free, smallest = self.free, self.topology.smallest_core
+        for parent in orders.core_parents:
+            if self.need < smallest:
+                return
+            inside = free & parent
+            # All have as many free CPUs, so the order by (free CPUs, id) is the order by id.
+            self._take_whole(
+                mask for mask in cores.values() if mask & inside and (free & mask).bit_count() == per_core
+            )
+
+    def take_packed(self) -> None:
+        cores, free, orders = self.topology.cores, self.free, self._orders()
+        self._take_singles(
+            free & cores[core] for parent in orders.core_parents for core in orders.cores_within(parent)
+        )
+
+    def take_by_number(self) -> None:
+        free, sockets = self.free, self.topology.sockets
+        self._take_singles(free & sockets[socket] for socket in self._orders().sockets)
+
+    def take_over_cores(self) -> None:
+        free, orders, cores = self.free, self._orders(), self.topology.cores
+        for socket in orders.sockets:
+            # All cores of the socket, also where it is not the lower element.
+            inside = [free & cores[core] for core in orders.cores_within(self.topology.sockets[socket])]
+            while any(inside) and self.need > 0:
+                self._take_singles(mask & -mask for mask in inside)
+                inside = [mask & mask - 1 for mask in inside]
+
+    def _take_free(self, elements: Masks, order: Callable[[Orders], list[int]]) -> None:
+        """Take elements that are completely free now, in order, each if it is not too large."""
+        free, need = self.free, self.need
+        # Sorting is what costs, and mostly nothing qualifies.
+        if any(free & mask == mask and mask.bit_count() <= need for mask in elements.values()):
+            in_order = order(self._orders())
+            self._take_whole(mask for element in in_order if free & (mask := elements[element]) == mask)
+
+    def _take_whole(self, elements: Iterable[int]) -> None:
+        for mask in elements:
+            size = mask.bit_count()
+            if self.need >= size:
+                self.taken |= mask
+                self.free &= ~mask
+                self.need -= size
+            if self.need <= 0:
+                return
+
+    def _take_singles(self, groups: Iterable[int]) -> None:
+        for group in groups:
+            if self.need <= 0:
+                return
+            self.take(lowest_bits(group, self.need))
+
+    def _orders(self) -> Orders:
+        return Orders(self.topology, self.free)
+
+
+def part_of_cache(topology: CPUTopology, free: int, need: int, cache: int) -> int:
+    """Choose the free CPUs of whole low-numbered cores in one cache, all that is needed or nothing."""
+    per_core = topology.cpus_per_core
+    cores = [mask for mask in topology.cores.values() if mask & free & cache]
+    part = 0
+    for mask in cores[: -(-need // max(per_core, 1))]:
+        part |= mask & free
+    if need % 2 == 1 and per_core > 1 and part.bit_count() > need:
+        part ^= 1 << part.bit_length() - 1
+    return part if part.bit_count() == need else 0
+
+
+def lowest_bits(mask: int, count: int) -> int:
+    """Return the *count* lowest set bits of *mask*, or all where there are fewer."""
+    if mask.bit_count() <= count:
+        return mask
+    taken = 0
+    for _ in range(count):
+        bit = mask & -mask
+        taken |= bit
+        mask ^= bit
+    return taken

@@ -1,0 +1,54 @@
+"""One picker for every need of the CPU Manager: reserved set, exclusive containers, slices of a pod.
+
+Rule: kubelet v1.36 ``policy_static.go``: the policy options choose the picker once, and the same one
+serves every pick.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from cpuctl.engine.cpu.picking.distributed import Dealing, take_distributed
+from cpuctl.engine.cpu.picking.packed import Spread, take_packed
+from cpuctl.engine.cpu.picking.rules import PickerRules, picker_rules
+from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.outcome import PickResult
+from cpuctl.kubelet.policy_options import CPUPolicyOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Picker:
+    """A topology and the way the policy options pick from it."""
+
+    topology: CPUTopology
+    distribute: bool
+    prefer_uncore: bool
+    dealing: Dealing
+
+    @classmethod
+    def of(cls, topology: CPUTopology, options: CPUPolicyOptions, minor: int) -> Picker:
+        """Choose the picker of a policy, under the rules of a kubelet minor."""
+        rules = picker_rules(minor, align_by_socket=options.align_by_socket)
+        return cls(
+            topology=topology,
+            distribute=options.distribute_cpus_across_numa,
+            prefer_uncore=options.prefer_align_cpus_by_uncorecache,
+            dealing=Dealing(
+                group_size=topology.cpus_per_core if options.full_pcpus_only else 1,
+                spread=_spread(options, rules),
+                rules=rules,
+            ),
+        )
+
+    def pick(self, offered: int, count: int, *, hint_width: int = 0) -> PickResult:
+        """Pick *count* CPUs from the *offered* mask; *hint_width* as in ``Dealing``."""
+        if self.distribute:
+            return take_distributed(
+                self.topology, offered, count, replace(self.dealing, hint_width=hint_width)
+            )
+        spread, uncore = self.dealing.spread, self.prefer_uncore
+        return take_packed(self.topology, offered, count, spread=spread, prefer_uncore=uncore)
+
+
+def _spread(options: CPUPolicyOptions, rules: PickerRules) -> Spread:
+    return Spread.by(rules) if options.distribute_cpus_across_cores else Spread.OFF

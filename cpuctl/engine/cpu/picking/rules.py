@@ -1,0 +1,43 @@
+"""How a minor's CPU pickers differ from those of v1.36."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cpuctl.kubelet.releases.behaviours import behaviours
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PickerRules:
+    """One field per difference; the defaults are v1.36. Numbers are kubernetes pull requests.
+
+    ``align_by_socket``: distribution prefers node combinations inside one socket (139778, from 1.37, with
+    the policy option of that name); ``limits_share``: a node never owes more than its whole groups (139778,
+    from 1.37); ``hint_floor``: the topology hint's width is the fewest nodes to distribute over (139456,
+    from 1.38); ``spreads_over_cores``: spread ordering goes round the real cores (140766, from 1.38);
+    ``counts_whole_groups``: a remainder set must hold whole groups enough (140730, from 1.38);
+    ``copies_combinations``: the best combination is not overwritten by later ones (141238, from 1.38).
+    """
+
+    align_by_socket: bool = False
+    limits_share: bool = False
+    hint_floor: bool = False
+    spreads_over_cores: bool = False
+    counts_whole_groups: bool = False
+    copies_combinations: bool = False
+
+
+V1_36 = PickerRules()
+
+
+def picker_rules(minor: int, *, align_by_socket: bool = False) -> PickerRules:
+    """Choose the rules of a minor; *align_by_socket* says whether that policy option is on."""
+    release = behaviours(minor)
+    return PickerRules(
+        align_by_socket=align_by_socket and release.aligns_distribution_to_sockets,
+        limits_share=release.limits_shares_to_whole_groups,
+        hint_floor=release.floors_distribution_by_hint,
+        spreads_over_cores=release.spreads_over_real_cores,
+        counts_whole_groups=release.counts_whole_groups,
+        copies_combinations=release.copies_combinations,
+    )

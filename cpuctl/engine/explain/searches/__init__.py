@@ -1,0 +1,1 @@
+"""Which one change would help, each tried."""

@@ -1,0 +1,107 @@
+"""What would change the answer: changes are tried on the engine, and kept where it then admits the pod."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from cpuctl.engine.admission import Admitted
+from cpuctl.engine.explain.decision import Decision
+from cpuctl.engine.explain.searches.changes import Change, ChangeKind, SettingChange
+from cpuctl.engine.explain.searches.orders import earlier_places
+from cpuctl.engine.explain.searches.removals import removals
+from cpuctl.engine.explain.searches.requests import nearest_requests
+from cpuctl.engine.explain.searches.settings import setting_candidates
+from cpuctl.engine.explain.story import Runs, Telling, tell
+from cpuctl.pods.model import Pod
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suggestion:
+    """A change with which the pod is admitted, as ``retold`` shows; ``lost`` are others that then are not."""
+
+    change: Change
+    retold: Telling
+    lost: tuple[Pod, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """One kind of change: what was found in how many runs of the engine.
+
+    ``bound`` is the number of runs that it may take, ``complete`` whether they were enough for all but what
+    is ``left_out``.
+    """
+
+    kind: ChangeKind
+    found: tuple[Suggestion, ...]
+    runs: int
+    bound: int
+    complete: bool
+    left_out: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Method:
+    """How to look for one kind of change; ``most`` are looked for, ``best`` of them kept."""
+
+    changes: Callable[[Telling, Runs], Iterator[Change]]
+    bound: int
+    most: int
+    best: int
+
+
+def _settings(telling: Telling, _runs: Runs) -> Iterator[SettingChange]:
+    kubelet = telling.story.kubelet
+    return setting_candidates(kubelet.config, kubelet.version.minor)
+
+
+def search(telling: Telling, decision: Decision, tick: Callable[[], None]) -> tuple[Search, ...]:
+    """Look for changes of every kind; *tick* is told of every run of the engine."""
+    methods = {
+        ChangeKind.REQUEST: _Method(changes=_requests(decision), bound=2000, most=4, best=4),
+        ChangeKind.SETTING: _Method(changes=_settings, bound=4000, most=20, best=20),
+        ChangeKind.REMOVAL: _Method(changes=removals, bound=3000, most=5, best=3),
+        ChangeKind.ORDER: _Method(changes=earlier_places, bound=2000, most=3, best=1),
+    }
+    return tuple(_search(telling, kind, method, tick) for kind, method in methods.items())
+
+
+def _requests(decision: Decision) -> Callable[[Telling, Runs], Iterator[Change]]:
+    return lambda telling, runs: nearest_requests(telling, decision, runs)
+
+
+def _search(telling: Telling, kind: ChangeKind, method: _Method, tick: Callable[[], None]) -> Search:
+    runs = Runs(bound=method.bound, tick=tick)
+    found: list[Suggestion] = []
+    for change in method.changes(telling, runs):
+        if suggestion := _verified(telling, change, runs):
+            found.append(suggestion)
+        if len(found) == method.most or runs.cut:
+            break
+    found.sort(key=lambda suggestion: len(suggestion.lost))
+    return Search(
+        kind=kind,
+        found=tuple(found[: method.best]),
+        runs=runs.made,
+        bound=method.bound,
+        complete=not runs.cut,
+        left_out=runs.left_out,
+    )
+
+
+def _verified(telling: Telling, change: Change, runs: Runs) -> Suggestion | None:
+    """Tell the whole story again with the change; None where the pod is not admitted then."""
+    story = telling.story
+    if not runs.allow(len(story.pods)):
+        return None
+    retold = tell(change.applied(story), runs)
+    if not isinstance(retold, Telling) or not isinstance(retold.admission.verdict, Admitted):
+        return None
+    removed = retold.story.removed
+    lost = (
+        each.pod
+        for each in telling.admissions
+        if each.pod.uid in telling.admitted - retold.admitted - removed
+    )
+    return Suggestion(change=change, retold=retold, lost=tuple(lost))

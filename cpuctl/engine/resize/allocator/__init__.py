@@ -1,0 +1,1 @@
+"""Exclusive CPUs that follow a resize (KEP-5554)."""

@@ -1,0 +1,98 @@
+"""Giving one container the CPUs of its new size.
+
+Rule: KEP-5554 and its reference implementation: what a container has stays when it grows, its baseline
+stays when it shrinks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from cpuctl.engine.cpu.manager import StaticPolicy
+from cpuctl.engine.outcome import AllocationError, Picked, PickResult
+from cpuctl.engine.resize.allocator.distributed_again import take_distributed_again
+from cpuctl.engine.resize.allocator.packed_again import take_packed_again
+from cpuctl.engine.resize.allocator.request import not_a_subset
+
+RETAINED = "requested CPUs to be retained"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holding:
+    """What a container has (``current``) and was promised (``baseline``), and what is free; all masks.
+
+    ``current`` is None for a container that has no exclusive CPUs, which may use ``lent`` ones of earlier
+    init containers.
+    """
+
+    current: int | None
+    baseline: int
+    free: int
+    lent: int = 0
+
+    def pool(self, count: int) -> int:
+        """Tell the CPUs that *count* of them may come from."""
+        if self.current is None:
+            return self.free | self.lent
+        if count < self.current.bit_count():
+            return self.current
+        return self.baseline | self.free | self.current
+
+
+def allocate_again(policy: StaticPolicy, holding: Holding, count: int, affinity: int | None) -> PickResult:
+    """Pick *count* CPUs for a container, from the affinity's NUMA nodes first, None without one."""
+    if few := too_few(count, holding):
+        return few
+    pool = holding.pool(count)
+    aligned = Picked(0)
+    if affinity is not None:
+        near = pool & policy.near(affinity)
+        first = take_again(policy, near, min(count, near.bit_count()), holding)
+        if not isinstance(first, Picked):
+            return first
+        aligned = first
+    missing = count - aligned.cpus.bit_count()
+    if missing <= 0:
+        return _keeps_baseline(aligned, holding)
+    rest = take_again(policy, pool & ~aligned.cpus, missing, holding)
+    if not isinstance(rest, Picked):
+        return rest
+    return _keeps_baseline(Picked(aligned.cpus | rest.cpus, aligned.steps + rest.steps), holding)
+
+
+def too_few(count: int, holding: Holding) -> AllocationError | None:
+    """Refuse to leave a container fewer CPUs than it was promised."""
+    promised = holding.baseline.bit_count()
+    if count >= promised:
+        return None
+    why = f"requested number of CPUs ( {count} ) are less than number of retained CPUs ( {promised} )"
+    return AllocationError(why)
+
+
+def _keeps_baseline(picked: Picked, holding: Holding) -> PickResult:
+    if holding.baseline & ~picked.cpus:
+        return AllocationError(not_a_subset(RETAINED, holding.baseline, "resulted CPUs", picked.cpus))
+    return picked
+
+
+def take_again(policy: StaticPolicy, offered: int, count: int, holding: Holding) -> PickResult:
+    """Pick *count* CPUs out of the *offered* ones, which hold those that the container keeps."""
+    current, baseline = holding.current or 0, holding.baseline
+    if baseline & ~offered:
+        return AllocationError(not_a_subset(RETAINED, baseline, "available CPUs", offered))
+    if current & ~offered:
+        return AllocationError(not_a_subset("reusable CPUs", current, "available CPUs", offered))
+    if baseline & ~current or (current and not baseline):
+        return AllocationError(not_a_subset(RETAINED, baseline, "reusable CPUs", current))
+    kept = current if count >= current.bit_count() else baseline
+    return complete(policy, offered, count, kept)
+
+
+def complete(policy: StaticPolicy, offered: int, count: int, kept: int) -> PickResult:
+    """Complete *kept* CPUs to *count* by the policy's picker."""
+    picker = policy.picker
+    dealing = replace(picker.dealing, hint_width=0)
+    if picker.distribute:
+        return take_distributed_again(policy.topology, offered, count, kept, dealing)
+    spread, uncore = dealing.spread, picker.prefer_uncore
+    return take_packed_again(policy.topology, offered, count, kept, spread=spread, prefer_uncore=uncore)

@@ -1,0 +1,156 @@
+"""What a resize asks for, and the kubelet's refusals of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.cpu.state import CPUManagerState
+from cpuctl.engine.outcome import Rejected
+from cpuctl.pods.model import Container, Pod
+from cpuctl.quantity import Quantity
+
+
+class ResizeReason(StrEnum):
+    """The reasons that the resize of exclusive CPUs adds to those of admission (KEP-5554)."""
+
+    PROHIBITED = "prohibitedCPUAllocationError"
+    INCONSISTENT = "inconsistentCPUAllocationError"
+    NO_BASELINE = "getOriginalCPUSetError"
+    ALLOCATION = "ResizeAllocateCPUsError"
+    UNSUPPORTED = "UnsupportedLifecycleOperationError"
+
+
+Status = Mapping[str, Quantity | None]
+"""The CPUs that a pod's status says are allocated, by container; None where it has no such value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResizeRequest:
+    """A pod with its desired resources, as it is ``before``, and the CPUs its status says are allocated.
+
+    ``allocated`` has None for a container without such a value; a container that is not listed has no
+    status. Only app containers have one in the reference implementation.
+    """
+
+    pod: Pod
+    before: Pod
+    allocated: Status
+
+    @classmethod
+    def of(cls, pod: Pod, before: Pod, status: Status | None = None) -> ResizeRequest:
+        """Ask for *pod* where *before* runs, with a status that agrees with it unless one is given."""
+        allocated = {each.name: each.resources.requests.get("cpu") for each in before.containers}
+        return cls(pod=pod, before=before, allocated=allocated if status is None else status)
+
+    def with_all_allocated(self) -> ResizeRequest:
+        """Return the request with a status for init containers and sidecars, too."""
+        inner = {each.name: each.resources.requests.get("cpu") for each in self.before.init_containers}
+        return replace(self, allocated=inner | dict(self.allocated))
+
+    def allocated_cpus(self, container: Container) -> int:
+        """Count the CPUs a container's status says it has, rounded up; 0 where it says nothing."""
+        amount = self.allocated.get(container.name)
+        return amount.value if amount is not None else 0
+
+
+def status_while_waiting(pod: Pod, state: CPUManagerState) -> Status | None:
+    """Count what a running pod's containers still have, not what they will have left (KEP-6122).
+
+    None where none of them waits for the end of its delay.
+    """
+    waiting = state.pending.get(pod.uid)
+    if not waiting:
+        return None
+    held = state.assignments[pod.uid]
+    return {
+        each.name: Quantity.from_value(held[each.name].bit_count())
+        if each.name in waiting
+        else each.resources.requests.get("cpu")
+        for each in pod.containers
+    }
+
+
+def below_baseline(requested: Quantity, allocated: Quantity, promised: int, container: str) -> Rejected:
+    """Refuse to take CPUs that were promised at admission."""
+    return Rejected(
+        reason=ResizeReason.PROHIBITED,
+        message=(
+            "prohibitedCPUAllocation Error: Skip resize, Not allowed to reduce container exclusively "
+            f"allocated pool below promised, (requested CPUs = {requested}, allocated CPUs = {allocated}, "
+            f"promised CPUs = {promised}, guaranteed CPUs = {requested.value})"
+        ),
+        container=container,
+        details={"requested": requested.value, "promised": promised},
+    )
+
+
+def to_shared(requested: Quantity, allocated: Quantity, container: str) -> Rejected:
+    """Refuse to move a container from exclusive CPUs to the shared pool."""
+    return _inconsistent(
+        "Not allowed to move a container from exclusively allocated pool to shared pool, not allowed ",
+        (requested, allocated),
+        container,
+    )
+
+
+def to_exclusive(requested: Quantity, allocated: Quantity, container: str) -> Rejected:
+    """Refuse to move a container from the shared pool to exclusive CPUs."""
+    return _inconsistent(
+        "Not allowed to move a container from shared pool to exclusively allocated pool, ",
+        (requested, allocated),
+        container,
+    )
+
+
+def _inconsistent(why: str, amounts: tuple[Quantity, Quantity], container: str) -> Rejected:
+    requested, allocated = map(str, amounts)
+    if requested == allocated:
+        same = f"(requested CPUs = {requested} equal to allocated CPUs = {allocated})"
+        said = f"Skip resize, nothing to be done, {same}"
+    else:
+        said = f"{why}(requested CPUs = {requested}, allocated CPUs = {allocated})"
+    return Rejected(
+        reason=ResizeReason.INCONSISTENT,
+        message=f"inconsistentCPUAllocation Error: {said}",
+        container=container,
+    )
+
+
+def no_baseline(uid: str, container: str) -> Rejected:
+    """Refuse where the CPUs promised at admission are not known."""
+    return Rejected(
+        reason=ResizeReason.NO_BASELINE,
+        message=(
+            "getOriginalCPUSet Error: Skip resize, unable to get PromisedCPUSet, nothing to be done, "
+            f"(podUID = {uid}, containerName {container})"
+        ),
+        container=container,
+    )
+
+
+def cannot_allocate(uid: str, container: str, why: str) -> Rejected:
+    """Refuse where the allocator finds no CPUs."""
+    return Rejected(
+        reason=ResizeReason.ALLOCATION,
+        message=(
+            "ResizeAllocateCPUs Error: Skip resize, unable to resize container exclusively allocated pool, "
+            f"(podUID = {uid}, containerName = {container}, topologyError = {why})"
+        ),
+        container=container,
+    )
+
+
+def divided_pod() -> Rejected:
+    """Refuse a pod that holds CPUs as a whole (KEP-5526)."""
+    return Rejected(
+        reason=ResizeReason.UNSUPPORTED,
+        message="Unsupported Lifecycle Operation Error: resize is neither AddOperation nor ResizeOperation",
+    )
+
+
+def not_a_subset(what: str, inner: int, of: str, outer: int) -> str:
+    """Say that some CPUs are not among others."""
+    return f"{what} {CPUSet(inner)} are not a subset of {of} {CPUSet(outer)}"

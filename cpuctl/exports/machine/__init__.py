@@ -1,0 +1,1 @@
+"""A machine's CPUs and who has them, drawn."""

@@ -1,0 +1,213 @@
+"""What a picture of a machine shows, taken from answers: every CPU, where it is, and whose it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.exports.holders import holder_name
+from cpuctl.exports.machine.nesting import Row
+from cpuctl.exports.plan_words import counts_words, kubelet_words, start_sentence
+from cpuctl.exports.text_width import bounded
+from cpuctl.exports.wording import byte_text, counted
+
+Json = Mapping[str, Any]
+
+_REFUSALS_SHOWN = 4
+_LONGEST_NAME = 400
+"""Characters; a broken file may have any number, and the name stands in every CPU of its owner."""
+
+
+class Use(StrEnum):
+    """What a CPU is for; ``plain``: nothing is known of owners."""
+
+    PLAIN = "plain"
+    SHARED = "shared"
+    RESERVED = "reserved"
+    OWNED = "owned"
+    NOBODY = "nobody"
+    OFFLINE = "offline"
+
+
+@dataclass(frozen=True, slots=True)
+class CPU:
+    """A CPU: its row of the answer, what it is for, and the marks of its owners, the first one's above all.
+
+    ``disputed``: more than one has it, or somebody and the shared pool.
+    """
+
+    row: Row
+    use: Use
+    marks: tuple[str, ...] = ()
+    disputed: bool = False
+
+    @property
+    def number(self) -> int:
+        """The CPU's number."""
+        return int(self.row["cpu"])
+
+    @property
+    def claimed_offline(self) -> bool:
+        """Whether the CPU does not run, and somebody or the shared pool has it all the same."""
+        return not self.row["online"] and bool(self.marks or self.row.get("shared"))
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Who has CPUs: the letters that stand for it, its name, its CPUs as a list."""
+
+    mark: str
+    name: str
+    cpus: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachineFacts:
+    """A picture's content: ``lines`` stand below the title, ``captions`` behind the names of NUMA nodes."""
+
+    title: str
+    lines: tuple[str, ...]
+    cpus: tuple[CPU, ...]
+    owners: tuple[Owner, ...] = ()
+    captions: Mapping[int, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def having(self, use: Use) -> CPUSet:
+        """Return the CPUs that are for this."""
+        return CPUSet.of(cpu.number for cpu in self.cpus if cpu.use is use)
+
+    def flagged(self, flag: str) -> CPUSet:
+        """Return the CPUs that are ``isolated`` or ``efficiency``."""
+        return CPUSet.of(cpu.number for cpu in self.cpus if flag in flags_of(cpu.row))
+
+
+def flags_of(row: Row) -> tuple[str, ...]:
+    """Tell what is special about a CPU, as far as the answer says."""
+    isolated = ("isolated",) if row.get("isolated") else ()
+    return (*isolated, "efficiency") if row.get("type") == "efficiency" else isolated
+
+
+def topology_facts(topology: Json) -> MachineFacts:
+    """Take a machine as ``cpuctl topology`` answers it."""
+    summary, rows = topology["summary"], topology["cpus"]
+    drawn = CPUSet.of(row["cpu"] for row in rows)
+    counts = {"sockets": "socket", "numaNodes": "NUMA node", "l3Caches": "L3 cache", "cores": "core"}
+    size = ", ".join(counted(summary[key], noun) for key, noun in counts.items())
+    every = len(drawn) == len(CPUSet.parse(summary["online"]) | CPUSet.parse(summary["offline"]))
+    memory = {node["id"]: node["memoryBytes"] for node in topology["numaNodes"]}
+    return MachineFacts(
+        title=summary["model"] or "Machine",
+        lines=(
+            f"{size}, {counted(summary['cpus'], 'CPU')} online",
+            *_origin(topology),
+            *([] if every else [f"only CPUs {drawn} are drawn"]),
+        ),
+        cpus=_ownerless(rows),
+        captions={number: byte_text(size) for number, size in memory.items() if size},
+    )
+
+
+def dump_facts(dump: Json) -> MachineFacts:
+    """Take the owners of CPUs as ``cpuctl checkpoint dump --map`` answers them."""
+    picture, cpus = dump["map"], dump["cpus"]
+    found = _cpus(picture["cpus"], CPUSet())
+    return MachineFacts(
+        title="CPUs in the kubelet's state file",
+        lines=(
+            f"{counted(cpus['exclusiveCPUs'], 'exclusive CPU')}, {cpus['sharedCPUs']} in the shared pool",
+            *(file["source"] for file in dump["files"] if file["file"] == "cpu_manager_state"),
+            *_origin(dump),
+        ),
+        cpus=found,
+        owners=_owners(cpus["holders"]),
+        captions=_captions(found, "shared"),
+        notes=tuple(_not_running(found, picture["notOnMachine"])),
+    )
+
+
+def _not_running(cpus: Iterable[CPU], absent: str) -> Iterator[str]:
+    """Name the CPUs of a state file that do not run: they keep a kubelet from starting."""
+    see = "(see cpuctl checkpoint verify)"
+    if offline := CPUSet.of(cpu.number for cpu in cpus if cpu.claimed_offline):
+        yield f"offline, but in the state file: CPUs {offline} {see}"
+    if absent:
+        yield f"not on this machine, but in the state file: CPUs {absent} {see}"
+
+
+def plan_facts(plan: Json, picture: Json) -> MachineFacts:
+    """Take the node after a plan: *picture* has its CPUs and holders as a dump would have them."""
+    started = plan["start"]["outcome"] == "Started"
+    reserved = CPUSet.parse(plan["node"].get("reservedCPUs", "")) if started else CPUSet()
+    found = _cpus(picture["cpus"], reserved) if started else _ownerless(picture["cpus"])
+    return MachineFacts(
+        title="CPUs after the plan" if started else "The kubelet does not start",
+        lines=(*_plan_lines(plan), *_origin(plan)),
+        cpus=found,
+        owners=_owners(picture["holders"]),
+        captions=_captions(found, "free") if started else {},
+    )
+
+
+def _ownerless(rows: Iterable[Row]) -> tuple[CPU, ...]:
+    return tuple(CPU(row, Use.PLAIN if row["online"] else Use.OFFLINE) for row in rows)
+
+
+def _cpus(rows: Iterable[Row], reserved: CPUSet) -> tuple[CPU, ...]:
+    return tuple(_cpu(row, reserved=row["cpu"] in reserved) for row in rows)
+
+
+def _cpu(row: Row, *, reserved: bool) -> CPU:
+    marks = tuple(row["marks"])
+    if marks:
+        return CPU(row, Use.OWNED, marks, disputed=len(marks) > 1 or row["shared"] or reserved)
+    if not row["online"]:
+        return CPU(row, Use.OFFLINE)
+    if reserved:
+        return CPU(row, Use.RESERVED)
+    return CPU(row, Use.SHARED if row["shared"] else Use.NOBODY)
+
+
+def _owners(holders: Iterable[Json]) -> tuple[Owner, ...]:
+    return tuple(
+        Owner(holder["mark"], bounded(holder_name(holder), _LONGEST_NAME), holder["cpus"])
+        for holder in holders
+    )
+
+
+def _captions(cpus: Iterable[CPU], word: str) -> dict[int, str]:
+    """Count for each NUMA node what is not taken."""
+    all_of: dict[int, int] = {}
+    left: dict[int, int] = {}
+    for cpu in cpus:
+        node = cpu.row["node"]
+        if node is not None:
+            all_of[node] = all_of.get(node, 0) + 1
+            left[node] = left.get(node, 0) + (cpu.use is Use.SHARED)
+    return {node: f"{left[node]} of {count} {word}" for node, count in all_of.items()}
+
+
+def _origin(document: Json) -> Iterator[str]:
+    machine = document["sources"].get("machine")
+    if machine is not None:
+        yield f"machine: {'this host' if machine['from'] == 'live' else machine['value']}"
+
+
+def _plan_lines(plan: Json) -> Iterator[str]:
+    if plan["start"]["outcome"] != "Started":
+        yield start_sentence(plan["start"], "The kubelet")
+        return
+    yield counts_words(plan["summary"])
+    yield from _refusals(plan["pods"])
+    yield kubelet_words(plan["kubelet"])
+
+
+def _refusals(pods: Sequence[Json]) -> Iterator[str]:
+    refused = [pod for pod in pods if pod["outcome"] != "Admitted"]
+    for pod in refused[:_REFUSALS_SHOWN]:
+        name = f"{pod['namespace']}/{pod['name']}"
+        yield f"not admitted: {name} ({pod.get('reason') or pod.get('fault') or 'undetermined'})"
+    if (more := len(refused) - _REFUSALS_SHOWN) > 0:
+        yield f"not admitted: {more} more"

@@ -1,0 +1,249 @@
+"""A machine as a picture: boxes in boxes down to its CPUs, each with its owner's colour and letters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from cpuctl.exports.machine.arrangement import Area, Rows, in_columns, in_rows
+from cpuctl.exports.machine.facts import CPU, MachineFacts, Use, flags_of
+from cpuctl.exports.machine.legend import legend_of
+from cpuctl.exports.machine.nesting import LEVELS, Core, Nested, Place, nested
+from cpuctl.exports.markup import Markup, element, joined, leaf, text
+from cpuctl.exports.palette import owner_class, owner_hatch
+from cpuctl.exports.sheet import SMALL, Drawing, Spot, box, hatched, words
+from cpuctl.exports.text_width import text_width
+
+_CELL_WIDTH, _CELL_HEIGHT, _PLAIN_HEIGHT = 32.0, 30.0, 22.0
+_FLAG_ROOM = 9.0
+"""What a CPU's number leaves free on both sides, for its flags."""
+_CPUS_BESIDE = 4
+_CORE_PADDING, _CORE_GAP = 3.0, 6.0
+_PADDING, _GAP, _HEADING = 10.0, 12.0, 24.0
+_ASPECTS = {"socket": 1.4, "node": 1.5, "l3": 1.9}
+_MACHINE_ASPECT, _OFFLINE_ASPECT = 1.6, 12.0
+_FRAMES = {"socket": "f0", "node": "f1", "l3": "f2"}
+
+
+def machine_svg(facts: MachineFacts) -> Markup:
+    """Draw a machine; the same facts give the same text."""
+    sheet = legend_of(facts)
+    return sheet.around(_Drawer(facts, _Cells.of(facts)).drawing())
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """A place's box, or the one around offline CPUs."""
+
+    name: str
+    caption: str
+    classes: str
+
+
+_Content = _Frame | Core | CPU | None
+"""What an area shows; None: nothing but what is inside."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """How CPUs are drawn: the size of each, and the place of each mark's owner."""
+
+    width: float
+    height: float
+    cpus: dict[int, CPU]
+    owners: dict[str, int]
+    names: dict[str, str]
+
+    @classmethod
+    def of(cls, facts: MachineFacts) -> _Cells:
+        longest = max((text_width(str(cpu.number), SMALL, bold=True) for cpu in facts.cpus), default=0)
+        marks = max((text_width(_label(cpu), SMALL, bold=True) for cpu in facts.cpus), default=0)
+        return cls(
+            max(_CELL_WIDTH, longest + 2 * _FLAG_ROOM, marks + 6),
+            _CELL_HEIGHT if marks else _PLAIN_HEIGHT,
+            {cpu.number: cpu for cpu in facts.cpus},
+            {owner.mark: place for place, owner in enumerate(facts.owners)},
+            {owner.mark: owner.name for owner in facts.owners},
+        )
+
+    def drawn(self, cpu: CPU, x: float, y: float) -> Markup:
+        classes, letters, hatch = self._look(cpu)
+        label, middle = _label(cpu), x + self.width / 2
+        parts = [
+            element("title", {}, text(self._tip(cpu))),
+            box(x, y, self.width, self.height, class_=f"k {classes}", rx=2),
+            hatched(Spot(x, y, self.width, self.height), hatch, max(str(cpu.number), label, key=len)),
+        ]
+        if cpu.disputed:
+            parts.append(box(x, y, self.width, self.height, class_="w", rx=2))
+        parts += _flags(cpu, x, y, self.width)
+        number_at = y + (13 if self.height == _CELL_HEIGHT else 15)
+        parts.append(words(str(cpu.number), middle, number_at, f"b s c {letters}".rstrip()))
+        if label:
+            parts.append(words(label, middle, y + 25, f"b s c {letters}".rstrip()))
+        attributes = {"data-cpu": cpu.number, "data-use": cpu.use.value, "data-owner": " ".join(cpu.marks)}
+        return element("g", attributes, *parts)
+
+    def _look(self, cpu: CPU) -> tuple[str, str, str]:
+        """Tell the classes of a CPU's box and of the letters in it, and its hatching."""
+        match cpu.use:
+            case Use.OWNED:
+                place = self.owners.get(cpu.marks[0], 0)
+                hatch = owner_hatch(place)
+                color = owner_class(place)
+                return color, f"x{color[1:]}", f"h-{hatch}" if hatch else ""
+            case Use.RESERVED:
+                return "rs", "", ""
+            case Use.OFFLINE:
+                return "off", "m", ""
+            case Use.NOBODY:
+                return "no", "", ""
+            case Use.SHARED | Use.PLAIN:
+                return "sh", "", ""
+
+    def _tip(self, cpu: CPU) -> str:
+        row = cpu.row
+        places = {"socket": "socket", "node": "NUMA node", "l3": "L3", "core": "core"}
+        known = [f"{name} {row[key]}" for key, name in places.items() if row[key] is not None]
+        names = [(mark, self.names.get(mark, "")) for mark in cpu.marks]
+        whose = [f"{mark} {name}" if name else mark for mark, name in names]
+        what = [*whose, *_state(cpu)]
+        told = [", ".join(what)] if what else []
+        return "; ".join([f"CPU {cpu.number}", *told, ", ".join(known), *flags_of(row)])
+
+
+_USE_WORDS = {
+    Use.SHARED: "in the shared pool",
+    Use.RESERVED: "reserved for the system",
+    Use.NOBODY: "neither shared nor held",
+    Use.OFFLINE: "offline",
+}
+
+
+def _state(cpu: CPU) -> Iterator[str]:
+    """Tell what a CPU is beside somebody's, as far as that is known."""
+    if cpu.use in _USE_WORDS:
+        yield _USE_WORDS[cpu.use]
+    if cpu.claimed_offline:
+        yield _USE_WORDS[Use.OFFLINE if cpu.marks else Use.SHARED]
+
+
+_LABELS = {Use.RESERVED: "R", Use.NOBODY: "?", Use.OFFLINE: "off"}
+
+
+def _label(cpu: CPU) -> str:
+    """Write who has a CPU, or what it is, in a letter or two."""
+    if cpu.marks:
+        return f"{cpu.marks[0]}+" if cpu.disputed else cpu.marks[0]
+    return _LABELS.get(cpu.use, "")
+
+
+def _flags(cpu: CPU, x: float, y: float, width: float) -> Iterator[Markup]:
+    flags = flags_of(cpu.row)
+    if "isolated" in flags:
+        yield leaf("path", {"class": "ink", "d": f"M{x + width - 8:.1f} {y:.1f}h8v8z"})
+    if "efficiency" in flags:
+        yield leaf("circle", {"class": "ink", "cx": x + 5, "cy": y + 5, "r": 2.5})
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawer:
+    """Lays out and draws; ``columns`` are those of the largest place of each level, for all of them."""
+
+    facts: MachineFacts
+    cells: _Cells
+    columns: dict[str, int] = field(default_factory=dict)
+
+    def drawing(self) -> Drawing:
+        """Lay out all CPUs that run by their places, and the others by themselves; then draw."""
+        rows = [cpu.row for cpu in self.facts.cpus]
+        content = tuple(nested(row for row in rows if row["online"]))
+        self._choose_columns(content)
+        machine = in_rows(self._areas(content), _GAP, _MACHINE_ASPECT)
+        areas = [_bare(machine)] if content else []
+        offline = [cpu for cpu in self.facts.cpus if not cpu.row["online"]]
+        if offline:
+            loose = in_rows([self._cell(cpu) for cpu in offline], _CORE_GAP, _OFFLINE_ASPECT)
+            areas.append(_framed(_Frame("Offline", "", "f0"), loose))
+        drawn = in_columns(areas, 1, _GAP)
+        parts = [part for x, y, area in drawn.placed for part in self._drawn(area, x, y)]
+        return Drawing(joined(parts, "\n"), drawn.width, drawn.height)
+
+    def _choose_columns(self, content: Sequence[Nested]) -> None:
+        """Choose from the inside out: equal places shall look equal, a core less or not."""
+        groups = list(_groups(content, ""))
+        cores = max((_cores(inside) for _, inside in groups), key=len)
+        self.columns["core"] = in_rows(
+            [self._core(core) for core in cores], _CORE_GAP, _ASPECTS["l3"]
+        ).columns
+        for level in reversed([key for key, _ in LEVELS]):
+            found = [inside for key, inside in groups if key == level]
+            if found:
+                largest = self._areas(max(found, key=len))
+                self.columns[level] = in_rows(largest, _GAP, _ASPECTS[level]).columns
+
+    def _areas(self, content: Sequence[Nested]) -> list[Area[_Content]]:
+        """Lay out places; cores without one stand together."""
+        loose = in_columns([self._core(core) for core in _cores(content)], self.columns["core"], _CORE_GAP)
+        areas = [_bare(loose)] if loose.placed else []
+        return areas + [self._place(member) for member in content if isinstance(member, Place)]
+
+    def _place(self, place: Place) -> Area[_Content]:
+        caption = self.facts.captions.get(place.number, "") if place.level == "node" else ""
+        inside = in_columns(self._areas(place.inside), self.columns[place.level], _GAP)
+        return _framed(_Frame(place.name, caption, _FRAMES[place.level]), inside)
+
+    def _core(self, core: Core) -> Area[_Content]:
+        cells = [self._cell(self.cells.cpus[row["cpu"]]) for row in core.rows]
+        inside = in_columns(cells, min(len(cells), _CPUS_BESIDE), 2.0)
+        return _padded(core, inside, _CORE_PADDING, _CORE_PADDING)
+
+    def _cell(self, cpu: CPU) -> Area[_Content]:
+        return Area(cpu, self.cells.width, self.cells.height)
+
+    def _drawn(self, area: Area[_Content], x: float, y: float) -> Iterator[Markup]:
+        match area.content:
+            case CPU() as cpu:
+                yield self.cells.drawn(cpu, x, y)
+            case _Frame() as frame:
+                yield box(x, y, area.width, area.height, class_=f"fr {frame.classes}", rx=5)
+                yield words(frame.name, x + _PADDING, y + 16, "b")
+                if frame.caption:
+                    yield words(frame.caption, x + area.width - _PADDING, y + 16, "m e")
+            case Core():
+                yield box(x, y, area.width, area.height, class_="fr f3", rx=4)
+            case None:
+                pass
+        for dx, dy, inner in area.inside:
+            yield from self._drawn(inner, x + dx, y + dy)
+
+
+def _bare(rows: Rows[_Content]) -> Area[_Content]:
+    return Area(None, rows.width, rows.height, rows.placed)
+
+
+def _cores(content: Sequence[Nested]) -> list[Core]:
+    return [member for member in content if isinstance(member, Core)]
+
+
+def _groups(content: Sequence[Nested], level: str) -> Iterator[tuple[str, Sequence[Nested]]]:
+    """Yield what stands together at every level; the machine's own has no name."""
+    yield level, content
+    for member in content:
+        if isinstance(member, Place):
+            yield from _groups(member.inside, member.level)
+
+
+def _framed(frame: _Frame, inside: Rows[_Content]) -> Area[_Content]:
+    """Put a frame around areas, wide enough for its own words."""
+    heading = text_width(frame.name, 12, bold=True)
+    if frame.caption:
+        heading += 16 + text_width(frame.caption, 12)
+    width = max(inside.width, heading)
+    area = _padded(frame, inside, _PADDING, _HEADING)
+    return Area(area.content, width + 2 * _PADDING, area.height, area.inside)
+
+
+def _padded(content: _Content, inside: Rows[_Content], padding: float, top: float) -> Area[_Content]:
+    placed = tuple((x + padding, y + top, area) for x, y, area in inside.placed)
+    return Area(content, inside.width + 2 * padding, inside.height + top + padding, placed)

@@ -1,0 +1,1 @@
+"""CPUs over time, drawn."""

@@ -1,0 +1,98 @@
+"""What a picture of a replay shows, taken from its answer: CPUs over time, and what happens when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cpuctl.exports.marks import mark_of
+from cpuctl.exports.timeline.time_scale import drawn_until
+from cpuctl.exports.wording import counted
+
+Json = Mapping[str, Any]
+
+BAD = frozenset(
+    {
+        "Forbidden",
+        "KubeletFailed",
+        "Rejected",
+        "ResizeInfeasible",
+        "CpusetRefused",
+        "ContainerWaits",
+    }
+)
+"""The kinds of what happens that nobody wants."""
+
+
+def short(name: str) -> str:
+    """Leave out the namespace that everybody means."""
+    return name.removeprefix("default/")
+
+
+def owner_names(rows: Iterable[Json]) -> list[str]:
+    """Name the containers of a chart, in the order in which they come up in it."""
+    return list(
+        dict.fromkeys(span["container"] for row in rows for span in row["spans"] if span["container"])
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happens, at a time in nanoseconds, which ``at`` is in words."""
+
+    time: int
+    at: str
+    who: str
+    text: str
+    bad: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimelineFacts:
+    """A picture's content; ``marks`` are the letters of each container, ``end`` is where the drawing ends."""
+
+    title: str
+    lines: tuple[str, ...]
+    rows: Sequence[Json]
+    marks: Mapping[str, str]
+    end: int
+    events: tuple[Event, ...]
+    failures: tuple[str, ...]
+
+
+def replay_facts(replay: Json) -> TimelineFacts:
+    """Take a replay as ``cpuctl replay`` answers it."""
+    first, *rest = (replay["description"] or "Replay").splitlines()
+    names = owner_names(replay["chart"])
+    return TimelineFacts(
+        title=first,
+        lines=(*rest, *_sums(replay)),
+        rows=replay["chart"],
+        marks={name: mark_of(place).upper() for place, name in enumerate(names)},
+        end=drawn_until(replay),
+        events=tuple(map(_event, replay["entries"])),
+        failures=tuple(
+            f"at {each['at']}, {each['where']}: {each['what']}: expected {each['expected']}, "
+            f"found {each['found']}"
+            for each in replay["expectations"]["failures"]
+        ),
+    )
+
+
+def _sums(replay: Json) -> Iterator[str]:
+    what = [counted(replay["pods"], "pod"), f"until {replay['until']}"]
+    checked, failures = replay["expectations"]["checked"], replay["expectations"]["failures"]
+    if checked:
+        came = f"{counted(len(failures), 'value')} not as expected" if failures else "all as expected"
+        what.append(f"{counted(checked, 'moment')} checked: {came}")
+    yield ", ".join(what)
+    sources = replay["sources"]
+    yield "; ".join(
+        f"{name}: {sources[name]['value']}" for name in ("timeline", "machine") if name in sources
+    )
+
+
+def _event(entry: Json) -> Event:
+    who = " ".join(filter(None, (short(entry["pod"]), entry["container"])))
+    return Event(entry["nanoseconds"], entry["at"], who, entry["text"], entry["what"] in BAD)

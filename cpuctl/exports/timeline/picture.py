@@ -1,0 +1,171 @@
+"""A replay as a picture: a row for CPUs with the same history, time from left to right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cpuctl.exports.markup import Markup, element, joined, leaf, text
+from cpuctl.exports.palette import owner_class, owner_hatch
+from cpuctl.exports.sheet import SMALL, Drawing, Item, Sheet, Spot, box, hatched, words
+from cpuctl.exports.text_width import fitted, text_width
+from cpuctl.exports.timeline.events import RADIUS, Cluster, clusters, event_list
+from cpuctl.exports.timeline.facts import TimelineFacts, short
+from cpuctl.exports.timeline.time_scale import tick_step, tick_text
+from cpuctl.exports.wording import counted
+
+_PLOT = 880.0
+_LABEL_LEAST, _LABEL_MOST = 60.0, 190.0
+_ROW, _ROW_GAP = 22.0, 4.0
+_AXIS = 20.0
+_TICKS_APART = 70
+_MOST_OWNERS = 60
+_NOT_OWN = {
+    "leaving": "to be given up",
+    "contested": "another's own, and still in its cgroup",
+    "shared": "in the shared pool",
+    "none": "not in use",
+}
+
+
+def timeline_svg(facts: TimelineFacts) -> Markup:
+    """Draw a replay; the same facts give the same text."""
+    sheet = Sheet(
+        title=facts.title,
+        lines=facts.lines,
+        legend=list(_legend(facts)),
+        notes=list(_notes(facts)),
+        description=_description(facts),
+    )
+    plot = _Plot.of(facts)
+    return sheet.around(plot.drawing(), event_list(facts, plot.clusters, plot.label + _PLOT))
+
+
+@dataclass(frozen=True, slots=True)
+class _Plot:
+    facts: TimelineFacts
+    label: float
+    clusters: list[Cluster]
+    places: Mapping[str, int]
+
+    @classmethod
+    def of(cls, facts: TimelineFacts) -> _Plot:
+        widest = max((text_width(row["cpus"], 12) for row in facts.rows), default=0) + 10
+        found = clusters(facts.events, facts.end, _PLOT)
+        places = {name: place for place, name in enumerate(facts.marks)}
+        return cls(facts, min(max(widest, _LABEL_LEAST), _LABEL_MOST), found, places)
+
+    def drawing(self) -> Drawing:
+        """Draw marks for what happens, the axis, and the rows below it."""
+        top = _AXIS + 2 * RADIUS + 6
+        height = top + len(self.facts.rows) * (_ROW + _ROW_GAP)
+        parts = [
+            words("CPUs", 0, 12, "b"),
+            *self._ticks(top, height),
+            *(
+                part
+                for index, row in enumerate(self.facts.rows)
+                for part in self._row(row, top + index * (_ROW + _ROW_GAP))
+            ),
+            *(cluster.drawn(self.label, _AXIS, height) for cluster in self.clusters),
+        ]
+        return Drawing(joined(parts, "\n"), self.label + _PLOT, height)
+
+    def _x(self, time: int) -> float:
+        return self.label + min(time, self.facts.end) / max(self.facts.end, 1) * _PLOT
+
+    def _ticks(self, top: float, height: float) -> Iterator[Markup]:
+        step = tick_step(self.facts.end, int(_PLOT), _TICKS_APART)
+        for number in range(self.facts.end // step + 1):
+            x, label = self._x(number * step), tick_text(number * step)
+            half = text_width(label, SMALL) / 2
+            edge = self.label + _PLOT
+            yield leaf("path", {"class": "gl", "d": f"M{x:.1f} {top:.1f}V{height:.1f}"})
+            at, side = (edge, "e") if x + half > edge else (x, "c")
+            yield words(label, at, 12, f"m s {side}")
+
+    def _row(self, row: Mapping[str, Any], y: float) -> Iterator[Markup]:
+        label = fitted(row["cpus"], self.label - 8, 12)
+        yield words(label, 0, y + 15, full=row["cpus"])
+        for span in row["spans"]:
+            if span["nanoseconds"][0] < self.facts.end:
+                yield self._span(row["cpus"], span, y)
+
+    def _span(self, cpus: str, span: Mapping[str, Any], y: float) -> Markup:
+        start, end = span["nanoseconds"]
+        x = self._x(start)
+        width = self._x(end) - x
+        look = self._look(span)
+        mark = look.mark if text_width(look.mark, SMALL, bold=True) + 6 < width else ""
+        parts = [
+            element("title", {}, text(self._tip(cpus, span))),
+            box(x, y, width, _ROW, class_=f"k {look.classes}", rx=2),
+            hatched(Spot(x, y, width, _ROW), look.hatch, mark),
+        ]
+        if span["use"] == "contested" and width > 4:
+            parts.append(box(x + 1, y + 1, width - 2, _ROW - 2, class_="w", rx=2))
+        if mark:
+            parts.append(words(mark, x + width / 2, y + 15, f"b s c {look.mark_class}".rstrip()))
+        attributes = {"data-cpus": cpus, "data-use": span["use"], "data-owner": span["container"]}
+        return element("g", {**attributes, "data-from": start, "data-until": end}, *parts)
+
+    def _look(self, span: Mapping[str, Any]) -> Item:
+        name = span["container"]
+        return _look(span["use"], self.places.get(name, 0), self.facts.marks.get(name, ""))
+
+    def _tip(self, cpus: str, span: Mapping[str, Any]) -> str:
+        name = span["container"]
+        whose = f"{self.facts.marks[name]} {short(name)}" if name else ""
+        what = ", ".join(filter(None, (whose, _NOT_OWN.get(span["use"], ""))))
+        return f"CPUs {cpus}; {what}; {span['from']} to {span['until']}"
+
+
+def _look(use: str, place: int, mark: str, meaning: str = "") -> Item:
+    """Tell how a use of CPUs by the owner with this place looks."""
+    color, hatch = owner_class(place), owner_hatch(place)
+    letters = f"x{color[1:]}"
+    match use:
+        case "owned":
+            return Item(color, f"h-{hatch}" if hatch else "", mark, letters, meaning)
+        case "leaving":
+            return Item(f"{color} go", "h-going", mark.lower(), letters, meaning)
+        case "contested":
+            return Item(color, "h-cross", f"!{mark}", letters, meaning)
+        case "shared":
+            return Item("sh", "", "", "", meaning)
+        case _:
+            return Item("off", "", "", "", meaning)
+
+
+def _legend(facts: TimelineFacts) -> Iterator[Item]:
+    used = {span["use"] for row in facts.rows for span in row["spans"]}
+    meanings = {
+        "leaving": "to be given up",
+        "contested": "to be given up, and another's own",
+        "shared": "shared pool",
+        "none": "not in use",
+    }
+    for use, meaning in meanings.items():
+        if use in used:
+            yield _look(use, 0, "a" if use == "leaving" else "", meaning)
+    for place, (name, mark) in enumerate(list(facts.marks.items())[:_MOST_OWNERS]):
+        yield _look("owned", place, mark, short(name))
+
+
+def _notes(facts: TimelineFacts) -> Iterator[str]:
+    if (more := len(facts.marks) - _MOST_OWNERS) > 0:
+        yield f"and {counted(more, 'more container')}: point at a row for its owner"
+
+
+def _description(facts: TimelineFacts) -> str:
+    """Say in words what the picture shows."""
+    rows = [
+        f"CPUs {row['cpus']}: "
+        + ", ".join(
+            f"{span['use']} {short(span['container'])}".rstrip() + f" from {span['from']}"
+            for span in row["spans"]
+        )
+        for row in facts.rows
+    ]
+    return ". ".join([*facts.lines, *rows])

@@ -1,0 +1,158 @@
+"""From the settings of a configuration to the value that the rest of cpuctl works with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from cpuctl.documents import Value
+from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
+from cpuctl.kubelet.configuration.decoded import quantity_of
+from cpuctl.kubelet.configuration.settings import Settings, plain
+from cpuctl.kubelet.duration import parse_duration
+
+ATTRIBUTES: Mapping[str, str] = {
+    "cgroupsPerQOS": "cgroups_per_qos",
+    "cgroupDriver": "cgroup_driver",
+    "cgroupRoot": "cgroup_root",
+    "kubeletCgroups": "kubelet_cgroups",
+    "systemCgroups": "system_cgroups",
+    "cpuManagerPolicy": "cpu_manager_policy",
+    "cpuManagerPolicyOptions": "cpu_manager_policy_options",
+    "cpuManagerReconcilePeriod": "cpu_manager_reconcile_period",
+    "memoryManagerPolicy": "memory_manager_policy",
+    "reservedMemory": "reserved_memory",
+    "topologyManagerPolicy": "topology_manager_policy",
+    "topologyManagerScope": "topology_manager_scope",
+    "topologyManagerPolicyOptions": "topology_manager_policy_options",
+    "reservedSystemCPUs": "reserved_system_cpus",
+    "kubeReserved": "kube_reserved",
+    "systemReserved": "system_reserved",
+    "kubeReservedCgroup": "kube_reserved_cgroup",
+    "systemReservedCgroup": "system_reserved_cgroup",
+    "enforceNodeAllocatable": "enforce_node_allocatable",
+    "evictionHard": "eviction_hard",
+    "evictionSoft": "eviction_soft",
+    "evictionSoftGracePeriod": "eviction_soft_grace_period",
+    "evictionMinimumReclaim": "eviction_minimum_reclaim",
+    "evictionPressureTransitionPeriod": "eviction_pressure_transition_period",
+    "mergeDefaultEvictionSettings": "merge_default_eviction_settings",
+    "cpuCFSQuota": "cpu_cfs_quota",
+    "cpuCFSQuotaPeriod": "cpu_cfs_quota_period",
+    "maxPods": "max_pods",
+    "podsPerCore": "pods_per_core",
+    "podPidsLimit": "pod_pids_limit",
+    "qosReserved": "qos_reserved",
+    "failSwapOn": "fail_swap_on",
+    "memorySwap": "swap_behavior",
+    "memoryThrottlingFactor": "memory_throttling_factor",
+    "memoryReservationPolicy": "memory_reservation_policy",
+    "failCgroupV1": "fail_cgroup_v1",
+    "singleProcessOOMKill": "single_process_oom_kill",
+    "oomScoreAdj": "oom_score_adj",
+    "nodeStatusUpdateFrequency": "node_status_update_frequency",
+    "featureGates": "feature_gates",
+    "staticPodPath": "static_pod_path",
+    "containerRuntimeEndpoint": "container_runtime_endpoint",
+    "port": "port",
+    "readOnlyPort": "read_only_port",
+}
+"""The fields that the resource managers depend on, and the attributes of ``KubeletConfiguration``."""
+
+
+def to_configuration(settings: Settings, **from_flags: Any) -> KubeletConfiguration:  # noqa: ANN401
+    """Turn settings, their types checked and defaults filled in, into a configuration.
+
+    *from_flags* are the attributes that no field of the document has.
+    """
+    values = {name: plain(setting) for name, setting in settings.items()}
+    attributes: dict[str, Any] = {
+        attribute: _READERS.get(name, _unchanged)(values[name])
+        for name, attribute in ATTRIBUTES.items()
+        if values.get(name) is not None
+    }
+    others = {name: value for name, value in values.items() if name not in ATTRIBUTES}
+    return KubeletConfiguration(**attributes, others=others, **from_flags)
+
+
+def _unchanged(value: Value) -> object:
+    return value
+
+
+def _duration(value: Value) -> int:
+    assert isinstance(value, str)
+    return parse_duration(value)
+
+
+def _texts(value: Value) -> tuple[str, ...]:
+    assert isinstance(value, list)
+    return tuple("" if item is None else str(item) for item in value)
+
+
+def _text_map(value: Value) -> dict[str, str]:
+    """Read a mapping of texts; Go reads null as the empty one."""
+    assert isinstance(value, dict)
+    return {name: "" if text is None else str(text) for name, text in value.items()}
+
+
+def _switches(value: Value) -> dict[str, bool]:
+    assert isinstance(value, dict)
+    return {name: switch is True for name, switch in value.items()}
+
+
+def _factor(value: Value) -> float:
+    assert isinstance(value, int | float)
+    return float(value)
+
+
+def _integer(value: Value) -> int:
+    assert isinstance(value, int | float)
+    return int(value)
+
+
+def _swap_behavior(value: Value) -> str:
+    assert isinstance(value, dict)
+    return str(value.get("swapBehavior") or "")
+
+
+def _reserved_memory(value: Value) -> tuple[ReservedMemory, ...]:
+    assert isinstance(value, list)
+    return tuple(_reservation(item) for item in value)
+
+
+def _reservation(item: Value) -> ReservedMemory:
+    members = item if isinstance(item, dict) else {}
+    limits = members.get("limits")
+    amounts = limits if isinstance(limits, dict) else {}
+    return ReservedMemory(
+        numa_node=_integer(members.get("numaNode") or 0),
+        limits={name: quantity_of(amount) for name, amount in amounts.items()},
+    )
+
+
+_READERS: Mapping[str, Callable[[Value], object]] = {
+    "cpuCFSQuotaPeriod": _duration,
+    "cpuManagerPolicyOptions": _text_map,
+    "cpuManagerReconcilePeriod": _duration,
+    "enforceNodeAllocatable": _texts,
+    "evictionHard": _text_map,
+    "evictionMinimumReclaim": _text_map,
+    "evictionPressureTransitionPeriod": _duration,
+    "evictionSoft": _text_map,
+    "evictionSoftGracePeriod": _text_map,
+    "featureGates": _switches,
+    "kubeReserved": _text_map,
+    "maxPods": _integer,
+    "memorySwap": _swap_behavior,
+    "memoryThrottlingFactor": _factor,
+    "nodeStatusUpdateFrequency": _duration,
+    "oomScoreAdj": _integer,
+    "podPidsLimit": _integer,
+    "podsPerCore": _integer,
+    "port": _integer,
+    "qosReserved": _text_map,
+    "readOnlyPort": _integer,
+    "reservedMemory": _reserved_memory,
+    "systemReserved": _text_map,
+    "topologyManagerPolicyOptions": _text_map,
+}

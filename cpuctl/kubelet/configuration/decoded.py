@@ -1,0 +1,128 @@
+"""What the kubelet does to a decoded configuration: defaults, re-serialising, folding of names.
+
+Rule: ``pkg/kubelet/apis/config/v1beta1/defaults.go`` and the merge in ``cmd/kubelet/app/server.go``, 1.36.
+"""
+
+from __future__ import annotations
+
+from cpuctl.documents import Value
+from cpuctl.kubelet.configuration.go_json import DURATION, match_field
+from cpuctl.kubelet.configuration.schema import FIELD_TYPES, ROOT_TYPE, STRUCTS, FieldType, known_fields
+from cpuctl.kubelet.configuration.settings import DEFAULT_ORIGIN, Setting, Settings, uniform
+from cpuctl.kubelet.duration import duration_text, parse_duration
+from cpuctl.kubelet.releases.behaviours import behaviours
+from cpuctl.quantity import Quantity
+
+_RESERVED_MEMORY = "reservedMemory"
+
+
+def with_defaults(settings: Settings, minor: int) -> Settings:
+    """Fill in the defaults of a release: for what is absent or null, and for zero where that means absent.
+
+    ``evictionHard`` is left alone: only the reader of the main file gives it a default.
+    """
+    filled = dict(settings)
+    for name, default in _defaults(minor).items():
+        given = filled.get(name)
+        if given is None or _counts_as_absent(given.value, FIELD_TYPES[name]):
+            filled[name] = uniform(default, DEFAULT_ORIGIN)
+    limit = filled["podPidsLimit"]
+    if isinstance(limit.value, int) and limit.value < 0:
+        filled["podPidsLimit"] = Setting(-1, limit.origin)
+    return {name: filled[name] for name in FIELD_TYPES if name in filled and filled[name].value is not None}
+
+
+def _defaults(minor: int) -> dict[str, Value]:
+    known, release = known_fields(minor), behaviours(minor)
+    of_release: dict[str, Value] = {
+        "failCgroupV1": release.refuses_cgroup_v1_by_default,
+        "memoryThrottlingFactor": None if release.memory_throttling_is_opt_in else 0.9,
+    }
+    fixed = {name: field.default for name, field in FIELD_TYPES.items()}
+    return {
+        name: default
+        for name, default in (fixed | of_release).items()
+        if default is not None and name in known
+    }
+
+
+def _counts_as_absent(value: object, field: FieldType) -> bool:
+    if value is None:
+        return True
+    if field.is_pointer or isinstance(value, list | dict):
+        return False
+    if field.go_type == DURATION:
+        return isinstance(value, str) and parse_duration(value) == 0
+    return not value
+
+
+def reserialised(settings: Settings) -> Settings:
+    """Write the configuration out and read it back, as the kubelet does before it merges drop-ins.
+
+    Durations and quantities come out in canonical form; what is empty, zero or false is gone, except
+    behind pointers.
+    """
+    return {
+        name: _canonical(name, setting, FIELD_TYPES[name])
+        for name, setting in settings.items()
+        if _is_written(setting, FIELD_TYPES[name])
+    }
+
+
+def _is_written(setting: Setting, field: FieldType) -> bool:
+    is_struct = field.go_type.lstrip("*") in STRUCTS or field.go_type == DURATION
+    return field.is_pointer or is_struct or bool(setting.value)
+
+
+def _canonical(name: str, setting: Setting, field: FieldType) -> Setting:
+    value = setting.value
+    if field.go_type.lstrip("*") == DURATION and isinstance(value, str):
+        return Setting(duration_text(parse_duration(value)), setting.origin)
+    if name == _RESERVED_MEMORY and isinstance(value, list):
+        return Setting([_canonical_reservation(item) for item in value], setting.origin)
+    return setting
+
+
+def _canonical_reservation(item: Value) -> Value:
+    assert isinstance(item, dict)
+    limits = item.get("limits")
+    amounts = limits if isinstance(limits, dict) else {}
+    return {
+        "numaNode": item.get("numaNode") or 0,
+        "limits": {name: str(quantity_of(amount)) for name, amount in amounts.items()},
+    }
+
+
+def quantity_of(value: Value) -> Quantity:
+    """Read an amount as its decoder does: a text, a bare number, or null for zero."""
+    if value is None:
+        return Quantity()
+    whole = isinstance(value, float) and value.is_integer()
+    return Quantity.parse(str(int(value)) if whole and isinstance(value, float) else str(value).strip())
+
+
+def folded(settings: Settings, struct: str = ROOT_TYPE) -> Settings:
+    """Match names to fields as Go's own decoder does: exactly, or else without regard to case.
+
+    Several spellings of a field are met in the order of their bytes: the last one wins, mappings add up.
+    """
+    fields = STRUCTS[struct]
+    found: Settings = {}
+    for name in sorted(settings):
+        field = match_field(name, fields, any_case=True)
+        if field is not None:
+            found[field] = _joined(found.get(field), _inner(settings[name], fields[field]))
+    return found
+
+
+def _inner(setting: Setting, go_type: str) -> Setting:
+    members, struct = setting.members, go_type.lstrip("*")
+    if members is None or not STRUCTS.get(struct):
+        return setting
+    return Setting(folded(members, struct), setting.origin)
+
+
+def _joined(first: Setting | None, second: Setting) -> Setting:
+    if first is None or first.members is None or second.members is None:
+        return second
+    return Setting(first.members | second.members, first.origin)

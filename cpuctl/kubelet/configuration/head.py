@@ -1,0 +1,109 @@
+"""What a kubelet looks at first in a configuration file: whether it is an object, and of which kind.
+
+Rule: the serializers of ``k8s.io/apimachinery``. They find ``kind`` and ``apiVersion`` without regard to
+case, as Go's own decoder does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cpuctl.documents import Cursor, Document
+from cpuctl.documents.document import Path, Syntax
+from cpuctl.documents.object_text import ObjectText, read_object
+from cpuctl.documents.tree import BrokenTextError
+from cpuctl.errors import InputError
+from cpuctl.kubelet.configuration.go_json import Walk, first_mistake
+
+API_VERSION = "kubelet.config.k8s.io/v1beta1"
+KIND = "KubeletConfiguration"
+STAGE = "configDecode"
+HINT = "name the file that the kubelet reads (its flag --config), often /var/lib/kubelet/config.yaml"
+
+_HEAD = r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
+_PARSING = "couldn't get version/kind; json parse error: "
+
+
+class NoObjectError(Exception):
+    """A file that is no configuration: our error, and the kubelet's."""
+
+    def __init__(self, error: InputError, text: str) -> None:
+        super().__init__(text)
+        self.error = error
+        self.text = text
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Where kind and version stand; None where they do not."""
+
+    kind_at: Cursor | None
+    version_at: Cursor | None
+
+    @property
+    def kind(self) -> str:
+        """The kind, empty where there is none."""
+        return self.kind_at.text() if self.kind_at else ""
+
+    @property
+    def api_version(self) -> str:
+        """Group and version as they are written, empty where they are not."""
+        return self.version_at.text() if self.version_at else ""
+
+
+def read_config_object(text: str | bytes, source: str) -> tuple[ObjectText, Head]:
+    """Read the object of a file, which must have a kind, whatever it is.
+
+    Raise NoObjectError where the kubelet's words for what is wrong are known, else InputError.
+    """
+    try:
+        found = read_object(text, source)
+    except BrokenTextError as error:
+        if error.go:
+            raise NoObjectError(error, error.go) from None
+        raise
+    head = _head(found.document)
+    if not head.kind:
+        raise without(found.document, "kind", "Kind", KIND)
+    return found, head
+
+
+def without(document: Document, name: str, shown: str, wanted: str) -> NoObjectError:
+    """Make the error for a file that lacks a part of its head."""
+    if document.value is None:
+        error = InputError("empty: expected YAML or JSON", where=document.source)
+    else:
+        error = Cursor.at_root(document).error(f"{name} is missing: expected {wanted}", hint=HINT)
+    return NoObjectError(error, f"Object '{shown}' is missing in '{document.text}'")
+
+
+def _head(document: Document) -> Head:
+    if document.value is None:
+        return Head(None, None)
+    ordered = document.syntax is Syntax.JSON
+    walk = Walk(structs={_HEAD: {"apiVersion": "string", "kind": "string"}}, any_case=True, ordered=ordered)
+    if mistake := first_mistake(document.value, _HEAD, walk):
+        # The struct has no name in Go.
+        text = mistake.text.replace(f"field {_HEAD}.", "field .")
+        raise NoObjectError(_unexpected(document, mistake.path), _PARSING + text)
+    head = Head(_member(document, "kind"), _member(document, "apiVersion"))
+    if head.version_at and head.api_version.count("/") > 1:
+        error = head.version_at.expected(API_VERSION, hint=HINT)
+        raise NoObjectError(error, f"unexpected GroupVersion string: {head.api_version}")
+    return head
+
+
+def _unexpected(document: Document, path: Path) -> InputError:
+    root = Cursor.at_root(document)
+    if not path:
+        return root.expected("a mapping")
+    name = str(path[0])
+    return root.members()[name].expected(KIND if name.lower() == "kind" else API_VERSION, hint=HINT)
+
+
+def _member(document: Document, name: str) -> Cursor | None:
+    """Find the last of a member's spellings, in the order in which a decoder meets them."""
+    members = Cursor.at_root(document).members()
+    names = members if document.syntax is Syntax.JSON else sorted(members)
+    spelt = [members[each] for each in names if each.lower() == name.lower()]
+    return next((each for each in reversed(spelt) if each.value is not None), None)

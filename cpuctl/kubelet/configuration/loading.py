@@ -1,0 +1,164 @@
+"""A kubelet's whole configuration, loaded as the kubelet loads it: main file, drop-ins, flags.
+
+Rule: ``cmd/kubelet/app/server.go``, 1.36.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from cpuctl.errors import InputError
+from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.configuration.attributes import to_configuration
+from cpuctl.kubelet.configuration.decoded import reserialised, with_defaults
+from cpuctl.kubelet.configuration.drop_in_files import DropInSource
+from cpuctl.kubelet.configuration.drop_ins import Merged, merge_drop_ins
+from cpuctl.kubelet.configuration.main_file import read_main_file, with_eviction_defaults
+from cpuctl.kubelet.configuration.refusal import ConfigRefusedError, Refusal
+from cpuctl.kubelet.configuration.remarks import ConfigWarning
+from cpuctl.kubelet.configuration.settings import (
+    OriginKind,
+    Setting,
+    Settings,
+    ValueOrigin,
+    merge_patch,
+    uniform,
+)
+from cpuctl.kubelet.flags.command_line import STAGE as FLAGS
+from cpuctl.kubelet.flags.command_line import KubeletFlags
+from cpuctl.kubelet.gates.at_start import STAGE, BadGatesError, gates_at_start
+from cpuctl.kubelet.releases.behaviours import behaviours
+from cpuctl.kubelet.version import DEFAULT_VERSION, KubeletVersion
+
+_VARIABLE = "KUBELET_CONFIG_DROPIN_DIR_ALPHA"
+_READ_ONLY_PORT_OF_FLAGS = 10255
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigSources:
+    """What a kubelet is started with: the main file's text and name, its drop-ins, its flags.
+
+    ``beside`` is the directory that relative paths of the main file belong to, if not the file's own.
+    """
+
+    main: tuple[str | bytes, str] | None = None
+    beside: str = ""
+    drop_ins: DropInSource | None = None
+    flags: KubeletFlags = field(default_factory=KubeletFlags)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadedConfiguration:
+    """The configuration in force, and where every value comes from; defaults are filled in.
+
+    ``config.feature_gates`` holds the gates of all files, ``gates_of_main_file`` those before drop-ins, which
+    the kubelet tries, too, and ``gate_flags`` those of flags; ``settings`` has what they come to.
+    """
+
+    config: KubeletConfiguration
+    gates_of_main_file: dict[str, bool]
+    gate_flags: dict[str, bool]
+    settings: Settings
+    warnings: tuple[ConfigWarning, ...]
+    drop_ins: tuple[str, ...] = ()
+
+    def origin(self, *path: str) -> ValueOrigin:
+        """Tell where a value was set; of a member that is not there, where its mapping was."""
+        setting: Setting | None = self.settings.get(path[0])
+        origin = setting.origin if setting else ValueOrigin(OriginKind.DEFAULT)
+        for name in path[1:]:
+            setting = (setting.members or {}).get(name) if setting else None
+            origin = setting.origin if setting else origin
+        return origin
+
+
+def load_configuration(
+    sources: ConfigSources, version: KubeletVersion = DEFAULT_VERSION
+) -> LoadedConfiguration:
+    """Load a configuration; raise InputError for what cannot be read.
+
+    Where the kubelet's own words are known it is a ConfigRefusedError, which carries them.
+    """
+    minor, flags = version.minor, sources.flags
+    _check_directory(sources, minor)
+    base = _Base({})
+    try:
+        base = _base(sources, minor)
+        merged = _merged(base, sources, minor)
+    except ConfigRefusedError:
+        _prefer_gates(base, flags, minor)
+        raise
+    settings = {**with_defaults(merged.settings, minor), **flags.settings}
+    return LoadedConfiguration(
+        config=to_configuration(settings, **_beside_fields(flags)),
+        gates_of_main_file=_gates(base.settings),
+        gate_flags=flags.gates,
+        settings=_with_gate_flags(settings, flags.gates),
+        warnings=(*base.warnings, *merged.warnings, *_variable_needed(sources, minor)),
+        drop_ins=merged.files,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Base:
+    """The configuration before drop-ins, defaults filled in."""
+
+    settings: Settings
+    warnings: tuple[ConfigWarning, ...] = ()
+
+
+def _base(sources: ConfigSources, minor: int) -> _Base:
+    if sources.main is None:
+        # Flags have defaults of their own; of the fields that count here, only this one has another.
+        return _Base(with_defaults({"readOnlyPort": Setting(_READ_ONLY_PORT_OF_FLAGS)}, minor))
+    text, name = sources.main
+    read = read_main_file(text, name, minor, beside=sources.beside)
+    return _Base(with_defaults(with_eviction_defaults(read.settings, minor), minor), read.warnings)
+
+
+def _merged(base: _Base, sources: ConfigSources, minor: int) -> Merged:
+    if sources.drop_ins is None:
+        return Merged(base.settings, (), ())
+    return merge_drop_ins(reserialised(base.settings), sources.drop_ins, minor)
+
+
+def _prefer_gates(base: _Base, flags: KubeletFlags, minor: int) -> None:
+    """Raise for gates where the kubelet stumbles over them before it gets to the error at hand."""
+    try:
+        gates_at_start(minor, [_gates(base.settings)], flags.gates)
+    except BadGatesError as error:
+        gates = base.settings.get("featureGates")
+        where = gates.origin.place if gates and error.crash else "--feature-gates"
+        refusal = Refusal(STAGE, str(error), error.logged, crash=error.crash)
+        raise ConfigRefusedError(str(error), refusal=refusal, where=where) from None
+
+
+def _gates(settings: Settings) -> dict[str, bool]:
+    gates = settings.get("featureGates")
+    return {name: gate.value is True for name, gate in (gates.members or {}).items()} if gates else {}
+
+
+def _check_directory(sources: ConfigSources, minor: int) -> None:
+    if sources.drop_ins is not None and not behaviours(minor).drop_ins:
+        text = "unknown flag: --config-dir"
+        error = InputError(f"kubelet 1.{minor} has no drop-in directory", where=sources.drop_ins.name)
+        raise ConfigRefusedError.told(error, Refusal(FLAGS, text, f"failed to parse kubelet flag: {text}"))
+
+
+def _variable_needed(sources: ConfigSources, minor: int) -> tuple[ConfigWarning, ...]:
+    if sources.drop_ins is None or behaviours(minor).drop_ins_without_variable:
+        return ()
+    message = f"kubelet 1.{minor} does not start with --config-dir unless the variable {_VARIABLE} is set"
+    return (ConfigWarning("drop-in-variable", sources.drop_ins.name, message),)
+
+
+def _beside_fields(flags: KubeletFlags) -> dict[str, object]:
+    beside: dict[str, object] = {"ignores_eviction_thresholds": flags.ignores_eviction_thresholds}
+    return beside | {"root_dir": flags.root_dir} if flags.root_dir else beside
+
+
+def _with_gate_flags(settings: Settings, gates: dict[str, bool]) -> Settings:
+    if not gates:
+        return settings
+    by_flag = uniform(dict(gates), ValueOrigin(OriginKind.FLAG, "--feature-gates"))
+    return {**settings, "featureGates": merge_patch(settings.get("featureGates", Setting(None)), by_flag)}

@@ -1,0 +1,155 @@
+"""A kubelet's main configuration file, read the way the kubelet reads it.
+
+The kubelet decodes the file strictly and, where that fails on unknown or repeated fields only, again
+leniently: it warns, drops the unknown ones and takes the last of repeated ones.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from cpuctl.documents import Document
+from cpuctl.documents.document import Syntax
+from cpuctl.documents.loading import EMPTY
+from cpuctl.errors import InputError
+from cpuctl.kubelet.configuration.go_json import Walk, first_mistake
+from cpuctl.kubelet.configuration.head import (
+    API_VERSION,
+    HINT,
+    KIND,
+    STAGE,
+    Head,
+    NoObjectError,
+    read_config_object,
+    without,
+)
+from cpuctl.kubelet.configuration.mistakes import explained
+from cpuctl.kubelet.configuration.refusal import ConfigRefusedError, Refusal
+from cpuctl.kubelet.configuration.remarks import ConfigWarning, unknown_fields
+from cpuctl.kubelet.configuration.schema import ROOT_TYPE, STRUCTS
+from cpuctl.kubelet.configuration.settings import (
+    DEFAULT_ORIGIN,
+    OriginKind,
+    Setting,
+    Settings,
+    settings_of,
+    uniform,
+)
+from cpuctl.kubelet.reserving.eviction import default_eviction_hard
+
+_PATHS = (
+    ("staticPodPath",), ("authentication", "x509", "clientCAFile"), ("tlsCertFile",), ("tlsPrivateKeyFile",),
+    ("resolvConf",), ("volumePluginDir",), ("podLogsDir",),
+)  # fmt: skip
+"""The fields that hold paths."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MainFile:
+    """What the file sets, what the kubelet would warn about, and the text itself."""
+
+    settings: Settings
+    warnings: tuple[ConfigWarning, ...]
+    document: Document
+
+
+def read_main_file(text: str | bytes, source: str, minor: int, *, beside: str = "") -> MainFile:
+    """Read a KubeletConfiguration (YAML or JSON) as kubelet 1.*minor* does, defaults left out.
+
+    Relative paths in it are taken to be in *beside*, or else in the file's own directory.
+    Raise InputError with file, line and path for what is no such document, ConfigRefusedError where the
+    kubelet's own words for it are known.
+    """
+    if not text:
+        raise _refused(InputError(EMPTY, where=source), empty(source), source)
+    try:
+        found, head = read_config_object(text, source)
+        _check_head(found.document, head)
+    except NoObjectError as none:
+        raise _refused(none.error, f"failed to decode: {none.text}", source) from None
+    document = found.document
+    if mistake := first_mistake(document.value, ROOT_TYPE, walk_of(document)):
+        wrong = explained(mistake, document, mistake.path)
+        raise _refused(wrong, f"failed to decode: {mistake.text}", source)
+    given = settings_of(document, OriginKind.FILE)
+    known, unknown = unknown_fields(given.members or {}, minor)
+    return MainFile(
+        settings=_resolved(known, beside or posixpath.dirname(source)),
+        warnings=(*_repeated(document), *unknown, *_unread(source, found.next_line)),
+        document=document,
+    )
+
+
+def walk_of(document: Document) -> Walk:
+    """Decode as the main file is: from JSON in the order of the text and with numbers as they are written."""
+    if document.syntax is Syntax.YAML:
+        return Walk(structs=STRUCTS)
+    return Walk(structs=STRUCTS, ordered=True, written=document.written)
+
+
+def empty(source: str) -> str:
+    """Return the kubelet's words for a file without a single byte."""
+    return f'kubelet config file "{source}" was empty'
+
+
+def _check_head(document: Document, head: Head) -> None:
+    """Refuse another kind of document."""
+    if not head.version_at or not head.api_version.rpartition("/")[2]:
+        raise without(document, "apiVersion", "apiVersion", API_VERSION)
+    for cursor, wanted in ((head.kind_at, KIND), (head.version_at, API_VERSION)):
+        if cursor and cursor.value != wanted:
+            text = f'no kind "{head.kind}" is registered for version "{head.api_version}" in scheme ...'
+            raise NoObjectError(cursor.expected(wanted, hint=HINT), text)
+
+
+def _refused(error: InputError, text: str, source: str) -> ConfigRefusedError:
+    prefix = f"failed to load kubelet config file, path: {source}, error: "
+    logged = f"{prefix}failed to load Kubelet config file {source}, error {text}"
+    return ConfigRefusedError.told(error, Refusal(STAGE, text, logged))
+
+
+def _resolved(settings: Settings, directory: str) -> Settings:
+    """Take relative paths to be in a directory."""
+    resolved = dict(settings)
+    for name, *below in _PATHS:
+        if name in resolved:
+            resolved[name] = _in_directory(resolved[name], below, directory)
+    return resolved
+
+
+def _in_directory(setting: Setting, below: Sequence[str], directory: str) -> Setting:
+    members, path = setting.members, setting.value
+    if below and members and below[0] in members:
+        inner = _in_directory(members[below[0]], below[1:], directory)
+        return Setting({**members, below[0]: inner}, setting.origin)
+    if below or not isinstance(path, str) or not path or path.startswith("/"):
+        return setting
+    return replace(setting, value=posixpath.normpath(posixpath.join(directory, path)))
+
+
+def with_eviction_defaults(settings: Settings, minor: int) -> Settings:
+    """Give ``evictionHard`` the default thresholds: where it is absent, or is to be merged with them."""
+    given = settings.get("evictionHard")
+    defaults = uniform(dict(default_eviction_hard(minor)), DEFAULT_ORIGIN)
+    if given is None or given.value is None:
+        return {**settings, "evictionHard": defaults}
+    merges = settings.get("mergeDefaultEvictionSettings")
+    if merges is None or merges.value is not True:
+        return settings
+    merged = {**(defaults.members or {}), **(given.members or {})}
+    return {**settings, "evictionHard": Setting(merged, given.origin)}
+
+
+def _repeated(document: Document) -> Iterator[ConfigWarning]:
+    for repeat in document.repeats:
+        where = f"{document.source}:{repeat.place.line}"
+        message = f'key "{repeat.path[-1]}" already set in map, the last one counts'
+        yield ConfigWarning("repeated-key", where, message)
+
+
+def _unread(source: str, line: int | None) -> Iterator[ConfigWarning]:
+    if line is not None:
+        message = "only the first document of the file counts"
+        yield ConfigWarning("ignored-document", f"{source}:{line}", message)

@@ -1,0 +1,77 @@
+"""What a kubelet passes over in its configuration, with or without a line in its log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import starmap
+
+from cpuctl.kubelet.configuration.nearest import MOST_TOLD, nearest
+from cpuctl.kubelet.configuration.schema import FIELD_TYPES, ROOT_TYPE, SINCE, STRUCTS
+from cpuctl.kubelet.configuration.settings import Path, Setting, Settings, path_name
+
+_Unknown = tuple[Setting, Path, Iterable[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigWarning:
+    """Something in an input that has no effect: a code for programs, a place, and a sentence.
+
+    ``setting`` is the path of what is passed over, and ``meant`` what it should probably have been called.
+    """
+
+    code: str
+    place: str
+    message: str
+    setting: str = ""
+    meant: str = ""
+
+    def __str__(self) -> str:
+        return ": ".join(filter(None, (self.place, self.setting, self.message)))
+
+
+def unknown_fields(settings: Settings, minor: int) -> tuple[Settings, tuple[ConfigWarning, ...]]:
+    """Drop what kubelet 1.*minor* does not know of a configuration, and say so."""
+    known, unknown = _known(settings, ROOT_TYPE, ())
+    warnings = [*starmap(_unknown, unknown[:MOST_TOLD]), *_newer(known, minor)]
+    if more := unknown[MOST_TOLD:]:
+        message = f"{len(more)} more unknown fields are ignored"
+        warnings.append(ConfigWarning("unknown-field", more[0][0].origin.place, message))
+    kept = {
+        name: setting
+        for name, setting in known.items()
+        if name in FIELD_TYPES and SINCE.get(name, 0) <= minor
+    }
+    return kept, tuple(warnings)
+
+
+def _known(settings: Settings, struct: str, path: Path) -> tuple[Settings, list[_Unknown]]:
+    fields = STRUCTS[struct]
+    kept: Settings = {}
+    unknown: list[_Unknown] = []
+    for name, setting in settings.items():
+        inner, members = fields.get(name, "").lstrip("*"), setting.members
+        if name not in fields:
+            unknown.append((setting, (*path, name), fields))
+        elif members is not None and STRUCTS.get(inner):
+            below, more = _known(members, inner, (*path, name))
+            kept[name] = Setting(below, setting.origin)
+            unknown += more
+        else:
+            kept[name] = setting
+    return kept, unknown
+
+
+def _newer(settings: Settings, minor: int) -> Iterator[ConfigWarning]:
+    for name, setting in settings.items():
+        if SINCE.get(name, 0) > minor:
+            what = f"is ignored by kubelet 1.{minor}, because it came with 1.{SINCE[name]}"
+            message = f'unknown field "{name}" {what}'
+            yield ConfigWarning("newer-field", setting.origin.place, message, setting=name)
+
+
+def _unknown(setting: Setting, path: Path, known: Iterable[str]) -> ConfigWarning:
+    meant = nearest(path[-1], known)
+    message = f'unknown field "{path[-1]}" is ignored' + (f": {meant} was probably meant" if meant else "")
+    place = setting.origin.place
+    return ConfigWarning("unknown-field", place, message, setting=path_name(path), meant=meant)

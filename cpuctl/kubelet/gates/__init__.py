@@ -1,0 +1,1 @@
+"""Feature gates, release by release."""

@@ -1,0 +1,160 @@
+"""Feature gates of a kubelet: defaults of its release, what the configuration sets, and what that breaks.
+
+Rules and texts are those of ``k8s.io/component-base/featuregate``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+
+from cpuctl.kubelet.gates.manager_gates import DEPENDENCIES, DEPENDENCIES_SINCE, MANAGER_GATES
+from cpuctl.kubelet.gates.other_gates import OTHER_DEPENDENCIES, OTHER_GATES
+from cpuctl.kubelet.version import NEWEST, OLDEST
+
+_TOKEN = re.compile(r"(?P<since>[0-9]+)(?P<stage>[abgdABGD-])(?P<locked>!?)(?P<doubt>\??)", re.ASCII)
+_LAST_VERIFIED_MINOR = 37
+_GROUPS = {"AllAlpha": "a", "AllBeta": "b"}
+
+
+@dataclass(frozen=True, slots=True)
+class GateStage:
+    """A gate in one release: ``stage`` is ``a``, ``b``, ``g`` or ``d`` (see ``manager_gates``)."""
+
+    stage: str
+    default: bool
+    locked: bool
+    verified: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureGates:
+    """The gates of a kubelet 1.*minor*; ``settings`` are those that a configuration sets."""
+
+    minor: int
+    settings: Mapping[str, bool] = field(default_factory=dict)
+
+    @classmethod
+    def for_minor(cls, minor: int) -> FeatureGates:
+        """Return the defaults of a release."""
+        return cls(minor)
+
+    def with_overrides(self, overrides: Mapping[str, bool]) -> FeatureGates:
+        """Set gates as the kubelet does; several calls add up, the last one wins per gate.
+
+        Raise ValueError with the kubelet's text for a gate that this release does not have, one that is
+        locked to the other value, and one that is on while a gate it depends on is off.
+        """
+        gates = FeatureGates(self.minor, {**self.settings, **overrides})
+        problems = list(gates._refusals()) or list(gates._broken_dependencies())
+        if problems:
+            raise ValueError(problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]")
+        return gates
+
+    def enabled(self, name: str) -> bool:
+        """Tell whether a feature is on: by its gate, or for good once a release has removed the gate."""
+        if name in self.settings:
+            return self.settings[name]
+        if name in _GROUPS:
+            return False
+        stage = self.stage(name)
+        if stage is None:
+            return _outlived_its_gate(name, self.minor)
+        for group, letter in _GROUPS.items():
+            if stage.stage == letter and group in self.settings:
+                return self.settings[group]
+        return stage.default
+
+    def stage(self, name: str) -> GateStage | None:
+        """Return what a gate is in this release, None where it does not exist."""
+        return _stage(name, self.minor)
+
+    def verified(self, name: str) -> bool:
+        """Tell whether the gate's stage in this release is known from the kubelet itself."""
+        stage = self.stage(name)
+        return stage is not None and stage.verified
+
+    def known(self) -> tuple[str, ...]:
+        """List the gates of this release."""
+        return _known(self.minor)
+
+    def releases_with(self, name: str) -> str:
+        """Name the releases that have a gate, ``1.27 to 1.34``; nothing where none has."""
+        minors = [minor for minor in range(OLDEST, NEWEST + 1) if _stage(name, minor) is not None]
+        if not minors:
+            return ""
+        first, last = f"1.{minors[0]}", f"1.{minors[-1]}"
+        return first if first == last else f"{first} to {last}"
+
+    def refusal(self, name: str) -> str:
+        """Return the kubelet's error about how a gate is set, nothing where it is not, or rightly."""
+        if name in _GROUPS or name not in self.settings:
+            return ""
+        stage, value = self.stage(name), self.settings[name]
+        if stage is None:
+            return f"unrecognized feature gate: {name}"
+        if not stage.locked or stage.default == value:
+            return ""
+        to, locked = str(value).lower(), str(stage.default).lower()
+        return f"cannot set feature gate {name} to {to}, feature is locked to {locked}"
+
+    def _refusals(self) -> Iterator[str]:
+        for name in sorted(self.settings):
+            if text := self.refusal(name):
+                yield text
+                if self.stage(name) is None:
+                    return
+
+    def _broken_dependencies(self) -> Iterator[str]:
+        if self.minor < DEPENDENCIES_SINCE:
+            return
+        groups = not self.settings.keys().isdisjoint(_GROUPS)
+        for name, needed in _dependencies():
+            # The defaults of a release break nothing: only what is set can.
+            if not groups and self.settings.keys().isdisjoint((name, *needed)):
+                continue
+            off = [gate for gate in needed if not self.enabled(gate)]
+            if off and self.enabled(name):
+                yield f"{name} is enabled, but depends on features that are disabled: [{' '.join(off)}]"
+
+
+@cache
+def _dependencies() -> tuple[tuple[str, Sequence[str]], ...]:
+    return tuple(sorted({**OTHER_DEPENDENCIES, **DEPENDENCIES}.items()))
+
+
+def _outlived_its_gate(name: str, minor: int) -> bool:
+    tokens = [token for token in _table().get(name, ()) if int(token["since"]) <= minor]
+    return len(tokens) > 1 and tokens[-1]["stage"] == "-" and tokens[-2]["stage"] == "G"
+
+
+@lru_cache(maxsize=1 << 14)  # more than all gates of all releases; names come from configurations, too
+def _stage(name: str, minor: int) -> GateStage | None:
+    """Read the last stage that a gate has reached by a release."""
+    reached = [token for token in _table().get(name, ()) if int(token["since"]) <= minor]
+    if not reached or reached[-1]["stage"] == "-":
+        return None
+    token = reached[-1]
+    return GateStage(
+        stage=token["stage"].lower(),
+        default=token["stage"].isupper(),
+        locked=bool(token["locked"]),
+        verified=not token["doubt"] and minor <= _verified_until(name),
+    )
+
+
+@cache
+def _known(minor: int) -> tuple[str, ...]:
+    return tuple(name for name in _table() if _stage(name, minor) is not None)
+
+
+@cache
+def _table() -> Mapping[str, list[re.Match[str]]]:
+    lines = (MANAGER_GATES + OTHER_GATES).split("\n")
+    return {words[0]: list(_TOKEN.finditer(" ".join(words[1:]))) for words in map(str.split, lines) if words}
+
+
+def _verified_until(name: str) -> int:
+    return _LAST_VERIFIED_MINOR if f"\n{name} " in MANAGER_GATES else _LAST_VERIFIED_MINOR - 1

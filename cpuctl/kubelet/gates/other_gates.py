@@ -1,0 +1,369 @@
+"""Feature gates that a kubelet accepts and cpuctl has no other use for.
+
+They are listed so that a configuration that sets one is not taken for wrong. Notation and sources as in
+``manager_gates``; from 1.37 on no line here was verified.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+OTHER_GATES = """
+APIListChunking 26B 29G! 34-
+APIPriorityAndFairness 26B 29G! 34-
+APIResponseCompression 26B
+APISelfSubjectReview 26a 27B 28G! 34-
+APIServerIdentity 26B
+APIServerTracing 26a 27B 34G! 37-
+APIServingWithRoutine 30a
+AdmissionWebhookMatchConditions 27a 28B 30G! 34-
+AggregatedDiscoveryEndpoint 26a 27B 30G! 34-
+AggregatedDiscoveryRemoveBetaType 33D 35D!
+AllowDNSOnlyNodeCSR 31d
+AllowInsecureKubeletCertificateSigningRequests 31d
+AllowOverwriteTerminationGracePeriodSeconds 32d 35d!
+AllowParsingUserUIDFromCertAuth 33B
+AllowServiceExternalIPs 37G
+AllowServiceLBStatusOnNonLB 29d 32d! 36-
+AllowUnsafeMalformedObjectDeletion 32a
+AnonymousAuthConfigurableEndpoints 31a 32B 34G! 37-
+AnyVolumeDataSource 26B 33G! 37-
+AppArmor 26B 31G! 34-
+AppArmorFields 30B 31G! 34-
+AtomicFIFO 36B
+AuthorizeNodeWithSelectors 31a 32B 34G! 37-
+AuthorizePodWebsocketUpgradeCreatePermission 35B
+AuthorizeWithSelectors 31a 32B 34G! 37-
+BtreeWatchCache 32B 33G! 37-
+CBORServingAndStorage 32a
+CRDObservedGenerationTracking 35b 36B
+CRDValidationRatcheting 28a 30B 33G!
+CRIListStreaming 36a
+CSIMigrationPortworx 26b 31B 33G! 36-
+CSIMigrationRBD 26a 28d 34-
+CSINodeExpandSecret 26a 27B 29G! 34-
+CSIServiceAccountTokenSecrets 35B 36G!
+CSIVolumeHealth 26a
+ChangeContainerStatusOnKubeletRestart 35D
+ClearingNominatedNodeNameAfterBinding 34a 35B
+ClientsAllowCARotation 36B
+ClientsAllowCBOR 32a
+ClientsAllowTLSCacheGC 36B
+ClientsPreferCBOR 32a
+CloudControllerManagerWatchBasedRoutesReconciliation 35a
+CloudControllerManagerWebhook 27a
+CloudDualStackNodeIPs 27a 29B 30G! 34-
+ClusterTrustBundle 27a 33b
+ClusterTrustBundleProjection 29a 33b
+ComponentFlagz 32a 36B
+ComponentSLIs 26a 27B 32G! 36-
+ComponentStatusz 32a 36B
+CompositePodGroup 37a
+ConcurrentWatchObjectDecode 31b
+ConsistentListFromCache 28a 31B 34G! 37-
+ConsistentListFromCacheSkipTimeoutFallback 37a
+ConstrainedImpersonation 35a 36B
+ContainerCheckpoint 26a 30B
+ContainerRestartRules 34a 35B
+ContainerStopSignals 33a
+ContextualLogging 26a 30B
+CoordinatedLeaderElection 31a 33b
+CronJobsScheduledAnnotation 28B 32G! 36-
+CrossNamespaceVolumeDataSource 26a
+CustomResourceFieldSelectors 30a 31B 32G!
+CustomResourceValidationExpressions 26B 29G! 34-
+DRAAdminAccess 32a 34B 36G!
+DRAConsumableCapacity 34a 36B
+DRADeviceBindingConditions 34a 36B
+DRADeviceTaintRules 35a 36b 37G
+DRADeviceTaints 33a 36B 37G
+DRAExtendedResource 34a 36B 37G!
+DRAListTypeAttributes 36a
+DRAPartitionableDevices 33a 36B
+DRAPrioritizedList 33a 34B 36G
+DRAResourceClaimDeviceStatus 32a 33B
+DRAResourceClaimGranularStatusAuthorization 36B
+DRAResourcePoolStatus 36a
+DRASchedulerFilterTimeout 34B
+DRAWorkloadResourceClaims 36a
+DeclarativeValidation 33B 36G!
+DeclarativeValidationBeta 36B
+DeclarativeValidationTakeover 33b 36d 37d!
+DefaultHostNetworkHostPortsInPodTemplates 28d 34-
+DeploymentReplicaSetTerminatingReplicas 33a 35B
+DetectCacheInconsistency 34B
+DevicePluginCDIDevices 28a 29B 31G! 36-
+DisableAllocatorDualWrite 31a 33b 34G 35G!
+DisableCloudProviders 26a 29B 31G! 34-
+DisableKubeletCloudCredentialProviders 26a 29B 31G! 34-
+DisableNodeKubeProxyVersion 29a 31d 33D 36D!
+DownwardAPIHugePages 26B 27G! 30-
+EfficientWatchResumption 26G! 34-
+ElasticIndexedJob 27B 31G! 34-
+EnvFiles 34a 35B
+EtcdRangeStream 37B
+EventedPLEG 26a 27b 30a
+ExcludeAdmissionWebhookVirtualResources 37B
+ExecProbeTimeout 26G 35G!
+ExpandedDNSConfig 26B 28G! 31-
+ExperimentalHostUserNamespaceDefaulting 26b 28d 30-
+ExtendWebSocketsToKubelet 36B
+ExternalServiceAccountTokenSigner 32a 34B 36G!
+GRPCContainerProbe 26B 27G! 30-
+GangScheduling 35a 37-
+GenericWorkload 35a
+GitRepoVolumeDriver 33d 36d!
+GracefulNodeShutdown 26B
+GracefulNodeShutdownBasedOnPodPriority 26B
+HPAConfigurableTolerance 33a 35B
+HPAContainerMetrics 26a 27B 30G! 34-
+HPAGeneration 37B
+HPAOptimizedSelectorStore 37B
+HPAScaleToZero 26a 37B
+HonorPVReclaimPolicy 26a 31B 33G! 37-
+HostnameOverride 34a 35B
+HugepageAwareEviction 37B
+IPTablesOwnershipCleanup 26a 27B 28G! 31-
+ImageMaximumGCAge 29a 30B 35G!
+ImageVolume 31a 33b 35B 36G!
+ImageVolumeWithDigest 35a
+InOrderInformers 33B 36G!
+InOrderInformersBatchProcess 35B
+InPlacePodVerticalScalingAllocatedStatus 32a 33d 37-
+InPlacePodVerticalScalingSchedulerPreemption 37a
+InTreePluginAWSUnregister 26a 31-
+InTreePluginAzureDiskUnregister 26a 31-
+InTreePluginAzureFileUnregister 26a 31-
+InTreePluginGCEUnregister 26a 31-
+InTreePluginOpenStackUnregister 26a 31-
+InTreePluginPortworxUnregister 26a 36-
+InTreePluginRBDUnregister 26a 28d 31-
+InTreePluginvSphereUnregister 26a 31-
+InformerResourceVersion 30a 35G
+JobBackoffLimitPerIndex 28a 29B 33G! 37-
+JobManagedBy 30a 32B 35G!
+JobPodFailurePolicy 26B 31G! 34-
+JobPodReplacementPolicy 28a 29B 34G! 37-
+JobReadyPods 26B 29G! 34-
+JobSuccessPolicy 30a 31B 33G! 37-
+KMSv1 28D 29d
+KMSv2 26a 27B 29G! 34-
+KMSv2KDF 28b 29G! 34-
+KubeProxyDrainingTerminatingNodes 28a 30B 31G! 34-
+KubeProxyIPVS 37D
+KubeletCrashLoopBackOffMax 32a 35B
+KubeletEnsureSecretPulledImages 33a 35B
+KubeletFineGrainedAuthz 32a 33B 36G!
+KubeletInUserNamespace 26a
+KubeletPSI 33a 34B 36G!
+KubeletPodResources 26B 28G! 31-
+KubeletPodResourcesDynamicResources 27a 34B 36G!
+KubeletPodResourcesGetAllocatable 26B 28G! 31-
+KubeletPodResourcesListUseActivePods 34D
+KubeletRegistrationGetOnExistsOnly 32d
+KubeletSeparateDiskGC 29a 31B
+KubeletServiceAccountTokenForCredentialProviders 33a 34B
+KubeletTracing 26a 27B 34G!
+LegacyServiceAccountTokenCleanUp 28a 29B 30G! 34-
+LegacyServiceAccountTokenTracking 26a 27B 28G! 31-
+LegacySidecarContainers 33d 36-
+ListFromCacheSnapshot 33a 34B
+LoadBalancerIPMode 29a 30B 32G! 36-
+LocalStorageCapacityIsolationFSQuotaMonitoring 26a 31b
+LogarithmicScaleDown 26B 31G! 37-
+LoggingAlphaOptions 26a
+LoggingBetaOptions 26B
+ManifestBasedAdmissionControlConfig 36a 37B
+MatchLabelKeysInPodAffinity 29a 31B 33G!
+MatchLabelKeysInPodTopologySpread 26a 27B
+MatchLabelKeysInPodTopologySpreadSelectorMerge 34B
+MaxUnavailableStatefulSet 26a 35b 37B
+MinDomainsInPodTopologySpread 26b 27B 30G! 34-
+MinimizeIPTablesRestore 26a 27B 28G! 31-
+MultiCIDRRangeAllocator 26a 29-
+MultiCIDRServiceAllocator 27a 31b 33G 34G!
+MutableCSINodeAllocatableCount 33a 34b 35B 36G!
+MutablePVNodeAffinity 35a
+MutablePodResourcesForSuspendedJobs 35a 36B
+MutableSchedulingDirectivesForSuspendedJobs 35a 36B
+MutatingAdmissionPolicy 32a 34b 36G
+NFTablesProxyMode 29a 31B 33G!
+NewVolumeManagerReconstruction 27b 28B 30G! 34-
+NodeControllerLeaseCircuitBreaker 37B
+NodeInclusionPolicyInPodTopologySpread 26B 33G!
+NodeLifecycleConditions 37a
+NodeLogQuery 27a 30b 36G!
+NodeOutOfServiceVolumeDetach 26B 28G! 33-
+NominatedNodeNameForExpectation 34a 35B
+OpenAPIEnums 26B
+OpportunisticBatching 35B
+OrderedNamespaceDeletion 30b 33B 34G! 37-
+PDBUnhealthyPodEvictionPolicy 26a 27B 31G! 34-
+PLEGOnDemandRelist 36B
+PersistentVolumeClaimUnusedSinceTime 36a
+PersistentVolumeLastPhaseTransitionTime 28a 29B 31G! 34-
+PodAndContainerStatsFromCRI 26a
+PodCertificateRequest 34a 35b
+PodDeletionCost 26B
+PodDisruptionConditions 26B 31G! 34-
+PodGroupPreemptionPolicy 37a
+PodHostIPs 28a 29B 30G! 34-
+PodIndexLabel 28B 32G! 36-
+PodLifecycleSleepAction 29a 30B 34G! 37-
+PodLifecycleSleepActionAllowZero 32a 33B 34G! 37-
+PodLogsQuerySplitStreams 32a
+PodObservedGenerationTracking 33a 34B 35G!
+PodReadyToStartContainersCondition 28a 29B
+PodSchedulingReadiness 26a 27B 30G!
+PodTopologyLabelsAdmission 33a 35B
+PodsAPI 36a
+PortForwardWebsockets 30a 31B
+PreferSameTrafficDistribution 33a 34B 35G!
+PreventStaticPodAPIReferences 34B 37-
+ProbeTerminationGracePeriod 26B 28G! 31-
+ProcMountType 26a 31b 33B 36G!
+ReadWriteOncePod 26a 27B 29G! 34-
+RecoverVolumeExpansionFailure 26a 32B 34G!
+RecursiveReadOnlyMounts 30a 31B 33G!
+ReduceDefaultCrashLoopBackOffDecay 33a
+RelaxedDNSSearchValidation 32a 33B 34G! 37-
+RelaxedEnvironmentVariableValidation 30a 32B 34G!
+RelaxedServiceNameValidation 34a 36B 37G!
+ReloadKubeletClientCAFile 36B
+ReloadKubeletServerCertificateFile 31B
+RemainingItemCount 26B 29G! 34-
+RemoteRequestHeaderUID 32a 33B
+ResilientWatchCacheInitialization 31B 34G! 37-
+ResourceHealthStatus 31a 36B
+ResourceHealthStatusMessage 36B
+RestartAllContainersOnContainerExits 35a 36B
+RetryGenerateName 30a 31B 32G! 37-
+RotateKubeletServerCertificate 26B
+RuntimeClassInImageCriApi 29a
+SELinuxChangePolicy 32a 33B 36G!
+SELinuxMount 30a 33b 37G
+SELinuxMountReadWriteOncePod 26a 27b 28B 36G!
+SchedulerAsyncAPICalls 34b
+SchedulerAsyncPreemption 32a 33B
+SchedulerPopFromBackoffQ 33B
+SchedulerQueueingHints 28b 32B 34G! 37-
+SeparateCacheWatchRPC 28B 33d 36d!
+SeparateTaintEvictionController 29B 34G!
+ServiceAccountNodeAudienceRestriction 32b 33B
+ServiceAccountTokenJTI 29a 30B 32G!
+ServiceAccountTokenNodeBinding 29a 31B 33G!
+ServiceAccountTokenNodeBindingValidation 29a 30B 32G!
+ServiceAccountTokenPodNodeInfo 29a 30B 32G!
+ServiceCIDRStatusFieldWiping 36D
+ServiceNodePortStaticSubrange 27a 28B 29G! 34-
+ServiceTrafficDistribution 30a 31B 33G! 36-
+ShardedListAndWatch 36a
+SizeBasedListCostEstimate 34B
+SizeMemoryBackedVolumes 26B 32G! 36-
+SkipReadOnlyValidationGCE 28a 29D 34-
+StableLoadBalancerNodeSet 27B 30G! 34-
+StaleControllerConsistencyDaemonSet 36B
+StaleControllerConsistencyHPA 37B
+StaleControllerConsistencyJob 36B
+StaleControllerConsistencyReplicaSet 36B
+StaleControllerConsistencyStatefulSet 36B
+StatefulSetAutoDeletePVC 26a 27B 32G! 36-
+StatefulSetSemanticRevisionComparison 35B
+StatefulSetStartOrdinal 26a 27B 31G! 34-
+StorageCapacityScoring 33a 37B
+StorageNamespaceIndex 30B 33D
+StorageVersionAPI 26a
+StorageVersionHash 26B
+StorageVersionMigrator 30a 35b 37G
+StreamingCollectionEncodingToJSON 33B 34G! 37-
+StreamingCollectionEncodingToProtobuf 33B 34G! 37-
+StrictCostEnforcementForVAP 30b 32G! 36-
+StrictCostEnforcementForWebhooks 30b 32G! 36-
+StrictIPCIDRValidation 33a 36B
+StructuredAuthenticationConfiguration 29a 30B 34G! 37-
+StructuredAuthenticationConfigurationEgressSelector 34B
+StructuredAuthenticationConfigurationJWKSMetrics 35B
+StructuredAuthorizationConfiguration 29a 30B 32G! 36-
+SupplementalGroupsPolicy 31a 33B 35G!
+SystemdWatchdog 32B 35G!
+TaintTolerationComparisonOperators 35a
+TokenRequestServiceAccountUIDValidation 34B
+TopologyAwareHints 26B 33G! 36-
+TopologyAwareWorkloadScheduling 36a
+TranslateStreamCloseWebsocketRequests 29a 30B
+UnauthenticatedHTTP2DOSMitigation 28b 29B
+UnknownVersionInteroperabilityProxy 28a 36B
+UnlockWhileProcessingFIFO 36B
+UserNamespacesHostNetworkSupport 35a
+UserNamespacesPodSecurityStandards 29a
+UserNamespacesSupport 28a 30b 33B 36G!
+ValidatingAdmissionPolicy 26a 28b 30G! 34-
+VolumeAttributesClass 29a 31b 34G 36G!
+VolumeCapacityPriority 26a 34-
+VolumeLimitScaling 35a
+WatchCacheInitializationPostStartHook 31b 36B 37G!
+WatchFromStorageWithoutResourceVersion 27b 33d!
+WatchList 27a 32B
+WatchListClient 30b 35B
+WatchListCompression 37B
+WebhookRoundTripLoadBalancing 37B
+WinDSR 26a 33B 34G!
+WinOverlay 26B 34G!
+WindowsGracefulNodeShutdown 32a 34B
+WindowsHostNetwork 26a 33d
+WorkloadWithJob 36a
+"""
+
+OTHER_DEPENDENCIES: Mapping[str, tuple[str, ...]] = {
+    "AuthorizeNodeWithSelectors": ("AuthorizeWithSelectors",),
+    "ClusterTrustBundleProjection": ("ClusterTrustBundle",),
+    "CompositePodGroup": ("GenericWorkload", "TopologyAwareWorkloadScheduling"),
+    "DRAAdminAccess": ("DynamicResourceAllocation",),
+    "DRAConsumableCapacity": ("DynamicResourceAllocation",),
+    "DRADeviceBindingConditions": ("DRAResourceClaimDeviceStatus", "DynamicResourceAllocation"),
+    "DRADeviceTaintRules": ("DRADeviceTaints",),
+    "DRADeviceTaints": ("DynamicResourceAllocation",),
+    "DRAExtendedResource": ("DynamicResourceAllocation",),
+    "DRAListTypeAttributes": ("DynamicResourceAllocation",),
+    "DRAPartitionableDevices": ("DynamicResourceAllocation",),
+    "DRAPrioritizedList": ("DynamicResourceAllocation",),
+    "DRAResourceClaimGranularStatusAuthorization": (
+        "DRAResourceClaimDeviceStatus",
+        "DynamicResourceAllocation",
+    ),
+    "DRAResourcePoolStatus": ("DynamicResourceAllocation",),
+    "DRASchedulerFilterTimeout": ("DynamicResourceAllocation",),
+    "DRAWorkloadResourceClaims": ("DynamicResourceAllocation", "GenericWorkload"),
+    "DeclarativeValidationBeta": ("DeclarativeValidation",),
+    "DeclarativeValidationTakeover": ("DeclarativeValidation",),
+    "DisableAllocatorDualWrite": ("MultiCIDRServiceAllocator",),
+    "ExtendWebSocketsToKubelet": ("NodeDeclaredFeatures",),
+    "GangScheduling": ("GenericWorkload",),
+    "GracefulNodeShutdownBasedOnPodPriority": ("GracefulNodeShutdown",),
+    "ImageVolumeWithDigest": ("ImageVolume",),
+    "InPlacePodVerticalScalingAllocatedStatus": ("InPlacePodVerticalScaling",),
+    "InPlacePodVerticalScalingSchedulerPreemption": ("InPlacePodVerticalScaling",),
+    "MatchLabelKeysInPodTopologySpreadSelectorMerge": ("MatchLabelKeysInPodTopologySpread",),
+    "NodeControllerLeaseCircuitBreaker": ("AtomicFIFO",),
+    "PodCertificateRequest": ("AuthorizeNodeWithSelectors",),
+    "PodGroupPreemptionPolicy": ("GenericWorkload",),
+    "PodLifecycleSleepActionAllowZero": ("PodLifecycleSleepAction",),
+    "ProcMountType": ("UserNamespacesSupport",),
+    "ResourceHealthStatus": ("DynamicResourceAllocation",),
+    "ResourceHealthStatusMessage": ("ResourceHealthStatus",),
+    "RestartAllContainersOnContainerExits": ("ContainerRestartRules", "NodeDeclaredFeatures"),
+    "ServiceAccountTokenNodeBinding": ("ServiceAccountTokenNodeBindingValidation",),
+    "StaleControllerConsistencyDaemonSet": ("AtomicFIFO",),
+    "StaleControllerConsistencyHPA": ("AtomicFIFO",),
+    "StaleControllerConsistencyJob": ("AtomicFIFO",),
+    "StaleControllerConsistencyReplicaSet": ("AtomicFIFO",),
+    "StaleControllerConsistencyStatefulSet": ("AtomicFIFO",),
+    "StorageVersionAPI": ("APIServerIdentity",),
+    "StructuredAuthenticationConfigurationEgressSelector": ("StructuredAuthenticationConfiguration",),
+    "StructuredAuthenticationConfigurationJWKSMetrics": ("StructuredAuthenticationConfiguration",),
+    "TopologyAwareWorkloadScheduling": ("GenericWorkload",),
+    "UnknownVersionInteroperabilityProxy": ("APIServerIdentity",),
+    "UserNamespacesHostNetworkSupport": ("NodeDeclaredFeatures", "UserNamespacesSupport"),
+    "WindowsGracefulNodeShutdown": ("GracefulNodeShutdown",),
+    "WorkloadWithJob": ("GenericWorkload",),
+}

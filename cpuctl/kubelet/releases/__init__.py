@@ -1,0 +1,1 @@
+"""How kubelet releases differ."""

@@ -1,0 +1,43 @@
+"""How one kubelet release behaves: one value, with a field for what its number alone decides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cache
+
+from cpuctl.kubelet.releases.differences import DIFFERENCES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Behaviours:
+    """One release: a field is true where the difference of that name (``DIFFERENCES``) is in force.
+
+    Where the difference has a gate, that has to be on, too. What a gate or the format of a state file
+    decides alone has no field: ``FeatureGates`` and ``cpuctl.checkpoints`` know.
+    """
+
+    aligns_distribution_to_sockets: bool
+    checks_each_enforcement: bool
+    copies_combinations: bool
+    counts_whole_groups: bool
+    default_inode_threshold_of_images: bool
+    delays_scale_down: bool
+    drop_ins: bool
+    drop_ins_without_variable: bool
+    enforces_compressible: bool
+    floors_distribution_by_hint: bool
+    keeps_baselines: bool
+    knows_no_swap: bool
+    limits_shares_to_whole_groups: bool
+    memory_throttling_is_opt_in: bool
+    refuses_cgroup_v1_by_default: bool
+    resizes_exclusive_cpus: bool
+    restores_pod_level_cpus: bool
+    restores_pod_level_memory: bool
+    spreads_over_real_cores: bool
+
+
+@cache
+def behaviours(minor: int) -> Behaviours:
+    """Return how kubelet 1.*minor* behaves."""
+    return Behaviours(**{each.name: minor >= DIFFERENCES[each.name].since for each in fields(Behaviours)})

@@ -1,0 +1,169 @@
+"""What changes for a configuration when its kubelet goes from one minor to another, up or down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.gates.feature_gates import FeatureGates, GateStage
+from cpuctl.kubelet.gates.manager_gates import MANAGER_GATES
+from cpuctl.kubelet.policy_options import OPTIONS, OptionHistory
+from cpuctl.kubelet.releases.concerns import Use, difference_concerns, gate_concerns
+from cpuctl.kubelet.releases.difference import Difference
+from cpuctl.kubelet.releases.differences import DIFFERENCES
+from cpuctl.kubelet.topology_options import TOPOLOGY_OPTIONS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateChange:
+    """A gate that is something else in the other release; a stage is None where the gate does not exist.
+
+    ``on_before`` and ``on_after`` tell whether the feature is on, the configuration taken into account.
+    ``problem`` is the kubelet's error where the other release refuses how the gate is set.
+    """
+
+    gate: str
+    before: GateStage | None
+    after: GateStage | None
+    on_before: bool
+    on_after: bool
+    setting: bool | None
+    problem: str
+    concerns: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptionChange:
+    """A policy option that moves to another stage; nothing where the release does not know it."""
+
+    field: str
+    option: str
+    before: str
+    after: str
+    concerns: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BehaviourChange:
+    """A difference that comes into force (``begins``), or is left behind on the way down."""
+
+    name: str
+    difference: Difference
+    begins: bool
+    concerns: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldChange:
+    """A field of the configuration that one of the two releases does not know."""
+
+    field: str
+    since: int
+    concerns: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VersionChanges:
+    """Everything that differs between two minors; ``concerns`` marks what the configuration depends on."""
+
+    gates: tuple[GateChange, ...]
+    options: tuple[OptionChange, ...]
+    behaviours: tuple[BehaviourChange, ...]
+    fields: tuple[FieldChange, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeSubject:
+    """A configuration, the gates it sets in files and flags, and the fields that somebody has set."""
+
+    config: KubeletConfiguration
+    gates: Mapping[str, bool] = field(default_factory=dict)
+    set_fields: frozenset[str] = frozenset()
+    uses_drop_ins: bool = False
+
+    @property
+    def use(self) -> Use:
+        """What the configuration makes use of."""
+        return Use.of(
+            self.config,
+            self.set_fields,
+            drop_ins=self.uses_drop_ins,
+            pod_level_managers=self.gates.get("PodLevelResourceManagers", False),
+        )
+
+
+def version_changes(
+    subject: ChangeSubject, before: int, after: int, fields: Mapping[str, int]
+) -> VersionChanges:
+    """Compare two minors; *fields* are the fields that came later than 1.27, with their releases."""
+    return VersionChanges(
+        gates=tuple(_gates(subject, before, after)),
+        options=tuple(_options(subject.config, before, after)),
+        behaviours=tuple(_behaviours(subject, before, after)),
+        fields=tuple(
+            FieldChange(field=name, since=since, concerns=name in subject.set_fields)
+            for name, since in fields.items()
+            if _between(since, before, after)
+        ),
+    )
+
+
+def _between(since: int, before: int, after: int) -> bool:
+    return min(before, after) < since <= max(before, after)
+
+
+def _gates(subject: ChangeSubject, before: int, after: int) -> Iterator[GateChange]:
+    old, new = FeatureGates(before, subject.gates), FeatureGates(after, subject.gates)
+    names = [line.split()[0] for line in MANAGER_GATES.split("\n") if line]
+    for name in sorted({*names, *subject.gates} - {"AllAlpha", "AllBeta"}):
+        stages = old.stage(name), new.stage(name)
+        if stages[0] == stages[1]:
+            continue
+        on_before, on_after = _is_on(old, name), _is_on(new, name)
+        concerned = name in subject.gates or (on_before != on_after and gate_concerns(name, subject.use))
+        yield GateChange(
+            gate=name,
+            before=stages[0],
+            after=stages[1],
+            on_before=on_before,
+            on_after=on_after,
+            setting=subject.gates.get(name),
+            problem=new.refusal(name),
+            concerns=concerned,
+        )
+
+
+def _is_on(gates: FeatureGates, name: str) -> bool:
+    """Tell whether a feature is on; setting a gate that is not there, or is locked, changes nothing."""
+    stage = gates.stage(name)
+    if stage is None or stage.locked:
+        return FeatureGates(gates.minor).enabled(name)
+    return gates.enabled(name)
+
+
+def _options(config: KubeletConfiguration, before: int, after: int) -> Iterator[OptionChange]:
+    tables: tuple[tuple[str, Mapping[str, OptionHistory], Mapping[str, str]], ...] = (
+        ("cpuManagerPolicyOptions", OPTIONS, config.cpu_manager_policy_options),
+        ("topologyManagerPolicyOptions", TOPOLOGY_OPTIONS, config.topology_manager_policy_options),
+    )
+    for field_name, histories, used in tables:
+        for name, history in histories.items():
+            old, new = history.stage(before), history.stage(after)
+            if old != new:
+                yield OptionChange(
+                    field=field_name, option=name, before=old, after=new, concerns=name in used
+                )
+
+
+def _behaviours(subject: ChangeSubject, before: int, after: int) -> Iterator[BehaviourChange]:
+    newer = FeatureGates(max(before, after), subject.gates)
+    for name, difference in DIFFERENCES.items():
+        if _between(difference.since, before, after):
+            switched_on = not difference.gate or newer.enabled(difference.gate)
+            yield BehaviourChange(
+                name=name,
+                difference=difference,
+                begins=after > before,
+                concerns=switched_on and difference_concerns(name, difference, subject.use),
+            )

@@ -1,0 +1,147 @@
+"""Which differences between releases a configuration can notice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.duration import MILLISECOND
+from cpuctl.kubelet.golang import parse_bool
+from cpuctl.kubelet.policy_options import ALIGN_BY_SOCKET, DISTRIBUTE_CORES, DISTRIBUTE_NUMA, SCALE_DELAY
+from cpuctl.kubelet.releases.difference import Area, Difference
+
+_DEFAULT_PERIOD = 100 * MILLISECOND
+_ENFORCEMENT = frozenset({"cgroupsPerQOS", "enforceNodeAllocatable"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """What a configuration makes use of."""
+
+    static_cpus: bool
+    static_memory: bool
+    topology: bool
+    pod_scope: bool
+    options: frozenset[str]
+    own_cfs_period: bool
+    swap: bool
+    qos_reserved: bool
+    drop_ins: bool
+    pod_level_managers: bool
+    set_fields: frozenset[str]
+
+    @classmethod
+    def of(
+        cls,
+        config: KubeletConfiguration,
+        set_fields: frozenset[str],
+        *,
+        drop_ins: bool,
+        pod_level_managers: bool,
+    ) -> Use:
+        """Look at a configuration; *set_fields* are the fields that are not left at their defaults."""
+        given = config.cpu_manager_policy_options
+        options = {name for name, value in given.items() if name == SCALE_DELAY or _is_on(value)}
+        static = config.cpu_manager_policy == "static"
+        return cls(
+            static_cpus=static,
+            static_memory=config.memory_manager_policy == "Static",
+            topology=config.topology_manager_policy != "none",
+            pod_scope=config.topology_manager_scope == "pod",
+            options=frozenset(options) if static else frozenset(),
+            own_cfs_period=config.cpu_cfs_quota_period != _DEFAULT_PERIOD,
+            swap=not config.fail_swap_on or bool(config.swap_behavior),
+            qos_reserved=bool(config.qos_reserved),
+            drop_ins=drop_ins,
+            pod_level_managers=pod_level_managers,
+            set_fields=set_fields,
+        )
+
+    @property
+    def static(self) -> bool:
+        """Whether any manager hands out exclusive resources."""
+        return self.static_cpus or self.static_memory
+
+
+Predicate = Callable[[Use], bool]
+
+_AREAS: Mapping[Area, Predicate] = {
+    Area.CONFIGURATION: lambda _: True,
+    Area.EXCLUSIVE_CPUS: lambda use: use.static_cpus,
+    Area.DISTRIBUTION: lambda use: DISTRIBUTE_NUMA in use.options,
+    Area.SPREADING: lambda use: DISTRIBUTE_CORES in use.options,
+    Area.STATE_FILES: lambda use: use.static_cpus,
+    Area.POD_LEVEL: lambda _: True,
+    Area.MEMORY: lambda use: use.static_memory,
+    Area.RESIZE: lambda use: use.static,
+    Area.AUTOSCALING: lambda _: True,
+}
+
+_DIFFERENCES: Mapping[str, Predicate] = {
+    "aligns_distribution_to_sockets": lambda use: {DISTRIBUTE_NUMA, ALIGN_BY_SOCKET} <= use.options,
+    "checks_each_enforcement": lambda use: bool(_ENFORCEMENT & use.set_fields),
+    "default_inode_threshold_of_images": lambda use: "evictionHard" not in use.set_fields,
+    "delays_scale_down": lambda use: SCALE_DELAY in use.options,
+    "drop_ins": lambda use: use.drop_ins,
+    "drop_ins_without_variable": lambda use: use.drop_ins,
+    "enforces_compressible": lambda use: bool(_ENFORCEMENT & use.set_fields),
+    "knows_no_swap": lambda use: use.swap,
+    "memory_throttling_is_opt_in": lambda use: "memoryThrottlingFactor" not in use.set_fields,
+    "pod_scope_memory_hints_after_restart": lambda use: use.static_memory and use.pod_scope,
+    "refuses_cgroup_v1_by_default": lambda use: "failCgroupV1" not in use.set_fields,
+    "resizes_by_default": lambda _: True,
+    "restores_pod_level_cpus": lambda use: use.static_cpus and use.pod_level_managers,
+    "restores_pod_level_memory": lambda use: use.static_memory and use.pod_level_managers,
+    "takes_cfs_periods": lambda use: use.own_cfs_period,
+    "tolerates_pod_level_cpu_state": lambda use: use.static_cpus and use.pod_level_managers,
+    "writes_memory_checkpoint_v3": lambda use: use.static_memory,
+}
+"""Where a difference concerns other configurations than its area does."""
+
+_NEVER = frozenset(
+    {
+        "DRANodeAllocatableResources", "DownwardAPIAssignedResources", "DynamicResourceAllocation",
+        "KubeletCgroupDriverFromCRI", "KubeletPodResourcesGet", "WindowsCPUAndMemoryAffinity",
+    }
+)  # fmt: skip
+"""Gates that no setting of the resource managers depends on."""
+
+_GATES: Mapping[str, Predicate] = {
+    "CPUManagerPolicyAlphaOptions": lambda use: bool(use.options),
+    "CPUManagerPolicyBetaOptions": lambda use: bool(use.options),
+    "CPUManagerPolicyOptions": lambda use: bool(use.options),
+    "CustomCPUCFSQuotaPeriod": lambda use: use.own_cfs_period,
+    "DisableCPUQuotaWithExclusiveCPUs": lambda use: use.static_cpus,
+    "InPlacePodVerticalScalingExclusiveCPUs": lambda use: use.static_cpus,
+    "InPlacePodVerticalScalingExclusiveMemory": lambda use: use.static_memory,
+    "MemoryManager": lambda use: use.static_memory,
+    "NodeSwap": lambda use: use.swap,
+    "PodLevelResourceManagers": lambda use: use.static,
+    "QOSReserved": lambda use: use.qos_reserved,
+    "TopologyManagerPolicyAlphaOptions": lambda use: use.topology,
+    "TopologyManagerPolicyBetaOptions": lambda use: use.topology,
+    "TopologyManagerPolicyOptions": lambda use: use.topology,
+}
+"""What a configuration must use to notice a gate; gates that are not here concern every node."""
+
+
+def difference_concerns(name: str, difference: Difference, use: Use) -> bool:
+    """Tell whether a configuration can notice a difference."""
+    return _DIFFERENCES.get(name, _AREAS[difference.area])(use)
+
+
+def gate_concerns(name: str, use: Use) -> bool:
+    """Tell whether a configuration can notice that a gate it does not set has another value."""
+    return name not in _NEVER and _GATES.get(name, _always)(use)
+
+
+def _always(_: Use) -> bool:
+    return True
+
+
+def _is_on(value: str) -> bool:
+    try:
+        return parse_bool(value)
+    except ValueError:
+        return False

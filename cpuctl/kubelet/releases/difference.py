@@ -1,0 +1,45 @@
+"""What a difference between kubelet releases is: where it shows, before and after, and how it is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Standing(StrEnum):
+    """How a difference is known: from recorded answers, from documents and source, or only announced."""
+
+    VERIFIED = "verified"
+    DOCUMENTED = "documented"
+    PREVIEW = "preview"
+
+
+class Area(StrEnum):
+    """Which part of a node a difference shows in."""
+
+    CONFIGURATION = "configuration"
+    EXCLUSIVE_CPUS = "exclusive CPUs"
+    DISTRIBUTION = "distribution across NUMA nodes"
+    SPREADING = "distribution across cores"
+    STATE_FILES = "state files"
+    POD_LEVEL = "pod-level resources"
+    MEMORY = "memory"
+    RESIZE = "in-place resize"
+    AUTOSCALING = "autoscaling"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """What changes from 1.*since* on.
+
+    ``source`` is a pull request of kubernetes/kubernetes, a KEP or a source file; ``gate`` the feature gate
+    that it depends on, if it does: one that is on by default from then on, or alpha.
+    """
+
+    since: int
+    area: Area
+    before: str
+    after: str
+    source: str
+    standing: Standing
+    gate: str = ""

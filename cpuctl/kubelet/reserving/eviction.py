@@ -1,0 +1,100 @@
+"""Hard eviction thresholds: which count as reservations, and how many bytes they are.
+
+Rule: ``pkg/kubelet/eviction/helpers.go`` and ``cm/node_container_manager_linux.go``, 1.36. A percentage is
+kept in 32 bits: 10 % of the memory is ``trunc(float64(memory) * float64(float32(10) / float32(100)))``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from cpuctl.kubelet.config import DEFAULT_EVICTION_HARD, INODE_THRESHOLD_OF_IMAGES
+from cpuctl.kubelet.golang import float32, parse_float32
+from cpuctl.kubelet.releases.behaviours import behaviours
+from cpuctl.kubelet.setting_error import SettingError
+from cpuctl.quantity import Format, Quantity
+
+SIGNALS = frozenset(
+    {
+        "allocatableMemory.available", "containerfs.available", "containerfs.inodesFree", "imagefs.available",
+        "imagefs.inodesFree", "memory.available", "nodefs.available", "nodefs.inodesFree", "pid.available",
+    }
+)  # fmt: skip
+
+RESERVING_SIGNALS: Mapping[str, str] = {
+    "memory.available": "memory",
+    "nodefs.available": "ephemeral-storage",
+}
+"""The signals whose hard thresholds are kept from pods, and the resources that they are kept of."""
+
+_DISABLED = ("0%", "100%")
+_NO_NUMBER = -(1 << 63)
+"""What processors make of it that is no number (``NaN%``) as an integer."""
+
+_FIELD = "evictionHard"
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """A threshold: an amount, or else a share of the capacity (1 for all of it), in 32-bit precision."""
+
+    amount: Quantity | None = None
+    share: float = 0.0
+
+    def of(self, capacity: Quantity | None) -> Quantity | None:
+        """Resolve against a capacity; None where a share is taken of a capacity that is not known."""
+        if self.amount is not None:
+            return self.amount
+        if capacity is None:
+            return None
+        if math.isnan(self.share):
+            return Quantity.from_value(_NO_NUMBER, Format.BINARY_SI)
+        return Quantity.from_value(math.trunc(float(capacity.value) * self.share), Format.BINARY_SI)
+
+
+def default_eviction_hard(minor: int) -> dict[str, str]:
+    """Return the thresholds that a configuration file of a release gets where it names none (Linux)."""
+    inodes = behaviours(minor).default_inode_threshold_of_images
+    return {
+        signal: threshold
+        for signal, threshold in DEFAULT_EVICTION_HARD.items()
+        if inodes or signal != INODE_THRESHOLD_OF_IMAGES
+    }
+
+
+def parse_thresholds(thresholds: Mapping[str, str]) -> dict[str, Threshold]:
+    """Read ``evictionHard``; disabled thresholds are left out.
+
+    Raise SettingError with the kubelet's text. The kubelet walks the map in random order, here it is by name.
+    """
+    parsed = {signal: _parse(signal, thresholds[signal]) for signal in sorted(thresholds)}
+    return {signal: threshold for signal, threshold in parsed.items() if threshold is not None}
+
+
+def _parse(signal: str, text: str) -> Threshold | None:
+    if signal not in SIGNALS:
+        raise SettingError(f"unsupported eviction signal {signal}", _FIELD, signal)
+    if text in _DISABLED:
+        return None
+    try:
+        return _percentage(signal, text) if text.endswith("%") else _amount(signal, text)
+    except ValueError as error:
+        raise SettingError(str(error), _FIELD, signal) from None
+
+
+def _percentage(signal: str, text: str) -> Threshold:
+    share = float32(parse_float32(text.rstrip("%")) / 100)
+    if share < 0:
+        raise ValueError(f"eviction percentage threshold {signal} must be >= 0%: {text}")
+    if share > 1:
+        raise ValueError(f"eviction percentage threshold {signal} must be <= 100%: {text}")
+    return Threshold(share=share)
+
+
+def _amount(signal: str, text: str) -> Threshold:
+    amount = Quantity.parse(text)
+    if amount.sign <= 0:
+        raise ValueError(f"eviction threshold {signal} must be positive: {amount}")
+    return Threshold(amount)

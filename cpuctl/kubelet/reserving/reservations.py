@@ -1,0 +1,202 @@
+"""What is kept from pods: ``kubeReserved``, ``systemReserved``, ``reservedSystemCPUs``, hard eviction.
+
+Rule: kubelet v1.36 ``cmd/kubelet/app/server.go`` and ``cm/node_container_manager_linux.go``. Errors are
+SettingErrors with the kubelet's text. Where it walks a map in random order, the order here is by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from cpuctl.cpuset import MAX_CPU, CPUSet, CPUSetLimitError
+from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.golang import quoted
+from cpuctl.kubelet.reserving.eviction import RESERVING_SIGNALS, Threshold, parse_thresholds
+from cpuctl.kubelet.setting_error import SettingError
+from cpuctl.quantity import Quantity
+
+_RESERVABLE = frozenset({"cpu", "memory", "ephemeral-storage", "pid"})
+_ZERO = Quantity()
+_LIST = ("reservedSystemCPUs",)
+
+
+@dataclass(frozen=True, slots=True)
+class CPUReservation:
+    """How many CPUs are kept from pods; ``cpus`` says which, None leaves the choice to the CPU manager.
+
+    ``given`` tells whether any amount is: of one beyond 64 bits, the kubelet's count can be anything.
+    ``setting`` is the path of the setting that keeps most of them.
+    """
+
+    count: int
+    cpus: CPUSet | None = None
+    given: bool = True
+    setting: tuple[str, ...] = _LIST
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reservations:
+    """Everything that is kept from pods, by resource; ``listed`` is ``reservedSystemCPUs`` where set."""
+
+    kube: Mapping[str, Quantity] = field(default_factory=dict)
+    system: Mapping[str, Quantity] = field(default_factory=dict)
+    thresholds: Mapping[str, Threshold] = field(default_factory=dict)
+    listed: CPUSet | None = None
+
+    @property
+    def cpus(self) -> CPUReservation:
+        """The CPUs: a count in whole CPUs, rounded up. Eviction never concerns CPUs."""
+        total = self.kube.get("cpu", _ZERO) + self.system.get("cpu", _ZERO)
+        setting = _LIST if self.listed is not None or not total.sign else self.largest("cpu", {})
+        return CPUReservation(-(-total.milli_value // 1000), self.listed, bool(total.sign), setting)
+
+    def largest(self, resource: str, capacity: Mapping[str, Quantity]) -> tuple[str, ...]:
+        """Return the path of the setting that keeps most of a resource."""
+        signals = {kept: signal for signal, kept in RESERVING_SIGNALS.items()}
+        amounts = {
+            ("kubeReserved", resource): self.kube.get(resource, _ZERO),
+            ("systemReserved", resource): self.system.get(resource, _ZERO),
+            ("evictionHard", signals.get(resource, "")): self.kept_by_eviction(capacity).get(resource, _ZERO),
+        }
+        return max(amounts, key=lambda path: amounts[path].nano)
+
+    def kept_by_eviction(self, capacity: Mapping[str, Quantity]) -> dict[str, Quantity]:
+        """Resolve hard eviction by resource; a share of a capacity that is not known is left out."""
+        kept = {}
+        for signal, resource in RESERVING_SIGNALS.items():
+            threshold = self.thresholds.get(signal)
+            amount = threshold.of(capacity.get(resource)) if threshold else None
+            if amount is not None:
+                kept[resource] = amount
+        return kept
+
+    def total(self, capacity: Mapping[str, Quantity]) -> dict[str, Quantity]:
+        """Add up what is kept of every resource in *capacity*; resources of which nothing is are left out."""
+        eviction = self.kept_by_eviction(capacity)
+        sums = {
+            resource: self.system.get(resource, _ZERO)
+            + self.kube.get(resource, _ZERO)
+            + eviction.get(resource, _ZERO)
+            for resource in capacity
+        }
+        return {resource: amount for resource, amount in sums.items() if amount.sign}
+
+
+def listed_cpus(config: KubeletConfiguration, online: CPUSet) -> CPUSet | None:
+    """Read ``reservedSystemCPUs`` on a node whose CPUs are *online*; None where it is not set.
+
+    Raise SettingError, in the kubelet's words, for what is no CPU list and for CPUs that are not online.
+    """
+    text = config.reserved_system_cpus
+    if not text:
+        return None
+    try:
+        listed = CPUSet.parse(text)
+    except CPUSetLimitError:
+        listed = CPUSet(1 << MAX_CPU)  # one of them is on no machine, whichever the others are
+    except ValueError as error:
+        raise SettingError(f"unable to parse reserved-cpus list: {error}", "reservedSystemCPUs") from None
+    if not listed <= online:
+        problem = f"reserved-cpus: {text} is not a subset of online-cpus: {online}"
+        raise SettingError(problem, "reservedSystemCPUs")
+    return listed
+
+
+def kube_reserved(config: KubeletConfiguration, listed: CPUSet | None) -> dict[str, Quantity]:
+    """Read ``kubeReserved``; listed CPUs take the place of its CPUs, which then are not even looked at."""
+    amounts = {
+        name: amount for name, amount in config.kube_reserved.items() if listed is None or name != "cpu"
+    }
+    return _parse("kubeReserved", "--kube-reserved", amounts)
+
+
+def system_reserved(config: KubeletConfiguration, listed: CPUSet | None) -> dict[str, Quantity]:
+    """Read ``systemReserved``; the number of listed CPUs takes the place of its CPUs."""
+    cpus = {} if listed is None else {"cpu": str(len(listed))}
+    return _parse("systemReserved", "--system-reserved", {**config.system_reserved, **cpus})
+
+
+def hard_thresholds(config: KubeletConfiguration) -> dict[str, Threshold]:
+    """Read ``evictionHard``, unless the kubelet is told not to count it."""
+    return {} if config.ignores_eviction_thresholds else parse_thresholds(config.eviction_hard)
+
+
+def check_qos_reserved(shares: Mapping[str, str]) -> None:
+    """Check ``qosReserved``, which takes a percentage of memory.
+
+    Raise SettingError, in the kubelet's words, for the first share, by name, that is none.
+    """
+    for name in sorted(shares):
+        try:
+            _check_share(name, shares[name])
+        except ValueError as error:
+            text = f"--qos-reserved value failed to parse: {error}"
+            raise SettingError(text, "qosReserved", name) from None
+
+
+def check_capacity(reservations: Reservations, capacity: Mapping[str, Quantity]) -> None:
+    """Refuse to keep more of a resource than there is."""
+    errors = {
+        resource: f"Resource {quoted(resource)} has a reservation of {_raw(amount)} but capacity of"
+        f" {_raw(capacity[resource])}. Expected capacity >= reservation."
+        for resource, amount in sorted(reservations.total(capacity).items())
+        if capacity[resource] < amount
+    }
+    if errors:
+        text = f"invalid Node Allocatable configuration. {' '.join(errors.values())}"
+        raise SettingError(text, *reservations.largest(next(iter(errors)), capacity))
+
+
+def require_cpu_reservation(reservation: CPUReservation) -> None:
+    """Raise with the static CPU policy's text where no CPU is reserved."""
+    if not reservation.given:
+        error = "[cpumanager] unable to determine reserved CPU resources for static policy"
+        raise SettingError(error, "reservedSystemCPUs")
+
+
+def _parse(field_name: str, flag: str, amounts: Mapping[str, str]) -> dict[str, Quantity]:
+    try:
+        return {name: _amount(name, amounts[name]) for name in sorted(amounts)}
+    except SettingError as error:
+        text = f"{flag} value failed to parse: {error}"
+        raise SettingError(text, field_name, *error.path) from None
+
+
+def _amount(name: str, text: str) -> Quantity:
+    if name not in _RESERVABLE:
+        raise SettingError(f"cannot reserve {quoted(name)} resource", name)
+    try:
+        amount = Quantity.parse(text)
+    except ValueError as error:
+        problem = f"failed to parse quantity {quoted(text)} for {quoted(name)} resource: {error}"
+        raise SettingError(problem, name) from None
+    if amount.sign < 0:
+        raise SettingError(f"resource quantity for {quoted(name)} cannot be negative: {text}", name)
+    return amount
+
+
+def _check_share(name: str, text: str) -> None:
+    if name != "memory":
+        raise ValueError(f"cannot reserve {quoted(name)} resource")
+    problem = ""
+    digits = text.rstrip("%")
+    sign, number = (digits[:1], digits[1:]) if digits[:1] in ("-", "+") else ("", digits)
+    if not text.endswith("%"):
+        problem = f"percentage expected, got '{text}'"
+    elif not (number.isascii() and number.isdecimal()):
+        problem = f"invalid number in percentage '{text}'"
+    elif (sign == "-" and number.strip("0")) or len(number.lstrip("0")) > 3 or int(number) > 100:
+        problem = "percentage must be between 0 and 100"
+    if problem:
+        raise ValueError(f"failed to parse percentage {quoted(text)} for {quoted(name)} resource: {problem}")
+
+
+def _raw(amount: Quantity) -> str:
+    """Write a quantity as the kubelet prints it where it forgets to make it text.
+
+    The long form holds a pointer, whose number cannot be known.
+    """
+    if not amount.short:
+        return "{...}"
+    return f"{{{{{amount.unscaled} {amount.exponent}}} {{<nil>}} {amount.verbatim} {amount.format}}}"

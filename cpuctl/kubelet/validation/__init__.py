@@ -1,0 +1,1 @@
+"""What a kubelet checks before it starts."""

@@ -1,0 +1,1 @@
+"""Recordings in one file, which nobody has to trust."""

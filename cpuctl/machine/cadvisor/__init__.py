@@ -1,0 +1,1 @@
+"""A machine as the kubelet sees it, through cAdvisor."""

@@ -1,0 +1,152 @@
+"""cAdvisor's machine information as JSON: what a kubelet was told, recorded (``/api/v1.3/machine``).
+
+Field names: cAdvisor ``info/v1/machine.go``. The file yields the kubelet's view as given and, as far as it
+tells, the kernel's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.documents import Cursor, load_documents
+from cpuctl.errors import InputError
+from cpuctl.machine.cadvisor.machine_info import InfoCore, InfoNode, MachineInfo
+from cpuctl.machine.findings import topology_findings
+from cpuctl.machine.model import CPU, MAX_CPUS, Cache, Machine, NumaNode, distinct_caches
+
+_LARGEST = (1 << 63) - 1
+_NOTE = "Read from cAdvisor's machine information, which leaves out offline CPUs and caches without ids."
+
+
+def read_cadvisor_json(text: bytes, source: str) -> tuple[Machine, MachineInfo]:
+    """Read the one object that a file holds; raise InputError with file, line and path."""
+    cursor = Cursor.at_root(load_documents(text, source)[0])
+    info = decode_machine_info(cursor)
+    return decode_machine(cursor, info, source), info
+
+
+def decode_machine_info(cursor: Cursor) -> MachineInfo:
+    """Decode the kubelet's view; absent totals are 0, as in Go.
+
+    Raise InputError with line and path for what is no machine information (cAdvisor ``info/v1``).
+    """
+    if not isinstance(cursor.value, dict) or cursor.value.get("topology") is None:
+        hint = "an object with num_cores and topology, as a kubelet shows at /api/v1/nodes/NODE/proxy/spec"
+        raise cursor.expected("cAdvisor's machine information", hint=hint)
+    return MachineInfo(
+        nodes=tuple(_decode_node(node) for node in cursor.required("topology").items()),
+        num_cpus=_number(cursor, "num_cores"),
+        num_sockets=_number(cursor, "num_sockets"),
+        memory_bytes=_number(cursor, "memory_capacity"),
+    )
+
+
+def _number(cursor: Cursor, key: str) -> int:
+    return cursor.optional(key, lambda value: value.integer(minimum=0, maximum=_LARGEST), 0)
+
+
+def _items(cursor: Cursor, key: str) -> list[Cursor]:
+    return cursor.optional(key, Cursor.items, [])
+
+
+def _decode_node(node: Cursor) -> InfoNode:
+    return InfoNode(
+        id=node.required("node_id").integer(minimum=-1, maximum=MAX_CPUS - 1),
+        cores=tuple(_decode_core(core) for core in _items(node, "cores")),
+        memory_bytes=_number(node, "memory"),
+        hugepages={
+            _number(pages, "page_size"): _number(pages, "num_pages") for pages in _items(node, "hugepages")
+        },
+        distances=tuple(item.integer(minimum=0, maximum=_LARGEST) for item in _items(node, "distances")),
+    )
+
+
+def _decode_core(core: Cursor) -> InfoCore:
+    return InfoCore(
+        socket_id=core.optional("socket_id", lambda value: value.integer(minimum=-1, maximum=_LARGEST), 0),
+        core_id=core.optional("core_id", lambda value: value.integer(minimum=-1, maximum=_LARGEST), 0),
+        threads=tuple(item.integer(minimum=0, maximum=MAX_CPUS - 1) for item in _items(core, "thread_ids")),
+        uncore_cache_ids=tuple(_number(cache, "id") for cache in _items(core, "uncore_caches")),
+    )
+
+
+def decode_machine(cursor: Cursor, info: MachineInfo, source: str) -> Machine:
+    """Build the kernel's view as far as the kubelet's tells; raise InputError where it contradicts itself."""
+    _refuse_repeated_cpus(cursor)
+    try:
+        machine = Machine(
+            cpus=tuple(sorted(_cpus(info), key=lambda cpu: cpu.number)),
+            numa_nodes=tuple(sorted(_nodes(info), key=lambda node: node.id)),
+            caches=distinct_caches(cache for cache in _caches(cursor, info) if cache.cpus),
+            memory_bytes=info.memory_bytes or None,
+            cpuinfo_sockets=info.num_sockets,
+        )
+    except ValueError as error:
+        raise InputError(str(error), where=source) from None
+    return replace(machine, findings=(_NOTE, *topology_findings(machine)))
+
+
+def _refuse_repeated_cpus(cursor: Cursor) -> None:
+    seen: set[object] = set()
+    for node in _items(cursor, "topology"):
+        for core in _items(node, "cores"):
+            for thread in _items(core, "thread_ids"):
+                if thread.value in seen:
+                    raise thread.error(f"CPU {thread.value} is listed twice")
+                seen.add(thread.value)
+
+
+def _cpus(info: MachineInfo) -> Iterator[CPU]:
+    for node in info.nodes:
+        for core in node.cores:
+            siblings = CPUSet.of(core.threads)
+            for number in core.threads:
+                yield CPU(
+                    number=number,
+                    siblings=siblings,
+                    numa_node=node.id if node.id >= 0 else None,
+                    package_id=core.socket_id,
+                    core_id=core.core_id,
+                )
+
+
+def _nodes(info: MachineInfo) -> Iterator[NumaNode]:
+    for node in info.nodes:
+        if node.id >= 0:  # -1 is a package of unknown number, listed where the kernel shows no nodes
+            yield NumaNode(
+                id=node.id,
+                cpus=_node_cpus(node),
+                memory_bytes=node.memory_bytes or None,
+                hugepages=node.hugepages,
+                distances=node.distances,
+            )
+
+
+def _node_cpus(node: InfoNode) -> CPUSet:
+    return CPUSet.of(cpu for core in node.cores for cpu in core.threads)
+
+
+def _caches(cursor: Cursor, info: MachineInfo) -> Iterator[Cache]:
+    uncore: dict[Cache, CPUSet] = {}
+    for node_cursor, node in zip(_items(cursor, "topology"), info.nodes, strict=True):
+        cpus = _node_cpus(node)
+        yield from (_cache(cache, cpus) for cache in _items(node_cursor, "caches"))
+        for core_cursor, core in zip(_items(node_cursor, "cores"), node.cores, strict=True):
+            threads = CPUSet.of(core.threads)
+            yield from (_cache(cache, threads) for cache in _items(core_cursor, "caches"))
+            for cache in _items(core_cursor, "uncore_caches"):
+                key = _cache(cache, CPUSet())
+                uncore[key] = uncore.get(key, CPUSet()) | threads
+    yield from (replace(cache, cpus=cpus) for cache, cpus in uncore.items())
+
+
+def _cache(cursor: Cursor, cpus: CPUSet) -> Cache:
+    return Cache(
+        level=_number(cursor, "level"),
+        kind=cursor.optional("type", Cursor.text, "Unified"),
+        cpus=cpus,
+        id=cursor.optional("id", lambda value: value.integer(minimum=0, maximum=_LARGEST), None),
+        size_bytes=_number(cursor, "size") or None,
+    )

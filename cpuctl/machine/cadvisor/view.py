@@ -1,0 +1,91 @@
+"""What a kubelet is told about a machine: cAdvisor's reading of the same files, its quirks included.
+
+Rules: cAdvisor ``utils/sysinfo/sysinfo.go`` and ``machine/machine.go``. It visits directories in the order of
+their names, so that ``cpu10`` comes before ``cpu2``, and knows a core by core id and package id alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.machine.cadvisor.machine_info import InfoCore, InfoNode, MachineInfo
+from cpuctl.machine.model import CPU, Machine, NumaNode
+
+
+def kubelet_view(machine: Machine) -> MachineInfo:
+    """Compute the machine information that a kubelet on this machine works with."""
+    if machine.numa_nodes:
+        nodes = [_node(machine, node) for node in sorted(machine.numa_nodes, key=lambda node: str(node.id))]
+        num_cpus = sum(len(core.threads) for node in nodes for core in node.cores)
+    else:
+        nodes = _nodes_by_package(machine)
+        # Without NUMA nodes cAdvisor counts CPU directories, those of offline CPUs included.
+        num_cpus = len(machine.online if machine.present is None else machine.present)
+    return MachineInfo(
+        nodes=tuple(nodes),
+        num_cpus=num_cpus,
+        num_sockets=machine.cpuinfo_sockets or _count_package_ids(machine),
+        memory_bytes=machine.memory_bytes or 0,
+    )
+
+
+def _count_package_ids(machine: Machine) -> int:
+    return len({cpu.package_id or 0 for cpu in machine.cpus})
+
+
+def _node(machine: Machine, node: NumaNode) -> InfoNode:
+    members = node.cpus if node.directory_cpus is None else node.directory_cpus
+    return InfoNode(
+        id=node.id,
+        cores=_cores(machine, members),
+        memory_bytes=node.memory_bytes or 0,
+        hugepages=node.hugepages,
+        distances=node.distances,
+    )
+
+
+def _nodes_by_package(machine: Machine) -> list[InfoNode]:
+    packages = sorted({cpu.package_id for cpu in machine.cpus if cpu.package_id is not None})
+    return [
+        InfoNode(
+            id=package,
+            cores=_cores(machine, CPUSet.of(cpu.number for cpu in machine.cpus if cpu.package_id == package)),
+        )
+        for package in packages
+    ]
+
+
+def _cores(machine: Machine, members: CPUSet) -> tuple[InfoCore, ...]:
+    """Group a node's CPUs into core entries; a CPU without core id or package id is left out."""
+    entries: dict[Hashable, list[CPU]] = {}
+    for number in sorted(members, key=str):
+        cpu = machine.cpu_by_number[number]
+        if cpu.core_id is not None and cpu.package_id is not None:
+            key = (cpu.core_id, cpu.package_id, cpu.book_id, cpu.drawer_id)
+            entries.setdefault(key, []).append(cpu)
+    uncore_ids = list(_uncore_cache_ids(machine, list(entries.values())))
+    return tuple(
+        InfoCore(
+            socket_id=cpus[0].package_id or 0,
+            core_id=cpus[0].core_id or 0,
+            threads=tuple(cpu.number for cpu in cpus),
+            uncore_cache_ids=uncore_ids[index] if index < len(uncore_ids) else (),
+        )
+        for index, cpus in enumerate(entries.values())
+    )
+
+
+def _uncore_cache_ids(machine: Machine, entries: list[list[CPU]]) -> Iterator[tuple[int, ...]]:
+    """Yield every core entry's caches above level 2, except those shared by as many CPUs as the node has.
+
+    cAdvisor reads id and size of every cache of each core's first CPU, and stops for the whole node at the
+    first file that is missing (on Arm, where kernels give caches no ids, at the first core).
+    """
+    for cpus in entries:
+        caches = machine.caches_by_cpu.get(cpus[0].number, ())
+        if not caches or any(cache.id is None or cache.size_bytes is None for cache in caches):
+            return
+        node_size = len(entries) * len(cpus)
+        uncore = (cache for cache in caches if cache.level > 2 and len(cache.cpus) != node_size)
+        yield tuple(cache.id for cache in uncore if cache.id is not None)

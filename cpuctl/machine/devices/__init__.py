@@ -1,0 +1,1 @@
+"""What device plugins have on a node."""

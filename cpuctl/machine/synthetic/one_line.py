@@ -1,0 +1,174 @@
+"""Machines described in one line, for bug reports, tests and "what if": ``synthetic:2s4n16c2t,l3=8``.
+
+First the figures of ``lscpu``, in this order: ``2s`` sockets, ``4n`` NUMA nodes in all, ``16c`` cores per
+socket, ``2t`` CPUs per core: 64 CPUs here. Left out: 1 socket, as many nodes as sockets, 1 CPU per core;
+``0n`` is a machine without NUMA. Then options, separated by commas:
+
+``far``, ``near``
+    number the CPUs through all cores once per thread (the default, as most x86 servers do), or give the
+    siblings of a core neighbouring numbers
+``interleaved``
+    deal the cores to sockets, NUMA nodes and L3 groups in turn: CPU 0 to the first, CPU 1 to the second
+``l3=8``
+    groups that share an L3 cache, in all; default: one per NUMA node or socket, whichever are more
+``mem=64Gi``, ``mem=64Gi/0/-``
+    memory of every node, or of each in order; ``-`` is unknown; default 64Gi; with ``0n`` the machine's
+``hugepages-2Mi=512``, ``hugepages-1Gi=4/-``
+    huge pages of every node, or of each; ``-`` is no such page size
+``distances=10+21/21+10``
+    rows of NUMA distances, ``none`` for none; default: 10, 12 inside a socket, 21 between sockets
+``offline=3+5``, ``absent=6-7``, ``isolated=2-3``, ``nohz_full=2-3``, ``pcores=0-7``, ``ecores=8-15``
+    CPUs that do not run, do not exist, are isolated, tickless, of performance or efficiency cores
+``cores=0+8/1+9``, ``sockets=0-3/4-7``, ``nodes=0-2/3-7/252:``, ``l3=0-3/4-7``
+    exact groups in place of the regular ones: CPU lists (``+`` for the comma) parted by slashes, each with an
+    optional number before a colon, or ``none``. A CPU in no core group is a core of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.errors import InputError
+from cpuctl.machine.model import Machine
+from cpuctl.machine.synthetic.description import HINT, Description, Row
+from cpuctl.machine.synthetic.layout import Figures, Layout, Numbering, default_distances
+from cpuctl.machine.synthetic.machine import build_machine, described_layout
+
+PREFIX = "synthetic:"
+
+_NUMBERINGS = [
+    Numbering(near=near, interleaved=interleaved) for interleaved in (False, True) for near in (False, True)
+]
+
+
+def parse_synthetic(text: str) -> Machine:
+    """Build the machine that *text* describes; raise InputError naming the part that makes no sense."""
+    description = text.removeprefix(PREFIX)
+    try:
+        return build_machine(Description.parse(description))
+    except ValueError as error:
+        raise InputError(str(error), where=PREFIX + description, hint=HINT) from None
+    except InputError as error:
+        raise error.within(PREFIX + description) from None
+
+
+def describe_synthetic(machine: Machine) -> str:
+    """Write a machine's topology as a synthetic description, the shortest of a few that fit.
+
+    What is not topology is left out: firmware ids, caches other than L3, frequencies. Raise ValueError,
+    saying why, for a machine that has no such description.
+    """
+    _require_distinct_l3(machine)
+    layout = _layout_of(machine)
+    candidates = (_described(machine, layout, start) for start in _starts(machine))
+    return PREFIX + min(map(str, candidates), key=len)
+
+
+def _require_distinct_l3(machine: Machine) -> None:
+    claimed = CPUSet()
+    for group in machine.l3_groups:
+        if not group.isdisjoint(claimed):
+            raise ValueError(f"CPUs {group & claimed} share more than one level-3 cache")
+        claimed |= group
+
+
+def _layout_of(machine: Machine) -> Layout:
+    return Layout(
+        cores=machine.cores,
+        sockets=machine.sockets,
+        nodes={node.id: node.cpus for node in machine.numa_nodes},
+        l3_groups=machine.l3_groups,
+    )
+
+
+def _numbered(machine: Machine) -> CPUSet:
+    highest = (machine.online | machine.offline | (machine.present or CPUSet())).mask.bit_length()
+    return CPUSet((1 << highest) - 1)
+
+
+def _starts(machine: Machine) -> Iterator[Description]:
+    """Yield regular descriptions that may come near the machine."""
+    groups = len(machine.l3_groups)
+    for figures in _figures(machine):
+        counts = (None, groups) if groups and figures.cores % groups == 0 else (None,)
+        for l3_count in counts:
+            for numbering in _NUMBERINGS:
+                yield Description(figures=figures, numbering=numbering, l3_count=l3_count)
+
+
+def _figures(machine: Machine) -> Iterator[Figures]:
+    """Yield figures that may fit: the machine's averages where they are whole, and plain CPUs."""
+    cpus, nodes = len(_numbered(machine)), len(machine.numa_nodes)
+    yield Figures(sockets=1, nodes=min(nodes, 1), cores_per_socket=cpus, threads=1)
+    sockets, threads = max(len(machine.sockets), 1), max(map(len, machine.cores))
+    cores, rest = divmod(cpus, sockets * threads)
+    if cores and not rest and _divides(nodes, sockets, cores):
+        yield Figures(sockets=sockets, nodes=nodes, cores_per_socket=cores, threads=threads)
+
+
+def _divides(nodes: int, sockets: int, cores: int) -> bool:
+    if not nodes:
+        return True
+    return not (sockets * cores % nodes or (nodes % sockets and sockets % nodes))
+
+
+def _described(machine: Machine, layout: Layout, description: Description) -> Description:
+    """Add to a description every option in which the machine differs from what it says so far."""
+    description = replace(description, cpus=dict(_cpu_options(machine)))
+    regular = described_layout(description).restricted_to(machine.online)
+    groups = dict(_group_options(layout, regular))
+    return replace(
+        description,
+        groups=groups,
+        l3_count=None if "l3" in groups else description.l3_count,
+        memory=_row([node.memory_bytes for node in machine.numa_nodes] or [machine.memory_bytes]),
+        hugepages=_hugepages(machine),
+        distances=_distances(machine, layout),
+    )
+
+
+def _cpu_options(machine: Machine) -> Iterator[tuple[str, CPUSet]]:
+    options = {
+        "offline": machine.offline,
+        "absent": _numbered(machine) - machine.online - machine.offline,
+        "isolated": machine.isolated,
+        "nohz_full": machine.nohz_full,
+        "pcores": machine.performance_cpus,
+        "ecores": machine.efficiency_cpus,
+    }
+    for key, cpus in options.items():
+        if cpus:
+            yield key, cpus
+
+
+def _group_options(layout: Layout, regular: Layout) -> Iterator[tuple[str, Mapping[int, CPUSet]]]:
+    if set(layout.cores) != set(regular.cores):
+        yield "cores", dict(enumerate(core for core in layout.cores if len(core) > 1))
+    if layout.sockets != regular.sockets:
+        yield "sockets", layout.sockets
+    if layout.nodes != regular.nodes:
+        yield "nodes", layout.nodes
+    if set(layout.l3_groups) != set(regular.l3_groups):
+        yield "l3", dict(enumerate(layout.l3_groups))
+
+
+def _row(values: Sequence[int | None]) -> Row:
+    return (values[0],) if len(set(values)) == 1 else tuple(values)
+
+
+def _hugepages(machine: Machine) -> dict[int, Row]:
+    sizes = sorted({size for node in machine.numa_nodes for size in node.hugepages})
+    return {size: _row([node.hugepages.get(size) for node in machine.numa_nodes]) for size in sizes}
+
+
+def _distances(machine: Machine, layout: Layout) -> tuple[tuple[int, ...], ...] | None:
+    rows = tuple(node.distances for node in machine.numa_nodes)
+    if rows == default_distances(layout.nodes, layout.sockets):
+        return None
+    if not any(rows):
+        return ()
+    if not all(rows):
+        raise ValueError("some NUMA nodes have distances and others have none")
+    return rows

@@ -1,0 +1,1 @@
+"""A machine as its kernel describes it."""

@@ -1,0 +1,47 @@
+"""A machine as its kernel describes it: sysfs and procfs files to one ``Machine``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from cpuctl.machine.findings import machine_findings
+from cpuctl.machine.kernel_text import ProcessorSummary, parse_cpuinfo, parse_meminfo, parse_word
+from cpuctl.machine.model import Machine
+from cpuctl.machine.sysfs.caches import read_caches
+from cpuctl.machine.sysfs.cpus import read_cpu_states, read_cpus
+from cpuctl.machine.sysfs.kernel_files import KernelFiles
+from cpuctl.machine.sysfs.nodes import read_hugepages, read_nodes
+from cpuctl.machine.tree import Tree
+
+_HUGEPAGES = "sys/kernel/mm/hugepages"
+
+
+def read_machine_files(tree: Tree) -> Machine:
+    """Read the machine that a tree with ``sys`` and ``proc`` describes.
+
+    Only the CPU directory is needed; what else is absent is None or empty in the machine. Raise InputError,
+    with the path inside the tree, for a file that makes no sense and for an online CPU that cannot be read.
+    """
+    files = KernelFiles(tree)
+    states = read_cpu_states(files)
+    nodes = read_nodes(files, states.online)
+    memory = files.value("proc/meminfo", parse_meminfo)
+    processor = files.large_value("proc/cpuinfo", parse_cpuinfo) or ProcessorSummary()
+    machine = Machine(
+        cpus=read_cpus(files, states.online, {cpu: node.id for node in nodes for cpu in node.cpus}),
+        numa_nodes=nodes,
+        caches=read_caches(files, states.online),
+        present=states.present,
+        possible=states.possible,
+        offline=states.offline,
+        isolated=states.isolated,
+        nohz_full=states.nohz_full,
+        performance_cpus=files.cpu_list("sys/devices/cpu_core/cpus"),
+        efficiency_cpus=files.cpu_list("sys/devices/cpu_atom/cpus"),
+        memory_bytes=memory.total if memory else None,
+        hugepages=read_hugepages(files, _HUGEPAGES, "nr_hugepages"),
+        cpuinfo_sockets=processor.sockets,
+        model_name=processor.model_name,
+        architecture=files.value("proc/sys/kernel/arch", parse_word),
+    )
+    return replace(machine, findings=(*files.notes, *machine_findings(machine)))

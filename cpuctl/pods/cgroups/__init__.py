@@ -1,0 +1,1 @@
+"""What a pod's control groups are told."""

@@ -1,0 +1,111 @@
+"""Cgroup values as the files of cgroup v1 and v2 show them afterwards.
+
+What the kubelet does not write keeps the kernel's default, and is told with it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from cpuctl.pods.cgroups.linux_resources import (
+    DEFAULT_PERIOD,
+    curved_weight,
+    linear_weight,
+    page_size_name,
+    systemd_quota,
+)
+from cpuctl.pods.cgroups.values import CgroupValues
+
+_RUNTIME = re.compile(r"(?P<name>runc|crun)[ -]?v?(?P<version>[0-9]{1,4}(?:\.[0-9]{1,4}){0,3})", re.ASCII)
+_CURVED_SINCE = {"runc": (1, 3, 2), "crun": (1, 23)}
+_V1_UNLIMITED = -1
+
+
+class WeightFormula(StrEnum):
+    """How CPU shares become ``cpu.weight``: the kubelet's straight line, or the runtimes' later curve."""
+
+    LINEAR = "linear"
+    CURVED = "curved"
+
+    def weight(self, shares: int) -> int:
+        """Convert shares."""
+        return linear_weight(shares) if self is WeightFormula.LINEAR else curved_weight(shares)
+
+
+def formula_of_runtime(text: str) -> WeightFormula:
+    """Tell which formula an OCI runtime such as ``runc 1.3.2`` uses; raise ValueError for other text."""
+    found = _RUNTIME.fullmatch(text.strip())
+    if found is None:
+        raise ValueError(f'expected runc or crun and its version, such as runc-1.2.6, found "{text}"')
+    version = tuple(map(int, found["version"].split(".")))
+    return WeightFormula.CURVED if version >= _CURVED_SINCE[found["name"]] else WeightFormula.LINEAR
+
+
+@dataclass(frozen=True, slots=True)
+class CgroupFile:
+    """What a file shows; ``written``: a kubelet or runtime puts it there, else the kernel does."""
+
+    text: str
+    written: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CgroupHost:
+    """What the files depend on beside the values.
+
+    With the *systemd* driver quotas come in hundredths of a CPU; the kernel cuts memory down to whole pages.
+    """
+
+    systemd: bool = False
+    memory_page: int = 4096
+
+
+def v2_files(values: CgroupValues, formula: WeightFormula, host: CgroupHost) -> dict[str, CgroupFile]:
+    """Name the files of cgroup v2 with what they show; pods have the kubelet's linear weight."""
+    quota, period = _quota(values, host), values.period or DEFAULT_PERIOD
+    files = {
+        "cpu.weight": CgroupFile(str(formula.weight(values.shares))),
+        "cpu.max": CgroupFile(f"{quota or 'max'} {period}", written=values.period is not None),
+        "memory.max": _memory(values.memory, host, "max"),
+    }
+    protection = {"min": values.memory_min, "low": values.memory_low, "high": values.memory_high}
+    for name, amount in protection.items():
+        if amount is not None:
+            files[f"memory.{name}"] = _memory(amount, host, "")
+    for size, limit in values.hugetlb.items():
+        name = page_size_name(size)
+        files[f"hugetlb.{name}.max"] = CgroupFile(str(limit))
+        files[f"hugetlb.{name}.rsvd.max"] = CgroupFile(str(limit))
+    return files | _pids(values)
+
+
+def v1_files(values: CgroupValues, host: CgroupHost) -> dict[str, CgroupFile]:
+    """Name the files of cgroup v1 with what they show."""
+    quota, limited = _quota(values, host), values.period is not None
+    files = {
+        "cpu.shares": CgroupFile(str(values.shares)),
+        "cpu.cfs_quota_us": CgroupFile(str(quota or _V1_UNLIMITED), written=values.quota is not None),
+        "cpu.cfs_period_us": CgroupFile(str(values.period or DEFAULT_PERIOD), written=limited),
+        "memory.limit_in_bytes": _memory(values.memory, host, str(_V1_UNLIMITED)),
+    }
+    for size, limit in values.hugetlb.items():
+        files[f"hugetlb.{page_size_name(size)}.limit_in_bytes"] = CgroupFile(str(limit))
+    return files | _pids(values)
+
+
+def _quota(values: CgroupValues, host: CgroupHost) -> int:
+    """Return the quota, 0 for none."""
+    quota = max(values.quota or 0, 0)
+    return systemd_quota(quota, values.period or DEFAULT_PERIOD) if host.systemd else quota
+
+
+def _memory(amount: int | None, host: CgroupHost, default: str) -> CgroupFile:
+    if amount is None:
+        return CgroupFile(default, written=False)
+    return CgroupFile(str(amount // host.memory_page * host.memory_page))
+
+
+def _pids(values: CgroupValues) -> dict[str, CgroupFile]:
+    return {} if values.pids is None else {"pids.max": CgroupFile(str(values.pids))}

@@ -1,0 +1,192 @@
+"""What a kubelet writes into the cgroups of a pod and of its containers.
+
+Rule: kubelet v1.36 ``cm/helpers_linux.go`` (pod) and ``kuberuntime_container_linux.go`` (containers). All
+functions take a pod as its kubelet sees it: with API defaults, reduced by ``NodeRules.view``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import floor
+
+from cpuctl.pods.cgroups.linux_resources import DEFAULT_PERIOD, NO_QUOTA, page_size, quota_of, shares_of
+from cpuctl.pods.model import Container, ContainerKind, Pod, QosClass
+from cpuctl.pods.requests import pod_limits, pod_requests
+from cpuctl.quantity import Quantity
+
+_TIERS_SINCE = 36
+_ZERO = Quantity()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CgroupSettings:
+    """What a kubelet of 1.*minor* is told about cgroups, its defaults filled in.
+
+    ``period`` is cpuCFSQuotaPeriod in microseconds, ``lifts_quota`` the gate DisableCPUQuotaWithExclusiveCPUs
+    (from 1.33 on). ``throttling_factor`` None means no ``memory.high``; ``tiered`` is memoryReservationPolicy
+    TieredReservation. ``allocatable_memory`` in bytes is None where the node is not known. ``page_sizes`` are
+    the sizes of huge pages that the node has, in bytes: those that nobody asks for are limited to 0.
+    """
+
+    minor: int = 36
+    cfs_quota: bool = True
+    period: int = DEFAULT_PERIOD
+    lifts_quota: bool = True
+    pids_limit: int = -1
+    memory_qos: bool = False
+    throttling_factor: float | None = 0.9
+    tiered: bool = False
+    allocatable_memory: int | None = None
+    memory_page: int = 4096
+    page_sizes: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CgroupValues:
+    """Values as the kubelet counts them, for cgroup v1 and v2 alike; None is what it does not write.
+
+    A quota of -1 is "no limit" in so many words. ``hugetlb`` maps page sizes to bytes. ``memory_min``,
+    ``memory_low`` and ``memory_high`` are for v2 only. ``unknown`` tells, by the name of a value, what it
+    depends on that was not given.
+    """
+
+    shares: int
+    quota: int | None = None
+    period: int | None = None
+    memory: int | None = None
+    hugetlb: Mapping[int, int] = field(default_factory=dict)
+    pids: int | None = None
+    memory_min: int | None = None
+    memory_low: int | None = None
+    memory_high: int | None = None
+    unknown: Mapping[str, str] = field(default_factory=dict)
+
+
+def pod_cgroup(
+    pod: Pod, qos_class: QosClass, settings: CgroupSettings, *, exclusive: bool = False
+) -> CgroupValues:
+    """Return the values of the pod's own cgroup; *exclusive*: the pod counts as having exclusive CPUs."""
+    requests, limits = pod_requests(pod), pod_limits(pod)
+    guaranteed = qos_class is QosClass.GUARANTEED
+    best_effort = qos_class is QosClass.BEST_EFFORT
+    quota = period = memory = None
+    if guaranteed or (not best_effort and is_limited(pod, "cpu")):
+        quota = quota_of(limits.get("cpu", _ZERO).milli_value, settings.period)
+        period = settings.period
+        if not settings.cfs_quota or (exclusive and settings.lifts_quota):
+            quota = NO_QUOTA
+    if guaranteed or (not best_effort and is_limited(pod, "memory")):
+        memory = limits.get("memory", _ZERO).value
+    reserved = _reservation(requests.get("memory", _ZERO).value, qos_class, settings)
+    return CgroupValues(
+        shares=shares_of(0 if best_effort else requests.get("cpu", _ZERO).milli_value),
+        quota=quota,
+        period=period,
+        memory=memory,
+        hugetlb={**dict.fromkeys(settings.page_sizes, 0), **_hugetlb(requests)},
+        pids=settings.pids_limit if settings.pids_limit > 0 else None,
+        memory_min=reserved.get("min"),
+        memory_low=reserved.get("low"),
+    )
+
+
+def container_cgroup(
+    pod: Pod, container: Container, qos_class: QosClass, settings: CgroupSettings, *, exclusive: bool = False
+) -> CgroupValues:
+    """Return the values of one container's cgroup; *exclusive*: it has CPUs of its own."""
+    cpu_limit = effective_limit(pod, container, "cpu")
+    request = container.resources.requests.get("cpu", cpu_limit)
+    memory = effective_limit(pod, container, "memory").value
+    quota = period = None
+    if settings.cfs_quota:
+        period = settings.period
+        quota = quota_of(cpu_limit.milli_value, period) or None
+        if exclusive and settings.lifts_quota:
+            quota = NO_QUOTA
+    reserved = _container_reservation(container, qos_class, settings)
+    high, unknown = _memory_high(container, settings)
+    return CgroupValues(
+        shares=shares_of(request.milli_value),
+        quota=quota,
+        period=period,
+        memory=memory or None,
+        hugetlb={
+            **dict.fromkeys(settings.page_sizes, 0),
+            **_hugetlb(pod.resources.limits if pod.resources else {}),
+            **_hugetlb(container.resources.limits),
+        },
+        memory_min=reserved.get("min"),
+        memory_low=reserved.get("low"),
+        memory_high=high,
+        unknown=unknown,
+    )
+
+
+def effective_limit(pod: Pod, container: Container, name: str) -> Quantity:
+    """Return the limit that a container runs under: its own, else the whole pod-level one, else zero."""
+    limit = container.resources.limits.get(name, _ZERO)
+    return limit if limit.sign else _pod_level_limit(pod, name)
+
+
+def _pod_level_limit(pod: Pod, name: str) -> Quantity:
+    return pod.resources.limits.get(name, _ZERO) if pod.resources else _ZERO
+
+
+def is_limited(pod: Pod, name: str) -> bool:
+    """Tell whether a resource is limited at every moment of the pod's life."""
+    if _pod_level_limit(pod, name).sign:
+        return True
+    if not all(container.resources.limits.get(name, _ZERO).sign for container in pod.containers):
+        return False
+    sidecars = _ZERO
+    for container in pod.init_containers:
+        together = sidecars + container.resources.limits.get(name, _ZERO)
+        if not together.sign:
+            return False
+        if container.kind is ContainerKind.SIDECAR:
+            sidecars = together
+    return True
+
+
+def _hugetlb(amounts: Mapping[str, Quantity]) -> dict[int, int]:
+    sizes = {name: page_size(name) for name in amounts if name.startswith("hugepages-")}
+    return {size: amounts[name].value for name, size in sizes.items() if size is not None}
+
+
+def _reservation(request: int, qos_class: QosClass, settings: CgroupSettings) -> dict[str, int]:
+    """Protect a pod's memory: up to 1.35 always hard, then by class and only where that is asked for."""
+    if not settings.memory_qos or request <= 0:
+        return {}
+    if settings.minor < _TIERS_SINCE:
+        return {"min": request}
+    if not settings.tiered:
+        return {}
+    return {"min" if qos_class is QosClass.GUARANTEED else "low": request}
+
+
+def _container_reservation(
+    container: Container, qos_class: QosClass, settings: CgroupSettings
+) -> dict[str, int]:
+    request = container.resources.requests.get("memory", _ZERO).value
+    reserved = _reservation(request, qos_class, settings)
+    if settings.memory_qos and settings.minor >= _TIERS_SINCE and not reserved:
+        return {"min": 0, "low": 0}
+    return reserved
+
+
+def _memory_high(container: Container, settings: CgroupSettings) -> tuple[int | None, dict[str, str]]:
+    """Work out where reclaim begins: between request and limit, or the node's memory without a limit."""
+    request, limit = (
+        side.get("memory", _ZERO).value for side in (container.resources.requests, container.resources.limits)
+    )
+    factor = settings.throttling_factor
+    if not settings.memory_qos or factor is None or request == limit:
+        return None, {}
+    top = limit or settings.allocatable_memory
+    if top is None:
+        return None, {"memory_high": "it depends on the node's allocatable memory"}
+    # As the kubelet does, in floating point.
+    pages = floor((float(request) + (float(top) - float(request)) * factor) / settings.memory_page)
+    high = pages * settings.memory_page
+    return (high, {}) if high > request else (None, {})

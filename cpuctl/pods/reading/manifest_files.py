@@ -1,0 +1,79 @@
+"""The files that ``-f`` names: single ones, directories, and ``-`` for standard input."""
+
+from __future__ import annotations
+
+import os.path
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cpuctl.documents.files import STDIN, read_input, source_name
+from cpuctl.errors import InputError, unreadable
+from cpuctl.pods.reading.manifests import Allowance, Manifests, decode_manifests, finished, no_pods
+
+_SUFFIXES = frozenset({".yaml", ".yml", ".json"})
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestFile:
+    """A file to read, ``-`` for standard input. ``listed``: it was found in a directory."""
+
+    name: str
+    listed: bool = False
+
+    @property
+    def source(self) -> str:
+        """The file's name for messages."""
+        return source_name(self.name)
+
+    def read(self) -> bytes:
+        """Return the whole content; raise InputError or NodeAccessError where that is not possible."""
+        return read_input(self.name)
+
+
+def find_manifest_files(names: Sequence[str]) -> list[ManifestFile]:
+    """Resolve names to files; ``-`` is standard input.
+
+    A directory stands for its ``.yaml``, ``.yml`` and ``.json`` files, by name, without sub-directories.
+    Raise InputError for a directory without such files.
+    """
+    files: list[ManifestFile] = []
+    for name in names:
+        # os.path says False where pathlib raises: below a directory that may not be entered, say.
+        if name != STDIN and os.path.isdir(name):  # noqa: PTH112
+            files.extend(_files_of(Path(name)))
+        else:
+            files.append(ManifestFile(name))
+    return files
+
+
+def read_manifests(names: Sequence[str], *, empty: bool = False) -> Manifests:
+    """Read the pods of all files that *names* stand for.
+
+    A file named on its own must hold a pod, or what governs a namespace (``Manifests.limit_ranges``,
+    ``quotas``); of a directory it is enough that one file does. One pod must be among them all, but with
+    *empty* a list of nothing will do: kubectl prints it for a node without pods.
+    Raise InputError otherwise, and for a file that cannot be read, with file, line and path.
+    """
+    parts, allowance = [], Allowance()
+    for file in find_manifest_files(names):
+        part = decode_manifests(file.read(), file.source, allowance)
+        nothing = empty and not part.skipped
+        if not (part.pods or part.limit_ranges or part.quotas or file.listed or nothing):
+            raise no_pods(part, file.source)
+        parts.append(part)
+    sources = ", ".join(map(source_name, names))
+    found = finished(parts, sources)
+    if not found.pods and not (empty and not found.skipped):
+        raise no_pods(found, sources)
+    return found
+
+
+def _files_of(directory: Path) -> list[ManifestFile]:
+    try:
+        paths = sorted(path for path in directory.iterdir() if path.suffix in _SUFFIXES and path.is_file())
+    except OSError as error:
+        raise unreadable(error, source_name(str(directory))) from None
+    if not paths:
+        raise InputError("no .yaml, .yml or .json file in this directory", where=str(directory))
+    return [ManifestFile(str(path), listed=True) for path in paths]

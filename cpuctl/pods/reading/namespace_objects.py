@@ -1,0 +1,68 @@
+"""LimitRange and ResourceQuota objects, read as the API server stores them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cpuctl.documents import Cursor
+from cpuctl.pods.governing.limit_range import LimitRange, LimitRangeItem
+from cpuctl.pods.governing.resource_quota import ResourceQuota, Scope
+from cpuctl.pods.reading.pods import decode_name, decode_namespace
+from cpuctl.quantity import Quantity
+
+NamespaceObject = LimitRange | ResourceQuota
+
+_OPERATORS = ("Exists", "DoesNotExist", "In", "NotIn")
+
+
+def decode_limit_range(cursor: Cursor) -> LimitRange:
+    """Read a LimitRange; raise InputError with the place of what is missing or wrong."""
+    metadata = cursor.required("metadata")
+    items = cursor.required("spec").required("limits").items()
+    return LimitRange(
+        name=decode_name(metadata),
+        namespace=decode_namespace(metadata),
+        items=tuple(_item(item).with_defaults() for item in items),
+        origin=cursor.origin,
+    )
+
+
+def decode_resource_quota(cursor: Cursor) -> ResourceQuota:
+    """Read a ResourceQuota, and what is used of it where its status tells."""
+    metadata, spec, status = cursor.required("metadata"), cursor.required("spec"), cursor.get("status")
+    names = spec.optional("scopes", Cursor.texts, ())
+    return ResourceQuota(
+        name=decode_name(metadata),
+        namespace=decode_namespace(metadata),
+        hard=spec.optional("hard", _amounts, {}),
+        used=status.optional("used", _amounts, None) if status is not None else None,
+        scopes=(*(Scope(name) for name in names), *spec.optional("scopeSelector", _selectors, ())),
+        origin=cursor.origin,
+    )
+
+
+def _item(item: Cursor) -> LimitRangeItem:
+    return LimitRangeItem(
+        type=item.required("type").text(),
+        min=item.optional("min", _amounts, {}),
+        max=item.optional("max", _amounts, {}),
+        default=item.optional("default", _amounts, {}),
+        default_request=item.optional("defaultRequest", _amounts, {}),
+        max_ratio=item.optional("maxLimitRequestRatio", _amounts, {}),
+    )
+
+
+def _selectors(selector: Cursor) -> tuple[Scope, ...]:
+    return tuple(_scope(item) for item in selector.optional("matchExpressions", Cursor.items, []))
+
+
+def _scope(expression: Cursor) -> Scope:
+    return Scope(
+        name=expression.required("scopeName").text(),
+        operator=expression.required("operator").one_of(_OPERATORS),
+        values=expression.optional("values", Cursor.texts, ()),
+    )
+
+
+def _amounts(amounts: Cursor) -> Mapping[str, Quantity]:
+    return {name: amount.quantity().rounded_up_to_milli() for name, amount in amounts.members().items()}

@@ -1,0 +1,180 @@
+"""A Pod object, or the pod template of a workload, to a ``Pod``.
+
+Only what planning needs is checked: containers with unique names, and quantities that parse. What the
+API server would refuse beyond that is the business of validation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from cpuctl.documents import Cursor
+from cpuctl.pods.governing.affinity import crosses_namespaces
+from cpuctl.pods.model import (
+    Container,
+    ContainerKind,
+    Pod,
+    QosClass,
+    ResourceRequirements,
+)
+from cpuctl.pods.reading.statuses import decode_resize_status, decode_statuses
+from cpuctl.quantity import Quantity
+
+_NO_REQUIREMENTS = ResourceRequirements()
+_CONFIG_SOURCE = "kubernetes.io/config.source"
+_MIRROR = "kubernetes.io/config.mirror"
+_RESTART = "RestartContainer"
+_LONGEST_NAME = 253  # a DNS name (RFC 1123), the longest that Kubernetes accepts for any object
+
+
+def decode_pod(pod: Cursor) -> Pod:
+    """Read a Pod object; raise InputError with the place of what is missing or wrong."""
+    metadata = pod.required("metadata")
+    status = pod.get("status")
+    decoded = replace(
+        decode_spec(pod.required("spec")),
+        name=decode_name(metadata),
+        namespace=decode_namespace(metadata),
+        uid=_uid(metadata),
+        generation=metadata.optional("generation", Cursor.integer, 1),
+        static=_is_static(metadata),
+        origin=pod.origin,
+    )
+    if status is None:
+        return decoded
+    return replace(
+        decoded,
+        phase=status.optional("phase", Cursor.text, ""),
+        qos_class=status.optional("qosClass", _qos_class, None),
+        statuses=decode_statuses(status),
+        resize=decode_resize_status(status),
+    )
+
+
+def decode_spec(spec: Cursor) -> Pod:
+    """Read a pod's spec into a pod that has no name yet.
+
+    Raise InputError with file, line and path for what an API server could not decode, and for no container.
+    """
+    containers = tuple(_container(item, ContainerKind.APP) for item in spec.required("containers").items())
+    if not containers:
+        raise spec.required("containers").error("expected at least one container, found none")
+    inits = spec.optional("initContainers", _init_containers, ())
+    _refuse_repeated_names(spec)
+    return Pod(
+        name="",
+        containers=containers,
+        init_containers=inits,
+        resources=spec.optional("resources", _requirements, None),
+        overhead=spec.optional("overhead", _resource_list, {}),
+        priority=spec.optional("priority", Cursor.integer, None),
+        priority_class_name=spec.optional("priorityClassName", Cursor.text, ""),
+        node_name=spec.optional("nodeName", Cursor.text, ""),
+        os_name=spec.optional("os", _os_name, ""),
+        has_deadline=spec.optional("activeDeadlineSeconds", Cursor.integer, -1) >= 0,
+        crosses_namespaces=spec.optional("affinity", crosses_namespaces, False),
+        scale_down_grace=spec.optional("scaleDownGracePeriodSeconds", Cursor.integer, None),
+    )
+
+
+def decode_name(metadata: Cursor) -> str:
+    """Read a name, or ``generateName`` with ``0`` behind it, for an object that has no name yet.
+
+    Raise InputError where there is neither.
+    """
+    name = metadata.optional("name", _name, "")
+    prefix = metadata.optional("generateName", _name, "")
+    if not name and not prefix:
+        raise metadata.error("name is missing")
+    return name or f"{prefix}0"
+
+
+def decode_namespace(metadata: Cursor) -> str:
+    """Read a namespace; ``default`` where there is none."""
+    return metadata.optional("namespace", _name, "") or "default"
+
+
+def _name(text: Cursor) -> str:
+    """Read a name, however odd: only its length matters, because every replica carries it."""
+    name = text.text()
+    if len(name) > _LONGEST_NAME:
+        raise text.error(f"expected a name of at most {_LONGEST_NAME} characters, found {len(name)}")
+    return name
+
+
+def _uid(metadata: Cursor) -> str:
+    """Read the UID that the kubelet knows a pod by: a mirror pod names its static pod's."""
+    annotations = metadata.get("annotations")
+    mirrored = annotations.optional(_MIRROR, _name, "") if annotations is not None else ""
+    return mirrored or metadata.optional("uid", _name, "")
+
+
+def _is_static(metadata: Cursor) -> bool:
+    """Tell a pod that the kubelet took from a file or URL; its mirror in the API server says so too."""
+    annotations = metadata.get("annotations")
+    if annotations is None:
+        return False
+    source = annotations.optional(_CONFIG_SOURCE, Cursor.text, "")
+    return source in ("file", "http") or annotations.get(_MIRROR) is not None
+
+
+def _init_containers(inits: Cursor) -> tuple[Container, ...]:
+    return tuple(_container(item, _init_kind(item)) for item in inits.items())
+
+
+def _init_kind(container: Cursor) -> ContainerKind:
+    policy = container.optional("restartPolicy", Cursor.text, "")
+    return ContainerKind.SIDECAR if policy == "Always" else ContainerKind.INIT
+
+
+def _container(container: Cursor, kind: ContainerKind) -> Container:
+    name = _name(container.required("name"))
+    if not name:
+        raise container.required("name").error("expected a container name, found an empty text")
+    resources = container.optional("resources", _requirements, _NO_REQUIREMENTS)
+    restarts = container.optional("resizePolicy", _restarts, frozenset())
+    return Container(name=name, kind=kind, resources=resources, restarts=restarts)
+
+
+def _restarts(policies: Cursor) -> frozenset[str]:
+    """Name the resources whose change restarts a container."""
+    return frozenset(
+        policy.required("resourceName").text()
+        for policy in policies.items()
+        if policy.optional("restartPolicy", Cursor.text, "") == _RESTART
+    )
+
+
+def _refuse_repeated_names(spec: Cursor) -> None:
+    groups = (spec.get("initContainers"), spec.get("containers"))
+    seen: set[str] = set()
+    for container in (item for group in groups if group is not None for item in group.items()):
+        name = container.required("name")
+        if name.text() in seen:
+            raise name.error(f'two containers are called "{name.text()}"')
+        seen.add(name.text())
+
+
+def _requirements(resources: Cursor) -> ResourceRequirements:
+    return ResourceRequirements(
+        requests=resources.optional("requests", _resource_list, {}),
+        limits=resources.optional("limits", _resource_list, {}),
+        claims=resources.optional("claims", _claims, ()),
+    )
+
+
+def _resource_list(amounts: Cursor) -> Mapping[str, Quantity]:
+    return {name: amount.quantity() for name, amount in amounts.members().items()}
+
+
+def _claims(claims: Cursor) -> tuple[str, ...]:
+    return tuple(claim.required("name").text() for claim in claims.items())
+
+
+def _os_name(os: Cursor) -> str:
+    return os.optional("name", Cursor.text, "")
+
+
+def _qos_class(word: Cursor) -> QosClass:
+    return QosClass(word.one_of(QosClass))

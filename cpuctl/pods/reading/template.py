@@ -1,0 +1,61 @@
+"""Pods without YAML: ``web=4/4,2Gi/2Gi x3`` as the option ``-T`` takes them."""
+
+from __future__ import annotations
+
+import re
+
+from cpuctl.errors import UsageError
+from cpuctl.pods.model import Container, Pod, ResourceRequirements
+from cpuctl.pods.reading.workloads import MAX_REPLICAS
+from cpuctl.quantity import Quantity
+
+_TEMPLATE = re.compile(
+    r"\s*(?P<name>[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)\s*="
+    r"\s*(?P<cpu>[^,\sx][^,\s]*)?\s*(?:,\s*(?P<memory>[^,\sx][^,\s]*)?)?"
+    r"(?:\s+x(?P<count>[0-9]{1,9}))?\s*",
+    re.ASCII,
+)
+_HINT = "write name=REQUEST/LIMIT[,MEMORY-REQUEST/MEMORY-LIMIT][ xCOUNT], for example web=4/4,2Gi/2Gi x3"
+
+
+def pods_from_template(text: str) -> tuple[Pod, ...]:
+    """Make the pods that a template describes, one container each.
+
+    One amount stands for request and limit (``4`` is ``4/4``), an empty side leaves it out (``4/``).
+    With ``xN`` the pods are called ``name-0`` and so on. They have no UIDs yet (see ``with_uids``).
+    Raise UsageError for any other text.
+    """
+    found = _TEMPLATE.fullmatch(text)
+    if found is None:
+        raise _unusable(text, "not a pod template")
+    count = int(found["count"]) if found["count"] else None
+    if count is not None and not 1 <= count <= MAX_REPLICAS:
+        raise _unusable(text, f"expected 1 to {MAX_REPLICAS} pods, found {count}")
+    container = Container(
+        name=found["name"], resources=_resources(text, found["cpu"] or "", found["memory"] or "")
+    )
+    names = [found["name"]] if count is None else [f"{found['name']}-{n}" for n in range(count)]
+    return tuple(Pod(name=name, containers=(container,), origin=f"-T '{text}'") for name in names)
+
+
+def _resources(text: str, cpu: str, memory: str) -> ResourceRequirements:
+    requests: dict[str, Quantity] = {}
+    limits: dict[str, Quantity] = {}
+    for resource, amounts in (("cpu", cpu), ("memory", memory)):
+        request, slash, limit = amounts.partition("/")
+        if request:
+            requests[resource] = _quantity(text, request)
+        if bound := limit if slash else request:
+            limits[resource] = _quantity(text, bound)
+    return ResourceRequirements(requests=requests, limits=limits)
+
+
+def _quantity(text: str, amount: str) -> Quantity:
+    try:
+        return Quantity.parse(amount)
+    except ValueError as error:
+        raise _unusable(text, f'expected a quantity, found "{amount}": {error}') from None
+
+
+def _unusable(text: str, message: str) -> UsageError:
+    return UsageError(message, where=f"-T '{text}'", hint=_HINT)

@@ -1,0 +1,77 @@
+"""Workload kinds: how many pods one of them makes, and what the pods are called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from cpuctl.documents import Cursor
+from cpuctl.pods.model import Pod
+from cpuctl.pods.reading.pods import decode_name, decode_namespace, decode_spec
+
+MAX_REPLICAS = 10_000
+"""Replicas accepted for one workload: far more than any node holds."""
+
+_INT32_MAX = (1 << 31) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadKind:
+    """``group`` is the API group of the kind, ``ordinals`` reads which replicas a spec asks for."""
+
+    group: str
+    ordinals: Callable[[Cursor], range]
+
+
+def decode_workload(workload: Cursor, kind: str) -> tuple[Pod, ...]:
+    """Read an object of a kind in ``WORKLOADS`` and expand its replicas: ``web-0``, ``web-1``, ..."""
+    metadata, spec = workload.required("metadata"), workload.required("spec")
+    name = decode_name(metadata)
+    if kind == "CronJob":
+        spec = spec.required("jobTemplate").required("spec")
+    template = replace(
+        decode_spec(spec.required("template").required("spec")),
+        namespace=decode_namespace(metadata),
+        origin=workload.origin,
+        owner=f"{kind}/{name}",
+    )
+    return tuple(replace(template, name=f"{name}-{n}") for n in WORKLOADS[kind].ordinals(spec))
+
+
+def _replicas(spec: Cursor) -> range:
+    return range(spec.optional("replicas", _count, 1))
+
+
+def _stateful_replicas(spec: Cursor) -> range:
+    ordinals = spec.get("ordinals")
+    start = ordinals.optional("start", _start, 0) if ordinals is not None else 0
+    return range(start, start + spec.optional("replicas", _count, 1))
+
+
+def _one_per_node(_: Cursor) -> range:
+    return range(1)
+
+
+def _running_at_once(spec: Cursor) -> range:
+    """Count the pods of a Job that run side by side: never more than are still to complete."""
+    parallelism = spec.optional("parallelism", _count, 1)
+    return range(min(parallelism, spec.optional("completions", _start, parallelism)))
+
+
+def _count(number: Cursor) -> int:
+    return number.integer(minimum=0, maximum=MAX_REPLICAS)
+
+
+def _start(number: Cursor) -> int:
+    return number.integer(minimum=0, maximum=_INT32_MAX)
+
+
+WORKLOADS: Mapping[str, WorkloadKind] = {
+    "Deployment": WorkloadKind("apps", _replicas),
+    "ReplicaSet": WorkloadKind("apps", _replicas),
+    "StatefulSet": WorkloadKind("apps", _stateful_replicas),
+    "DaemonSet": WorkloadKind("apps", _one_per_node),
+    "ReplicationController": WorkloadKind("", _replicas),
+    "Job": WorkloadKind("batch", _running_at_once),
+    "CronJob": WorkloadKind("batch", _running_at_once),
+}

@@ -1,0 +1,216 @@
+"""What each release and gate reads of memory, and which error is shown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from cpuctl.checkpoints.checksum import fnv1a_32
+from cpuctl.checkpoints.memory_state import read_memory_state, write_memory_state
+from cpuctl.checkpoints.model import (
+    MemoryBlock,
+    MemoryStateFile,
+    UnreadableState,
+)
+from cpuctl.checkpoints.reader import StateReader
+from cpuctl.errors import InputError
+
+OLD, OFF, ON = StateReader(minor=35), StateReader(minor=36), StateReader(minor=36, pod_level_managers=True)
+NEW = StateReader(minor=37)
+NEW_ALL = StateReader(minor=38, pod_level_managers=True, exclusive_resize=True)
+CORRUPTED = "checkpoint is corrupted"
+UNMARSHAL = "json: cannot unmarshal"
+
+
+def changed(text: str, **members: Any) -> str:
+    return json.dumps(json.loads(text) | members)
+
+
+def blocks(size: int) -> Mapping[str, tuple[MemoryBlock, ...]]:
+    return {"p": (MemoryBlock(numa_affinity=(0,), type="memory", size=size),)}
+
+
+MEMORY = MemoryStateFile(policy_name="Static", entries={"p": {"c": blocks(5)["p"]}}, pod_entries=blocks(9))
+PLAIN = MemoryStateFile(policy_name="Static", entries=MEMORY.entries)
+M1, M2, M3 = (write_memory_state(MEMORY, each) for each in (OFF, ON, NEW_ALL))
+OWN_MEMORY_NAME = fnv1a_32(
+    "(*state.MemoryManagerCheckpointV1){PolicyName:(string)Static MachineState:(state.NUMANodeMap)map[] "
+    "Entries:(state.ContainerMemoryAssignments)map[p:map[c:[{NUMAAffinity:([]int)[0] "
+    "Type:(v1.ResourceName)memory Size:(uint64)5}]]] Checksum:(checksum.Checksum)0}"
+)
+POD_BLOCKS = '"memoryBlocks":[{"numaAffinity":[0],"type":"memory","size":9}]'
+ODD_PODS = M2.replace(f'"checksum":{json.loads(M2)["checksum"]}', '"checksum":0')
+"""Read as V1, whose sum is right; the pods stay as the failed attempt left them."""
+
+
+def with_pods(size: int = 9, kind: str = "memory") -> MemoryStateFile:
+    left = (MemoryBlock(numa_affinity=(0,), type=kind, size=size),)
+    return replace(MEMORY, pod_entries={"p": left})
+
+
+BROKEN_DATA = "could not load v3 checkpoint: failed to deserialize memory manager checkpoint data: "
+NODE_ERROR = f"{UNMARSHAL} %s into Go struct field MemoryManagerCheckpointV1.%s of type %s"
+MEMORY_CASES: list[tuple[str, str, StateReader, MemoryStateFile | str]] = [
+    ("V1, old", M1, OLD, PLAIN),
+    ("no JSON", "?", OLD, "invalid character '?' looking for beginning of value"),
+    ("V3, data gone", changed(M3, data=""), NEW, f"{BROKEN_DATA}unexpected end of JSON input"),
+    (
+        "V3, data of a wrong type",
+        changed(M3, data=5),
+        NEW,
+        BROKEN_DATA.replace(" data:", ":")
+        + f"{UNMARSHAL} number into Go struct field MemoryManagerCheckpoint.data of type string",
+    ),
+    ("V1 without sum, old", changed(M1, checksum=0), OLD, CORRUPTED),
+    ("V1 without sum", changed(M1, checksum=0), OFF, PLAIN),
+    ("V1 under its own name", changed(M1, checksum=OWN_MEMORY_NAME), OFF, PLAIN),
+    ("V1 under its own name, gate on", changed(M1, checksum=OWN_MEMORY_NAME), ON, CORRUPTED),
+    ("V2, old", M2, OLD, CORRUPTED),
+    ("V2, gate off", M2, OFF, CORRUPTED),
+    ("V2, gate on", M2, ON, MEMORY),
+    ("V2, new", M2, NEW, PLAIN),
+    ("V2 without sum is read as V1, its pods stay", changed(M2, checksum=0), ON, MEMORY),
+    ("V2 without sum is read as V1, new", changed(M2, checksum=0), NEW_ALL, PLAIN),
+    ("a size of null", ODD_PODS.replace('"size":9', '"size":9,"size":null'), ON, with_pods(size=9)),
+    ("a size that is a text", ODD_PODS.replace('"size":9', '"size":"9"'), ON, with_pods(size=0)),
+    ("a size, then a text", ODD_PODS.replace('"size":9', '"size":9,"size":"8"'), ON, with_pods(size=9)),
+    (
+        "a type that is a number",
+        ODD_PODS.replace(POD_BLOCKS, POD_BLOCKS.replace('"memory"', "7")),
+        ON,
+        with_pods(kind=""),
+    ),
+    (
+        "blocks, then a number",
+        ODD_PODS.replace(POD_BLOCKS, f'{POD_BLOCKS},"memoryBlocks":7'),
+        ON,
+        with_pods(),
+    ),
+    ("V3, old", M3, OLD, PLAIN),
+    ("V3, gate on", M3, ON, PLAIN),
+    ("V3, gates", M3, NEW_ALL, MEMORY),
+    ("V3, data edited", M3.replace("9}", "8}"), NEW, f"could not load v3 checkpoint: {CORRUPTED}"),
+    (
+        "a number where a node is",
+        changed(M1, machineState={"0": 5}),
+        OFF,
+        NODE_ERROR % ("number", "machineState.0", "state.NUMANodeState"),
+    ),
+    (
+        "a node that is no number",
+        changed(M1, machineState={"x": {}}),
+        OFF,
+        NODE_ERROR % ("number x", "machineState.x", "int"),
+    ),
+    (
+        "a list of nodes that is a number",
+        changed(M1, machineState={"0": {"cells": 5}}),
+        OFF,
+        NODE_ERROR % ("number", "machineState.0.cells", "[]int"),
+    ),
+    (
+        "blocks that are an object",
+        changed(M1, entries={"p": {"c": {}}}),
+        OFF,
+        NODE_ERROR % ("object", "entries.p.c", "[]state.Block"),
+    ),
+    (
+        "a size that is too large",
+        changed(M1, entries={"p": {"c": [{"size": 1 << 64}]}}),
+        OFF,
+        NODE_ERROR % (f"number {1 << 64}", "entries.p.c.0.size", "uint64"),
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "reader", "wanted"), [case[1:] for case in MEMORY_CASES], ids=[c[0] for c in MEMORY_CASES]
+)
+def test_who_reads_which_memory_state(text: str, reader: StateReader, wanted: MemoryStateFile | str) -> None:
+    assert read_memory_state(text, reader) == (UnreadableState(wanted) if isinstance(wanted, str) else wanted)
+
+
+NO_TABLES = "NumberOfAssignments:(int)0 MemoryMap:(map[v1.ResourceName]*state.MemoryTable)<nil>"
+
+
+@pytest.mark.parametrize(
+    ("number", "fits"),
+    [(-(1 << 63), True), (-(1 << 63) - 1, False), ((1 << 63) - 1, True), (1 << 63, False)],
+)
+def test_a_number_has_64_bits(number: int, fits: bool) -> None:
+    read = read_memory_state(changed(M1, machineState={"0": {"numberOfAssignments": number}}, checksum=0))
+    if isinstance(read, MemoryStateFile):
+        assert read.machine_state[0].number_of_assignments == number
+    assert isinstance(read, MemoryStateFile) == fits
+
+
+def test_the_largest_numa_node_is_read() -> None:
+    read = read_memory_state(changed(M1, machineState={"65535": {"cells": [65535]}}, checksum=0))
+    assert isinstance(read, MemoryStateFile)
+    assert read.machine_state[65535].cells == (65535,)
+
+
+def summed(machine_state: str, entries: str) -> int:
+    return fnv1a_32(
+        f"(*state.MemoryManagerCheckpoint){{PolicyName:(string)Static MachineState:(state.NUMANodeMap)"
+        f"{machine_state} Entries:(state.ContainerMemoryAssignments){entries} Checksum:(checksum.Checksum)0}}"
+    )
+
+
+def test_null_lists_are_summed_as_nil_and_read_as_empty() -> None:
+    block = "{NUMAAffinity:([]int)<nil> Type:(v1.ResourceName) Size:(uint64)0}"
+    text = json.dumps(
+        {
+            "policyName": "Static",
+            "machineState": {"0": {"cells": None}, "1": {"cells": [1, 2]}},
+            "entries": {"p": {"c": None, "d": [{"numaAffinity": None}]}},
+            "checksum": summed(
+                f"map[0:<*>{{{NO_TABLES} Cells:([]int)<nil>}} 1:<*>{{{NO_TABLES} Cells:([]int)[1 2]}}]",
+                f"map[p:map[c:<nil> d:[{block}]]]",
+            ),
+        }
+    )
+    read = read_memory_state(text, OLD)
+    assert isinstance(read, MemoryStateFile)
+    assert [node.cells for node in read.machine_state.values()] == [(), (1, 2)]
+    assert read.entries == {"p": {"c": (), "d": (MemoryBlock(numa_affinity=(), type="", size=0),)}}
+
+
+def test_null_nodes_are_summed_as_nil() -> None:
+    """The sum is right: it is not that the file were corrupted."""
+    nothing = {
+        "policyName": "Static",
+        "machineState": {"0": None},
+        "checksum": summed("map[0:<nil>]", "map[]"),
+    }
+    with pytest.raises(InputError, match=r"machineState\.0: is null"):
+        read_memory_state(json.dumps(nothing), OLD)
+
+
+@pytest.mark.parametrize("nodes", [{"3": None}, {"3": {"memoryMap": {"memory": None}}}])
+def test_null_in_the_place_of_a_node_or_a_table_is_no_state(nodes: Any) -> None:
+    text = changed(M1, machineState=nodes, checksum=0)
+    with pytest.raises(
+        InputError, match=r"^memory_manager_state: machineState\.3.*: is null: a kubelet crashes"
+    ):
+        read_memory_state(text)
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"machineState": {"-1": {}}},
+        {"machineState": {"0": {"cells": [1 << 40]}}},
+        {"entries": {"p": {"c": [{"numaAffinity": [65536]}]}}},
+    ],
+)
+def test_numa_nodes_that_no_machine_has_are_refused(members: Any) -> None:
+    """A mask of them would fill the memory."""
+    with pytest.raises(
+        InputError, match=r"^memory_manager_state: names NUMA node .*: expected one from 0 to"
+    ):
+        read_memory_state(changed(M1, **members, checksum=0))

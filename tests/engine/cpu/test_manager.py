@@ -1,0 +1,215 @@
+"""The static policy: reserved CPUs, allocation container by container, refusals."""
+
+from __future__ import annotations
+
+import pytest
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.cpu.manager import Allocation, StaticPolicy
+from cpuctl.engine.cpu.state import CPUManagerState
+from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.outcome import FaultKind, KubeletFault, Rejected
+from cpuctl.kubelet.policy_options import CPUPolicyOptions
+from cpuctl.kubelet.reserving.reservations import CPUReservation
+from cpuctl.pods.model import Container, ContainerKind, Pod
+from tests.support.topologies import CoreAt, mask, regular, topology
+
+EIGHT = regular(cores=4, threads=2)  # siblings c and c+4
+FOUR_NODES = regular(sockets=2, nodes=2, cores=4)  # node n has CPUs 4n to 4n+3
+APP, INIT, SIDECAR = ContainerKind.APP, ContainerKind.INIT, ContainerKind.SIDECAR
+
+
+def policy(topology: CPUTopology = EIGHT, reserved: str | int = "0", **options: bool) -> StaticPolicy:
+    listed = CPUSet.parse(reserved) if isinstance(reserved, str) else None
+    count = reserved if isinstance(reserved, int) else len(CPUSet.parse(reserved))
+    return StaticPolicy.construct(
+        topology, CPUPolicyOptions(**options), CPUReservation(count, listed), minor=36
+    )
+
+
+def take(
+    policy: StaticPolicy,
+    state: CPUManagerState,
+    name: str,
+    count: int,
+    kind: ContainerKind = APP,
+    affinity: int | None = None,
+) -> str:
+    """Allocate for one container of pod ``pod`` and show its CPUs, or the refusal."""
+    container = Container(name=name, kind=kind)
+    pod = Pod(name="pod", uid="pod", containers=(container,))
+    match policy.allocate(state, pod, container, count, affinity):
+        case Allocation(cpus=cpus):
+            return str(CPUSet(cpus))
+        case Rejected(reason=reason, message=message):
+            return f"{reason}: {message}"
+        case other:
+            return type(other).__name__
+
+
+@pytest.mark.parametrize(
+    ("count", "reserved", "physical"),
+    [(1, "0", "0,4"), (2, "0,4", "0,4"), (3, "0-1,4", "0-1,4-5")],
+)
+def test_the_policy_picks_its_reserved_cpus_as_it_picks_all_others(
+    count: int, reserved: str, physical: str
+) -> None:
+    chosen = policy(reserved=count)
+    assert (str(CPUSet(chosen.reserved)), str(CPUSet(chosen.reserved_physical))) == (reserved, physical)
+
+
+def test_more_reserved_than_there_are_cpus() -> None:
+    """The picker's error is swallowed, so the set prints as nothing."""
+    with pytest.raises(ValueError, match=r"\(size of  did not equal 9\)"):
+        policy(reserved=9)
+
+
+def test_a_reserved_cpu_that_does_not_exist() -> None:
+    with pytest.raises(ValueError, match=r"from the reserved set: unknown CPU ID: 9$"):
+        policy(reserved="0,9-10")
+
+
+@pytest.mark.parametrize(("strict", "pool"), [(False, "0-7"), (True, "1-7")])
+def test_strict_reservation_keeps_reserved_cpus_out_of_the_pool(strict: bool, pool: str) -> None:
+    state = policy(strict_cpu_reservation=strict).fresh_state()
+    assert str(CPUSet(state.default)) == pool
+
+
+def test_init_containers_lend_their_cpus_and_sidecars_keep_theirs() -> None:
+    """The recorded flow of a pod with two init containers, a sidecar and two app containers."""
+    static = policy()
+    state = static.fresh_state()
+    flow = [
+        ("i1", 4, INIT, "1-2,5-6", "0,3-4,7", "1-2,5-6"),
+        ("sc", 1, SIDECAR, "4", "0,3,7", "1-2,5-6"),
+        ("i2", 2, INIT, "1,5", "0,3,7", "1-2,5-6"),
+        ("a", 2, APP, "1,5", "0,3,7", "2,6"),
+        ("b", 1, APP, "2", "0,3,7", "6"),
+    ]
+    for name, count, kind, cpus, pool, reusable in flow:
+        assert take(static, state, name, count, kind) == cpus
+        assert str(CPUSet(state.default)) == pool
+        assert str(CPUSet(state.reusable_for("pod"))) == reusable
+
+
+def test_another_pod_does_not_get_reusable_cpus() -> None:
+    static = policy()
+    state = static.fresh_state()
+    take(static, state, "init", 4, INIT)
+    assert state.reusable_for("pod") == mask("1-2,5-6")
+    assert state.reusable_for("other") == 0
+
+
+def test_a_container_that_has_cpus_keeps_them_whatever_it_asks_for() -> None:
+    static = policy()
+    state = static.fresh_state()
+    assert take(static, state, "app", 2) == take(static, state, "app", 3) == "1,5"
+
+
+def test_a_shortage_is_an_unexpected_admission_error() -> None:
+    static = policy()
+    assert take(static, static.fresh_state(), "app", 8) == (
+        "UnexpectedAdmissionError: Allocate failed due to not enough cpus available to satisfy request: "
+        "requested=8, available=7, which is unexpected"
+    )
+
+
+@pytest.mark.parametrize(
+    ("affinity", "count", "align_by_socket", "want"),
+    [
+        (None, 2, False, "1-2"),
+        (0b10, 2, False, "4-5"),
+        (0b10, 5, False, "1,4-7"),
+        (0b1, 4, False, "1-4"),
+        (0b1, 4, True, "4-7"),
+        (0b100, 9, True, "1,8-15"),
+        (0b10000, 2, False, "1-2"),
+    ],
+    ids=[
+        "none",
+        "one node",
+        "more than it has",
+        "more than it has free",
+        "its socket has them",
+        "more than its socket has",
+        "a node without CPUs",
+    ],
+)
+def test_cpus_of_the_affinity_come_first(
+    affinity: int | None, count: int, align_by_socket: bool, want: str
+) -> None:
+    static = policy(FOUR_NODES, align_by_socket=align_by_socket)
+    assert take(static, static.fresh_state(), "app", count, affinity=affinity) == want
+
+
+def test_a_shortage_is_told_of_what_is_picked_outside_the_affinity() -> None:
+    static = policy(FOUR_NODES)
+    state = static.fresh_state()
+    state.default = mask("0,4-8")
+    assert take(static, state, "app", 8, affinity=0b110) == (
+        "UnexpectedAdmissionError: Allocate failed due to not enough cpus available to satisfy request: "
+        "requested=3, available=0, which is unexpected"
+    )
+
+
+def test_whole_cores_only_refuses_odd_counts() -> None:
+    static = policy(full_pcpus_only=True)
+    assert take(static, static.fresh_state(), "app", 3) == (
+        "SMTAlignmentError: SMT Alignment Error: requested 3 cpus not multiple cpus per core = 2"
+    )
+
+
+def test_whole_cores_only_counts_cores_without_a_reserved_thread() -> None:
+    static = policy(full_pcpus_only=True)
+    assert take(static, static.fresh_state(), "app", 8) == (
+        "SMTAlignmentError: SMT Alignment Error: not enough free physical CPUs: "
+        "available physical CPUs = 6, requested CPUs = 8, CPUs per core = 2"
+    )
+
+
+def test_whole_cores_only_is_checked_before_an_existing_assignment() -> None:
+    """A running container is refused after a restart when too little is free (kubernetes issue 129078)."""
+    static = policy(full_pcpus_only=True)
+    state = static.fresh_state()
+    assert take(static, state, "app", 4) == "1-2,5-6"
+    assert take(static, state, "app", 4).startswith("SMTAlignmentError: ")
+
+
+def test_the_endless_loop_is_a_fault_not_an_answer() -> None:
+    """Four nodes of 16 CPUs, one thread of each reserved: 54 CPUs in whole cores never get dealt."""
+    machine = regular(sockets=2, nodes=2, cores=8, threads=2)
+    static = policy(machine, "0,8,16,24", full_pcpus_only=True, distribute_cpus_across_numa=True)
+    container = Container(name="app")
+    pod = Pod(name="pod", uid="pod", containers=(container,))
+    state = static.fresh_state()
+    assert isinstance(static.allocate(state, pod, container, 54), KubeletFault)
+    assert state.assignments == {}
+
+
+def test_fewer_cpus_than_cores_crash_a_kubelet_that_counts_cpus_per_core() -> None:
+    """The total comes from elsewhere than the cores: an average of 0 is what the kubelet divides by."""
+    machine = topology([CoreAt(cpus=(0,)), CoreAt(cpus=(1,))], unlisted_cpus=-1)
+    static = policy(machine, full_pcpus_only=True)
+    container = Container(name="app")
+    pod = Pod(name="pod", uid="pod", containers=(container,))
+    fault = static.allocate(static.fresh_state(), pod, container, 1)
+    assert isinstance(fault, KubeletFault)
+    assert fault.kind is FaultKind.CRASH
+
+
+def test_a_refusal_leaves_the_state_alone() -> None:
+    static = policy()
+    state = static.fresh_state()
+    before = state.copy()
+    take(static, state, "app", 99)
+    assert state == before
+
+
+def test_a_copy_of_a_state_is_its_own() -> None:
+    static = policy()
+    state = static.fresh_state()
+    take(static, state, "app", 2)
+    copy = state.copy()
+    take(static, copy, "other", 2)
+    assert state.assignments == {"pod": {"app": mask("1,5")}}
+    assert copy.assigned("pod", "other") == mask("2,6")

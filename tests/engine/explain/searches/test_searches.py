@@ -1,0 +1,289 @@
+"""What would change an answer: found by trying, told again from the start, within a bound."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.admission import Admitted
+from cpuctl.engine.explain.explanation import explain
+from cpuctl.engine.explain.searches.changes import Earlier, Removal, RequestChange, SettingChange
+from cpuctl.engine.explain.searches.removals import removals
+from cpuctl.engine.explain.searches.searches import Search
+from cpuctl.engine.explain.story import Runs
+from cpuctl.pods.model import Pod, QosClass
+from tests.engine.explain.stories import (
+    EIGHT,
+    FOUR_NODES,
+    TWO_NODES,
+    divided,
+    explained,
+    found,
+    memory_config,
+    named,
+    story,
+    told,
+    whole,
+    with_memory,
+)
+from tests.support.pods import app
+
+RESTRICTED: dict[str, Any] = {"topology_manager_policy": "restricted"}
+DIVIDING: dict[str, Any] = {
+    "topology_manager_scope": "pod",
+    "feature_gates": {"PodLevelResources": True, "PodLevelResourceManagers": True},
+}
+CORES: dict[str, Any] = {"cpu_manager_policy_options": {"full-pcpus-only": "true"}}
+TEN = with_memory(TWO_NODES, 10)
+
+
+def requests(search: Search) -> list[dict[str, str]]:
+    """Tell what each suggestion requests, by container."""
+    changes = [suggestion.change for suggestion in search.found]
+    assert all(isinstance(change, RequestChange) for change in changes)
+    return [
+        {each.container: str(each.after) for each in change.amounts}
+        for change in changes
+        if isinstance(change, RequestChange)
+    ]
+
+
+def settings(search: Search) -> set[str]:
+    return {
+        f"{change.option or change.setting}={change.after}"
+        for change in (suggestion.change for suggestion in search.found)
+        if isinstance(change, SettingChange)
+    }
+
+
+def removed(search: Search) -> list[list[str]]:
+    changes = [suggestion.change for suggestion in search.found]
+    return [[pod.name for pod in change.pods] for change in changes if isinstance(change, Removal)]
+
+
+def test_the_largest_request_that_is_admitted_now() -> None:
+    explanation = explained(EIGHT, named("a", whole(3)), named("b", whole(6)))
+    assert requests(found(explanation, "request")) == [{"main": "4"}]
+
+
+def test_a_larger_request_can_be_admitted_where_a_smaller_one_is_not() -> None:
+    """What takes two nodes even when they are empty may have two."""
+    sizes = {"a": 3, "b": 4, "c": 5, "d": 3}
+    before = told(story(TWO_NODES, *(named(name, whole(cpus)) for name, cpus in sizes.items()), **RESTRICTED))
+    node = before.after
+    node.remove("b")
+    node.remove("c")
+    asked = replace(before.story, start=lambda _kubelet: node.copy(), pods=(named("e", whole(6)),), asked=0)
+    explanation = explain(told(asked))
+    assert explanation.decision.rule == "widthFromCapacity"
+    assert requests(found(explanation, "request")) == [{"main": "5"}, {"main": "9"}]
+
+
+def test_cores_are_rounded_to() -> None:
+    explanation = explained(EIGHT, named("a", whole(3)), **CORES)
+    assert requests(found(explanation, "request")) == [{"main": "2"}, {"main": "4"}]
+
+
+def test_all_containers_get_less_where_one_is_not_enough() -> None:
+    pod = named("a", whole(3, "one"), whole(1, "two"))
+    explanation = explained(EIGHT, pod, **CORES)
+    assert requests(found(explanation, "request")) == [{"one": "2", "two": "2"}, {"one": "4", "two": "2"}]
+
+
+def test_cpus_and_memory_shrink_together_where_neither_is_enough() -> None:
+    pod = named("a", whole(32, memory="64Gi"))
+    explanation = explained(TEN, pod, **RESTRICTED, **memory_config())
+    (change,) = [suggestion.change for suggestion in found(explanation, "request").found]
+    assert isinstance(change, RequestChange)
+    assert {each.resource: str(each.after) for each in change.amounts} == {"cpu": "4", "memory": "8Gi"}
+
+
+def test_less_memory_that_fits_is_what_a_set_of_nodes_has() -> None:
+    pods = named("a", whole(1, memory="2Gi")), named("b", whole(1, memory="12Gi"))
+    explanation = explained(TEN, *pods, **memory_config())
+    assert requests(found(explanation, "request")) == [{"main": "9Gi"}]
+
+
+def test_a_quantity_is_written_anew() -> None:
+    explanation = explained(TEN, named("a", whole(1, memory="1.5Gi")), **memory_config())
+    assert requests(found(explanation, "request"))[0] == {"main": "1536Mi"}
+
+
+def test_a_divided_pod_asks_for_more_as_a_whole() -> None:
+    """What is left for its shared container is nothing until the pod has a CPU more."""
+    shared = app("cpu=1 memory=1Gi", name="shared")
+    config = {**RESTRICTED, **DIVIDING}
+    explanation = explained(TWO_NODES, divided("a", "cpu=2 memory=2Gi", whole(2), shared), **config)
+    assert explanation.decision.rule == "emptyPool"
+    assert requests(found(explanation, "request")) == [{"": "3"}]
+
+
+def test_a_container_of_a_divided_pod_asks_for_less_or_the_pod_for_more() -> None:
+    pod = divided("a", "cpu=4 memory=8Gi", whole(2, "one"), whole(3, "two"))
+    explanation = explained(TWO_NODES, pod, **RESTRICTED, **DIVIDING)
+    assert requests(found(explanation, "request")) == [{"two": "2"}, {"": "5"}]
+
+
+def test_a_request_never_shrinks_out_of_its_qos_class() -> None:
+    """Without memory the pod would be Burstable, and admitted on shared CPUs."""
+    explanation = explained(EIGHT, named("a", whole(5, memory="4Mi"), whole(5, "two", "4Mi")), **RESTRICTED)
+    for suggestion in found(explanation, "request").found:
+        assert suggestion.retold.admission.qos.qos_class is QosClass.GUARANTEED
+
+
+def test_a_node_that_is_too_small_has_room_for_less() -> None:
+    pods = named("a", whole(2)), named("b", app("cpu=7500m", "cpu=7500m"))
+    explanation = explained(EIGHT, *pods, fit=True)
+    assert requests(found(explanation, "request")) == [{"main": "5"}]
+    assert removed(found(explanation, "removal")) == []
+
+
+def test_settings_that_a_kubelet_refuses_are_never_suggested() -> None:
+    explanation = explained(EIGHT, named("a", whole(3)), **CORES)
+    search = found(explanation, "setting")
+    assert settings(search) == {"full-pcpus-only=false"}
+    assert search.complete
+
+
+def test_another_policy_and_what_it_gives() -> None:
+    explanation = explained(TWO_NODES, named("a", whole(9)), topology_manager_policy="single-numa-node")
+    search = found(explanation, "setting")
+    assert settings(search) == {
+        f"topologyManagerPolicy={other}" for other in ("restricted", "best-effort", "none")
+    }
+    assert {suggestion.retold.admission.placements[0].cpus.bit_count() for suggestion in search.found} == {9}
+
+
+def test_another_scope() -> None:
+    pod = named("a", whole(5, "one"), whole(5, "two"))
+    config: dict[str, Any] = {
+        "topology_manager_policy": "single-numa-node",
+        "topology_manager_scope": "pod",
+    }
+    assert "topologyManagerScope=container" in settings(found(explained(TWO_NODES, pod, **config), "setting"))
+
+
+def test_the_smallest_pods_whose_removal_is_enough_come_first() -> None:
+    pods = named("large", whole(4)), named("small", whole(2)), named("asked", whole(2))
+    explanation = explained(EIGHT, *pods)
+    assert removed(found(explanation, "removal")) == [["small"], ["large"]]
+
+
+def test_two_pods_go_where_one_is_not_enough() -> None:
+    pods = (*(named(name, whole(2)) for name in "abc"), named("asked", whole(4)))
+    search = found(explained(EIGHT, *pods), "removal")
+    assert removed(search) == [["a", "b"], ["a", "c"], ["b", "c"]]
+
+
+def test_what_is_removed_comes_back_whole() -> None:
+    """Removing a pod is not the same as never having had it: the CPUs after it are still where they were."""
+    explanation = explained(
+        TWO_NODES, *(named(name, whole(4)) for name in "abc"), named("d", whole(5)), **RESTRICTED
+    )
+    for suggestion in found(explanation, "removal").found:
+        (gone,) = suggestion.retold.story.removed
+        node = suggestion.retold.before
+        kept = {uid for uid in node.cpu.state.assignments if uid != gone}
+        assert kept == {"a", "b", "c"} - {gone}
+
+
+def test_no_pod_whose_removal_is_enough() -> None:
+    search = found(explained(EIGHT, named("a", whole(2)), named("b", whole(8))), "removal")
+    assert (search.found, search.complete) == ((), True)
+
+
+def test_coming_earlier_names_who_then_is_not_admitted() -> None:
+    pods = named("a", whole(2)), named("b", whole(4)), named("c", whole(4))
+    search = found(explained(EIGHT, *pods), "order")
+    (suggestion,) = search.found
+    assert suggestion.change == Earlier(1, (pods[1],))
+    assert [pod.name for pod in suggestion.lost] == ["b"]
+
+
+def test_the_place_that_costs_nobody_anything_is_preferred() -> None:
+    """Right before c it takes what c needs; before b there is room for all."""
+    sizes = {"a": 1, "b": 3, "c": 4, "d": 6}
+    pods = [named(name, whole(cpus)) for name, cpus in sizes.items()]
+    (suggestion,) = found(explained(TWO_NODES, *pods, **RESTRICTED), "order").found
+    assert suggestion.change == Earlier(1, (pods[1], pods[2]))
+    assert suggestion.lost == ()
+
+
+def test_very_early_places_are_not_tried() -> None:
+    """A copy of the node is kept for every place, so not for all of them."""
+    pods = [named(f"p{number}", app("cpu=1m")) for number in range(300)]
+    asked = named("asked", whole(9))
+    search = found(explained(EIGHT, *pods, asked), "order")
+    assert (search.runs, search.left_out) == (255, "places more than 255 pods earlier")
+    assert found(explained(EIGHT, *pods[:255], asked), "order").left_out == ""
+
+
+def test_every_suggestion_is_a_full_run_that_admits() -> None:
+    pods = named("a", whole(4)), named("b", whole(4)), named("c", whole(6))
+    explanation = explained(TWO_NODES, *pods, **RESTRICTED)
+    suggestions = [suggestion for search in explanation.searches for suggestion in search.found]
+    assert {suggestion.change.kind for suggestion in suggestions} >= {"request", "setting", "removal"}
+    for suggestion in suggestions:
+        assert isinstance(told(suggestion.retold.story).admission.verdict, Admitted)
+
+
+def test_a_bound_ends_the_search_and_says_so() -> None:
+    telling = told(story(EIGHT, *(named(name, whole(1)) for name in "abcdef"), named("asked", whole(7))))
+    runs = Runs(bound=3)
+    assert list(removals(telling, runs)) == []
+    assert (runs.made, runs.cut) == (3, True)
+
+
+def test_of_very_many_pods_only_the_largest_are_paired() -> None:
+    cores = with_memory(FOUR_NODES, 1)
+    pods = [named(f"p{number}", whole(1)) for number in range(50)]
+    search = found(explained(cores, *pods, named("asked", whole(40))), "removal")
+    assert (search.complete, search.left_out) == (True, "pairs with pods that are not among the 40 largest")
+    assert search.runs == 50 + 40 * 39 // 2
+
+
+def test_every_run_of_the_engine_is_told() -> None:
+    ticks: list[None] = []
+    telling = told(story(EIGHT, named("a", whole(3)), named("b", whole(6))))
+    explanation = explain(telling, lambda: ticks.append(None))
+    assert len(ticks) == sum(search.runs for search in explanation.searches)
+
+
+def test_trying_changes_nothing_of_what_was_told() -> None:
+    telling = told(story(EIGHT, named("a", whole(3)), named("b", whole(6))))
+    before = [str(CPUSet(node.cpu.state.default)) for node in (*telling.befores, telling.after)]
+    explain(telling)
+    assert [str(CPUSet(node.cpu.state.default)) for node in (*telling.befores, telling.after)] == before
+
+
+def running(*pods: Pod, **config: Any) -> Any:
+    """Let a kubelet restart that has admitted pods; its state stays what it was."""
+    first = told(story(EIGHT, *pods, **config))
+
+    def restarted(_kubelet: Any) -> Any:
+        node = first.after.copy()
+        node.resume(pods)
+        return node
+
+    return replace(first.story, start=restarted, restarted=True)
+
+
+def test_a_restart_can_refuse_what_runs() -> None:
+    """Whole cores are counted before anybody looks at what the container has."""
+    explanation = explain(told(running(named("a", whole(2)), named("b", whole(4)), **CORES)))
+    assert explanation.decision.rule == "freeCores"
+    assert "kubernetes/kubernetes#129078" in {defect.reference for defect in explanation.defects}
+    assert removed(found(explanation, "removal")) == []
+    assert found(explanation, "request").runs == found(explanation, "order").runs == 0
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_who_is_removed_before_a_restart_does_not_come_back(restarted: bool) -> None:
+    pods = named("a", whole(2)), named("b", whole(2))
+    again = running(*pods) if restarted else story(EIGHT, *pods)
+    retold = told(replace(again, removed=frozenset({"a"})))
+    assert retold.admission.pod.name == "b"
+    assert "a" not in retold.after.cpu.state.assignments

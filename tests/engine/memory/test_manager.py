@@ -1,0 +1,265 @@
+"""The Memory Manager's static policy: what is allocated where, and what the kubelet says when it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pytest
+
+from cpuctl.engine.hints.hints import IMPOSSIBLE, Hint
+from cpuctl.engine.memory.manager import allocate, find_hints
+from cpuctl.engine.memory.state import Blocks, MemoryManagerState, cpuset_mems
+from cpuctl.engine.memory.tables import fresh_tables
+from cpuctl.engine.outcome import FaultKind, KubeletFault, Rejected
+from cpuctl.machine.cadvisor.machine_info import InfoNode, MachineInfo
+from cpuctl.pods.model import ContainerKind
+from tests.support.memory import HUGE, memory_machine, small_pod
+
+GI = 1 << 30
+MI = 1 << 20
+APP, INIT, SIDECAR = ContainerKind.APP, ContainerKind.INIT, ContainerKind.SIDECAR
+BOTH = 0b11
+
+
+def two_nodes() -> MemoryManagerState:
+    """Start with 10 GiB on each of two nodes, of which 1 GiB is kept from pods."""
+    reserved = {node: {"memory": GI} for node in (0, 1)}
+    return MemoryManagerState(fresh_tables(memory_machine([10 * GI, 10 * GI]), reserved))
+
+
+def give(
+    state: MemoryManagerState, uid: str, size: int, hint: Hint = IMPOSSIBLE
+) -> Blocks | Rejected | KubeletFault:
+    pod = small_pod(uid, APP)
+    return allocate(state, pod, pod.containers[0], {"memory": size}, hint)
+
+
+def on(nodes: int | None, *, preferred: bool = True) -> Hint:
+    return Hint(nodes, preferred)
+
+
+def reserved(state: MemoryManagerState, resource: str = "memory") -> list[int]:
+    return [node.memory_map[resource].reserved // MI for node in state.tables.values()]
+
+
+def groups(state: MemoryManagerState) -> list[tuple[tuple[int, ...], int]]:
+    return [(node.cells, node.number_of_assignments) for node in state.tables.values()]
+
+
+def test_huge_pages_are_taken_off_what_pods_get_of_memory_but_not_off_its_total() -> None:
+    machine = memory_machine([10 * GI], [512])
+    tables = fresh_tables(machine, {0: {"memory": GI}})[0].memory_map
+    assert (tables["memory"].total, tables["memory"].allocatable) == (10 * GI, 8 * GI)
+    assert (tables[HUGE].total, tables[HUGE].allocatable) == (GI, GI)
+
+
+def test_a_page_size_without_pages_has_a_table() -> None:
+    assert fresh_tables(memory_machine([GI], [0]), {})[0].memory_map[HUGE].total == 0
+
+
+def test_a_request_of_more_than_a_node_fills_the_lowest_and_makes_a_group() -> None:
+    state = two_nodes()
+    assert cpuset_mems(give(state, "p", 12 * GI)) == "0,1"  # type: ignore[arg-type]
+    assert reserved(state) == [9216, 3072]
+    assert groups(state) == [((0, 1), 1), ((0, 1), 1)]
+
+
+def test_a_node_of_a_group_can_be_forced_out_of_it_on_one_side() -> None:
+    """The hint of another manager may name one node of a group: nothing refuses that."""
+    state = two_nodes()
+    give(state, "p", 12 * GI)
+    give(state, "q", GI, on(0b10))
+    assert reserved(state) == [9216, 4096]
+    assert groups(state) == [((0, 1), 1), ((1,), 2)]
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    name: str
+    size: int
+    error: str
+    hint: Hint = IMPOSSIBLE
+    before: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """What other pods have: size and nodes by UID."""
+
+
+GROUP = {"wide": (12 * GI, BOTH)}
+FAILURES = [
+    Failure(
+        "more than there is",
+        19 * GI,
+        "failed to get the default NUMA affinity, no NUMA nodes with enough memory is available",
+    ),
+    Failure(
+        "a small request that only fits into a group is not preferred",
+        GI,
+        "failed to find the default preferred hint",
+        on(None),
+        GROUP,
+    ),
+    Failure(
+        "the other node is used by itself",
+        10 * GI,
+        "failed to find NUMA nodes to extend the current topology hint",
+        on(0b01),
+        {"small": (GI, 0b10)},
+    ),
+    Failure(
+        "a node is too full, and the group with the other one is too wide to be preferred",
+        7 * GI,
+        "failed to find the extended preferred hint",
+        on(0b01),
+        {"wide": (10 * GI, BOTH)},
+    ),
+    Failure(
+        "a group with a node that is used by itself",
+        GI,
+        "preferred hint violates NUMA node allocation",
+        on(BOTH, preferred=False),
+        {"small": (GI, 0b01)},
+    ),
+]
+
+
+@pytest.mark.parametrize("case", FAILURES, ids=lambda case: case.name)
+def test_what_the_kubelet_says(case: Failure) -> None:
+    state = two_nodes()
+    for uid, (size, nodes) in case.before.items():
+        give(state, uid, size, on(nodes))
+    before = state.copy()
+    refused = give(state, "p", case.size, case.hint)
+    assert isinstance(refused, Rejected), refused
+    assert refused.reason == "UnexpectedAdmissionError"
+    assert refused.message == f"Allocate failed due to [memorymanager] {case.error}, which is unexpected"
+    assert state == before
+
+
+def test_a_hint_that_is_too_narrow_is_extended() -> None:
+    state = two_nodes()
+    assert cpuset_mems(give(state, "p", 12 * GI, on(0b10))) == "0,1"  # type: ignore[arg-type]
+
+
+def test_an_amount_that_is_no_whole_number_is_refused() -> None:
+    pod = small_pod("p", APP)
+    refused = allocate(two_nodes(), pod, pod.containers[0], None, on(1))
+    assert isinstance(refused, Rejected)
+    assert "[memorymanager] failed to represent quantity as int64" in refused.message
+
+
+def test_later_containers_use_the_memory_of_init_containers_again() -> None:
+    """What is recorded adds up to what is taken, not to what each container needs."""
+    state = MemoryManagerState(fresh_tables(memory_machine([10 * GI], [512]), {}))
+    pod = small_pod("p", INIT, APP, APP)
+    requests = [{"memory": 4 * GI}, {"memory": 3 * GI, HUGE: 4 * MI}, {"memory": 2 * GI}]
+    seen = []
+    for container, request in zip(pod.all_containers, requests, strict=True):
+        allocate(state, pod, container, request, on(1))
+        seen.append((reserved(state)[0], groups(state)[0][1], state.blocks["p"]["c0"][0].size // GI))
+    assert seen == [(4096, 1, 4), (4096, 3, 1), (5120, 4, 0)]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "sizes", "taken"),
+    [
+        ([INIT, INIT, APP], [2, 3, 3], [2, 3, 3]),
+        ([INIT, SIDECAR, APP], [3, 2, 2], [3, 3, 4]),
+        ([SIDECAR, INIT, APP], [2, 3, 2], [2, 5, 5]),
+    ],
+    ids=["the largest init container counts", "a sidecar keeps what it takes", "sidecars lend nothing"],
+)
+def test_who_lends_memory(kinds: list[ContainerKind], sizes: list[int], taken: list[int]) -> None:
+    state, pod = two_nodes(), small_pod("p", *kinds)
+    seen = []
+    for container, size in zip(pod.all_containers, sizes, strict=True):
+        allocate(state, pod, container, {"memory": size * GI}, on(1))
+        seen.append(reserved(state)[0] // 1024)
+    assert seen == taken
+
+
+def test_memory_is_used_again_on_the_same_nodes_only() -> None:
+    state, pod = two_nodes(), small_pod("p", INIT, APP)
+    for container, nodes in zip(pod.all_containers, (0b01, 0b10), strict=True):
+        allocate(state, pod, container, {"memory": GI}, on(nodes))
+    assert reserved(state) == [1024, 1024]
+
+
+def test_another_pod_ends_the_lending() -> None:
+    state, pod = two_nodes(), small_pod("p", INIT, APP)
+    allocate(state, pod, pod.all_containers[0], {"memory": GI}, on(1))
+    give(state, "q", GI, on(1))
+    allocate(state, pod, pod.all_containers[1], {"memory": GI}, on(1))
+    assert reserved(state) == [3072, 0]
+
+
+def test_a_container_keeps_the_memory_that_it_has() -> None:
+    state = two_nodes()
+    had = give(state, "p", GI, on(0b10))
+    assert give(state, "p", 5 * GI, on(0b01)) == had
+    assert reserved(state) == [0, 1024]
+
+
+def test_a_starting_container_ends_the_ordinary_init_containers_before_it() -> None:
+    state, pod = two_nodes(), small_pod("p", INIT, SIDECAR, INIT, APP)
+    for container in pod.all_containers:
+        allocate(state, pod, container, {"memory": GI}, on(1))
+    state.start_container(pod, "c2")
+    assert set(state.blocks["p"]) == {"c1", "c2", "c3"}
+    state.start_container(pod, "c3")
+    assert set(state.blocks["p"]) == {"c1", "c3"}
+
+
+def test_a_node_that_nobody_uses_leaves_its_group() -> None:
+    state = two_nodes()
+    give(state, "p", 12 * GI)
+    state.keep_only({})
+    assert state.tables == two_nodes().tables
+
+
+def without_pages_on_node_1() -> MemoryManagerState:
+    nodes = (
+        InfoNode(id=0, cores=(), memory_bytes=4 * GI, hugepages={2048: 4}),
+        InfoNode(id=1, cores=(), memory_bytes=4 * GI),
+    )
+    return MemoryManagerState(fresh_tables(MachineInfo(nodes=nodes, num_cpus=1, num_sockets=1), {}))
+
+
+def far_node() -> MemoryManagerState:
+    nodes = (InfoNode(id=64, cores=(), memory_bytes=4 * GI),)
+    return MemoryManagerState(fresh_tables(MachineInfo(nodes=nodes, num_cpus=1, num_sockets=1), {}))
+
+
+@pytest.mark.parametrize(
+    ("state", "where"),
+    [
+        (without_pages_on_node_1(), "hugepages-2Mi of NUMA node 1, which has no such huge pages"),
+        (far_node(), "making a mask with NUMA node 64, when 63 is the highest"),
+    ],
+    ids=["a node without such pages", "an id beyond masks"],
+)
+def test_hints_that_crash_the_kubelet(state: MemoryManagerState, where: str) -> None:
+    found = find_hints(state, "p", {"memory": 1, HUGE: 1})
+    assert isinstance(found, KubeletFault)
+    assert found.kind is FaultKind.CRASH
+    assert found.where.endswith(where)
+    assert found.why == "runtime error: invalid memory address or nil pointer dereference"
+
+
+def test_a_container_that_requests_no_memory_has_no_hints() -> None:
+    assert find_hints(two_nodes(), "p", {}) is None
+
+
+def test_allocation_on_a_node_without_such_pages_crashes_too() -> None:
+    """Hints are not always made first: a pod that has some memory already brings its own."""
+    pod = small_pod("p", APP)
+    fault = allocate(without_pages_on_node_1(), pod, pod.containers[0], {"memory": 1, HUGE: 1}, on(0b10))
+    assert isinstance(fault, KubeletFault)
+
+
+def test_huge_pages_without_memory_crash_where_nodes_are_chosen_by_default() -> None:
+    """Only a pod whose status calls it Guaranteed can ask for that."""
+    state = MemoryManagerState(fresh_tables(memory_machine([GI], [4]), {}))
+    pod = small_pod("p", APP)
+    fault = allocate(state, pod, pod.containers[0], {HUGE: 1}, IMPOSSIBLE)
+    assert isinstance(fault, KubeletFault)
+    assert "huge pages, but no memory" in fault.where

@@ -1,0 +1,188 @@
+"""A Memory Manager that starts on a state file: what it takes over, and what it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import pytest
+
+from cpuctl.checkpoints.model import MemoryBlock, MemoryNode, MemoryStateFile, UnreadableState
+from cpuctl.engine.hints.hints import IMPOSSIBLE, Hint
+from cpuctl.engine.memory.manager import StaticMemoryPolicy, allocate
+from cpuctl.engine.memory.provider import MemoryProvider
+from cpuctl.engine.memory.state import MemoryManagerState
+from cpuctl.engine.memory.tables import fresh_tables
+from cpuctl.engine.outcome import KubeletFault, StartRefused, Undetermined
+from cpuctl.machine.cadvisor.machine_info import InfoNode, MachineInfo
+from cpuctl.pods.model import ContainerKind
+from tests.support.memory import memory_machine, small_pod, take
+
+TWO = memory_machine([100, 100])
+DIFFERENT = "[memorymanager] the expected machine state is different from the real one"
+DRAIN = (
+    "could not restore state from checkpoint: {}, please drain this node and delete the memory manager "
+    'checkpoint file "/var/lib/kubelet/memory_manager_state" before restarting Kubelet'
+)
+OF_C = "[memorymanager] (pod: p, container: c)"
+Change = Callable[[MemoryStateFile], MemoryStateFile]
+
+
+def provider(info: MachineInfo = TWO) -> MemoryProvider:
+    return MemoryProvider.of(StaticMemoryPolicy(tables=fresh_tables(info, {})))
+
+
+def busy() -> MemoryManagerState:
+    """Let a pod have memory on either node."""
+    state = MemoryManagerState(fresh_tables(TWO, {}))
+    take(state, "one", 0b01, memory=30)
+    take(state, "two", 0b10, memory=20)
+    return state
+
+
+def wide() -> MemoryManagerState:
+    state = MemoryManagerState(fresh_tables(TWO, {}))
+    take(state, "wide", 0b11, memory=120)
+    return state
+
+
+def test_a_state_is_found_as_it_was() -> None:
+    manager, state = provider(), busy()
+    assert manager.restore(state.as_file()) is None
+    assert (manager.state.tables, manager.state.blocks) == (state.tables, state.blocks)
+
+
+def test_a_group_may_divide_its_memory_in_another_way() -> None:
+    def moved(node: MemoryNode, by: int) -> MemoryNode:
+        table = node.memory_map["memory"]
+        table = replace(table, free=table.free + by, reserved=table.reserved - by)
+        return replace(node, memory_map={"memory": table})
+
+    file = wide().as_file()
+    tables = {number: moved(node, 15 - 30 * number) for number, node in file.machine_state.items()}
+    assert provider().restore(replace(file, machine_state=tables)) is None
+
+
+def test_what_a_pod_could_use_again_is_forgotten() -> None:
+    state = MemoryManagerState(fresh_tables(TWO, {}))
+    pod = small_pod("p", ContainerKind.INIT, ContainerKind.APP)
+    allocate(state, pod, pod.all_containers[0], {"memory": 10}, Hint(1, preferred=True))
+    manager = provider()
+    assert manager.restore(state.as_file()) is None
+    allocate(manager.state, pod, pod.all_containers[1], {"memory": 10}, Hint(1, preferred=True))
+    assert manager.state.tables[0].memory_map["memory"].reserved == 20
+
+
+def test_a_state_without_anything_becomes_a_fresh_one() -> None:
+    manager = provider()
+    assert manager.restore(MemoryStateFile(policy_name="Static")) is None
+    assert manager.state_file() == provider().state_file()
+
+
+def held(**blocks: MemoryBlock) -> dict[str, dict[str, tuple[MemoryBlock, ...]]]:
+    return {"p": {name: (block,) for name, block in blocks.items()}}
+
+
+def block(*nodes: int, resource: str = "memory") -> MemoryBlock:
+    return MemoryBlock(numa_affinity=nodes, type=resource, size=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    name: str
+    change: Change
+    error: str = DIFFERENT
+
+
+def on_node_0(file: MemoryStateFile, **changes: object) -> MemoryStateFile:
+    node = replace(file.machine_state[0], **changes)  # type: ignore[arg-type]
+    return replace(file, machine_state={**file.machine_state, 0: node})
+
+
+def in_table(file: MemoryStateFile, **changes: int) -> MemoryStateFile:
+    table = replace(file.machine_state[0].memory_map["memory"], **changes)
+    return on_node_0(file, memory_map={"memory": table})
+
+
+REFUSED = [
+    Refused(
+        "entries but no tables",
+        lambda file: replace(file, machine_state={}),
+        "[memorymanager] machine state can not be empty when it has memory assignments",
+    ),
+    Refused(
+        "a NUMA node that is gone",
+        lambda file: replace(file, entries=held(c=block(7))),
+        f"{OF_C} the memory assignment uses the NUMA that does not exist",
+    ),
+    Refused(
+        "huge pages that are gone",
+        lambda file: replace(file, entries=held(c=block(0, resource="hugepages-1Gi"))),
+        f"{OF_C} the memory assignment uses memory resource that does not exist",
+    ),
+    Refused(
+        "another number of nodes",
+        lambda file: replace(file, machine_state={0: file.machine_state[0]}),
+    ),
+    Refused("another number of assignments", lambda file: on_node_0(file, number_of_assignments=2)),
+    Refused("another group", lambda file: on_node_0(file, cells=(0, 1))),
+    Refused("other huge pages", lambda file: on_node_0(file, memory_map={})),
+    Refused("another total", lambda file: in_table(file, total=101)),
+    Refused("another reservation", lambda file: in_table(file, system_reserved=1)),
+    Refused("another share for pods", lambda file: in_table(file, allocatable=99)),
+    Refused("more free", lambda file: in_table(file, free=71)),
+    Refused("less reserved", lambda file: in_table(file, reserved=29)),
+]
+
+
+@pytest.mark.parametrize("case", REFUSED, ids=lambda case: case.name)
+def test_what_a_kubelet_refuses(case: Refused) -> None:
+    assert provider().restore(case.change(busy().as_file())) == StartRefused(
+        stage="memoryManagerStart", error=case.error
+    )
+
+
+@pytest.mark.parametrize(
+    ("saved", "error"),
+    [
+        (UnreadableState("checkpoint is corrupted"), "checkpoint is corrupted"),
+        (
+            MemoryStateFile(policy_name="None"),
+            '[memorymanager] configured policy "Static" differs from state checkpoint policy "None"',
+        ),
+    ],
+    ids=["corrupt", "other policy"],
+)
+def test_a_file_that_cannot_be_loaded_asks_for_a_drain(
+    saved: MemoryStateFile | UnreadableState, error: str
+) -> None:
+    refused = provider().restore(saved)
+    assert refused == StartRefused(stage="memoryManagerStart", error=DRAIN.format(error))
+
+
+def test_the_policy_that_does_nothing_insists_on_its_file_too() -> None:
+    error = '[memorymanager] configured policy "None" differs from state checkpoint policy "Static"'
+    refused = MemoryProvider.of(None).restore(busy().as_file())
+    assert refused == StartRefused(stage="memoryManagerStart", error=DRAIN.format(error))
+    assert MemoryProvider.of(None).restore(MemoryStateFile(policy_name="None")) is None
+
+
+def test_a_node_in_two_groups_leaves_a_restart_to_chance() -> None:
+    """Another manager's hint forced a pod onto one node of a group: the order of a map decides."""
+    state = wide()
+    take(state, "forced", 0b10, memory=10)
+    assert isinstance(provider().restore(state.as_file()), Undetermined)
+
+
+def test_groups_with_a_node_that_lacks_a_page_size_crash_the_next_start() -> None:
+    nodes = (
+        InfoNode(id=0, cores=(), memory_bytes=100 + (4 << 21), hugepages={2048: 4}),
+        InfoNode(id=1, cores=(), memory_bytes=100),
+    )
+    info = MachineInfo(nodes=nodes, num_cpus=1, num_sockets=1)
+    state = MemoryManagerState(fresh_tables(info, {}))
+    pod = small_pod("p", ContainerKind.APP)
+    allocate(state, pod, pod.containers[0], {"memory": 150}, IMPOSSIBLE)
+    fault = provider(info).restore(state.as_file())
+    assert isinstance(fault, KubeletFault)
+    assert fault.where == "Memory Manager, adding up hugepages-2Mi of a group of which NUMA node 1 has none"

@@ -1,0 +1,114 @@
+"""A node with a Topology Manager: what each scope asks for, and what a refusal leaves behind."""
+
+from __future__ import annotations
+
+import pytest
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.admission import Admission, Admitted
+from cpuctl.engine.cpu.manager import StaticPolicy
+from cpuctl.engine.cpu.provider import CPUProvider
+from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.hints.topology_manager import Merged, TopologyManager
+from cpuctl.engine.node import Node
+from cpuctl.engine.outcome import FaultKind, KubeletFault, Rejected
+from cpuctl.kubelet.policy_options import CPUPolicyOptions
+from cpuctl.kubelet.reserving.reservations import CPUReservation
+from cpuctl.pods.model import Container
+from tests.engine.node.test_node import named, whole
+from tests.support.pods import app
+from tests.support.topologies import CoreAt, machine_info
+
+
+def aligned(policy: str, scope: str = "container", *, second_node: int = 1) -> Node:
+    """Start a node whose two NUMA nodes have CPUs 0-3 and 4-7, CPU 0 being reserved."""
+    numbers = (0, second_node)
+    info = machine_info(CoreAt(cpus=(cpu,), numa_node=numbers[cpu // 4]) for cpu in range(8))
+    topology, reserved = CPUTopology.discover(info), CPUReservation(1, CPUSet.parse("0"))
+    static = StaticPolicy.construct(topology, CPUPolicyOptions(), reserved, minor=36)
+    return Node(
+        topology=topology,
+        cpu=CPUProvider.of(static, topology),
+        topology_manager=TopologyManager.of(info, policy, scope, closest=False),
+    )
+
+
+def half(name: str) -> Container:
+    return app("cpu=500m memory=1Gi", "cpu=500m memory=1Gi", name)
+
+
+def rounds(admission: Admission) -> list[str]:
+    """Show what every round came to: the container or ``pod``, and the NUMA nodes."""
+    return [
+        f"{asked.container.name if asked.container else 'pod'}: {CPUSet(asked.merged.hint.nodes or 0)}"
+        for asked in admission.asked
+        if isinstance(asked.merged, Merged)
+    ]
+
+
+def exclusive(admission: Admission) -> list[str]:
+    return [str(CPUSet(each.cpus)) for each in admission.placements if each.exclusive]
+
+
+def test_container_scope_asks_for_each_container_once_those_before_it_have_their_cpus() -> None:
+    admission = aligned("restricted").admit(named("p", whole(2, "a"), half("b"), whole(2, "c")))
+    assert isinstance(admission.verdict, Admitted)
+    assert rounds(admission) == ["a: 0", "b: 0-1", "c: 1"]
+    assert exclusive(admission) == ["1-2", "4-5"]
+
+
+def test_pod_scope_asks_once_for_all_containers() -> None:
+    admission = aligned("restricted", "pod").admit(named("p", whole(2, "a"), half("b"), whole(2, "c")))
+    assert isinstance(admission.verdict, Admitted)
+    assert rounds(admission) == ["pod: 1"]
+    assert exclusive(admission) == ["4-5", "6-7"]
+
+
+def test_a_container_that_cannot_be_aligned_is_named_and_those_before_it_keep_their_cpus() -> None:
+    node = aligned("single-numa-node")
+    admission = node.admit(named("p", whole(3, "a"), whole(5, "b"), whole(1, "c")))
+    assert admission.verdict == Rejected(
+        reason="TopologyAffinityError",
+        message="Resources cannot be allocated with Topology locality",
+        container="b",
+    )
+    assert rounds(admission) == ["a: 0", "b: "]
+    assert node.state.assigned("p", "a") == 0b1110
+
+
+def test_a_pod_that_cannot_be_aligned_as_a_whole_gets_nothing() -> None:
+    node = aligned("single-numa-node", "pod")
+    admission = node.admit(named("p", whole(3, "a"), whole(3, "b")))
+    assert isinstance(admission.verdict, Rejected)
+    assert admission.verdict.container == ""
+    assert admission.placements == ()
+
+
+@pytest.mark.parametrize(("policy", "taken"), [("best-effort", ["3,7"]), ("restricted", [])])
+def test_what_fits_on_two_nodes_but_not_on_one_is_only_taken_by_best_effort(
+    policy: str, taken: list[str]
+) -> None:
+    node = aligned(policy)
+    node.admit(named("p", whole(2)))
+    node.admit(named("q", whole(3)))
+    admission = node.admit(named("r", whole(2)))
+    assert rounds(admission) == ["main: 0-1"]
+    assert exclusive(admission) == taken
+
+
+@pytest.mark.parametrize("scope", ["container", "pod"])
+def test_a_kubelet_that_crashes_over_hints_answers_nobody(scope: str) -> None:
+    node = aligned("best-effort", scope, second_node=64)
+    admission = node.admit(named("p", whole(1)))
+    assert isinstance(admission.verdict, KubeletFault)
+    assert admission.verdict.kind is FaultKind.CRASH
+    assert (admission.asked[0].merged, admission.placements) == (admission.verdict, ())
+    assert node.admit(named("q", app())).verdict == admission.verdict
+
+
+def test_asking_admits_nothing() -> None:
+    node = aligned("restricted")
+    before = node.copy()
+    pod = named("p", whole(3))
+    assert node.ask(pod, pod.containers[0]).merged == node.ask(pod, None).merged
+    assert (node.state, node.active) == (before.state, before.active)

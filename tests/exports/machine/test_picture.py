@@ -1,0 +1,149 @@
+"""The picture of a machine: every CPU once, in its place, with its owner; nothing in the way of anything."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+from hypothesis import example, given
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.exports.machine.facts import CPU, MachineFacts, Owner, Use, plan_facts
+from cpuctl.exports.machine.legend import MOST_OWNERS
+from cpuctl.exports.machine.picture import machine_svg
+from cpuctl.exports.marks import mark_of
+from cpuctl.visible_text import printable
+from tests.support.drawn_rows import machines
+from tests.support.pictures import Picture, letters, tooltip
+
+BOXES = ("fr", "k")
+
+
+def row(cpu: int, **more: Any) -> dict[str, Any]:
+    place = {"socket": 0, "node": cpu // 4, "l3": cpu // 4, "core": cpu // 2}
+    return {"cpu": cpu, "online": True, "shared": False, **place, **more}
+
+
+INVISIBLE = MachineFacts(
+    title="", lines=(), cpus=(CPU(row(0), Use.OWNED, ("a",)),), owners=(Owner("a", "\x1f", "0"),)
+)
+
+
+@given(machines())
+@example(INVISIBLE)
+def test_every_cpu_is_drawn_once_with_what_it_is_and_whose(facts: MachineFacts) -> None:
+    picture = Picture(machine_svg(facts))
+    assert sorted(picture.cpus) == sorted(cpu.number for cpu in facts.cpus)
+    for cpu in facts.cpus:
+        group = picture.cpus[cpu.number]
+        assert group.attrib["data-use"] == cpu.use
+        assert group.attrib["data-owner"].split() == list(cpu.marks)
+        assert letters(group)[0] == str(cpu.number)
+        for owner in facts.owners:
+            if owner.mark in cpu.marks:
+                assert printable(owner.name) in tooltip(group)
+
+
+@given(machines())
+def test_boxes_are_inside_of_each_other_or_apart(facts: MachineFacts) -> None:
+    picture = Picture(machine_svg(facts))
+    boxes = picture.rects(*BOXES)
+    for one, other in combinations(boxes, 2):
+        assert one.apart(other) or one.contains(other) or other.contains(one), (one, other)
+    assert all(picture.size.contains(box) for box in boxes)
+    cells = picture.rects("k")
+    assert all(one.apart(other) for one, other in combinations(cells, 2))
+
+
+@given(machines())
+def test_letters_stay_inside_of_their_boxes(facts: MachineFacts) -> None:
+    picture = Picture(machine_svg(facts))
+    texts = picture.texts()
+    assert [text for text in texts if not picture.size.contains(text.rect)] == []
+    cells = picture.rects("k")
+    for group in picture.cpus.values():
+        assert len(letters(group)) <= 2
+    numbers = [text for text in texts if any(not cell.apart(text.rect) for cell in cells)]
+    assert [text for text in numbers if not any(cell.contains(text.rect) for cell in cells)] == []
+
+
+def test_letters_and_words_say_all_that_colours_do() -> None:
+    facts = MachineFacts(
+        title="A node",
+        lines=("3 pods",),
+        cpus=(
+            CPU(row(0, shared=True), Use.RESERVED),
+            CPU(row(1), Use.OWNED, ("a",)),
+            CPU(row(2), Use.OWNED, ("b", "a"), disputed=True),
+            CPU(row(3, shared=True), Use.SHARED),
+            CPU(row(4), Use.NOBODY),
+            CPU(row(5, online=False), Use.OFFLINE),
+        ),
+        owners=(Owner("a", "shop/web server", "1-2"), Owner("b", "shop/db server", "2")),
+    )
+    picture = Picture(machine_svg(facts))
+    shown = {cpu: letters(group)[1:] for cpu, group in picture.cpus.items()}
+    assert shown == {0: ["R"], 1: ["a"], 2: ["b+"], 3: [], 4: ["?"], 5: ["off"]}
+    legend = {text.text for text in picture.texts()}
+    assert {"shop/web server: 1-2", "shop/db server: 2", "offline: 5", "shared pool: 3"} <= legend
+    assert tooltip(picture.cpus[2]) == (
+        "CPU 2; b shop/db server, a shop/web server; socket 0, NUMA node 0, L3 0, core 1"
+    )
+    description = picture.root.findtext("{http://www.w3.org/2000/svg}desc") or ""
+    assert "a shop/web server: CPUs 1-2" in description
+    assert picture.root.attrib["role"] == "img"
+
+
+def big_machine(cpus: int, owners: int) -> MachineFacts:
+    rows = [
+        {"cpu": n, "online": True, "shared": False, "socket": n * 2 // cpus, "node": n * 8 // cpus}
+        | {"l3": n // 16, "core": n // 2}
+        for n in range(cpus)
+    ]
+    return MachineFacts(
+        title="Large",
+        lines=(),
+        cpus=tuple(CPU(row, Use.OWNED, (mark_of(row["cpu"] * owners // cpus),)) for row in rows),
+        owners=tuple(Owner(mark_of(n), f"default/pod-{n} main", "") for n in range(owners)),
+    )
+
+
+def test_a_large_machine_with_hundreds_of_pods_is_drawn_whole() -> None:
+    picture = Picture(machine_svg(big_machine(1024, 300)))
+    assert len(picture.cpus) == 1024
+    names = [text.text for text in picture.texts() if text.text.startswith("default/pod-")]
+    assert len(names) == MOST_OWNERS
+    assert any(text.text.startswith("and 240 more owners, bi to kn") for text in picture.texts())
+    assert tooltip(picture.cpus[1023]).startswith("CPU 1023; kn default/pod-299 main;")
+    assert 0.6 < picture.size.width / picture.size.height < 2.5
+
+
+def test_equal_machines_look_equal_and_their_parts_are_even() -> None:
+    facts = big_machine(512, 30)
+    assert machine_svg(facts) == machine_svg(facts)
+    nodes = Picture(machine_svg(facts)).rects("f1")
+    assert len({(box.width, box.height) for box in nodes}) == 1
+
+
+def test_a_place_that_lacks_a_core_is_drawn_like_the_others() -> None:
+    facts = big_machine(512, 30)
+    gone = (254, 255, 510, 511)
+    fewer = tuple(cpu for cpu in facts.cpus if cpu.number not in gone)
+    whole, lacking = (Picture(machine_svg(each)) for each in (facts, replace(facts, cpus=fewer)))
+    assert lacking.size == whole.size
+    assert lacking.rects("f1") == whole.rects("f1")
+
+
+def test_a_kubelet_that_does_not_start_leaves_a_machine_without_owners() -> None:
+    plan = {
+        "start": {"outcome": "Refused", "stage": "CPU Manager", "error": "no CPUs are reserved"},
+        "pods": [],
+        "sources": {},
+    }
+    facts = plan_facts(
+        plan, {"cpus": [row(0) | {"marks": []}, row(1, online=False) | {"marks": []}], "holders": []}
+    )
+    assert facts.title == "The kubelet does not start"
+    assert facts.lines == ("The kubelet would not start (CPU Manager): no CPUs are reserved",)
+    assert facts.having(Use.OFFLINE) == CPUSet.of([1])

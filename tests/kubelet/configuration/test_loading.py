@@ -1,0 +1,249 @@
+"""From files and flags to the configuration in force: what wins, where it comes from, what fails first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cpuctl.kubelet.config import DEFAULT_EVICTION_HARD, KubeletConfiguration
+from cpuctl.kubelet.configuration.drop_in_files import DropInDirectory
+from cpuctl.kubelet.configuration.loading import ConfigSources, LoadedConfiguration, load_configuration
+from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
+from cpuctl.kubelet.configuration.settings import OriginKind
+from cpuctl.kubelet.flags.command_line import KubeletFlags, read_flags, split_arguments
+from cpuctl.kubelet.version import KubeletVersion
+
+HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """What a kubelet is told: main file (None for no file), one drop-in, flags."""
+
+    main: str | None = None
+    drop_in: str | None = None
+    flags: str = ""
+    minor: int = 36
+
+    def load(self, folder: Path) -> LoadedConfiguration:
+        drop_ins = None
+        if self.drop_in is not None:
+            (folder / "10.conf").write_text(HEAD + self.drop_in)
+            drop_ins = DropInDirectory(str(folder))
+        sources = ConfigSources(
+            main=None if self.main is None else (HEAD + self.main, "main.yaml"),
+            drop_ins=drop_ins,
+            flags=read_flags(split_arguments(self.flags)),
+        )
+        return load_configuration(sources, KubeletVersion(self.minor))
+
+
+def test_a_kubelet_that_is_told_nothing_has_the_defaults(tmp_path: Path) -> None:
+    loaded = Told().load(tmp_path)
+    nothing = KubeletConfiguration(
+        others=loaded.config.others, read_only_port=10255, memory_throttling_factor=0.9, fail_cgroup_v1=True
+    )
+    assert loaded.config == nothing
+    assert {setting.origin.kind for setting in loaded.settings.values()} == {OriginKind.DEFAULT}
+    assert (loaded.warnings, loaded.drop_ins, loaded.gate_flags) == ((), (), {})
+
+
+@dataclass(frozen=True)
+class Case:
+    """What comes of a field, and where it was set."""
+
+    name: str
+    told: Told
+    field: str
+    want: Any
+    place: str
+    path: tuple[str, ...]
+
+
+MAIN = Told(
+    main="maxPods: 50\nkubeReserved:\n  cpu: 500m\n  memory: 1Gi\nevictionHard: {pid.available: 5%}\n"
+)
+CASES = [
+    Case("file", MAIN, "max_pods", 50, "main.yaml:3", ("maxPods",)),
+    Case(
+        "drop-in over file",
+        Told(main="maxPods: 50", drop_in="maxPods: 60"),
+        *("max_pods", 60, "{}/10.conf:3", ("maxPods",)),
+    ),
+    Case(
+        "flag over file",
+        Told(main="maxPods: 50", flags="--max-pods=70"),
+        *("max_pods", 70, "--max-pods", ("maxPods",)),
+    ),
+    Case(
+        "flag over drop-in",
+        Told(main="maxPods: 50", drop_in="maxPods: 60", flags="--max-pods=70"),
+        *("max_pods", 70, "--max-pods", ("maxPods",)),
+    ),
+    Case("a flag may set zero", Told(flags="--max-pods=0"), "max_pods", 0, "--max-pods", ("maxPods",)),
+    Case("a file may not", Told(main="maxPods: 0"), "max_pods", 110, "", ("maxPods",)),
+    Case(
+        "maps of flags replace those of files",
+        Told(main="kubeReserved: {cpu: 500m, memory: 1Gi}", flags="--kube-reserved=cpu=1"),
+        *("kube_reserved", {"cpu": "1"}, "--kube-reserved", ("kubeReserved",)),
+    ),
+    Case(
+        "maps of drop-ins merge",
+        Told(main="kubeReserved: {cpu: 500m, memory: 1Gi}", drop_in="kubeReserved: {cpu: '1'}"),
+        *("kube_reserved", {"cpu": "1", "memory": "1Gi"}, "main.yaml:3", ("kubeReserved",)),
+    ),
+    Case(
+        "and their members know who set them",
+        Told(main="kubeReserved: {cpu: 500m, memory: 1Gi}", drop_in="kubeReserved: {cpu: '1'}"),
+        *("kube_reserved", {"cpu": "1", "memory": "1Gi"}, "{}/10.conf:3", ("kubeReserved", "cpu")),
+    ),
+    Case(
+        "a member that is not there is where its mapping is",
+        Told(main="kubeReserved:\n  memory: 1Gi"),
+        *("kube_reserved", {"memory": "1Gi"}, "main.yaml:3", ("kubeReserved", "cpu")),
+    ),
+    Case(
+        "thresholds of the main file replace the defaults",
+        Told(main="evictionHard: {pid.available: 5%}"),
+        *("eviction_hard", {"pid.available": "5%"}, "main.yaml:3", ("evictionHard",)),
+    ),
+    Case(
+        "thresholds of a drop-in are added to them",
+        Told(main="", drop_in="evictionHard: {memory.available: 500Mi}"),
+        *("eviction_hard", {**DEFAULT_EVICTION_HARD, "memory.available": "500Mi"}),
+        *("{}/10.conf:3", ("evictionHard", "memory.available")),
+    ),
+    Case(
+        "without a file there are none to add to",
+        Told(drop_in="evictionHard: {memory.available: 500Mi}"),
+        *("eviction_hard", {"memory.available": "500Mi"}, "{}/10.conf:3", ("evictionHard",)),
+    ),
+    Case(
+        "thresholds of a flag replace them all",
+        Told(main="", flags="--eviction-hard=memory.available<1Gi"),
+        *("eviction_hard", {"memory.available": "1Gi"}, "--eviction-hard", ("evictionHard",)),
+    ),
+    Case("the read-only port of a file", Told(main=""), "read_only_port", 0, "", ("readOnlyPort",)),
+    Case("and of no file", Told(drop_in=""), "read_only_port", 10255, "", ("readOnlyPort",)),
+    Case("root directory", Told(main="", flags="--root-dir=/data"), "root_dir", "/data", "", ("rootDir",)),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_what_wins(case: Case, tmp_path: Path) -> None:
+    loaded = case.told.load(tmp_path)
+    assert getattr(loaded.config, case.field) == case.want
+    assert loaded.origin(*case.path).place == case.place.format(tmp_path)
+
+
+def test_gates_merge_one_by_one(tmp_path: Path) -> None:
+    loaded = Told(
+        main="featureGates: {MemoryQoS: true, NodeSwap: true}",
+        drop_in="featureGates: {MemoryQoS: false, QOSReserved: true}",
+        flags="--feature-gates=QOSReserved=false",
+    ).load(tmp_path)
+    assert loaded.gates_of_main_file == {"MemoryQoS": True, "NodeSwap": True}
+    assert loaded.config.feature_gates == {"MemoryQoS": False, "NodeSwap": True, "QOSReserved": True}
+    assert loaded.gate_flags == {"QOSReserved": False}
+    assert {name: loaded.origin("featureGates", name).place for name in loaded.config.feature_gates} == {
+        "MemoryQoS": f"{tmp_path}/10.conf:3",
+        "NodeSwap": "main.yaml:3",
+        "QOSReserved": "--feature-gates",
+    }
+
+
+def test_amounts_of_the_main_file_are_rewritten_where_there_is_a_drop_in_directory(tmp_path: Path) -> None:
+    main = "reservedMemory: [{numaNode: 0, limits: {memory: 1.5Gi}}]"
+
+    def bytes_of(told: Told) -> int | None:
+        """What the memory manager reads: none where the amount has a fraction as it is written."""
+        return told.load(tmp_path).config.reserved_memory[0].limits["memory"].exact_int64
+
+    assert bytes_of(Told(main=main)) is None
+    assert bytes_of(Told(main=main, drop_in="")) == 1536 * 1024**2
+    assert bytes_of(Told(main="", drop_in=main)) is None
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What fails first where several things are wrong."""
+
+    name: str
+    told: Told
+    stage: str
+    error: str
+    where: str
+    crash: bool = False
+
+
+PANIC = "failed to merge global and in-flight KubeletConfiguration while setting defaults, error: "
+UNKNOWN = "unrecognized feature gate: "
+NOT_AN_INTEGER = (
+    "failed to unmarshal merged JSON into kubelet configuration: json: cannot unmarshal string into Go struct"
+    " field KubeletConfiguration.maxPods of type int32"
+)
+DECODE = (
+    "failed to decode: json: cannot unmarshal string into Go struct field KubeletConfiguration.maxPods of"
+    " type int32"
+)
+FAILURES = [
+    Failure(
+        "gates of the main file before drop-ins",
+        Told(main="featureGates: {Bogus: true}", drop_in="maxPods: many"),
+        *("featureGates", f"{PANIC}{UNKNOWN}Bogus", "main.yaml:3"),
+        crash=True,
+    ),
+    Failure(
+        "gates of flags before the main file",
+        Told(main="maxPods: many", flags="--feature-gates=Bogus=true"),
+        *("featureGates", f"{UNKNOWN}Bogus", "--feature-gates"),
+    ),
+    Failure(
+        "gates of flags before those of the main file",
+        Told(main="featureGates: {Worse: true}", drop_in="maxPods: many", flags="--feature-gates=Bogus=true"),
+        *("featureGates", f"{UNKNOWN}Bogus", "--feature-gates"),
+    ),
+    Failure(
+        "types of the main file before its gates",
+        Told(main="featureGates: {Bogus: true}\nmaxPods: many"),
+        *("configDecode", DECODE, "main.yaml:4: maxPods"),
+    ),
+    Failure(
+        "drop-ins where nothing is wrong before",
+        Told(main="featureGates: {MemoryQoS: true}", drop_in="maxPods: many"),
+        *("configDecode", NOT_AN_INTEGER, "{}/10.conf:3: maxPods"),
+    ),
+    Failure(
+        "a directory that the release does not know",
+        Told(main="maxPods: many", drop_in="", minor=27),
+        *("flags", "unknown flag: --config-dir", "{}"),
+    ),
+]
+
+
+@pytest.mark.parametrize("case", FAILURES, ids=lambda case: case.name)
+def test_what_fails_first(case: Failure, tmp_path: Path) -> None:
+    with pytest.raises(ConfigRefusedError) as caught:
+        case.told.load(tmp_path)
+    refusal = caught.value.refusal
+    assert (refusal.stage, refusal.error, refusal.crash) == (case.stage, case.error, case.crash)
+    assert caught.value.where == case.where.format(tmp_path)
+
+
+def test_what_is_passed_over_is_told_from_every_file(tmp_path: Path) -> None:
+    loaded = Told(main="maxPosd: 5\nmaxPods: 1\nmaxPods: 2", drop_in="bogus: 1").load(tmp_path)
+    assert [(warning.code, warning.place, warning.setting) for warning in loaded.warnings] == [
+        ("repeated-key", "main.yaml:5", ""),
+        ("unknown-field", "main.yaml:3", "maxPosd"),
+        ("unknown-field", f"{tmp_path}/10.conf:3", "bogus"),
+    ]
+    assert loaded.config.max_pods == 2
+
+
+def test_flags_beside_the_configuration_are_kept(tmp_path: Path) -> None:
+    flags = KubeletFlags(ignores_eviction_thresholds=True)
+    assert load_configuration(ConfigSources(flags=flags)).config.ignores_eviction_thresholds
+    assert not Told(main="").load(tmp_path).config.ignores_eviction_thresholds

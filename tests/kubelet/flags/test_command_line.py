@@ -1,0 +1,295 @@
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass
+
+import pytest
+
+from cpuctl.documents import Value
+from cpuctl.errors import UsageError
+from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
+from cpuctl.kubelet.configuration.schema import FIELD_TYPES
+from cpuctl.kubelet.configuration.settings import plain
+from cpuctl.kubelet.flags.command_line import KubeletFlags, read_flags, split_arguments
+from cpuctl.kubelet.flags.table import CONFIG_FLAGS, NODE_FLAGS, OTHER_FLAGS, OTHER_SWITCHES
+
+
+def read(text: str) -> KubeletFlags:
+    return read_flags(split_arguments(text))
+
+
+def fields(text: str) -> dict[str, Value]:
+    return {name: plain(setting) for name, setting in read(text).settings.items()}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A command line, and the one field it sets."""
+
+    arguments: str
+    field: str
+    want: Value
+
+
+CASES = [
+    Case("--max-pods=200", "maxPods", 200),
+    Case("--max-pods 0xC8", "maxPods", 200),
+    Case("--max-pods=1_000", "maxPods", 1000),
+    Case("-v 4 -v5 -v=6 -hv 7 -h --max-pods=200", "maxPods", 200),
+    Case("--max_pods=200", "maxPods", 200),
+    Case("--max-pods=1 --max-pods=2", "maxPods", 2),
+    Case("--pods-per-core=-1", "podsPerCore", -1),
+    Case("--pod-max-pids=9223372036854775807", "podPidsLimit", 2**63 - 1),
+    Case("--cgroups-per-qos", "cgroupsPerQOS", True),
+    Case("--cgroups-per-qos=f", "cgroupsPerQOS", False),
+    Case("--fail-swap-on=false --fail-swap-on", "failSwapOn", True),
+    Case("--cpu-cfs-quota-period=0.1s", "cpuCFSQuotaPeriod", "100ms"),
+    Case("--cpu-manager-reconcile-period 60s", "cpuManagerReconcilePeriod", "1m0s"),
+    Case("--cpu-manager-policy ''", "cpuManagerPolicy", ""),
+    Case("--reserved-cpus=0,16", "reservedSystemCPUs", "0,16"),
+    Case("--cgroup-driver '--strange'", "cgroupDriver", "--strange"),
+    Case(
+        "--enforce-node-allocatable=pods,kube-reserved", "enforceNodeAllocatable", ["pods", "kube-reserved"]
+    ),
+    Case(
+        "--enforce-node-allocatable=pods --enforce-node-allocatable=none",
+        "enforceNodeAllocatable",
+        ["pods", "none"],
+    ),
+    Case("--enforce-node-allocatable=", "enforceNodeAllocatable", []),
+    Case("--kube-reserved=cpu=1,memory=2Gi", "kubeReserved", {"cpu": "1", "memory": "2Gi"}),
+    Case("--kube-reserved=' cpu = 1 ,,'", "kubeReserved", {"cpu": "1"}),
+    Case("--kube-reserved=", "kubeReserved", {}),
+    Case("--kube-reserved=cpu=1 --kube-reserved=cpu=2,pid=9", "kubeReserved", {"cpu": "2", "pid": "9"}),
+    Case("--qos-reserved=memory=50%", "qosReserved", {"memory": "50%"}),
+    Case(
+        "--eviction-hard='memory.available<1Gi,nodefs.available<10%'",
+        "evictionHard",
+        {"memory.available": "1Gi", "nodefs.available": "10%"},
+    ),
+    Case(
+        "--eviction-soft-grace-period=memory.available=90s",
+        "evictionSoftGracePeriod",
+        {"memory.available": "90s"},
+    ),
+    Case(
+        "--cpu-manager-policy-options=full-pcpus-only=true --cpu-manager-policy-options=align-by-socket=true",
+        "cpuManagerPolicyOptions",
+        {"full-pcpus-only": "true", "align-by-socket": "true"},
+    ),
+    # Commas do not separate options: the second becomes part of the first one's value.
+    Case("--cpu-manager-policy-options=a=true,b=true", "cpuManagerPolicyOptions", {"a": "true,b=true"}),
+    Case(
+        "--reserved-memory '0:memory=1Gi,hugepages-1Gi=2Gi;1:memory=2.5Gi'",
+        "reservedMemory",
+        [
+            {"numaNode": 0, "limits": {"memory": "1Gi", "hugepages-1Gi": "2Gi"}},
+            {"numaNode": 1, "limits": {"memory": "2.5Gi"}},
+        ],
+    ),
+    Case(
+        "--reserved-memory=0:memory=1Gi --reserved-memory=1:memory=1Gi",
+        "reservedMemory",
+        [{"numaNode": 0, "limits": {"memory": "1Gi"}}, {"numaNode": 1, "limits": {"memory": "1Gi"}}],
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.arguments)
+def test_flags_set_fields(case: Case) -> None:
+    assert fields(case.arguments) == {case.field: case.want}
+
+
+def test_a_setting_tells_its_flag() -> None:
+    found = read("--kube-reserved=cpu=1").settings["kubeReserved"]
+    assert found.members is not None
+    assert [found.origin.place, found.members["cpu"].origin.place] == ["--kube-reserved"] * 2
+
+
+def test_gates_add_up_and_are_no_field() -> None:
+    flags = read("--feature-gates=A=true,B=false --feature-gates=' B = 1 '")
+    assert (flags.gates, flags.settings) == ({"A": True, "B": True}, {})
+
+
+def test_flags_that_are_beside_the_configuration() -> None:
+    flags = read(
+        "/usr/bin/kubelet --config=/etc/k.yaml --config-dir /etc/k.d --root-dir=/data/kubelet"
+        " --experimental-allocatable-ignore-eviction"
+    )
+    assert flags == KubeletFlags(
+        config="/etc/k.yaml",
+        config_dir="/etc/k.d",
+        root_dir="/data/kubelet",
+        ignores_eviction_thresholds=True,
+    )
+    assert not read("--experimental-allocatable-ignore-eviction=false").ignores_eviction_thresholds
+
+
+IRRELEVANT = [
+    "--v=4",
+    "-v4",
+    "-v 4",
+    "--hostname-override node7 --node-ip=10.0.0.7",
+    "--node-labels=a=b,c=d --register-node",
+    "--kubeconfig /etc/kubernetes/kubelet.conf --bootstrap-kubeconfig=/etc/kubernetes/bootstrap.conf",
+]
+
+
+@pytest.mark.parametrize("arguments", IRRELEVANT)
+def test_flags_of_no_manager_are_accepted_with_their_values(arguments: str) -> None:
+    assert read(f"{arguments} --max-pods=3") == read("--max-pods=3")
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """Flags that no table has: what is said, and that the flag behind them is still read."""
+
+    arguments: str
+    names: tuple[str, ...]
+
+
+UNKNOWN = [
+    Unknown("--bogus", ("bogus",)),
+    Unknown("--bogus value", ("bogus",)),
+    Unknown("--bogus=a --strange_one b", ("bogus", "strange-one")),
+]
+
+
+@pytest.mark.parametrize("case", UNKNOWN, ids=lambda case: case.arguments)
+def test_unknown_flags_are_passed_over_with_a_note(case: Unknown) -> None:
+    flags = read(f"{case.arguments} --max-pods=3")
+    assert flags.settings == read("--max-pods=3").settings
+    assert flags.notes == tuple(
+        f"--{name} is no flag that cpuctl knows, and is passed over" for name in case.names
+    )
+
+
+def test_words_that_are_no_flags_are_refused_after_all_flags_are_read() -> None:
+    assert fields("--max-pods=3 --") == {"maxPods": 3}
+    for line in ("pods", "--max-pods=3 -", "-- pods", "--max-pods=3 -- --max-pods=4"):
+        with pytest.raises(ConfigRefusedError) as caught:
+            read(line)
+        stray = line.split()[-1]
+        assert caught.value.refusal.error == caught.value.refusal.logged == f"unknown command {stray}"
+    with pytest.raises(ConfigRefusedError, match="invalid argument"):
+        read("pods --max-pods=many")
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Arguments that a kubelet does not accept, and its words."""
+
+    arguments: str
+    want: str
+
+
+MALFORMED = "malformed pair, expect"
+REFUSALS = [
+    Refusal("--max-pods", "flag needs an argument: --max-pods"),
+    Refusal("-max-pods=200", "unknown shorthand flag: 'm' in -max-pods=200"),
+    Refusal("-hx", "unknown shorthand flag: 'x' in -x"),
+    Refusal("-v", "flag needs an argument: 'v' in -v"),
+    Refusal("--v", "flag needs an argument: --v"),
+    Refusal(
+        '--enforce-node-allocatable=po\\"ds',
+        'invalid argument "po\\"ds" for "--enforce-node-allocatable" flag: parse error on line 1, column 3:'
+        ' bare " in non-quoted-field',
+    ),
+    Refusal("---max-pods=200", "bad flag syntax: ---max-pods=200"),
+    Refusal("--=200", "bad flag syntax: --=200"),
+    Refusal(
+        "--max-pods=1__0",
+        'invalid argument "1__0" for "--max-pods" flag: strconv.ParseInt: parsing "1__0": invalid syntax',
+    ),
+    Refusal(
+        "--max-pods=many",
+        'invalid argument "many" for "--max-pods" flag: strconv.ParseInt: parsing "many": invalid syntax',
+    ),
+    Refusal(
+        "--cgroups-per-qos=yes",
+        'invalid argument "yes" for "--cgroups-per-qos" flag: strconv.ParseBool: parsing "yes":'
+        " invalid syntax",
+    ),
+    Refusal(
+        "--cpu-cfs-quota-period=5",
+        'invalid argument "5" for "--cpu-cfs-quota-period" flag: time: missing unit in duration "5"',
+    ),
+    Refusal(
+        "--kube-reserved=cpu",
+        f'invalid argument "cpu" for "--kube-reserved" flag: {MALFORMED} string=string',
+    ),
+    Refusal(
+        "--eviction-hard=memory.available=1Gi",
+        f'invalid argument "memory.available=1Gi" for "--eviction-hard" flag: {MALFORMED} string<string',
+    ),
+    Refusal(
+        "--cpu-manager-policy-options=full-pcpus-only",
+        'invalid argument "full-pcpus-only" for "--cpu-manager-policy-options" flag:'
+        f" {MALFORMED} string=string",
+    ),
+    Refusal("--feature-gates=A", f'invalid argument "A" for "--feature-gates" flag: {MALFORMED} string=bool'),
+    Refusal(
+        "--feature-gates=A=on",
+        'invalid argument "A=on" for "--feature-gates" flag: invalid value of A: on, err:'
+        ' strconv.ParseBool: parsing "on": invalid syntax',
+    ),
+    Refusal(
+        "--reserved-memory=memory=1Gi",
+        'invalid argument "memory=1Gi" for "--reserved-memory" flag: the reserved memory has incorrect'
+        " format, expected numaNodeID:type=quantity[,type=quantity...], got memory=1Gi",
+    ),
+    Refusal(
+        "--reserved-memory=x:memory=1Gi",
+        'invalid argument "x:memory=1Gi" for "--reserved-memory" flag: failed to convert the NUMA node ID,'
+        " exptected integer, got x",
+    ),
+    Refusal(
+        "--reserved-memory=0:memory",
+        'invalid argument "0:memory" for "--reserved-memory" flag: the reserved limit has incorrect value,'
+        " expected type=quantatity, got memory",
+    ),
+    Refusal(
+        "--reserved-memory=0:cpu=1",
+        'invalid argument "0:cpu=1" for "--reserved-memory" flag: memory type conversion error, unknown type:'
+        ' "cpu"',
+    ),
+    Refusal(
+        "--reserved-memory=0:memory=much",
+        'invalid argument "0:memory=much" for "--reserved-memory" flag: failed to parse the quantatity,'
+        " expected quantatity, got much",
+    ),
+]
+
+
+@pytest.mark.parametrize("case", REFUSALS, ids=lambda case: case.arguments)
+def test_refusals_are_in_the_kubelets_words(case: Refusal) -> None:
+    with pytest.raises(ConfigRefusedError) as caught:
+        read(case.arguments)
+    refusal = caught.value.refusal
+    assert (refusal.stage, refusal.error, refusal.crash) == ("flags", case.want, False)
+    assert refusal.logged == f"failed to parse kubelet flag: {case.want}"
+    assert caught.value.where == "--kubelet-args"
+
+
+def test_words_are_split_as_a_shell_does() -> None:
+    line = """--a='b c' --d="e 'f'" g\\ h"""
+    shell = subprocess.run(["sh", "-c", f"printf '%s\\n' {line}"], capture_output=True, text=True, check=True)
+    assert split_arguments(line) == shell.stdout.splitlines()
+
+
+def test_the_name_of_the_program_is_no_argument() -> None:
+    assert split_arguments("/usr/bin/kubelet --v=2") == split_arguments("kubelet --v=2") == ["--v=2"]
+    assert split_arguments("") == []
+    assert split_arguments("--root-dir=/data/kubelet --v=2") == ["--root-dir=/data/kubelet", "--v=2"]
+
+
+def test_an_open_quote_is_a_usage_error() -> None:
+    with pytest.raises(UsageError, match=r"cannot be split into words: no closing quotation"):
+        split_arguments("--a='b")
+
+
+def test_every_flag_is_in_one_table_and_every_field_is_known() -> None:
+    tables = (CONFIG_FLAGS.keys(), NODE_FLAGS.keys(), OTHER_FLAGS, OTHER_SWITCHES)
+    assert sum(map(len, tables)) == len(set().union(*tables))
+    assert {flag.field for flag in CONFIG_FLAGS.values()} <= FIELD_TYPES.keys()
+    assert len({flag.field for flag in CONFIG_FLAGS.values()}) == len(CONFIG_FLAGS)

@@ -1,0 +1,88 @@
+"""The list of differences between releases, and what is derived from it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+
+import pytest
+
+from cpuctl.engine.cpu.picking.rules import PickerRules, picker_rules
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.kubelet.releases.behaviours import Behaviours, behaviours
+from cpuctl.kubelet.releases.difference import Difference, Standing
+from cpuctl.kubelet.releases.differences import DIFFERENCES
+from cpuctl.kubelet.version import NEWEST, OLDEST
+from tests.support.kubelet_config import read_kubelet_config
+
+MINORS = range(OLDEST, NEWEST + 1)
+SOURCE = re.compile(r"[1-9][0-9]{5}|KEP-[1-9][0-9]{3}|\w+\.go, 1\.[0-9]{2}")
+
+
+def test_every_field_is_a_difference_in_order() -> None:
+    names = [field.name for field in fields(Behaviours)]
+    assert names == sorted(DIFFERENCES.keys() & set(names))
+
+
+def test_a_release_has_what_began_until_then() -> None:
+    begun = {minor: sum(vars_of(behaviours(minor)).values()) for minor in MINORS}
+    assert begun[27] == 0
+    assert begun[38] == len(fields(Behaviours))
+    assert begun[36] == sum(DIFFERENCES[field.name].since <= 36 for field in fields(Behaviours))
+
+
+def vars_of(release: Behaviours) -> dict[str, bool]:
+    return {field.name: getattr(release, field.name) for field in fields(release)}
+
+
+@pytest.mark.parametrize("name", DIFFERENCES)
+def test_differences_are_told_in_full(name: str) -> None:
+    difference = DIFFERENCES[name]
+    assert OLDEST < difference.since <= NEWEST
+    assert SOURCE.fullmatch(difference.source)
+    assert difference.before != difference.after
+
+
+def by_gate() -> dict[str, Difference]:
+    return {name: difference for name, difference in DIFFERENCES.items() if difference.gate}
+
+
+@pytest.mark.parametrize("name", by_gate())
+def test_differences_by_gate_begin_where_the_gate_turns_on(name: str) -> None:
+    """A gate that a difference depends on is on by default from its release on, and no sooner, or alpha."""
+    difference = DIFFERENCES[name]
+    before, after = (FeatureGates(minor) for minor in (difference.since - 1, difference.since))
+    stage = after.stage(difference.gate)
+    assert stage is not None
+    assert not before.enabled(difference.gate)
+    assert after.enabled(difference.gate) == (stage.stage != "a")
+
+
+def test_what_is_announced_is_not_called_verified() -> None:
+    assert {name for name, difference in DIFFERENCES.items() if difference.standing is Standing.PREVIEW} == {
+        "resizes_exclusive_cpus",
+        "delays_scale_down",
+    }
+
+
+def test_picker_rules_follow_from_the_release() -> None:
+    assert all(picker_rules(minor, align_by_socket=True) == PickerRules() for minor in range(27, 37))
+    assert picker_rules(37, align_by_socket=True) == PickerRules(align_by_socket=True, limits_share=True)
+    assert picker_rules(37) == PickerRules(limits_share=True)
+    assert picker_rules(38) == PickerRules(
+        limits_share=True,
+        hint_floor=True,
+        spreads_over_cores=True,
+        counts_whole_groups=True,
+        copies_combinations=True,
+    )
+
+
+def test_defaults_of_the_configuration_follow_from_the_release() -> None:
+    text = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+    for minor in MINORS:
+        config, release = read_kubelet_config(text, "main.yaml", minor).config, behaviours(minor)
+        assert ("imagefs.inodesFree" in config.eviction_hard) == release.default_inode_threshold_of_images
+        assert (config.memory_throttling_factor is None) == release.memory_throttling_is_opt_in
+        if config.fail_cgroup_v1 is not None:
+            assert config.fail_cgroup_v1 == release.refuses_cgroup_v1_by_default

@@ -1,0 +1,216 @@
+"""What a configuration notices when its kubelet goes from one minor to another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.configuration.schema import SINCE
+from cpuctl.kubelet.releases.changes import ChangeSubject, VersionChanges, version_changes
+from cpuctl.kubelet.releases.differences import DIFFERENCES
+
+STATIC = {"cpu_manager_policy": "static"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """A configuration, as far as it is not the default, and the gates it sets."""
+
+    config: Mapping[str, Any] = field(default_factory=dict)
+    gates: Mapping[str, bool] = field(default_factory=dict)
+    set_fields: frozenset[str] = frozenset()
+    drop_ins: bool = False
+
+    def changes(self, before: int, after: int) -> VersionChanges:
+        subject = ChangeSubject(
+            config=KubeletConfiguration(**self.config),
+            gates=self.gates,
+            set_fields=self.set_fields,
+            uses_drop_ins=self.drop_ins,
+        )
+        return version_changes(subject, before, after, SINCE)
+
+
+def noticed(changes: VersionChanges) -> set[str]:
+    """Name the changes of every kind that concern the configuration."""
+    return {
+        *(change.gate for change in changes.gates if change.concerns),
+        *(change.option for change in changes.options if change.concerns),
+        *(change.name for change in changes.behaviours if change.concerns),
+        *(change.field for change in changes.fields if change.concerns),
+    }
+
+
+def test_a_release_compared_with_itself() -> None:
+    assert Told(config=STATIC).changes(36, 36) == VersionChanges(
+        gates=(), options=(), behaviours=(), fields=()
+    )
+
+
+def test_gates() -> None:
+    changes = {change.gate: change for change in Told(gates={"CPUManager": True}).changes(34, 35).gates}
+    gone = changes["CPUManager"]
+    assert (gone.before and gone.before.stage, gone.after) == ("g", None)
+    assert (gone.on_before, gone.on_after, gone.setting) == (True, True, True)
+    assert gone.problem == "unrecognized feature gate: CPUManager"
+    assert gone.concerns
+    locked = changes["InPlacePodVerticalScaling"]
+    assert locked.after is not None
+    assert (locked.after.locked, locked.setting, locked.problem, locked.concerns) == (True, None, "", False)
+
+
+def test_a_gate_that_the_configuration_sets_does_not_change() -> None:
+    told = Told(config=STATIC, gates={"DisableCPUQuotaWithExclusiveCPUs": False})
+    change = next(
+        each for each in told.changes(34, 36).gates if each.gate == "DisableCPUQuotaWithExclusiveCPUs"
+    )
+    assert (change.on_before, change.on_after, change.problem) == (False, False, "")
+
+
+def test_a_gate_that_gets_locked_is_on_whatever_is_set() -> None:
+    told = Told(config=STATIC, gates={"DisableCPUQuotaWithExclusiveCPUs": False})
+    change = next(
+        each for each in told.changes(34, 37).gates if each.gate == "DisableCPUQuotaWithExclusiveCPUs"
+    )
+    assert (change.on_before, change.on_after) == (False, True)
+    assert change.problem == (
+        "cannot set feature gate DisableCPUQuotaWithExclusiveCPUs to false, feature is locked to true"
+    )
+
+
+def test_a_gate_that_a_release_does_not_have_brings_no_feature() -> None:
+    told = Told(gates={"PodLevelResourceManagers": True})
+    change = next(each for each in told.changes(35, 36).gates if each.gate == "PodLevelResourceManagers")
+    assert (change.on_before, change.on_after) == (False, True)
+
+
+def test_options_that_reach_another_stage() -> None:
+    told = Told(config={**STATIC, "cpu_manager_policy_options": {"strict-cpu-reservation": "true"}})
+    found = {
+        change.option: (change.field, change.before, change.after, change.concerns)
+        for change in told.changes(31, 35).options
+    }
+    assert found["strict-cpu-reservation"] == ("cpuManagerPolicyOptions", "", "stable", True)
+    assert found["max-allowable-numa-nodes"] == ("topologyManagerPolicyOptions", "beta", "stable", False)
+    assert "align-by-socket" not in found
+
+
+def test_fields_that_one_release_does_not_know() -> None:
+    fields = Told(set_fields=frozenset({"memoryReservationPolicy"})).changes(35, 36).fields
+    assert [(change.field, change.since, change.concerns) for change in fields] == [
+        ("memoryReservationPolicy", 36, True)
+    ]
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a configuration notices between two minors, and what it does not."""
+
+    name: str
+    told: Told
+    step: tuple[int, int]
+    noticed: set[str] = field(default_factory=set)
+    unnoticed: set[str] = field(default_factory=set)
+
+
+CASES = [
+    Case(
+        "a node without managers",
+        Told(),
+        (36, 37),
+        {"defaults_pod_level_limits", "memory_throttling_is_opt_in", "PodLevelResourcesFixDefaulting"},
+        {"writes_cpu_checkpoint_v4", "limits_shares_to_whole_groups", "DRANodeAllocatableResources"},
+    ),
+    Case(
+        "static CPUs",
+        Told(config=STATIC),
+        (36, 37),
+        {"writes_cpu_checkpoint_v4", "refuses_cpu_checkpoint_v1"},
+        {"tolerates_pod_level_cpu_state", "writes_memory_checkpoint_v3", "keeps_baselines"},
+    ),
+    Case(
+        "static memory",
+        Told(config={"memory_manager_policy": "Static"}),
+        (36, 37),
+        {"writes_memory_checkpoint_v3"},
+        {"writes_cpu_checkpoint_v4"},
+    ),
+    Case(
+        "the gate of a difference is on",
+        Told(config=STATIC, gates={"InPlacePodVerticalScalingExclusiveCPUs": True}),
+        (36, 38),
+        {"keeps_baselines", "resizes_exclusive_cpus"},
+    ),
+    Case(
+        "distribution",
+        Told(config={**STATIC, "cpu_manager_policy_options": {"distribute-cpus-across-numa": "true"}}),
+        (36, 38),
+        {"limits_shares_to_whole_groups", "floors_distribution_by_hint", "counts_whole_groups"},
+        {"aligns_distribution_to_sockets", "spreads_over_real_cores"},
+    ),
+    Case(
+        "distribution that is off",
+        Told(config={**STATIC, "cpu_manager_policy_options": {"distribute-cpus-across-numa": "no"}}),
+        (36, 38),
+        unnoticed={"limits_shares_to_whole_groups"},
+    ),
+    Case(
+        "quota of exclusive CPUs, down",
+        Told(config=STATIC),
+        (33, 32),
+        {"lifts_quota_of_exclusive_cpus", "DisableCPUQuotaWithExclusiveCPUs"},
+        {"CPUManagerPolicyOptions"},
+    ),
+    Case(
+        "a gate set against the default",
+        Told(config=STATIC, gates={"DisableCPUQuotaWithExclusiveCPUs": False}),
+        (32, 33),
+        {"DisableCPUQuotaWithExclusiveCPUs"},
+        {"lifts_quota_of_exclusive_cpus"},
+    ),
+    Case(
+        "defaults that are set",
+        Told(set_fields=frozenset({"evictionHard", "failCgroupV1"})),
+        (29, 35),
+        unnoticed={"default_inode_threshold_of_images", "refuses_cgroup_v1_by_default"},
+    ),
+    Case(
+        "defaults that are not",
+        Told(),
+        (29, 35),
+        {"default_inode_threshold_of_images", "refuses_cgroup_v1_by_default"},
+        {"drop_ins_without_variable", "NodeSwap", "takes_cfs_periods"},
+    ),
+    Case("drop-ins", Told(drop_ins=True), (29, 30), {"drop_ins_without_variable"}),
+    Case(
+        "memory hints in pod scope",
+        Told(config={"memory_manager_policy": "Static", "topology_manager_scope": "pod"}),
+        (37, 38),
+        {"pod_scope_memory_hints_after_restart"},
+        {"restores_pod_level_memory"},
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_what_concerns_a_configuration(case: Case) -> None:
+    changes = case.told.changes(*case.step)
+    found = noticed(changes)
+    assert case.noticed <= found
+    assert not case.unnoticed & found
+
+
+def test_the_way_down_is_the_way_up_turned_round() -> None:
+    up, down = Told().changes(27, 38), Told().changes(38, 27)
+    assert {change.name for change in up.behaviours} == {change.name for change in down.behaviours}
+    assert {change.name for change in up.behaviours} == set(DIFFERENCES)
+    assert {change.begins for change in up.behaviours} == {True}
+    assert {change.begins for change in down.behaviours} == {False}
+    assert up.fields == down.fields
+    assert [(gate.gate, gate.before, gate.after) for gate in up.gates] == [
+        (gate.gate, gate.after, gate.before) for gate in down.gates
+    ]

@@ -1,0 +1,221 @@
+"""Devices from a file: our own form, and the answers of the pod resources API as tools print them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.errors import InputError
+from cpuctl.machine.devices.inventory import DeviceGroup, HeldDevices
+from cpuctl.machine.devices.reading import ReadDevices, read_devices
+from cpuctl.schemas import schema_text
+
+HEAD = "apiVersion: cpuctl/v1alpha1\nkind: Devices\n"
+GPU = "nvidia.com/gpu"
+
+
+def read(text: str) -> ReadDevices:
+    return read_devices(text.encode(), "devices.yaml")
+
+
+def groups(text: str, resource: str = GPU) -> list[str]:
+    """Show every group: ``0: 4 total, 3 healthy, 2 free``."""
+    return [
+        f"{group.numa_nodes or '-'}: {group.total} total, {group.healthy} healthy, {group.free} free"
+        for group in read(text).inventory.resources[resource]
+    ]
+
+
+def ours(resources: str) -> str:
+    return f"{HEAD}resources: {{{resources}}}"
+
+
+OURS = [
+    ("a number: all healthy and free", '"0": 4', ["0: 4 total, 4 healthy, 4 free"]),
+    ("free is all that is healthy", '"0": {healthy: 3}', ["0: 3 total, 3 healthy, 3 free"]),
+    ("in use", '"1": {healthy: 3, free: 1}', ["1: 3 total, 3 healthy, 1 free"]),
+    ("unhealthy", '"1": {healthy: 3, total: 5}', ["1: 5 total, 3 healthy, 3 free"]),
+    ("several nodes", '"0-1,3": 1', ["0-1,3: 1 total, 1 healthy, 1 free"]),
+    ("no node", "none: 7", ["-: 7 total, 7 healthy, 7 free"]),
+    ("no devices", "", []),
+]
+
+
+@pytest.mark.parametrize(("text", "wanted"), [case[1:] for case in OURS], ids=[case[0] for case in OURS])
+def test_our_form(text: str, wanted: list[str]) -> None:
+    document = ours(f"{GPU}: {{{text}}}")
+    assert groups(document) == wanted
+    jsonschema.validate(yaml.safe_load(document), json.loads(schema_text("devices")))
+
+
+REFUSED = [
+    ("not an object", "[]", "expected an object of kind Devices, or what the pod resources API answers"),
+    (
+        "other kind",
+        "apiVersion: cpuctl/v1alpha1\nkind: Device\nresources: {}",
+        "kind: expected one of Devices",
+    ),
+    ("other version", "apiVersion: v1\nkind: Devices\nresources: {}", "expected one of cpuctl/v1alpha1"),
+    ("no kind", "apiVersion: cpuctl/v1alpha1\nresources: {}", "kind is missing"),
+    ("two documents", f"{HEAD}resources: {{}}\n---\n{HEAD}resources: {{}}", "found a second document"),
+    ("misspelt", ours(f'{GPU}: {{"0": {{healthy: 1, fre: 0}}}}'), "expected only healthy, free, total"),
+    ("other member", HEAD + "resource: {}\nresources: {}", "expected only apiVersion, kind, resources"),
+    ("no count", ours(f'{GPU}: {{"0": {{free: 1}}}}'), "healthy is missing"),
+    ("more free than healthy", ours(f'{GPU}: {{"0": {{healthy: 1, free: 2}}}}'), "expected free <= healthy"),
+    ("negative", ours(f'{GPU}: {{"0": -1}}'), "expected a whole number of at least 0"),
+    ("too many", ours(f'{GPU}: {{"0": 1000001}}'), "expected a whole number of at most 1000000"),
+    ("too many in all", ours(f'{GPU}: {{"0": 1000000, "1": 1}}'), "found 1000001 devices"),
+    ("no node", ours(f"{GPU}: {{node0: 1}}"), "expected the numbers of NUMA nodes"),
+    ("node too large", ours(f'{GPU}: {{"5000": 1}}'), "expected the numbers of NUMA nodes"),
+    ("empty nodes", ours(f'{GPU}: {{"": 1}}'), "expected the numbers of NUMA nodes"),
+    ("number as key", ours(f"{GPU}: {{0: 1}}"), "expected a text as key"),
+    ("no extended resource", ours("cpu: {none: 4}"), "expected the name of an extended resource"),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED]
+)
+def test_what_is_wrong_is_explained(text: str, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read(text)
+    assert message in str(caught.value)
+    assert str(caught.value).startswith("devices.yaml")
+
+
+def test_every_refusal_but_counts_is_in_the_schema_too() -> None:
+    validator = jsonschema.Draft202012Validator(json.loads(schema_text("devices")))
+    beyond = ("more free", "two documents", "too many in all", "node too large", "number as key")
+    for name, text, _ in REFUSED:
+        if not name.startswith(beyond):
+            assert not validator.is_valid(yaml.safe_load(text)), name
+
+
+# The pod resources API
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """How a tool writes members and 64-bit numbers; NUMA node 0 is left out by both."""
+
+    name: str
+    resource_name: str
+    device_ids: str
+    pod_resources: str
+    number: type
+
+    def devices(self, device: str, nodes: list[int] | None = None, resource: str = GPU) -> dict[str, Any]:
+        entry: dict[str, Any] = {self.resource_name: resource, self.device_ids: [device]}
+        if nodes is not None:
+            entry["topology"] = {"nodes": [{"ID": self.number(node)} if node else {} for node in nodes]}
+        return entry
+
+    def listed(self, pod: str, *devices: dict[str, Any]) -> dict[str, Any]:
+        container = {"name": "main", "devices": list(devices)}
+        return {self.pod_resources: [{"name": pod, "namespace": "default", "containers": [container]}]}
+
+
+SPELLINGS = [
+    Spelling("protobuf's JSON", "resourceName", "deviceIds", "podResources", str),
+    Spelling("Go's JSON", "resource_name", "device_ids", "pod_resources", int),
+]
+
+
+@pytest.fixture(params=SPELLINGS, ids=lambda spelling: spelling.name)
+def tool(request: pytest.FixtureRequest) -> Spelling:
+    spelling: Spelling = request.param
+    return spelling
+
+
+def answers(*documents: dict[str, Any]) -> str:
+    return "\n".join(json.dumps(document, indent=2) for document in documents)
+
+
+def test_devices_by_node_and_who_holds_them(tool: Spelling) -> None:
+    allocatable = {
+        "devices": [tool.devices("g0", [0]), tool.devices("g1", [0]), tool.devices("g2", [1])],
+        "cpu_ids": [0, 1],
+    }
+    text = answers(tool.listed("p", tool.devices("g1", [0])), allocatable)
+    assert groups(text) == ["0: 2 total, 2 healthy, 1 free", "1: 1 total, 1 healthy, 1 free"]
+    assert read(text).in_use_known
+    (holder,) = read(text).inventory.resources[GPU][0].held
+    assert holder == HeldDevices(namespace="default", pod="p", container="main", count=1)
+
+
+def test_a_device_next_to_several_nodes_comes_once_for_each(tool: Spelling) -> None:
+    allocatable = {"devices": [tool.devices("n", [1]), tool.devices("n", [0]), tool.devices("m", [0, 1])]}
+    assert groups(answers(allocatable)) == ["0-1: 2 total, 2 healthy, 2 free"]
+
+
+def test_a_device_without_topology_is_next_to_no_node(tool: Spelling) -> None:
+    assert groups(answers({"devices": [tool.devices("d"), tool.devices("e", [])]})) == [
+        "-: 2 total, 2 healthy, 2 free"
+    ]
+
+
+def test_a_device_that_is_held_and_not_allocatable_is_unhealthy(tool: Spelling) -> None:
+    text = answers(tool.listed("p", tool.devices("g1", [1])), {"devices": [tool.devices("g0", [0])]})
+    assert groups(text) == ["0: 1 total, 1 healthy, 1 free", "1: 1 total, 0 healthy, 0 free"]
+    (group,) = [group for group in read(text).inventory.resources[GPU] if group.held]
+    assert group.held[0].unhealthy == 1
+
+
+def test_without_list_everything_counts_as_free(tool: Spelling) -> None:
+    found = read(answers({"devices": [tool.devices("g0", [0])]}))
+    assert not found.in_use_known
+    assert found.inventory.resources[GPU] == (
+        DeviceGroup(numa_nodes=CPUSet.of([0]), total=1, healthy=1, free=1),
+    )
+
+
+def test_an_empty_answer_is_a_list_without_pods(tool: Spelling) -> None:
+    assert read("{}\n" + answers({"devices": [tool.devices("g0", [0])]})).in_use_known
+
+
+def test_containers_of_one_pod_hand_devices_on(tool: Spelling) -> None:
+    """An init container's devices go on to a later container."""
+    pod = tool.listed("p", tool.devices("g0", [0]))
+    pod[tool.pod_resources][0]["containers"].append({"name": "last", "devices": [tool.devices("g0", [0])]})
+    (group,) = read(answers(pod, {"devices": [tool.devices("g0", [0])]})).inventory.resources[GPU]
+    assert [holder.container for holder in group.held] == ["last"]
+
+
+API_REFUSED = [
+    ("only List", {"podResources": []}, "expected what GetAllocatableResources answers, too"),
+    ("nothing", {}, "expected what GetAllocatableResources answers, too"),
+    ("other object", {"items": []}, "expected an object of kind Devices, or what"),
+    ("no name", {"devices": [{"deviceIds": ["a"]}]}, "resource_name is missing"),
+    (
+        "no node number",
+        {"devices": [{"resourceName": GPU, "deviceIds": ["a"], "topology": {"nodes": [{"ID": "one"}]}}]},
+        "expected a whole number",
+    ),
+    (
+        "a node beyond all machines",
+        {"devices": [{"resourceName": GPU, "deviceIds": ["a"], "topology": {"nodes": [{"ID": 1024}]}}]},
+        "at most 1023",
+    ),
+    ("Get, not List", {"podResources": {"name": "p"}}, "expected a list"),
+]
+
+
+@pytest.mark.parametrize(
+    ("document", "message"), [case[1:] for case in API_REFUSED], ids=[case[0] for case in API_REFUSED]
+)
+def test_what_the_api_does_not_answer_is_explained(document: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read(json.dumps(document))
+    assert message in str(caught.value)
+
+
+def test_two_pods_cannot_hold_one_device(tool: Spelling) -> None:
+    pods = [tool.listed(name, tool.devices("g0", [0])) for name in ("p", "q")]
+    with pytest.raises(InputError, match="default/p/main holds"):
+        read(answers(*pods, {"devices": [tool.devices("g0", [0])]}))

@@ -1,0 +1,185 @@
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pytest
+
+from cpuctl.pods.cgroups.values import CgroupSettings, CgroupValues, container_cgroup, pod_cgroup
+from cpuctl.pods.model import Container, Pod
+from cpuctl.pods.qos import pod_qos
+from tests.support.pods import app, init, pod, resources, sidecar
+
+MI, GI = 1 << 20, 1 << 30
+FULL = ("cpu=2 memory=1Gi", "cpu=2 memory=1Gi")
+
+
+def of_pod(given: Pod, settings: CgroupSettings | None = None, *, exclusive: bool = False) -> CgroupValues:
+    return pod_cgroup(given, pod_qos(given).qos_class, settings or CgroupSettings(), exclusive=exclusive)
+
+
+def of_container(
+    given: Pod, container: Container, settings: CgroupSettings | None = None, *, exclusive: bool = False
+) -> CgroupValues:
+    qos = pod_qos(given).qos_class
+    return container_cgroup(given, container, qos, settings or CgroupSettings(), exclusive=exclusive)
+
+
+@dataclass(frozen=True)
+class Limited:
+    """Whether the pod cgroup of a Burstable pod has a CPU limit, and which."""
+
+    name: str
+    pod: Pod
+    quota: int | None
+
+
+LIMITED = [
+    Limited("every container", pod(app("", "cpu=1"), init("", "cpu=2")), 200_000),
+    Limited("not the init container", pod(app("", "cpu=1"), init()), None),
+    Limited("the sidecar before it counts", pod(sidecar("", "cpu=1"), init(), app("", "cpu=1")), 200_000),
+    Limited("the sidecar after it does not", pod(init(), sidecar("", "cpu=1"), app("", "cpu=1")), None),
+    Limited("not every app container", pod(app("", "cpu=1", name="a"), app("cpu=1", name="b")), None),
+    Limited("the pod", pod(app(), pod_level=resources("cpu=1", "cpu=3")), 300_000),
+    Limited("overhead is on top", pod(app("", "cpu=1"), overhead="cpu=500m"), 150_000),
+]
+
+
+@pytest.mark.parametrize("case", LIMITED, ids=lambda case: case.name)
+def test_pod_quota(case: Limited) -> None:
+    values = of_pod(case.pod)
+    assert values.quota == case.quota
+    assert values.period == (None if case.quota is None else 100_000)
+
+
+def test_best_effort_has_least_shares_and_no_limits() -> None:
+    assert of_pod(pod(app())) == CgroupValues(shares=2)
+
+
+@dataclass(frozen=True)
+class Quota:
+    """What becomes of the quota of a Guaranteed pod (pod's, container's) with two CPUs."""
+
+    name: str
+    settings: CgroupSettings
+    exclusive: bool
+    want: tuple[int | None, int | None]
+
+
+QUOTAS = [
+    Quota("shared", CgroupSettings(), False, (200_000, 200_000)),
+    Quota("exclusive", CgroupSettings(), True, (-1, -1)),
+    Quota("exclusive, up to 1.32", CgroupSettings(minor=32, lifts_quota=False), True, (200_000, 200_000)),
+    Quota("switched off", CgroupSettings(cfs_quota=False), False, (-1, None)),
+    Quota("switched off, exclusive", CgroupSettings(cfs_quota=False), True, (-1, None)),
+    Quota("a shorter period", CgroupSettings(period=10_000), False, (20_000, 20_000)),
+]
+
+
+@pytest.mark.parametrize("case", QUOTAS, ids=lambda case: case.name)
+def test_quota(case: Quota) -> None:
+    given = pod(app(*FULL))
+    found = of_pod(given, case.settings, exclusive=case.exclusive)
+    inside = of_container(given, given.containers[0], case.settings, exclusive=case.exclusive)
+    assert (found.quota, inside.quota) == case.want
+    assert found.period == case.settings.period
+
+
+def test_a_container_without_its_own_limit_has_the_whole_pods() -> None:
+    given = pod(app(), pod_level=resources("cpu=1", "cpu=3 memory=1Gi"))
+    values = of_container(given, given.containers[0])
+    assert (values.shares, values.quota, values.memory) == (3072, 300_000, GI)
+
+
+@pytest.mark.parametrize(("request_", "shares"), [("", 1024), ("cpu=0", 2), ("cpu=500m", 512)])
+def test_shares_follow_the_request_even_one_of_zero(request_: str, shares: int) -> None:
+    given = pod(app(request_, "cpu=1"))
+    assert of_container(given, given.containers[0]).shares == shares
+
+
+def test_huge_pages() -> None:
+    """The pod's cgroup goes by requests, a container's by limits; other sizes of the node are shut."""
+    settings = CgroupSettings(page_sizes=(2 * MI, GI))
+    given = pod(
+        app("hugepages-2Mi=4Mi", "hugepages-2Mi=4Mi", name="a"),
+        app(name="b"),
+        pod_level=resources("hugepages-2Mi=8Mi cpu=1", "hugepages-2Mi=8Mi"),
+    )
+    assert of_pod(given, settings).hugetlb == {2 * MI: 8 * MI, GI: 0}
+    assert of_container(given, given.containers[0], settings).hugetlb == {2 * MI: 4 * MI, GI: 0}
+    assert of_container(given, given.containers[1], settings).hugetlb == {2 * MI: 8 * MI, GI: 0}
+
+
+def test_process_ids() -> None:
+    assert of_pod(pod(app()), CgroupSettings(pids_limit=500)).pids == 500
+    assert of_pod(pod(app()), CgroupSettings(pids_limit=-1)).pids is None
+
+
+QOS = CgroupSettings(memory_qos=True)
+TIERED = replace(QOS, tiered=True)
+BURSTABLE = pod(app("memory=1Gi", "memory=2Gi"))
+GUARANTEED = pod(app(*FULL))
+
+
+@dataclass(frozen=True)
+class Protected:
+    """Protected memory in bytes: hard and soft, of the pod and of its container."""
+
+    name: str
+    settings: CgroupSettings
+    pod: Pod
+    of_pod: tuple[int | None, int | None]
+    of_container: tuple[int | None, int | None]
+
+
+PROTECTED = [
+    Protected("off", CgroupSettings(tiered=True), GUARANTEED, (None, None), (None, None)),
+    Protected("by class, Guaranteed", TIERED, GUARANTEED, (GI, None), (GI, None)),
+    Protected("by class, Burstable", TIERED, BURSTABLE, (None, GI), (None, GI)),
+    Protected("no policy", QOS, BURSTABLE, (None, None), (0, 0)),
+    Protected("nothing requested", TIERED, pod(app("cpu=1")), (None, None), (0, 0)),
+    Protected("up to 1.35", replace(QOS, minor=35), BURSTABLE, (GI, None), (GI, None)),
+]
+
+
+@pytest.mark.parametrize("case", PROTECTED, ids=lambda case: case.name)
+def test_protected_memory(case: Protected) -> None:
+    found = of_pod(case.pod, case.settings)
+    inside = of_container(case.pod, case.pod.containers[0], case.settings)
+    assert (found.memory_min, found.memory_low) == case.of_pod
+    assert (inside.memory_min, inside.memory_low) == case.of_container
+
+
+@dataclass(frozen=True)
+class High:
+    """Where the memory of one container is reclaimed from."""
+
+    name: str
+    settings: CgroupSettings
+    amounts: tuple[str, str]
+    want: int | None
+
+
+HIGHS = [
+    High("nine tenths of the way", QOS, ("memory=100Mi", "memory=200Mi"), 190 * MI),
+    High("down to a page", QOS, ("memory=100Mi", f"memory={200 * MI - 1}"), 190 * MI - 4096),
+    High("request is limit", QOS, ("memory=1Gi", "memory=1Gi"), None),
+    High("neither", QOS, ("", ""), None),
+    High("no factor", replace(QOS, throttling_factor=None), ("memory=1Gi", "memory=2Gi"), None),
+    High("without a limit", replace(QOS, allocatable_memory=10 * GI), ("memory=5Gi", ""), 9728 * MI),
+    High("never below the request", replace(QOS, throttling_factor=0.0), ("memory=1Gi", "memory=2Gi"), None),
+]
+
+
+@pytest.mark.parametrize("case", HIGHS, ids=lambda case: case.name)
+def test_reclaim(case: High) -> None:
+    given = pod(app(*case.amounts))
+    found = of_container(given, given.containers[0], case.settings)
+    assert found.memory_high == case.want
+    assert not found.unknown
+
+
+def test_reclaim_without_a_limit_takes_the_node() -> None:
+    given = pod(app("memory=1Gi"))
+    found = of_container(given, given.containers[0], QOS)
+    assert found.memory_high is None
+    assert found.unknown == {"memory_high": "it depends on the node's allocatable memory"}

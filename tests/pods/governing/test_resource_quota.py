@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pytest
+
+from cpuctl.pods.governing.resource_quota import ResourceQuota, Scope, charge, charge_in_turn, pod_usage
+from cpuctl.pods.model import Pod, QosClass
+from tests.support.pods import amounts, app, init, pod, resources, texts
+
+FULL = pod(app("cpu=1 memory=1Gi", "cpu=2 memory=2Gi"), overhead="cpu=250m")
+BURSTABLE = QosClass.BURSTABLE
+
+
+def quota(hard: str, *scopes: Scope, used: str | None = None, name: str = "team") -> ResourceQuota:
+    return ResourceQuota(
+        name=name, hard=amounts(hard), used=None if used is None else amounts(used), scopes=scopes
+    )
+
+
+def test_what_a_pod_is_charged() -> None:
+    given = pod(app("cpu=1 hugepages-2Mi=4Mi nvidia.com/gpu=2 ephemeral-storage=1Gi", "cpu=2"))
+    assert texts(pod_usage(given)) == {
+        "count/pods": "1",
+        "pods": "1",
+        "cpu": "1",
+        "requests.cpu": "1",
+        "limits.cpu": "2",
+        "hugepages-2Mi": "4Mi",
+        "requests.hugepages-2Mi": "4Mi",
+        "ephemeral-storage": "1Gi",
+        "requests.ephemeral-storage": "1Gi",
+        "requests.nvidia.com/gpu": "2",
+    }
+
+
+def test_a_pod_that_has_ended_counts_as_an_object_only() -> None:
+    assert set(pod_usage(replace(FULL, phase="Succeeded"))) == {"count/pods"}
+
+
+def test_overhead_and_pod_level_amounts_are_charged() -> None:
+    given = pod(app("cpu=1"), pod_level=resources("cpu=3"), overhead="cpu=250m")
+    assert texts(pod_usage(given))["requests.cpu"] == "3250m"
+
+
+@dataclass(frozen=True)
+class Refused:
+    """What a quota says of a pod."""
+
+    name: str
+    quota: ResourceQuota
+    pod: Pod
+    want: str = ""
+    used: str = ""
+
+
+EXCEEDED = "exceeded quota: team, requested: {}, used: {}, limited: {}"
+REFUSED = [
+    Refused("room enough", quota("requests.cpu=2"), FULL),
+    Refused(
+        "too much",
+        quota("requests.cpu=1"),
+        FULL,
+        EXCEEDED.format("requests.cpu=1250m", "requests.cpu=600m", "requests.cpu=1"),
+        "requests.cpu=600m",
+    ),
+    Refused(
+        "two at once, by name",
+        quota("requests.cpu=1 pods=3 memory=10Gi"),
+        FULL,
+        EXCEEDED.format("pods=1,requests.cpu=1250m", "pods=3,requests.cpu=0", "pods=3,requests.cpu=1"),
+        "pods=3",
+    ),
+    Refused("nothing asked for is never too much", quota("requests.cpu=0"), pod(app("cpu=0"))),
+    Refused(
+        "a container without the amount",
+        quota("cpu=9 limits.memory=9Gi"),
+        pod(app("cpu=1", name="b"), app(name="a"), init(name="c")),
+        "failed quota: team: must specify cpu for: a,c; limits.memory for: a,b,c",
+    ),
+    Refused("pod-level amounts are enough", quota("cpu=9"), pod(app(), pod_level=resources("cpu=1"))),
+    Refused("huge pages need not be given", quota("hugepages-2Mi=1Gi"), pod(app())),
+]
+
+
+@pytest.mark.parametrize("case", REFUSED, ids=lambda case: case.name)
+def test_refusals(case: Refused) -> None:
+    found = charge(case.quota, case.pod, amounts(case.used))
+    assert found.refusals == ((case.want,) if case.want else ())
+
+
+@dataclass(frozen=True)
+class Scoped:
+    """Whether a quota with one scope counts a pod."""
+
+    name: str
+    scope: Scope
+    pod: Pod
+    qos: QosClass = BURSTABLE
+    want: bool = True
+
+
+URGENT = replace(FULL, priority_class_name="urgent")
+CLASSES = ("urgent", "calm")
+SCOPED = [
+    Scoped("running for long", Scope("NotTerminating"), FULL),
+    Scoped("running for long, other scope", Scope("Terminating"), FULL, want=False),
+    Scoped("with a deadline", Scope("Terminating"), replace(FULL, has_deadline=True)),
+    Scoped("best effort", Scope("BestEffort"), FULL, QosClass.BEST_EFFORT),
+    Scoped("not best effort", Scope("NotBestEffort"), FULL, QosClass.BEST_EFFORT, want=False),
+    Scoped("other namespaces", Scope("CrossNamespacePodAffinity"), replace(FULL, crosses_namespaces=True)),
+    Scoped("has a class", Scope("PriorityClass"), URGENT),
+    Scoped("has no class", Scope("PriorityClass", "DoesNotExist"), FULL),
+    Scoped("one of classes", Scope("PriorityClass", "In", CLASSES), URGENT),
+    Scoped("none of classes", Scope("PriorityClass", "NotIn", CLASSES), URGENT, want=False),
+    Scoped("without a class, none of classes", Scope("PriorityClass", "NotIn", CLASSES), FULL),
+    Scoped("without a class, one of classes", Scope("PriorityClass", "In", CLASSES), FULL, want=False),
+    Scoped("a scope that nobody knows", Scope("Sometimes"), FULL, want=False),
+]
+
+
+@pytest.mark.parametrize("case", SCOPED, ids=lambda case: case.name)
+def test_scopes(case: Scoped) -> None:
+    assert quota("pods=1", case.scope).matches(case.pod, case.qos) is case.want
+
+
+@pytest.mark.parametrize("hard", ["services=1", "requests.storage=1Gi", "count/configmaps=1", ""])
+def test_quotas_that_pods_do_not_count_against(hard: str) -> None:
+    assert not quota(hard).matches(FULL, BURSTABLE)
+
+
+def names(*pods: str, phase: str = "") -> list[tuple[Pod, QosClass]]:
+    return [(replace(FULL, name=name, phase=phase), BURSTABLE) for name in pods]
+
+
+def test_pods_are_charged_one_after_the_other() -> None:
+    two = quota("pods=2")
+    run = charge_in_turn([two], names("a", "b", "c"))
+    assert [bool(each[0].refusals) for each in run.charges] == [False, False, True]
+    assert texts(dict(run.used[0])) == {"pods": "2"}
+
+
+def test_a_pod_that_one_quota_refuses_is_charged_to_none() -> None:
+    run = charge_in_turn([quota("pods=0", name="none"), quota("pods=5")], names("a"))
+    assert [texts(dict(used)) for used in run.used] == [{}, {}]
+
+
+def test_pods_of_the_cluster_are_used_already() -> None:
+    run = charge_in_turn([quota("pods=2")], [*names("new"), *names("old", "older", phase="Running")])
+    assert "used: pods=2" in run.charges[0][0].refusals[0]
+    assert run.charges[1:] == ((), ())
+
+
+def test_what_the_status_says_counts_them() -> None:
+    run = charge_in_turn([quota("pods=2", used="pods=1")], [*names("old", phase="Running"), *names("new")])
+    assert texts(dict(run.used[0])) == {"pods": "2"}
+
+
+def test_other_namespaces_and_static_pods_are_not_charged() -> None:
+    elsewhere = (replace(FULL, namespace="elsewhere"), BURSTABLE)
+    static = (replace(FULL, static=True), BURSTABLE)
+    assert charge_in_turn([quota("pods=0")], [elsewhere, static]).charges == ((), ())

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from cpuctl.errors import UsageError
+from cpuctl.pods.reading.template import pods_from_template
+
+
+@dataclass(frozen=True)
+class Template:
+    """A template, the names of its pods, and requests and limits as text."""
+
+    text: str
+    names: list[str]
+    requests: dict[str, str]
+    limits: dict[str, str]
+
+
+BOTH = {"cpu": "4", "memory": "2Gi"}
+TEMPLATES = [
+    Template("web=4/4,2Gi/2Gi x3", ["web-0", "web-1", "web-2"], BOTH, BOTH),
+    Template("web=4/4,2Gi", ["web"], BOTH, BOTH),
+    Template("web=4", ["web"], {"cpu": "4"}, {"cpu": "4"}),
+    Template(
+        "web=1500m/2,1Gi/2Gi", ["web"], {"cpu": "1500m", "memory": "1Gi"}, {"cpu": "2", "memory": "2Gi"}
+    ),
+    Template("web=4/", ["web"], {"cpu": "4"}, {}),
+    Template("web=/4", ["web"], {}, {"cpu": "4"}),
+    Template("web=,2Gi", ["web"], {"memory": "2Gi"}, {"memory": "2Gi"}),
+    Template("web=", ["web"], {}, {}),
+    Template("web= x1", ["web-0"], {}, {}),
+    Template(
+        " a.b-c = 1 , 1Gi  x2 ",
+        ["a.b-c-0", "a.b-c-1"],
+        {"cpu": "1", "memory": "1Gi"},
+        {"cpu": "1", "memory": "1Gi"},
+    ),
+]
+
+
+@pytest.mark.parametrize("case", TEMPLATES, ids=lambda case: case.text)
+def test_templates_make_pods(case: Template) -> None:
+    pods = pods_from_template(case.text)
+    assert [pod.name for pod in pods] == case.names
+    for pod in pods:
+        (container,) = pod.containers
+        assert {name: str(amount) for name, amount in container.resources.requests.items()} == case.requests
+        assert {name: str(amount) for name, amount in container.resources.limits.items()} == case.limits
+        assert (pod.uid, str(pod.origin)) == ("", f"-T '{case.text}'")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("web", "not a pod template"),
+        ("=4", "not a pod template"),
+        ("Web=4", "not a pod template"),
+        ("web=4,1Gi,3", "not a pod template"),
+        ("web=4x3", 'expected a quantity, found "4x3": quantities must match'),
+        ("web=4/4/4", 'expected a quantity, found "4/4": quantities must match'),
+        ("web=4 x0", "expected 1 to 10000 pods, found 0"),
+        ("web=4 x10001", "expected 1 to 10000 pods, found 10001"),
+    ],
+)
+def test_other_texts_are_refused(text: str, message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        pods_from_template(text)
+    assert str(caught.value).startswith(f"-T '{text}': {message}")
+    assert "for example web=4/4,2Gi/2Gi x3" in caught.value.hint

@@ -1,0 +1,16 @@
+"""The pods of one text."""
+
+from __future__ import annotations
+
+from cpuctl.pods.reading.manifests import Manifests, decode_manifests, finished, no_pods
+
+
+def read_pods(text: str | bytes, source: str) -> Manifests:
+    """Read the pods of one YAML or JSON text and give those without UID one.
+
+    Raise InputError with file, line and path for what is not usable, and for a text without any pod.
+    """
+    found = decode_manifests(text, source)
+    if not found.pods:
+        raise no_pods(found, source)
+    return finished([found], source)

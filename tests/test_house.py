@@ -1,0 +1,196 @@
+"""The house rules that no linter holds: short functions and files, no circles, nothing dead, errors told."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from statistics import median
+from typing import TypeAlias
+
+ROOT = Path(__file__).parents[1]
+LONGEST_FUNCTION, USUAL_FUNCTION, LONGEST_FILE = 60, 8, 300
+
+Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+Documented: TypeAlias = ast.Module | ast.ClassDef | Function
+
+NOT_READ = {
+    "format_commands": "typer calls it",
+    "list_commands": "typer calls it",
+    "shares_of_weight": "the kubelet's, with recorded answers",
+    "summed_up_once": "the kubelet's, with recorded answers",
+    "create_state_file": "tests make state files with it",
+}
+"""What nothing in cpuctl names, and why it is there."""
+UNTOLD = {"spend": "of checkpoints, where a set of CPUs is counted against a limit"}
+"""What raises and does not say so."""
+CHOICES = {"Shell"}
+"""Enumerations that typer reads: their members are words of the command line."""
+
+
+@cache
+def modules() -> dict[str, ast.Module]:
+    files = sorted((ROOT / "cpuctl").rglob("*.py"))
+    return {str(path.relative_to(ROOT)): ast.parse(path.read_text(encoding="utf-8")) for path in files}
+
+
+def functions() -> Iterator[tuple[str, Function]]:
+    for path, module in modules().items():
+        for node in ast.walk(module):
+            if isinstance(node, Function):
+                yield f"{path}:{node.lineno} {node.name}", node
+
+
+def lines(node: ast.stmt) -> int:
+    return (node.end_lineno or node.lineno) - node.lineno + 1
+
+
+def test_functions_are_short() -> None:
+    found = {place: lines(function) for place, function in functions()}
+    assert {place: length for place, length in found.items() if length > LONGEST_FUNCTION} == {}
+    assert median(found.values()) <= USUAL_FUNCTION
+
+
+def test_files_are_short() -> None:
+    """A table may be as long as what it lists."""
+    long = {
+        path: length
+        for path, module in modules().items()
+        if (length := len((ROOT / path).read_text(encoding="utf-8").splitlines())) >= LONGEST_FILE
+        and any(isinstance(node, Function | ast.ClassDef) for node in ast.walk(module))
+    }
+    assert long == {}
+
+
+# Circles
+
+
+def imported(module: ast.Module, known: set[str]) -> Iterator[str]:
+    """Yield the modules that one imports anywhere, even inside a function."""
+    for node in ast.walk(module):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                whole = f"{node.module}.{alias.name}"
+                yield whole if whole in known else node.module
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    by_name = {
+        ".".join(Path(path).with_suffix("").parts).removesuffix(".__init__"): module
+        for path, module in modules().items()
+    }
+    left = {name: set(imported(module, set(by_name))) & set(by_name) for name, module in by_name.items()}
+    while standing := {name for name, needed in left.items() if not needed & left.keys()}:
+        left = {name: needed for name, needed in left.items() if name not in standing}
+    assert sorted(left) == []
+
+
+# Nothing dead
+
+
+def names_read(tree: ast.AST) -> Counter[str]:
+    """Count names that are read, and texts that are names: tables and ``getattr`` know them so."""
+    found: Counter[str] = Counter()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Load()) | ast.Attribute(attr=name, ctx=ast.Load()):
+                found[name] += 1
+            case ast.Constant(value=str(text)) if text.isidentifier():
+                found[text] += 1
+            case ast.MatchClass(kwd_attrs=attributes):
+                found.update(attributes)
+            case ast.alias(name=name, asname=str()):
+                found[name] += 1
+            case _:
+                pass
+    return found
+
+
+@dataclass(frozen=True)
+class Definition:
+    name: str
+    place: str
+    mentions: int = 0
+    """How often it names itself."""
+
+
+def definitions(body: list[ast.stmt], path: str) -> Iterator[Definition]:
+    for node in body:
+        place = f"{path}:{node.lineno}"
+        match node:
+            case ast.FunctionDef(name=name, decorator_list=decorators) if not is_command(decorators):
+                yield Definition(name, place, names_read(node)[name])
+            case ast.ClassDef(name=name, body=inner):
+                yield Definition(name, place, names_read(node)[name])
+                if name not in CHOICES:
+                    yield from definitions(inner, path)
+            case ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)]):
+                yield Definition(name, place)
+            case _:
+                pass
+
+
+def is_command(decorators: list[ast.expr]) -> bool:
+    return any("command" in ast.unparse(each) or "callback" in ast.unparse(each) for each in decorators)
+
+
+def test_whatever_is_defined_is_read_somewhere() -> None:
+    """By name only: of two definitions of one name it is enough that one is read."""
+    read: Counter[str] = Counter()
+    for module in modules().values():
+        read.update(names_read(module))
+    dead = [
+        f"{each.place} {each.name}"
+        for path, module in modules().items()
+        for each in definitions(module.body, path)
+        if read[each.name] <= each.mentions and each.name not in NOT_READ and not each.name.startswith("__")
+    ]
+    assert dead == []
+
+
+# Errors told
+
+
+def raises(function: Function) -> bool:
+    """Tell whether a function raises on its own account; assertions say what cannot be."""
+    unseen: list[ast.AST] = [*function.body]
+    while unseen:
+        node = unseen.pop()
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.Lambda():
+                continue
+            case ast.Raise(exc=ast.expr() as error):
+                if not re.match(r"AssertionError|NotImplementedError|typer\.Exit", ast.unparse(error)):
+                    return True
+            case _:
+                pass
+        unseen.extend(ast.iter_child_nodes(node))
+    return False
+
+
+def silent(node: Documented, path: str, *, told: bool) -> Iterator[str]:
+    """Yield public functions that raise, where no docstring around them says so."""
+    told = told or tells(node)
+    for each in node.body:
+        match each:
+            case ast.FunctionDef(name=name, decorator_list=decorators) if not name.startswith("_"):
+                if raises(each) and not (told or tells(each) or is_command(decorators) or name in UNTOLD):
+                    yield f"{path}:{each.lineno} {name}"
+            case ast.ClassDef(name=name) if not name.startswith("_"):
+                yield from silent(each, path, told=told)
+            case _:
+                pass
+
+
+def tells(node: Documented) -> bool:
+    return bool(re.search(r"\b(raises?|refuses?|errors?)\b", ast.get_docstring(node) or "", re.IGNORECASE))
+
+
+def test_public_functions_that_raise_say_so() -> None:
+    """In their own docstring, or in that of their class or module, which then holds for all in it."""
+    found = [place for path, module in modules().items() for place in silent(module, path, told=False)]
+    assert found == []

@@ -11,6 +11,8 @@ from typing import ClassVar, Self
 
 _REASONS = {
     errno.EACCES: "permission denied",
+    errno.EDQUOT: "the quota of disk space is used up",
+    errno.EFBIG: "larger than a file may be here (ulimit -f)",
     errno.EIO: "input/output error",
     errno.EISDIR: "it is a directory",
     errno.ELOOP: "too many symbolic links",
@@ -19,6 +21,16 @@ _REASONS = {
     errno.ENOSPC: "no space left on the device",
     errno.ENOTDIR: "a part of the path is no directory",
     errno.EPERM: "operation not permitted",
+    errno.EROFS: "the file system is read-only",
+}
+_ROOM = "make room there, or name a file elsewhere"
+_REMEDIES = {
+    errno.EACCES: "try again with sudo, or name a file elsewhere",
+    errno.EDQUOT: _ROOM,
+    errno.EFBIG: "raise the limit",
+    errno.ENOSPC: _ROOM,
+    errno.EPERM: "try again with sudo, or name a file elsewhere",
+    errno.EROFS: "name a file elsewhere",
 }
 
 
@@ -80,3 +92,9 @@ def unreadable(error: OSError, where: str, *, hint: str = "") -> CpuctlError:
     if isinstance(error, PermissionError):
         return NodeAccessError(message, where=where, hint="try again with sudo")
     return InputError(message, where=where, hint=hint)
+
+
+def unwritable(error: OSError, where: str) -> NodeAccessError:
+    """Make the error for a file at *where* that cannot be written, and is as it was."""
+    hint = _REMEDIES.get(error.errno or 0, "")
+    return NodeAccessError(f"cannot be written: {os_reason(error)}", where=where, hint=hint)

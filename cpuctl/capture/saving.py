@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
-from cpuctl.errors import NodeAccessError, UsageError, os_reason
+from cpuctl.errors import UsageError, unwritable
 from cpuctl.whole_file import PRIVATE, sync_directory, written_beside
 
 _NO_HARD_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
@@ -27,7 +27,7 @@ def check_target(path: Path, *, replace: bool) -> None:
             return
         raise UsageError("there is no such directory", where=str(path.parent)) from None
     except OSError as error:
-        raise _refused(error, path) from None
+        raise unwritable(error, str(path)) from None
     if not stat.S_ISREG(mode):
         raise UsageError("exists and is no regular file", where=str(path), hint="name another file")
     if not replace:
@@ -49,7 +49,7 @@ def save(path: Path, write: Callable[[IO[bytes]], object], *, replace: bool, mod
     except FileExistsError:
         raise _already_there(path) from None
     except OSError as error:
-        raise _refused(error, path) from None
+        raise unwritable(error, str(path)) from None
 
 
 def _old(path: Path) -> os.stat_result | None:
@@ -74,7 +74,3 @@ def _move(temporary: Path, path: Path, *, replace: bool) -> None:
 
 def _already_there(path: Path) -> UsageError:
     return UsageError("exists already", where=str(path), hint="name another file, or add --force")
-
-
-def _refused(error: OSError, path: Path) -> NodeAccessError:
-    return NodeAccessError(f"cannot be written: {os_reason(error)}", where=str(path))

@@ -12,11 +12,10 @@ from typer.core import TyperGroup
 
 from cpuctl import __version__
 from cpuctl.cli.command_table import COMMANDS
-from cpuctl.errors import CpuctlError, NodeAccessError, os_reason
+from cpuctl.errors import CpuctlError, NodeAccessError, os_reason, unreadable
 from cpuctl.visible_text import printable
 
 EXIT_INTERNAL = 1
-EXIT_USAGE = 2
 EXIT_NO = 3
 EXIT_INTERRUPTED = 130
 
@@ -99,7 +98,7 @@ def run(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except OSError as error:
-        return _report_lost_answer(error)
+        return _report_refusal(error)
     except Exception as error:  # noqa: BLE001  # a defect of ours must not look like an answer
         return _report_defect(error)
     return code if isinstance(code, int) else 0
@@ -112,8 +111,10 @@ def _report(error: CpuctlError) -> int:
     return error.exit_code
 
 
-def _report_lost_answer(error: OSError) -> int:
-    """Explain the one failure that readers do not: nobody takes the answer (a full disk, mostly)."""
+def _report_refusal(error: OSError) -> int:
+    """Explain what readers and writers of files do not: nobody takes the answer (a full disk, mostly)."""
+    if isinstance(error.filename, str | bytes):
+        return _report(unreadable(error, os.fsdecode(error.filename)))
     with suppress(OSError):
         sys.stdout.close()  # what is left in it would fail once more when the process ends
     return _report(NodeAccessError(f"the answer cannot be written: {os_reason(error)}", where="stdout"))

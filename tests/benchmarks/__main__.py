@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 
-from tests.benchmarks import growth, kubelet_cases, processes, recordings
+from tests.benchmarks import growth, kubelet_cases, processes, recordings, sizes
 from tests.benchmarks.timing import calibrate
 
 
@@ -21,6 +21,8 @@ def main() -> None:
     _say(processes.report())
     _say([""])
     _say(growth.report())
+    _say([""])
+    _say(sizes.report())
     calibration = calibrate()
     _say(
         [

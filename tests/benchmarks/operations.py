@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.cpu.distributed_picker import Dealing, take_distributed
 from cpuctl.engine.cpu.hints import CPUHints
-from cpuctl.engine.cpu.packed_picker import take_packed
+from cpuctl.engine.cpu.picking.distributed import Dealing, take_distributed
+from cpuctl.engine.cpu.picking.packed import take_packed
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.topology_manager import Answer, TopologyManager

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
+from itertools import islice
 
 from cpuctl.cli.output import Document, Style, takes_every_character
+
+_AT_ONCE = 4096
 
 
 def write(document: Document, style: Style) -> None:  # noqa: ARG001  # every renderer has this shape
     """Write the document as JSON; with escapes where stdout does not take every character."""
-    text = json.dumps(document, indent=2, ensure_ascii=not takes_every_character())
-    sys.stdout.write(text + "\n")
+    # Piece by piece: the text of thousands of pods is several times as large as what it is made from.
+    pieces = json.JSONEncoder(indent=2, ensure_ascii=not takes_every_character()).iterencode(document)
+    while text := "".join(islice(pieces, _AT_ONCE)):
+        sys.stdout.write(text)
+    sys.stdout.write("\n")

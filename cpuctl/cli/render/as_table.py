@@ -22,13 +22,15 @@ if TYPE_CHECKING:
 PIPE_WIDTH = 10_000
 """Columns assumed where no terminal says otherwise: what reads a pipe wants whole lines."""
 
+_HEIGHT = 100
+
 PICTURE_WIDTH = 160
 """Columns that boxes take at most: side by side without end they could not be read."""
 
 
 def write(document: Document, style: Style) -> None:
     """Lay the document out and write it, as wide as the terminal is."""
-    layout = import_module(f"cpuctl.cli.render.{style.layout or document['kind'].lower()}_layout")
+    layout = import_module(f"cpuctl.cli.render.layouts.{style.layout or document['kind'].lower()}")
     blocks: Iterator[Block] = layout.blocks(document, wide=style.output == Output.WIDE)
     console = _console(style)
     for index, block in enumerate(blocks):
@@ -50,9 +52,12 @@ def _console(style: Style) -> Console:
 
     # Without a colour system there are no escape codes at all; rich's own NO_COLOR leaves bold and dim.
     plain = not style.color or bool(os.environ.get("NO_COLOR"))
+    width = _width()
     return Console(
         file=sys.stdout,
-        width=_width(),
+        width=width,
+        # Nothing here depends on it; without one, rich asks the terminal again for every block.
+        height=None if width is None else _HEIGHT,
         color_system=None if plain else "auto",
         no_color=plain,  # rich before 14 takes an empty NO_COLOR for a set one
         highlight=False,

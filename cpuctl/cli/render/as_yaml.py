@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from typing import Any
 
 from cpuctl.cli.output import Document, Style, takes_every_character
 
@@ -12,12 +14,27 @@ def write(document: Document, style: Style) -> None:  # noqa: ARG001  # every re
     import yaml
 
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-    yaml.dump(
-        document,
-        sys.stdout,
-        Dumper=dumper,
-        sort_keys=False,
-        explicit_start=True,
-        allow_unicode=takes_every_character(),
-        default_flow_style=False,
-    )
+    for number, piece in enumerate(_pieces(document)):
+        yaml.dump(
+            piece,
+            sys.stdout,
+            Dumper=dumper,
+            sort_keys=False,
+            explicit_start=number == 0,
+            allow_unicode=takes_every_character(),
+            default_flow_style=False,
+        )
+
+
+def _pieces(document: Document) -> Iterator[Any]:
+    """Cut a document into what, written one after the other, is the same text as the whole.
+
+    PyYAML makes a tree of nodes of what it is given: for thousands of pods, ten times the answer.
+    """
+    for key, value in document.items():
+        if not isinstance(value, list) or not value:
+            yield {key: value}
+            continue
+        yield {key: value[:1]}
+        for item in value[1:]:
+            yield [item]

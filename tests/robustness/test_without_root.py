@@ -1,0 +1,147 @@
+"""Every command, run by a user who may read nothing of the kubelet's: an answer, or what to do about it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import typer
+
+from cpuctl.cli.app import app
+from tests.robustness.forks import NOBODY, OWN_MOUNTS, PROJECT, Circumstances, Forks, without_mounts
+
+KUBELET = "/var/lib/kubelet"
+OWN = "/var/lib/own"
+"""A directory that everybody may write to."""
+
+SHORT = "-m synthetic:1s1n4c1t"
+STATIC = "--kubelet-config fixtures/kubelet/static.yaml"
+ON_36 = "--kubelet-version 1.36"
+LIVE = {
+    "audit": "",
+    "capture": f"{OWN}/node.tar.gz",
+    "cgroups apply": "",
+    "cgroups show": "",
+    "checkpoint diff": f"{KUBELET} {KUBELET}",
+    "checkpoint dump": "",
+    "checkpoint migrate": "--to-kubelet 1.37",
+    "checkpoint new": ON_36,
+    "checkpoint repair": ON_36,
+    "checkpoint verify": ON_36,
+    "checkpoint versions": "",
+    "completion": "bash",
+    "config check": "",
+    "config reserve": "",
+    "config show": "",
+    "config versions": "",
+    "explain": "-T a=1/1,1Gi",
+    "plan": "-T a=1/1,1Gi",
+    "pods diff": "fixtures/pods fixtures/pods",
+    "pods lint": "-f fixtures/pods -m live",
+    "pods show": "-f fixtures/pods -m live",
+    "replay": "fixtures/timelines/case-a.yaml",
+    "resize": "-T a=1/1,1Gi --set a:cpu=2",
+    "schema": "plan",
+    "topology distances": "",
+    "topology map": "",
+    "topology show": "--memory",
+}
+"""A command line for every command, on the live node where the command looks at one."""
+
+CLOSED = (
+    f"plan {SHORT} -f {KUBELET}",
+    f"plan {SHORT} -f {KUBELET}/pods.yaml",
+    f"plan {SHORT} -T a=1/1 --state {KUBELET}",
+    f"plan {SHORT} -T a=1/1 --state {KUBELET}/cpu_manager_state",
+    f"plan {SHORT} -T a=1/1 --config-dir {KUBELET}/drop-ins",
+    f"plan {SHORT} -T a=1/1 --devices {KUBELET}/devices.yaml",
+    f"plan {SHORT} -T a=1/1 --pods {KUBELET}/pods.json",
+    f"plan {SHORT} -T a=1/1 --write-state {KUBELET}",
+    f"plan {SHORT} -T a=1/1 --svg {KUBELET}/inside/a.svg",
+    f"plan -T a=1/1 -m {KUBELET}",
+    f"plan -T a=1/1 -m {KUBELET}/node.tar.gz",
+    f"explain {SHORT} -T a=1/1 --state {KUBELET}/memory_manager_state",
+    f"resize {SHORT} -T a=1/1 --set a:cpu=2 --state {KUBELET}/cpu_manager_state --kubelet-version 1.38",
+    f"cgroups apply --root {KUBELET}/inside",
+    f"cgroups apply --state {KUBELET}/cpu_manager_state",
+    f"cgroups apply -f {KUBELET}/cpu_manager_state",
+    f"cgroups show --root {KUBELET}/inside",
+    f"audit --root {KUBELET}/inside",
+    f"audit --state {KUBELET}/cpu_manager_state",
+    f"audit --pods {KUBELET}/pods.json",
+    f"pods show -f fixtures/pods --usage {KUBELET}/usage.yaml",
+    f"pods diff {KUBELET}/a.yaml fixtures/pods",
+    f"pods lint -f {KUBELET}",
+    f"replay {KUBELET}/timeline.yaml",
+    f"capture {KUBELET}/node.tar.gz",
+    f"capture --root {KUBELET}/inside {OWN}/other.tar.gz",
+    f"config check {SHORT} --kubelet-config {KUBELET}/config.yaml",
+    f"checkpoint dump {KUBELET}/cpu_manager_state",
+    f"checkpoint repair {KUBELET}/cpu_manager_state {ON_36} {SHORT} {STATIC}",
+    f"checkpoint migrate {KUBELET} --to-kubelet 1.37 --yes",
+)
+"""Command lines that name what only root may read or write."""
+
+SETTING = f"""
+mount -t tmpfs -o mode=755 none /var/lib && mkdir -m 777 {OWN} && mkdir {KUBELET} && cd {KUBELET} &&
+cp {shlex.quote(str(PROJECT / "fixtures/kubelet/static.yaml"))} config.yaml && mkdir inside &&
+echo '{{}}' | tee cpu_manager_state >memory_manager_state && chmod -R go= .
+"""
+
+
+@pytest.fixture(scope="module")
+def nobody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
+    """A node whose kubelet keeps its directory to itself, as on most nodes."""
+    if reason := without_mounts(tmp_path_factory.mktemp("mount")):
+        pytest.skip(reason)
+    if not all(each.stat().st_mode & 0o005 == 0o005 for each in (PROJECT, *PROJECT.parents)):
+        pytest.skip("nobody but its owner may read the project")
+    forks = Forks(*OWN_MOUNTS)
+    forks.shell(SETTING)
+    yield forks
+    forks.end()
+
+
+def leaves(command: Any, *names: str) -> Iterator[str]:
+    """Name every command that does something, by the words that call it."""
+    context = typer.Context(command)
+    inner = command.list_commands(context) if hasattr(command, "list_commands") else ()
+    if not inner:
+        yield " ".join(names)
+    for name in inner:
+        yield from leaves(command.get_command(context, name), *names, name)
+
+
+def test_no_command_is_forgotten() -> None:
+    assert sorted(leaves(typer.main.get_command(app))) == sorted(LIVE)
+
+
+@pytest.mark.parametrize("name", LIVE)
+def test_every_command_answers_or_says_what_to_do(name: str, nobody: Forks) -> None:
+    """What cannot be answered without the kubelet's files names the file, and the way out."""
+    words = shlex.split(f"{name} {LIVE[name]}")
+    done = nobody.run(words, Circumstances(user=NOBODY))
+    if done.code == 5:
+        assert f"error: {KUBELET}" in done.err
+        assert "hint: try again with sudo" in done.err
+    else:
+        assert done.code in {0, 3}, done.err
+        assert done.out
+
+
+@pytest.mark.parametrize("line", CLOSED)
+def test_what_only_root_may_touch_is_named(line: str, nobody: Forks) -> None:
+    done = nobody.run(shlex.split(line), Circumstances(user=NOBODY))
+    assert (done.code, done.out) == (5, ""), done.err
+    error, hint = done.err.splitlines()[-2:]
+    assert error.startswith(f"error: {KUBELET}")
+    assert error.endswith(("cannot be read: permission denied", "cannot be written: permission denied"))
+    assert hint.startswith("hint: try again with sudo")
+
+
+def test_an_audit_without_root_says_what_it_lacks(nobody: Forks) -> None:
+    done = nobody.run(["audit"], Circumstances(user=NOBODY))
+    assert f"warning: {KUBELET}/config.yaml: permission denied" in done.err
+    assert "2 files could not be read: try again with sudo" in done.err

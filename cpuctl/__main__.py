@@ -6,6 +6,14 @@ import io
 import os
 import signal
 import sys
+from types import FrameType
+from typing import Never
+
+_ENDING = (signal.SIGTERM, signal.SIGHUP)
+
+
+class _EndedError(BaseException):
+    """A signal ends the process: what was begun is cleaned up on the way out, temporary files above all."""
 
 
 def main() -> None:
@@ -22,12 +30,27 @@ def main() -> None:
         # File names may hold bytes that are no text, and terminals may know few characters.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
+        _clean_up_when_ended()
         from cpuctl.cli.app import run
 
         code = run(sys.argv[1:])
     except KeyboardInterrupt:
         code = 128 + signal.SIGINT
+    except _EndedError as ended:
+        number: int = ended.args[0]
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)  # whoever waits for the process sees what has ended it
+        return
     sys.exit(code)
+
+
+def _clean_up_when_ended() -> None:
+    def end(number: int, _frame: FrameType | None) -> Never:
+        raise _EndedError(number)
+
+    for number in _ENDING:
+        if signal.getsignal(number) is signal.SIG_DFL:  # nohup has it ignored
+            signal.signal(number, end)
 
 
 def _complete() -> None:

@@ -74,6 +74,21 @@ def test_a_signal_ends_it_quietly(line: str, number: signal.Signals, tmp_path: P
     assert list(tmp_path.iterdir()) == []
 
 
+ENDED_WHILE_WRITING = (
+    "import os, signal; from cpuctl.__main__ import main;"
+    "os.fsync = lambda _: os.kill(os.getpid(), signal.{}); main()"
+)
+
+
+@pytest.mark.parametrize("name", ["SIGHUP", "SIGTERM"])
+def test_ended_in_the_middle_of_a_file_nothing_is_left_of_it(name: str, tmp_path: Path) -> None:
+    words = ["plan", "-q", *shlex.split(SHORT), "-T", "a=1/1,1Gi", "--html", str(tmp_path / "a.html")]
+    command = [sys.executable, "-c", ENDED_WHILE_WRITING.format(name), *words]
+    done = subprocess.run(command, cwd=PROJECT, check=False, capture_output=True)
+    assert (done.returncode, done.stderr) == (-getattr(signal, name), b"")
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("line", ANSWERING)
 def test_a_reader_that_has_gone_ends_it_quietly(line: str, tmp_path: Path) -> None:
     """A shell shows death by SIGPIPE as 141."""

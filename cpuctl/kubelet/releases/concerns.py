@@ -88,7 +88,9 @@ _DIFFERENCES: Mapping[str, Predicate] = {
     "enforces_compressible": lambda use: bool(_ENFORCEMENT & use.set_fields),
     "knows_no_swap": lambda use: use.swap,
     "memory_throttling_is_opt_in": lambda use: "memoryThrottlingFactor" not in use.set_fields,
-    "pod_scope_memory_hints_after_restart": lambda use: use.static_memory and use.pod_scope,
+    "pod_scope_memory_hints_after_restart": lambda use: (
+        use.static_memory and use.pod_scope and use.pod_level_managers
+    ),
     "refuses_cgroup_v1_by_default": lambda use: "failCgroupV1" not in use.set_fields,
     "resizes_by_default": lambda _: True,
     "restores_pod_level_cpus": lambda use: use.static_cpus and use.pod_level_managers,

@@ -307,9 +307,9 @@ DIFFERENCES: Mapping[str, Difference] = {
     ),
     "pod_scope_memory_hints_after_restart": Difference(
         since=38,
-        area=Area.MEMORY,
-        before="after a restart, pods with several containers give no memory hints in pod scope",
-        after="after a restart, memory hints in pod scope come from the pod's blocks",
+        area=Area.POD_LEVEL,
+        before="a restarted kubelet finds no memory hints for a pod-level pod with several containers",
+        after="a restarted kubelet takes the memory hints of a pod-level pod from the blocks of the pod",
         source="141070",
         standing=Standing.DOCUMENTED,
     ),

@@ -188,10 +188,18 @@ CASES = [
     Case("drop-ins", Told(drop_ins=True), (29, 30), {"drop_ins_without_variable"}),
     Case(
         "memory hints in pod scope",
+        Told(
+            config={"memory_manager_policy": "Static", "topology_manager_scope": "pod"},
+            gates={"PodLevelResourceManagers": True},
+        ),
+        (37, 38),
+        {"pod_scope_memory_hints_after_restart", "restores_pod_level_memory"},
+    ),
+    Case(
+        "memory hints in pod scope where pods are not divided",
         Told(config={"memory_manager_policy": "Static", "topology_manager_scope": "pod"}),
         (37, 38),
-        {"pod_scope_memory_hints_after_restart"},
-        {"restores_pod_level_memory"},
+        unnoticed={"pod_scope_memory_hints_after_restart", "restores_pod_level_memory"},
     ),
 ]
 

@@ -80,7 +80,7 @@ def machine_facts(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], F
 def boot(name: str, folder: Path) -> Facts:
     command = f"python3 -m apply_node {scenarios(name)}"
     share = [ROOT / "cpuctl", HERE / "apply_node"]
-    result = run_in_guest(command, MACHINES[name], folder, share=share, timeout=1500)
+    result = run_in_guest(command, MACHINES[name], folder, share=share)
     assert result.code == 0, result.stderr
     found = Facts(json.loads((result.out_dir / "apply.json").read_text()))
     found.v1 = name.startswith("v1")

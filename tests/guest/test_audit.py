@@ -77,7 +77,6 @@ def audited(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
             ROOT / "cpuctl",
             *(HERE / name for name in ("audit_node.py", "audit-kubelet.yaml", "audit-pods.yaml")),
         ],
-        timeout=900,
     )
     assert result.code == 0, result.stderr
     return Audited(layout, result.out_dir)

@@ -62,7 +62,7 @@ def steps(tmp_path_factory: pytest.TempPathFactory) -> Steps:
     subprocess.run(build, check=True, capture_output=True)
     make_tree(tree, ROOT / "contrib/bootstrap", zipapp)
     share = [tree, Path(__file__).with_name("bootstrap.sh")]
-    result = run_in_guest(START, MACHINE, work / "out", share=share, timeout=900)
+    result = run_in_guest(START, MACHINE, work / "out", share=share)
     assert result.code == 0, result
     return Steps(result.out_dir)
 

@@ -32,7 +32,8 @@ from tests.support.topologies import machine_info
 ALPHA = {"CPUManagerPolicyAlphaOptions": True}
 MACHINES = regular_machines() | nested_machines() | tangled_machines()
 REQUESTS = st.lists(st.integers(1, 9), min_size=1, max_size=5)
-IDLE = st.sampled_from(["align-by-socket", "distribute-cpus-across-numa", "full-pcpus-only"])
+MAY_BE_IDLE = ("align-by-socket", "distribute-cpus-across-numa", "full-pcpus-only")
+OTHERS = st.sets(st.sampled_from(sorted(OPTIONS.keys() - {SCALE_DELAY})), max_size=2)
 POLICIES = st.sampled_from(["none", "best-effort", "restricted"])
 
 
@@ -76,19 +77,25 @@ def decisions(node: Node, counts: list[int]) -> Iterator[object]:
         )
 
 
-@given(MACHINES, IDLE, st.sampled_from([36, 37, 38]), REQUESTS, POLICIES, st.data())
+@given(MACHINES, OTHERS, st.sampled_from([36, 37, 38]), REQUESTS, POLICIES, st.data())
 def test_an_idle_option_changes_no_placement(
-    machine: Machine, option: str, minor: int, counts: list[int], policy: str, data: st.DataObject
+    machine: Machine, others: set[str], minor: int, counts: list[int], policy: str, data: st.DataObject
 ) -> None:
     info = machine_info(machine.cores, unlisted_cpus=machine.unlisted_cpus)
     reserved = CPUSet.of(data.draw(st.sets(st.sampled_from(sorted(machine.cpus)), min_size=1, max_size=2)))
-    others = data.draw(st.sets(st.sampled_from(sorted(OPTIONS.keys() - {option, SCALE_DELAY})), max_size=2))
+    pairs = [pair_of(option, others, reserved, policy) for option in MAY_BE_IDLE if option not in others]
+    idle = [(alone, told) for option, alone, told in pairs if is_idle(info, told, option)]
+    assume(idle)
+    for alone, told in idle:
+        without, with_option = start(info, alone, minor), start(info, told, minor)
+        assert list(decisions(without, counts)) == list(decisions(with_option, counts))
+
+
+def pair_of(
+    option: str, others: set[str], reserved: CPUSet, policy: str
+) -> tuple[str, KubeletConfiguration, KubeletConfiguration]:
+    """Make a configuration without and one with an option."""
     # full-pcpus-only keeps reserved CPUs from pods besides, which is nothing new with this option.
-    options = dict.fromkeys(
-        others | ({"strict-cpu-reservation"} if option == "full-pcpus-only" else set()), "true"
-    )
-    alone = config(options, reserved, policy)
-    told = config(options | {option: "true"}, reserved, policy)
-    assume(is_idle(info, told, option))
-    without, with_option = start(info, alone, minor), start(info, told, minor)
-    assert list(decisions(without, counts)) == list(decisions(with_option, counts))
+    besides = {"strict-cpu-reservation"} if option == "full-pcpus-only" else set()
+    options = dict.fromkeys(others | besides, "true")
+    return option, config(options, reserved, policy), config(options | {option: "true"}, reserved, policy)

@@ -16,11 +16,6 @@ from tests.robustness.forks import PROJECT
 SHORT = "-m synthetic:1s1n4c1t"
 NODE = "fixtures/nodes/v2-2-numa"
 SECONDS = 60
-# Background jobs are started with SIGINT ignored, and the tests may run in one.
-PROGRAM = (
-    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
-    "from cpuctl.__main__ import main; main()"
-)
 READING = (
     f"plan {SHORT} -f - --svg {{}}/a.svg --html {{}}/a.html --write-state {{}}",
     f"explain {SHORT} -f -",
@@ -61,7 +56,7 @@ ANSWERING = (
 @pytest.mark.parametrize("line", READING)
 def test_a_signal_ends_it_quietly(line: str, number: signal.Signals, tmp_path: Path) -> None:
     """A shell shows death by SIGTERM as 143."""
-    words = [sys.executable, "-c", PROGRAM, *shlex.split(line.format(tmp_path, tmp_path, tmp_path))]
+    words = [sys.executable, "-m", "cpuctl", *shlex.split(line.format(tmp_path, tmp_path, tmp_path))]
     pipe = subprocess.PIPE
     with subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, cwd=PROJECT) as process:
         assert process.stdin is not None

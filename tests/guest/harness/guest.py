@@ -44,7 +44,7 @@ def run_in_guest(
     out_dir: Path,
     *,
     share: Sequence[Path] = (),
-    timeout: float = 120,
+    timeout: float = 1500,
 ) -> GuestResult:
     """Boot *machine*, run *command* with a shell in /share, and bring back what it wrote to /out.
 

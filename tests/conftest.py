@@ -1,4 +1,4 @@
-"""How hard property tests look: ``HYPOTHESIS_PROFILE=dev`` (the default) or ``ci``; signals are as in a terminal."""
+"""How hard property tests look: ``HYPOTHESIS_PROFILE=dev`` (the default) or ``ci``. No signal is ignored."""
 
 from __future__ import annotations
 

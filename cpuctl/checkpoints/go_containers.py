@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from cpuctl.checkpoints.go_json import Json, Members, go_string, kind_of
 from cpuctl.checkpoints.go_types import Decoding, GoType, Path, Value
 
-_KEY = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
-_FOLDED = str.maketrans({"\u017f": "s", "\u212a": "k"})
+_KEY = re.compile(r"[+-]?[0-9]{1,18}")
+_LONG_S = "\u017f"
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,5 +161,8 @@ class Struct:
 
 
 def _folded(name: str) -> str:
-    """Fold a name as Go does: two characters beyond ASCII count as the letters they look like."""
-    return name.translate(_FOLDED).lower()
+    """Fold a name as Go does: two characters beyond ASCII count as the letters that they look like.
+
+    The other one, the sign of degrees Kelvin, has a small k for Python, too.
+    """
+    return name.replace(_LONG_S, "s").lower()

@@ -25,7 +25,7 @@ Value: TypeAlias = Any
 MAX_SHOWN_BITS = 1 << 21
 """Of all sets that the checksum names every member of: those of 256 pods on 8192 CPUs."""
 
-_INTEGER = re.compile(r"-?[0-9]+", re.ASCII)
+_INTEGER = re.compile(r"-?[0-9]+")
 
 
 @dataclass(slots=True)

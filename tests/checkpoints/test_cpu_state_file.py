@@ -158,12 +158,14 @@ def test_a_file_of_brackets_is_read_or_refused() -> None:
 @pytest.mark.parametrize("limit", ["MAX_CHARACTERS", "MAX_VALUES"])
 def test_the_largest_file_is_read(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Values are counted by what begins one, whether in a list or in an object."""
-    text = '{"policyName":"none","more":[1,[2,{}]],"checksum":0}'
+    text = '{"policyName":"none","more":["X",[2,{}]],"checksum":0}'
     most = len(text) if limit == "MAX_CHARACTERS" else 8
     monkeypatch.setattr(go_json, limit, most)
     assert read_cpu_state(text) == file("", "none")
     monkeypatch.setattr(go_json, limit, most - 1)
-    with pytest.raises(InputError, match=r"is larger than 0 MiB|holds more than 7 values"):
+    with pytest.raises(
+        InputError, match=r"^cpu_manager_state: (is larger than 0 MiB|holds more than 7 values)$"
+    ):
         read_cpu_state(text)
 
 
@@ -230,3 +232,5 @@ def test_a_sum_of_zero_is_accepted() -> None:
 def test_names_match_without_regard_to_case_and_unknown_ones_are_ignored() -> None:
     text = '{"POLICYNAME":"static","defaultCPUSet":"0-63","more":[1],"Checksum":1058907510}'
     assert read_cpu_state(text) == file("0-63")
+    like_k_and_s = text.replace("Checksum", "Chec\u212asum").replace("CPUSet", "CPU\u017fet")
+    assert read_cpu_state(like_k_and_s) == file("0-63")

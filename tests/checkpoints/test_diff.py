@@ -39,6 +39,10 @@ def test_cpus_that_changed_hands() -> None:
     ]
 
 
+def test_parts_of_a_file_have_words() -> None:
+    assert [str(each) for each in Holding] == ["sharedPool", "container", "pod", "baseline"]
+
+
 def test_another_policy_is_a_difference() -> None:
     none, static = (CPUStateFile(policy_name=name, default_cpu_set=CPUSet()) for name in ("none", "static"))
     assert diff_cpu_states(none, static).policies == ("none", "static")

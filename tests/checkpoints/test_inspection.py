@@ -152,7 +152,9 @@ def test_the_oldest_format_names_containers_by_id() -> None:
 
 @pytest.mark.parametrize("text", ["null", "[]", "7", "{}", '{"apiVersion":"v1"}', '{"data":"x"}'])
 def test_other_json_is_no_state_file(text: str) -> None:
-    assert inspect_state(text) == Inspection(problem="this is no state file of a kubelet")
+    found = inspect_state(text)
+    assert found == Inspection(problem="this is no state file of a kubelet")
+    assert (found.file_name, found.format, found.embedded_differs) == ("", "", False)
 
 
 @pytest.mark.parametrize(
@@ -170,6 +172,14 @@ def test_other_json_is_no_state_file(text: str) -> None:
         (
             '{"defaultCpuSet":"0","entries":{"p":{"c":1}}}',
             f"{UNMARSHAL} number into Go struct field CPUManagerCheckpointV2.entries.p.c of type string",
+        ),
+        (
+            '{"defaultCpuSet":"0","podEntries":{"p":{}},"policyName":1}',
+            f"{UNMARSHAL} number into Go struct field CPUManagerCheckpointV3.policyName of type string",
+        ),
+        (
+            '{"machineState":{},"podEntries":{"p":{}},"policyName":1}',
+            f"{UNMARSHAL} number into Go struct field MemoryManagerCheckpoint.policyName of type string",
         ),
         ('{"machineState":{"0":null}}', "machineState.0: is null: a kubelet crashes on it"),
         ('{"machineState":{},"data":"?"}', "invalid character '?' looking for beginning of value"),

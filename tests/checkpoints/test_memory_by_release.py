@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from cpuctl.checkpoints.checksum import fnv1a_32
+from cpuctl.checkpoints.formats import data_checksum
 from cpuctl.checkpoints.memory_state import read_memory_state, write_memory_state
 from cpuctl.checkpoints.model import (
     MemoryBlock,
@@ -52,10 +53,13 @@ def with_pods(size: int = 9, kind: str = "memory") -> MemoryStateFile:
     return replace(MEMORY, pod_entries={"p": left})
 
 
+DATA_FIELD = "Go struct field MemoryManagerCheckpointData"
 BROKEN_DATA = "could not load v3 checkpoint: failed to deserialize memory manager checkpoint data: "
 NODE_ERROR = f"{UNMARSHAL} %s into Go struct field MemoryManagerCheckpointV1.%s of type %s"
 MEMORY_CASES: list[tuple[str, str, StateReader, MemoryStateFile | str]] = [
     ("V1, old", M1, OLD, PLAIN),
+    ("a list, old", "[]", OLD, f"{UNMARSHAL} array into Go value of type state.MemoryManagerCheckpoint"),
+    ("a list", "[]", OFF, f"{UNMARSHAL} array into Go value of type state.MemoryManagerCheckpointV1"),
     ("no JSON", "?", OLD, "invalid character '?' looking for beginning of value"),
     ("V3, data gone", changed(M3, data=""), NEW, f"{BROKEN_DATA}unexpected end of JSON input"),
     (
@@ -107,6 +111,37 @@ MEMORY_CASES: list[tuple[str, str, StateReader, MemoryStateFile | str]] = [
         NODE_ERROR % ("number x", "machineState.x", "int"),
     ),
     (
+        "a table that is a number",
+        changed(M1, machineState={"0": {"memoryMap": {"memory": 5}}}),
+        OFF,
+        NODE_ERROR % ("number", "machineState.0.memoryMap.memory", "state.MemoryTable"),
+    ),
+    (
+        "a block that is a number",
+        changed(M1, entries={"p": {"c": [5]}}),
+        OFF,
+        NODE_ERROR % ("number", "entries.p.c.0", "state.Block"),
+    ),
+    (
+        "a pod that is a number",
+        changed(M1, entries={"p": 5}),
+        OFF,
+        NODE_ERROR % ("number", "entries.p", "map[string][]state.Block"),
+    ),
+    *(
+        (
+            f"data that is {data}",
+            changed(M3, data=data, dataChecksum=data_checksum(data)),
+            NEW,
+            f"{BROKEN_DATA}{UNMARSHAL} number into {wanted}",
+        )
+        for data, wanted in (
+            ("5", "Go value of type state.MemoryManagerCheckpointData"),
+            ('{"podEntries":5}', f"{DATA_FIELD}.podEntries of type state.PodMemoryAssignments"),
+            ('{"podEntries":{"p":5}}', f"{DATA_FIELD}.podEntries.p of type state.PodEntry"),
+        )
+    ),
+    (
         "a list of nodes that is a number",
         changed(M1, machineState={"0": {"cells": 5}}),
         OFF,
@@ -125,6 +160,18 @@ MEMORY_CASES: list[tuple[str, str, StateReader, MemoryStateFile | str]] = [
         NODE_ERROR % (f"number {1 << 64}", "entries.p.c.0.size", "uint64"),
     ),
 ]
+
+
+def test_the_v2_sum_is_over_the_pods_blocks() -> None:
+    block = "{NUMAAffinity:([]int)[0] Type:(v1.ResourceName)memory Size:(uint64)%d}"
+    assert json.loads(M2)["checksum"] == fnv1a_32(
+        "(*state.MemoryManagerCheckpoint){PolicyName:(string)Static MachineState:(state.NUMANodeMap)map[] "
+        f"Entries:(state.ContainerMemoryAssignments)map[p:map[c:[{block % 5}]]] "
+        f"PodEntries:(state.PodMemoryAssignments)map[p:{{MemoryBlocks:([]state.Block)[{block % 9}]}}] "
+        "Checksum:(checksum.Checksum)0}"
+    )
+    empty = write_memory_state(replace(MEMORY, pod_entries={"p": ()}), ON)
+    assert json.loads(empty)["podEntries"] == {"p": {}}
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from cpuctl.checkpoints.migration import (
 )
 from cpuctl.checkpoints.model import CPUStateFile, MemoryBlock, MemoryNode, MemoryStateFile, MemoryTable
 from cpuctl.checkpoints.reader import ContainerName, StateReader
-from cpuctl.checkpoints.versions import version_table
+from cpuctl.checkpoints.versions import READERS, reader_name, version_table
 from cpuctl.cpuset import CPUSet
 
 OLD, OFF, ON = StateReader(minor=35), StateReader(minor=36), StateReader(minor=36, pod_level_managers=True)
@@ -74,6 +74,10 @@ def test_a_lost_baseline_tells_what_that_means() -> None:
     assert [(each.pod_uid, each.container, each.was, each.meaning) for each in migrated.losses] == [
         ("p", "own", "4", "after another upgrade it may not shrink below 4-5, what it has now")
     ]
+
+
+def test_losses_have_words() -> None:
+    assert [str(each) for each in Lost] == ["podCPUs", "podMemory", "baseline"]
 
 
 def test_a_baseline_of_nobody_is_not_lost() -> None:
@@ -217,6 +221,17 @@ def test_a_kubelet_that_knows_of_pods_takes_their_memory(to: StateReader, format
     assert inspect_state(migrated.text).format == format_
     assert read_memory_state(migrated.text, to) == TWO_CONTAINERS
     assert not migrated.losses
+
+
+def test_readers_have_names() -> None:
+    gates = "PodLevelResourceManagers", "InPlacePodVerticalScalingExclusiveCPUs"
+    assert [reader_name(each) for each in READERS] == [
+        "up to 1.35",
+        "1.36",
+        f"1.36 with {gates[0]}",
+        "1.37 and later",
+        f"1.37 and later with {gates[0]} and {gates[1]}",
+    ]
 
 
 def test_the_table_of_versions() -> None:

@@ -8,7 +8,12 @@ import pytest
 
 from cpuctl.checkpoints.formats import data_checksum
 from cpuctl.checkpoints.model import PodsStateFile, RecordedPod, RecordedResources, UnreadableState
-from cpuctl.checkpoints.pods_state import read_pods_state, write_pods_state
+from cpuctl.checkpoints.pods_state import (
+    ACTUATED_FILE_NAME,
+    ALLOCATED_FILE_NAME,
+    read_pods_state,
+    write_pods_state,
+)
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.quantity import Quantity
 
@@ -84,10 +89,27 @@ def test_an_amount_that_is_none() -> None:
     assert "quantities must match the regular expression" in read.error
 
 
+def test_what_is_empty_is_not_written_but_for_a_pods_own_members() -> None:
+    """As in the JSON of pods; ``claims`` may name a request or not."""
+    some = RecordedResources(claims=(("gpu", ""), ("nic", "one")))
+    state = PodsStateFile(pods={"u": RecordedPod(containers={"a": RecordedResources(), "b": some})})
+    text = write_pods_state(state, NEW)
+    assert json.loads(text)["data"] == (
+        '{"entries":{"u":{"ContainerResources":{"a":{},"b":{"claims":[{"name":"gpu"},'
+        '{"name":"nic","request":"one"}]}},"PodLevelResources":null,"EmptyDirVolumeLimits":null}}}'
+    )
+    assert read_pods_state(text, NEW) == state
+
+
+def test_the_kubelets_names_of_the_files() -> None:
+    assert (ALLOCATED_FILE_NAME, ACTUATED_FILE_NAME) == ("allocated_pods_state", "actuated_pods_state")
+
+
 def test_null_is_nothing_in_a_pods_state() -> None:
     amounts = '{"limits":{"cpu":null},"requests":null,"claims":null}'
     pod = f'{{"ContainerResources":{{"c":{amounts}}},"EmptyDirVolumeLimits":{{"v":null}}}}'
     read = read_pods_state(pods_file(f'{{"entries":{{"u":{pod}}}}}'), NEW)
+    assert RecordedResources() == RecordedResources(limits={}, requests={}, claims=())
     nothing = RecordedResources(limits={"cpu": Quantity()})
     assert read == PodsStateFile(
         pods={"u": RecordedPod(containers={"c": nothing}, volume_limits={"v": None})}

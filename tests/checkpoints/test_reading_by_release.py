@@ -71,6 +71,11 @@ OWN_NAME = fnv1a_32(
     "(*state.CPUManagerCheckpointV2){PolicyName:(string)static DefaultCPUSet:(string)0-3 Entries:(map[string]"
     "map[string]string)map[p:map[c:4-7]] Checksum:(checksum.Checksum)0}"
 )
+OWN_V3_NAME = fnv1a_32(
+    "(*state.CPUManagerCheckpointV3){PolicyName:(string)static DefaultCPUSet:(string)0-3 Entries:(map[string]"
+    "map[string]string)map[p:map[c:4-7]] PodEntries:(state.PodCPUAssignments)map[p:{CPUSet:(cpuset.CPUSet){"
+    "elems:(map[int]struct {})map[4:{} 5:{} 6:{} 7:{}]}}] Checksum:(checksum.Checksum)0}"
+)
 V1_ERROR = f"{UNMARSHAL} object into Go struct field CPUManagerCheckpointV1.entries.p of type string"
 V2_FIELD = "Go struct field CPUManagerCheckpointV2"
 BROKEN_V4 = "could not load v4 checkpoint: "
@@ -79,6 +84,7 @@ DATA_FIELD = "Go struct field CPUManagerCheckpointData"
 SUM_OF_V3 = f'"checksum":{json.loads(V3)["checksum"]}'
 CASES = [
     Case("V2, old", V2, OLD, state()),
+    Case("V2 without sum, old", changed(V2, checksum=0), OLD, state()),
     Case("V2, wrong sum, old", changed(V2, checksum=1), OLD, CORRUPTED),
     Case("V2, wrong sum", changed(V2, checksum=1), OFF, V1_ERROR),
     Case("V2, wrong sum, new", changed(V2, checksum=1), NEW, CORRUPTED),
@@ -87,6 +93,7 @@ CASES = [
     Case("V3, old", V3, OLD, CORRUPTED),
     Case("V3, gate off", V3, OFF, V1_ERROR),
     Case("V3, gate on", V3, ON, state("4-7")),
+    Case("V3 under its own name, new", changed(V3, checksum=OWN_V3_NAME), NEW_ALL, state("4-7", "4-7")),
     Case("V3, new", V3, NEW, state()),
     Case("V3, new, gates", V3, NEW_ALL, state("4-7", "4-7")),
     Case("V3 without sum is read as V2, its pods stay", changed(V3, checksum=0), ON, state("4-7")),
@@ -170,6 +177,13 @@ CASES = [
         NEW_ALL,
         f"{BROKEN_DATA}{UNMARSHAL} number into {DATA_FIELD}.baselines of type "
         "map[string]map[string]state.ContainerCPUs",
+    ),
+    Case(
+        "the sum of the data is a text",
+        changed(V4, dataChecksum="1"),
+        NEW,
+        f"{BROKEN_DATA.replace(' data:', ':')}{UNMARSHAL} string into Go struct field "
+        "CPUManagerCheckpoint.dataChecksum of type checksum.Checksum",
     ),
     Case(
         "the data is a number",
@@ -269,7 +283,9 @@ def test_repeated_members_join_as_in_go() -> None:
     ],
 )
 def test_the_kubelet_asks_for_a_drain(file_name: str, whose: str) -> None:
-    assert kubelet_refusal(file_name, CORRUPTED, "/k") == (
+    said = (
         f"could not restore state from checkpoint: {CORRUPTED}, please drain this node and delete {whose} "
-        f'checkpoint file "/k/{file_name}" before restarting Kubelet'
+        f'checkpoint file "%s/{file_name}" before restarting Kubelet'
     )
+    assert kubelet_refusal(file_name, CORRUPTED, "/k") == said % "/k"
+    assert kubelet_refusal(file_name, CORRUPTED) == said % "/var/lib/kubelet"

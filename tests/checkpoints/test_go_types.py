@@ -1,0 +1,29 @@
+"""Go's types where no state file has them: what is nil."""
+
+from __future__ import annotations
+
+import pytest
+
+from cpuctl.checkpoints.go_containers import Field, ListOf, MapOf, Struct
+from cpuctl.checkpoints.go_types import GoType, Text, Whole
+
+FIELDS = (Field("a", "A", Text()), Field("b", "B", Text(), omit_empty=True))
+
+
+@pytest.mark.parametrize(
+    ("type_", "shown", "written"),
+    [
+        (ListOf("[]string", Text()), "<nil>", "null"),
+        (MapOf("map[string]string", Text()), "<nil>", "null"),
+        (Whole("int"), "0", "0"),
+        (Text(), "", '""'),
+        (
+            Struct("S", (Field("a", "A", Text()), Field("b", "B", Text(), omit_empty=True))),
+            "{A:(string) B:(string)}",
+            '{"a":""}',
+        ),
+    ],
+    ids=lambda each: getattr(each, "name", ""),
+)
+def test_a_value_that_was_never_set(type_: GoType, shown: str, written: str) -> None:
+    assert (type_.shown(type_.zero()), type_.written(type_.zero())) == (shown, written)

@@ -1,0 +1,184 @@
+"""Replacing a state file in place: what is said where it cannot be done, and that nothing is left behind."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from cpuctl.checkpoints import store
+from cpuctl.checkpoints.store import create_state_file, read_state_file, replace_state_file
+from cpuctl.errors import InputError, NodeAccessError
+from cpuctl.whole_file import sync_directory
+
+NOW = datetime(2026, 11, 21, 21, 1, 2, tzinfo=UTC)
+OLD, NEW = b'{"old"}', b'{"new"}'
+RESTART = "stop the kubelet, then start again"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    file = tmp_path / "cpu_manager_state"
+    file.write_bytes(OLD)
+    return file
+
+
+def left(path: Path) -> dict[str, bytes]:
+    return {each.name: each.read_bytes() for each in path.parent.iterdir()}
+
+
+def meanwhile(act: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Do something when the backup's name is waited for."""
+    acted: list[object] = []
+
+    def sync_and_act(directory: Path) -> None:
+        sync_directory(directory)
+        if not acted:
+            acted.append(act())
+
+    monkeypatch.setattr(store, "sync_directory", sync_and_act)
+
+
+@pytest.mark.parametrize(
+    ("make", "error"),
+    [
+        (lambda path: path.symlink_to("elsewhere"), "is a symbolic link: name the file itself"),
+        (lambda path: path.mkdir(), "is no regular file"),
+        (Path.exists, "cannot be read: no such file or directory"),
+    ],
+    ids=["link", "directory", "nothing"],
+)
+def test_what_cannot_be_read_is_named(path: Path, make: Callable[[Path], object], error: str) -> None:
+    path.unlink()
+    make(path)
+    with pytest.raises(InputError) as raised:
+        read_state_file(path)
+    assert str(raised.value) == f"{path}: {error}"
+
+
+def test_reading_leaves_no_file_open(path: Path) -> None:
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    assert read_state_file(path) == OLD
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+def test_the_largest_file_is_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "MAX_CHARACTERS", 1 << 20)
+    path.write_bytes(b" " * (1 << 20))
+    assert len(read_state_file(path)) == 1 << 20
+    path.write_bytes(b" " * ((1 << 20) + 1))
+    with pytest.raises(InputError) as raised:
+        read_state_file(path)
+    assert str(raised.value) == f"{path}: is larger than 1 MiB"
+
+
+def test_a_changed_file_is_named(path: Path) -> None:
+    with pytest.raises(NodeAccessError) as raised:
+        replace_state_file(path, b"something else", NEW)
+    assert str(raised.value) == f"{path}: has changed since it was read"
+    assert raised.value.hint == RESTART
+    assert left(path) == {path.name: OLD}
+
+
+def test_a_file_that_is_there_is_named(path: Path) -> None:
+    with pytest.raises(NodeAccessError) as raised:
+        create_state_file(path, NEW)
+    assert str(raised.value) == f"{path}: exists already"
+
+
+def test_another_writer_is_told_of(path: Path) -> None:
+    with store._locked(path), pytest.raises(NodeAccessError) as raised:
+        replace_state_file(path, OLD, NEW)
+    assert str(raised.value) == f"{path.parent}: another cpuctl writes here"
+    assert raised.value.hint == "try again"
+
+
+def test_a_directory_that_is_a_pipe_is_not_waited_for(path: Path) -> None:
+    pipe = path.with_name("pipe")
+    os.mkfifo(pipe)
+    with pytest.raises(NodeAccessError) as raised:
+        replace_state_file(pipe / path.name, OLD, NEW)
+    assert str(raised.value) == f"{pipe / path.name}: cannot be written: a part of the path is no directory"
+
+
+def test_there_are_only_so_many_backups_in_a_second(path: Path) -> None:
+    stem = f"{path.name}.20261121T210102Z"
+    for name in (f"{stem}.bak", *(f"{stem}-{number}.bak" for number in range(2, 1000))):
+        path.with_name(name).touch()
+    with pytest.raises(NodeAccessError) as raised:
+        replace_state_file(path, OLD, NEW, now=NOW)
+    assert str(raised.value) == f"{path}: there are 1000 backups of this second"
+    path.with_name(f"{stem}-999.bak").unlink()
+    assert replace_state_file(path, OLD, NEW, now=NOW).name == f"{stem}-999.bak"
+
+
+def test_a_backup_is_named_by_the_time_in_greenwich(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "UTC+7")
+    time.tzset()
+    try:
+        backup = replace_state_file(path, OLD, NEW)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    named = datetime.strptime(backup.name.split(".")[1], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+    assert abs(datetime.now(UTC) - named) < timedelta(hours=1)
+
+
+@contextmanager
+def small_files() -> Iterator[None]:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+def test_a_file_that_does_not_fit_leaves_nothing_behind(path: Path) -> None:
+    with small_files(), pytest.raises(NodeAccessError) as raised:
+        replace_state_file(path, OLD, NEW * 1000)
+    assert str(raised.value) == f"{path}: cannot be written: larger than a file may be here (ulimit -f)"
+    assert left(path) == {path.name: OLD}
+
+
+def test_a_file_that_is_replaced_meanwhile_is_left_alone(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def replace() -> None:
+        beside = path.with_name("beside")
+        beside.write_bytes(OLD)
+        beside.rename(path)
+
+    meanwhile(replace, monkeypatch)
+    with pytest.raises(NodeAccessError) as raised:
+        replace_state_file(path, OLD, NEW)
+    assert str(raised.value) == f"{path}: has changed since it was read"
+    assert left(path) == {path.name: OLD}
+
+
+def test_a_file_that_is_removed_meanwhile_is_not_made(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    meanwhile(path.unlink, monkeypatch)
+    with pytest.raises(NodeAccessError) as raised:
+        replace_state_file(path, OLD, NEW)
+    assert str(raised.value) == f"{path}: has changed since it was read"
+    assert left(path) == {}
+
+
+def test_a_disk_that_fails_at_last_is_told_of(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file is there by then."""
+
+    def fail(directory: Path) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO), str(directory))
+
+    path.unlink()
+    monkeypatch.setattr(store, "sync_directory", fail)
+    with pytest.raises(NodeAccessError) as raised:
+        create_state_file(path, NEW)
+    said = "is written, but may not survive a power cut: input/output error"
+    assert str(raised.value) == f"{path}: {said}"
+    assert left(path) == {path.name: NEW}

@@ -1,0 +1,164 @@
+"""Mutation testing: is there a test for every bit of code?  ``python -m tests.mutation ROOM ...``.
+
+A room is a pattern of modules, such as ``'cpuctl/checkpoints/*'`` or ``cpuctl/engine/cpu/hints.py``. Every
+module is made wrong in one place at a time (``edits.py`` says how), and tests that run that place are run
+until one fails: then the mutant is killed. What survives shows a test that is missing, code that is needless,
+or a change that makes no difference. For every survivor
+
+- write the test that kills it, best as a row of a table or as a law, where it belongs in ``tests/``; or
+- make the code simpler, if it was needless; or
+- explain in ``explained/ROOM.toml`` why nobody could notice (``explanations.py`` describes the file).
+
+Exit 1 while there are survivors without an explanation, stale explanations, or mutants that were not tried.
+Run it again after a change: killed mutants stay killed while their function reads the same, and survivors are
+tried again where their tests have changed. Results are kept in ``.mutation/``, one file a room, so a run may
+be ended at any time; ``--fresh`` forgets them.
+
+How it works: tests are collected once; each is run once under a tracer, to learn which functions it runs; for
+every mutant a child is forked, in which the functions of that module get the mutated code, and the tests are
+run that reach the function, those that killed its other mutants first, then the quickest. What runs on import
+(constants, defaults, tables) needs a process that has not imported cpuctl yet: some seconds a mutant.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+
+from tests.mutation.explanations import as_toml, explanations, stale
+from tests.mutation.importing import FreshProcess
+from tests.mutation.mutants import Change, Mutant, Room, rooms
+from tests.mutation.results import Result, Results
+from tests.mutation.run import Run, Wish, mutants_of_interest
+from tests.mutation.tracing import Recorder
+
+FOLDER = Path(".mutation")
+_STATE_FILES = ("tests/checkpoints", "tests/property/test_checkpoints.py")
+TESTS = {
+    "checkpoints": (*_STATE_FILES, "tests/engine/state_checks", "tests/engine/state_repair"),
+    "": (*_STATE_FILES, "tests/engine", "tests/property", "tests/mutation/recorded_answers.py"),
+}
+"""For rooms of that name, and for all others. Tests of commands would find more, but slowly and by chance."""
+_PLUGINS_OFF = ("xdist", "cacheprovider", "randomly", "faulthandler")
+_PROFILE = "mutation"
+
+
+def main(words: Sequence[str]) -> int:
+    """Try the mutants that are asked for, and report."""
+    asked = _parser().parse_args(words)
+    root = Path.cwd()
+    found = rooms(root, asked.rooms)
+    if not found:
+        sys.stderr.write("no module matches\n")
+        return 2
+    if asked.count:
+        for room in found:
+            _say(f"{sum(1 for _ in room.mutants()):6} {room.name}")
+        return 0
+    if asked.fresh:
+        for room in found:
+            (FOLDER / f"{room.name}.jsonl").unlink(missing_ok=True)
+        (FOLDER / "traces.json").unlink(missing_ok=True)
+    if not asked.report and _run(asked, found) != pytest.ExitCode.OK:
+        return 2
+    return max([_reported(room, asked) for room in found])
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tests.mutation")
+    parser.add_argument("rooms", nargs="*", default=["cpuctl/checkpoints/*"], metavar="ROOM")
+    parser.add_argument("--tests", nargs="+", metavar="PATH", help="test files and folders")
+    parser.add_argument(
+        "--budget", type=float, default=20, metavar="SECONDS", help="of tests, for one mutant"
+    )
+    parser.add_argument("--one-in", type=int, default=1, metavar="N", help="try a sample")
+    parser.add_argument("--again", action="store_true", help="try all survivors again")
+    parser.add_argument("--fresh", action="store_true", help="forget all results of these rooms")
+    parser.add_argument("--count", action="store_true", help="only count the mutants of each room")
+    parser.add_argument("--report", action="store_true", help="only report what is known")
+    parser.add_argument("--toml", action="store_true", help="list survivors as entries for an explanation")
+    return parser
+
+
+def _run(asked: argparse.Namespace, found: Sequence[Room]) -> int:
+    settings.register_profile(
+        _PROFILE,
+        max_examples=15,
+        stateful_step_count=20,
+        derandomize=True,
+        deadline=None,
+        database=None,
+        phases=(Phase.explicit, Phase.generate),
+        suppress_health_check=list(HealthCheck),
+    )
+    os.environ["HYPOTHESIS_PROFILE"] = _PROFILE
+    with tempfile.TemporaryDirectory(prefix="cpuctl-mutation-") as temporary:
+        tempfile.tempdir = temporary
+        options = [
+            *(word for name in _PLUGINS_OFF for word in ("-p", f"no:{name}")),
+            *("-qq", "--no-header", "--no-summary", "--capture=no"),
+            "-Wignore::pytest.PytestAssertRewriteWarning",  # libraries are loaded before pytest starts
+            "--continue-on-collection-errors",
+        ]
+        fresh = FreshProcess([*options, f"--basetemp={temporary}/fresh"])
+        wish = Wish(
+            rooms=found, folder=FOLDER.resolve(), budget=asked.budget, again=asked.again, one_in=asked.one_in
+        )
+        run = Run(wish, fresh, Recorder(Path.cwd()))
+        return pytest.main(
+            [
+                *options,
+                f"--basetemp={temporary}/swapped",
+                *(asked.tests or TESTS.get(found[0].name, TESTS[""])),
+            ],
+            plugins=[run],
+        )
+
+
+def _reported(room: Room, asked: argparse.Namespace) -> int:
+    """Print how a room stands; return 1 where something is left to do."""
+    results, explained = Results(FOLDER, room), explanations(room)
+    mutants = list(mutants_of_interest(room, asked.one_in))
+    known = [(mutant, result) for mutant in mutants if (result := results.of(mutant))]
+    outcomes = Counter(result.outcome for _, result in known)
+    survivors = [
+        (mutant, result) for mutant, result in known if result.survived and mutant.change not in explained
+    ]
+    old = list(stale(explained, room.mutants(), results)) if asked.one_in == 1 else []
+    accounted = outcomes["survived"] - len(survivors)
+    _say(
+        f"{room.name}: {len(mutants) - outcomes['same']} mutants, {outcomes['killed']} killed, "
+        f"{outcomes['timeout']} timed out, {accounted} explained, {len(survivors)} unexplained, "
+        f"{len(mutants) - len(known)} not tried, {len(old)} stale explanations"
+    )
+    if asked.toml:
+        _say(as_toml(mutant.change for mutant, _ in survivors))
+    else:
+        _list(survivors)
+    for change, why in old:
+        _say(f"stale, {why}: {change.function}\n  - {change.was}\n  + {change.becomes}")
+    return int(bool(survivors or old) or len(known) < len(mutants))
+
+
+def _list(survivors: Iterable[tuple[Mutant, Result]]) -> None:
+    for mutant, result in survivors:
+        change: Change = mutant.change
+        left = f" ({result.left} tests not run)" if result.left else ""
+        _say(f"{mutant.path.relative_to(Path.cwd())}:{mutant.line} {change.function.partition(':')[2]}{left}")
+        _say(f"  - {change.was}\n  + {change.becomes}")
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,54 @@
+"""Results, one JSON object a line and a file a room, so that a run that was ended goes on where it was."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from tests.mutation.mutants import Mutant, Room
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What became of a mutant.
+
+    ``outcome`` is ``killed``, ``timeout`` (killed, too), ``survived``, or ``same`` where the compiled code is
+    that of the original. ``by`` names the test that failed; ``asked`` sums up the tests that did not;
+    ``left`` counts those for which there was no time.
+    """
+
+    key: str
+    outcome: str
+    by: str = ""
+    asked: str = ""
+    left: int = 0
+    seconds: float = 0.0
+
+    @property
+    def survived(self) -> bool:
+        """Tell whether no test has noticed."""
+        return self.outcome == "survived"
+
+
+class Results:
+    """The results of a room so far."""
+
+    def __init__(self, folder: Path, room: Room) -> None:
+        self._path = folder / f"{room.name}.jsonl"
+        self._found: dict[str, Result] = {}
+        if self._path.exists():
+            for line in self._path.read_text(encoding="utf-8").splitlines():
+                result = Result(**json.loads(line))
+                self._found[result.key] = result
+
+    def of(self, mutant: Mutant) -> Result | None:
+        """Return the last result of a mutant whose function has not changed since."""
+        return self._found.get(mutant.key)
+
+    def add(self, result: Result) -> None:
+        """Keep a result, at once."""
+        self._found[result.key] = result
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(result), ensure_ascii=False) + "\n")

@@ -5,10 +5,11 @@ A node is started from values and asked for decisions; it holds the state in bet
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from dataclasses import dataclass, field, replace
 
 from cpuctl.checkpoints.model import CPUStateFile, SavedCPUState, SavedMemoryState
+from cpuctl.engine.active_pods import ActivePods
 from cpuctl.engine.admission import Admission, Admitted, Asked, Verdict
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.cpu.provider import CPUProvider
@@ -53,7 +54,7 @@ class Node:
     pod_rules: NodeRules = DEFAULT_NODE
     allocatable: Allocatable | None = None
     fault: KubeletFault | None = None
-    active: dict[str, Pod] = field(default_factory=dict)
+    active: MutableMapping[str, Pod] = field(default_factory=ActivePods)
     sources_ready: bool = True
     stale: frozenset[str] = frozenset()
     topology_metrics: TopologyMetrics = field(default_factory=TopologyMetrics)
@@ -63,6 +64,13 @@ class Node:
     def providers(self) -> tuple[Provider, ...]:
         """The resource managers, in the order in which the kubelet asks them."""
         return (self.devices, self.cpu, self.memory) if self.devices.pools else (self.cpu, self.memory)
+
+    @property
+    def _running(self) -> ActivePods:
+        """The active pods with their sums, made anew where somebody has put other pods in their place."""
+        if not isinstance(self.active, ActivePods):
+            self.active = ActivePods.of(self.active)
+        return self.active
 
     @property
     def pod_level_resources(self) -> bool:
@@ -86,7 +94,7 @@ class Node:
             cpu=self.cpu.copy(),
             memory=self.memory.copy(),
             devices=self.devices.copy(),
-            active=dict(self.active),
+            active=self._running.copy(),
             topology_metrics=self.topology_metrics.copy(),
         )
 
@@ -176,7 +184,7 @@ class Node:
 
     def resume(self, pods: Iterable[Pod]) -> None:
         """Take these pods for the ones that run, as a kubelet does that finds them at start."""
-        self.active = {pod.uid: self.pod_rules.known(pod) for pod in pods}
+        self.active = ActivePods.of({pod.uid: self.pod_rules.known(pod) for pod in pods})
         self.devices.claim(self.active.values())
         self._changed()
 
@@ -221,9 +229,7 @@ class Node:
         for provider in self.providers:
             if self.sources_ready and provider.name in self.stale:
                 self.stale -= {provider.name}
-                provider.keep_only(
-                    {uid: [each.name for each in pod.all_containers] for uid, pod in self.active.items()}
-                )
+                provider.keep_only(self._running.containers)
             yield provider
 
     def _candidate(self, pod: Pod) -> Candidate:
@@ -263,7 +269,8 @@ class Node:
         if isinstance(verdict, Admitted) and self.allocatable is not None:
             # The managers come first: a pod that does not fit has been given its CPUs by then.
             room = self.allocatable.with_amounts(self.devices.allocatable(pod))
-            running, pod_level = self.active.values(), self.pod_level_resources
-            misfit = fit_verdict(pod, running, room, pod_level=pod_level)
+            level = self.pod_level_resources
+            beside = self._running.usage_beside(pod.uid, room.requests, pod_level=level)
+            misfit = fit_verdict(pod, beside, room, pod_level=level)
             return misfit or pod_level_rejection(given, self.pod_rules) or verdict
         return verdict

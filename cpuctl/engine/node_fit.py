@@ -20,7 +20,8 @@ from cpuctl.quantity import Format, Quantity
 _NOTHING = Quantity()
 _STORAGE = "ephemeral-storage"
 _FIRST = ("cpu", "memory", _STORAGE)
-_MOST_ENTRIES = 4096
+_FEW_ENTRIES = 4096
+"""Pods that a table keeps in any case, whether they still run or not."""
 
 
 @dataclass(slots=True)
@@ -34,12 +35,23 @@ class RequestTable:
         known = self.entries.get(pod.uid)
         if known is not None and known[0] is pod and known[1] == pod_level:
             return known[2]
-        if len(self.entries) >= _MOST_ENTRIES:
-            self.entries.clear()
         requests = pod_requests(pod, pod_level=pod_level)
         amounts = {name: _amount(name, quantity) for name, quantity in requests.items()}
         self.entries[pod.uid] = (pod, pod_level, amounts)
         return amounts
+
+    def make_room(self, running: int) -> None:
+        """Forget everything once most of the entries must be of pods that have gone."""
+        if len(self.entries) > max(_FEW_ENTRIES, 2 * (running + 1)):
+            self.entries.clear()
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """How many pods run, and what they request together, CPU in milli."""
+
+    pods: int
+    amounts: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +102,7 @@ def _hugepages(info: MachineInfo) -> dict[str, int]:
 
 
 def fit_verdict(
-    pod: Pod, running: Iterable[Pod], allocatable: Allocatable, *, pod_level: bool
+    pod: Pod, running: Iterable[Pod] | Usage, allocatable: Allocatable, *, pod_level: bool
 ) -> Rejected | Undetermined | None:
     """Say what comes of a pod that does not fit, None where it does.
 
@@ -106,25 +118,34 @@ def fit_verdict(
 
 
 def check_fit(
-    pod: Pod, running: Iterable[Pod], allocatable: Allocatable, *, pod_level: bool
+    pod: Pod, running: Iterable[Pod] | Usage, allocatable: Allocatable, *, pod_level: bool
 ) -> Rejected | None:
-    """Tell why *pod* does not fit beside the *running* pods, None if it does."""
-    running = [other for other in running if other.uid != pod.uid]
-    if len(running) + 1 > allocatable.pods:
-        return _short_of("pods", 1, len(running), allocatable.pods)
+    """Tell why *pod* does not fit beside the *running* pods, None if it does.
+
+    Of pods *pod* itself does not count; a sum is that of the others.
+    """
+    if not isinstance(running, Usage):
+        running = _usage(pod, running, allocatable.requests, pod_level=pod_level)
+    allocatable.requests.make_room(running.pods)
+    if running.pods + 1 > allocatable.pods:
+        return _short_of("pods", 1, running.pods, allocatable.pods)
     wanted = allocatable.requests.of(pod, pod_level=pod_level)
-    if not any(wanted.values()):
-        return None
-    used: dict[str, int] = {}
-    for other in running:
-        for name, amount in allocatable.requests.of(other, pod_level=pod_level).items():
-            used[name] = used.get(name, 0) + amount
     for name in (*_FIRST, *sorted(wanted.keys() - set(_FIRST))):
         capacity = allocatable.amounts.get(name, 0 if name.startswith("hugepages-") else None)
-        amount, taken = wanted.get(name, 0), used.get(name, 0)
+        amount, taken = wanted.get(name, 0), running.amounts.get(name, 0)
         if capacity is not None and amount and amount > capacity - taken:
             return _short_of(name, amount, taken, capacity)
     return None
+
+
+def _usage(pod: Pod, running: Iterable[Pod], requests: RequestTable, *, pod_level: bool) -> Usage:
+    """Add up what pods request other than *pod*."""
+    others = [other for other in running if other.uid != pod.uid]
+    used: dict[str, int] = {}
+    for other in others:
+        for name, amount in requests.of(other, pod_level=pod_level).items():
+            used[name] = used.get(name, 0) + amount
+    return Usage(len(others), used)
 
 
 def _amount(name: str, quantity: Quantity) -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from cpuctl.engine.node_fit import Allocatable, allocatable_of, check_fit, fit_verdict
+from cpuctl.engine.node_fit import Allocatable, RequestTable, Usage, allocatable_of, check_fit, fit_verdict
 from cpuctl.engine.outcome import Rejected, Undetermined
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.machine.cadvisor.machine_info import InfoNode, MachineInfo
@@ -115,6 +115,30 @@ def test_other_amounts_keep_what_is_known_of_pods() -> None:
     check_fit(named("new", pod(app("cpu=2"))), [], room, pod_level=True)
     assert room.with_amounts({"example.com/gpu": 1}).requests is room.requests
     assert room == Allocatable(amounts={"cpu": 4000}, pods=9), "it is no part of the value"
+
+
+def test_what_others_use_may_be_known_already() -> None:
+    room, new = Allocatable(amounts={"cpu": 4000}, pods=2), named("new", pod(app("cpu=2")))
+    assert check_fit(new, Usage(pods=1, amounts={"cpu": 2000}), room, pod_level=True) is None
+    short = check_fit(new, Usage(pods=1, amounts={"cpu": 2001}), room, pod_level=True)
+    assert short is not None
+    assert short.details == {"requested": 2000, "used": 2001, "capacity": 4000}
+    full = check_fit(new, Usage(pods=2, amounts={}), room, pod_level=True)
+    assert full is not None
+    assert full.reason == "OutOfpods"
+
+
+def test_a_table_forgets_once_it_holds_more_than_can_run() -> None:
+    table = RequestTable()
+    for number in range(4097):
+        table.of(named(f"pod-{number}", pod(app())), pod_level=True)
+    table.make_room(2048)
+    assert len(table.entries) == 4097, "half of them may still run"
+    table.make_room(2047)
+    assert not table.entries
+    table.of(named("pod", pod(app())), pod_level=True)
+    table.make_room(0)
+    assert len(table.entries) == 1
 
 
 @pytest.mark.parametrize(

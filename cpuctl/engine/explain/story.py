@@ -98,8 +98,11 @@ class Telling:
         return frozenset(each.pod.uid for each in self.admissions if isinstance(each.verdict, Admitted))
 
 
-def tell(story: Story, runs: Runs) -> Telling | NotStarted:
-    """Let the engine tell a story from the kubelet's start to its last pod."""
+def tell(story: Story, runs: Runs, remembered: int = REMEMBERED) -> Telling | NotStarted:
+    """Let the engine tell a story from the kubelet's start to its last pod.
+
+    ``befores`` come to be as many as are to be *remembered*, at least one.
+    """
     node = story.start(story.kubelet)
     if not isinstance(node, Node):
         return node
@@ -111,10 +114,12 @@ def tell(story: Story, runs: Runs) -> Telling | NotStarted:
             return refused
         node.resume(())
         node.sources_ready = False
-    befores: deque[Node] = deque(maxlen=REMEMBERED)
+    befores: deque[Node] = deque(maxlen=remembered)
     admissions: list[Admission] = []
-    for pod in pods[:place]:
-        befores.append(node.copy())
+    for back, pod in zip(range(place, 0, -1), pods[:place], strict=True):
+        # Copies that would be dropped again cost as much as all the rest where thousands of pods come.
+        if back < remembered:
+            befores.append(node.copy())
         admissions.append(runs.admit(node, pod))
     if not story.restarted:
         _remove(node, story)

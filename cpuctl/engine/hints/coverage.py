@@ -72,11 +72,25 @@ class Coverage:
         missing, counted = progress
         if missing <= 0:
             return True
+        if not counted:
+            return self._within_levels(missing, remaining, count)
         fresh = [
             (sum(amount for index, amount in self._at.get(node, ()) if not counted >> index & 1))
             for node in CPUSet(remaining & self.nodes)
         ]
         return sum(sorted(fresh, reverse=True)[: max(count, 0)]) >= missing
+
+    def _within_levels(self, missing: int, remaining: int, count: int) -> bool:
+        """Tell the same while nothing that nodes share is counted: all that is alike is taken at once."""
+        for amount, nodes in self._levels:
+            if count <= 0:
+                return False
+            alike = min((nodes & remaining).bit_count(), count)
+            missing -= alike * amount
+            if missing <= 0:
+                return True
+            count -= alike
+        return False
 
     def forget(self, progress: Progress, remaining: int) -> Progress:
         """Drop what makes no difference any more, so that equal prospects compare equal."""
@@ -99,6 +113,15 @@ class Coverage:
     def shared_nodes(self) -> int:
         """The nodes that have something next to them which others have, too."""
         return reduce(int.__or__, (mask for mask in self.amounts if mask & mask - 1), 0)
+
+    @cached_property
+    def _levels(self) -> list[tuple[int, int]]:
+        """The nodes (a mask) that have as much next to them each, by that amount, the largest first."""
+        levels: dict[int, int] = {}
+        for node in CPUSet(self.nodes):
+            amount = self.amounts_at(node)
+            levels[amount] = levels.get(amount, 0) | 1 << node
+        return sorted(levels.items(), reverse=True)
 
     @cached_property
     def _masks(self) -> list[int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import cached_property, reduce
 from itertools import islice
 from typing import TypeAlias
 
@@ -23,6 +23,9 @@ State: TypeAlias = tuple[Progress, ...]
 
 _FEW_NODES = 8
 """So few nodes have so few sets that a better bound costs more than it saves."""
+
+_NOT_KNOWN = -1
+"""Stands for a set that nobody has looked for yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,11 +70,12 @@ class Terms:
         return all(coverage.within_reach(done, remaining, count) for coverage, done in pairs)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # no slots: cached_property needs a __dict__
 class JointChoice:
     """Sets of the nodes ``taken`` and ``count`` of the ``remaining`` ones (masks) that meet the terms.
 
-    ``state`` is how far the nodes taken have come. For use like ``cpuctl.engine.hints.node_search.Choice``.
+    ``state`` is how far the nodes taken have come, ``known`` the lowest of the sets where it is known. For
+    use like ``cpuctl.engine.hints.node_search.Choice``.
     """
 
     terms: Terms
@@ -79,6 +83,7 @@ class JointChoice:
     remaining: int
     count: int
     state: State
+    known: int | None = _NOT_KNOWN
 
     @classmethod
     def common(
@@ -105,10 +110,16 @@ class JointChoice:
     @property
     def possible(self) -> bool:
         """Tell whether there is any such set."""
-        return self.lowest() is not None
+        return self._lowest is not None
 
     def lowest(self) -> int | None:
         """Find the lowest of the sets."""
+        return self._lowest
+
+    @cached_property
+    def _lowest(self) -> int | None:
+        if self.known != _NOT_KNOWN:
+            return self.known
         return self.terms.lowest(self.state, self.remaining, self.count, self.taken)
 
     def without(self, node: int) -> JointChoice:
@@ -119,6 +130,7 @@ class JointChoice:
             remaining=self.remaining & ~(1 << node),
             count=self.count,
             state=self.state,
+            known=self._lowest_if(node, taken=False),
         )
 
     def taking(self, node: int) -> JointChoice:
@@ -130,4 +142,10 @@ class JointChoice:
             remaining=self.remaining & ~bit,
             count=self.count - 1,
             state=self.terms.taking(self.state, node),
+            known=self._lowest_if(node, taken=True),
         )
+
+    def _lowest_if(self, node: int, *, taken: bool) -> int | None:
+        """Tell what is known of the lowest set with or without a node: it may be the lowest of all."""
+        lowest = self._lowest
+        return lowest if lowest is None or (lowest >> node & 1) == taken else _NOT_KNOWN

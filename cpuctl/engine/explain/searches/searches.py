@@ -95,13 +95,9 @@ def _verified(telling: Telling, change: Change, runs: Runs) -> Suggestion | None
     story = telling.story
     if not runs.allow(len(story.pods)):
         return None
-    retold = tell(change.applied(story), runs)
+    retold = tell(change.applied(story), runs, remembered=1)
     if not isinstance(retold, Telling) or not isinstance(retold.admission.verdict, Admitted):
         return None
-    removed = retold.story.removed
-    lost = (
-        each.pod
-        for each in telling.admissions
-        if each.pod.uid in telling.admitted - retold.admitted - removed
-    )
-    return Suggestion(change=change, retold=retold, lost=tuple(lost))
+    gone = telling.admitted - retold.admitted - retold.story.removed
+    lost = tuple(each.pod for each in telling.admissions if each.pod.uid in gone)
+    return Suggestion(change=change, retold=retold, lost=lost)

@@ -1,0 +1,104 @@
+"""The pods that a kubelet takes for running, and what they request together.
+
+The sums go with the pods: a pod that comes is counted when somebody next asks, once, and what it was counted
+with is taken off again as soon as it goes or is replaced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import ItemsView, Iterator, Mapping, MutableMapping, ValuesView
+from dataclasses import dataclass, field
+
+from cpuctl.engine.node_fit import RequestTable, Usage
+from cpuctl.pods.model import Pod
+
+
+@dataclass(slots=True, eq=False)
+class ActivePods(MutableMapping[str, Pod]):
+    """Pods by UID, in the order in which they came; equal to any mapping of the same pods.
+
+    ``counted`` has the amounts by which each pod is part of the ``sums``, ``uncounted`` the pods that are
+    not part of them yet. ``pod_level`` is whether the sums were made with pods' own resources.
+    ``containers`` are the names of each pod's containers.
+    """
+
+    pods: dict[str, Pod] = field(default_factory=dict)
+    sums: dict[str, int] = field(default_factory=dict)
+    counted: dict[str, Mapping[str, int]] = field(default_factory=dict)
+    uncounted: set[str] = field(default_factory=set)
+    pod_level: bool = False
+    containers: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, pods: Mapping[str, Pod]) -> ActivePods:
+        """Return a mapping of its own of these pods, none of them counted."""
+        names = {uid: _names(pod) for uid, pod in pods.items()}
+        return cls(pods=dict(pods), uncounted=set(pods), containers=names)
+
+    def copy(self) -> ActivePods:
+        """Return a mapping of its own in the same state."""
+        return ActivePods(
+            pods=dict(self.pods),
+            sums=dict(self.sums),
+            counted=dict(self.counted),
+            uncounted=set(self.uncounted),
+            pod_level=self.pod_level,
+            containers=dict(self.containers),
+        )
+
+    def usage_beside(self, uid: str, requests: RequestTable, *, pod_level: bool) -> Usage:
+        """Tell what all pods but one use together."""
+        if pod_level != self.pod_level:
+            self.sums, self.counted, self.uncounted = {}, {}, set(self.pods)
+            self.pod_level = pod_level
+        # The one itself is there for as long as the kubelet decides on it: it may be refused.
+        for other in self.uncounted - {uid}:
+            self._count(other, requests.of(self.pods[other], pod_level=pod_level))
+        own = self.counted.get(uid, {})
+        amounts = {name: total - own.get(name, 0) for name, total in self.sums.items()}
+        return Usage(pods=len(self.pods) - (uid in self.pods), amounts=amounts)
+
+    def _count(self, uid: str, amounts: Mapping[str, int]) -> None:
+        self.uncounted.discard(uid)
+        self.counted[uid] = amounts
+        for name, amount in amounts.items():
+            self.sums[name] = self.sums.get(name, 0) + amount
+
+    def _uncount(self, uid: str) -> None:
+        self.uncounted.discard(uid)
+        for name, amount in self.counted.pop(uid, {}).items():
+            self.sums[name] -= amount
+
+    def __getitem__(self, uid: str) -> Pod:
+        return self.pods[uid]
+
+    def __setitem__(self, uid: str, pod: Pod) -> None:
+        self._uncount(uid)
+        self.pods[uid] = pod
+        self.uncounted.add(uid)
+        self.containers[uid] = _names(pod)
+
+    def __delitem__(self, uid: str) -> None:
+        del self.pods[uid], self.containers[uid]
+        self._uncount(uid)
+
+    def __contains__(self, uid: object) -> bool:
+        return uid in self.pods
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.pods)
+
+    def __len__(self) -> int:
+        return len(self.pods)
+
+    def items(self) -> ItemsView[str, Pod]:
+        """Return the pods with their UIDs."""
+        return self.pods.items()
+
+    def values(self) -> ValuesView[Pod]:
+        """Return the pods."""
+        return self.pods.values()
+
+
+def _names(pod: Pod) -> tuple[str, ...]:
+    return tuple(each.name for each in pod.all_containers)

@@ -1,0 +1,152 @@
+"""What active pods use together: how often that is worked out, and what the mapping is otherwise."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+import pytest
+
+from cpuctl.engine import node_fit
+from cpuctl.engine.active_pods import ActivePods
+from cpuctl.engine.admission import Admitted
+from cpuctl.engine.node import Node
+from cpuctl.engine.node_fit import Allocatable, RequestTable, Usage
+from cpuctl.pods.model import Pod
+from cpuctl.pods.requests import Amounts, pod_requests
+from tests.engine.node.test_node import named, started
+from tests.support.pods import app, init, resources
+
+PODS = 300
+
+
+def node_with_room() -> Node:
+    node = started(cpu_manager_policy="none")
+    node.allocatable = Allocatable(amounts={"cpu": 1 << 30}, pods=1 << 30)
+    return node
+
+
+@pytest.fixture
+def computed(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """Count by UID how often a pod's requests are worked out."""
+    times: Counter[str] = Counter()
+
+    def counting(pod: Pod, *, pod_level: bool) -> Amounts:
+        times[pod.uid] += 1
+        return pod_requests(pod, pod_level=pod_level)
+
+    monkeypatch.setattr(node_fit, "pod_requests", counting)
+    return times
+
+
+@pytest.fixture
+def looked_up(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """Count by UID how often anybody looks up what a pod requests."""
+    times: Counter[str] = Counter()
+    of = RequestTable.of
+
+    def counting(self: RequestTable, pod: Pod, *, pod_level: bool) -> Mapping[str, int]:
+        times[pod.uid] += 1
+        return of(self, pod, pod_level=pod_level)
+
+    monkeypatch.setattr(RequestTable, "of", counting)
+    return times
+
+
+def test_requests_of_a_pod_are_worked_out_once_however_many_come_after_it(computed: Counter[str]) -> None:
+    node = node_with_room()
+    for number in range(PODS):
+        assert isinstance(node.admit(named(f"p{number}", app("cpu=10m"))).verdict, Admitted)
+    assert computed == {f"p{number}": 1 for number in range(PODS)}
+
+
+def test_more_pods_than_a_table_keeps_do_not_push_each_other_out(
+    computed: Counter[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(node_fit, "_FEW_ENTRIES", 10)
+    node = node_with_room()
+    for number in range(PODS):
+        node.admit(named(f"p{number}", app("cpu=10m")))
+    assert set(computed.values()) == {1}
+
+
+def test_a_pod_is_looked_up_when_it_comes_and_when_it_is_counted(looked_up: Counter[str]) -> None:
+    """So the work for one more pod does not grow with those that run."""
+    node = node_with_room()
+    for number in range(PODS):
+        node.admit(named(f"p{number}", app("cpu=10m")))
+    assert max(looked_up.values()) == 2
+    assert looked_up.total() == 2 * PODS - 1, "the last one is not counted yet"
+
+
+def test_tries_on_copies_count_nobody_again(looked_up: Counter[str]) -> None:
+    node = node_with_room()
+    for number in range(PODS):
+        node.admit(named(f"p{number}", app("cpu=10m")))
+    looked_up.clear()
+    another = node.copy()
+    another.remove("p7")
+    another.admit(named("other", app("cpu=10m")))
+    assert looked_up == {"other": 1, f"p{PODS - 1}": 1}
+
+
+def test_the_pod_that_is_decided_on_does_not_count() -> None:
+    pods, table = ActivePods(), RequestTable()
+    for uid, size in (("a", "cpu=1 memory=1Ki"), ("b", "cpu=2 memory=2Ki")):
+        pods[uid] = named(uid, app(size))
+    for _ in range(2):
+        assert pods.usage_beside("b", table, pod_level=True) == Usage(1, {"cpu": 1000, "memory": 1024})
+    assert pods.usage_beside("c", table, pod_level=True) == Usage(2, {"cpu": 3000, "memory": 3072})
+    assert pods.usage_beside("b", table, pod_level=True) == Usage(1, {"cpu": 1000, "memory": 1024})
+
+
+def test_a_replaced_pod_counts_with_what_it_asks_for_now() -> None:
+    pods, table = ActivePods.of({"a": named("a", app("cpu=1"))}), RequestTable()
+    assert pods.usage_beside("", table, pod_level=True).amounts == {"cpu": 1000}
+    pods["a"] = named("a", app("cpu=4"))
+    assert pods.usage_beside("", table, pod_level=True).amounts == {"cpu": 4000}
+
+
+def test_the_gate_for_pod_level_resources_changes_what_is_counted() -> None:
+    whole = Pod(name="a", uid="a", containers=(app("cpu=1"),), resources=resources("cpu=4", "cpu=4"))
+    pods, table = ActivePods.of({"a": whole}), RequestTable()
+    assert pods.usage_beside("", table, pod_level=True).amounts == {"cpu": 4000}
+    assert pods.usage_beside("", table, pod_level=False).amounts == {"cpu": 1000}
+    assert pods.usage_beside("", table, pod_level=True).amounts == {"cpu": 4000}
+
+
+def test_a_copy_lives_on_its_own() -> None:
+    pods, table = ActivePods.of({"a": named("a", app("cpu=1"))}), RequestTable()
+    pods.usage_beside("", table, pod_level=True)
+    twin = pods.copy()
+    del twin["a"]
+    twin["b"] = named("b", init(name="i"), app("cpu=2"))
+    assert pods.usage_beside("", table, pod_level=True) == Usage(1, {"cpu": 1000})
+    assert twin.usage_beside("", table, pod_level=True) == Usage(1, {"cpu": 2000})
+    assert (pods.containers, twin.containers) == ({"a": ("main",)}, {"b": ("i", "main")})
+
+
+def test_it_is_a_mapping_in_the_order_of_arrival() -> None:
+    first, second = named("z", app()), named("a", app())
+    pods = ActivePods.of({"z": first})
+    pods["a"] = second
+    assert list(pods) == ["z", "a"]
+    assert list(pods.items()) == [("z", first), ("a", second)]
+    assert (len(pods), "a" in pods, "b" in pods) == (2, True, False)
+    assert pods == {"z": first, "a": second}
+    assert pods != {"z": first}
+    with pytest.raises(KeyError):
+        del pods["b"]
+    assert pods.pop("z") is first
+    assert list(pods.values()) == [second]
+
+
+def test_a_node_takes_other_pods_put_in_place_of_its_own() -> None:
+    """As whoever undoes an admission does, with any mapping."""
+    node = node_with_room()
+    node.allocatable = Allocatable(amounts={"cpu": 1000}, pods=3)
+    node.admit(named("p", app("cpu=1")))
+    node.active = {"q": named("q", app("cpu=500m"))}
+    assert isinstance(node.admit(named("r", app("cpu=500m"))).verdict, Admitted)
+    assert not isinstance(node.admit(named("s", app("cpu=500m"))).verdict, Admitted)
+    assert list(node.active) == ["q", "r"]

@@ -30,7 +30,8 @@ Reusable = Mapping[tuple[int, str], int]
 class MemoryHints:
     """Hints: sets of unused nodes that have enough free of everything (``coverages``), and ``others``.
 
-    ``width`` is the fewest nodes that would do if all memory were free; hints that wide are preferred.
+    ``width`` is the fewest nodes that would do if all memory were free; hints that wide are preferred. No
+    hint is narrower, and there is none where it is 0.
     """
 
     coverages: tuple[Coverage, ...]
@@ -51,10 +52,9 @@ class MemoryHints:
             _coverage({number: node.memory_map[name].allocatable for number, node in tables.items()}, amount)
             for name, amount in request.items()
         )
-        used = [(number, node) for number, node in tables.items() if node.number_of_assignments]
+        used = [node for node in tables.values() if node.number_of_assignments]
         special = chain(
-            (1 << number for number, _ in used),
-            (CPUSet.of(node.cells).mask for _, node in used),
+            (CPUSet.of(node.cells).mask for node in used),
             (nodes for nodes, _ in reusable),
         )
         return cls(
@@ -64,7 +64,7 @@ class MemoryHints:
                 for nodes in sorted(set(special))
                 if not _covered(free, nodes) and _is_hint(tables, request, reusable, nodes)
             ),
-            width=_fewest(capacity) or len(tables),
+            width=_fewest(capacity),
         )
 
     def __iter__(self) -> Iterator[Hint]:
@@ -91,9 +91,9 @@ class MemoryHints:
         return min(filter(None, sizes), default=0)
 
     def best(self, containing: int = 0) -> Hint | None:
-        """Find the best hint that contains these nodes: preferred, then narrow, then of low ids."""
+        """Find the best hint that contains these nodes: narrow, which the preferred are, then of low ids."""
         required = Coverage.of(self._unused, {}, [1 << node for node in CPUSet(containing)], 0)
-        for size in sorted(self._sizes, key=lambda size: (size != self.width, size)):
+        for size in self._sizes:
             found = [each for each in self.others if each.bit_count() == size and not containing & ~each]
             if not containing & ~self._unused:
                 found += best_sets(JointChoice.common([*self.coverages, required], size), Fit())

@@ -93,7 +93,7 @@ class MemoryManagerState:
             blocks = () if containers else self.pod_blocks.pop(uid)
         release(self.tables, blocks)
         if not containers:
-            self.blocks.pop(uid, None)
+            del self.blocks[uid]
 
     def start_container(self, pod: Pod, container: str) -> None:
         """Release the memory of the ordinary init containers that have ended when this one starts."""

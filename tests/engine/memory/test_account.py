@@ -38,6 +38,11 @@ def test_more_than_there_is_wraps_around_and_is_told() -> None:
     assert (memory.overdrawn, memory.allocatable) == (GIB, (1 << 64) - GIB)
 
 
+def test_huge_pages_and_a_reservation_may_be_too_much_together() -> None:
+    memory = next(iter(memory_account(TWO, [reserved(0, "10Gi")])))
+    assert (memory.reserved, memory.huge_pages, memory.overdrawn) == (10 * GIB, GIB, GIB)
+
+
 def test_all_of_a_node_is_not_too_much() -> None:
     memory = next(iter(memory_account(TWO, [reserved(0, "4Gi"), reserved(0, "5Gi")])))
     assert (memory.reserved, memory.allocatable, memory.overdrawn) == (9 * GIB, 0, 0)

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 import pytest
 
 from cpuctl.engine.hints.hints import IMPOSSIBLE, Hint
-from cpuctl.engine.memory.manager import allocate, find_hints
+from cpuctl.engine.memory.manager import allocate, choose_nodes
 from cpuctl.engine.memory.state import Blocks, MemoryManagerState, cpuset_mems
 from cpuctl.engine.memory.tables import fresh_tables
-from cpuctl.engine.outcome import FaultKind, KubeletFault, Rejected
-from cpuctl.machine.cadvisor.machine_info import InfoNode, MachineInfo
+from cpuctl.engine.outcome import KubeletFault, Rejected
 from cpuctl.pods.model import ContainerKind
 from tests.support.memory import HUGE, memory_machine, small_pod
 
@@ -54,6 +53,15 @@ def test_huge_pages_are_taken_off_what_pods_get_of_memory_but_not_off_its_total(
     assert (tables[HUGE].total, tables[HUGE].allocatable) == (GI, GI)
 
 
+def test_huge_pages_may_be_reserved_too() -> None:
+    table = fresh_tables(memory_machine([GI], [4]), {0: {HUGE: 2 * MI}})[0].memory_map[HUGE]
+    assert (table.total, table.system_reserved, table.allocatable, table.free) == (
+        8 * MI,
+        *[2 * MI],
+        *[6 * MI] * 2,
+    )
+
+
 def test_a_page_size_without_pages_has_a_table() -> None:
     assert fresh_tables(memory_machine([GI], [0]), {})[0].memory_map[HUGE].total == 0
 
@@ -72,6 +80,13 @@ def test_a_node_of_a_group_can_be_forced_out_of_it_on_one_side() -> None:
     give(state, "q", GI, on(0b10))
     assert reserved(state) == [9216, 4096]
     assert groups(state) == [((0, 1), 1), ((1,), 2)]
+
+
+def test_a_node_of_a_group_may_be_filled_to_the_last_byte() -> None:
+    """Nothing is short, so no better nodes are looked for: they would be refused."""
+    state = two_nodes()
+    give(state, "p", 12 * GI)
+    assert cpuset_mems(give(state, "q", 6 * GI, on(0b10))) == "1"  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +147,33 @@ def test_what_the_kubelet_says(case: Failure) -> None:
     assert isinstance(refused, Rejected), refused
     assert refused.reason == "UnexpectedAdmissionError"
     assert refused.message == f"Allocate failed due to [memorymanager] {case.error}, which is unexpected"
+    free = sum(node.memory_map["memory"].free for node in state.tables.values())
+    assert refused.details == {"requestedBytes": case.size, "freeBytes": free}
     assert state == before
+
+
+def test_a_request_for_no_memory_is_told_as_none() -> None:
+    """Only another manager's hint leads there."""
+    state = MemoryManagerState(fresh_tables(memory_machine([GI, GI], [4, 4]), {}))
+    give(state, "small", MI, on(0b01))
+    pod = small_pod("p", APP)
+    refused = allocate(state, pod, pod.containers[0], {HUGE: 2 * MI}, on(BOTH))
+    assert isinstance(refused, Rejected)
+    assert refused.details["requestedBytes"] == 0
+    nothing = allocate(state, pod, pod.containers[0], {}, IMPOSSIBLE)
+    assert isinstance(nothing, Rejected)
+    assert nothing.details == {}
 
 
 def test_a_hint_that_is_too_narrow_is_extended() -> None:
     state = two_nodes()
     assert cpuset_mems(give(state, "p", 12 * GI, on(0b10))) == "0,1"  # type: ignore[arg-type]
+
+
+def test_a_pod_that_is_refused_names_no_container() -> None:
+    refused = choose_nodes(two_nodes(), "p", {"memory": 19 * GI}, IMPOSSIBLE)
+    assert isinstance(refused, Rejected)
+    assert refused.container == ""
 
 
 def test_an_amount_that_is_no_whole_number_is_refused() -> None:
@@ -214,52 +250,3 @@ def test_a_node_that_nobody_uses_leaves_its_group() -> None:
     give(state, "p", 12 * GI)
     state.keep_only({})
     assert state.tables == two_nodes().tables
-
-
-def without_pages_on_node_1() -> MemoryManagerState:
-    nodes = (
-        InfoNode(id=0, cores=(), memory_bytes=4 * GI, hugepages={2048: 4}),
-        InfoNode(id=1, cores=(), memory_bytes=4 * GI),
-    )
-    return MemoryManagerState(fresh_tables(MachineInfo(nodes=nodes, num_cpus=1, num_sockets=1), {}))
-
-
-def far_node() -> MemoryManagerState:
-    nodes = (InfoNode(id=64, cores=(), memory_bytes=4 * GI),)
-    return MemoryManagerState(fresh_tables(MachineInfo(nodes=nodes, num_cpus=1, num_sockets=1), {}))
-
-
-@pytest.mark.parametrize(
-    ("state", "where"),
-    [
-        (without_pages_on_node_1(), "hugepages-2Mi of NUMA node 1, which has no such huge pages"),
-        (far_node(), "making a mask with NUMA node 64, when 63 is the highest"),
-    ],
-    ids=["a node without such pages", "an id beyond masks"],
-)
-def test_hints_that_crash_the_kubelet(state: MemoryManagerState, where: str) -> None:
-    found = find_hints(state, "p", {"memory": 1, HUGE: 1})
-    assert isinstance(found, KubeletFault)
-    assert found.kind is FaultKind.CRASH
-    assert found.where.endswith(where)
-    assert found.why == "runtime error: invalid memory address or nil pointer dereference"
-
-
-def test_a_container_that_requests_no_memory_has_no_hints() -> None:
-    assert find_hints(two_nodes(), "p", {}) is None
-
-
-def test_allocation_on_a_node_without_such_pages_crashes_too() -> None:
-    """Hints are not always made first: a pod that has some memory already brings its own."""
-    pod = small_pod("p", APP)
-    fault = allocate(without_pages_on_node_1(), pod, pod.containers[0], {"memory": 1, HUGE: 1}, on(0b10))
-    assert isinstance(fault, KubeletFault)
-
-
-def test_huge_pages_without_memory_crash_where_nodes_are_chosen_by_default() -> None:
-    """Only a pod whose status calls it Guaranteed can ask for that."""
-    state = MemoryManagerState(fresh_tables(memory_machine([GI], [4]), {}))
-    pod = small_pod("p", APP)
-    fault = allocate(state, pod, pod.containers[0], {HUGE: 1}, IMPOSSIBLE)
-    assert isinstance(fault, KubeletFault)
-    assert "huge pages, but no memory" in fault.where

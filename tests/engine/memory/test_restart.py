@@ -13,7 +13,7 @@ from cpuctl.engine.memory.manager import StaticMemoryPolicy, allocate
 from cpuctl.engine.memory.provider import MemoryProvider
 from cpuctl.engine.memory.state import MemoryManagerState
 from cpuctl.engine.memory.tables import fresh_tables
-from cpuctl.engine.outcome import KubeletFault, StartRefused, Undetermined
+from cpuctl.engine.outcome import FaultKind, KubeletFault, StartRefused, Undetermined
 from cpuctl.machine.cadvisor.machine_info import InfoNode, MachineInfo
 from cpuctl.pods.model import ContainerKind
 from tests.support.memory import memory_machine, small_pod, take
@@ -73,6 +73,17 @@ def test_what_a_pod_could_use_again_is_forgotten() -> None:
     assert manager.state.tables[0].memory_map["memory"].reserved == 20
 
 
+def test_what_an_init_container_finds_again_is_lent_again() -> None:
+    state = MemoryManagerState(fresh_tables(TWO, {}))
+    pod = small_pod("p", ContainerKind.INIT, ContainerKind.APP)
+    allocate(state, pod, pod.all_containers[0], {"memory": 10}, Hint(1, preferred=True))
+    manager = provider()
+    assert manager.restore(state.as_file()) is None
+    for container in pod.all_containers:
+        allocate(manager.state, pod, container, {"memory": 10}, Hint(1, preferred=True))
+    assert manager.state.tables[0].memory_map["memory"].reserved == 10
+
+
 def test_a_state_without_anything_becomes_a_fresh_one() -> None:
     manager = provider()
     assert manager.restore(MemoryStateFile(policy_name="Static")) is None
@@ -119,6 +130,11 @@ REFUSED = [
         "huge pages that are gone",
         lambda file: replace(file, entries=held(c=block(0, resource="hugepages-1Gi"))),
         f"{OF_C} the memory assignment uses memory resource that does not exist",
+    ),
+    Refused(
+        "what a pod holds as a whole on a NUMA node that is gone",
+        lambda file: replace(file, entries={"p": {"c": ()}}, pod_entries={"p": (block(7),)}),
+        "[memorymanager] (pod: p, container: ) the memory assignment uses the NUMA that does not exist",
     ),
     Refused(
         "another number of nodes",
@@ -171,7 +187,10 @@ def test_a_node_in_two_groups_leaves_a_restart_to_chance() -> None:
     """Another manager's hint forced a pod onto one node of a group: the order of a map decides."""
     state = wide()
     take(state, "forced", 0b10, memory=10)
-    assert isinstance(provider().restore(state.as_file()), Undetermined)
+    assert provider().restore(state.as_file()) == Undetermined(
+        "in memory_manager_state a NUMA node belongs to several groups: whether the kubelet accepts it "
+        "depends on the order in which it walks a map"
+    )
 
 
 def test_groups_with_a_node_that_lacks_a_page_size_crash_the_next_start() -> None:
@@ -185,4 +204,6 @@ def test_groups_with_a_node_that_lacks_a_page_size_crash_the_next_start() -> Non
     allocate(state, pod, pod.containers[0], {"memory": 150}, IMPOSSIBLE)
     fault = provider(info).restore(state.as_file())
     assert isinstance(fault, KubeletFault)
+    assert fault.kind is FaultKind.CRASH
+    assert fault.why == "runtime error: invalid memory address or nil pointer dereference"
     assert fault.where == "Memory Manager, adding up hugepages-2Mi of a group of which NUMA node 1 has none"

@@ -1,0 +1,188 @@
+"""The Memory Manager as the node asks it: hints, allocation, and what it counts."""
+
+from __future__ import annotations
+
+import pytest
+
+from cpuctl.engine.admission import Placement
+from cpuctl.engine.hints.hints import Hint
+from cpuctl.engine.memory.hints import MemoryHints
+from cpuctl.engine.memory.manager import StaticMemoryPolicy
+from cpuctl.engine.memory.provider import MemoryProvider
+from cpuctl.engine.memory.tables import fresh_tables
+from cpuctl.engine.metrics.memory import MemoryMetrics
+from cpuctl.engine.outcome import Rejected
+from cpuctl.engine.pod_level.rules import NEVER_DIVIDED, PodLevelRules
+from cpuctl.engine.provider import Candidate
+from cpuctl.pods.model import Container, Pod
+from cpuctl.pods.qos import pod_qos
+from tests.support.memory import memory_machine
+from tests.support.pod_level import containers, divided, made_of, size
+from tests.support.pods import app, resources
+
+GI = 1 << 30
+ONE = Hint(0b01, preferred=True)
+OTHER = Hint(0b10, preferred=True)
+KEEPS = PodLevelRules(managers=True, restores_memory=True)
+FORGETS = PodLevelRules(managers=True)
+FRACTION = app("cpu=1 memory=1.5", "cpu=1 memory=1.5")
+
+
+def provider(rules: PodLevelRules = NEVER_DIVIDED, *, nodes: int = 2, pages: int = 0) -> MemoryProvider:
+    """Set a manager up on nodes of 10 GiB and so many huge pages."""
+    tables = fresh_tables(memory_machine([10 * GI] * nodes, [pages] * nodes), {})
+    return MemoryProvider.of(StaticMemoryPolicy(tables=tables), rules)
+
+
+def candidate(pod: Pod) -> Candidate:
+    return Candidate(pod, pod_qos(pod), divided=pod.resources is not None)
+
+
+def given(manager: MemoryProvider, pod: Pod, hint: Hint = ONE) -> list[object]:
+    return [manager.allocate(candidate(pod), hint, Placement(container=each)) for each in pod.all_containers]
+
+
+def given_whole(manager: MemoryProvider, pod: Pod, hint: Hint = ONE) -> object:
+    placed = manager.allocate_pod(candidate(pod), hint, [Placement(container=c) for c in pod.all_containers])
+    return [size(each.memory) for each in placed] if isinstance(placed, list) else placed
+
+
+def undivided(words: str) -> Pod:
+    return made_of(*containers(words))
+
+
+@pytest.mark.parametrize(
+    ("pod", "container", "wanted"),
+    [
+        (made_of(FRACTION), FRACTION, None),
+        (made_of(FRACTION), None, None),
+        (made_of(app("cpu=1 memory=1Gi")), None, None),
+        (divided(3, "2 -"), divided(3, "2 -").containers[1], {}),
+        (divided(2, "2 -"), None, {"memory": ()}),
+        (undivided("30"), None, {}),
+    ],
+    ids=["a fraction", "a pod's fraction", "Burstable", "shares", "a pool that is empty", "too much"],
+)
+def test_answers_without_a_hint(pod: Pod, container: Container | None, wanted: object) -> None:
+    assert provider(KEEPS).hints(candidate(pod), container) == wanted
+
+
+@pytest.mark.parametrize(
+    ("rules", "wanted"), [(KEEPS, {"memory": [OTHER]}), (FORGETS, None)], ids=["keeps", "forgets"]
+)
+def test_a_release_keeps_or_forgets_what_a_divided_pod_has(rules: PodLevelRules, wanted: object) -> None:
+    manager, pod = provider(rules), divided(3, "2 -")
+    given_whole(manager, pod, OTHER)
+    assert manager.hints(candidate(pod), None) == wanted
+
+
+@pytest.mark.parametrize(("rules", "taken"), [(KEEPS, 3), (FORGETS, 6)], ids=["keeps", "forgets"])
+def test_a_divided_pod_that_comes_back(rules: PodLevelRules, taken: int) -> None:
+    manager, pod = provider(rules), divided(3, "2 -")
+    assert given_whole(manager, pod) == given_whole(manager, pod) == ["2Gi@0", "1Gi@0"]
+    assert manager.state.tables[0].memory_map["memory"].reserved == taken * GI
+
+
+def test_a_container_is_led_back_to_the_memory_that_it_has() -> None:
+    manager, pod = provider(), undivided("3")
+    given(manager, pod, OTHER)
+    for container in (pod.containers[0], None):
+        assert manager.hints(candidate(pod), container) == {"memory": [OTHER]}
+
+
+def test_a_divided_pod_whose_containers_are_forgotten_comes_back_without_memory_for_them() -> None:
+    """A state file may tell of a pod as a whole only."""
+    manager, pod = provider(KEEPS), divided(3, "2 -")
+    given_whole(manager, pod)
+    manager.state.blocks.clear()
+    assert given_whole(manager, pod) == ["-", "-"]
+
+
+def test_who_asks_for_more_of_one_resource_has_no_preference() -> None:
+    manager, pod = provider(pages=4), made_of(with_pages("2Mi"))
+    given(manager, pod, OTHER)
+    assert manager.hints(candidate(made_of(with_pages("4Mi"))), with_pages("4Mi")) is None
+
+
+def with_pages(pages: str) -> Container:
+    asked = f"cpu=1 memory=1Gi hugepages-2Mi={pages}"
+    return app(asked, asked)
+
+
+def test_hints_count_what_an_init_container_lends() -> None:
+    manager, pod = provider(nodes=1), undivided("i8 8")
+    manager.allocate(candidate(pod), ONE, Placement(container=pod.init_containers[0]))
+    answer = manager.hints(candidate(pod), pod.containers[0])
+    assert isinstance(answer, dict)
+    assert isinstance(answer["memory"], MemoryHints)
+    assert list(answer["memory"]) == [ONE]
+
+
+def test_what_is_counted_of_containers() -> None:
+    manager, pod = provider(), undivided("3")
+    for requests in (1, 2):
+        given(manager, pod)
+        once = {"node": 1}, {"node_exclusive": 1}
+        assert manager.metrics == counted(requests, *once)
+    (refused,) = given(manager, made_of(*containers("30"), name="large"))
+    assert isinstance(refused, Rejected)
+    assert (manager.metrics.pinning_errors, manager.metrics.errors) == (1, {"node": 1})
+    assert manager.metrics.pinning_requests == 3
+
+
+def test_what_is_counted_of_pods() -> None:
+    manager = provider(KEEPS)
+    given_whole(manager, divided(3, "2 -"))
+    once = {"pod_exclusive": 1, "pod_shared": 1}
+    assert manager.metrics == counted(requests=1, allocations={"pod": 2}, assignments=once)
+    assert isinstance(given_whole(manager, divided(30, "2 -", name="large")), Rejected)
+    assert (manager.metrics.pinning_errors, manager.metrics.errors) == (1, {"pod": 1})
+
+
+def counted(requests: int, allocations: dict[str, int], assignments: dict[str, int]) -> MemoryMetrics:
+    metrics = MemoryMetrics(pinning_requests=requests)
+    metrics.allocations.update(allocations)
+    metrics.assignments.update(assignments)
+    return metrics
+
+
+def test_a_copy_counts_for_itself() -> None:
+    manager = provider()
+    given(manager.copy(), undivided("3"))
+    assert manager.metrics == MemoryMetrics()
+
+
+NOT_GUARANTEED = made_of(app("cpu=1 memory=1Gi"))
+NOT_ALIGNED = made_of(*containers("1"), total="cpu=1 memory=1Gi")
+
+
+def test_who_gets_no_memory_is_told_why() -> None:
+    burstable, whole = candidate(NOT_GUARANTEED), Candidate(NOT_ALIGNED, pod_qos(NOT_ALIGNED))
+    reasons = (
+        f"the pod is Burstable, not Guaranteed: {burstable.qos.reason}",
+        "the pod sets spec.resources, which the Memory Manager does not align",
+    )
+    for asking, why in zip((burstable, whole), reasons, strict=True):
+        placed = Placement(container=asking.pod.containers[0])
+        answer = provider().allocate(asking, ONE, placed)
+        assert isinstance(answer, Placement)
+        assert (answer.why_no_memory, answer.memory) == (why, ())
+
+
+def test_a_divided_pod_that_is_not_guaranteed_is_told_why() -> None:
+    pod = Pod(name="p", uid="p", containers=containers("1"), resources=resources("cpu=2 memory=2Gi"))
+    asking = candidate(pod)
+    placed = provider(KEEPS).allocate_pod(asking, ONE, [Placement(container=pod.containers[0])])
+    assert isinstance(placed, list)
+    assert [each.why_no_memory for each in placed] == [
+        f"the pod is Burstable, not Guaranteed: {asking.qos.reason}"
+    ]
+
+
+def test_the_policy_that_does_nothing_passes_placements_on() -> None:
+    manager, pod = MemoryProvider.of(None), divided(3, "2 -")
+    placed = [Placement(container=each) for each in pod.containers]
+    assert manager.allocate(candidate(pod), ONE, placed[0]) is placed[0]
+    assert manager.allocate_pod(candidate(pod), ONE, placed) is placed
+    assert (manager.hints(candidate(pod), None), manager.restore(None)) == (None, None)
+    assert (manager.name, manager.metrics) == ("memory", MemoryMetrics())

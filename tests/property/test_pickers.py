@@ -11,9 +11,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.cpu.picking.balance import Search, effective_combination
+from cpuctl.engine.cpu.picking.balance import Search
+from cpuctl.engine.cpu.picking.combining import effective_combination
 from cpuctl.engine.cpu.picking.distributed import Dealing, take_distributed
 from cpuctl.engine.cpu.picking.packed import Spread, take_packed
+from cpuctl.engine.cpu.picking.remainder import Remainder
 from cpuctl.engine.cpu.picking.rules import PickerRules, picker_rules
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.outcome import AllocationError, KubeletFault, Picked, PickResult, Undetermined
@@ -85,6 +87,19 @@ def test_distributed_equals_its_naive_twin(
     assert plain(result) == pick_distributed(
         machine, offered, Request(need, group, spread, rules, hint_width)
     )
+
+
+@given(st.data(), st.sampled_from([1, 2, 3]), st.booleans())
+def test_no_deal_of_a_remainder_is_below_its_bounds(data: st.DataObject, group: int, whole: bool) -> None:
+    left = data.draw(st.lists(st.integers(group, 12), min_size=1, max_size=5))
+    groups = data.draw(st.integers(1, sum(count // group for count in left)))
+    dealing = Remainder(left=tuple(left), groups=groups, group=group, whole=whole)
+    for size in range(1, len(left) + 1):
+        for _, change in dealing.deals(size):
+            if change is None:
+                assert not dealing.ends
+            else:
+                assert change >= dealing.least_change(size) >= dealing.least_change()
 
 
 @given(st.data(), RULES, st.sampled_from([1, 2, 3, 4]), COUNTS)

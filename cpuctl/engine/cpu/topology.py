@@ -63,7 +63,7 @@ class CPUTopology:
     @cached_property
     def cpus(self) -> int:
         """Mask of all CPUs."""
-        return _union(self.cores.values())
+        return _union(self.numa_nodes.values())
 
     @cached_property
     def cpus_per_core(self) -> int:
@@ -81,14 +81,21 @@ class CPUTopology:
         return self.num_cpus // self.num_uncore_caches if self.uncore_caches else 0
 
     @cached_property
-    def smallest_core(self) -> int:
-        """Number of CPUs of the smallest core."""
-        return min((mask.bit_count() for mask in self.cores.values()), default=0)
-
-    @cached_property
     def numa_first(self) -> bool:
         """Whether pickers sort NUMA nodes above sockets: there are at least as many sockets as nodes."""
         return self.num_sockets >= self.num_numa_nodes
+
+    @cached_property
+    def _cores_inside(self) -> dict[int, Masks]:
+        return {}
+
+    def cores_inside(self, parent: int) -> Masks:
+        """Cores that meet the mask of a NUMA node or socket; looked up once for each."""
+        inside = self._cores_inside.get(parent)
+        if inside is None:
+            inside = {core: mask for core, mask in self.cores.items() if mask & parent}
+            self._cores_inside[parent] = inside
+        return inside
 
     def siblings(self, cpus: int) -> int:
         """Mask of every core that has a thread among *cpus*."""

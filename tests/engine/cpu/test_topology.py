@@ -77,8 +77,13 @@ def test_totals() -> None:
     assert (TWO_SOCKETS.num_cpus, TWO_SOCKETS.num_cores, TWO_SOCKETS.num_sockets) == (16, 8, 2)
     assert (TWO_SOCKETS.num_numa_nodes, TWO_SOCKETS.num_uncore_caches) == (4, 2)
     assert CPUSet(TWO_SOCKETS.cpus) == CPUSet.parse("0-15")
-    assert HYBRID.smallest_core == 1
-    assert topology([], unlisted_cpus=1).smallest_core == 0
+
+
+def test_a_core_that_reaches_into_another_parent_counts_as_inside_both() -> None:
+    found = topology([CoreAt((0, 1)), CoreAt((2, 3))])
+    assert found.cores_inside(mask("1-2")) == {0: mask("0-1"), 2: mask("2-3")}
+    assert found.cores_inside(mask("3")) == {2: mask("2-3")}
+    assert found.cores_inside(mask("1-2")) is found.cores_inside(mask("1-2"))
 
 
 def test_a_core_is_known_by_its_smallest_cpu() -> None:

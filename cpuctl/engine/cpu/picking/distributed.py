@@ -44,9 +44,10 @@ def take_distributed(topology: CPUTopology, offered: int, count: int, dealing: D
     if len(set(nodes)) < len(nodes):
         return Undetermined("a NUMA node reaches across sockets while there are more NUMA nodes than sockets")
     masks = [topology.numa_nodes[node] for node in nodes]
+    aligned = dealing.rules.align_by_socket
     search = Search(
         free=tuple((free & mask).bit_count() for mask in masks),
-        sockets=tuple(topology.sockets_of(mask) for mask in masks),
+        sockets=tuple(topology.sockets_of(mask) for mask in masks) if aligned else (),
         need=count,
         group=dealing.group_size,
         rules=dealing.rules,

@@ -56,14 +56,14 @@ class Orders:
 
     def cores_within(self, parent: int) -> list[int]:
         """List the cores with a free CPU in a parent's mask."""
-        return self._within(self.topology.cores, parent)
+        return self._within(self.topology.cores_inside(parent), parent)
 
     @property
     def cores(self) -> list[int]:
         """All cores with a free CPU."""
         return [core for parent in self.core_parents for core in self.cores_within(parent)]
 
-    @property
+    @cached_property
     def uncore_caches(self) -> list[int]:
         """All uncore caches with a free CPU."""
         caches, nodes = self.topology.uncore_caches, self.topology.numa_nodes

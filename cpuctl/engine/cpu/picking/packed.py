@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
+from itertools import islice
 
 from cpuctl.engine.cpu.picking.orders import Orders
 from cpuctl.engine.cpu.picking.rules import PickerRules
@@ -95,6 +96,7 @@ class _Picker:
         self.need = need
         self.taken = 0
         self.steps: list[PickStep] = []
+        self._last_orders = Orders(topology, free)
 
     def take(self, cpus: int) -> None:
         # Counted by size even where a CPU was taken before: so does the kubelet, and may pick too few.
@@ -124,15 +126,14 @@ class _Picker:
                 return
 
     def take_cores(self) -> None:
-        cores, per_core, orders = self.topology.cores, self.topology.cpus_per_core, self._orders()
-        free, smallest = self.free, self.topology.smallest_core
-        for parent in orders.core_parents:
-            if self.need < smallest:
+        topology, free, per_core = self.topology, self.free, self.topology.cpus_per_core
+        for parent in self._orders().core_parents:
+            if self.need < per_core:
                 return
-            inside = free & parent
+            inside, cores = free & parent, topology.cores_inside(parent).values()
             # All have as many free CPUs, so the order by (free CPUs, id) is the order by id.
             self._take_whole(
-                mask for mask in cores.values() if mask & inside and (free & mask).bit_count() == per_core
+                mask for mask in cores if mask & inside and (free & mask).bit_count() == per_core
             )
 
     def take_packed(self) -> None:
@@ -179,15 +180,18 @@ class _Picker:
             self.take(lowest_bits(group, self.need))
 
     def _orders(self) -> Orders:
-        return Orders(self.topology, self.free)
+        """Keep the orders of a step that took nothing."""
+        if self._last_orders.free != self.free:
+            self._last_orders = Orders(self.topology, self.free)
+        return self._last_orders
 
 
 def part_of_cache(topology: CPUTopology, free: int, need: int, cache: int) -> int:
     """Choose the free CPUs of whole low-numbered cores in one cache, all that is needed or nothing."""
     per_core = topology.cpus_per_core
-    cores = [mask for mask in topology.cores.values() if mask & free & cache]
-    part = 0
-    for mask in cores[: -(-need // max(per_core, 1))]:
+    part, inside = 0, free & cache
+    cores = (mask for mask in topology.cores.values() if mask & inside)
+    for mask in islice(cores, -(-need // max(per_core, 1))):
         part |= mask & free
     if need % 2 == 1 and per_core > 1 and part.bit_count() > need:
         part ^= 1 << part.bit_length() - 1

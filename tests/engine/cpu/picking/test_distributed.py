@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 import pytest
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.cpu.picking.balance import Search, Split, effective_combination
+from cpuctl.engine.cpu.picking.balance import Search, Split
+from cpuctl.engine.cpu.picking.combining import effective_combination
 from cpuctl.engine.cpu.picking.distributed import Dealing, take_distributed
 from cpuctl.engine.cpu.picking.packed import Spread
 from cpuctl.engine.cpu.picking.rules import V1_36, picker_rules

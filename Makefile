@@ -22,7 +22,7 @@ help:
 	@echo "make mutation      look for code that no test misses (ROOMS='cpuctl/engine/cpu/*' for others; minutes to hours)"
 	@echo "make zipapp        one file for nodes without pip or network: dist/cpuctl.pyz"
 	@echo "make dist          wheel and sdist"
-	@echo "make packaging     build, install and run what is published, on every Python that is here"
+	@echo "make packaging     build, install and run what is published, on every Python that is here (Debian, root)"
 	@echo "make oldest        run the tests with the oldest dependencies (TESTS='tests/cli tests/pods' for some)"
 	@echo "make pythons       run the tests with every Python that is here (RELEASES=3.12 for one) and the newest dependencies"
 	@echo "make check         linters, types, import contracts"
@@ -69,6 +69,7 @@ dist: $(VENV)/installed-dev
 	$(BIN)/python -m build --outdir dist .
 
 packaging: $(VENV)/installed-dev
+	tests/packaging/install-packages
 	$(BIN)/python -m pytest -m packaging -q tests/packaging
 
 oldest:

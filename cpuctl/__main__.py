@@ -7,7 +7,6 @@ import os
 import signal
 import sys
 from types import FrameType
-from typing import Never
 
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 
@@ -45,7 +44,7 @@ def main() -> None:
 
 
 def _clean_up_when_ended() -> None:
-    def end(number: int, _frame: FrameType | None) -> Never:
+    def end(number: int, _frame: FrameType | None) -> None:
         raise _EndedError(number)
 
     for number in _ENDING:

@@ -112,7 +112,7 @@ def _report(error: CpuctlError) -> int:
 
 
 def _report_refusal(error: OSError) -> int:
-    """Explain what readers and writers of files do not: nobody takes the answer (a full disk, mostly)."""
+    """Name the file that no reader has explained, else stdout: nobody takes the answer (a full disk)."""
     if isinstance(error.filename, str | bytes):
         return _report(unreadable(error, os.fsdecode(error.filename)))
     with suppress(OSError):

@@ -24,10 +24,11 @@ class Tally:
     failures: list[str] = field(default_factory=list)
 
     def add(self, other: Tally) -> None:
-        """Take another file's counts into this one."""
+        """Take other counts and failures into this one."""
         self.passed += other.passed
         self.failed += other.failed
         self.not_covered += other.not_covered
+        self.failures += other.failures
 
     def fail(self, recorded: Recorded, why: str) -> None:
         """Count a failure and keep what to say of it."""

@@ -10,9 +10,8 @@ from typing import Any
 
 from cpuctl.capture.collected import Area, Collected, Content, KubeletFacts
 from cpuctl.capture.node.processes import process_lines
-from cpuctl.machine.recording_layout import MANIFEST, PROCESSES
+from cpuctl.machine.recording_layout import LAYOUT_VERSION, MANIFEST, PROCESSES
 
-LAYOUT_VERSION = "v1"
 CHECKSUMS = "SHA256SUMS"
 """Checksums of all files, for ``sha256sum -c``; thousands of them, so they stay out of the manifest."""
 

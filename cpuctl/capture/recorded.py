@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from cpuctl.capture.collected import FileState, Unreadable
-from cpuctl.capture.manifest import LAYOUT_VERSION
 from cpuctl.documents import Cursor, load_documents
 from cpuctl.errors import InputError
-from cpuctl.machine.recording_layout import CONFIG, DROP_INS, MANIFEST
+from cpuctl.machine.recording_layout import CONFIG, DROP_INS, LAYOUT_VERSION, MANIFEST
 from cpuctl.machine.tree import Tree
+
+if TYPE_CHECKING:
+    from cpuctl.capture.collected import Unreadable
 
 _PASSED_OVER = frozenset({"--config", "--config-dir", "--hostname-override"})
 """Flags that say where the node has files of which the recording has copies, and who the node is."""
@@ -92,6 +94,9 @@ def recorded_kubelet(tree: Tree, origin: str = "") -> RecordedKubelet:
     manifest = _manifest(tree)
     if manifest is None:
         return RecordedKubelet(config=config)
+
+    from cpuctl.capture.collected import FileState
+
     kubelet = manifest.required("kubelet")
     told = kubelet.required("config")
     state = told.required("state").one_of(FileState)
@@ -110,6 +115,8 @@ def recorded_gaps(tree: Tree) -> Iterator[Unreadable]:
 
     Raise InputError, with the place in the manifest, for one that another cpuctl wrote or nobody could have.
     """
+    from cpuctl.capture.collected import Unreadable
+
     manifest = _manifest(tree)
     for gap in manifest.optional("unreadable", Cursor.items, ()) if manifest is not None else ():
         yield Unreadable(gap.required("path").text(), gap.required("reason").text())

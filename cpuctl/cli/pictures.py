@@ -38,9 +38,12 @@ class Pictures:
     @classmethod
     def asked(cls, files: Mapping[str, str], style: Style, *, replace: bool) -> Pictures:
         """Refuse before the work what could not be written after it: raise UsageError."""
+        wanted = {option: name for option, name in files.items() if name}
+        if not wanted:
+            return cls(wanted, replace)
+
         from cpuctl.capture.saving import check_target
 
-        wanted = {option: name for option, name in files.items() if name}
         shown = [option for option, name in wanted.items() if name == STDOUT]
         if len(shown) > 1:
             raise UsageError("only one of them can go to stdout", where=" ".join(shown))

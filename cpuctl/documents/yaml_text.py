@@ -18,7 +18,9 @@ from cpuctl.documents.tree import MERGE, Place, TextError, TreeBuilder
 if TYPE_CHECKING:
     import yaml
 
-_UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_UNPRINTABLE_ASCII = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_UNPRINTABLE = "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
+"""Not compiled yet: that takes as long as to read a thousand lines, and few texts need it."""
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 _INTEGER = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)", re.ASCII)
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", re.ASCII)
@@ -79,7 +81,7 @@ class YamlReader:
     def _events(self) -> Iterator[yaml.Event]:
         import yaml
 
-        if odd := _UNPRINTABLE.search(self.text):
+        if odd := _unprintable(self.text):
             place = Place.at(self.text, odd.start())
             message = f"the character U+{ord(odd[0]):04X} is not allowed in YAML"
             raise TextError(message, place, go="yaml: control characters are not allowed")
@@ -94,6 +96,10 @@ class YamlReader:
             raise _reworded(error, self.text) from None
         except (yaml.YAMLError, ValueError, OverflowError) as error:  # escapes that mean no character
             raise TextError(f"not YAML: {error}", Place(1, 1)) from None
+
+
+def _unprintable(text: str) -> re.Match[str] | None:
+    return _UNPRINTABLE_ASCII.search(text) if text.isascii() else re.search(_UNPRINTABLE, text)
 
 
 def _place(mark: yaml.error.Mark | yaml._yaml.Mark | None) -> Place:

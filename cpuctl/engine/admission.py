@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from cpuctl.checkpoints.model import MemoryBlock
 from cpuctl.engine.cpu.exclusive_claim import ExclusiveClaim
 from cpuctl.engine.cpu.isolation import Isolation
-from cpuctl.engine.devices.allocation import DeviceGrant
-from cpuctl.engine.hints.topology_manager import Answer, Merged
 from cpuctl.engine.memory.state import cpuset_mems
 from cpuctl.engine.outcome import KubeletFault, PickStep, Rejected, Undetermined
-from cpuctl.engine.pod_level.readmission import Readmission
 from cpuctl.pods.model import Container, Pod
 from cpuctl.pods.qos import Qos
+
+if TYPE_CHECKING:
+    from cpuctl.checkpoints.model import MemoryBlock
+    from cpuctl.engine.devices.allocation import DeviceGrant
+    from cpuctl.engine.hints.topology_manager import Answer, Merged
+    from cpuctl.engine.pod_level.readmission import Readmission
 
 _NO_CLAIM = ExclusiveClaim(0, "the CPU Manager policy is none")
 

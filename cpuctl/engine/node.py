@@ -7,32 +7,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
-from cpuctl.checkpoints.model import CPUStateFile, SavedCPUState, SavedMemoryState
 from cpuctl.engine.active_pods import ActivePods
 from cpuctl.engine.admission import Admission, Admitted, Asked, Verdict
-from cpuctl.engine.cpu.manager import StaticPolicy
-from cpuctl.engine.cpu.provider import CPUProvider
-from cpuctl.engine.cpu.state import CPUManagerState
-from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.devices.provider import DeviceProvider
 from cpuctl.engine.hints.topology_manager import TopologyManager
 from cpuctl.engine.memory.provider import MemoryProvider
 from cpuctl.engine.metrics.topology import TopologyMetrics
 from cpuctl.engine.node_fit import Allocatable, fit_verdict
 from cpuctl.engine.outcome import KubeletFault, Rejected, StartRefused, Undetermined
-from cpuctl.engine.pod_level.readmission import Holding, Readmission, holding_of, readmission_of
+from cpuctl.engine.pod_level.readmission import holding_of, readmission_of
 from cpuctl.engine.pod_rules import pod_level_rejection
 from cpuctl.engine.provider import Candidate, Provider
-from cpuctl.engine.resize.allocator.kep import resize_by_kep
-from cpuctl.engine.resize.allocator.reference import Resizing
-from cpuctl.engine.resize.allocator.request import ResizeRequest, Status, status_while_waiting
-from cpuctl.engine.resize.allocator.resized import Resized
 from cpuctl.engine.resize.delay import NO_DELAY, DelayRules, delay_of
 from cpuctl.engine.scoped_admission import ScopedAdmission
 from cpuctl.pods.model import Container, Pod
 from cpuctl.pods.qos import pod_qos
 from cpuctl.pods.rules import DEFAULT_NODE, NodeRules
+
+if TYPE_CHECKING:
+    from cpuctl.checkpoints.model import CPUStateFile, SavedCPUState, SavedMemoryState
+    from cpuctl.engine.cpu.manager import StaticPolicy
+    from cpuctl.engine.cpu.provider import CPUProvider
+    from cpuctl.engine.cpu.state import CPUManagerState
+    from cpuctl.engine.cpu.topology import CPUTopology
+    from cpuctl.engine.pod_level.readmission import Holding, Readmission
+    from cpuctl.engine.resize.allocator.reference import Resizing
+    from cpuctl.engine.resize.allocator.request import Status
+    from cpuctl.engine.resize.allocator.resized import Resized
 
 
 @dataclass(slots=True, kw_only=True)
@@ -144,14 +147,20 @@ class Node:
     def resize(
         self,
         pod: Pod,
-        semantics: Callable[[Resizing], Resized] = resize_by_kep,
+        semantics: Callable[[Resizing], Resized] | None = None,
         status: Status | None = None,
     ) -> Resized:
         """Decide on the new resources of a running pod; they count from then on if they are admitted.
 
-        *status* are the CPUs that the pod's status says its containers have, where that is not what it runs
-        with. Raise KeyError for a pod that does not run. A preview: no release has the allocator (KEP-5554).
+        *semantics* is the KEP's reading if none is named. *status* are the CPUs that the pod's status says
+        its containers have, where that is not what it runs with. Raise KeyError for a pod that does not run.
+        A preview: no release has the allocator (KEP-5554).
         """
+        from cpuctl.engine.resize.allocator.kep import resize_by_kep
+        from cpuctl.engine.resize.allocator.reference import Resizing
+        from cpuctl.engine.resize.allocator.request import ResizeRequest, status_while_waiting
+        from cpuctl.engine.resize.allocator.resized import Resized
+
         self.clean_up()
         pod = self.pod_rules.known(pod)
         before = self.active[pod.uid]
@@ -169,7 +178,7 @@ class Node:
                 candidate=self._candidate(pod),
                 postpones=delay_of(pod, self.delays) > 0,
             )
-            resized = semantics(resizing)
+            resized = (semantics or resize_by_kep)(resizing)
         if isinstance(resized.verdict, Admitted):
             self.active[pod.uid] = pod
             self.cpu.resized()

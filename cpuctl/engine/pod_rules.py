@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from cpuctl.engine.outcome import Rejected
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.releases.behaviours import behaviours
-from cpuctl.kubelet.releases.difference import Difference
 from cpuctl.kubelet.releases.differences import DIFFERENCES
-from cpuctl.pods.cgroups.linux_resources import DEFAULT_PERIOD
-from cpuctl.pods.cgroups.values import CgroupSettings
 from cpuctl.pods.model import Pod
 from cpuctl.pods.rules import NodeRules, ServerRules
+
+if TYPE_CHECKING:
+    from cpuctl.kubelet.releases.difference import Difference
+    from cpuctl.pods.cgroups.values import CgroupSettings
 
 _AT_SERVER = (
     "counts_pod_level_requests_for_new_nodes",
@@ -81,6 +84,9 @@ def cgroup_settings(
     page_sizes: tuple[int, ...] = (),
 ) -> CgroupSettings:
     """Return what a configuration says about cgroups; the other arguments are the node's."""
+    from cpuctl.pods.cgroups.linux_resources import DEFAULT_PERIOD
+    from cpuctl.pods.cgroups.values import CgroupSettings
+
     factor = config.memory_throttling_factor
     if factor is None and not behaviours(gates.minor).memory_throttling_is_opt_in:
         factor = _DEFAULT_FACTOR

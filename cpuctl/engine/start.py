@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from cpuctl.engine.cpu.manager import ReservingFailsError, StaticPolicy
 from cpuctl.engine.cpu.manager_start import start_cpu_manager
 from cpuctl.engine.cpu.provider import CPUProvider
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.devices.provider import DeviceProvider
-from cpuctl.engine.hints.topology_manager import TopologyManager
 from cpuctl.engine.hints.topology_manager_start import start_topology_manager
-from cpuctl.engine.memory.manager import StaticMemoryPolicy
 from cpuctl.engine.memory.manager_start import overdrawn, start_memory_manager
 from cpuctl.engine.memory.provider import MemoryProvider
 from cpuctl.engine.node import Node
@@ -36,9 +34,13 @@ from cpuctl.kubelet.reserving.reservations import Reservations, check_capacity
 from cpuctl.kubelet.setting_error import SettingError
 from cpuctl.kubelet.validation.validation import Subject, validate, validation_text
 from cpuctl.kubelet.version import KubeletVersion
-from cpuctl.machine.cadvisor.machine_info import MachineInfo
-from cpuctl.machine.devices.inventory import DeviceInventory
 from cpuctl.quantity import Quantity
+
+if TYPE_CHECKING:
+    from cpuctl.engine.hints.topology_manager import TopologyManager
+    from cpuctl.engine.memory.manager import StaticMemoryPolicy
+    from cpuctl.machine.cadvisor.machine_info import MachineInfo
+    from cpuctl.machine.devices.inventory import DeviceInventory
 
 T = TypeVar("T")
 

@@ -6,6 +6,8 @@ The kubelet's files have these places in every capture, wherever the recorded ku
 from __future__ import annotations
 
 MANIFEST = "MANIFEST.json"
+LAYOUT_VERSION = "v1"
+"""What a manifest calls this layout."""
 PROCESSES = "processes.jsonl"
 CONFIG = "var/lib/kubelet/config.yaml"
 DROP_INS = "etc/kubernetes/kubelet.conf.d"

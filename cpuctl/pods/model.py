@@ -8,9 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from cpuctl.pods.running import ContainerStatus, ResizeStatus
 from cpuctl.quantity import Quantity
+
+if TYPE_CHECKING:
+    from cpuctl.pods.running import ContainerStatus, ResizeStatus
 
 _TERMINAL_PHASES = frozenset({"Succeeded", "Failed"})
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.pods.defaulting import Step, creation_steps, decoding_steps, storing_steps
-from cpuctl.pods.governing.limit_range import LimitRange
 from cpuctl.pods.model import Pod
 from cpuctl.pods.rules import PodRules, ServerRules
 from cpuctl.pods.validation.amounts import as_sent
 from cpuctl.quantity import Quantity
+
+if TYPE_CHECKING:
+    from cpuctl.pods.governing.limit_range import LimitRange
 
 _SYSTEM_PRIORITIES = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
 

@@ -25,7 +25,8 @@ from cpuctl.kubelet.configuration.settings import (
     uniform,
     walk,
 )
-from cpuctl.kubelet.flags.command_line import KubeletFlags, read_flags
+from cpuctl.kubelet.flags.command_line import read_flags
+from cpuctl.kubelet.flags.given import KubeletFlags
 from cpuctl.kubelet.flags.table import CONFIG_FLAGS
 from cpuctl.kubelet.version import KubeletVersion
 

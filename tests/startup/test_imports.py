@@ -74,6 +74,48 @@ def test_help_imports_no_command() -> None:
     assert not {"cpuctl.cli.plan.command", "cpuctl.cli.topology.command", "cpuctl.engine.node"} & loaded
 
 
+_PLAN = ("plan", "-q", "-m", MACHINE, "-o", "json")
+_STATIC = ("--kubelet-config", str(ROOT / "fixtures" / "kubelet" / "static.yaml"))
+_TEMPLATE = ("-T", "web=4/4,2Gi")
+_FILES = ("-f", str(ROOT / "fixtures" / "pods"))
+_NEVER = {
+    "cpuctl.capture.collected",
+    "cpuctl.checkpoints",
+    "cpuctl.engine.devices.allocation",
+    "cpuctl.engine.hints.merge",
+    "cpuctl.engine.memory.manager",
+    "cpuctl.engine.pod_level.cpu_bubble",
+    "cpuctl.engine.resize.allocator",
+    "cpuctl.kubelet.configuration.drop_ins",
+    "cpuctl.kubelet.flags.command_line",
+    "cpuctl.machine.devices",
+    "cpuctl.pods.cgroups",
+    "cpuctl.pods.governing.limit_range",
+    "cpuctl.pods.running",
+}
+"""Rooms of a plan that these inputs give nothing to do."""
+
+
+@pytest.mark.parametrize(
+    ("words", "unused"),
+    [
+        ((*_PLAN, *_TEMPLATE), {*_NEVER, "cpuctl.pods.reading.manifests"}),
+        ((*_PLAN, *_STATIC, *_TEMPLATE), {*_NEVER, "cpuctl.pods.reading.manifests"}),
+        ((*_PLAN, *_STATIC, *_FILES), _NEVER),
+    ],
+    ids=["defaults", "static", "manifests"],
+)
+def test_a_plan_loads_no_rooms_that_have_nothing_to_do(words: tuple[str, ...], unused: set[str]) -> None:
+    assert not modules_loaded(*words) & unused
+
+
+def test_rooms_that_have_something_to_do_are_loaded() -> None:
+    """The probe would notice: the same plan under flags of its own loads them."""
+    flags = "--cpu-manager-policy=static --reserved-cpus=0 --topology-manager-policy=restricted"
+    loaded = modules_loaded(*_PLAN, *_TEMPLATE, "--kubelet-args", flags)
+    assert {"cpuctl.kubelet.flags.command_line", "cpuctl.engine.hints.merge"} <= loaded
+
+
 def test_a_table_is_what_loads_rich() -> None:
     """The probe would notice: the same command without ``-o json`` does load it."""
     assert "rich.console" in modules_loaded("topology", "show", "-q", "-m", MACHINE)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from cpuctl.checkpoints.model import MemoryNode
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.admission import Placement
-from cpuctl.engine.memory.provider import MemoryProvider
+
+if TYPE_CHECKING:
+    from cpuctl.checkpoints.model import MemoryNode
+    from cpuctl.engine.admission import Placement
+    from cpuctl.engine.memory.provider import MemoryProvider
 
 
 def container_memory(placement: Placement) -> dict[str, Any]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cpuctl.engine.start import Kubelet
     from cpuctl.kubelet.configuration.drop_in_files import DropInSource
     from cpuctl.kubelet.configuration.loading import LoadedConfiguration
-    from cpuctl.kubelet.flags.command_line import KubeletFlags
+    from cpuctl.kubelet.flags.given import KubeletFlags
     from cpuctl.kubelet.version import KubeletVersion
 
 LIVE_MACHINE = "live"
@@ -61,9 +61,14 @@ class ToldKubelet:
 
 def read_arguments(text: str) -> KubeletFlags:
     """Read ``--kubelet-args``."""
-    from cpuctl.kubelet.flags.command_line import KubeletFlags, read_flags, split_arguments
+    from cpuctl.kubelet.flags.given import KubeletFlags
 
-    return read_flags(split_arguments(text)) if text else KubeletFlags()
+    if not text:
+        return KubeletFlags()
+
+    from cpuctl.kubelet.flags.command_line import read_flags, split_arguments
+
+    return read_flags(split_arguments(text))
 
 
 def configuration_text(
@@ -136,13 +141,14 @@ def with_recorded_flags(
 
     What is passed over goes to the warnings.
     """
-    from cpuctl.kubelet.flags.command_line import read_flags, split_arguments
-
     if text:
         sources.add("kubeletArguments", text, "given")
     sources.warnings.extend(f"--kubelet-args: {note}" for note in given.notes)
     if not recorded.flags:
         return given
+
+    from cpuctl.kubelet.flags.command_line import read_flags, split_arguments
+
     live = origin == LIVE_MACHINE
     sources.add(
         "runningArguments" if live else "recordedArguments",
@@ -158,16 +164,13 @@ def drop_in_source(name: str | None, recorded: RecordedKubelet, sources: Sources
 
     Raise UsageError for ``--config-dir ''``, which a kubelet takes for none at all.
     """
-    from cpuctl.kubelet.configuration.drop_in_files import DropInDirectory
-
     if name == "":
         raise UsageError("the name of a directory is missing", where="--config-dir")
-    if name is not None:
-        sources.add("dropInDirectory", name, "given")
-        return DropInDirectory(name)
-    if recorded.config_directory:
-        sources.add("dropInDirectory", recorded.config_directory, "live")
-        return DropInDirectory(recorded.config_directory)
+    if directory := name or recorded.config_directory:
+        from cpuctl.kubelet.configuration.drop_in_files import DropInDirectory
+
+        sources.add("dropInDirectory", directory, "given" if name else "live")
+        return DropInDirectory(directory)
     found = recorded.drop_ins
     if found is None:
         return None

@@ -42,12 +42,13 @@ def load_devices(name: str, sources: Sources, *, info: MachineInfo | None = None
 
     Warn where the file leaves something open, or names NUMA nodes that the machine does not have.
     """
+    if not name:
+        return None
+
     from cpuctl.cpuset import CPUSet
     from cpuctl.documents.files import read_input, source_name
     from cpuctl.machine.devices.reading import read_devices
 
-    if not name:
-        return None
     source = source_name(name)
     sources.add("devices", source, "given")
     read = read_devices(read_input(name), source)
@@ -87,7 +88,6 @@ def load_pods(
     """
     from cpuctl.documents.files import source_name
     from cpuctl.pods.identity import with_uids
-    from cpuctl.pods.reading.manifest_files import read_manifests
     from cpuctl.pods.reading.template import pods_from_template
 
     if needed and not files and not templates:
@@ -97,6 +97,8 @@ def load_pods(
     pods: list[Pod] = []
     limit_ranges: tuple[LimitRange, ...] = ()
     if files:
+        from cpuctl.pods.reading.manifest_files import read_manifests
+
         sources.add("pods", ", ".join(map(source_name, files)), "given")
         found = read_manifests(files)
         pods.extend(found.pods)

@@ -53,12 +53,13 @@ def load_kubelet(words: KubeletWords, sources: Sources, *, machine: MachineSourc
 
 
 def _recorded_kubelet(machine: MachineSource | None) -> RecordedKubelet:
-    from cpuctl.capture.kubelet.live import live_kubelet
     from cpuctl.capture.recorded import RecordedKubelet, recorded_kubelet
 
     if machine is None or machine.files is None:
         return RecordedKubelet()
     if machine.origin == LIVE_MACHINE:
+        from cpuctl.capture.kubelet.live import live_kubelet
+
         return live_kubelet(machine.files)
     try:
         return recorded_kubelet(machine.files, machine.origin)

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from hashlib import sha256
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -62,19 +61,33 @@ def load_past(name: str, running: str, machine: MachineSource, kubelet: Kubelet,
     *name* is one of the state files, by its name which, or the directory that holds them; without it they
     come from the recording. A file that no kubelet would load is no error: that is the answer then.
     """
+    texts = given_texts(name, sources) if name else _recorded_texts(machine, sources)
+    cpu, memory = _read_states(texts, kubelet) if texts else (None, None)
+    return Past(
+        cpu=cpu,
+        memory=memory,
+        running=load_running(running, rules_of_pods(kubelet), sources),
+        known=bool(running),
+        digests=_digests(texts) if texts else {},
+    )
+
+
+def _read_states(texts: Mapping[str, str], kubelet: Kubelet) -> tuple[SavedCPUState, SavedMemoryState]:
     from cpuctl.checkpoints.cpu_state import read_cpu_state
     from cpuctl.checkpoints.memory_state import read_memory_state
 
-    texts = given_texts(name, sources) if name else _recorded_texts(machine, sources)
     reader = state_reader(kubelet)
     cpu, memory = texts.get(_CPU_FILE), texts.get(_MEMORY_FILE)
-    return Past(
-        cpu=None if cpu is None else read_cpu_state(cpu, reader),
-        memory=None if memory is None else read_memory_state(memory, reader),
-        running=load_running(running, rules_of_pods(kubelet), sources),
-        known=bool(running),
-        digests={kind: sha256(text.encode()).hexdigest() for kind, text in texts.items()},
+    return (
+        None if cpu is None else read_cpu_state(cpu, reader),
+        None if memory is None else read_memory_state(memory, reader),
     )
+
+
+def _digests(texts: Mapping[str, str]) -> dict[str, str]:
+    from hashlib import sha256
+
+    return {kind: sha256(text.encode()).hexdigest() for kind, text in texts.items()}
 
 
 def given_texts(name: str, sources: Sources) -> dict[str, str]:
@@ -155,11 +168,12 @@ def load_running(name: str, rules: PodRules, sources: Sources) -> tuple[Pod, ...
 
     Raise UsageError for pods of several nodes: which of them is meant, nobody says.
     """
+    if not name:
+        return ()
+
     from cpuctl.pods.reading.manifest_files import read_manifests
     from cpuctl.pods.stored import handed_pod
 
-    if not name:
-        return ()
     sources.add("runningPods", name, "given")
     pods = [pod for pod in read_manifests([name], empty=True).pods if not pod.terminal]
     nodes = {pod.node_name for pod in pods if pod.node_name}

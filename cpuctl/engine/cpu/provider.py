@@ -9,36 +9,31 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import or_
+from typing import TYPE_CHECKING, TypeAlias
 
-from cpuctl.checkpoints.model import CPUStateFile, SavedCPUState, UnreadableState
-from cpuctl.checkpoints.refusal import kubelet_refusal, other_policy
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Placement, PoolWarning
 from cpuctl.engine.cpu.exclusive_claim import ExclusiveClaim, exclusive_claim
-from cpuctl.engine.cpu.hints import CPUHints
 from cpuctl.engine.cpu.manager import Allocation, StaticPolicy
 from cpuctl.engine.cpu.state import CPUManagerState, validate
 from cpuctl.engine.cpu.topology import CPUTopology
-from cpuctl.engine.hints.hints import Hint
-from cpuctl.engine.hints.rule import HintList
 from cpuctl.engine.metrics.cpu import CPUMetrics
 from cpuctl.engine.outcome import StartRefused
 from cpuctl.engine.pod_level.claims import pod_level_cpus
-from cpuctl.engine.pod_level.cpu_bubble import (
-    BubbleRequest,
-    CPUBubble,
-    allocate_bubble,
-    empty_cpu_pool,
-)
-from cpuctl.engine.pod_level.cpu_restore import restore_bubble, usable_bubble
 from cpuctl.engine.pod_level.rules import NEVER_DIVIDED, PodLevelRules
 from cpuctl.engine.provider import Candidate, Refusal
 from cpuctl.pods.model import Container, ContainerKind, Pod
 
+if TYPE_CHECKING:
+    from cpuctl.checkpoints.model import CPUStateFile, SavedCPUState
+    from cpuctl.engine.hints.hints import Hint
+    from cpuctl.engine.hints.rule import HintList
+    from cpuctl.engine.pod_level.cpu_bubble import CPUBubble
+
 Claims = Callable[[Container], int]
 """How many exclusive CPUs a container of the pod is due."""
 
-CPUAnswer = dict[str, HintList] | None
+CPUAnswer: TypeAlias = "dict[str, HintList] | None"
 
 _STAGE = "cpuManagerStart"
 
@@ -77,6 +72,10 @@ class CPUProvider:
         """Take over a state file as at kubelet start, or say in the kubelet's words why not."""
         if saved is None:
             return None
+
+        from cpuctl.checkpoints.model import UnreadableState
+        from cpuctl.checkpoints.refusal import other_policy
+
         wanted = "none" if self.policy is None else "static"
         if isinstance(saved, UnreadableState):
             return _unusable(saved.error)
@@ -93,6 +92,8 @@ class CPUProvider:
 
     def state_file(self) -> CPUStateFile:
         """Return what the kubelet's ``cpu_manager_state`` says now."""
+        from cpuctl.checkpoints.model import CPUStateFile
+
         if self.policy is None:
             return CPUStateFile(policy_name="none", default_cpu_set=CPUSet())
         pod_level, baselines = self.rules.managers, self.keeps_baselines
@@ -109,6 +110,9 @@ class CPUProvider:
         if not candidate.divided:
             total = pod_count(candidate.pod.all_containers, claims)
             return pod_hints(self.policy, self.state, candidate.pod, claims, total)
+
+        from cpuctl.engine.pod_level.cpu_bubble import empty_cpu_pool
+
         total = pod_level_cpus(candidate.pod, candidate.qos)
         if total and empty_cpu_pool(candidate.pod, claims, total):
             return {"cpu": []}
@@ -118,6 +122,8 @@ class CPUProvider:
 
     def _held_hints(self, pod: Pod, total: int) -> CPUAnswer:
         """Answer for a pod that holds CPUs as a whole, in a release that lets it keep them."""
+        from cpuctl.engine.pod_level.cpu_restore import usable_bubble
+
         assert self.policy is not None
         held = usable_bubble(self.state, pod)
         if held is None:
@@ -155,6 +161,10 @@ class CPUProvider:
         total = pod_level_cpus(candidate.pod, candidate.qos)
         if self.policy is None or total == 0:
             return placed
+
+        from cpuctl.engine.pod_level.cpu_bubble import BubbleRequest, CPUBubble, allocate_bubble
+        from cpuctl.engine.pod_level.cpu_restore import restore_bubble
+
         request = BubbleRequest(
             pod=candidate.pod, claims=self._claims(candidate), total=total, affinity=hint.nodes
         )
@@ -226,6 +236,8 @@ class CPUProvider:
 
 
 def _unusable(error: str) -> StartRefused:
+    from cpuctl.checkpoints.refusal import kubelet_refusal
+
     return StartRefused(stage=_STAGE, error=kubelet_refusal("cpu_manager_state", error))
 
 
@@ -276,5 +288,7 @@ def pod_count(containers: Iterable[Container], claims: Claims) -> int:
 
 
 def _hints(policy: StaticPolicy, available: int, reusable: int, count: int) -> CPUAnswer:
+    from cpuctl.engine.cpu.hints import CPUHints
+
     align = policy.options.align_by_socket
     return {"cpu": CPUHints.generate(policy.topology, available, reusable, count, align_by_socket=align)}

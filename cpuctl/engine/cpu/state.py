@@ -10,10 +10,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import or_
+from typing import TYPE_CHECKING
 
-from cpuctl.checkpoints.model import CPUStateFile
 from cpuctl.cpuset import CPUSet
 from cpuctl.pods.model import ContainerKind
+
+if TYPE_CHECKING:
+    from cpuctl.checkpoints.model import CPUStateFile
 
 
 @dataclass(slots=True)
@@ -140,6 +143,8 @@ class CPUManagerState:
 
     def as_file(self, policy_name: str, *, pod_level: bool = False, baselines: bool = False) -> CPUStateFile:
         """Return what the kubelet writes for this state; the gates decide on what goes beyond containers."""
+        from cpuctl.checkpoints.model import CPUStateFile
+
         return CPUStateFile(
             policy_name=policy_name,
             default_cpu_set=CPUSet(self.default),

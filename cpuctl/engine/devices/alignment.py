@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.cpu.topology import CPUTopology
-from cpuctl.engine.devices.allocation import DeviceGrant
+
+if TYPE_CHECKING:
+    from cpuctl.engine.cpu.topology import CPUTopology
+    from cpuctl.engine.devices.allocation import DeviceGrant
 
 
 def devices_aligned(topology: CPUTopology, grants: Iterable[DeviceGrant], cpus: int) -> bool | None:

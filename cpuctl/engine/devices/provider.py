@@ -8,22 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Placement
-from cpuctl.engine.devices.allocation import DeviceGrant, choose
-from cpuctl.engine.devices.hints import DeviceHints
 from cpuctl.engine.devices.state import DevicePool, DeviceState, device_pools
-from cpuctl.engine.hints.hints import Hint
-from cpuctl.engine.hints.rule import HintList
-from cpuctl.engine.hints.topology_manager import Answer
 from cpuctl.engine.outcome import Rejected, RejectionReason
 from cpuctl.engine.provider import Candidate
-from cpuctl.machine.cadvisor.machine_info import MachineInfo
-from cpuctl.machine.devices.inventory import DeviceInventory
 from cpuctl.pods.model import Container, ContainerKind, Pod
 from cpuctl.pods.requests import pod_limits
 from cpuctl.quantity import Quantity
+
+if TYPE_CHECKING:
+    from cpuctl.engine.devices.allocation import DeviceGrant
+    from cpuctl.engine.hints.hints import Hint
+    from cpuctl.engine.hints.rule import HintList
+    from cpuctl.engine.hints.topology_manager import Answer
+    from cpuctl.machine.cadvisor.machine_info import MachineInfo
+    from cpuctl.machine.devices.inventory import DeviceInventory
 
 _UNREGISTERED = DevicePool(by_nodes={}, healthy=0)
 
@@ -135,6 +137,8 @@ class DeviceProvider:
 
     def _hints(self, pod: Pod, container: Container | None, resource: str, count: int) -> HintList | None:
         """Make the hints for a container, or for the pod where that is None."""
+        from cpuctl.engine.devices.hints import DeviceHints
+
         pool = self._pool(resource)
         if not pool.has_topology:
             return None
@@ -154,6 +158,8 @@ class DeviceProvider:
         self, pod: Pod, container: Container, asked: tuple[str, int], affinity: int | None
     ) -> DeviceGrant | Rejected | None:
         """Give a container what it asks for of one resource; None where it needs nothing."""
+        from cpuctl.engine.devices.allocation import DeviceGrant, choose
+
         resource, count = asked
         held = self.state.assigned(pod.uid, container.name, resource)
         if held is not None and held.bit_count() != count:
@@ -187,6 +193,8 @@ class DeviceProvider:
         )
 
     def _as_before(self, resource: str, held: int | None) -> DeviceGrant | None:
+        from cpuctl.engine.devices.allocation import DeviceGrant
+
         return DeviceGrant(resource=resource, by_nodes=self.pools[resource].counts(held)) if held else None
 
     def _unhealthy(self, resource: str, held: int) -> str:

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from cpuctl.machine.devices.inventory import DeviceGroup, DeviceInventory, HeldDevices
 from cpuctl.pods.model import ContainerKind, Pod
+
+if TYPE_CHECKING:
+    from cpuctl.machine.devices.inventory import DeviceGroup, DeviceInventory, HeldDevices
 
 Held = dict[str, dict[str, int]]
 """The devices of one pod: by container, by resource."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from cpuctl.engine.hints.coverage import Coverage
 from cpuctl.engine.hints.hints import Hint
-from cpuctl.engine.hints.socket_rule import SocketRule
+
+if TYPE_CHECKING:
+    from cpuctl.engine.hints.coverage import Coverage
+    from cpuctl.engine.hints.socket_rule import SocketRule
 
 
 class HintRule(Protocol):

@@ -8,19 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.hints import DONT_CARE, IMPOSSIBLE, Hint
-from cpuctl.engine.hints.merge import merge
-from cpuctl.engine.hints.rule import HintList
 from cpuctl.engine.outcome import FaultKind, KubeletFault
-from cpuctl.machine.cadvisor.machine_info import MachineInfo
+
+if TYPE_CHECKING:
+    from cpuctl.engine.hints.rule import HintList
+    from cpuctl.machine.cadvisor.machine_info import MachineInfo
 
 LARGEST_NODE_ID = 63
 """The kubelet keeps sets of NUMA nodes in 64 bits."""
 
-Answer = Mapping[str, HintList | None] | None
+Answer: TypeAlias = "Mapping[str, HintList | None] | None"
 """A provider's hints by resource; None, empty or a resource without a list mean no preference."""
 
 
@@ -70,6 +72,8 @@ class TopologyManager:
         return Merged(hint, admit=hint.preferred or self.policy == "best-effort")
 
     def _merge(self, lists: Sequence[HintList]) -> Hint | KubeletFault:
+        from cpuctl.engine.hints.merge import merge
+
         if self.policy != "single-numa-node":
             return merge(lists, self.everything, self.fit)
         kept = [_on_one_node(hints, self.everything) for hints in lists]

@@ -6,16 +6,17 @@ Rule: kubelet v1.36 ``pkg/kubelet/cm/memorymanager``, ``NewManager``.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from cpuctl.engine.memory.manager import StaticMemoryPolicy
-from cpuctl.engine.memory.tables import fresh_tables
 from cpuctl.engine.outcome import Undetermined
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
-from cpuctl.kubelet.reserving.reserved_memory import reserved_by_node
 from cpuctl.kubelet.setting_error import SettingError
-from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.quantity import Quantity
+
+if TYPE_CHECKING:
+    from cpuctl.engine.memory.manager import StaticMemoryPolicy
+    from cpuctl.machine.cadvisor.machine_info import MachineInfo
 
 _SETTING = "memoryManagerPolicy"
 
@@ -43,6 +44,10 @@ def start_memory_manager(
 def _static(
     info: MachineInfo, config: KubeletConfiguration, kept: Mapping[str, Quantity]
 ) -> StaticMemoryPolicy | Undetermined:
+    from cpuctl.engine.memory.manager import StaticMemoryPolicy
+    from cpuctl.engine.memory.tables import fresh_tables
+    from cpuctl.kubelet.reserving.reserved_memory import reserved_by_node
+
     if not info.memory_bytes:
         return Undetermined("the machine information does not tell how much memory there is")
     nodes = {node.id for node in info.nodes}

@@ -7,28 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
-from cpuctl.checkpoints.model import MemoryStateFile, SavedMemoryState, UnreadableState
-from cpuctl.checkpoints.refusal import kubelet_refusal, other_policy
 from cpuctl.engine.admission import Placement
 from cpuctl.engine.hints.hints import Hint
-from cpuctl.engine.hints.topology_manager import Answer
-from cpuctl.engine.memory.manager import StaticMemoryPolicy, allocate, find_hints
-from cpuctl.engine.memory.requests import MemoryRequest, container_request, pod_request
-from cpuctl.engine.memory.restart import restored
 from cpuctl.engine.memory.state import Blocks, MemoryManagerState, nodes_of
 from cpuctl.engine.metrics.memory import MemoryMetrics
 from cpuctl.engine.outcome import KubeletFault, Rejected, StartRefused, Undetermined
 from cpuctl.engine.pod_level.claims import guaranteed_equivalent
-from cpuctl.engine.pod_level.memory_bubble import (
-    Claims,
-    allocate_bubble,
-    empty_memory_pool,
-    pod_level_request,
-)
 from cpuctl.engine.pod_level.rules import NEVER_DIVIDED, PodLevelRules
 from cpuctl.engine.provider import Candidate, Refusal
 from cpuctl.pods.model import Container, Pod, QosClass
+
+if TYPE_CHECKING:
+    from cpuctl.checkpoints.model import MemoryStateFile, SavedMemoryState
+    from cpuctl.engine.hints.topology_manager import Answer
+    from cpuctl.engine.memory.manager import StaticMemoryPolicy
+    from cpuctl.engine.memory.requests import MemoryRequest
+    from cpuctl.engine.pod_level.memory_bubble import Claims
 
 _STAGE = "memoryManagerStart"
 
@@ -60,6 +56,11 @@ class MemoryProvider:
         """Take over a state file as at kubelet start, or say in the kubelet's words why not."""
         if saved is None:
             return None
+
+        from cpuctl.checkpoints.model import UnreadableState
+        from cpuctl.checkpoints.refusal import other_policy
+        from cpuctl.engine.memory.restart import restored
+
         wanted = "Static" if self.policy else "None"
         if isinstance(saved, UnreadableState):
             return _unusable(saved.error)
@@ -77,6 +78,8 @@ class MemoryProvider:
 
     def state_file(self) -> MemoryStateFile:
         """Return what the kubelet's ``memory_manager_state`` says now."""
+        from cpuctl.checkpoints.model import MemoryStateFile
+
         if self.policy is None:
             return MemoryStateFile(policy_name="None")
         return self.state.as_file(pod_level=self.rules.managers)
@@ -86,6 +89,10 @@ class MemoryProvider:
         pod = candidate.pod
         if self.policy is None or _why_not(candidate):
             return None
+
+        from cpuctl.engine.memory.manager import find_hints
+        from cpuctl.engine.pod_level.memory_bubble import empty_memory_pool
+
         request = _pod_request(candidate) if container is None else _request(candidate, container)
         if request is None or (container is None and not request):
             return None
@@ -108,6 +115,9 @@ class MemoryProvider:
             return placed
         if why := _why_not(candidate):
             return replace(placed, why_no_memory=why)
+
+        from cpuctl.engine.memory.manager import allocate
+
         request = _request(candidate, placed.container)
         known = self.state.assigned(candidate.pod.uid, placed.container.name) is not None
         blocks = allocate(self.state, candidate.pod, placed.container, request, hint)
@@ -118,8 +128,13 @@ class MemoryProvider:
         self, candidate: Candidate, hint: Hint, placed: Sequence[Placement]
     ) -> Sequence[Placement] | Refusal:
         """Allocate for a pod that is divided, near the hint; add to the placements what containers get."""
+        if self.policy is None:
+            return placed
+
+        from cpuctl.engine.pod_level.memory_bubble import allocate_bubble
+
         pod, request = candidate.pod, _pod_request(candidate)
-        if self.policy is None or request is None:
+        if request is None:
             return placed
         if why := _why_not(candidate):
             return [replace(each, why_no_memory=why) for each in placed]
@@ -157,12 +172,17 @@ def _why_not(candidate: Candidate) -> str:
 
 def _request(candidate: Candidate, container: Container) -> MemoryRequest | None:
     """Read a container's requests; in a pod that is divided only those of one with a slice of its own."""
+    from cpuctl.engine.memory.requests import container_request
+
     if candidate.divided and not guaranteed_equivalent(container):
         return {}
     return container_request(container)
 
 
 def _pod_request(candidate: Candidate) -> MemoryRequest | None:
+    from cpuctl.engine.memory.requests import pod_request
+    from cpuctl.engine.pod_level.memory_bubble import pod_level_request
+
     return pod_level_request(candidate.pod) if candidate.divided else pod_request(candidate.pod)
 
 
@@ -181,4 +201,6 @@ def _hints_again(held: Blocks, request: MemoryRequest) -> Answer:
 
 
 def _unusable(error: str) -> StartRefused:
+    from cpuctl.checkpoints.refusal import kubelet_refusal
+
     return StartRefused(stage=_STAGE, error=kubelet_refusal("memory_manager_state", error))

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeAlias
 
-from cpuctl.checkpoints.model import MemoryBlock, MemoryStateFile
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.memory.tables import Tables, release
 from cpuctl.pods.model import Container, ContainerKind, Pod
 
-Blocks = tuple[MemoryBlock, ...]
+if TYPE_CHECKING:
+    from cpuctl.checkpoints.model import MemoryBlock, MemoryStateFile
+    from cpuctl.engine.memory.tables import Tables
+
+Blocks: TypeAlias = "tuple[MemoryBlock, ...]"
 
 
 def nodes_of(block: MemoryBlock) -> int:
@@ -85,6 +88,8 @@ class MemoryManagerState:
 
     def remove_container(self, uid: str, container: str) -> None:
         """Release a container's memory; that of a pod as a whole goes with its last container."""
+        from cpuctl.engine.memory.tables import release
+
         containers = self.blocks.get(uid, {})
         if container not in containers:
             return
@@ -111,6 +116,8 @@ class MemoryManagerState:
 
     def as_file(self, *, pod_level: bool = False) -> MemoryStateFile:
         """Return what the kubelet writes for this state; *pod_level* is its gate for pods as a whole."""
+        from cpuctl.checkpoints.model import MemoryStateFile
+
         return MemoryStateFile(
             policy_name="Static",
             machine_state=dict(self.tables),

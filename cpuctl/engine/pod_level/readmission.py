@@ -7,10 +7,11 @@ whether the pod has its share already, and hints do not take it for the pod's.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from cpuctl.engine.cpu.state import CPUManagerState
-from cpuctl.engine.memory.restart import held_blocks
-from cpuctl.engine.memory.state import Blocks, MemoryManagerState
+if TYPE_CHECKING:
+    from cpuctl.engine.cpu.state import CPUManagerState
+    from cpuctl.engine.memory.state import Blocks, MemoryManagerState
 
 CPU_ISSUE, MEMORY_ISSUE = "kubernetes/kubernetes#140989", "kubernetes/kubernetes#140906"
 
@@ -63,5 +64,7 @@ def readmission_of(held: Holding, cpu: CPUManagerState, memory: MemoryManagerSta
 
 def _ownerless(state: MemoryManagerState) -> int:
     """Count the assignments that the tables have and nobody's blocks, node by node."""
+    from cpuctl.engine.memory.restart import held_blocks
+
     counted = sum(node.number_of_assignments for node in state.tables.values())
     return counted - sum(len(held.block.numa_affinity) for held in held_blocks(state))

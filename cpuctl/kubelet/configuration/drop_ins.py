@@ -7,7 +7,6 @@ configuration's types before all files are merged.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 
 from cpuctl.documents import Cursor, Document
@@ -18,6 +17,7 @@ from cpuctl.kubelet.configuration.decoded import folded
 from cpuctl.kubelet.configuration.drop_in_files import WALK, DropInSource, merge_refused
 from cpuctl.kubelet.configuration.go_json import Mistake, Walk, first_mistake, match_field
 from cpuctl.kubelet.configuration.head import API_VERSION, KIND, Head, NoObjectError, read_config_object
+from cpuctl.kubelet.configuration.layer import Layer
 from cpuctl.kubelet.configuration.main_file import empty
 from cpuctl.kubelet.configuration.mistakes import explained
 from cpuctl.kubelet.configuration.nearest import MOST_TOLD
@@ -37,16 +37,7 @@ from cpuctl.kubelet.golang import quoted
 _MERGE_DEFAULTS = "mergeDefaultEvictionSettings"
 
 
-@dataclass(frozen=True, slots=True)
-class Merged:
-    """The configuration with all drop-ins applied, what is passed over, and the files in their order."""
-
-    settings: Settings
-    warnings: tuple[ConfigWarning, ...]
-    files: tuple[str, ...]
-
-
-def merge_drop_ins(base: Settings, source: DropInSource, minor: int) -> Merged:
+def merge_drop_ins(base: Settings, source: DropInSource, minor: int) -> Layer:
     """Apply every drop-in file of *source* to a configuration that was written out (``reserialised``).
 
     Raise ConfigRefusedError in the kubelet's words where they are known, else InputError or NodeAccessError.
@@ -60,7 +51,7 @@ def merge_drop_ins(base: Settings, source: DropInSource, minor: int) -> Merged:
     settings, _ = unknown_fields(folded(merged.members or {}), minor)
     warnings = [warning for _, patch in patches for warning in _warnings(patch, settings, minor)]
     warnings += [_left_out(path, why) for path, why in islice(source.left_out(), MOST_TOLD)]
-    return Merged(settings, tuple(warnings), tuple(path for path, _ in patches))
+    return Layer(settings, tuple(warnings), tuple(path for path, _ in patches))
 
 
 def _read(path: str, content: bytes, directory: str) -> Settings:

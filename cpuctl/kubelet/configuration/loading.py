@@ -6,13 +6,13 @@ Rule: ``cmd/kubelet/app/server.go``, 1.36.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from cpuctl.errors import InputError
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.configuration.attributes import to_configuration
 from cpuctl.kubelet.configuration.decoded import reserialised, with_defaults
-from cpuctl.kubelet.configuration.drop_in_files import DropInSource
-from cpuctl.kubelet.configuration.drop_ins import Merged, merge_drop_ins
+from cpuctl.kubelet.configuration.layer import Layer
 from cpuctl.kubelet.configuration.main_file import read_main_file, with_eviction_defaults
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError, Refusal
 from cpuctl.kubelet.configuration.remarks import ConfigWarning
@@ -24,11 +24,14 @@ from cpuctl.kubelet.configuration.settings import (
     merge_patch,
     uniform,
 )
-from cpuctl.kubelet.flags.command_line import STAGE as FLAGS
-from cpuctl.kubelet.flags.command_line import KubeletFlags
+from cpuctl.kubelet.flags.given import STAGE as FLAGS
+from cpuctl.kubelet.flags.given import KubeletFlags
 from cpuctl.kubelet.gates.at_start import STAGE, BadGatesError, gates_at_start
 from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.kubelet.version import DEFAULT_VERSION, KubeletVersion
+
+if TYPE_CHECKING:
+    from cpuctl.kubelet.configuration.drop_in_files import DropInSource
 
 _VARIABLE = "KUBELET_CONFIG_DROPIN_DIR_ALPHA"
 _READ_ONLY_PORT_OF_FLAGS = 10255
@@ -81,7 +84,7 @@ def load_configuration(
     """
     minor, flags = version.minor, sources.flags
     _check_directory(sources, minor)
-    base = _Base({})
+    base = Layer({})
     try:
         base = _base(sources, minor)
         merged = _merged(base, sources, minor)
@@ -99,30 +102,26 @@ def load_configuration(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Base:
-    """The configuration before drop-ins, defaults filled in."""
-
-    settings: Settings
-    warnings: tuple[ConfigWarning, ...] = ()
-
-
-def _base(sources: ConfigSources, minor: int) -> _Base:
+def _base(sources: ConfigSources, minor: int) -> Layer:
+    """Read the main file, defaults filled in."""
     if sources.main is None:
         # Flags have defaults of their own; of the fields that count here, only this one has another.
-        return _Base(with_defaults({"readOnlyPort": Setting(_READ_ONLY_PORT_OF_FLAGS)}, minor))
+        return Layer(with_defaults({"readOnlyPort": Setting(_READ_ONLY_PORT_OF_FLAGS)}, minor))
     text, name = sources.main
     read = read_main_file(text, name, minor, beside=sources.beside)
-    return _Base(with_defaults(with_eviction_defaults(read.settings, minor), minor), read.warnings)
+    return Layer(with_defaults(with_eviction_defaults(read.settings, minor), minor), read.warnings)
 
 
-def _merged(base: _Base, sources: ConfigSources, minor: int) -> Merged:
+def _merged(base: Layer, sources: ConfigSources, minor: int) -> Layer:
     if sources.drop_ins is None:
-        return Merged(base.settings, (), ())
+        return Layer(base.settings)
+
+    from cpuctl.kubelet.configuration.drop_ins import merge_drop_ins
+
     return merge_drop_ins(reserialised(base.settings), sources.drop_ins, minor)
 
 
-def _prefer_gates(base: _Base, flags: KubeletFlags, minor: int) -> None:
+def _prefer_gates(base: Layer, flags: KubeletFlags, minor: int) -> None:
     """Raise for gates where the kubelet stumbles over them before it gets to the error at hand."""
     try:
         gates_at_start(minor, [_gates(base.settings)], flags.gates)

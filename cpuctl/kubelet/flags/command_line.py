@@ -9,13 +9,14 @@ from __future__ import annotations
 import shlex
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import PurePath
 
 from cpuctl.documents import Value
 from cpuctl.errors import InputError, UsageError
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError, Refusal
-from cpuctl.kubelet.configuration.settings import OriginKind, Settings, ValueOrigin, uniform
+from cpuctl.kubelet.configuration.settings import OriginKind, ValueOrigin, uniform
+from cpuctl.kubelet.flags.given import STAGE, KubeletFlags
 from cpuctl.kubelet.flags.table import (
     CONFIG,
     CONFIG_DIR,
@@ -29,23 +30,9 @@ from cpuctl.kubelet.flags.table import (
 from cpuctl.kubelet.flags.values import read_flag
 from cpuctl.kubelet.golang import quoted
 
-STAGE = "flags"
 _ARGUMENTS = "--kubelet-args"
 _GATES = "featureGates"
 _KNOWN = CONFIG_FLAGS.keys() | NODE_FLAGS.keys()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KubeletFlags:
-    """What a command line says: fields, gates, files, and remarks about what was passed over."""
-
-    settings: Settings = field(default_factory=dict)
-    gates: dict[str, bool] = field(default_factory=dict)
-    config: str = ""
-    config_dir: str = ""
-    root_dir: str = ""
-    ignores_eviction_thresholds: bool = False
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,19 +6,23 @@ LimitRange and ResourceQuota objects beside them are read, too.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from cpuctl.documents import Cursor, Document, load_documents
 from cpuctl.errors import InputError
-from cpuctl.pods.governing.limit_range import LimitRange
-from cpuctl.pods.governing.resource_quota import ResourceQuota
 from cpuctl.pods.identity import with_uids
 from cpuctl.pods.model import Pod
-from cpuctl.pods.reading.namespace_objects import NamespaceObject, decode_limit_range, decode_resource_quota
 from cpuctl.pods.reading.pods import decode_pod
 from cpuctl.pods.reading.workloads import WORKLOADS, decode_workload
+
+if TYPE_CHECKING:
+    from cpuctl.pods.governing.limit_range import LimitRange
+    from cpuctl.pods.governing.resource_quota import ResourceQuota
+    from cpuctl.pods.reading.namespace_objects import NamespaceObject
+
+_GOVERNING = ("LimitRange", "ResourceQuota")
 
 MAX_PODS = 100_000
 """Pods accepted in all: a bound for manifests that multiply, not for honest ones."""
@@ -35,7 +39,7 @@ class Skipped:
     kind: str
 
 
-_Item: TypeAlias = tuple[Pod, ...] | Skipped | NamespaceObject
+_Item: TypeAlias = "tuple[Pod, ...] | Skipped | NamespaceObject"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +90,24 @@ def decode_manifests(text: str | bytes, source: str, allowance: Allowance | None
         for item in _objects(Cursor.at_root(document), ""):
             allowance.spend(item, document)
             items.append(item)
+    limit_ranges, quotas = _by_kind([item for item in items if not isinstance(item, (tuple, Skipped))])
     return Manifests(
         pods=tuple(pod for item in items if isinstance(item, tuple) for pod in item),
         skipped=tuple(item for item in items if isinstance(item, Skipped)),
-        limit_ranges=tuple(item for item in items if isinstance(item, LimitRange)),
-        quotas=tuple(item for item in items if isinstance(item, ResourceQuota)),
+        limit_ranges=limit_ranges,
+        quotas=quotas,
     )
+
+
+def _by_kind(
+    governing: Sequence[NamespaceObject],
+) -> tuple[tuple[LimitRange, ...], tuple[ResourceQuota, ...]]:
+    if not governing:
+        return (), ()
+
+    from cpuctl.pods.reading.namespace_objects import by_kind
+
+    return by_kind(governing)
 
 
 def finished(parts: Iterable[Manifests], source: str) -> Manifests:
@@ -146,9 +162,9 @@ def _objects(cursor: Cursor, kind_in_list: str) -> Iterator[_Item]:
         yield (decode_pod(cursor),)
     elif kind in WORKLOADS and group in (WORKLOADS[kind].group, "extensions", ""):
         yield decode_workload(cursor, kind)
-    elif kind == "LimitRange" and not group:
-        yield decode_limit_range(cursor)
-    elif kind == "ResourceQuota" and not group:
-        yield decode_resource_quota(cursor)
+    elif kind in _GOVERNING and not group:
+        from cpuctl.pods.reading.namespace_objects import decode_namespace_object
+
+        yield decode_namespace_object(cursor, kind)
     else:
         yield Skipped(kind)

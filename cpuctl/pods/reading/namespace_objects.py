@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from cpuctl.documents import Cursor
 from cpuctl.pods.governing.limit_range import LimitRange, LimitRangeItem
@@ -15,8 +15,22 @@ NamespaceObject = LimitRange | ResourceQuota
 _OPERATORS = ("Exists", "DoesNotExist", "In", "NotIn")
 
 
-def decode_limit_range(cursor: Cursor) -> LimitRange:
-    """Read a LimitRange; raise InputError with the place of what is missing or wrong."""
+def decode_namespace_object(cursor: Cursor, kind: str) -> NamespaceObject:
+    """Read either of the two; raise InputError with the place of what is missing or wrong."""
+    return _limit_range(cursor) if kind == "LimitRange" else _resource_quota(cursor)
+
+
+def by_kind(
+    objects: Sequence[NamespaceObject],
+) -> tuple[tuple[LimitRange, ...], tuple[ResourceQuota, ...]]:
+    """Part them, in their order."""
+    return (
+        tuple(item for item in objects if isinstance(item, LimitRange)),
+        tuple(item for item in objects if isinstance(item, ResourceQuota)),
+    )
+
+
+def _limit_range(cursor: Cursor) -> LimitRange:
     metadata = cursor.required("metadata")
     items = cursor.required("spec").required("limits").items()
     return LimitRange(
@@ -27,8 +41,7 @@ def decode_limit_range(cursor: Cursor) -> LimitRange:
     )
 
 
-def decode_resource_quota(cursor: Cursor) -> ResourceQuota:
-    """Read a ResourceQuota, and what is used of it where its status tells."""
+def _resource_quota(cursor: Cursor) -> ResourceQuota:
     metadata, spec, status = cursor.required("metadata"), cursor.required("spec"), cursor.get("status")
     names = spec.optional("scopes", Cursor.texts, ())
     return ResourceQuota(

@@ -18,7 +18,6 @@ from cpuctl.pods.model import (
     QosClass,
     ResourceRequirements,
 )
-from cpuctl.pods.reading.statuses import decode_resize_status, decode_statuses
 from cpuctl.quantity import Quantity
 
 _NO_REQUIREMENTS = ResourceRequirements()
@@ -43,6 +42,9 @@ def decode_pod(pod: Cursor) -> Pod:
     )
     if status is None:
         return decoded
+
+    from cpuctl.pods.reading.statuses import decode_resize_status, decode_statuses
+
     return replace(
         decoded,
         phase=status.optional("phase", Cursor.text, ""),

@@ -13,7 +13,8 @@ from cpuctl.kubelet.configuration.drop_in_files import DropInDirectory
 from cpuctl.kubelet.configuration.loading import ConfigSources, LoadedConfiguration, load_configuration
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.configuration.settings import OriginKind
-from cpuctl.kubelet.flags.command_line import KubeletFlags, read_flags, split_arguments
+from cpuctl.kubelet.flags.command_line import read_flags, split_arguments
+from cpuctl.kubelet.flags.given import KubeletFlags
 from cpuctl.kubelet.version import KubeletVersion
 
 HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"

@@ -10,7 +10,8 @@ from cpuctl.errors import UsageError
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.configuration.schema import FIELD_TYPES
 from cpuctl.kubelet.configuration.settings import plain
-from cpuctl.kubelet.flags.command_line import KubeletFlags, read_flags, split_arguments
+from cpuctl.kubelet.flags.command_line import read_flags, split_arguments
+from cpuctl.kubelet.flags.given import KubeletFlags
 from cpuctl.kubelet.flags.table import CONFIG_FLAGS, NODE_FLAGS, OTHER_FLAGS, OTHER_SWITCHES
 
 

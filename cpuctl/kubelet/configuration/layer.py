@@ -1,0 +1,17 @@
+"""A configuration as far as it has been put together: of the main file, or of drop-ins, too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cpuctl.kubelet.configuration.remarks import ConfigWarning
+from cpuctl.kubelet.configuration.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """What is set, what is passed over, and the drop-in files in their order."""
+
+    settings: Settings
+    warnings: tuple[ConfigWarning, ...] = ()
+    files: tuple[str, ...] = ()

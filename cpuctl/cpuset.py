@@ -59,6 +59,10 @@ class CPUSet:
             mask |= (1 << high + 1) - (1 << low)
         return cls(mask)
 
+    def __hash__(self) -> int:
+        # An integer's own hash repeats every 61 bits: CPUs 0, 61, 122 and so on would collide.
+        return hash((self.mask, self.mask.bit_length()))
+
     def __or__(self, other: CPUSet) -> CPUSet:
         return CPUSet(self.mask | other.mask)
 

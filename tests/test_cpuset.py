@@ -172,6 +172,11 @@ def test_lowest() -> None:
         _ = CPUSet().lowest
 
 
+def test_single_cpus_of_the_largest_machines_hash_apart() -> None:
+    """The hash of a plain integer repeats every 61 bits: tables by CPU would fall into 61 heaps."""
+    assert len({hash(CPUSet.of([cpu])) for cpu in range(8192)}) > 8000
+
+
 def test_equality_and_hash_go_by_content() -> None:
     spellings = [CPUSet.parse("0-2"), CPUSet.of([2, 1, 0, 1]), CPUSet(0b111)]
     assert len(set(spellings)) == 1

@@ -75,7 +75,7 @@ def _next(cpus: int, verdict: Verdict) -> int:
     """Skip what is sure to be refused: the node says how much of a resource it has left."""
     if isinstance(verdict, Rejected) and verdict.reason == "OutOfcpu":
         left = verdict.details["capacity"] - verdict.details["used"]
-        return min(cpus - 1, left // 1000)
+        return left // 1000
     if isinstance(verdict, Rejected) and verdict.reason.startswith("OutOf"):
         return 0
     return cpus - 1

@@ -59,7 +59,7 @@ class MoveSearch:
     comes_back: bool
     budget: int
     progress: Progress
-    least: int = 1
+    least: int
     runs: int = 0
 
     def find(self, likely: Iterable[Sequence[Pod]]) -> Finding:
@@ -139,5 +139,5 @@ class MoveSearch:
     def _without_needless(self, best: Attempt) -> Attempt:
         for pod in best.leaving:
             fewer = [each for each in best.leaving if each is not pod]
-            best = (self.attempt(fewer) if fewer else None) or best
+            best = self.attempt(fewer) or best
         return best

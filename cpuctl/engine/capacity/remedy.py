@@ -46,7 +46,7 @@ class Leaving:
 
     pod: Pod
     before: int
-    after: int | None = None
+    after: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +85,8 @@ def remedy_for(node: Node, pods: tuple[Pod, ...], budget: int, progress: Progres
     verdict = empty.admit(pod).verdict
     if not isinstance(verdict, Admitted):
         return Remedy(pods=pods, kind=RemedyKind.IMPOSSIBLE, verdict=verdict, runs=2)
-    return _Case(node, pods, verdict, budget, progress).remedy()
+    found = _Case(node, pods, verdict, budget, progress).remedy()
+    return replace(found, runs=found.runs + 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +127,8 @@ class _Case:
         greedy = sorted(running, key=lambda pod: used[pod.uid], reverse=True)
         missing = short.details["requested"] + short.details["used"] - short.details["capacity"]
         brought = accumulate(used[pod.uid] for pod in greedy)
-        least = next((count for count, amount in enumerate(brought, 1) if amount >= missing), len(greedy))
+        # All together bring enough: the empty node admits the pod.
+        least = next(count for count, amount in enumerate(brought, 1) if amount >= missing)
         return self._search(running, [greedy], comes_back=False, least=least)
 
     def _used(self, pod: Pod, resource: str) -> int:
@@ -163,7 +165,6 @@ class _Case:
         return replace(
             remedy,
             kind=RemedyKind.MOVES if comes_back else RemedyKind.EVICTIONS,
-            verdict=finding.attempt.admission.verdict,
             cpus=_exclusive(finding.attempt.admission),
             leaving=tuple(self._leaving(finding.attempt)),
         )

@@ -48,15 +48,16 @@ def lint_reserved_memory(subject: LintSubject) -> Iterator[Lint]:
 
 def _unequal(balance: MemoryBalance, started: Started) -> Lint:
     missing = balance.kept - balance.listed
-    amount = missing if missing.sign > 0 else -missing
-    off = f"{amount} {'are missing' if missing.sign > 0 else 'too much'}"
+    short = missing.sign > 0
+    amount = missing if short else -missing
+    off = f"{amount} {'are missing' if short else 'too much'}"
     if balance.kind != MEMORY:
         none = "of which no setting keeps any from pods"
         message = f"the NUMA nodes add up to {balance.listed} of {balance.kind}, {none}: {off}"
         fix = f"take {balance.kind} out"
     else:
         message = f"the NUMA nodes add up to {balance.listed} of memory, {_addends(started)}: {off}"
-        fix = f"{'add' if missing.sign > 0 else 'take off'} {amount}; {_RESERVE}"
+        fix = f"{'add' if short else 'take off'} {amount}; {_RESERVE}"
     return Lint(
         severity=Severity.ERROR,
         code="reserved-memory-unequal",

@@ -42,7 +42,7 @@ def lint_policy_names(subject: LintSubject) -> Iterator[Lint]:
 
 def _wrong_name(field: str, value: str, names: tuple[str, ...]) -> Lint:
     meant = nearest(value, names)
-    by_case = meant.casefold() == value.casefold()
+    by_case = bool(meant) and meant.casefold() == value.casefold()
     return Lint(
         severity=Severity.ERROR,
         code="policy-name-case" if by_case else "policy-name",
@@ -74,7 +74,7 @@ def _options(
 ) -> Iterator[Lint]:
     for name, value in options.items():
         stage = known[name].stage(gates.minor) if name in known else ""
-        gate = stage_gates.get(stage, "")
+        gate = stage_gates.get(stage)
         if not stage:
             yield _unknown_option(field, name, known, gates.minor)
         elif gate and not gates.enabled(gate):

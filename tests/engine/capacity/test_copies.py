@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from cpuctl.engine.capacity import copies
-from cpuctl.engine.capacity.copies import alike, more_copies
+from cpuctl.engine.capacity.copies import Copies, alike, more_copies
 from cpuctl.engine.outcome import Rejected
 from cpuctl.engine.progress import nobody
 from cpuctl.pods.model import Pod, QosClass
@@ -53,10 +52,19 @@ def test_counting_changes_nothing() -> None:
     assert (node.state, node.active) == (before.state, before.active)
 
 
-def test_the_bound_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(copies, "MAX_COPIES", 2)
-    found = more_copies(node_with(), (exclusive("a", 1),), nobody)
-    assert (found.fits, found.stop) == (2, None)
+def test_the_bound_is_told() -> None:
+    told = kubelet(max_pods=1000)
+    pods = (shared("a", "memory=1Mi"), shared("b", "memory=1Mi"))
+    assert more_copies(node_with(told=told), pods, nobody) == Copies(pods, 500, None)
+
+
+def test_every_copy_is_told_before_it_is_tried() -> None:
+    """How many there will be is not known."""
+    told = []
+    pods = (exclusive("a", 5),)
+    found = more_copies(node_with(), pods, lambda *words: told.append(words))
+    assert (found.pods, found.fits) == (pods, 3)
+    assert told == [("admitting copies", done, 0) for done in range(4)]
 
 
 def test_pods_are_alike_if_only_names_differ() -> None:

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.capacity.largest import largest_request, rooms
+from cpuctl.engine.capacity.largest import Largest, Refusal, largest_request, rooms
 from cpuctl.engine.capacity.policies import TOPOLOGY_POLICIES, under_policy
 from cpuctl.engine.capacity.probe import settled
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import Rejected, StartRefused
+from cpuctl.engine.outcome import FaultKind, KubeletFault, Rejected, StartRefused
 from cpuctl.pods.model import Pod
 from tests.support.capacity_nodes import MACHINE, THREADED, exclusive, kubelet, node_with, shared
 
@@ -59,6 +59,18 @@ def test_a_smaller_request_may_be_refused() -> None:
     assert largest.stop.verdict.reason == "TopologyAffinityError"
 
 
+def test_even_the_last_free_cpu_makes_a_request_that_is_refused() -> None:
+    """Four CPUs are free on one node and one on another: five are not too many, but on two nodes."""
+    told = kubelet("single-numa-node")
+    node = node_with(*(exclusive(f"p{number}", 4) for number in range(3)), exclusive("q", 2), told=told)
+    node.remove("p0")
+    largest = largest_request(settled(node))
+    assert largest.cpus == 4
+    assert largest.stop is not None
+    assert isinstance(largest.stop.verdict, Rejected)
+    assert (largest.stop.cpus, largest.stop.verdict.reason) == (5, "TopologyAffinityError")
+
+
 def test_shared_pods_use_up_cpu_without_owning_any() -> None:
     node = settled(node_with(*(shared(f"s{n}", "cpu=1500m") for n in range(6))))
     largest = largest_request(node)
@@ -75,6 +87,12 @@ def test_a_node_full_of_pods_takes_nothing() -> None:
     assert largest.stop is not None
     assert isinstance(largest.stop.verdict, Rejected)
     assert largest.stop.verdict.reason == "OutOfpods"
+
+
+def test_a_kubelet_that_hangs_takes_nothing() -> None:
+    node = settled(node_with())
+    node.fault = KubeletFault(kind=FaultKind.ENDLESS_LOOP, where="somewhere", why="for a test")
+    assert largest_request(node) == Largest(0, Refusal(1, node.fault))
 
 
 def test_whole_cores_grow_by_cores() -> None:
@@ -94,11 +112,14 @@ def test_whole_cores_grow_by_cores() -> None:
 def test_rooms_are_measured_one_by_one() -> None:
     node = settled(node_with(exclusive("a", 2), told=kubelet("single-numa-node")))
     nodes = {room.number: room for room in rooms(node, node.topology.numa_nodes)}
-    assert {number: (str(CPUSet(room.free)), room.largest) for number, room in nodes.items()} == {
-        0: ("3", 1),
-        1: ("4-7", 4),
-        2: ("8-11", 4),
-        3: ("12-15", 4),
+    assert {
+        number: (str(CPUSet(room.cpus)), str(CPUSet(room.free)), room.largest)
+        for number, room in nodes.items()
+    } == {
+        0: ("0-3", "3", 1),
+        1: ("4-7", "4-7", 4),
+        2: ("8-11", "8-11", 4),
+        3: ("12-15", "12-15", 4),
     }
     caches = {room.number: room.largest for room in rooms(node, node.topology.uncore_caches)}
     assert caches == {0: 0, 1: 1, 2: 2, 3: 2, 4: 2, 5: 2, 6: 2, 7: 2}

@@ -19,13 +19,17 @@ from cpuctl.machine.sources import read_machine
 from cpuctl.pods.model import Container, Pod
 from cpuctl.quantity import Quantity
 from tests.support.capacity_nodes import exclusive, held, kubelet, named, node_with, shared, whole
-from tests.support.pods import app
+from tests.support.pods import app, resources
 
 BUDGET = 2000
 
 
 def remedy(node: Node, pod: Pod, budget: int = BUDGET) -> Remedy:
-    return remedy_for(node, (pod,), budget, nobody)
+    """Ask for two pods that are alike: it is told of both, and found with the first."""
+    pods = (pod, replace(pod, name=f"{pod.name} again", uid=f"{pod.uid} again"))
+    found = remedy_for(node, pods, budget, nobody)
+    assert found.pods == pods
+    return found
 
 
 def leaving(found: Remedy) -> dict[str, tuple[str, str | None]]:
@@ -50,12 +54,13 @@ def scattered(*keep: int, policy: str = "single-numa-node") -> Node:
 def test_a_pod_that_has_room_now_needs_nothing() -> None:
     found = remedy(node_with(), exclusive("a", 4))
     assert (found.kind, found.fewest, found.leaving) == (RemedyKind.NOTHING, True, ())
-    assert found.cpus.bit_count() == 4
+    assert (found.cpus.bit_count(), found.verdict, found.runs) == (4, Admitted(), 1)
 
 
 def test_one_pod_moves_out_of_the_way() -> None:
     found = remedy(scattered(1, 4, 8, 12), exclusive("a", 4))
     assert (found.kind, found.fewest, found.excluded) == (RemedyKind.MOVES, True, 0)
+    assert (found.verdict, found.immovable) == (Admitted(), 0)
     ((before, after),) = leaving(found).values()
     assert (found.cpus.bit_count(), before in ("4", "8", "12")) == (4, True)
     assert after is not None
@@ -106,6 +111,51 @@ def test_a_full_node_needs_one_pod_less() -> None:
     assert (found.kind, found.fewest, len(found.leaving)) == (RemedyKind.EVICTIONS, True, 1)
 
 
+def test_more_than_a_pod_too_many_are_known_to_be_too_many() -> None:
+    """A kubelet that is told to run fewer pods goes on with those it has: three have to go at least.
+
+    It takes the pod as it is, on the empty node, after those three, and after each two of them.
+    """
+    node = node_with(*(shared(f"s{number}") for number in range(4)))
+    assert node.allocatable is not None
+    node.allocatable = replace(node.allocatable, pods=2)
+    found = remedy(node, shared("new"))
+    assert (found.kind, found.fewest, len(found.leaving), found.runs) == (RemedyKind.EVICTIONS, True, 3, 6)
+
+
+def test_what_pods_request_as_a_whole_comes_back_when_they_go() -> None:
+    """Pods may ask on behalf of all their containers: the first has little, of the second there is enough."""
+    node = node_with(
+        *(pod_level("small", "cpu=2 memory=1Gi"), pod_level("large", "cpu=11 memory=1Gi")),
+        *(shared("memory", "memory=9Gi"), shared("more", "memory=9Gi")),
+    )
+    found = remedy(node, exclusive("new", 8))
+    assert (found.kind, list(leaving(found)), found.runs) == (RemedyKind.EVICTIONS, ["large"], 4)
+
+
+def test_what_pods_request_as_a_whole_is_nothing_to_a_kubelet_that_does_not_look_at_it() -> None:
+    """It runs such pods on if it was told so while they ran; it takes two of the others to make room."""
+    config = replace(kubelet().config, feature_gates={"PodLevelResources": False})
+    node = node_with(told=Kubelet(version=KubeletVersion(34), config=config))
+    whole_pod = replace(named("whole", app("cpu=1")), resources=resources("cpu=11"))
+    node.resume([whole_pod, shared("middle", "cpu=5"), shared("large", "cpu=9")])
+    found = remedy(node, exclusive("new", 10))
+    assert (found.kind, list(leaving(found)), found.runs) == (RemedyKind.EVICTIONS, ["large", "middle"], 5)
+
+
+def pod_level(name: str, requests: str) -> Pod:
+    return replace(named(name, app()), resources=resources(requests))
+
+
+def test_pods_go_that_use_what_is_missing() -> None:
+    """Of those that do not, nothing comes back."""
+    node = node_with(
+        *(shared("cpus", "cpu=1"), shared("less", "cpu=1 memory=10Gi"), shared("most", "memory=20Gi"))
+    )
+    found = remedy(node, shared("new", "memory=14Gi"))
+    assert (found.kind, found.fewest, list(leaving(found))) == (RemedyKind.EVICTIONS, True, ["most"])
+
+
 @pytest.mark.parametrize(
     ("container", "reason"),
     [(whole(5), "TopologyAffinityError"), (whole(1, memory="64Gi"), "OutOfmemory")],
@@ -115,7 +165,7 @@ def test_what_the_empty_node_refuses_is_impossible(container: Container, reason:
     found = remedy(node, named("new", container))
     assert found.kind is RemedyKind.IMPOSSIBLE
     assert isinstance(found.verdict, Rejected)
-    assert found.verdict.reason == reason
+    assert (found.verdict.reason, found.cpus, found.runs) == (reason, 0, 2)
 
 
 def memory_node() -> Node:
@@ -157,11 +207,46 @@ def test_pods_of_which_the_requests_are_not_known_do_not_move() -> None:
     assert (found.kind, found.fewest, len(found.leaving)) == (RemedyKind.EVICTIONS, True, 1)
 
 
+@pytest.mark.parametrize(
+    ("keep", "budget", "immovable"), [((1, 4, 8, 12), BUDGET, None), ((1, 2, 4, 5, 8, 9, 12, 13), 60, 1)]
+)
+def test_pods_go_where_it_is_not_proven_that_none_can_move(
+    keep: tuple[int, ...], budget: int, immovable: int | None
+) -> None:
+    """All sets of four pods can be tried; of eight, thirty runs are enough for those of one only."""
+    node = scattered(*keep)
+    node.active = {uid: named(uid, Container(name="main")) for uid in node.active}
+    told: list[tuple[str, int, int]] = []
+    found = remedy_for(node, (exclusive("a", 4),), budget, lambda *words: told.append(words))
+    assert (found.kind, found.fewest, found.immovable) == (RemedyKind.EVICTIONS, True, immovable)
+    assert {total for _, _, total in told} == {budget // 2}
+    # One admission as the node is and one on the empty node go before those that are told.
+    assert found.runs == len(told) + 2
+
+
+def test_only_exclusive_cpus_are_told() -> None:
+    """Another container of the pod has no CPUs of its own."""
+    both = "cpu=500m memory=1Gi"
+    found = remedy(node_with(), named("a", whole(2), app(both, both, "shared")))
+    assert str(CPUSet(found.cpus)) == "1-2"
+
+
+def test_pods_move_on_a_node_of_which_the_totals_are_not_known() -> None:
+    """What a node has for pods depends on more than its CPUs."""
+    node = replace(scattered(1, 4, 8, 12), allocatable=None)
+    found = remedy(node, exclusive("a", 4))
+    assert (found.kind, len(found.leaving)) == (RemedyKind.MOVES, 1)
+
+
 def test_a_search_that_ends_early_says_how_far_it_came() -> None:
     node = scattered(1, 2, 4, 5, 8, 9, 12, 13)
-    found = remedy(node, exclusive("a", 4), budget=6)
-    assert not found.fewest
-    assert found.runs <= 8
+    pods = (exclusive("a", 4), exclusive("b", 4))
+    found = remedy_for(node, pods, 6, nobody)
+    assert found == Remedy(pods=pods, kind=RemedyKind.UNKNOWN, verdict=Admitted(), immovable=0, runs=8)
+
+
+def test_answers_are_words_that_scripts_look_for() -> None:
+    assert [*RemedyKind] == ["nothing", "moves", "evictions", "impossible", "unknown"]
 
 
 def test_searching_changes_nothing() -> None:

@@ -1,0 +1,152 @@
+"""Which pods have to leave: in what order sets are tried, and what is proven when the search ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import pytest
+
+from cpuctl.engine.admission import Admitted
+from cpuctl.engine.capacity.move_search import Attempt, Finding, MoveSearch
+from cpuctl.engine.capacity.probe import settled
+from cpuctl.engine.node import Node
+from cpuctl.engine.progress import nobody
+from cpuctl.pods.model import Pod
+from tests.support.capacity_nodes import exclusive, kubelet, named, node_with, shared, whole
+from tests.support.pods import app, resources
+
+NINE = (1, 1, 1, 1, 1, 1, 1, 1, 1, 6)
+MIXED = (2, 2, 2, 3, 3, 3)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Search:
+    """A full node of 15 CPUs: its pods by what they request, and what another one asks for.
+
+    Pods are known by their places; those that may leave are all, or the first ``candidates``.
+    """
+
+    sizes: Sequence[int]
+    asks: int
+    likely: Sequence[Sequence[int]] = ()
+    candidates: int | None = None
+    budget: int = 1000
+    least: int = 1
+
+    def done(self) -> tuple[Finding, MoveSearch]:
+        pods = [shared(f"p{place}", f"cpu={size}") for place, size in enumerate(self.sizes)]
+        search = MoveSearch(
+            node=settled(node_with(*pods)),
+            pod=shared("new", f"cpu={self.asks}"),
+            candidates=pods[: self.candidates],
+            comes_back=False,
+            budget=self.budget,
+            progress=nobody,
+            least=self.least,
+        )
+        return search.find([pods[place] for place in order] for order in self.likely), search
+
+
+@pytest.mark.parametrize(
+    ("search", "leaving", "excluded", "runs"),
+    [
+        pytest.param(Search(sizes=(1, 1, 9, 4), asks=8), "p2", 0, 3, id="one by one"),
+        pytest.param(Search(sizes=(1, 1, 9, 4), asks=8, budget=3), "p2", 0, 3, id="the last one allowed"),
+        pytest.param(Search(sizes=(1, 1, 9, 4), asks=8, budget=2), "", 0, 2, id="one too few allowed"),
+        # The five, the likely pair, and each of it alone: with the proof that one is not enough, that is all.
+        pytest.param(Search(sizes=[3] * 5, asks=5, likely=[(4, 3, 2)]), "p4 p3", 1, 8, id="a likely pair"),
+        pytest.param(
+            Search(sizes=[3] * 5, asks=5, likely=[(4, 3, 2)], least=2), "p4 p3", 1, 3, id="known before"
+        ),
+        # Six, two of the likely order, each two of these three, thirteen pairs.
+        pytest.param(
+            Search(sizes=MIXED, asks=6, likely=[(0, 1, 2, 3)]), "p3 p4", 1, 24, id="fewer than likely"
+        ),
+        pytest.param(
+            Search(sizes=MIXED, asks=6, likely=[(0, 1, 2)], budget=12), "p0 p1 p2", 1, 12, id="no time for it"
+        ),
+        # Half of what is left after six is one for the likely order; the rest is for pairs.
+        pytest.param(
+            Search(sizes=MIXED, asks=6, likely=[(0, 1, 2)], budget=9), "", 1, 9, id="no time for likely ones"
+        ),
+        # The time for likely orders ends with the first, and that for proofs with what of it is not needed.
+        pytest.param(
+            Search(sizes=MIXED, asks=6, likely=[(0, 1, 2), (3, 4)], budget=10),
+            *("p0 p1 p2", 1, 11),
+            id="no time for better ones",
+        ),
+        pytest.param(
+            Search(sizes=(1, 4, 4, 3, 3), asks=6, likely=[(0, 3, 4)]), "p3 p4", 1, 10, id="one not needed"
+        ),
+        # One, two, and one of the likely orders: the last is given up, because it cannot be better.
+        pytest.param(
+            Search(sizes=MIXED, asks=6, likely=[(0, 1), (0, 1, 2), (3, 4), (0, 1, 3)]),
+            *("p3 p4", 1, 12),
+            id="the best of the likely ones",
+        ),
+        pytest.param(Search(sizes=MIXED, asks=6, candidates=2), "", 2, 3, id="too few may leave"),
+        pytest.param(
+            Search(sizes=NINE, asks=9, candidates=9, likely=[range(9)], least=8), "", 8, 10, id="too many"
+        ),
+        pytest.param(
+            Search(sizes=[1] * 15, asks=10, likely=[range(15)], least=10), "", 9, 0, id="known to be too many"
+        ),
+    ],
+)
+def test_likely_sets_come_first_and_smaller_ones_prove_it(
+    search: Search, leaving: str, excluded: int, runs: int
+) -> None:
+    finding, done = search.done()
+    pods = finding.attempt.leaving if finding.attempt else ()
+    assert (" ".join(each.name for each in pods), finding.excluded, done.runs) == (leaving, excluded, runs)
+    assert finding.fewest == (bool(pods) and excluded == len(pods) - 1)
+
+
+# Coming back
+
+
+def attempt(node_policy: str, running: Sequence[Pod], new: Pod, leaving: Sequence[Pod]) -> Attempt | None:
+    """Let pods move on a node on which *running* have been admitted; *leaving* are what is known of them."""
+    node = settled(node_with(*running, told=kubelet(node_policy)))
+    return moving(node, new, leaving).attempt(leaving)
+
+
+def moving(node: Node, new: Pod, candidates: Sequence[Pod]) -> MoveSearch:
+    return MoveSearch(
+        node=node, pod=new, candidates=candidates, comes_back=True, budget=1000, progress=nobody, least=1
+    )
+
+
+def test_the_largest_comes_back_first() -> None:
+    """What a pod asks for as a whole counts as what its containers ask for."""
+    small = shared("small", "cpu=1 memory=1Gi")
+    large = replace(named("large", app()), resources=resources("cpu=1 memory=2Gi"))
+    found = attempt("none", [small, large], exclusive("new", 2), [small, large])
+    assert found is not None
+    assert found.leaving == (small, large)
+    assert [each.pod.name for each in found.again] == ["large", "small"]
+    assert (found.admission.pod.name, found.admission.verdict) == ("new", Admitted())
+
+
+@pytest.mark.parametrize("known", ["a b", "a", "b", ""])
+def test_every_container_gets_back_what_it_held(known: str) -> None:
+    """Of pods that run it may not be known what all their containers ask for."""
+    running = named("p", whole(2, "a"), whole(1, "b"))
+    parts = [
+        whole(2, "a") if "a" in known else app(name="a"),
+        whole(1, "b") if "b" in known else app(name="b"),
+    ]
+    found = attempt("none", [running], exclusive("new", 2), [named("p", *parts)])
+    assert (found is not None) == (known == "a b")
+
+
+def test_every_admission_is_told() -> None:
+    """Where the new pod fits and the one that moves does not, that makes two."""
+    told = []
+    node = settled(node_with(*(exclusive(f"p{n}", 5) for n in range(3))))
+    search = moving(node, exclusive("new", 4), list(node.active.values()))
+    search.progress = lambda *words: told.append(words)
+    assert search.find([]).attempt is None
+    assert told[:2] == [("looking for pods to move", 1, 1000), ("looking for pods to move", 2, 1000)]
+    assert [done for _, done, _ in told] == list(range(1, search.runs + 1))

@@ -1,0 +1,164 @@
+"""Settings that nothing comes of, on this machine or beside the other settings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cpuctl.engine.config_lints.lint import Severity
+from cpuctl.engine.config_lints.lints import lint_configuration
+from cpuctl.kubelet.config import ReservedMemory
+from cpuctl.quantity import Quantity
+from tests.support.config_lints import LEAVE_OUT, NUMA, Case, Told, aligned, static
+from tests.support.topologies import CoreAt, topology
+
+SINGLE = "every core has one CPU"
+CASES = [
+    *(
+        Case(
+            "option-idle",
+            Severity.WARNING,
+            f"cpuManagerPolicyOptions.{option}",
+            Told(config=static({option: "true"}, reserved_system_cpus="0"), machine=f"synthetic:{machine}"),
+            f"option {option} has no purpose on this machine: {reason}",
+            fix=LEAVE_OUT,
+        )
+        for option, machine, reason in (
+            (
+                "full-pcpus-only",
+                "2s8c",
+                f"{SINGLE}; all it does is keep reserved CPUs from pods, as strict-cpu-reservation does",
+            ),
+            ("distribute-cpus-across-cores", "2s8c", SINGLE),
+            ("distribute-cpus-across-numa", "1s8c", "it has one NUMA node"),
+            ("prefer-align-cpus-by-uncorecache", "1s8c", "it has one L3 cache"),
+            ("align-by-socket", "2s2n8c", "every socket is one NUMA node"),
+        )
+    ),
+    *(
+        Case(
+            "option-idle",
+            Severity.WARNING,
+            "topologyManagerPolicyOptions.prefer-closest-numa-nodes",
+            Told(
+                config=aligned({"prefer-closest-numa-nodes": "true"}, policy), machine=f"synthetic:{machine}"
+            ),
+            f"option prefer-closest-numa-nodes changes nothing: {reason}",
+            fix=LEAVE_OUT,
+        )
+        for policy, machine, reason in (
+            (
+                "single-numa-node",
+                "2s4n8c",
+                "with policy single-numa-node no two NUMA nodes are ever compared",
+            ),
+            ("restricted", "2s2n8c", "with two NUMA nodes at most there are no two pairs to choose from"),
+            ("best-effort", "3s3n8c", "all NUMA nodes are equally far from each other"),
+        )
+    ),
+    Case(
+        "option-ignored",
+        Severity.WARNING,
+        "topologyManagerPolicyOptions.prefer-closest-numa-nodes",
+        Told(config={NUMA: {"prefer-closest-numa-nodes": "true"}}),
+        "option prefer-closest-numa-nodes is not looked at while topologyManagerPolicy is none",
+        fix=LEAVE_OUT,
+    ),
+    Case(
+        "option-ignored",
+        Severity.WARNING,
+        "topologyManagerPolicyOptions.bogus",
+        Told(config={NUMA: {"bogus": "true"}}),
+        "option bogus is not looked at while topologyManagerPolicy is none",
+        fix=LEAVE_OUT,
+    ),
+    Case(
+        "scope-ignored",
+        Severity.WARNING,
+        "topologyManagerScope",
+        Told(config={"topology_manager_scope": "pod"}),
+        "topologyManagerScope pod has no effect while topologyManagerPolicy is none",
+        fix=LEAVE_OUT,
+    ),
+    Case(
+        "topology-policy-idle",
+        Severity.INFO,
+        "topologyManagerPolicy",
+        Told(config=aligned(), machine="synthetic:8c"),
+        "this machine has one NUMA node: there is nothing to align",
+    ),
+    *(
+        Case(
+            "reserved-count-overridden",
+            Severity.WARNING,
+            f"{name}Reserved.cpu",
+            Told(config=static(**{f"{name}_reserved": {"cpu": "1"}})),
+            f"reservedSystemCPUs 0,32 takes the place of {name}Reserved.cpu",
+            fix=LEAVE_OUT,
+        )
+        for name in ("kube", "system")
+    ),
+    Case(
+        "reserved-memory-ignored",
+        Severity.WARNING,
+        "reservedMemory",
+        Told(
+            config={
+                "reserved_memory": (ReservedMemory(numa_node=0, limits={"memory": Quantity.parse("1Gi")}),)
+            }
+        ),
+        "reservedMemory is not looked at while memoryManagerPolicy is None",
+        fix=LEAVE_OUT,
+    ),
+    Case(
+        "eviction-defaults-dropped",
+        Severity.INFO,
+        "evictionHard",
+        Told(config={"eviction_hard": {"memory.available": "500Mi", "nodefs.available": "5%"}}),
+        "evictionHard replaces all defaults: there is no threshold for nodefs.inodesFree, imagefs.available,"
+        " imagefs.inodesFree",
+        fix="name them too, or set mergeDefaultEvictionSettings: true in the main file (from 1.33 on)",
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_mistake_is_found_and_nothing_else(case: Case) -> None:
+    assert case.told.lints() == [case.wanted]
+
+
+def test_idle_options_need_a_machine() -> None:
+    subject = replace(
+        Told(config=static({"distribute-cpus-across-numa": "true"}), machine="synthetic:8c2t").subject(),
+        started=None,
+    )
+    assert {lint.code for lint in lint_configuration(subject)} == {"option-idle"}
+    assert lint_configuration(replace(subject, topology=None)) == []
+
+
+@pytest.mark.parametrize("option", ["full-pcpus-only", "distribute-cpus-across-cores"])
+@pytest.mark.parametrize(
+    ("cores", "unlisted_cpus"),
+    [
+        ([(0, 1), (2,), (3,)], 0),  # on average a core has one CPU, rounded down
+        ([(0,), (1,), (2,), (3,)], 4),  # on average a core has two, of which one is not listed
+    ],
+)
+def test_options_for_cores_need_cores_of_one_cpu_only(
+    option: str, cores: list[tuple[int, ...]], unlisted_cpus: int
+) -> None:
+    """The kubelet goes by an average, which says one where some cores have more, and more where none has."""
+    subject = replace(
+        Told(config=static({option: "true"})).subject(),
+        topology=topology((CoreAt(cpus) for cpus in cores), unlisted_cpus=unlisted_cpus),
+        started=None,
+    )
+    assert lint_configuration(subject) == []
+
+
+def test_nodes_are_not_said_to_be_equally_far_where_no_distance_is_known() -> None:
+    told = Told(config=aligned({"prefer-closest-numa-nodes": "true"}), machine="synthetic:3s3n8c").subject()
+    nodes = tuple(replace(node, distances=()) for node in told.machine.numa_nodes)
+    assert {lint.code for lint in lint_configuration(told)} == {"option-idle"}
+    assert lint_configuration(replace(told, machine=replace(told.machine, numa_nodes=nodes))) == []

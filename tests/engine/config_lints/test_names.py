@@ -1,0 +1,218 @@
+"""Names and values that no kubelet takes, or not this one."""
+
+from __future__ import annotations
+
+import pytest
+
+from cpuctl.engine.config_lints.lint import Severity
+from tests.support.config_lints import LEAVE_OUT, Case, Told, aligned, static
+
+RESIZING = {"CPUManagerPolicyAlphaOptions": True, "InPlacePodVerticalScalingExclusiveCPUs": True}
+CASES = [
+    Case(
+        "policy-name-case",
+        Severity.ERROR,
+        "cpuManagerPolicy",
+        Told(config={"cpu_manager_policy": "Static"}),
+        'cpuManagerPolicy "Static" is no name that the kubelet knows: upper and lower case count',
+        expected="static",
+        detected="Static",
+        fix="cpuManagerPolicy: static",
+    ),
+    Case(
+        "policy-name-case",
+        Severity.ERROR,
+        "memoryManagerPolicy",
+        Told(config={"memory_manager_policy": "static"}),
+        'memoryManagerPolicy "static" is no name that the kubelet knows: upper and lower case count',
+        expected="Static",
+        detected="static",
+        fix="memoryManagerPolicy: Static",
+    ),
+    Case(
+        "policy-name",
+        Severity.ERROR,
+        "topologyManagerPolicy",
+        Told(config={"topology_manager_policy": "single-numa"}),
+        'topologyManagerPolicy "single-numa" is no name that the kubelet knows',
+        expected="single-numa-node",
+        detected="single-numa",
+        fix="topologyManagerPolicy: single-numa-node",
+    ),
+    Case(
+        "policy-name",
+        Severity.ERROR,
+        "topologyManagerScope",
+        Told(config={"topology_manager_scope": "xyz"}),
+        'topologyManagerScope "xyz" is no name that the kubelet knows',
+        expected="container or pod",
+        detected="xyz",
+    ),
+    Case(  # near nothing, not even by upper and lower case
+        "policy-name",
+        Severity.ERROR,
+        "cpuManagerPolicy",
+        Told(config={"cpu_manager_policy": ""}),
+        'cpuManagerPolicy "" is no name that the kubelet knows',
+        expected="none or static",
+    ),
+    Case(
+        "option-unknown",
+        Severity.ERROR,
+        "cpuManagerPolicyOptions.xyz",
+        Told(config=static({"xyz": "true"})),
+        'no kubelet knows an option "xyz"',
+        detected="xyz",
+    ),
+    Case(
+        "option-unknown",
+        Severity.ERROR,
+        "cpuManagerPolicyOptions.full-pcpu-only",
+        Told(config=static({"full-pcpu-only": "true"})),
+        'no kubelet knows an option "full-pcpu-only"',
+        expected="full-pcpus-only",
+        detected="full-pcpu-only",
+        fix="write full-pcpus-only",
+    ),
+    Case(
+        "option-too-new",
+        Severity.ERROR,
+        "cpuManagerPolicyOptions.strict-cpu-reservation",
+        Told(config=static({"strict-cpu-reservation": "true"}), minor=31),
+        "option strict-cpu-reservation came with kubelet 1.32: kubelet 1.31 does not know it",
+    ),
+    Case(
+        "option-without-gate",
+        Severity.ERROR,
+        "cpuManagerPolicyOptions.distribute-cpus-across-cores",
+        Told(config=static({"distribute-cpus-across-cores": "true"}, feature_gates={})),
+        "option distribute-cpus-across-cores is alpha in this release and needs the feature gate"
+        " CPUManagerPolicyAlphaOptions",
+        expected="CPUManagerPolicyAlphaOptions=true",
+        detected="CPUManagerPolicyAlphaOptions=false",
+        fix="featureGates: {CPUManagerPolicyAlphaOptions: true}",
+    ),
+    Case(
+        "option-value",
+        Severity.ERROR,
+        "topologyManagerPolicyOptions.max-allowable-numa-nodes",
+        Told(config=aligned({"max-allowable-numa-nodes": "true"})),
+        'option max-allowable-numa-nodes takes the number of NUMA nodes, not "true", as documents said until'
+        " 2026",
+        expected="a number of at least 8",
+        detected="true",
+        fix='max-allowable-numa-nodes: "16"',
+    ),
+    Case(
+        "option-value",
+        Severity.ERROR,
+        "topologyManagerPolicyOptions.max-allowable-numa-nodes",
+        Told(config=aligned({"max-allowable-numa-nodes": "7"})),
+        'option max-allowable-numa-nodes takes the number of NUMA nodes, not "7"',
+        expected="a number of at least 8",
+        detected="7",
+        fix='max-allowable-numa-nodes: "16"',
+    ),
+    Case(
+        "option-announced",
+        Severity.INFO,
+        "cpuManagerPolicyOptions.scale-delay-time",
+        Told(config=static({"scale-delay-time": "0s"}, feature_gates=RESIZING), minor=37),
+        "option scale-delay-time is announced (KEP-6122), but was not verified",
+        detected="0s",
+    ),
+    Case(
+        "option-node-wide",
+        Severity.WARNING,
+        "cpuManagerPolicyOptions.scale-delay-time",
+        Told(config=static({"scale-delay-time": "5s"}, feature_gates=RESIZING), minor=37),
+        "option scale-delay-time is announced (KEP-6122), but was not verified; it delays every pod of this"
+        " node that has exclusive CPUs, wanted or not",
+        detected="5s",
+        fix="taint the node, so that only pods come that tolerate the delay",
+    ),
+    Case(
+        "option-value",
+        Severity.ERROR,
+        "cpuManagerPolicyOptions.scale-delay-time",
+        Told(config=static({"scale-delay-time": "5s"}), minor=37),
+        'bad value for option "scale-delay-time": it must be 0 without'
+        " InPlacePodVerticalScalingExclusiveCPUs",
+        expected="a duration from 0s to 10s",
+        detected="5s",
+        fix="featureGates: {InPlacePodVerticalScalingExclusiveCPUs: true}",
+    ),
+    Case(
+        "option-value",
+        Severity.ERROR,
+        "cpuManagerPolicyOptions.scale-delay-time",
+        Told(config=static({"scale-delay-time": "11s"}, feature_gates=RESIZING), minor=37),
+        'bad value for option "scale-delay-time": 11s is not between 0s and 10s',
+        expected="a duration from 0s to 10s",
+        detected="11s",
+        fix='scale-delay-time: "500ms"',
+    ),
+    Case(
+        "option-value",
+        Severity.ERROR,
+        "cpuManagerPolicyOptions.full-pcpus-only",
+        Told(config=static({"full-pcpus-only": "yes"})),
+        'option full-pcpus-only is a switch: "yes" is neither true nor false to Go',
+        expected="true or false",
+        detected="yes",
+        fix='full-pcpus-only: "true"',
+    ),
+    Case(
+        "option-off",
+        Severity.INFO,
+        "cpuManagerPolicyOptions.full-pcpus-only",
+        Told(config=static({"full-pcpus-only": "false"})),
+        "option full-pcpus-only is given and off: that is the same as leaving it out",
+    ),
+    Case(
+        "gate-unknown",
+        Severity.ERROR,
+        "featureGates.MemoryQOS",
+        Told(config={"feature_gates": {"MemoryQOS": True}}),
+        'kubelet 1.36 has no feature gate "MemoryQOS"',
+        expected="MemoryQoS",
+        detected="MemoryQOS",
+        fix="write MemoryQoS",
+    ),
+    Case(
+        "gate-unknown",
+        Severity.ERROR,
+        "featureGates.CPUManager",
+        Told(config={"feature_gates": {"CPUManager": True}}),
+        'kubelet 1.36 has no feature gate "CPUManager"; it exists in 1.27 to 1.34',
+        detected="CPUManager",
+        fix=LEAVE_OUT,
+    ),
+    Case(  # a group is no gate, but the others are looked at all the same
+        "gate-unknown",
+        Severity.ERROR,
+        "featureGates.MemoryQOS",
+        Told(config={"feature_gates": {"AllAlpha": False, "AllBeta": True, "MemoryQOS": True}}),
+        'kubelet 1.36 has no feature gate "MemoryQOS"',
+        expected="MemoryQoS",
+        detected="MemoryQOS",
+        fix="write MemoryQoS",
+    ),
+    Case(
+        "gate-unverified",
+        Severity.INFO,
+        "featureGates.MemoryQoS",
+        Told(config={"feature_gates": {"MemoryQoS": True}}, minor=37),
+        "what the gate MemoryQoS is in kubelet 1.37 is announced, but was not verified",
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_mistake_is_found_and_nothing_else(case: Case) -> None:
+    assert case.told.lints() == [case.wanted]
+
+
+def test_a_file_of_gates_that_are_none_is_not_told_in_full() -> None:
+    gates = {f"Gate{number}": True for number in range(1000)}
+    assert len(Told(config={"feature_gates": gates}).lints()) == 100

@@ -1,0 +1,137 @@
+"""Reserved CPUs that cores, caches and the kernel make less useful than they look."""
+
+from __future__ import annotations
+
+import pytest
+
+from cpuctl.engine.config_lints.lint import Lint, Severity
+from tests.support.config_lints import ORDINARY, Case, Told, static
+
+CASES = [
+    Case(
+        "reserved-splits-core",
+        Severity.WARNING,
+        "reservedSystemCPUs",
+        Told(config=static(reserved_system_cpus="0,32,1")),
+        "reserved CPUs 1 share cores with CPUs for pods (33)",
+        expected="0-1,32-33",
+        detected="0-1,32",
+        fix="reservedSystemCPUs: 0-1,32-33",
+    ),
+    Case(
+        "reserved-splits-core",
+        Severity.WARNING,
+        "kubeReserved.cpu",
+        Told(config=static(reserved_system_cpus="", kube_reserved={"cpu": "2500m"})),
+        "reserved CPUs 1 share cores with CPUs for pods (33)",
+        expected="0-1,32-33",
+        detected="0-1,32",
+        fix="reservedSystemCPUs: 0-1,32-33, or 4 CPUs in all instead",
+    ),
+    Case(
+        "reserved-splits-core",
+        Severity.WARNING,
+        "systemReserved.cpu",
+        Told(config=static(reserved_system_cpus="", system_reserved={"cpu": "1"})),
+        "reserved CPUs 0 share cores with CPUs for pods (32)",
+        expected="0,32",
+        detected="0",
+        fix="reservedSystemCPUs: 0,32, or 2 CPUs in all instead",
+    ),
+    Case(  # reserving the whole core would leave no CPU for pods
+        "reserved-splits-core",
+        Severity.WARNING,
+        "reservedSystemCPUs",
+        Told(config=static(reserved_system_cpus="0"), machine="synthetic:1c2t"),
+        "reserved CPUs 0 share cores with CPUs for pods (1)",
+        detected="0",
+    ),
+    Case(
+        "reserved-splits-p-core",
+        Severity.WARNING,
+        "reservedSystemCPUs",
+        Told(
+            config=static(reserved_system_cpus="0"),
+            machine="synthetic:8c,cores=0+1/2+3/4/5/6/7,pcores=0-3,ecores=4-7",
+        ),
+        "reserved CPUs 0 share performance cores with CPUs for pods (1)",
+        expected="0-1",
+        detected="0",
+        fix="reservedSystemCPUs: 0-1",
+    ),
+    Case(  # a core of the other kind
+        "reserved-splits-core",
+        Severity.WARNING,
+        "reservedSystemCPUs",
+        Told(
+            config=static(reserved_system_cpus="0"),
+            machine="synthetic:8c,cores=0+1/2+3/4/5/6/7,pcores=2-7,ecores=0-1",
+        ),
+        "reserved CPUs 0 share cores with CPUs for pods (1)",
+        expected="0-1",
+        detected="0",
+        fix="reservedSystemCPUs: 0-1",
+    ),
+    Case(
+        "reserved-isolated",
+        Severity.WARNING,
+        "reservedSystemCPUs",
+        Told(config=static(), machine=f"{ORDINARY},isolated=1-8+32"),
+        "reserved CPUs 32 are isolated from the kernel's scheduler (isolcpus): the system's processes are not"
+        " spread over them",
+        detected="32",
+        fix="leave them out of isolcpus, or reserve others",
+    ),
+    Case(
+        "reserved-all",
+        Severity.WARNING,
+        "reservedSystemCPUs",
+        Told(config=static(reserved_system_cpus="0-3"), machine="synthetic:2c2t"),
+        "all CPUs are reserved: no container can get exclusive ones",
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_mistake_is_found_and_nothing_else(case: Case) -> None:
+    assert case.told.lints() == [case.wanted]
+
+
+def test_the_list_is_what_counts_and_not_how_many() -> None:
+    """CPUs that are listed take the place of a number: it is the list that is to be mended."""
+    told = Told(config=static(reserved_system_cpus="0,1,32", kube_reserved={"cpu": "1"}))
+    found = {lint.code: lint for lint in told.lints()}
+    assert found.keys() == {"reserved-count-overridden", "reserved-splits-core"}
+    assert found["reserved-splits-core"].setting == ("reservedSystemCPUs",)
+    assert found["reserved-splits-core"].fix == "reservedSystemCPUs: 0-1,32-33"
+
+
+@pytest.mark.parametrize(
+    ("options", "severity", "effect"),
+    [
+        ({}, Severity.INFO, ""),
+        (
+            {"prefer-align-cpus-by-uncorecache": "true"},
+            Severity.WARNING,
+            ", so that no container gets the whole cache",
+        ),
+    ],
+)
+def test_split_caches_matter_where_caches_are_asked_for(
+    options: dict[str, str], severity: Severity, effect: str
+) -> None:
+    assert Told(config=static(options), machine="synthetic:2s16c2t").lints(caches=True) == [
+        Lint(
+            severity=severity,
+            code="reserved-splits-l3",
+            setting=("reservedSystemCPUs",),
+            message=f"reserved CPUs 0,32 share L3 caches with CPUs for pods (1-15,33-47){effect}",
+            detected="0,32",
+        )
+    ]
+
+
+def test_whole_caches_and_an_only_cache_are_not_split() -> None:
+    reserved = static(reserved_system_cpus="0-15,32-47")
+    assert Told(config=reserved, machine="synthetic:2s16c2t").lints(caches=True) == []
+    assert Told(config=static(), machine="synthetic:1s32c2t").lints(caches=True) == []

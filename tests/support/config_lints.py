@@ -1,0 +1,93 @@
+"""Configurations with a mistake, and what is remarked on them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from cpuctl.engine.config_lints.lint import Lint, LintSubject, Severity
+from cpuctl.engine.config_lints.lints import lint_configuration
+from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.start import Kubelet, Started, check_start
+from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.kubelet.version import KubeletVersion
+from cpuctl.machine.sources import read_machine
+
+ORDINARY = "synthetic:2s4n16c2t"
+ALPHA = {"CPUManagerPolicyAlphaOptions": True}
+CPU, NUMA = "cpu_manager_policy_options", "topology_manager_policy_options"
+LEAVE_OUT = "leave it out"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """What a kubelet is told, and on which machine."""
+
+    config: Mapping[str, Any] = field(default_factory=dict)
+    machine: str = ORDINARY
+    minor: int = 36
+
+    def subject(self) -> LintSubject:
+        source = read_machine(self.machine)
+        config = KubeletConfiguration(**self.config)
+        outcome = check_start(source.info, Kubelet(version=KubeletVersion(self.minor), config=config))
+        return LintSubject(
+            config=config,
+            gates=FeatureGates(self.minor, config.feature_gates),
+            machine=source.machine,
+            topology=CPUTopology.discover(source.info),
+            started=outcome if isinstance(outcome, Started) else None,
+        )
+
+    def lints(self, *, caches: bool = False) -> list[Lint]:
+        """Return all remarks, but for the one on split *caches*: few reservations are without it."""
+        found = lint_configuration(self.subject())
+        return [lint for lint in found if caches or lint.code != "reserved-splits-l3"]
+
+
+def static(options: Mapping[str, str] | None = None, **config: Any) -> dict[str, Any]:
+    """Configure the static CPU policy, which reserves a core."""
+    gates = {"feature_gates": ALPHA} if options else {}
+    return {
+        "cpu_manager_policy": "static",
+        "reserved_system_cpus": "0,32",
+        CPU: options or {},
+        **gates,
+        **config,
+    }
+
+
+def aligned(options: Mapping[str, str] | None = None, policy: str = "restricted") -> dict[str, Any]:
+    """Configure the Topology Manager."""
+    return {"topology_manager_policy": policy, NUMA: options or {}}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A configuration with one mistake, and what is said of it; *setting* is a path with a dot."""
+
+    code: str
+    severity: Severity
+    setting: str
+    told: Told
+    message: str
+    expected: str = ""
+    detected: str = ""
+    fix: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.message[:50]}"
+
+    @property
+    def wanted(self) -> Lint:
+        return Lint(
+            severity=self.severity,
+            code=self.code,
+            setting=tuple(self.setting.split(".", 1)),
+            message=self.message,
+            expected=self.expected,
+            detected=self.detected,
+            fix=self.fix,
+        )

@@ -23,7 +23,6 @@ NOT_READ = {
     "list_commands": "typer calls it",
     "shares_of_weight": "the kubelet's, with recorded answers",
     "summed_up_once": "the kubelet's, with recorded answers",
-    "create_state_file": "tests make state files with it",
 }
 """What nothing in cpuctl names, and why it is there."""
 UNTOLD = {"spend": "of checkpoints, where a set of CPUs is counted against a limit"}

@@ -65,18 +65,6 @@ def replace_state_file(path: Path, old: bytes, new: bytes, *, now: datetime | No
     return backup
 
 
-def create_state_file(path: Path, content: bytes) -> None:
-    """Write a state file where there is none; raise NodeAccessError where there is one after all."""
-    with _locked(path):
-        with written_beside(path, lambda file: file.write(content), like=None) as temporary:
-            try:
-                # Unlike a rename, a link never takes the place of a file that came into being meanwhile.
-                os.link(temporary, path)
-            except FileExistsError:
-                raise NodeAccessError("exists already", where=str(path)) from None
-        _confirm(path)
-
-
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
     """Lock the file's directory against other cpuctl; turn what the system refuses into our error."""

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from cpuctl.checkpoints import go_json
-from cpuctl.checkpoints.store import create_state_file, read_state_file, replace_state_file
+from cpuctl.checkpoints.store import read_state_file, replace_state_file
 from cpuctl.errors import InputError, NodeAccessError
 
 NOW = datetime(2026, 11, 21, 21, 1, 2, tzinfo=UTC)
@@ -144,17 +144,6 @@ def test_a_file_beyond_reason_is_not_read(path: Path, monkeypatch: pytest.Monkey
     assert go_json.MAX_CHARACTERS == 16 << 20
 
 
-def test_a_new_file_is_made_only_where_there_is_none(path: Path) -> None:
-    with pytest.raises(NodeAccessError, match="exists already"):
-        create_state_file(path, NEW)
-    assert path.read_bytes() == OLD
-    path.unlink()
-    create_state_file(path, NEW)
-    assert path.read_bytes() == NEW
-    assert path.stat().st_mode & 0o777 == 0o600
-    assert names(path) == {path.name}
-
-
 HOLD = """
 import sys
 from pathlib import Path
@@ -171,12 +160,8 @@ def test_two_writers_do_not_meet(path: Path) -> None:
     ) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == "locked\n"
-        for write in (
-            lambda: replace_state_file(path, OLD, NEW),
-            lambda: create_state_file(path.with_name("memory_manager_state"), NEW),
-        ):
-            with pytest.raises(NodeAccessError, match="another cpuctl writes here"):
-                write()
+        with pytest.raises(NodeAccessError, match="another cpuctl writes here"):
+            replace_state_file(path, OLD, NEW)
         assert names(path) == {path.name}
         other.communicate("")
     replace_state_file(path, OLD, NEW)

@@ -18,7 +18,7 @@ SCRIPT = """
 import json, sys
 from pathlib import Path
 from types import SimpleNamespace
-from cpuctl.checkpoints.store import create_state_file, replace_state_file
+from cpuctl.checkpoints.store import replace_state_file
 from cpuctl.cli.checkpoint.changes import FileChange, Target, apply_changes
 from cpuctl.errors import NodeAccessError
 from tests.checkpoints.kill_everywhere import PtraceRefusedError, interfere_everywhere, kill_everywhere
@@ -30,19 +30,15 @@ second = directory / "memory_manager_state"
 def prepare():
     for left in directory.iterdir():
         left.unlink()
-    if how != "create":
-        path.write_bytes(old)
+    path.write_bytes(old)
     if how == "both":
         second.write_bytes(old)
 
 def work():
     try:
-        {"create": create, "both": both}.get(how, replace)()
+        (both if how == "both" else replace)()
     except NodeAccessError:
         assert how == "interfere"
-
-def create():
-    create_state_file(path, new)
 
 def replace():
     replace_state_file(path, old, new)
@@ -162,12 +158,6 @@ def test_of_two_files_each_is_old_or_new_with_its_backup(
         assert run["found"] == "old" or "cpu_manager_state" in run["backups"]
         assert run["second"] == "old" or "memory_manager_state" in run["backups"]
         assert run["next"] == ["new", "new"]
-
-
-def test_a_killed_creation_leaves_a_whole_file_or_none(killed: Killed) -> None:
-    found = [run["found"] for run in killed("create")]
-    assert set(found) == {"none", "new"}
-    assert found == sorted(found, reverse=True)
 
 
 @pytest.mark.skipif(platform.machine() not in NAMES, reason="numbers of system calls are not known here")

@@ -10,7 +10,7 @@ from cpuctl.engine.pod_order import PodOrder
 from cpuctl.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from cpuctl.cli.output import Document
     from cpuctl.cli.plan.planning_inputs import Planning
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from cpuctl.engine.node import Node
     from cpuctl.engine.progress import Progress
     from cpuctl.engine.start import Kubelet, StartResult
+    from cpuctl.pods.model import Pod
 
 Rounds: TypeAlias = int | Literal["max"]
 """How many times over pods are planned; ``max``: as often as they fit."""
@@ -74,7 +75,7 @@ class Planner:
         pods = ordered(self.planning.wanted, self.wishes.order, pod_level=node.pod_level_resources)
         rounds = self.wishes.rounds
         if rounds is None:
-            return node, [node.admit(pod) for pod in pods], {}
+            return node, list(self._each(node, pods)), {}
 
         from cpuctl.cli.answers.plan.capacity_answer import repetition_answer
         from cpuctl.engine.repetition import repeat, repeat_while_they_fit
@@ -84,6 +85,11 @@ class Planner:
         else:
             done = repeat(node, pods, rounds, self.progress)
         return done.node, done.admissions, {"repeat": repetition_answer(done, rounds)}
+
+    def _each(self, node: Node, pods: Sequence[Pod]) -> Iterator[Admission]:
+        for number, pod in enumerate(pods):
+            self.progress("admitting pods", number, len(pods))
+            yield node.admit(pod)
 
     def _capacity(self, node: Node, admissions: Sequence[Admission], kubelet: Kubelet) -> dict[str, Any]:
         """Say what is left, where that is wished; a kubelet that has failed has room for nothing."""

@@ -106,18 +106,20 @@ def _explained(planning: Planning, text: str, style: Style) -> Document:
     from cpuctl.cli.resize.resizing import pending_resize
     from cpuctl.cli.sources.pod_choice import PodChoice, choose_pod
     from cpuctl.engine.explain.explanation import explain
-    from cpuctl.engine.explain.story import Runs, Telling, tell
+    from cpuctl.engine.explain.story import REMEMBERED, Runs, Telling, tell
 
     last = PodChoice(len(planning.wanted) - 1)
     choice = choose_pod(text, planning.wanted, planning.past.running) if text else last
     with ProgressBar(style) as bar:
         runs = Runs(tick=lambda: bar("trying changes", 0, 0))
-        telling = tell(_story(planning, choice), runs)
+        telling = tell(_story(planning, choice), runs, REMEMBERED if text else 1)
         if isinstance(telling, Telling):
             # From here on the story is told without its warnings, which have been heard.
-            quietly = partial(planning.start, sources=Sources())
-            place = choice.place if text else _first_refused(telling.admissions)
-            telling = tell(replace(telling.story, start=quietly, asked=place), runs)
+            quiet = replace(telling.story, start=partial(planning.start, sources=Sources()))
+            if text:
+                telling = replace(telling, story=quiet)
+            else:
+                telling = tell(replace(quiet, asked=_first_refused(telling.admissions)), runs)
         if not isinstance(telling, Telling):
             return not_started_document(telling, planning.head())
         explanation = explain(telling, runs.tick)

@@ -17,6 +17,8 @@ COMMANDS: Sequence[tuple[str, Sequence[str]]] = (
     ("cpuctl --version", (*CPUCTL, "--version")),
     ("cpuctl --help", (*CPUCTL, "--help")),
     ("cpuctl plan --help", (*CPUCTL, "plan", "--help")),
+    ("cpuctl checkpoint versions -o json", (*CPUCTL, "checkpoint", "versions", "-o", "json")),
+    ("cpuctl topology -o json", (*CPUCTL, "topology", "-q", "-m", MACHINE, "-o", "json")),
     ("cpuctl plan -o json", (*CPUCTL, "plan", "-q", "-m", MACHINE, "-T", "web=4/4,2Gi", "-o", "json")),
     ("cpuctl plan", (*CPUCTL, "plan", "-q", "-m", MACHINE, "-T", "web=4/4,2Gi")),
 )

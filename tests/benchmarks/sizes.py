@@ -15,6 +15,10 @@ COMMANDS: Sequence[tuple[str, str]] = (
     ("plan of 110 pods -o json", "plan -q -m {machine} --kubelet-config {kubelet} -f {few} -o json"),
     (f"plan of {PODS:,} pods", "plan -q -m {machine} --kubelet-config {kubelet} -f {many}"),
     (f"plan of {PODS:,} pods -o json", "plan -q -m {machine} --kubelet-config {kubelet} -f {many} -o json"),
+    (
+        f"explain of one refused after {PODS:,}",
+        "explain -q -m {machine} --kubelet-config {kubelet} -f {many} -T huge=3000/3000,1Gi huge",
+    ),
     (f"pods lint of {PODS:,} pods", "pods lint -q -f {many}"),
     (f"pods show of {PODS:,} pods -o json", "pods show -q -f {many} -o json"),
     (f"pods show of {PODS:,} pods -o yaml", "pods show -q -f {many} -o yaml"),

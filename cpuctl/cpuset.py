@@ -44,7 +44,7 @@ class CPUSet:
         """Read the list format, ``0-3,8``; empty text is the empty set.
 
         Raise ValueError with the kubelet's own text: blanks, empty parts, strides and backward
-        ranges are refused, overlaps are not.
+        ranges are refused, overlaps are not. Raise CPUSetLimitError with ours beyond cpuctl's limits.
         """
         if not text:
             return cls()

@@ -1,4 +1,4 @@
-"""How Go quotes text in its messages."""
+"""How Go quotes text in its messages: ``strconv.Quote``, which ``fmt`` calls for ``%q``."""
 
 from __future__ import annotations
 

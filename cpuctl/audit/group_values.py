@@ -1,7 +1,8 @@
 """What the files of a control group say, and what they should say: CPU sets, weights, quotas, memory.
 
 Expected are the CPUs that the kubelet's state gives, and the values that follow from pods' resources
-(``cpuctl.pods.cgroups.values``, as ``cpuctl pods show`` derives them).
+(``cpuctl.pods.cgroups.values``, as ``cpuctl pods show`` derives them). Rule for the groups of QoS classes:
+kubelet v1.36 ``cm/qos_container_manager_linux.go``.
 """
 
 from __future__ import annotations

@@ -36,7 +36,10 @@ class Task(NamedTuple):
 
 
 class Leader(NamedTuple):
-    """A process of a container: when it was started, and its own memory by NUMA node, where that is known."""
+    """A process of a container: when it was started, and its own memory by NUMA node, where that is known.
+
+    ``started`` are clock ticks since boot; memory is in bytes.
+    """
 
     pid: int
     started: int | None

@@ -2,6 +2,7 @@
 
 A kubelet compares with what it wrote last, not with what is there, so it may rewrite a value much later: two
 of its reconcile periods are waited for, and a value that somebody has rewritten is never fought over.
+Rule: ``reconcileState`` in kubelet v1.36 ``cm/cpumanager/cpu_manager.go``.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ class Outcome:
 class Guard:
     """Asks whether all is still well; an answer that is not empty says in words what is not.
 
-    ``moved_on`` looks at what the writes were worked out from, ``strayed`` at threads; ``pause`` waits.
-    ``kept`` are values that are there already and must hold as well: before and after are the same.
+    ``moved_on`` looks at what the writes were worked out from, ``strayed`` at threads; ``pause`` waits some
+    seconds. ``kept`` are values that are there already and must hold as well: before and after are the same.
     """
 
     moved_on: Callable[[], str]

@@ -27,7 +27,10 @@ class GroupFiles:
     pause: Callable[[float], None]
 
     def read(self, group: str, name: str) -> str | None:
-        """Return a file's text without the newline at its end; None where there is no such file."""
+        """Return a file's text without the newline at its end; None where there is no such file.
+
+        Raise OSError with what else the kernel says.
+        """
         try:
             descriptor = os.open(self._path(group, name), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
         except OSError as error:

@@ -1,4 +1,7 @@
-"""What the kubelet's control groups say: CPU sets, weights, quotas and memory limits, as they are now."""
+"""What the kubelet's control groups say: CPU sets, weights, quotas and memory limits, as they are now.
+
+Files: *Documentation/admin-guide/cgroup-v2.rst* and *Documentation/admin-guide/cgroup-v1/*.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,7 @@ class CpuValues:
 class MemoryValues:
     """A group's memory bounds in bytes; None where there is none, or no such file.
 
-    ``known``: the group has such files.
+    ``known``: the group has such files. ``hugepages`` are limits by page size, both in bytes.
     """
 
     known: bool = True

@@ -1,7 +1,7 @@
 """Writing CFS quotas: which value a driver makes of one, and in which order groups take theirs.
 
 Rule: *Documentation/scheduler/sched-bwc.rst*: on v1 no group may have more than the one above it, so that
-limits are loosened from above and tightened from below.
+limits are loosened from above and tightened from below. Rounding is that of ``opencontainers/cgroups``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ _PERCENT = 10_000
 def plan_quotas(
     groups: Mapping[str, Cgroup], goal: Mapping[str, int | None], version: int
 ) -> list[PlannedWrite]:
-    """Order the writes that give every group its quota; None is none at all."""
+    """Order the writes that give every group its quota in us; None is none at all.
+
+    *version* is that of the control groups, 1 or 2.
+    """
     looser: list[PlannedWrite] = []
     tighter: list[PlannedWrite] = []
     for path in sorted(goal):
@@ -38,7 +41,7 @@ def plan_quotas(
 
 
 def driver_quota(quota: int, period: int, driver: Driver) -> int:
-    """Return the quota in us that a driver writes: systemd rounds up to hundredths of a CPU."""
+    """Return the quota that a driver writes (us, as *period*): systemd rounds up to hundredths of a CPU."""
     if driver is Driver.CGROUPFS or not period:
         return quota
     per_second = quota * _SECOND // period

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def mark_of(place: int) -> str:
-    """Name an owner in pictures: a to z, then aa, ab and so on."""
+    """Name an owner in pictures by its place, from 0: a to z, then aa, ab and so on."""
     mark = ""
     place += 1
     while place:

@@ -11,9 +11,11 @@ from cpuctl.exports.palette import hatchings, style_sheet
 from cpuctl.exports.text_width import bounded, fitted, text_width, wrapped
 
 MARGIN = 20.0
+"""What stays free around everything; all lengths are in the picture's unit, a pixel at its own size."""
 _NARROWEST = 680.0
 _TITLE, _LINE = 20.0, 12.0
 SMALL = 11.0
+"""The size of small letters."""
 _SCOPE = "cpuctl-picture"
 _ITEM_LEAST, _ITEM_MOST, _ITEM_HEIGHT = 180.0, 440.0, 24.0
 _SWATCH_WIDTH, _SWATCH_HEIGHT, _SWATCH_GAP, _ITEM_GAP = 30.0, 18.0, 8.0, 14.0

@@ -15,7 +15,10 @@ DEFAULT_EVICTION_HARD: Mapping[str, str] = {
     "imagefs.available": "15%",
     "imagefs.inodesFree": "5%",
 }
-"""The thresholds that a configuration file gets where it names none (Linux, 1.30 and later)."""
+"""The thresholds that a configuration file gets where it names none (Linux, 1.30 and later).
+
+Rule: ``pkg/kubelet/eviction/defaults_linux.go``.
+"""
 
 INODE_THRESHOLD_OF_IMAGES = "imagefs.inodesFree"
 """The one of them that came with 1.30."""
@@ -33,9 +36,10 @@ class ReservedMemory:
 class KubeletConfiguration:
     """Field names and defaults are those of ``kubelet.config.k8s.io/v1beta1``, in Python's spelling.
 
-    Without arguments it is a kubelet that runs without a configuration file. Durations are nanoseconds.
-    Reserved amounts and eviction thresholds stay text, since the kubelet reads them late, too. Where the
-    default depends on the release, None stands for it. ``root_dir`` is the flag ``--root-dir``, and
+    Without arguments it is a kubelet that runs without a configuration file, but for its read-only port:
+    that is 10255 then (``cpuctl.kubelet.configuration.loading``). Durations are nanoseconds. Reserved amounts
+    and eviction thresholds stay text, since the kubelet reads them late, too. Where the default depends on
+    the release, None stands for it. ``root_dir`` is the flag ``--root-dir``, and
     ``ignores_eviction_thresholds`` is ``--experimental-allocatable-ignore-eviction``. ``others`` holds what
     is set of the fields that no resource manager reads, under their own names.
     """

@@ -23,6 +23,7 @@ STRICT_RESERVATION = "strict-cpu-reservation"
 PREFER_UNCORE = "prefer-align-cpus-by-uncorecache"
 SCALE_DELAY = "scale-delay-time"
 LONGEST_SCALE_DELAY = 10 * SECOND
+"""The bound that KEP-6122 sets, in nanoseconds."""
 SCALE_DELAY_GATE = "InPlacePodVerticalScalingExclusiveCPUs"
 """Without this gate there is nothing to delay."""
 
@@ -112,7 +113,10 @@ def parse_scale_delay(text: str, gates: FeatureGates) -> int:
 
 
 def refuse_gated_options(options: Mapping[str, str], gates: FeatureGates) -> None:
-    """Raise SettingError where options are given, of whatever policy, and the gate of them all is off."""
+    """Raise SettingError where options are given, of whatever policy, and the gate of them all is off.
+
+    Rule: ``cmd/kubelet/app/server.go``, which looks before any manager is made.
+    """
     if options and not gates.enabled("CPUManagerPolicyOptions"):
         raise SettingError(
             f"CPU Manager policy options {map_text(options)} require feature gates"
@@ -122,7 +126,7 @@ def refuse_gated_options(options: Mapping[str, str], gates: FeatureGates) -> Non
 
 
 def refuse_options_of_none_policy(options: Mapping[str, str]) -> None:
-    """Raise SettingError with the text of the policy ``none``, which takes no options."""
+    """Raise SettingError with the text of the policy ``none`` (``policy_none.go``): it takes no options."""
     if options:
         raise SettingError(f"None policy: received unsupported options={map_text(options)}", _FIELD)
 

@@ -1,7 +1,7 @@
 """Options of the topology manager: which exist, from which release on, and their values.
 
-History per option: the enhancement documents KEP-3545 and KEP-4622. Error texts are the kubelet's; where it
-walks a map in random order, the order here is by name.
+History per option: the enhancement documents KEP-3545 and KEP-4622. Error texts are the kubelet's
+(``cm/topologymanager/policy_options.go``); where it walks a map in random order, the order here is by name.
 """
 
 from __future__ import annotations
@@ -54,7 +54,10 @@ def parse_topology_options(options: Mapping[str, str], gates: FeatureGates) -> T
 
 
 def refuse_gated_topology_options(options: Mapping[str, str], gates: FeatureGates) -> None:
-    """Raise SettingError where options are given, whatever the policy, and the gate of them all is off."""
+    """Raise SettingError where options are given, whatever the policy, and the gate of them all is off.
+
+    Rule: ``cmd/kubelet/app/server.go``.
+    """
     if options and not gates.enabled("TopologyManagerPolicyOptions"):
         raise SettingError(
             f"topology manager policy options {map_text(options)} require feature gates"

@@ -1,4 +1,8 @@
-"""What is unusual about a machine, and what a kubelet makes of it, in plain sentences."""
+"""What is unusual about a machine, and what a kubelet makes of it, in plain sentences.
+
+Rule: what cAdvisor hands on is in ``cpuctl.machine.cadvisor.view``; for the rest kubelet v1.36
+``cm/cpumanager/topology/topology.go`` and ``cm/topologymanager``.
+"""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def parse_size(text: str) -> int:
 
 
 def parse_distances(text: str) -> tuple[int, ...]:
-    """Read a NUMA node's distances, in the order of the online nodes."""
+    """Read a NUMA node's distances, in the order of the online nodes: relative figures, 10 to itself."""
     words = text.split(maxsplit=MAX_NUMA_NODES)
     if len(words) > MAX_NUMA_NODES:
         raise ValueError(f"found more than {MAX_NUMA_NODES} distances, expected one for each NUMA node")

@@ -30,7 +30,8 @@ class CPU:
 
     ``core_id``, ``die_id`` and ``cluster_id`` are unique only inside their parent, if at all: cores
     are told apart by ``siblings``. ``package_id`` is -1 where the kernel does not know the socket;
-    ``package_cpus`` are the CPUs it puts into the same package.
+    ``package_cpus`` are the CPUs it puts into the same package. ``capacity`` is relative to the strongest
+    CPU's, which is 1024 (*Documentation/scheduler/sched-capacity.rst*).
     """
 
     number: int
@@ -83,9 +84,10 @@ def distinct_caches(caches: Iterable[Cache]) -> tuple[Cache, ...]:
 class NumaNode:
     """One online NUMA node; without CPUs or without memory it is still a node.
 
-    ``hugepages`` counts pages by page size in KiB. ``distances`` follow the order of the machine's
-    nodes, as the kernel's ``distance`` file does. ``directory_cpus`` is None unless the node's directory
-    holds other CPUs than the node's list says: a kubelet goes by the directory.
+    ``hugepages`` counts pages by page size in KiB. ``distances`` are relative (10 to the node itself) and
+    follow the order of the machine's nodes, as the kernel's ``distance`` file does. ``directory_cpus`` is
+    None unless the node's directory holds other CPUs than the node's list says: a kubelet goes by the
+    directory.
     """
 
     id: int
@@ -102,8 +104,9 @@ class NumaNode:
 class Machine:
     """A node's topology as one value; CPU sets cover online CPUs unless their name says otherwise.
 
-    ``offline`` are the CPUs that are present and do not run. ``cpuinfo_sockets`` counts the ``physical id``s
-    of /proc/cpuinfo. ``findings`` say in plain sentences what is unusual.
+    ``offline`` are the CPUs that are present and do not run. ``hugepages`` counts pages by page size in KiB,
+    ``cpuinfo_sockets`` the ``physical id``s of /proc/cpuinfo. ``findings`` say in plain sentences what is
+    unusual.
 
     Raise ValueError when the parts contradict each other (a CPU that is listed twice, say).
     """

@@ -3,6 +3,8 @@
 Up to 1.36 all of them are applied whenever a pod is read from a request or from storage; from 1.37 on,
 those of pod-level resources when it is stored, after admission plug-ins such as LimitRanger (pull request
 140514). The steps are named, so that every amount can tell where it comes from.
+
+Rule: ``pkg/apis/core/v1/defaults.go`` of 1.36.
 """
 
 from __future__ import annotations

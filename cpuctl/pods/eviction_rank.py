@@ -60,7 +60,10 @@ def eviction_order(pods: Iterable[tuple[Pod, int | None]]) -> list[Ranked]:
 
 
 def eviction_request(pod: Pod) -> int:
-    """Return the memory that eviction takes *pod* to request; 0 where only its containers request any."""
+    """Return the bytes that eviction takes *pod* to request, by pod-level resources alone where it has any.
+
+    Where what counts requests no memory it is 0, whatever the pod's overhead.
+    """
     if pod.resources is not None and pod.has_pod_level_resources:
         request = pod.resources.requests.get("memory", _ZERO)
     else:

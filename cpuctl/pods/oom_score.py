@@ -28,7 +28,10 @@ class OomScore:
 
 
 def is_critical(pod: Pod) -> bool:
-    """Tell whether a kubelet never evicts *pod*: it is static, or its priority is that of the system."""
+    """Tell whether a kubelet never evicts *pod*: it is static, or its priority is that of the system.
+
+    Rule: ``IsCriticalPod`` in ``pkg/kubelet/types/pod_update.go``.
+    """
     return pod.static or (pod.priority is not None and pod.priority >= _SYSTEM_CRITICAL)
 
 

@@ -1,4 +1,7 @@
-"""The quality-of-service class of a pod, as a kubelet computes it, and the reason."""
+"""The quality-of-service class of a pod, as a kubelet computes it, and the reason.
+
+Rule: ``pkg/apis/core/v1/helper/qos/qos.go`` of 1.36, and KEP-2837.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 App containers and sidecars run side by side; an ordinary init container runs beside the sidecars
 started before it. Whichever of the two needs more counts, for every resource on its own (KEP-753).
 Pod-level resources replace that sum (KEP-2837), the pod's overhead comes on top.
+
+Rule: ``k8s.io/component-helpers/resource/helpers.go`` of 1.36.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirement
 from cpuctl.quantity import Quantity
 
 Amounts: TypeAlias = dict[str, Quantity]
+"""Amounts by resource name."""
 _Side: TypeAlias = Callable[[ResourceRequirements], Mapping[str, Quantity]]
 
 

@@ -18,7 +18,7 @@ _DEFAULTS_IN_STRATEGY_SINCE = 37
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerRules:
-    """The API server: ``pod_level`` is its gate PodLevelResources, on and known to its release.
+    """The API server 1.*minor*: ``pod_level`` is its gate PodLevelResources, on and known to its release.
 
     ``pod_level_limits`` is the gate PodLevelResourcesFixDefaulting (1.37).
     """
@@ -40,7 +40,7 @@ class ServerRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeRules:
-    """A kubelet: ``pod_level`` is its gate PodLevelResources, on and known to its release.
+    """A kubelet 1.*minor*: ``pod_level`` is its gate PodLevelResources, on and known to its release.
 
     ``empty_counts`` is False with the gate PodLevelResourcesFixKubeletQOSClass (1.37), ``managers`` is the
     gate PodLevelResourceManagers.

@@ -34,7 +34,10 @@ NOTHING_REPORTED = ReportedResources()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResizeStatus:
-    """How far a resize has come; ``waiting_since`` is when it became pending, ``pod_level`` the pod's own."""
+    """How far a resize has come; ``pod_level`` is what the status tells of the pod's own resources.
+
+    ``waiting_since`` is when it became pending, as the API writes times: RFC 3339.
+    """
 
     pending: bool = False
     in_progress: bool = False

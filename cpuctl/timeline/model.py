@@ -194,9 +194,9 @@ class Moment:
 class Timing:
     """What takes how long.
 
-    ``volume_sync`` passes from a pod's sync to the new content of its volumes (a kubelet's volume manager
-    looks every 100 ms), ``pod_sync`` from a reason to sync a pod until that happens, ``reconcile_pass`` from
-    the start of a pass of the CPU Manager to its end.
+    ``volume_sync`` passes from a pod's sync to the new content of its volumes (a kubelet looks every 100 ms:
+    ``pkg/kubelet/volumemanager/volume_manager.go``), ``pod_sync`` from a reason to sync a pod until that
+    happens, ``reconcile_pass`` from the start of a pass of the CPU Manager to its end.
     """
 
     volume_sync: int = 100 * MILLISECOND

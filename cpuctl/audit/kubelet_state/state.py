@@ -1,4 +1,8 @@
-"""The kubelet's state files themselves, as far as running containers depend on them."""
+"""The kubelet's state files themselves, as far as running containers depend on them.
+
+Rule: kubelet v1.36 ``state/state_checkpoint.go`` of ``cm/cpumanager`` and ``cm/memorymanager``: a file of
+another policy, or one that makes no sense, keeps the kubelet from starting.
+"""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from cpuctl.capture.progress import Progress
 
 MAX_THREADS = 200_000
 MAX_TEXT = 30 << 20
-"""Close to the largest file that the reader of an archive accepts."""
+"""Bytes of the list of processes: close to the largest file that the reader of an archive accepts."""
 
 _STATUS_LINE = re.compile(
     r"^(Name|PPid|Uid|NSpid|Kthread|Cpus_allowed_list|Mems_allowed_list):[ \t]*(.*?)[ \t]*$", re.MULTILINE

@@ -59,7 +59,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A stretch of time, and the mark that every moment of it has."""
+    """A stretch of time in nanoseconds, and the mark that every moment of it has."""
 
     start: int
     end: int

@@ -55,7 +55,7 @@ class Clock:
     began: float = field(default_factory=time.monotonic)
 
     def wait_for(self, moment: int, progress: ProgressBar, total: int) -> None:
-        """Sleep until it is time."""
+        """Sleep until it is time for a *moment*, in nanoseconds of the timeline, as *total* is."""
         while (left := self.began + moment / self.pace - time.monotonic()) > 0:
             progress("replaying", min(int((time.monotonic() - self.began) * self.pace), total), total)
             time.sleep(min(left, _NAP))

@@ -1,4 +1,7 @@
-"""Boxes in boxes: how large each is and where it stands, in rows about as wide as they are wanted."""
+"""Boxes in boxes: how large each is and where it stands, in rows about as wide as they are wanted.
+
+Lengths are in the picture's unit, a pixel at its own size.
+"""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ from cpuctl.exports.timeline.facts import Event, TimelineFacts
 from cpuctl.exports.wording import counted
 
 RADIUS = 9.0
+"""That of the circle around a number, in the picture's unit."""
 _APART = 2 * RADIUS + 3
 _LINE, _BADGE, _SIZE = 17.0, 26.0, 12.0
 _TIME_MOST, _WHO_MOST = 90.0, 200.0
@@ -52,7 +53,10 @@ def _badge(cluster: Cluster, x: float, y: float) -> Iterator[Markup]:
 
 
 def clusters(events: Sequence[Event], end: int, width: float) -> list[Cluster]:
-    """Put events together whose numbers would cover each other; those behind the *end* stand at it."""
+    """Put events together whose numbers would cover each other; those behind the *end* stand at it.
+
+    *end* is in nanoseconds, *width* how much of the picture that is.
+    """
     groups: list[tuple[float, list[Event]]] = []
     for event in events:
         x = min(event.time, end) / max(end, 1) * width

@@ -50,7 +50,10 @@ class Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimelineFacts:
-    """A picture's content; ``marks`` are the letters of each container, ``end`` is where the drawing ends."""
+    """A picture's content; ``marks`` are the letters of each container.
+
+    ``end`` is where the drawing ends, in nanoseconds from the start.
+    """
 
     title: str
     lines: tuple[str, ...]

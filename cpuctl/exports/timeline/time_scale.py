@@ -1,4 +1,4 @@
-"""Round times for the axis of a chart, and how much of a history is worth drawing."""
+"""Round times for the axis of a chart, and how much of a history is worth drawing; all in nanoseconds."""
 
 from __future__ import annotations
 

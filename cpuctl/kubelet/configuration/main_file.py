@@ -1,7 +1,8 @@
 """A kubelet's main configuration file, read the way the kubelet reads it.
 
 The kubelet decodes the file strictly and, where that fails on unknown or repeated fields only, again
-leniently: it warns, drops the unknown ones and takes the last of repeated ones.
+leniently: it warns, drops the unknown ones and takes the last of repeated ones. Rule:
+``pkg/kubelet/kubeletconfig/configfiles/configfiles.go`` and its ``util/codec``, 1.36.
 """
 
 from __future__ import annotations

@@ -172,7 +172,7 @@ SINCE: Mapping[str, int] = {
     "mergeDefaultEvictionSettings": 33,
     "memoryReservationPolicy": 36,
 }
-"""The release that brought a field, for those that the managers depend on; older ones do not know it."""
+"""The minor that brought a field, for those that the managers depend on; older ones do not know it."""
 
 STRUCTS: Structs = {
     ROOT_TYPE: {"apiVersion": "string", "kind": "string"}

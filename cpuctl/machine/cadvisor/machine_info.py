@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InfoCore:
-    """One core entry: its threads in discovery order and the ids of the uncore caches listed for it."""
+    """One core entry: its threads (CPU numbers, as discovered) and the ids of the uncore caches it lists."""
 
     socket_id: int
     threads: tuple[int, ...]
@@ -22,7 +22,10 @@ class InfoCore:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InfoNode:
-    """One NUMA node entry; ``hugepages`` counts pages by page size in KiB."""
+    """One NUMA node entry; ``hugepages`` counts pages by page size in KiB.
+
+    ``distances`` are the kernel's relative figures, 10 to the node itself, in the order of its own nodes.
+    """
 
     id: int
     cores: tuple[InfoCore, ...]

@@ -24,6 +24,7 @@ from cpuctl.machine.synthetic.words import (
 )
 
 DEFAULT_MEMORY = (64 << 30,)
+"""The bytes of every NUMA node where a description says nothing."""
 CPU_OPTIONS = ("offline", "absent", "isolated", "nohz_full", "pcores", "ecores")
 GROUP_OPTIONS = ("cores", "sockets", "nodes", "l3")
 HINT = "for example synthetic:2s4n16c2t,l3=8,mem=64Gi (sockets, NUMA nodes, cores per socket, CPUs per core)"
@@ -42,6 +43,7 @@ _FLAGS = ("far", "near", "interleaved")
 class Description:
     """What a synthetic description says; ``groups`` and ``cpus`` are keyed by option name.
 
+    ``memory`` is a row of bytes, ``hugepages`` has a row of page counts for each page size in KiB.
     ``distances`` is None for the regular ones and empty for none.
     """
 

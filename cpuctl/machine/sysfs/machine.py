@@ -1,4 +1,8 @@
-"""A machine as its kernel describes it: sysfs and procfs files to one ``Machine``."""
+"""A machine as its kernel describes it: sysfs and procfs files to one ``Machine``.
+
+Files: *Documentation/ABI/testing/sysfs-kernel-mm-hugepages*, and for hybrid CPUs
+*tools/perf/Documentation/intel-hybrid.txt*; the others are those of the readers that are put together here.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Cgroup values as the files of cgroup v1 and v2 show them afterwards.
 
-What the kubelet does not write keeps the kernel's default, and is told with it.
+What the kubelet does not write keeps the kernel's default, and is told with it. Files:
+*Documentation/admin-guide/cgroup-v2.rst* and *Documentation/admin-guide/cgroup-v1/*.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class WeightFormula(StrEnum):
     CURVED = "curved"
 
     def weight(self, shares: int) -> int:
-        """Convert shares."""
+        """Convert ``cpu.shares`` of cgroup v1 to ``cpu.weight``."""
         return linear_weight(shares) if self is WeightFormula.LINEAR else curved_weight(shares)
 
 
@@ -55,7 +56,8 @@ class CgroupFile:
 class CgroupHost:
     """What the files depend on beside the values.
 
-    With the *systemd* driver quotas come in hundredths of a CPU; the kernel cuts memory down to whole pages.
+    With the *systemd* driver quotas come in hundredths of a CPU; the kernel cuts memory down to whole pages
+    of ``memory_page`` bytes.
     """
 
     systemd: bool = False

@@ -53,7 +53,7 @@ def shares_of_weight(weight: int) -> int:
 
 
 def systemd_quota(quota: int, period: int) -> int:
-    """Round a quota up to what systemd can hold: whole hundredths of a CPU."""
+    """Round a quota (us in each *period*) up to what systemd can hold: whole hundredths of a CPU."""
     if quota <= 0 or period <= 0:
         return quota
     per_second = quota * 1_000_000 // period

@@ -24,9 +24,10 @@ class CgroupSettings:
     """What a kubelet of 1.*minor* is told about cgroups, its defaults filled in.
 
     ``period`` is cpuCFSQuotaPeriod in microseconds, ``lifts_quota`` the gate DisableCPUQuotaWithExclusiveCPUs
-    (from 1.33 on). ``throttling_factor`` None means no ``memory.high``; ``tiered`` is memoryReservationPolicy
-    TieredReservation. ``allocatable_memory`` in bytes is None where the node is not known. ``page_sizes`` are
-    the sizes of huge pages that the node has, in bytes: those that nobody asks for are limited to 0.
+    (from 1.33 on), ``pids_limit`` is podPidsLimit, -1 for none. ``throttling_factor`` None means no
+    ``memory.high``; ``tiered`` is memoryReservationPolicy TieredReservation. ``allocatable_memory`` in bytes
+    is None where the node is not known. ``memory_page`` is in bytes, as are ``page_sizes``, those of the huge
+    pages that the node has: what nobody asks for is limited to 0.
     """
 
     minor: int = 36
@@ -46,7 +47,8 @@ class CgroupSettings:
 class CgroupValues:
     """Values as the kubelet counts them, for cgroup v1 and v2 alike; None is what it does not write.
 
-    A quota of -1 is "no limit" in so many words. ``hugetlb`` maps page sizes to bytes. ``memory_min``,
+    ``shares`` are ``cpu.shares`` of v1, quota and period microseconds, memory amounts bytes. A quota of -1 is
+    "no limit" in so many words. ``hugetlb`` maps page sizes to limits, both in bytes. ``memory_min``,
     ``memory_low`` and ``memory_high`` are for v2 only. ``unknown`` tells, by the name of a value, what it
     depends on that was not given.
     """

@@ -1,4 +1,7 @@
-"""Whether a pod's affinity looks at pods of other namespaces, which quotas can count."""
+"""Whether a pod's affinity looks at pods of other namespaces, which quotas can count.
+
+Rule: ``pkg/quota/v1/evaluator/core/pods.go`` of 1.36.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """LimitRange: the defaults that it puts into containers, and what it refuses.
 
 Rule: ``plugin/pkg/admission/limitranger`` of the API server. It looks at pods that are created, never at
-those that exist; texts are its own. Where it walks a map in random order, the order here is by name.
+those that exist; texts are its own. Where it walks a map in random order, the order here is by name. For the
+object itself: ``pkg/apis/core/v1/defaults.go`` and ``pkg/apis/core/validation``.
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ _OVERRIDDEN = ("cpu", "memory")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitRangeItem:
-    """What holds for one ``type``: Container, Pod, or another that pods have nothing to do with."""
+    """What holds for one ``type``: Container, Pod, or another that pods have nothing to do with.
+
+    ``max_ratio`` is maxLimitRequestRatio: how many times its request a limit may be.
+    """
 
     type: str
     min: _Amounts = field(default_factory=dict)

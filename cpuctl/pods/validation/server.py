@@ -1,7 +1,7 @@
 """Everything the API server says about the resources of one manifest, in its order.
 
 A Pod gets its defaults first. A workload's pod template does not: what its defaults break is refused only
-when a pod is made of it, so templates are looked at twice.
+when a pod is made of it, so templates are looked at twice. Rule: ``pkg/apis/core/validation`` of 1.36.
 """
 
 from __future__ import annotations

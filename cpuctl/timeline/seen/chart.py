@@ -36,7 +36,7 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A time in which a CPU's status stays."""
+    """A time in which a CPU's status stays, from ``start`` to before ``end`` in nanoseconds."""
 
     start: int
     end: int
@@ -52,7 +52,7 @@ class ChartRow:
 
 
 def chart(samples: Sequence[Sample], cpus: int, until: int) -> list[ChartRow]:
-    """Draw up the history of *cpus* (a mask), rows by their lowest CPU."""
+    """Draw up the history of *cpus* (a mask) to *until*, a nanosecond; rows by their lowest CPU."""
     histories: dict[int, list[tuple[int, Status]]] = {}
     before = NOBODY
     for sample in samples:

@@ -13,7 +13,10 @@ from cpuctl.timeline.world.world import World
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One value that is not as expected: where the expectation stands, of what, and both values."""
+    """One value that is not as expected: where the expectation stands, of what, and both values.
+
+    ``at`` is the time in nanoseconds.
+    """
 
     at: int
     where: Origin | None

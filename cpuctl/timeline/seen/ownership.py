@@ -34,7 +34,7 @@ NOBODY = Owners({}, 0)
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Who has what from a time on."""
+    """Who has what from a time on, which is in nanoseconds."""
 
     at: int
     owners: Owners

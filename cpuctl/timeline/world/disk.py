@@ -47,7 +47,10 @@ MemoryFile: TypeAlias = WrittenMemory | str | None
 
 @dataclass(frozen=True, slots=True)
 class SavedWait:
-    """A scale-down that outlasts a restart, as announced: what is left, when it is due, since which boot."""
+    """A scale-down that outlasts a restart, as announced: what is left, when it is due, since which boot.
+
+    ``cpus`` is a mask, ``due`` in nanoseconds.
+    """
 
     cpus: int
     due: int

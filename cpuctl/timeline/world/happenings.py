@@ -69,7 +69,10 @@ MOVES = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One thing that happened; ``pod`` and ``container`` are empty where it is about the node."""
+    """One thing that happened; ``pod`` and ``container`` are empty where it is about the node.
+
+    ``at`` is the time in nanoseconds.
+    """
 
     at: int
     what: What

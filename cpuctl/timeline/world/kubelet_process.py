@@ -1,4 +1,7 @@
-"""A kubelet that runs: its managers, and what it keeps in memory only and loses when it stops."""
+"""A kubelet that runs: its managers, and what it keeps in memory only and loses when it stops.
+
+Times are nanoseconds since the timeline began.
+"""
 
 from __future__ import annotations
 
@@ -45,8 +48,9 @@ class KubeletProcess:
     ``last_update`` are the CPUs that it has last given each container's runtime (a mask): it knows of none
     when it starts, so that its first pass writes all. ``refused`` are the containers whose CPU set could not
     be written last time. ``unsettled``: the next pass has something to do. ``capacity`` is what it compares a
-    resize with, where its release does. ``retry_after`` is when deferred resizes were tried last, None where
-    there are none. ``written`` and ``written_memory`` are the states as they lie on disk.
+    resize with, where its release does: CPU in milli, the rest in whole units. ``retry_after`` is when
+    deferred resizes were tried last, None where there are none. ``written`` and ``written_memory`` are the
+    states as they lie on disk.
     """
 
     setup: KubeletSetup
@@ -108,7 +112,10 @@ class KubeletProcess:
         self.unsettled = True
 
     def next_retry(self) -> int | None:
-        """Tell when deferred resizes are tried again: after half a minute, then every three minutes."""
+        """Tell when deferred resizes are tried again: after half a minute, then every three minutes.
+
+        Rule: ``pkg/kubelet/allocation/allocation_manager.go``.
+        """
         if self.retry_after is None:
             return None
         first = self.started + _FIRST_RETRY

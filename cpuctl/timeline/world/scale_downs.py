@@ -26,7 +26,8 @@ Key: TypeAlias = tuple[str, str]
 class ScaleDown:
     """One container that loses CPUs (masks). ``exposed``: its ``assigned.cpuset`` can be read inside.
 
-    ``due`` is when its delay has passed, ``told`` when the volume said so, ``applied`` when its cgroup did.
+    ``due`` is when its delay has passed, ``told`` when the volume said so, ``applied`` when its cgroup did:
+    nanoseconds, as ``decided``.
     """
 
     pod: str

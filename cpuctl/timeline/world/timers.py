@@ -15,7 +15,7 @@ from cpuctl.timeline.world.scale_downs import Key
 
 @dataclass(slots=True)
 class Timers:
-    """When each waiting container's delay has passed, by UID and name."""
+    """When each waiting container's delay has passed (nanoseconds), by UID and name."""
 
     due: dict[Key, int] = field(default_factory=dict)
 

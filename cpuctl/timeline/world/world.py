@@ -105,9 +105,10 @@ class PodLife:
 class World:
     """Everything there is at one moment.
 
-    ``online`` are the CPUs that run (a mask), ``why_down`` says why no kubelet runs that should,
-    ``starts_at`` when one comes up, ``boot`` counts starts of the machine. ``allocatable`` is what the
-    node's status told last. ``pods`` are those that exist, by UID; ``names`` also has those that did.
+    ``online`` are the CPUs that run (a mask), ``now`` the nanoseconds since the timeline began, ``why_down``
+    says why no kubelet runs that should, ``starts_at`` when one comes up, ``boot`` counts starts of the
+    machine. ``allocatable`` is what the node's status told last. ``pods`` are those that exist, by UID;
+    ``names`` also has those that did.
     """
 
     timeline: Timeline

@@ -57,8 +57,9 @@ _SUFFIXES = {text: (Format.DECIMAL_SI, power) for power, text in _DECIMAL_SUFFIX
 class Quantity:
     """An immutable amount, ``unscaled * 10**exponent``; equality, order and hash go by that number.
 
-    Make one with ``parse``, ``from_value`` or ``from_milli``. ``short`` names the form in which the
-    kubelet would hold it, ``verbatim`` the input where the kubelet would print it back unchanged.
+    It counts in its resource's own unit: CPUs, bytes, pieces. Make one with ``parse``, ``from_value`` or
+    ``from_milli``. ``short`` names the form in which the kubelet would hold it, ``verbatim`` the input where
+    the kubelet would print it back unchanged.
     """
 
     unscaled: int = 0
@@ -181,7 +182,8 @@ class Quantity:
     def is_integral_cpu(self) -> bool:
         """Whether the CPU manager sees whole CPUs: value and milli-value agree, in 64 bits.
 
-        Both are rounded up before, so ``999999u`` counts as one whole CPU.
+        Both are rounded up before, so ``999999u`` counts as one whole CPU. Rule: kubelet v1.36
+        ``cm/cpumanager/policy_static.go``.
         """
         return low64(self.value * 1000) == self.milli_value
 
@@ -194,7 +196,10 @@ class Quantity:
         return Quantity.parse(str(self))
 
     def rounded_up_to_milli(self) -> Quantity:
-        """Return what API defaulting stores: nothing finer than 1m, rounded away from zero."""
+        """Return what API defaulting stores: nothing finer than 1m, rounded away from zero.
+
+        Rule: ``SetDefaults_ResourceList`` in ``pkg/apis/core/v1/defaults.go`` of 1.36.
+        """
         if self.short and self.exponent >= _MILLI:
             return self
         count = shifted(self.unscaled, self.exponent - _MILLI)

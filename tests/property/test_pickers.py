@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
-from itertools import islice
+from itertools import combinations, islice
 from math import comb
 from operator import or_
 
@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.picking.balance import Search
-from cpuctl.engine.cpu.picking.combining import effective_combination
+from cpuctl.engine.cpu.picking.combining import distinct, effective_combination
 from cpuctl.engine.cpu.picking.distributed import Dealing, take_distributed
 from cpuctl.engine.cpu.picking.packed import Spread, take_packed
-from cpuctl.engine.cpu.picking.remainder import Remainder
 from cpuctl.engine.cpu.picking.rules import PickerRules, picker_rules
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.outcome import AllocationError, KubeletFault, Picked, PickResult, Undetermined
@@ -89,19 +88,6 @@ def test_distributed_equals_its_naive_twin(
     )
 
 
-@given(st.data(), st.sampled_from([1, 2, 3]), st.booleans())
-def test_no_deal_of_a_remainder_is_below_its_bounds(data: st.DataObject, group: int, whole: bool) -> None:
-    left = data.draw(st.lists(st.integers(group, 12), min_size=1, max_size=5))
-    groups = data.draw(st.integers(1, sum(count // group for count in left)))
-    dealing = Remainder(left=tuple(left), groups=groups, group=group, whole=whole)
-    for size in range(1, len(left) + 1):
-        for _, change in dealing.deals(size):
-            if change is None:
-                assert not dealing.ends
-            else:
-                assert change >= dealing.least_change(size) >= dealing.least_change()
-
-
 @given(st.data(), RULES, st.sampled_from([1, 2, 3, 4]), COUNTS)
 def test_the_search_equals_its_naive_twin(
     data: st.DataObject, rules: PickerRules, group: int, free: list[int]
@@ -131,6 +117,14 @@ def test_the_search_equals_its_naive_twin(
     if split is not None and choice is not None:
         assert split.positions == tuple(choice.nodes.items())
         assert split.extra == tuple(choice.remainder.items())
+
+
+@given(st.lists(st.integers(0, 3), max_size=7), st.integers(0, 8))
+def test_of_combinations_alike_the_first_is_left(kinds: list[int], size: int) -> None:
+    first: dict[tuple[int, ...], tuple[int, ...]] = {}
+    for positions in combinations(range(len(kinds)), size):
+        first.setdefault(tuple(kinds[position] for position in positions), positions)
+    assert list(distinct(list(enumerate(kinds)), size)) == list(first.values())
 
 
 @given(st.integers(1, 7), st.data())

@@ -83,9 +83,9 @@ def _also_shared(subject: CPUSubject) -> Iterator[StateFinding]:
             yield cpu_finding(
                 severity,
                 "held-and-shared",
-                f"CPUs {shared} are held by {subject.owners.name(held.uid, held.container)} and are in the "
+                f"CPUs {shared} are held by {subject.owners.name(*held.owner)} and are in the "
                 "shared pool, too",
-                held,
+                held.owner,
                 fix=REPAIR,
             )
 
@@ -96,7 +96,7 @@ def _unknown(subject: CPUSubject, policy: StaticPolicy) -> Iterator[StateFinding
         yield _no_such(f"CPUs {shared} of the shared pool", machine)
     for held in subject.held:
         if gone := held.cpus - machine:
-            yield _no_such(f"CPUs {gone} of {subject.owners.name(held.uid, held.container)}", machine)
+            yield _no_such(f"CPUs {gone} of {subject.owners.name(*held.owner)}", machine)
 
 
 def _no_such(what: str, machine: CPUSet) -> StateFinding:
@@ -112,7 +112,8 @@ def _no_such(what: str, machine: CPUSet) -> StateFinding:
 def _unaccounted(subject: CPUSubject, policy: StaticPolicy) -> Iterator[StateFinding]:
     known = subject.state.default_cpu_set | subject.exclusive
     missing = CPUSet(policy.allocatable) - known
-    passed_over = missing & _of_pods(subject)
+    # Where the kubelet reads what pods hold as a whole, none of it is missing.
+    passed_over = missing & union(subject.whole.pod_entries.values())
     if passed_over:
         owners = [(uid, "") for uid, cpus in sorted(subject.whole.pod_entries.items()) if cpus & passed_over]
         yield cpu_finding(
@@ -138,9 +139,3 @@ def _unaccounted(subject: CPUSubject, policy: StaticPolicy) -> Iterator[StateFin
             f"CPUs {strictly} are reserved, and {subject.names_of(strictly)} has them",
             fix=REPAIR,
         )
-
-
-def _of_pods(subject: CPUSubject) -> CPUSet:
-    """Return what the file says that pods hold as a whole, and the kubelet does not read."""
-    read = subject.state.pod_entries
-    return union(cpus for uid, cpus in subject.whole.pod_entries.items() if uid not in read)

@@ -22,6 +22,11 @@ class Held(NamedTuple):
     container: str
     cpus: CPUSet
 
+    @property
+    def owner(self) -> tuple[str, str]:
+        """The UID and the container, without the CPUs."""
+        return self.uid, self.container
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CPUSubject:
@@ -38,7 +43,7 @@ class CPUSubject:
     @classmethod
     def of(cls, state: CPUStateFile, whole: CPUStateFile, owners: Owners) -> CPUSubject:
         """Sort the holders out."""
-        return cls(state=state, whole=whole, owners=owners, held=tuple(_holders(state)))
+        return cls(state=state, whole=whole, owners=owners, held=tuple(holders(state)))
 
     @property
     def exclusive(self) -> CPUSet:
@@ -49,9 +54,7 @@ class CPUSubject:
         """Name who holds some of these CPUs, containers rather than their pod; nothing where nobody does."""
         found = [held for held in self.held if held.cpus & cpus]
         named = {held.uid for held in found if held.container}
-        return self.owners.names(
-            [(held.uid, held.container) for held in found if held.container or held.uid not in named]
-        )
+        return self.owners.names([held.owner for held in found if held.container or held.uid not in named])
 
 
 def union(sets: Iterable[CPUSet]) -> CPUSet:
@@ -59,7 +62,8 @@ def union(sets: Iterable[CPUSet]) -> CPUSet:
     return reduce(or_, sets, CPUSet())
 
 
-def _holders(state: CPUStateFile) -> Iterator[Held]:
+def holders(state: CPUStateFile) -> Iterator[Held]:
+    """Yield who holds exclusive CPUs: every pod as a whole, then its containers."""
     for uid in sorted({*state.pod_entries, *state.entries}):
         if uid in state.pod_entries:
             yield Held(uid, "", state.pod_entries[uid])
@@ -68,8 +72,16 @@ def _holders(state: CPUStateFile) -> Iterator[Held]:
 
 
 def cpu_finding(
-    severity: Severity, code: str, message: str, held: Held | None = None, **more: str
+    severity: Severity, code: str, message: str, owner: tuple[str, str] = ("", ""), **more: str
 ) -> StateFinding:
-    """Make a finding about the CPU Manager's file."""
-    owner = {"pod_uid": held.uid, "container": held.container} if held else {}
-    return StateFinding(severity=severity, code=code, file_name=CPU_FILE, message=message, **owner, **more)
+    """Make a finding about the CPU Manager's file; *owner* is a UID and a container, or nobody."""
+    uid, container = owner
+    return StateFinding(
+        severity=severity,
+        code=code,
+        file_name=CPU_FILE,
+        message=message,
+        pod_uid=uid,
+        container=container,
+        **more,
+    )

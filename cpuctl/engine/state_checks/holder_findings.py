@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.config_lints.lint import Severity
-from cpuctl.engine.state_checks.cpu_subject import CPUSubject, Held, cpu_finding
+from cpuctl.engine.state_checks.cpu_subject import CPUSubject, cpu_finding
 from cpuctl.engine.state_checks.findings import MOST_ALIKE, REPAIR, StateFinding
 from cpuctl.pods.model import ContainerKind
 
@@ -31,7 +31,7 @@ def _overlaps_of_pods(subject: CPUSubject) -> Iterator[StateFinding]:
                 Severity.WARNING,
                 "held-twice",
                 f"CPUs {both} are held by more than one pod ({others}), which {_UNSEEN}",
-                Held(uid, "", cpus),
+                (uid, ""),
                 fix=REPAIR,
             )
         taken |= cpus
@@ -48,16 +48,16 @@ def _overlaps_in_pods(subject: CPUSubject) -> Iterator[StateFinding]:
     """Compare containers that run at the same time; those of a pod with CPUs of its own share them."""
     taken: dict[str, CPUSet] = {}
     for held in subject.held:
-        container = subject.owners.container(held.uid, held.container)
+        container = subject.owners.container(*held.owner)
         if container is None or container.kind is ContainerKind.INIT or held.uid in subject.state.pod_entries:
             continue
         if both := held.cpus & taken.get(held.uid, CPUSet()):
             yield cpu_finding(
                 Severity.WARNING,
                 "held-twice",
-                f"CPUs {both} of {subject.owners.name(held.uid, held.container)} are held by another "
+                f"CPUs {both} of {subject.owners.name(*held.owner)} are held by another "
                 f"container of the pod, too, which {_UNSEEN}",
-                held,
+                held.owner,
                 fix="restart the kubelet without this pod, or delete the pod: who is right cannot be told",
             )
         taken[held.uid] = taken.get(held.uid, CPUSet()) | held.cpus
@@ -75,7 +75,7 @@ def _bubbles(subject: CPUSubject) -> Iterator[StateFinding]:
                     "outside-pod",
                     f"CPUs {outside} of {owners.name(uid, name)} are none of its pod's: nobody gets them "
                     "back when the pod ends",
-                    Held(uid, name, cpus),
+                    (uid, name),
                     fix=REPAIR,
                 )
         if not state.entries.get(uid):
@@ -84,7 +84,7 @@ def _bubbles(subject: CPUSubject) -> Iterator[StateFinding]:
                 "pod-without-containers",
                 f"CPUs {whole} of {owners.name(uid)} are held by none of its containers: no kubelet ever "
                 "takes them back",
-                Held(uid, "", whole),
+                (uid, ""),
                 fix=REPAIR,
             )
         elif left := whole - held:
@@ -93,7 +93,7 @@ def _bubbles(subject: CPUSubject) -> Iterator[StateFinding]:
                 "pod-leftover",
                 f"CPUs {left} of {owners.name(uid)} are held by none of its containers: without "
                 "PodLevelResourceManagers, or before 1.36, no kubelet starts on this file",
-                Held(uid, "", whole),
+                (uid, ""),
             )
 
 
@@ -112,7 +112,7 @@ def _baselines(subject: CPUSubject) -> Iterator[StateFinding]:
                 Severity.WARNING,
                 "baseline-outside",
                 message,
-                Held(uid, name, baseline),
+                (uid, name),
                 expected=f"CPUs of {now}" if now else "",
                 detected=str(baseline),
                 fix=REPAIR,

@@ -5,11 +5,15 @@ The kubelet says only that something is different (``validateState``, see ``cpuc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from operator import attrgetter
 
 from cpuctl.checkpoints.diff import TableChange
-from cpuctl.checkpoints.model import MemoryNode, MemoryStateFile
+from cpuctl.checkpoints.model import MemoryNode, MemoryStateFile, MemoryTable
 from cpuctl.engine.config_lints.lint import Severity
+from cpuctl.engine.memory.restart import restored
+from cpuctl.engine.memory.state import MemoryManagerState
+from cpuctl.engine.memory.tables import wrapped
 from cpuctl.engine.state_checks.findings import MEMORY_FILE, REPAIR, StateFinding
 from cpuctl.engine.state_checks.memory_drift import Cause, DriftKind, MemoryDrift
 from cpuctl.engine.state_checks.memory_replay import Misfit, replayed
@@ -49,9 +53,12 @@ def block_findings(
             yield _no_tables()
         return  # The kubelet makes fresh tables of it.
     again = replayed(saved, fresh)
-    for misfit in again.misfits:
-        yield _misfit(misfit, owners)
-    if not again.misfits and saved.machine_state.keys() == again.tables.keys():
+    if again.misfits:
+        # With more in its entries than there is, a kubelet is content where tables say that all is taken.
+        content = isinstance(restored(saved, fresh), MemoryManagerState)
+        severity = Severity.WARNING if content else Severity.ERROR
+        yield from (_misfit(misfit, owners, severity) for misfit in again.misfits)
+    elif saved.machine_state.keys() == again.tables.keys():
         yield from _sums(saved.machine_state, again.tables)
 
 
@@ -65,12 +72,12 @@ def _no_tables() -> StateFinding:
     )
 
 
-def _misfit(misfit: Misfit, owners: Owners) -> StateFinding:
+def _misfit(misfit: Misfit, owners: Owners, severity: Severity) -> StateFinding:
     uid, container, block = misfit.held
     nodes = ", ".join(map(str, block.numa_affinity))
     missing = f": {_size(misfit.missing)} too little" if misfit.missing else ""
     return StateFinding(
-        severity=Severity.ERROR,
+        severity=severity,
         code="memory-misfit",
         file_name=MEMORY_FILE,
         message=f"{_size(block.size)} of {block.type} of {owners.name(uid, container)} on NUMA node {nodes}: "
@@ -87,7 +94,8 @@ def _sums(found: Mapping[int, MemoryNode], expected: Mapping[int, MemoryNode]) -
         for what, was, should in (
             ("counts", node.number_of_assignments, due.number_of_assignments),
             ("is in a group with NUMA nodes", sorted(node.cells), sorted(due.cells)),
-            ("has reserved", _reserved(found, node), _reserved(expected, node)),
+            ("has reserved", _in_group(found, node, _reserved), _in_group(expected, node, _reserved)),
+            ("has free", _in_group(found, node, _free), _in_group(found, node, _unreserved)),
         ):
             if was != should:
                 yield StateFinding(
@@ -101,12 +109,22 @@ def _sums(found: Mapping[int, MemoryNode], expected: Mapping[int, MemoryNode]) -
                 )
 
 
-def _reserved(tables: Mapping[int, MemoryNode], node: MemoryNode) -> dict[str, int]:
-    """Add up what is reserved in a node's group, by resource: only that has to agree."""
+def _in_group(
+    tables: Mapping[int, MemoryNode], node: MemoryNode, amount: Callable[[MemoryTable], int]
+) -> dict[str, int]:
+    """Add up an amount in a node's group, by resource: only the sums have to agree."""
     members = [tables[cell].memory_map for cell in node.cells if cell in tables]
     return {
-        name: sum(each[name].reserved for each in members if name in each) for name in sorted(node.memory_map)
+        name: wrapped(sum(amount(each[name]) for each in members if name in each))
+        for name in sorted(node.memory_map)
     }
+
+
+_reserved, _free = attrgetter("reserved"), attrgetter("free")
+
+
+def _unreserved(table: MemoryTable) -> int:
+    return table.allocatable - table.reserved
 
 
 def _difference(change: TableChange, cause: Cause) -> str:

@@ -36,11 +36,8 @@ def replayed(saved: MemoryStateFile, fresh: Mapping[int, MemoryNode]) -> Replaye
 
 
 def _charged(tables: Tables, held: HeldBlock) -> Misfit | None:
-    block = held.block
-    known = all(node in tables and block.type in tables[node].memory_map for node in block.numa_affinity)
-    free = free_in(tables, block.numa_affinity, block.type) if known else 0
+    block, before = held.block, dict(tables)
     if problem := replay(tables, block):
         return Misfit(held, problem)
-    if block.size > free:
-        return Misfit(held, "there is not enough", block.size - free)
-    return None
+    missing = block.size - free_in(before, block.numa_affinity, block.type)
+    return Misfit(held, "there is not enough", missing) if missing > 0 else None

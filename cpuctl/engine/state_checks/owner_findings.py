@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile
 from cpuctl.engine.config_lints.lint import Severity
-from cpuctl.engine.state_checks.cpu_subject import Held, cpu_finding
+from cpuctl.engine.state_checks.cpu_subject import cpu_finding
 from cpuctl.engine.state_checks.findings import REPAIR_WITH_PODS, StateFinding
 from cpuctl.engine.state_checks.owners import Owners, Standing
 from cpuctl.pods.model import Container, ContainerKind, Pod
@@ -56,7 +56,7 @@ def due_findings(state: CPUStateFile, owners: Owners, due: Due) -> Iterator[Stat
                     "not-recorded",
                     f"{pod.full_name}/{container.name} is due {count} exclusive CPUs, and holds none: a "
                     "kubelet that starts now gives it some that it does not run on yet",
-                    Held(uid, container.name, state.default_cpu_set),
+                    (uid, container.name),
                     expected=f"{count} CPUs",
                     detected="none",
                 )
@@ -66,7 +66,7 @@ def due_findings(state: CPUStateFile, owners: Owners, due: Due) -> Iterator[Stat
                     "other-size",
                     f"{pod.full_name}/{container.name} is due {count} exclusive CPUs, and holds "
                     f"{len(held)}: a kubelet that starts now may not admit the pod again",
-                    Held(uid, container.name, held),
+                    (uid, container.name),
                     expected=f"{count} CPUs",
                     detected=str(held),
                 )

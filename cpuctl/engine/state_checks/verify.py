@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from cpuctl.checkpoints.model import UnreadableState
+from cpuctl.checkpoints.model import MemoryNode, UnreadableState
 from cpuctl.checkpoints.refusal import kubelet_refusal
 from cpuctl.engine.config_lints.lint import Severity
 from cpuctl.engine.node import Node
@@ -13,7 +13,7 @@ from cpuctl.engine.outcome import FaultKind, KubeletFault, StartRefused
 from cpuctl.engine.provider import Candidate
 from cpuctl.engine.start import Kubelet, NotStarted, Started, last_checks, node_of, start_managers
 from cpuctl.engine.state_checks.cpu_findings import cpu_findings
-from cpuctl.engine.state_checks.cpu_subject import CPUSubject, Held, cpu_finding
+from cpuctl.engine.state_checks.cpu_subject import CPUSubject, cpu_finding
 from cpuctl.engine.state_checks.file_findings import file_findings
 from cpuctl.engine.state_checks.findings import CPU_FILE, MEMORY_FILE, PODS_FILES, StateFinding, limited
 from cpuctl.engine.state_checks.found import FoundStates
@@ -76,9 +76,9 @@ def _refusals(
     """Yield what stands against each file, in the order in which a kubelet opens them."""
     keeps_pods = gates.minor >= _PODS_FILES_SINCE and gates.enabled("InPlacePodVerticalScaling")
     for name in PODS_FILES if keeps_pods else ():
-        read = found.pods[name].read if name in found.pods else None
-        if isinstance(read, UnreadableState):
-            why = kubelet_refusal(name, read.error, root)
+        file = found.pods.get(name)
+        if file and isinstance(file.read, UnreadableState):
+            why = kubelet_refusal(name, file.read.error, root)
             yield name, KubeletFault(kind=FaultKind.CRASH, where=f"reading {name}", why=why)
     if found.cpu and (cpu := node.cpu.restore(found.cpu.read)):
         yield CPU_FILE, _below(cpu, root, CPU_FILE)
@@ -103,12 +103,17 @@ class _Look:
     node: Node | None
 
     @property
+    def tables(self) -> Mapping[int, MemoryNode] | None:
+        """The machine's, on which nobody has memory yet; None where no static Memory Manager starts."""
+        policy = self.node.memory.policy if self.node else None
+        return policy.tables if policy else None
+
+    @property
     def drift(self) -> MemoryDrift | None:
         state = self.found.memory.state if self.found.memory else None
-        policy = self.node.memory.policy if self.node else None
-        return (
-            memory_drift(state, policy.tables) if state and policy and _is_static(state.policy_name) else None
-        )
+        if state is None or self.tables is None or not _is_static(state.policy_name):
+            return None
+        return memory_drift(state, self.tables)
 
     def findings(self) -> Iterator[StateFinding]:
         wanted = (_cpu_policy(self.node), _memory_policy(self.node)) if self.node else (None, None)
@@ -140,30 +145,28 @@ class _Look:
         file = self.found.memory
         if file is None or file.state is None or not _is_static(file.state.policy_name):
             return
-        policy = self.node.memory.policy if self.node else None
-        if policy is not None:
-            if drift := self.drift:
-                yield from drift_findings(drift)
-            yield from block_findings(file.state, policy.tables, self.owners)
+        if drift := self.drift:
+            yield from drift_findings(drift)
+        if self.tables is not None:
+            yield from block_findings(file.state, self.tables, self.owners)
         yield from gone_findings(MEMORY_FILE, file.state, self.owners)
 
     def _due(self, pod: Pod, container: Container) -> int:
         assert self.node is not None
         seen = self.node.pod_rules.view(pod)
-        candidate = Candidate(seen, pod_qos(seen), divided=self.node.cpu.rules.divides(seen))
-        return self.node.cpu.claim(candidate, container).count
+        return self.node.cpu.claim(Candidate(seen, pod_qos(seen)), container).count
 
     def _moving_pods(self, subject: CPUSubject) -> Iterator[StateFinding]:
         assert self.node is not None
         manager, rules = self.node.topology_manager, self.node.cpu.rules
-        moves = not rules.restores_cpus and manager.policy != "none" and manager.scope == "pod"
+        moves = not rules.restores_cpus and manager.scope == "pod"
         for uid, cpus in sorted(subject.state.pod_entries.items()) if moves else ():
             yield cpu_finding(
                 Severity.WARNING,
                 "pod-allocated-again",
                 f"{self.owners.name(uid)} holds CPUs {cpus} as a whole: this kubelet gives it others when it "
                 "starts, or refuses it, and these belong to nobody then (kubernetes issue 140989)",
-                Held(uid, "", cpus),
+                (uid, ""),
                 fix="remove the pod from the node before the kubelet starts",
             )
 

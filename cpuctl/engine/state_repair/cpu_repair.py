@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from cpuctl.checkpoints.model import CPUStateFile
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.manager import StaticPolicy
-from cpuctl.engine.state_checks.cpu_subject import CPUSubject, union
+from cpuctl.engine.state_checks.cpu_subject import holders, union
 from cpuctl.engine.state_checks.owners import Owners
 from cpuctl.engine.state_repair.actions import Action, Did, NotRepaired, Repaired
 from cpuctl.engine.state_repair.gone import gone, kept
@@ -44,7 +44,7 @@ def repair_cpu_state(
         work.begin_anew()
     work.drop_gone()
     work.settle_pods()
-    moves = moves_of(CPUSubject.of(work.state, work.state, owners), rules.policy)
+    moves = moves_of(holders(work.state), owners, rules.policy)
     if isinstance(moves, NotRepaired):
         return moves
     work.move(moves, rules.policy)
@@ -123,7 +123,7 @@ class _Work:
             leaving = CPUSet.of(own)
             why = _why_lost(leaving, policy)
             whole = {"": self.state.pod_entries[uid]} if uid in self.state.pod_entries else {}
-            for name, cpus in (*sorted(self.state.entries.get(uid, {}).items()), *whole.items()):
+            for name, cpus in (*sorted(self.state.entries[uid].items()), *whole.items()):
                 if (after := moved(cpus, own, leaving)) != cpus:
                     self._do(Did.MOVED, why, uid, name, before=str(cpus), after=str(after))
         wholes = {uid: {"": cpus} for uid, cpus in self.state.pod_entries.items()}
@@ -163,7 +163,7 @@ class _Work:
 
     def fill_pool(self, policy: StaticPolicy) -> None:
         """Share what nobody holds, but for reserved CPUs where they are kept apart."""
-        held = union(holder.cpus for holder in CPUSubject.of(self.state, self.state, self.owners).held)
+        held = union(holder.cpus for holder in holders(self.state))
         strict = policy.options.strict_cpu_reservation
         pool = CPUSet(policy.allocatable if strict else policy.topology.cpus) - held
         old = self.state.default_cpu_set
@@ -172,7 +172,7 @@ class _Work:
         self.state = replace(self.state, default_cpu_set=pool)
 
     def _do(
-        self, did: Did, why: str, uid: str = "", container: str = "", *, before: str = "", after: str = ""
+        self, did: Did, why: str, uid: str = "", container: str = "", *, before: str, after: str = ""
     ) -> None:
         self.actions.append(
             Action(did=did, reason=why, pod_uid=uid, container=container, before=before, after=after)

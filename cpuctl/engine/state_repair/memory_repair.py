@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from cpuctl.checkpoints.model import MemoryNode, MemoryStateFile
 from cpuctl.engine.memory.restart import restored
 from cpuctl.engine.memory.state import Blocks, MemoryManagerState
-from cpuctl.engine.outcome import Undetermined
+from cpuctl.engine.outcome import KubeletFault, Undetermined
 from cpuctl.engine.state_checks.memory_drift import DriftKind, memory_drift
 from cpuctl.engine.state_checks.memory_replay import Misfit, replayed
 from cpuctl.engine.state_checks.owners import Owners
@@ -66,7 +66,7 @@ def repair_memory_state(
         drift = memory_drift(state, rules.fresh)
         why = _REASONS[drift.kind if drift else None]
         return Repaired(new, (*actions, Action(did=Did.TABLES, reason=why)))
-    return NotRepaired(verdict.why if isinstance(verdict, Undetermined) else str(verdict), _DRAIN)
+    return NotRepaired(_why_not(verdict), _DRAIN)
 
 
 def _given_up(state: MemoryStateFile) -> Repaired[MemoryStateFile]:
@@ -111,6 +111,12 @@ def _no_place(misfits: tuple[Misfit, ...], owners: Owners) -> NotRepaired:
     )
     more = f" and {len(misfits) - _SHOWN} more" if len(misfits) > _SHOWN else ""
     return NotRepaired(f"memory that pods hold has no place on this machine: {shown}{more}", _DRAIN)
+
+
+def _why_not(verdict: str | KubeletFault | Undetermined) -> str:
+    if isinstance(verdict, KubeletFault):
+        return f"the kubelet crashes in the {verdict.where}: {verdict.why}"
+    return verdict.why if isinstance(verdict, Undetermined) else verdict
 
 
 def _amounts(blocks: Blocks) -> str:

@@ -9,7 +9,7 @@ from itertools import chain, islice
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.outcome import Picked
-from cpuctl.engine.state_checks.cpu_subject import CPUSubject, Held, union
+from cpuctl.engine.state_checks.cpu_subject import Held, union
 from cpuctl.engine.state_checks.owners import Owners
 from cpuctl.engine.state_repair.actions import NotRepaired
 
@@ -17,16 +17,16 @@ Moves = Mapping[str, Mapping[int, int]]
 """By UID, the CPU that takes the place of another."""
 
 
-def moves_of(subject: CPUSubject, policy: StaticPolicy) -> Moves | NotRepaired:
+def moves_of(holders: Iterable[Held], owners: Owners, policy: StaticPolicy) -> Moves | NotRepaired:
     """Find a new place for every CPU that a pod may not keep; it keeps all others.
 
     Of CPUs that several pods hold, the first by UID keeps them.
     """
     parts: dict[str, list[Held]] = {}
     # Containers come before the pod as a whole: what is near each of them goes to them.
-    for held in sorted(subject.held, key=lambda held: not held.container):
+    for held in sorted(holders, key=lambda held: not held.container):
         parts.setdefault(held.uid, []).append(held)
-    return _Search(subject.owners, policy, parts).run()
+    return _Search(owners, policy, parts).run()
 
 
 def moved(cpus: CPUSet, moves: Mapping[int, int], leaving: CPUSet) -> CPUSet:

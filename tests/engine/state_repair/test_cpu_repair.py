@@ -95,15 +95,44 @@ def test_a_pod_holds_at_least_what_its_containers_hold() -> None:
     assert str(result.state.pod_entries["p"]) == "4-5"
 
 
-def test_uneven_cores_give_nobody_what_is_held() -> None:
-    """A kubelet takes a core with one free CPU for a free core where cores have one CPU on average."""
-    uneven = topology(
-        [CoreAt(cpus=(0,)), CoreAt(cpus=(1,)), CoreAt(cpus=(2,)), CoreAt(cpus=(3, 4)), CoreAt(cpus=(5,))]
-    )
-    assert uneven.cpus_per_core == 1
-    result = repair({"p": {"c": "0"}, "q": {"c": "3"}, "r": {"c": "1"}}, reserved="0", machine=uneven)
-    cpus = list(held(result).values())
-    assert len(cpus) == len(set(cpus)) == 3
+UNEVEN = topology(
+    [CoreAt(cpus, numa_node=1) for cpus in ((0, 1), (2,), (3,))]
+    + [CoreAt(cpus, numa_node=0) for cpus in ((4, 5), (6,), (7,))]
+)
+"""Cores have one CPU on average, rounded down."""
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("40-41", "0,2"), ("7,40-41", "4,6-7"), ("7,40-42", "0,4,6-7")],
+    ids=["anywhere", "near the one that is kept", "more than there are near it"],
+)
+def test_uneven_cores_give_nobody_what_is_held(before: str, after: str) -> None:
+    """A kubelet would take a core with one free CPU for a free core (kubernetes issue 124066)."""
+    result = repair({"p": {"c": before}, "q": {"c": "1,5"}}, reserved="3", machine=UNEVEN)
+    assert held(result) == {"p/c": after, "q/c": "1,5"}
+
+
+def test_new_cpus_are_near_the_old_ones_where_a_kubelet_would_rather_fill_another_node() -> None:
+    """The third NUMA node has fewer CPUs left."""
+    result = repair({"p": {"c": "4-5,20-21"}, "q": {"c": "8-10,24-26"}}, reserved="4,20")
+    assert held(result) == {"p/c": "5-6,21-22", "q/c": "8-10,24-26"}
+
+
+def test_cpus_go_to_the_container_that_they_are_near_not_to_the_pod() -> None:
+    """Each container keeps one CPU, and gets the second thread of its core, though the pod has both."""
+    result = repair({"p": {"a": "5,12", "b": "4,13"}}, reserved="5,13", pods={"p": "4-5,12-13"})
+    assert held(result) == {"p/a": "12,28", "p/b": "4,20"}
+
+
+def test_the_last_free_cpu_is_enough() -> None:
+    assert held(repair({"p": {"c": "1-14,17-31,40"}})) == {"p/c": "1-15,17-31"}
+
+
+EMPTY_POOL = (
+    "pods hold all CPUs that are not reserved: a kubelet with strict-cpu-reservation refuses a state whose "
+    "shared pool is empty (kubernetes issue 141196)"
+)
 
 
 @pytest.mark.parametrize(
@@ -115,9 +144,14 @@ def test_uneven_cores_give_nobody_what_is_held() -> None:
             "q/c cannot keep CPUs 40, and only 0 CPUs are free that may be exclusive",
         ),
         (
+            {"p": {"c": "1-14,17-30"}, "q": {"c": "40-42"}},
+            {},
+            "q/c cannot keep CPUs 40-42, and only 2 CPUs are free that may be exclusive",
+        ),
+        (
             {"p": {"c": "1-15,17-31"}},
             {"strict_cpu_reservation": True},
-            "pods hold all CPUs that are not reserved: a kubelet with strict-cpu-reservation refuses",
+            EMPTY_POOL,
         ),
     ],
 )
@@ -125,6 +159,5 @@ def test_what_has_no_answer_says_so(
     entries: dict[str, dict[str, str]], options: dict[str, bool], reason: str
 ) -> None:
     result = repair(entries, options=options)
-    assert isinstance(result, NotRepaired)
-    assert result.reason.startswith(reason)
-    assert "remove a pod" in result.advice
+    advice = "remove a pod that has exclusive CPUs from the node, then repair again with --pods"
+    assert result == NotRepaired(reason, advice)

@@ -1,0 +1,178 @@
+"""What a kubelet objects to at start, CPUs that are not where they belong, told for every CPU and owner."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cpuctl.engine.state_checks.findings import StateFinding
+from tests.support.state_files import CPU_STATE, DB, GONE, WEB, cpus
+from tests.support.verifying import STRICT, Case, cpu_error, cpu_warning, state
+
+REPAIR = "cpuctl checkpoint repair"
+POOL = str(CPU_STATE.default_cpu_set)
+ENTRIES = CPU_STATE.entries
+BUBBLE = state("0,4,8,12,15", pod_entries={WEB: cpus("5-6,13"), DB: cpus("1-3,9-11"), GONE: cpus("14")})
+
+
+def taken(which: str, pool: str) -> StateFinding:
+    return cpu_error(
+        code="reserved-not-in-pool",
+        message=f"reserved CPUs {which}: what is reserved, or strict-cpu-reservation, has changed since the "
+        "file was written",
+        expected="all of 0,8",
+        detected=pool,
+        fix=REPAIR,
+    )
+
+
+def only_reserved(pool: str) -> StateFinding:
+    return cpu_warning(
+        code="pool-only-reserved",
+        message=f"containers without exclusive CPUs have only the reserved CPUs {pool} left to run on",
+    )
+
+
+def unaccounted(which: str) -> StateFinding:
+    return cpu_error(
+        code="unaccounted-cpus",
+        message=f"CPUs {which} are neither in the shared pool nor held by anybody: they are new on this "
+        "machine, or were lost from the file",
+        fix=REPAIR,
+    )
+
+
+def shared(which: str, who: str, uid: str, name: str) -> StateFinding:
+    message = f"CPUs {which} are held by {who} and are in the shared pool, too"
+    return cpu_error(code="held-and-shared", message=message, fix=REPAIR, pod_uid=uid, container=name)
+
+
+def unknown(which: str) -> StateFinding:
+    return cpu_error(
+        code="no-such-cpus",
+        message=f"CPUs {which} are not on this machine, or offline",
+        expected="some of 0-15",
+        fix=REPAIR,
+    )
+
+
+def passed_over(which: str, who: str) -> tuple[StateFinding, StateFinding]:
+    return (
+        cpu_warning(
+            code="part-unread",
+            message="this kubelet does not read podEntries of the file, and writes it without them",
+            detected="podEntries",
+        ),
+        cpu_error(
+            code="pod-cpus-unread",
+            message=f"CPUs {which} are held by pods as a whole and by no container of them ({who}), which "
+            "this kubelet does not read",
+            fix=f"switch PodLevelResourceManagers on, or {REPAIR}",
+        ),
+    )
+
+
+CASES = [
+    Case("nobody holds anything", state("0-15", entries={}), ()),
+    Case("an empty pool and nobody holds anything", state("", entries={}), ()),
+    Case(
+        "an empty pool",
+        state("", entries={DB: {"server": cpus("1-7,9-15")}}),
+        (
+            cpu_error(
+                code="pool-empty",
+                message="the shared pool has no CPU left: a kubelet with strict-cpu-reservation comes to "
+                "that by itself, and refuses its own file after the next restart (kubernetes issue 141196)",
+                expected="at least one CPU",
+                detected="none",
+                fix=f"remove a pod that has exclusive CPUs from the node, then {REPAIR} --pods FILE",
+            ),
+        ),
+    ),
+    Case(
+        "a pool of reserved CPUs only",
+        state("0,8", entries={DB: {"server": cpus("1-7,9-15")}}),
+        (only_reserved("0,8"),),
+    ),
+    Case(
+        "a pool of one of two reserved CPUs",
+        state("0", entries={DB: {"server": cpus("1-7,9-15")}}),
+        (only_reserved("0"), taken("8 are not in the shared pool", "0")),
+    ),
+    Case(
+        "reserved CPUs are held",
+        state("3-4,6-7,11-12,14-15", entries={**ENTRIES, GONE: {"c": cpus("8"), "d": cpus("0")}}),
+        (
+            taken(
+                f"0,8 are not in the shared pool, {GONE}/c, {GONE}/d has them",
+                "3-4,6-7,11-12,14-15",
+            ),
+        ),
+    ),
+    Case(
+        "reserved CPUs are nowhere",
+        state("3-4,6-7,11-12,14-15"),
+        (taken("0,8 are not in the shared pool", "3-4,6-7,11-12,14-15"),),
+    ),
+    Case(
+        "strictly reserved CPUs are shared",
+        state(POOL.removeprefix("0,")),
+        (
+            cpu_error(
+                code="reserved-in-pool",
+                message="reserved CPUs 8 are in the shared pool, which strict-cpu-reservation does not "
+                "allow: the option, or what is reserved, has changed since the file was written",
+                expected="none of 0,8",
+                detected="3-4,6-8,11-12,14-15",
+                fix=REPAIR,
+            ),
+        ),
+        STRICT,
+    ),
+    Case("strictly reserved CPUs are nowhere", state("3-4,6-7,11-12,14-15"), (), STRICT),
+    Case(
+        "strictly reserved CPUs are held",
+        state("3-4,6-7,11-12,14-15", entries={**ENTRIES, GONE: {"c": cpus("8")}}),
+        (cpu_error(code="reserved-held", message=f"CPUs 8 are reserved, and {GONE}/c has them", fix=REPAIR),),
+        STRICT,
+    ),
+    Case(
+        "held and shared",
+        state("0-4,6-12,14-15", entries={**ENTRIES, GONE: {"c": cpus("4")}}),
+        (
+            shared("1-2,9-10", f"{DB}/server", DB, "server"),
+            shared("4", f"{GONE}/c", GONE, "c"),
+        ),
+    ),
+    Case(
+        "CPUs that are not there",
+        state(f"{POOL},20", entries={**ENTRIES, GONE: {"c": cpus("21"), "d": cpus("21-22")}}),
+        (unknown("20 of the shared pool"), unknown(f"21 of {GONE}/c"), unknown(f"21-22 of {GONE}/d")),
+    ),
+    Case("CPUs that nobody has", state("0,3-4,6-8,11-12"), (unaccounted("14-15"),)),
+    Case("a new CPU where nobody holds any", state("0-14", entries={}), (unaccounted("15"),)),
+    Case(
+        "what pods hold as a whole is not read",
+        replace(BUBBLE, pod_entries={}),
+        (*passed_over("3,6,11,14", f"{DB}, {WEB}, {GONE}"), unaccounted("7")),
+        whole=BUBBLE,
+    ),
+    Case(
+        "pods that hold no more than their containers are nobody's loss",
+        state(),
+        passed_over("", "")[:1],
+        whole=state(pod_entries={DB: cpus("1-2,9-10")}),
+    ),
+    Case(
+        "only pods that hold more are named",
+        state("0,4,6-8,11-12,14-15"),
+        passed_over("3", DB),
+        whole=state("0,4,6-8,11-12,14-15", pod_entries={DB: cpus("1-3,9-10"), WEB: cpus("5,13")}),
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_what_is_found(case: Case) -> None:
+    case.check()

@@ -1,0 +1,36 @@
+"""How many findings of one kind are told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cpuctl.engine.config_lints.lint import Severity
+from cpuctl.engine.state_checks.findings import StateFinding, limited
+
+ONE = StateFinding(severity=Severity.WARNING, code="held-twice", file_name="a", message="text", fix="fix it")
+REST = StateFinding(severity=Severity.WARNING, code="held-twice", file_name="a", message="")
+
+
+@pytest.mark.parametrize(
+    ("count", "rest"),
+    [
+        (50, []),
+        (51, [replace(REST, message="1 more of the same kind")]),
+        (199, [replace(REST, message="149 more of the same kind")]),
+    ],
+)
+def test_one_kind_does_not_bury_the_others(count: int, rest: list[StateFinding]) -> None:
+    """Findings are alike where file, code and severity are the same."""
+    others = [replace(ONE, severity=Severity.ERROR), replace(ONE, file_name="b"), replace(ONE, code="other")]
+    assert [*limited([*[ONE] * count, *others])] == [*[ONE] * 50, *others, *rest]
+
+
+def test_what_is_not_known_is_not_told() -> None:
+    assert (REST.expected, REST.detected, REST.fix, REST.pod_uid, REST.container) == ("", "", "", "", "")
+
+
+def test_findings_stay_in_their_order() -> None:
+    mixed = [replace(ONE, code=str(number % 3), message=str(number)) for number in range(12)]
+    assert [*limited(mixed)] == mixed

@@ -1,0 +1,220 @@
+"""How the memory of a machine differs from what a file says of it: what that means, and how it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from cpuctl.checkpoints.diff import TableChange
+from cpuctl.checkpoints.model import MemoryBlock, MemoryStateFile
+from cpuctl.engine.config_lints.lint import Severity
+from cpuctl.engine.memory.tables import Tables, fresh_tables
+from cpuctl.engine.state_checks.findings import StateFinding
+from cpuctl.engine.state_checks.memory_drift import Cause, DriftKind, MemoryDrift, memory_drift
+from cpuctl.engine.state_checks.memory_findings import drift_findings
+from tests.support.memory import HUGE, PAGE, memory_machine
+from tests.support.state_files import GIB
+
+MIB = 1 << 20
+
+
+def tables(
+    *sizes: int, pages: tuple[int, ...] = (), reserved: Mapping[int, Mapping[str, int]] | None = None
+) -> Tables:
+    """Return what a kubelet makes of NUMA nodes with that much memory, on which nobody has any yet."""
+    return fresh_tables(memory_machine(sizes, pages), reserved or {})
+
+
+def drift(was: Tables, now: Tables, *held: MemoryBlock) -> MemoryDrift | None:
+    entries = {"p": {"c": held}} if held else {}
+    return memory_drift(MemoryStateFile(policy_name="Static", machine_state=was, entries=entries), now)
+
+
+def told(message: str, detected: int | str = "", expected: int | str = "") -> StateFinding:
+    return StateFinding(
+        severity=Severity.ERROR,
+        code="memory-changed",
+        file_name="memory_manager_state",
+        message=message,
+        expected=str(expected),
+        detected=str(detected),
+        fix="cpuctl checkpoint repair",
+    )
+
+
+def benign(amount: str, detected: int) -> StateFinding:
+    message = f"NUMA node 1 has {amount} memory than the file says: a reboot does that"
+    return replace(told(f"{message}; safe to take over as it is now", detected, 8 * GIB), code="memory-drift")
+
+
+PLAIN = tables(8 * GIB, 8 * GIB)
+LARGE = "more than a reboot changes: memory came or went, or the kernel keeps more or less of it"
+PAGES = "other huge pages were set up"
+FEWER, MORE = tables(8 * GIB, 8 * GIB, pages=(0, 4)), tables(8 * GIB, 8 * GIB, pages=(0, 6))
+CASES = {
+    "a reboot takes memory": (tables(8 * GIB, 8 * GIB + MIB), PLAIN, [benign("1Mi less", 8 * GIB + MIB)]),
+    "a reboot brings memory": (tables(8 * GIB, 8 * GIB - MIB), PLAIN, [benign("1Mi more", 8 * GIB - MIB)]),
+    "a byte more": (tables(8 * GIB, 8 * GIB - 1), PLAIN, [benign("1 more", 8 * GIB - 1)]),
+    "the most that a reboot does": (
+        tables(8 * GIB, 8 * GIB - 128 * MIB),
+        PLAIN,
+        [benign("128Mi more", 8 * GIB - 128 * MIB)],
+    ),
+    "more than a reboot does": (
+        tables(8 * GIB, 8 * GIB - 129 * MIB),
+        PLAIN,
+        [
+            told(
+                f"NUMA node 1 has 129Mi more memory than the file says: {LARGE}", 8 * GIB - 129 * MIB, 8 * GIB
+            )
+        ],
+    ),
+    "a page more than a reboot does": (
+        tables(8 * GIB, 8 * GIB + 128 * MIB + 4096),
+        PLAIN,
+        [
+            told(
+                f"NUMA node 1 has 131076Ki less memory than the file says: {LARGE}",
+                8 * GIB + 128 * MIB + 4096,
+                8 * GIB,
+            )
+        ],
+    ),
+    "one thing that no reboot does makes all of it a change": (
+        tables(8 * GIB + MIB, 8 * GIB + GIB),
+        PLAIN,
+        [
+            told(
+                "NUMA node 0 has 1Mi less memory than the file says: a reboot does that",
+                8 * GIB + MIB,
+                8 * GIB,
+            ),
+            told(f"NUMA node 1 has 1Gi less memory than the file says: {LARGE}", 9 * GIB, 8 * GIB),
+        ],
+    ),
+    "NUMA nodes that are new": (
+        {0: PLAIN[0]},
+        PLAIN,
+        [told("NUMA node 1 is not in the file: it is new")],
+    ),
+    "NUMA nodes that are gone": (PLAIN, {1: PLAIN[1]}, [told("NUMA node 0 is gone")]),
+    "huge pages where there were none": (
+        PLAIN,
+        FEWER,
+        [
+            told(f"NUMA node 0 has {HUGE}, unlike the file says: {PAGES}", "", 0),
+            told(f"NUMA node 1 has {HUGE}, unlike the file says: {PAGES}", "", 4 * PAGE),
+            told(
+                f"NUMA node 1 has 8Mi less memory for pods than the file says: {PAGES}",
+                8 * GIB,
+                8 * GIB - 4 * PAGE,
+            ),
+        ],
+    ),
+    "huge pages are gone": (
+        tables(8 * GIB, pages=(4,)),
+        tables(8 * GIB),
+        [
+            told(f"NUMA node 0 has no {HUGE}, unlike the file says: {PAGES}", 4 * PAGE),
+            told(
+                f"NUMA node 0 has 8Mi more memory for pods than the file says: {PAGES}",
+                8 * GIB - 4 * PAGE,
+                8 * GIB,
+            ),
+        ],
+    ),
+    "another number of huge pages": (
+        FEWER,
+        MORE,
+        [
+            told(f"NUMA node 1 has 4Mi more {HUGE} than the file says: {PAGES}", 4 * PAGE, 6 * PAGE),
+            told(
+                f"NUMA node 1 has 4Mi less memory for pods than the file says: {PAGES}",
+                8 * GIB - 4 * PAGE,
+                8 * GIB - 6 * PAGE,
+            ),
+        ],
+    ),
+    "more is reserved": (
+        PLAIN,
+        tables(8 * GIB, 8 * GIB, reserved={1: {"memory": GIB}}),
+        [
+            told(
+                "NUMA node 1 has 1Gi more memory reserved than the file says: reservedMemory has changed",
+                0,
+                GIB,
+            )
+        ],
+    ),
+    "huge pages are reserved": (
+        FEWER,
+        tables(8 * GIB, 8 * GIB, pages=(0, 4), reserved={1: {HUGE: PAGE}}),
+        [
+            told(
+                f"NUMA node 1 has 2Mi more {HUGE} reserved than the file says: reservedMemory has changed",
+                0,
+                PAGE,
+            )
+        ],
+    ),
+    "memory and what is reserved of it": (
+        tables(8 * GIB, reserved={0: {"memory": 2 * GIB}}),
+        tables(9 * GIB, reserved={0: {"memory": GIB}}),
+        [
+            told(f"NUMA node 0 has 1Gi more memory than the file says: {LARGE}", 8 * GIB, 9 * GIB),
+            told(
+                "NUMA node 0 has 1Gi less memory reserved than the file says: reservedMemory has changed",
+                2 * GIB,
+                GIB,
+            ),
+        ],
+    ),
+    "fewer huge pages than are reserved": (
+        tables(8 * GIB, pages=(4,), reserved={0: {HUGE: 2 * PAGE}}),
+        tables(8 * GIB, pages=(1,), reserved={0: {HUGE: 2 * PAGE}}),
+        [
+            told(f"NUMA node 0 has 6Mi less {HUGE} than the file says: {PAGES}", 4 * PAGE, PAGE),
+            told(
+                f"NUMA node 0 has 6Mi more memory for pods than the file says: {PAGES}",
+                8 * GIB - 4 * PAGE,
+                8 * GIB - PAGE,
+            ),
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_differences_and_their_causes(name: str) -> None:
+    was, now, findings = CASES[name]
+    found = drift(was, now)
+    assert found is not None
+    assert [*drift_findings(found)] == findings
+    assert (found.kind is DriftKind.BENIGN) == (findings[0].code == "memory-drift")
+
+
+def test_the_same_memory_is_no_drift() -> None:
+    assert drift(PLAIN, PLAIN) is None
+    assert drift({}, PLAIN) is None
+
+
+def test_changes_name_node_and_number() -> None:
+    found = drift(tables(8 * GIB), tables(9 * GIB, 8 * GIB))
+    assert found is not None
+    assert found.changes == (
+        (TableChange(0, "memory", "total", 8 * GIB, 9 * GIB), Cause.MEMORY),
+        (TableChange(1, "", "assignments", None, 0), Cause.NODES),
+    )
+
+
+def test_what_does_not_fit_any_more_is_no_benign_drift() -> None:
+    """A node that was full to the last byte."""
+    held = MemoryBlock(numa_affinity=(0,), type="memory", size=8 * GIB)
+    full = drift(tables(8 * GIB + MIB), tables(8 * GIB), replace(held, size=8 * GIB + MIB))
+    fits = drift(tables(8 * GIB + MIB), tables(8 * GIB), held)
+    assert full is not None
+    assert fits is not None
+    assert (full.misfit, full.kind) == (True, DriftKind.REAL)
+    assert (fits.misfit, fits.kind) == (False, DriftKind.BENIGN)

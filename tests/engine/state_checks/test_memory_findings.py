@@ -1,0 +1,193 @@
+"""Memory that pods hold, charged once more: what has no place, and sums that are not theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from cpuctl.checkpoints.model import MemoryBlock, MemoryNode, MemoryStateFile
+from cpuctl.engine.config_lints.lint import Severity
+from cpuctl.engine.memory.tables import fresh_tables
+from cpuctl.engine.state_checks.findings import StateFinding
+from cpuctl.engine.state_checks.memory_findings import block_findings
+from cpuctl.engine.state_checks.memory_replay import replayed
+from cpuctl.engine.state_checks.owners import NOBODY_SAYS
+from tests.support.memory import HUGE, PAGE, memory_machine
+from tests.support.state_files import GIB
+
+REPAIR = "cpuctl checkpoint repair"
+FRESH = {
+    0: fresh_tables(memory_machine([8 * GIB], [4]), {0: {"memory": GIB}})[0],
+    1: fresh_tables(memory_machine([8 * GIB, 8 * GIB]), {})[1],
+}
+MINE = 7 * GIB - 4 * PAGE
+"""What pods may have of the memory of NUMA node 0; of node 1 it is all."""
+
+
+def block(size: int, *nodes: int, resource: str = "memory") -> MemoryBlock:
+    return MemoryBlock(numa_affinity=nodes, type=resource, size=size)
+
+
+def saved(
+    *blocks: MemoryBlock, tables: Mapping[int, MemoryNode] | None = None, whole: tuple[MemoryBlock, ...] = ()
+) -> MemoryStateFile:
+    """Let one container hold these blocks; without *tables*, with those that they come to."""
+    entries = {"p": {"c": blocks}} if blocks else {}
+    pods = {"p": whole} if whole else {}
+    state = MemoryStateFile(
+        policy_name="Static",
+        machine_state=FRESH if tables is None else tables,
+        entries=entries,
+        pod_entries=pods,
+    )
+    return state if tables is not None else replace(state, machine_state=replayed(state, FRESH).tables)
+
+
+def found(state: MemoryStateFile, fresh: Mapping[int, MemoryNode] = FRESH) -> list[StateFinding]:
+    return [*block_findings(state, fresh, NOBODY_SAYS)]
+
+
+def misfit(message: str, container: str = "c") -> StateFinding:
+    """A kubelet refuses what there is not; that it gives out more than there is it does not notice."""
+    return StateFinding(
+        severity=Severity.WARNING if "not enough" in message else Severity.ERROR,
+        code="memory-misfit",
+        file_name="memory_manager_state",
+        message=message,
+        fix=f"remove this pod from the node, then {REPAIR} --pods FILE",
+        pod_uid="p",
+        container=container,
+    )
+
+
+NO_NODE = "the memory assignment uses the NUMA that does not exist"
+NO_RESOURCE = "the memory assignment uses memory resource that does not exist"
+
+
+@pytest.mark.parametrize(
+    ("blocks", "messages"),
+    [
+        ((block(MINE, 0), block(8 * GIB, 1), block(4 * PAGE, 0, resource=HUGE)), []),
+        ((block(MINE + 8 * GIB, 0, 1),), []),
+        (
+            (block(MINE + 1, 0),),
+            [f"{MINE + 1} of memory of p/c on NUMA node 0: there is not enough: 1 too little"],
+        ),
+        (
+            (block(7 * GIB, 1), block(3 * GIB, 1)),
+            ["3Gi of memory of p/c on NUMA node 1: there is not enough: 2Gi too little"],
+        ),
+        (
+            (block(6 * PAGE, 0, resource=HUGE),),
+            [f"12Mi of {HUGE} of p/c on NUMA node 0: there is not enough: 4Mi too little"],
+        ),
+        (
+            (block(GIB, 2), block(GIB, 0, 2)),
+            [
+                f"1Gi of memory of p/c on NUMA node 2: {NO_NODE}",
+                f"1Gi of memory of p/c on NUMA node 0, 2: {NO_NODE}",
+            ],
+        ),
+        (
+            (block(GIB, 1, resource="hugepages-1Gi"),),
+            [f"1Gi of hugepages-1Gi of p/c on NUMA node 1: {NO_RESOURCE}"],
+        ),
+        (
+            (block(0, 1, resource="hugepages-1Gi"),),
+            [f"0 of hugepages-1Gi of p/c on NUMA node 1: {NO_RESOURCE}"],
+        ),
+    ],
+    ids=[
+        "all there is",
+        "all there is together",
+        "a byte too much",
+        "too much together",
+        "too many huge pages",
+        "no such node",
+        "no such huge pages",
+        "nothing of no such huge pages",
+    ],
+)
+def test_memory_that_has_no_place(blocks: tuple[MemoryBlock, ...], messages: list[str]) -> None:
+    assert found(saved(*blocks)) == [misfit(message) for message in messages]
+
+
+def test_too_much_memory_of_a_machine_that_is_smaller_now_is_refused() -> None:
+    smaller = {**FRESH, 1: fresh_tables(memory_machine([6 * GIB, 6 * GIB]), {})[1]}
+    message = "7Gi of memory of p/c on NUMA node 1: there is not enough: 1Gi too little"
+    assert found(saved(block(7 * GIB, 1)), smaller) == [replace(misfit(message), severity=Severity.ERROR)]
+
+
+def test_too_much_memory_of_a_group() -> None:
+    """All nodes of a block count, and NUMA node 1 is taken already."""
+    (finding,) = found(saved(block(8 * GIB, 1), block(MINE + GIB, 0, 1)))
+    assert finding.message == (
+        f"{MINE + GIB >> 20}Mi of memory of p/c on NUMA node 0, 1: there is not enough: 1Gi too little"
+    )
+
+
+def test_what_a_pod_holds_as_a_whole_counts_alone() -> None:
+    assert found(saved(block(GIB, 1), whole=(block(9 * GIB, 1),))) == [
+        misfit("9Gi of memory of p on NUMA node 1: there is not enough: 1Gi too little", "")
+    ]
+
+
+def sums(message: str, detected: object, expected: object) -> StateFinding:
+    return StateFinding(
+        severity=Severity.ERROR,
+        code="sums-differ",
+        file_name="memory_manager_state",
+        message=f"NUMA node {message} {detected}, and the entries of the file come to {expected}",
+        expected=str(expected),
+        detected=str(detected),
+        fix=REPAIR,
+    )
+
+
+def test_sums_that_are_not_those_of_the_entries() -> None:
+    """Tables on which nobody has memory, and one container that holds some of both nodes."""
+    assert found(saved(block(MINE + GIB, 0, 1), tables=FRESH)) == [
+        sums("0 counts", 0, 1),
+        sums("0 is in a group with NUMA nodes", [0], [0, 1]),
+        sums("0 has reserved", {HUGE: 0, "memory": 0}, {HUGE: 0, "memory": MINE}),
+        sums("1 counts", 0, 1),
+        sums("1 is in a group with NUMA nodes", [1], [0, 1]),
+        sums("1 has reserved", {"memory": 0}, {"memory": GIB}),
+    ]
+
+
+def with_table(number: int, resource: str, **changes: int) -> MemoryStateFile:
+    """Change numbers of a table in a file that a container of both nodes is in."""
+    state = saved(block(9 * GIB, 0, 1))
+    node = state.machine_state[number]
+    tables = {**node.memory_map, resource: replace(node.memory_map[resource], **changes)}
+    return replace(state, machine_state={**state.machine_state, number: replace(node, memory_map=tables)})
+
+
+def test_free_and_reserved_memory_must_add_up() -> None:
+    """How a group divides it is nobody's business."""
+    assert found(with_table(0, HUGE, free=0)) == [
+        sums("0 has free", {HUGE: 0, "memory": MINE - GIB}, {HUGE: 4 * PAGE, "memory": MINE - GIB})
+    ]
+
+
+def test_where_numa_nodes_come_or_go_their_sums_mean_nothing() -> None:
+    wrong = saved(block(GIB, 0), tables={0: FRESH[0]})
+    assert [each.code for each in found(wrong, {0: FRESH[0]})] == ["sums-differ"] * 2
+    assert found(wrong, FRESH) == []
+
+
+def test_entries_without_tables() -> None:
+    """What does not fit is not looked at: there is nothing to be wrong about yet."""
+    assert found(saved(block(9 * GIB, 0), tables={})) == [
+        StateFinding(
+            severity=Severity.ERROR,
+            code="no-tables",
+            file_name="memory_manager_state",
+            message="pods hold memory, and the tables that it was taken from are missing",
+            fix=REPAIR,
+        )
+    ]
+    assert found(saved(tables={})) == []

@@ -1,0 +1,78 @@
+"""Who runs on a node, and what is said of those who do not."""
+
+from __future__ import annotations
+
+import pytest
+
+from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners, Standing
+from tests.support.pods import app, init
+from tests.support.verifying import pod
+
+RUNNING = Owners.of([pod("u1", app(name="main"), app(name="log"), inits=(init(name="first"),)), pod("u2")])
+
+
+@pytest.mark.parametrize(
+    ("uid", "container", "standing"),
+    [
+        ("u1", "log", Standing.RUNNING),
+        ("u1", "first", Standing.RUNNING),
+        ("u1", "old", Standing.CONTAINER_GONE),
+        ("u2", "main", Standing.CONTAINER_GONE),
+        ("u3", "main", Standing.POD_GONE),
+    ],
+)
+def test_what_became_of_somebody(uid: str, container: str, standing: Standing) -> None:
+    assert RUNNING.standing(uid, container) is standing
+    assert NOBODY_SAYS.standing(uid, container) is Standing.UNKNOWN
+
+
+def test_what_became_of_a_pod() -> None:
+    standings = [RUNNING.standing("u1"), RUNNING.standing("u3"), NOBODY_SAYS.standing("u1")]
+    assert standings == [Standing.RUNNING, Standing.POD_GONE, Standing.UNKNOWN]
+
+
+def test_a_container_is_found_by_its_name() -> None:
+    found = [RUNNING.container(uid, name) for uid in ("u1", "u3") for name in ("main", "first", "old")]
+    assert [each and each.name for each in found] == ["main", "first", None, None, None, None]
+    assert NOBODY_SAYS.container("u1", "main") is None
+
+
+@pytest.mark.parametrize(
+    ("uids", "gone"),
+    [((), False), (("u1",), False), (("u3",), True), (("u3", "u4"), True), (("u3", "u1"), False)],
+)
+def test_all_are_gone_where_nobody_of_them_runs(uids: tuple[str, ...], gone: bool) -> None:
+    """Not where nobody says who runs: then nothing is known of them."""
+    assert RUNNING.all_gone(uids) == gone
+    assert Owners.of([]).all_gone(uids) == bool(uids)
+    assert not NOBODY_SAYS.all_gone(uids)
+
+
+def test_names() -> None:
+    assert [RUNNING.name(*who) for who in (("u1",), ("u1", "log"), ("u3",), ("u3", "log"))] == [
+        "shop/u1",
+        "shop/u1/log",
+        "u3",
+        "u3/log",
+    ]
+    assert NOBODY_SAYS.name("u1", "log") == "u1/log"
+
+
+def test_names_are_cut() -> None:
+    """A UID in a state file may be any text."""
+    assert RUNNING.name("u" * 118, "c") == f"{'u' * 118}/c"
+    assert RUNNING.name("u" * 118, "cd") == f"{'u' * 118}/c..."
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (0, ""),
+        (1, "shop/u1/a"),
+        (3, "shop/u1/a, shop/u1/b, shop/u1/c"),
+        (4, "shop/u1/a, shop/u1/b, shop/u1/c and 1 more"),
+        (6, "shop/u1/a, shop/u1/b, shop/u1/c and 3 more"),
+    ],
+)
+def test_names_of_many(count: int, text: str) -> None:
+    assert RUNNING.names([("u1", name) for name in "abcdef"[:count]]) == text

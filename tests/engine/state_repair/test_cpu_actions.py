@@ -1,0 +1,248 @@
+"""What a repair of ``cpu_manager_state`` does to whom, and why: it is told for everything that changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from cpuctl.checkpoints.model import CPUStateFile
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.cpu.manager import StaticPolicy
+from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners
+from cpuctl.engine.state_repair.actions import Action, Did, Repaired
+from cpuctl.engine.state_repair.cpu_repair import CPURules, repair_cpu_state
+from cpuctl.kubelet.policy_options import CPUPolicyOptions
+from cpuctl.kubelet.reserving.reservations import CPUReservation
+from tests.support.pods import app
+from tests.support.state_files import cpus
+from tests.support.topologies import regular
+from tests.support.verifying import pod
+
+MACHINE = regular(cores=4, threads=2)
+"""CPUs n and n+4 are one core."""
+
+
+def rules(*, strict: bool = False, **keeps: bool) -> CPURules:
+    """Describe a CPU Manager with CPU 0 reserved."""
+    policy = StaticPolicy.construct(
+        MACHINE, CPUPolicyOptions(strict_cpu_reservation=strict), CPUReservation(1, cpus("0")), minor=36
+    )
+    return CPURules(policy=policy, **keeps)
+
+
+RUNNING = Owners.of([pod("p", app(name="a"), app(name="b")), pod("q", app(name="a"))])
+STATE = CPUStateFile(
+    policy_name="static",
+    default_cpu_set=cpus("0,3-4,7"),
+    entries={"p": {"a": cpus("1,5")}, "q": {"a": cpus("2,6")}},
+)
+P, Q = STATE.entries["p"], STATE.entries["q"]
+
+
+def pool(why: str, before: str, after: str) -> Action:
+    return Action(did=Did.POOL, reason=why, before=before, after=after)
+
+
+def whole(why: str, uid: str, before: str, after: str = "") -> Action:
+    return Action(did=Did.POD, reason=why, pod_uid=uid, before=before, after=after)
+
+
+def baseline(why: str, uid: str, name: str, before: str, after: str = "") -> Action:
+    return Action(did=Did.BASELINE, reason=why, pod_uid=uid, container=name, before=before, after=after)
+
+
+def moved(why: str, uid: str, name: str, before: str, after: str) -> Action:
+    return Action(did=Did.MOVED, reason=why, pod_uid=uid, container=name, before=before, after=after)
+
+
+def dropped(why: str, uid: str, name: str, before: str) -> Action:
+    return Action(did=Did.DROPPED, reason=why, pod_uid=uid, container=name, before=before)
+
+
+def policy(before: str, after: str) -> Action:
+    return Action(did=Did.POLICY, reason=f"the policy {after} is configured", before=before, after=after)
+
+
+ENDS = "the policy none knows no exclusive CPUs; it runs on them until it is started again"
+NOT_READ = "this kubelet does not read what pods hold as a whole: containers keep theirs, and the rest, CPUs"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A state, the one that it becomes, and what is done for that."""
+
+    name: str
+    state: CPUStateFile
+    after: CPUStateFile
+    actions: tuple[Action, ...] = ()
+    rules: CPURules = field(default_factory=rules)
+    owners: Owners = NOBODY_SAYS
+
+
+CASES = [
+    Case("nothing to do", STATE, STATE),
+    Case("nothing to do for those who run", STATE, STATE, owners=RUNNING),
+    Case(
+        "another policy before",
+        replace(STATE, policy_name="none"),
+        CPUStateFile(policy_name="static", default_cpu_set=cpus("0-7")),
+        (policy("none", "static"), pool("CPUs 0-7 come to it", "", "0-7")),
+    ),
+    Case(
+        "the policy none",
+        STATE,
+        CPUStateFile(policy_name="none", default_cpu_set=CPUSet()),
+        (policy("static", "none"), dropped(ENDS, "p", "a", "1,5"), dropped(ENDS, "q", "a", "2,6")),
+        CPURules(policy=None),
+    ),
+    Case(
+        "the policy none as before",
+        replace(STATE, policy_name="none"),
+        replace(STATE, policy_name="none"),
+        rules=CPURules(policy=None),
+    ),
+    Case(
+        "the gone",
+        replace(
+            STATE,
+            default_cpu_set=cpus("0,4"),
+            entries={"p": {**P, "old": cpus("3")}, "q": Q, "r": {"a": cpus("7")}},
+        ),
+        STATE,
+        (
+            dropped("the pod has no such container", "p", "old", "3"),
+            dropped("the pod does not run", "r", "a", "7"),
+            pool("CPUs 3,7 come to it", "0,4", "0,3-4,7"),
+        ),
+        owners=RUNNING,
+    ),
+    Case(
+        "a pool with too many and too few CPUs",
+        replace(STATE, default_cpu_set=cpus("0-3,9")),
+        STATE,
+        (
+            pool(
+                "CPUs 4,7 come to it; CPUs 1-2 are held or reserved; CPUs 9 are not on this machine",
+                "0-3,9",
+                "0,3-4,7",
+            ),
+        ),
+    ),
+    Case(
+        "reserved CPUs are kept out of the pool",
+        STATE,
+        replace(STATE, default_cpu_set=cpus("3-4,7")),
+        (pool("CPUs 0 are held or reserved", "0,3-4,7", "3-4,7"),),
+        rules(strict=True),
+    ),
+    Case(
+        "CPUs that cannot be kept",
+        replace(
+            STATE, default_cpu_set=cpus("4,7"), entries={"p": {"a": cpus("0-1,9")}, "q": {"a": cpus("1-2")}}
+        ),
+        replace(
+            STATE, default_cpu_set=cpus("0,3,7"), entries={"p": {"a": cpus("1,4-5")}, "q": {"a": cpus("2,6")}}
+        ),
+        (
+            moved("CPUs 9 are not on this machine; CPUs 0 are reserved", "p", "a", "0-1,9", "1,4-5"),
+            moved("CPUs 1 are held by another pod, too", "q", "a", "1-2", "2,6"),
+            pool("CPUs 0,3 come to it; CPUs 4 are held or reserved", "4,7", "0,3,7"),
+        ),
+    ),
+    Case(
+        "what pods hold as a whole is not read",
+        replace(STATE, default_cpu_set=cpus("0,4"), pod_entries={"q": cpus("2-3,6-7"), "p": cpus("1,5")}),
+        replace(STATE, pod_entries={"p": cpus("1,5")}),
+        (
+            whole(f"{NOT_READ} 3,7, is given back", "q", "2-3,6-7"),
+            pool("CPUs 3,7 come to it", "0,4", "0,3-4,7"),
+        ),
+    ),
+    Case(
+        "what pods hold as a whole is read",
+        replace(STATE, default_cpu_set=cpus("0,4"), pod_entries={"q": cpus("2-3,6-7"), "p": cpus("1,5")}),
+        replace(STATE, default_cpu_set=cpus("0,4"), pod_entries={"q": cpus("2-3,6-7"), "p": cpus("1,5")}),
+        rules=rules(keeps_pods=True),
+    ),
+    Case(
+        "a pod without containers, and one that holds less than they do",
+        replace(STATE, default_cpu_set=cpus("0,4"), pod_entries={"r": cpus("3,7"), "p": cpus("1")}),
+        replace(STATE, pod_entries={"p": cpus("1,5")}),
+        (
+            whole("its containers hold more than the pod", "p", "1", "1,5"),
+            whole("no container of the pod holds any of them: no kubelet ever takes them back", "r", "3,7"),
+            pool("CPUs 3,7 come to it", "0,4", "0,3-4,7"),
+        ),
+        rules(keeps_pods=True),
+    ),
+    Case(
+        "promises are kept as far as containers hold what was promised",
+        replace(
+            STATE,
+            baselines={
+                "q": {"a": cpus("2-3"), "old": cpus("4")},
+                "p": {"a": cpus("1"), "b": cpus("3")},
+                "r": {"a": cpus("7")},
+            },
+        ),
+        replace(STATE, baselines={"p": {"a": cpus("1")}, "q": {"a": cpus("2")}}),
+        (
+            baseline("it holds no CPUs", "p", "b", "3"),
+            baseline("it does not hold all of them", "q", "a", "2-3", "2"),
+            baseline("it holds no CPUs", "q", "old", "4"),
+            baseline("it holds no CPUs", "r", "a", "7"),
+        ),
+        rules(keeps_baselines=True),
+    ),
+    Case(
+        "a container that holds nothing of its promise is promised what it holds",
+        replace(STATE, baselines={"p": {"a": cpus("3")}}),
+        replace(STATE, baselines={"p": {"a": cpus("1,5")}}),
+        (baseline("it does not hold all of them", "p", "a", "3", "1,5"),),
+        rules(keeps_baselines=True),
+    ),
+    Case(
+        "promises move with their containers, and end with them",
+        replace(
+            STATE,
+            entries={"p": {"a": cpus("0-1")}, "q": Q, "r": {"a": cpus("7")}},
+            baselines={"p": {"a": cpus("0")}, "r": {"a": cpus("7")}},
+        ),
+        replace(STATE, default_cpu_set=cpus("0,3-4,7"), baselines={"p": {"a": cpus("5")}}),
+        (
+            dropped("the pod does not run", "r", "a", "7"),
+            moved("CPUs 0 are reserved", "p", "a", "0-1", "1,5"),
+        ),
+        rules(keeps_baselines=True),
+        RUNNING,
+    ),
+    Case(
+        "promises that this kubelet does not read are left as they are",
+        replace(STATE, baselines={"p": {"a": cpus("1")}}),
+        replace(STATE, baselines={"p": {"a": cpus("1")}}),
+    ),
+    Case(
+        "promises are lost where the file has to be written",
+        replace(
+            STATE,
+            default_cpu_set=cpus("0"),
+            baselines={"q": {"a": cpus("2")}, "p": {"a": cpus("1,5"), "b": cpus("3")}, "r": {"a": cpus("7")}},
+        ),
+        STATE,
+        (
+            pool("CPUs 3-4,7 come to it", "0", "0,3-4,7"),
+            baseline("this kubelet keeps no baselines: it may not shrink below 2,6 any more", "q", "a", "2"),
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_what_is_done(case: Case) -> None:
+    assert repair_cpu_state(case.state, case.rules, case.owners) == Repaired(case.after, case.actions)
+
+
+def test_an_action_on_all_of_a_file_is_nobodys() -> None:
+    action = Action(did=Did.TABLES, reason="drift")
+    assert (action.pod_uid, action.container, action.before, action.after) == ("", "", "", "")

@@ -1,0 +1,273 @@
+"""What a repair of ``memory_manager_state`` does: memory stays where it is, tables fit the machine again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from cpuctl.checkpoints.model import MemoryBlock, MemoryStateFile
+from cpuctl.engine.memory.tables import Tables, fresh_tables
+from cpuctl.engine.state_checks.memory_replay import replayed
+from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners
+from cpuctl.engine.state_repair.actions import Action, Did, NotRepaired, Repaired
+from cpuctl.engine.state_repair.memory_repair import MemoryRules, repair_memory_state
+from tests.support.memory import HUGE, PAGE, memory_machine
+from tests.support.pods import app
+from tests.support.state_files import GIB
+from tests.support.verifying import pod
+
+FRESH = fresh_tables(memory_machine([8 * GIB, 8 * GIB], [4, 4]), {0: {"memory": GIB}})
+READ, PODS, NONE = (
+    MemoryRules(fresh=FRESH),
+    MemoryRules(fresh=FRESH, keeps_pods=True),
+    MemoryRules(fresh=None),
+)
+RUNNING = Owners.of([pod("p", app(name="a")), pod("q", app(name="a"), app(name="b"))])
+Held = dict[str, dict[str, tuple[MemoryBlock, ...]]]
+
+
+def block(size: int, *nodes: int, resource: str = "memory") -> MemoryBlock:
+    return MemoryBlock(numa_affinity=nodes, type=resource, size=size)
+
+
+ENTRIES: Held = {
+    "q": {"b": (block(GIB, 0),), "a": (block(3 * GIB, 1),)},
+    "p": {"a": (block(2 * GIB, 0), block(PAGE, 1, resource=HUGE))},
+}
+
+
+def state(
+    entries: Held, fresh: Tables = FRESH, pods: dict[str, tuple[MemoryBlock, ...]] | None = None
+) -> MemoryStateFile:
+    """Write the state in which these hold memory of that machine."""
+    empty = MemoryStateFile(
+        policy_name="Static", machine_state=fresh, entries=entries, pod_entries=pods or {}
+    )
+    return replace(empty, machine_state=replayed(empty, fresh).tables)
+
+
+def dropped(why: str, uid: str, name: str, before: str) -> Action:
+    return Action(did=Did.DROPPED, reason=why, pod_uid=uid, container=name, before=before)
+
+
+def tables(why: str) -> Action:
+    return Action(did=Did.TABLES, reason=why)
+
+
+def whole(why: str, uid: str, before: str) -> Action:
+    return Action(did=Did.POD, reason=why, pod_uid=uid, before=before)
+
+
+def policy(before: str, after: str) -> Action:
+    return Action(did=Did.POLICY, reason=f"the policy {after} is configured", before=before, after=after)
+
+
+GOOD = state(ENTRIES)
+MINE = "2147483648 bytes of memory on NUMA node 0, 2097152 bytes of hugepages-2Mi on NUMA node 1"
+GONE: Held = {"r": {"c": (block(GIB, 0, 1),), "b": (block(GIB, 1),)}}
+OLD: Held = {"p": {**ENTRIES["p"], "old": (block(GIB, 0),)}}
+SUMS = "the sums are not those of the entries"
+NOBODY_KEEPS = "the policy None keeps no memory for anybody"
+NOT_READ = "this kubelet does not read what pods hold as a whole; their containers keep theirs"
+BUBBLES: dict[str, tuple[MemoryBlock, ...]] = {
+    "q": (block(2 * GIB, 0), block(3 * GIB, 1)),
+    "p": (block(2 * GIB, 0), block(PAGE, 1, resource=HUGE)),
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A state, the one that it becomes, and what is done for that."""
+
+    name: str
+    state: MemoryStateFile
+    after: MemoryStateFile
+    actions: tuple[Action, ...] = ()
+    rules: MemoryRules = field(default=READ)
+    owners: Owners = NOBODY_SAYS
+
+
+CASES = [
+    Case("nothing to do", GOOD, GOOD),
+    Case("nothing to do for those who run", GOOD, GOOD, owners=RUNNING),
+    Case("nothing to do for a kubelet that reads pods", GOOD, GOOD, rules=PODS),
+    Case(
+        "the policy None",
+        GOOD,
+        MemoryStateFile(policy_name="None"),
+        (
+            policy("Static", "None"),
+            dropped(NOBODY_KEEPS, "p", "a", MINE),
+            dropped(NOBODY_KEEPS, "q", "a", "3221225472 bytes of memory on NUMA node 1"),
+            dropped(NOBODY_KEEPS, "q", "b", "1073741824 bytes of memory on NUMA node 0"),
+        ),
+        NONE,
+    ),
+    Case(
+        "the policy None as before",
+        replace(GOOD, policy_name="None"),
+        replace(GOOD, policy_name="None"),
+        rules=NONE,
+    ),
+    Case(
+        "another policy before",
+        MemoryStateFile(policy_name="None"),
+        MemoryStateFile(policy_name="Static", machine_state=FRESH),
+        (policy("None", "Static"),),
+    ),
+    Case(
+        "the gone",
+        state({**ENTRIES, **GONE, **OLD}),
+        GOOD,
+        (
+            dropped("the pod has no such container", "p", "old", "1073741824 bytes of memory on NUMA node 0"),
+            dropped("the pod does not run", "r", "b", "1073741824 bytes of memory on NUMA node 1"),
+            dropped("the pod does not run", "r", "c", "1073741824 bytes of memory on NUMA node 0,1"),
+            tables(SUMS),
+        ),
+        owners=RUNNING,
+    ),
+    Case(
+        "the gone that are in no sum",
+        replace(GOOD, entries={**ENTRIES, "r": {"c": ()}}),
+        GOOD,
+        (dropped("the pod does not run", "r", "c", ""),),
+        owners=RUNNING,
+    ),
+    Case("sums that are wrong", replace(GOOD, machine_state=FRESH), GOOD, (tables(SUMS),)),
+    Case("tables that are missing", replace(GOOD, machine_state={}), GOOD, (tables(SUMS),)),
+    Case(
+        "what a reboot changes",
+        state(ENTRIES, fresh_tables(memory_machine([8 * GIB + PAGE, 8 * GIB], [4, 4]), {0: {"memory": GIB}})),
+        GOOD,
+        (tables("the machine's memory differs by what a reboot changes"),),
+    ),
+    Case(
+        "what has really changed",
+        state(ENTRIES, fresh_tables(memory_machine([8 * GIB, 8 * GIB], [4, 8]), {0: {"memory": GIB}})),
+        GOOD,
+        (tables("the machine's memory, or what is reserved of it, has changed"),),
+    ),
+    Case(
+        "what pods hold as a whole, not read, comes to what containers hold",
+        replace(GOOD, pod_entries=BUBBLES),
+        replace(GOOD, pod_entries=BUBBLES),
+    ),
+    Case(
+        "what pods hold as a whole is not read",
+        state(ENTRIES, pods=BUBBLES),
+        GOOD,
+        (
+            whole(NOT_READ, "p", MINE),
+            whole(
+                NOT_READ,
+                "q",
+                "2147483648 bytes of memory on NUMA node 0, 3221225472 bytes of memory on NUMA node 1",
+            ),
+            tables(SUMS),
+        ),
+    ),
+    Case(
+        "what pods hold as a whole is read",
+        state(ENTRIES, pods=BUBBLES),
+        state(ENTRIES, pods=BUBBLES),
+        rules=PODS,
+    ),
+    Case(
+        "a pod as a whole without containers",
+        replace(GOOD, pod_entries={"s": (block(GIB, 1),), "r": (block(GIB, 0),)}),
+        GOOD,
+        (
+            whole(
+                "no container of the pod holds any of it: no kubelet ever takes it back",
+                "r",
+                "1073741824 bytes of memory on NUMA node 0",
+            ),
+            whole(
+                "no container of the pod holds any of it: no kubelet ever takes it back",
+                "s",
+                "1073741824 bytes of memory on NUMA node 1",
+            ),
+        ),
+        PODS,
+    ),
+    Case(
+        "a pod as a whole whose containers are gone",
+        state({**ENTRIES, **GONE}, pods={"r": (block(2 * GIB, 1),), "p": BUBBLES["p"]}),
+        state(ENTRIES, pods={"p": BUBBLES["p"]}),
+        (
+            dropped("the pod does not run", "r", "b", "1073741824 bytes of memory on NUMA node 1"),
+            dropped("the pod does not run", "r", "c", "1073741824 bytes of memory on NUMA node 0,1"),
+            whole(
+                "no container of the pod holds any of it: no kubelet ever takes it back",
+                "r",
+                "2147483648 bytes of memory on NUMA node 1",
+            ),
+            tables(SUMS),
+        ),
+        PODS,
+        RUNNING,
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_what_is_done(case: Case) -> None:
+    assert repair_memory_state(case.state, case.rules, case.owners) == Repaired(case.after, case.actions)
+
+
+DRAIN = "remove these pods from the node, then repair again with --pods; or drain it and delete the file"
+
+
+TOO_LITTLE = "9663676416 bytes of memory on NUMA node 1 of shop/p/a: there is not enough"
+NO_NODE = "the memory assignment uses the NUMA that does not exist"
+NOWHERE = f"0 bytes of memory on NUMA node 2 of shop/q/a: {NO_NODE}"
+
+
+@pytest.mark.parametrize(
+    ("entries", "text"),
+    [
+        (
+            {"p": {"a": (block(9 * GIB, 1), block(GIB, 2))}},
+            f"{TOO_LITTLE}; 1073741824 bytes of memory on NUMA node 2 of shop/p/a: {NO_NODE}",
+        ),
+        ({"q": {"a": (block(0, 2),) * 3}}, "; ".join([NOWHERE] * 3)),
+        ({"q": {"a": (block(0, 2),) * 5}}, "; ".join([NOWHERE] * 3) + " and 2 more"),
+    ],
+    ids=["two blocks", "as many as people read", "more than people read"],
+)
+def test_memory_without_a_place_is_a_reason_not_to_repair(entries: Held, text: str) -> None:
+    saved = MemoryStateFile(policy_name="Static", machine_state=FRESH, entries=entries)
+    assert repair_memory_state(saved, READ, RUNNING) == NotRepaired(
+        f"memory that pods hold has no place on this machine: {text}", DRAIN
+    )
+
+
+def test_groups_that_depend_on_chance_are_a_reason_not_to_repair() -> None:
+    """Two containers make different groups of one node: which one stays depends on a map's order in Go."""
+    crossed: Held = {"p": {"a": (block(GIB, 0),)}, "q": {"a": (block(GIB, 0, 1),)}}
+    result = repair_memory_state(replace(GOOD, entries=crossed), READ, NOBODY_SAYS)
+    assert isinstance(result, NotRepaired)
+    assert result.reason.startswith("in memory_manager_state a NUMA node belongs to several groups")
+    assert result.advice == DRAIN
+
+
+def test_a_group_that_the_kubelet_crashes_on_is_a_reason_not_to_repair() -> None:
+    """One of two nodes has huge pages and the other has none: the kubelet follows a nil pointer in Go."""
+    odd = {0: FRESH[0], 1: fresh_tables(memory_machine([8 * GIB, 8 * GIB]), {})[1]}
+    result = repair_memory_state(
+        state({"p": {"a": (block(9 * GIB, 0, 1),)}}, odd), MemoryRules(fresh=odd), NOBODY_SAYS
+    )
+    assert result == NotRepaired(
+        "the kubelet crashes in the Memory Manager, adding up hugepages-2Mi of a group of which NUMA node 1 "
+        "has none: runtime error: invalid memory address or nil pointer dereference",
+        DRAIN,
+    )
+
+
+def test_entries_on_a_machine_without_numa_nodes_are_a_reason_not_to_repair() -> None:
+    nobody = MemoryStateFile(policy_name="Static", entries={"p": {"a": ()}})
+    result = repair_memory_state(nobody, MemoryRules(fresh={}), NOBODY_SAYS)
+    why = "[memorymanager] machine state can not be empty when it has memory assignments"
+    assert result == NotRepaired(why, DRAIN)

@@ -38,14 +38,8 @@ def effective_combination(
     own = (1 << (size - 1).bit_length() - 1) + 1 if size > 1 else size
     if not stopped:
         return positions[:own] + tuple(range(total - size + own, total))
-    following = _successor(positions, total)
-    return following if following is not None and following[:own] == positions[:own] else positions
-
-
-def _successor(positions: tuple[int, ...], total: int) -> tuple[int, ...] | None:
-    size = len(positions)
-    for index in range(size - 1, -1, -1):
+    for index in range(size - 1, own - 1, -1):
         if positions[index] < total - size + index:
             start = positions[index] + 1
             return positions[:index] + tuple(range(start, start + size - index))
-    return None
+    return positions

@@ -97,10 +97,8 @@ class _Dealer:
             if not self._deal_remainder(split.remainder, [nodes[position] for position in split.extra]):
                 return endless_loop("no NUMA node of the remainder set has a whole group of free CPUs left")
             steps.append(PickStep("remainder, group by group", self.taken & ~shared))
-        if self.need > 0:
+        if self.need:
             return AllocationError(f"accounting error, not enough CPUs allocated, remaining: {self.need}")
-        if self.need < 0:
-            return AllocationError(f"accounting error, too many CPUs allocated, remaining: {self.need}")
         return Picked(self.taken, tuple(steps))
 
     def _deal_remainder(self, left: int, nodes: list[int]) -> bool:

@@ -7,7 +7,7 @@ Rule: kubelet v1.36 ``cpu_assignment.go``, packed and spread ordering, with the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from enum import Enum
+from enum import Enum, auto
 from itertools import islice
 
 from cpuctl.engine.cpu.picking.orders import Orders
@@ -19,9 +19,9 @@ from cpuctl.engine.outcome import AllocationError, Picked, PickStep
 class Spread(Enum):
     """What ``distribute-cpus-across-cores`` does: nothing when off, else as v1.36 or as v1.38 read it."""
 
-    OFF = "off"
-    BY_NUMBER = "by number"
-    OVER_CORES = "over cores"
+    OFF = auto()
+    BY_NUMBER = auto()
+    OVER_CORES = auto()
 
     @classmethod
     def by(cls, rules: PickerRules) -> Spread:
@@ -117,23 +117,22 @@ class _Picker:
 
     def take_uncore_caches(self) -> None:
         for cache in self._orders().uncore_caches:
+            if self.need <= 0:
+                return
             if self.need >= self.topology.cpus_per_uncore:
                 self._take_free(self.topology.uncore_caches, lambda orders: orders.uncore_caches)
-            if self.need <= 0:
-                return
             self.take(part_of_cache(self.topology, self.free, self.need, self.topology.uncore_caches[cache]))
-            if self.need <= 0:
-                return
 
     def take_cores(self) -> None:
-        topology, free, per_core = self.topology, self.free, self.topology.cpus_per_core
+        free, cores, per_core = self.free, self.topology.cores, self.topology.cpus_per_core
         for parent in self._orders().core_parents:
             if self.need < per_core:
                 return
-            inside, cores = free & parent, topology.cores_inside(parent).values()
-            # All have as many free CPUs, so the order by (free CPUs, id) is the order by id.
+            inside = free & parent
+            # All have as many free CPUs, so the order by (free CPUs, id) is the order by id. Mostly a few of
+            # the first will do, so the cores of the parent are not looked up: that goes through all.
             self._take_whole(
-                mask for mask in cores if mask & inside and (free & mask).bit_count() == per_core
+                mask for mask in cores.values() if mask & inside and (free & mask).bit_count() == per_core
             )
 
     def take_packed(self) -> None:

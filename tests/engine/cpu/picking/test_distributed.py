@@ -7,11 +7,9 @@ from dataclasses import dataclass, replace
 import pytest
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.cpu.picking.balance import Search, Split
-from cpuctl.engine.cpu.picking.combining import effective_combination
 from cpuctl.engine.cpu.picking.distributed import Dealing, take_distributed
 from cpuctl.engine.cpu.picking.packed import Spread
-from cpuctl.engine.cpu.picking.rules import V1_36, picker_rules
+from cpuctl.engine.cpu.picking.rules import picker_rules
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.outcome import AllocationError, FaultKind, KubeletFault, Picked, PickResult, Undetermined
 from tests.support.topologies import CoreAt, mask, regular, topology, uneven
@@ -21,7 +19,7 @@ TWO_NODES = regular(sockets=2, cores=4, threads=2)
 TWO_BY_TWO = regular(sockets=2, nodes=2, cores=4)
 TWO_BY_TWO_CORES = regular(sockets=2, nodes=2, cores=4, threads=2)
 TWO_BY_FOUR = regular(sockets=2, nodes=4, cores=4)
-ENTRIES_KEPT = {1: 1, 2: 2, 3: 3, 4: 3, 5: 5, 6: 5, 7: 5, 8: 5, 9: 9, 10: 9, 16: 9, 17: 17, 18: 17, 33: 33}
+FEW = "1,4-5,7,9,12-13"  # two in the first of TWO_NODES, five in the second
 
 
 @dataclass(frozen=True)
@@ -96,6 +94,7 @@ def test_single_cpus(case: Case) -> None:
             "0-1,4-15",
             group=2,
         ),
+        Case("fewest nodes on average", uneven((0, 6), (1, 2), threads=2), "0-15", 10, "0-5,12-15", group=2),
     ],
     ids=lambda case: case.name,
 )
@@ -107,7 +106,8 @@ def test_groups(case: Case) -> None:
     "case",
     [
         Case("inside each node", TWO_NODES, "0-15", 12, "0-5,8-9,12-13,6-7", spread=Spread.BY_NUMBER),
-        Case("when it falls back to packed", TWO_NODES, "0-15", 3, "0-2", group=2, spread=Spread.BY_NUMBER),
+        Case("no whole groups: packed", TWO_NODES, "0-15", 3, "0-2", group=2, spread=Spread.BY_NUMBER),
+        Case("no equal shares: packed", TWO_NODES, FEW, 6, "1,4-5,7,9,12", spread=Spread.BY_NUMBER),
     ],
     ids=lambda case: case.name,
 )
@@ -141,69 +141,6 @@ def test_the_stored_combination_is_overwritten(case: Case) -> None:
 )
 def test_the_stored_combination_is_kept_from_1_38(case: Case) -> None:
     assert picked(case) == case.want
-
-
-def split(need: int, *free: int, nodes: int) -> Split:
-    """Search among NUMA nodes of so many free CPUs, all in one socket."""
-    one_socket = (frozenset({0}),) * len(free)
-    search = Search(free=free, sockets=one_socket, need=need, group=1, rules=V1_36)
-    found = search.run(nodes, min(need, len(free)))
-    assert isinstance(found, Split)
-    return found
-
-
-def test_balances_are_compared_to_a_thousandth() -> None:
-    """Taking from the second node is better, by less than shows."""
-    assert split(2, 5000, 5001, 1, nodes=1).positions == (0,)
-    assert split(2, 500, 501, 1, nodes=1).positions == (1,)
-    assert split(3, 5001, 5002, 1, nodes=2).extra == (0, 1)
-    assert split(3, 501, 502, 1, nodes=2).extra == (1,)
-
-
-@pytest.mark.parametrize(("size", "own"), ENTRIES_KEPT.items())
-def test_entries_that_a_combination_keeps(size: int, own: int) -> None:
-    """Go's append doubles an array once it is full: what fits into spare room is shared with later ones."""
-    total = 100
-    want = (*range(own), *range(total - size + own, total))
-    assert effective_combination(tuple(range(size)), total) == want
-
-
-@dataclass(frozen=True)
-class Stopped:
-    """A combination of 0..7 at which enumeration stops, and what is stored in the end."""
-
-    name: str
-    combination: tuple[int, ...]
-    want: tuple[int, ...]
-
-
-@pytest.mark.parametrize(
-    "case",
-    [
-        Stopped("the next one shares the kept entries", (0, 1, 2, 3), (0, 1, 2, 4)),
-        Stopped("the next one has a kept entry of its own", (0, 1, 2, 7), (0, 1, 2, 7)),
-        Stopped("nothing is overwritten in a kept size", (0, 1, 2), (0, 1, 2)),
-        Stopped("two entries move", (0, 1, 2, 3, 4, 5, 7), (0, 1, 2, 3, 4, 6, 7)),
-        Stopped("the last one has no next", (4, 5, 6, 7), (4, 5, 6, 7)),
-    ],
-    ids=lambda case: case.name,
-)
-def test_a_perfect_balance_stops_the_overwriting(case: Stopped) -> None:
-    assert effective_combination(case.combination, 8, stopped=True) == case.want
-
-
-@pytest.mark.parametrize(
-    ("free", "want"),
-    [
-        ((9, 9, 9, 9, 2, 2), (0, 1, 2, 4)),
-        ((2, 9, 9, 9, 9, 2), (1, 2, 3, 5)),
-        ((9, 9, 9, 2, 2, 9), (0, 1, 2, 5)),
-        ((9, 9, 9, 9, 2, 1), (0, 1, 2, 5)),
-    ],
-)
-def test_the_search_stops_at_a_perfect_balance(free: tuple[int, ...], want: tuple[int, ...]) -> None:
-    """Four nodes of 9 give 7 CPUs each and leave 2 everywhere; in the last case not quite."""
-    assert split(28, *free, nodes=4).positions == want
 
 
 @pytest.mark.parametrize(
@@ -335,7 +272,7 @@ def test_a_numa_node_in_two_sockets_is_undetermined() -> None:
     machine = topology(CoreAt((cpu,), node, socket) for cpu, (socket, node) in enumerate(places))
     result = take_distributed(machine, machine.cpus, 4, Dealing())
     assert isinstance(result, Undetermined)
-    assert "reaches across sockets" in result.why
+    assert result.why == ("a NUMA node reaches across sockets while there are more NUMA nodes than sockets")
 
 
 def test_the_steps_tell_shares_and_remainder() -> None:
@@ -344,4 +281,9 @@ def test_the_steps_tell_shares_and_remainder() -> None:
     assert [(step.rule, str(CPUSet(step.cpus))) for step in result.steps] == [
         ("3 CPUs from each of 2 NUMA nodes", "0-2,8-10"),
         ("remainder, group by group", "11"),
+    ]
+    result = take_distributed(TWO_BY_TWO, mask("0-14"), 4, Dealing())
+    assert isinstance(result, Picked)
+    assert [(step.rule, str(CPUSet(step.cpus))) for step in result.steps] == [
+        ("4 CPUs from one NUMA node", "8-11")
     ]

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,6 +18,7 @@ ONE_NODE = regular(cores=4, threads=2)
 TWO_SOCKETS = regular(sockets=2, cores=4, threads=2)
 FOUR_NODES = regular(sockets=2, nodes=2, cores=2, threads=2)
 TWO_CACHES = regular(cores=8, threads=2, cores_per_cache=4)
+SIX_FOUR_TWO = topology(CoreAt((2 * core, 2 * core + 1), cache=(core > 5) + (core > 9)) for core in range(12))
 UNEVEN_CACHES = topology(CoreAt((2 * core, 2 * core + 1), cache=core > 0) for core in range(4))
 INTERLEAVED = topology(CoreAt((cpu, cpu + 6), cpu % 2, cpu % 2) for cpu in range(6))
 ADJACENT = regular(cores=4, threads=2, adjacent=True)
@@ -72,6 +70,7 @@ def picked(case: Case, spread: Spread = Spread.OFF, *, prefer_uncore: bool = Fal
         Case("less than nothing wanted", ONE_NODE, "", -1, ""),
         Case("everything", ONE_NODE, "0-7", 8, "0-7"),
         Case("CPUs beyond the machine are not picked", ONE_NODE, "6-100", 2, "6-7"),
+        Case("whole cores of the fuller-used node first", FOUR_NODES, "0-2,8-10", 2, "2,10"),
         Case("equally free nodes: the smallest id", TWO_SOCKETS, "0-15", 8, "0-3,8-11"),
         Case("too large is passed over", uneven((0, 3), (0, 3), (1, 1), (1, 6)), "0-12", 2, "0,6"),
     ],
@@ -134,6 +133,8 @@ def test_the_minor_says_how_to_spread(minor: int, want: Spread) -> None:
         Case("odd: the highest thread is left", TWO_CACHES, "1-7,9-15", 7, "4-7,12-14"),
         Case("a half-used low core spoils its cache", TWO_CACHES, "1-15", 4, "4-5,12-13"),
         Case("or happens to fit", TWO_CACHES, "1-15", 3, "1,8-9"),
+        Case("one CPU: of the lowest core, though another is half used", TWO_CACHES, "0-14", 1, "4"),
+        Case("a whole cache before as much of a larger one", SIX_FOUR_TWO, "4-19", 8, "12-19"),
         Case("no cache fits: as without the option", TWO_CACHES, "0-2,4-6,8,12", 7, "0-2,4-5,8,12"),
         Case("below the average no whole cache", UNEVEN_CACHES, "0-7", 3, "2-4"),
         Case("one-thread cores", regular(cores=8, cores_per_cache=4), "1-7", 3, "1-3"),
@@ -199,14 +200,43 @@ def test_too_few_cpus(case: Refused) -> None:
     assert take_packed(ONE_NODE, mask(case.free), case.count) == want
 
 
-def test_the_steps_tell_which_rule_took_which_cpus() -> None:
-    result = take_packed(TWO_SOCKETS, mask("0-5,8-13"), 11)
+@dataclass(frozen=True)
+class Told:
+    """A request for CPUs of a machine that is free but for some, and the rules that took them."""
+
+    topology: CPUTopology
+    taken: str
+    count: int
+    want: list[tuple[str, str]]
+    spread: Spread = Spread.OFF
+    prefer_uncore: bool = False
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        Told(
+            TWO_SOCKETS,
+            "6-7,14-15",
+            11,
+            [("whole NUMA nodes", "0-3,8-11"), ("whole cores", "4,12"), ("single CPUs, packed", "5")],
+        ),
+        Told(FOUR_NODES, "", 9, [("whole sockets", "0-3,8-11"), ("single CPUs, packed", "4")]),
+        Told(TWO_CACHES, "0,8", 10, [("uncore caches", "1,4-7,9,12-15")], prefer_uncore=True),
+        Told(ADJACENT, "", 5, [("single CPUs, by number in each socket", "0-4")], Spread.BY_NUMBER),
+        Told(
+            ADJACENT, "", 5, [("single CPUs, round the cores of each socket", "0-2,4,6")], Spread.OVER_CORES
+        ),
+    ],
+    ids=lambda case: case.want[0][0],
+)
+def test_the_steps_tell_which_rule_took_which_cpus(case: Told) -> None:
+    free = case.topology.cpus & ~mask(case.taken)
+    result = take_packed(
+        case.topology, free, case.count, spread=case.spread, prefer_uncore=case.prefer_uncore
+    )
     assert isinstance(result, Picked)
-    assert [(step.rule, str(CPUSet(step.cpus))) for step in result.steps] == [
-        ("whole NUMA nodes", "0-3,8-11"),
-        ("whole cores", "4,12"),
-        ("single CPUs, packed", "5"),
-    ]
+    assert [(step.rule, str(CPUSet(step.cpus))) for step in result.steps] == case.want
 
 
 def test_numa_order() -> None:
@@ -222,47 +252,3 @@ def test_numa_order_repeats_a_node_that_reaches_across_sockets() -> None:
 @pytest.mark.parametrize(("count", "want"), [(0, ""), (1, "1"), (2, "1,5"), (3, "1,5,64"), (9, "1,5,64")])
 def test_lowest_bits(count: int, want: str) -> None:
     assert str(CPUSet(lowest_bits(mask("1,5,64"), count))) == want
-
-
-def recorded_allocations() -> list[Any]:
-    """Read what authors of tools and of bug reports published: results of kubelets of their time."""
-    path = Path(__file__).parents[4] / "fixtures" / "conformance" / "recorded_allocations.json"
-    examples: list[Any] = json.loads(path.read_text(encoding="utf-8"))["examples"]
-    return examples
-
-
-# Until 1.22 the order of single CPUs was no proper one: it took the odd CPU from the other socket here.
-REORDERED_SINCE = {"5,7,12,17,19": "5,7,13,17,19"}
-
-
-@pytest.mark.parametrize(
-    "example",
-    [example for example in recorded_allocations() if "requests" in example],
-    ids=lambda example: f"{example['source']} {example['requests']}",
-)
-def test_published_allocations(example: Any) -> None:
-    """Make every request in the published state that the one before it left.
-
-    The machine's NUMA node 0 is its socket 1. Kubelets of that time sorted by sockets alone, today's look
-    at NUMA nodes first, so here the nodes take the sockets' numbers.
-    """
-    machine = topology(CoreAt((cpu, cpu + 12), 1 - cpu % 2, 1 - cpu % 2) for cpu in range(12))
-    shared = machine.cpus
-    for count, want, shared_after in zip(
-        example["requests"], example["results"], example["default_after"], strict=True
-    ):
-        result = take_packed(machine, shared & ~mask(example["reserved"]), count)
-        assert isinstance(result, Picked)
-        assert result.cpus == mask(REORDERED_SINCE.get(want, want))
-        shared &= ~mask(want)
-        assert shared == mask(shared_after)
-
-
-def test_published_allocation_of_an_init_container_and_its_pod() -> None:
-    """CPUs 1 and 3 never leave the shared pool, so they were reserved; the pod gets its init CPU back."""
-    example = next(e for e in recorded_allocations() if e["source"] == "kubernetes#123816")
-    machine = regular(sockets=2, cores=16, threads=2)
-    free = machine.numa_nodes[0] & ~mask("1,3")
-    results = [text for pod in example["pods"] for text in pod["result"].values()]
-    taken = [take_packed(machine, free, count) for count in (1, 26)]
-    assert [str(CPUSet(result.cpus)) for result in taken if isinstance(result, Picked)] == results[:2]

@@ -1,0 +1,108 @@
+"""The search for NUMA nodes to distribute over, on counts of free CPUs alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pytest
+
+from cpuctl.engine.cpu.picking.balance import Search, Split
+from cpuctl.engine.cpu.picking.rules import picker_rules
+from cpuctl.engine.outcome import FaultKind, KubeletFault
+
+
+@dataclass(frozen=True)
+class Case:
+    """Free CPUs of NUMA nodes and the sockets that they are in, and the nodes that are chosen."""
+
+    name: str
+    free: tuple[int, ...]
+    need: int
+    want: tuple[int, ...]
+    extra: tuple[int, ...] = ()
+    fewest: int = 1
+    group: int = 1
+    sockets: tuple[int, ...] = ()
+    minor: int = 36
+
+
+def searched(case: Case) -> Split | KubeletFault | None:
+    """Search with ``align-by-socket`` where the case says what the sockets are."""
+    return Search(
+        free=case.free,
+        sockets=tuple(frozenset({socket}) for socket in case.sockets),
+        need=case.need,
+        group=case.group,
+        rules=picker_rules(case.minor, align_by_socket=bool(case.sockets)),
+    ).run(case.fewest, min(case.need // case.group, len(case.free)))
+
+
+def found(case: Case) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    split = searched(case)
+    assert isinstance(split, Split)
+    return split.positions, split.extra
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        Case("by less than shows", (5000, 5001, 1), 2, want=(0,)),
+        Case("so that it shows", (500, 501, 1), 2, want=(1,)),
+        Case("a remainder by less than shows", (5001, 5002, 1), 3, want=(0, 1), extra=(0, 1), fewest=2),
+        Case("a remainder so that it shows", (501, 502, 1), 3, want=(0, 1), extra=(1,), fewest=2),
+        Case("only just not to be seen", (851, 852, 14), 1, want=(0,)),
+        Case("rounded apart", (823, 824, 17), 1, want=(1,)),
+        Case("four nodes", (504, 505, 132, 15), 1, want=(1,)),
+    ],
+    ids=lambda case: case.name,
+)
+def test_balances_are_compared_to_a_thousandth(case: Case) -> None:
+    """Taking more from the second node is better, by less than shows or so that it shows."""
+    assert found(case) == (case.want, case.extra)
+
+
+FOUR_OF_SIX = Case("", (), 28, want=(), fewest=4)
+
+
+@pytest.mark.parametrize(
+    ("free", "want"),
+    [
+        ((9, 9, 9, 9, 2, 2), (0, 1, 2, 4)),
+        ((2, 9, 9, 9, 9, 2), (1, 2, 3, 5)),
+        ((9, 9, 9, 2, 2, 9), (0, 1, 2, 5)),
+        ((9, 9, 9, 9, 2, 1), (0, 1, 2, 5)),
+    ],
+)
+def test_the_search_stops_at_a_perfect_balance(free: tuple[int, ...], want: tuple[int, ...]) -> None:
+    """Four nodes of 9 give 7 CPUs each and leave 2 everywhere; in the last case not quite.
+
+    Where the search stops shows in what has become of the stored combination.
+    """
+    case = replace(FOUR_OF_SIX, free=free)
+    assert found(case)[0] == want
+    assert found(replace(case, sockets=(0,) * 6, minor=37))[0] == want
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        Case("a worse balance", (5, 3, 3), 3, want=(1, 2), extra=(1, 2), fewest=2, sockets=(0, 1, 1)),
+        Case("nodes alike", (3, 3, 3), 2, want=(1, 2), fewest=2, sockets=(0, 1, 1)),
+        Case("shares of whole groups", (8, 3), 8, want=(0, 1), extra=(0,), fewest=2, group=2, sockets=(0, 0)),
+    ],
+    ids=lambda case: case.name,
+)
+def test_align_by_socket_prefers_nodes_of_one_socket_from_1_37(case: Case) -> None:
+    assert found(replace(case, minor=37)) == (case.want, case.extra)
+
+
+def test_there_are_never_more_nodes_than_groups() -> None:
+    """Two groups for two or more nodes, but all that are free are in one."""
+    assert searched(Case("", (4, 1, 1), 4, want=(), fewest=2, group=2)) is None
+
+
+def test_the_kubelet_hangs_in_a_combination_that_could_not_win() -> None:
+    """Nodes 0 to 3 have the best balance; two nodes of 7 have room for the remainder, but not in groups."""
+    fault = searched(Case("", (8, 8, 8, 8, 7, 7), 22, want=(), fewest=4, group=2))
+    assert isinstance(fault, KubeletFault)
+    assert fault.kind is FaultKind.ENDLESS_LOOP

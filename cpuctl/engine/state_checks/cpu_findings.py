@@ -66,7 +66,7 @@ def _reserved(subject: CPUSubject, policy: StaticPolicy) -> Iterator[StateFindin
             Severity.ERROR,
             "reserved-not-in-pool",
             f"reserved CPUs {taken} are not in the shared pool"
-            + (f", {names} has them" if names else "")
+            + (f" but held by {names}" if names else "")
             + ": what is reserved, or strict-cpu-reservation, has changed since the file was written",
             expected=f"all of {reserved}",
             detected=str(pool),
@@ -136,6 +136,6 @@ def _unaccounted(subject: CPUSubject, policy: StaticPolicy) -> Iterator[StateFin
         yield cpu_finding(
             Severity.ERROR,
             "reserved-held",
-            f"CPUs {strictly} are reserved, and {subject.names_of(strictly)} has them",
+            f"CPUs {strictly} are reserved, and held by {subject.names_of(strictly)}",
             fix=REPAIR,
         )

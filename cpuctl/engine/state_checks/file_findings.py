@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, PodsStateFile, UnreadableState
 from cpuctl.engine.config_lints.lint import Severity
@@ -47,7 +47,7 @@ def _unreadable(name: str, file: AnyFile, error: str, version: str) -> StateFind
     if file.whole is None:
         fix = "drain the node and delete the file: cpuctl cannot read it either"
     elif facts.wrong_checksums:
-        message += f"; {' and '.join(facts.wrong_checksums)} is not that of the content"
+        message += f"; {_not_that_of_the_content(facts.wrong_checksums)}"
         fix = REPAIR
     elif facts.readable_by:
         message += f"; format {facts.format} is read by {', '.join(facts.readable_by)}"
@@ -63,14 +63,19 @@ def _unreadable(name: str, file: AnyFile, error: str, version: str) -> StateFind
 
 
 def _unseen_checksum(name: str, file: AnyFile) -> StateFinding:
-    sums = " and ".join(file.facts.wrong_checksums)
+    wrong = _not_that_of_the_content(file.facts.wrong_checksums)
     return StateFinding(
         severity=Severity.WARNING,
         code="checksum-unseen",
         file_name=name,
-        message=f"{sums} is not that of the content: this kubelet does not look, others refuse the file",
+        message=f"{wrong}: this kubelet does not look, others refuse the file",
         fix=REPAIR,
     )
+
+
+def _not_that_of_the_content(checksums: Sequence[str]) -> str:
+    verb, noun = ("is", "that") if len(checksums) == 1 else ("are", "those")
+    return f"{' and '.join(checksums)} {verb} not {noun} of the content"
 
 
 def _passed_over(name: str, file: AnyFile) -> Iterator[StateFinding]:

@@ -10,6 +10,7 @@ from operator import attrgetter
 
 from cpuctl.checkpoints.diff import TableChange
 from cpuctl.checkpoints.model import MemoryNode, MemoryStateFile, MemoryTable
+from cpuctl.cpuset import CPUSet
 from cpuctl.engine.config_lints.lint import Severity
 from cpuctl.engine.memory.restart import restored
 from cpuctl.engine.memory.state import MemoryManagerState
@@ -93,7 +94,7 @@ def _sums(found: Mapping[int, MemoryNode], expected: Mapping[int, MemoryNode]) -
         due = expected[number]
         for what, was, should in (
             ("counts", node.number_of_assignments, due.number_of_assignments),
-            ("is in a group with NUMA nodes", sorted(node.cells), sorted(due.cells)),
+            ("is in a group with NUMA nodes", CPUSet.of(node.cells), CPUSet.of(due.cells)),
             ("has reserved", _in_group(found, node, _reserved), _in_group(expected, node, _reserved)),
             ("has free", _in_group(found, node, _free), _in_group(found, node, _unreserved)),
         ):
@@ -102,11 +103,19 @@ def _sums(found: Mapping[int, MemoryNode], expected: Mapping[int, MemoryNode]) -
                     severity=Severity.ERROR,
                     code="sums-differ",
                     file_name=MEMORY_FILE,
-                    message=f"NUMA node {number} {what} {was}, and the entries of the file come to {should}",
-                    expected=str(should),
-                    detected=str(was),
+                    message=f"NUMA node {number} {what} {_text(was)}, and the entries of the file come to "
+                    f"{_text(should)}",
+                    expected=_text(should),
+                    detected=_text(was),
                     fix=REPAIR,
                 )
+
+
+def _text(amount: object) -> str:
+    """Write a number, a set of nodes, or bytes by resource."""
+    if isinstance(amount, dict):
+        return ", ".join(f"{name} {size}" for name, size in amount.items())
+    return str(amount)
 
 
 def _in_group(

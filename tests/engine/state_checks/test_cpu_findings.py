@@ -105,7 +105,7 @@ CASES = [
         state("3-4,6-7,11-12,14-15", entries={**ENTRIES, GONE: {"c": cpus("8"), "d": cpus("0")}}),
         (
             taken(
-                f"0,8 are not in the shared pool, {GONE}/c, {GONE}/d has them",
+                f"0,8 are not in the shared pool but held by {GONE}/c, {GONE}/d",
                 "3-4,6-7,11-12,14-15",
             ),
         ),
@@ -134,7 +134,7 @@ CASES = [
     Case(
         "strictly reserved CPUs are held",
         state("3-4,6-7,11-12,14-15", entries={**ENTRIES, GONE: {"c": cpus("8")}}),
-        (cpu_error(code="reserved-held", message=f"CPUs 8 are reserved, and {GONE}/c has them", fix=REPAIR),),
+        (cpu_error(code="reserved-held", message=f"CPUs 8 are reserved, and held by {GONE}/c", fix=REPAIR),),
         STRICT,
     ),
     Case(

@@ -33,7 +33,7 @@ ERROR = "it cannot be loaded: checkpoint is corrupted"
             FileFacts(wrong_checksums=("checksum", "dataChecksum")),
             CPU_STATE,
             "",
-            f"{ERROR}; checksum and dataChecksum is not that of the content",
+            f"{ERROR}; checksum and dataChecksum are not those of the content",
             REPAIR,
         ),
         (
@@ -97,8 +97,8 @@ UNSEEN = StateFinding(
     severity=Severity.WARNING,
     code="checksum-unseen",
     file_name="x",
-    message="checksum and dataChecksum is not that of the content: this kubelet does not look, others refuse "
-    "the file",
+    message="checksum and dataChecksum are not those of the content: this kubelet does not look, others "
+    "refuse the file",
     fix=REPAIR,
 )
 FULL = replace(CPU_STATE, pod_entries={DB: cpus("1-2,9-10")}, baselines={WEB: {"app": cpus("5")}})

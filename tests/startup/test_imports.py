@@ -81,6 +81,7 @@ _FILES = ("-f", str(ROOT / "fixtures" / "pods"))
 _NEVER = {
     "cpuctl.capture.collected",
     "cpuctl.checkpoints",
+    "cpuctl.engine.cpu.picking.balance",
     "cpuctl.engine.devices.allocation",
     "cpuctl.engine.hints.merge",
     "cpuctl.engine.memory.manager",

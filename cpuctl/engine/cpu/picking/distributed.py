@@ -10,12 +10,15 @@ remainder can go on for ever.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from cpuctl.engine.cpu.picking.balance import Search, Split, endless_loop
 from cpuctl.engine.cpu.picking.packed import Spread, not_enough, numa_order, take_packed
 from cpuctl.engine.cpu.picking.rules import V1_36, PickerRules
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.outcome import AllocationError, KubeletFault, Picked, PickResult, PickStep, Undetermined
+
+if TYPE_CHECKING:
+    from cpuctl.engine.cpu.picking.balance import Split
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +46,9 @@ def take_distributed(topology: CPUTopology, offered: int, count: int, dealing: D
     nodes = numa_order(topology, free)
     if len(set(nodes)) < len(nodes):
         return Undetermined("a NUMA node reaches across sockets while there are more NUMA nodes than sockets")
+
+    from cpuctl.engine.cpu.picking.balance import Search
+
     masks = [topology.numa_nodes[node] for node in nodes]
     aligned = dealing.rules.align_by_socket
     search = Search(
@@ -95,6 +101,8 @@ class _Dealer:
         if split.remainder:
             shared = self.taken
             if not self._deal_remainder(split.remainder, [nodes[position] for position in split.extra]):
+                from cpuctl.engine.cpu.picking.balance import endless_loop
+
                 return endless_loop("no NUMA node of the remainder set has a whole group of free CPUs left")
             steps.append(PickStep("remainder, group by group", self.taken & ~shared))
         if self.need:

@@ -124,16 +124,20 @@ class _Picker:
             self.take(part_of_cache(self.topology, self.free, self.need, self.topology.uncore_caches[cache]))
 
     def take_cores(self) -> None:
-        free, cores, per_core = self.free, self.topology.cores, self.topology.cpus_per_core
-        for parent in self._orders().core_parents:
+        free, per_core = self.free, self.topology.cpus_per_core
+        whole: Iterable[int] = self._cores_with(per_core, free)
+        for number, parent in enumerate(self._orders().core_parents):
             if self.need < per_core:
                 return
+            if number == 1:
+                # Mostly a few cores of the first parent will do: only now it pays to look at all.
+                whole = tuple(self._cores_with(per_core, free))
             inside = free & parent
-            # All have as many free CPUs, so the order by (free CPUs, id) is the order by id. Mostly a few of
-            # the first will do, so the cores of the parent are not looked up: that goes through all.
-            self._take_whole(
-                mask for mask in cores.values() if mask & inside and (free & mask).bit_count() == per_core
-            )
+            # All have as many free CPUs, so the order by (free CPUs, id) is the order by id.
+            self._take_whole(mask for mask in whole if mask & inside)
+
+    def _cores_with(self, count: int, free: int) -> Iterator[int]:
+        return (mask for mask in self.topology.cores.values() if (free & mask).bit_count() == count)
 
     def take_packed(self) -> None:
         cores, free, orders = self.topology.cores, self.free, self._orders()

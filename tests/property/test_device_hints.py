@@ -25,6 +25,7 @@ from cpuctl.engine.hints.rule import HintList, HintRule
 from cpuctl.engine.hints.topology_manager import Merged, TopologyManager
 from tests.property.test_hint_merge import NODES, closer, cpu_rules, lists, matrices
 from tests.support import naive_devices
+from tests.support.naive_cuts import naive_cuts
 from tests.support.naive_devices import Device
 from tests.support.naive_merge import naive_merge, narrower
 
@@ -178,11 +179,5 @@ def test_common_sets_are_those_that_serve_all(asked: list[Coverage], size: int) 
     st.integers(0, 6),
 )
 def test_cuts_are_what_sets_have_in_common(asked: list[list[Coverage]], inside: int, size: int) -> None:
-    reached = {inside}
-    for request in asked:
-        serving = [
-            nodes for nodes in range(64) if all(not nodes & ~each.nodes and nodes in each for each in request)
-        ]
-        reached = {one & other for one in reached for other in serving}
-    cuts = sorted(nodes for nodes in reached if nodes.bit_count() == size)
+    cuts = sorted(nodes for nodes in naive_cuts(asked, inside) if nodes.bit_count() == size)
     assert best_sets(CutChoice.of(asked, inside, size), Fit()) == cuts[:1]

@@ -125,7 +125,7 @@ class _Division:
     must: int
     may: int
     kept: int
-    failed: set[tuple[object, ...]] = field(default_factory=set, compare=False)
+    failed: set[tuple[object, ...]] = field(default_factory=set)
 
     def works(self, served: tuple[_Served, ...]) -> bool:
         """Tell whether the requests can do without them, each node missing from one."""

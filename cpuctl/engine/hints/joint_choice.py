@@ -37,7 +37,7 @@ class Terms:
 
     coverages: tuple[Coverage, ...]
     rules: tuple[SocketRule, ...] = ()
-    failed: set[tuple[object, ...]] = field(default_factory=set, compare=False, repr=False)
+    failed: set[tuple[object, ...]] = field(default_factory=set)
 
     def taking(self, state: State, node: int) -> State:
         """Take a node into the set."""

@@ -64,11 +64,9 @@ def _cut(hint: Hint, everything: int) -> int:
     return everything if hint.nodes is None else hint.nodes & everything
 
 
-def _standing(minimum: int, size: int) -> tuple[int, int]:
+def _standing(minimum: int, size: int) -> int:
     """Sort the sizes of sets that are not preferred: the widest *minimum* of a list, narrower, then wider."""
-    if size > minimum:
-        return 2, size
-    return (1, -size) if size < minimum else (0, size)
+    return size if size > minimum else -size
 
 
 def _best(

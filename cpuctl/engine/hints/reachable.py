@@ -13,10 +13,10 @@ LARGEST_PRODUCT = 1 << 17
 def reachable_sets(lists: Sequence[Sequence[int]], everything: int) -> set[int]:
     """Intersect one mask of every list in all ways; without lists that is *everything*."""
     reached = {everything}
-    distinct = [set(masks) for masks in lists]
-    for index, masks in enumerate(sorted(distinct, key=len)):
+    shortest_first = sorted(map(set, lists), key=len)
+    for index, masks in enumerate(shortest_first):
         if len(reached) * len(masks) > LARGEST_PRODUCT:
-            return _counted([reached, *sorted(distinct, key=len)[index:]], everything)
+            return _counted([reached, *shortest_first[index:]], everything)
         reached = {one & other for one in reached for other in masks}
     return reached
 

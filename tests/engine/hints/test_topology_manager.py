@@ -126,9 +126,11 @@ def test_a_set_that_is_compared_with_no_other_needs_no_distance() -> None:
 def test_a_node_number_beyond_a_mask_crashes_the_kubelet(policy: str) -> None:
     """Memory-only nodes of graphics cards are numbered 252 to 255 on some POWER machines."""
     fault = sparse(policy, 0, 255).merge([{"cpu": [Hint(1, preferred=True)]}])
-    assert isinstance(fault, KubeletFault)
-    assert fault.kind is FaultKind.CRASH
-    assert fault.why == "NUMA node 255 is beyond 63, the highest id that a mask can hold"
+    assert fault == KubeletFault(
+        kind=FaultKind.CRASH,
+        where="Topology Manager, making a mask of all NUMA nodes",
+        why="NUMA node 255 is beyond 63, the highest id that a mask can hold",
+    )
 
 
 def test_the_highest_node_number_of_a_mask_is_merged() -> None:

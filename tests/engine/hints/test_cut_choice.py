@@ -1,0 +1,90 @@
+"""What sets of NUMA nodes have in common that serve one request each, found without making the sets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from cpuctl.engine.hints.coverage import Coverage
+from cpuctl.engine.hints.cut_choice import CutChoice
+from cpuctl.engine.hints.fit import Fit
+from cpuctl.engine.hints.node_search import best_sets
+from tests.support.costs import seconds_below
+from tests.support.naive_cuts import naive_cuts
+
+
+def asked(wanted: int, amounts: Sequence[int], shared: Mapping[int, int] | None = None) -> Coverage:
+    """Want so much of what lies next to each node, and next to several at once."""
+    by_node = {1 << node: amount for node, amount in enumerate(amounts)}
+    return Coverage(nodes=(1 << len(amounts)) - 1, amounts=by_node | dict(shared or {}), wanted=wanted)
+
+
+def possible(requests: Sequence[Sequence[Coverage]], size: int) -> bool:
+    return CutChoice.of(requests, requests[0][0].nodes, size).possible
+
+
+CASES = [
+    [
+        [asked(12, [5, 1, 4, 3, 3, 5], {0b101010: 1})],
+        [asked(18, [7, 1, 7, 7, 4, 5])],
+    ],
+    [
+        [asked(16, [7, 2, 7, 1], {0b1001: 2}), asked(10, [5, 4, 2, 4])],
+        [asked(17, [4, 5, 3, 7], {0b1011: 3})],
+    ],
+    [
+        [asked(7, [1, 2, 7, 2]), asked(11, [3, 7, 7, 2], {0b1101: 2})],
+        [asked(6, [1, 5, 7, 4])],
+    ],
+    [
+        [asked(19, [6, 7, 3, 2, 7, 6])],
+        [asked(24, [4, 7, 1, 7, 6, 6])],
+    ],
+    [
+        [asked(5, [3, 2, 0, 5, 7, 0])],
+        [asked(27, [1, 5, 4, 7, 7, 6], {0b100001: 1})],
+    ],
+    [
+        [asked(17, [5, 7, 2, 4, 4, 7]), asked(18, [7, 2, 2, 6, 4, 1])],
+        [asked(21, [7, 3, 1, 5, 4, 7]), asked(14, [5, 4, 4, 1, 5, 0])],
+    ],
+    [
+        [asked(26, [3, 7, 7, 3, 5, 4])],
+        [asked(13, [2, 3, 1, 4, 1, 4], {0b1010: 1}), asked(8, [5, 0, 4, 0, 3, 0])],
+    ],
+]
+"""Requests among which the nodes to leave out cannot be divided by taking each from whom it costs least."""
+
+
+@pytest.mark.parametrize("requests", CASES, ids=range(len(CASES)))
+def test_nodes_to_leave_out_are_divided_among_requests(requests: list[list[Coverage]]) -> None:
+    nodes = requests[0][0].nodes
+    cuts = sorted(naive_cuts(requests, nodes))
+    for size in range(nodes.bit_count() + 1):
+        lowest = [cut for cut in cuts if cut.bit_count() == size][:1]
+        assert best_sets(CutChoice.of(requests, nodes, size), Fit()) == lowest
+
+
+def test_splits_that_come_to_the_same_are_looked_at_once() -> None:
+    """All amounts are even, and one request spares an odd amount: one is lost to each."""
+    amounts = [2, 4, 6] * 8
+    with seconds_below(10):
+        assert not possible([[asked(47, amounts)], [asked(49, amounts)]], 0)
+        assert possible([[asked(48, amounts)], [asked(48, amounts)]], 0)
+
+
+def test_what_is_scarcest_bounds_how_many_nodes_a_request_spares() -> None:
+    """Of 64 nodes, all different, each request can do without ten; of other things it can do without all."""
+    amounts = [1000 + node for node in range(64)]
+    request = [asked(sum(amounts) - 10_500, amounts), asked(0, [1] * 64)]
+    with seconds_below(10):
+        assert not possible([request, request], 43)
+        assert possible([request, request], 44)
+
+
+def test_a_node_costs_what_it_takes_of_what_is_to_spare() -> None:
+    """Three requests for memory in bytes: no way to divide 40 nodes is like another, and most ways fail."""
+    amounts = [[(1 << 29) + pow(base, node + 3, 1_610_612_741) for node in range(40)] for base in (3, 5, 7)]
+    with seconds_below(10):
+        assert possible([[asked(sum(each) - sum(each) * 25 // 100, each)] for each in amounts], 0)

@@ -1,0 +1,70 @@
+"""Sets of NUMA nodes that serve several requests at once, found without making them all."""
+
+from __future__ import annotations
+
+import pytest
+
+from cpuctl.engine.hints.coverage import Coverage
+from cpuctl.engine.hints.joint_choice import JointChoice
+from cpuctl.engine.hints.socket_rule import SocketRule
+from tests.support.costs import seconds_below
+
+CPUS = Coverage.of(0b111111, {1 << node: cpus for node, cpus in enumerate((2, 4, 0, 3, 4, 1))}, (), 8)
+NICS = Coverage.of(0b111111, {0b000011: 1, 0b001100: 1, 0b110000: 1, 0b000100: 1}, [0b001100], 2)
+PAGES = Coverage.of(0b111011, {1 << node: pages for node, pages in enumerate((1, 1, 5, 2, 0, 1))}, (), 3)
+NOTHING = Coverage.of(0b111111, {}, (), 0)
+BY_TWO = {node: frozenset({node // 2}) for node in range(6)}
+ASKED = {
+    "cpus": [CPUS],
+    "nics": [NICS],
+    "cpus, nics": [CPUS, NICS],
+    "cpus, pages": [CPUS, PAGES],
+    "all three": [CPUS, NICS, PAGES],
+    "cpus, nothing": [CPUS, NOTHING],
+}
+
+
+@pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED)
+@pytest.mark.parametrize("sockets", [None, 1, 2, 3])
+def test_the_lowest_set_is_the_first_of_all(asked: list[Coverage], sockets: int | None) -> None:
+    rules = [] if sockets is None else [SocketRule(wanted=sockets, of_node=BY_TWO)]
+    for size in range(7):
+        serving = [
+            nodes
+            for nodes in range(64)
+            if nodes.bit_count() == size
+            and all(not nodes & ~each.nodes and nodes in each for each in asked)
+            and all(rule.allows(nodes) for rule in rules)
+        ]
+        choice = JointChoice.common(asked, size, rules)
+        assert choice.lowest() == min(serving, default=None)
+        assert choice.possible is bool(serving)
+
+
+def opposed(amounts: list[int], most: int, wanted: int, wanted_too: int) -> list[Coverage]:
+    """Ask for two things of which every node has the less of the one the more it has of the other."""
+    nodes = (1 << len(amounts)) - 1
+    return [
+        Coverage.of(nodes, {1 << node: amount for node, amount in enumerate(amounts)}, (), wanted),
+        Coverage.of(nodes, {1 << node: most - amount for node, amount in enumerate(amounts)}, (), wanted_too),
+    ]
+
+
+def test_ways_that_come_to_the_same_are_looked_at_once() -> None:
+    """All amounts are even, and 16 nodes should have 81 of the one and 79 of the other."""
+    amounts = [2, 4, 6, 8] * 8
+    with seconds_below(10):
+        assert not JointChoice.common(opposed(amounts, 10, 81, 79), 16).possible
+        assert JointChoice.common(opposed(amounts, 10, 80, 80), 16).possible
+
+
+@pytest.mark.parametrize("most", [1 << 31, 1 << 34])
+def test_requests_that_exclude_each_other_are_known_at_once(most: int) -> None:
+    """No two nodes have as much of anything, and of both together a little too much is asked."""
+    amounts = [(1 << 29) + node * 94_906_267 % (3 << 29) for node in range(40)]
+    least, greatest = sum(sorted(amounts)[:20]), sum(sorted(amounts)[20:])
+    wanted, little = (least + greatest) // 2, (greatest - least) // 50
+    asked = opposed(amounts, most, wanted, 20 * most - wanted + little)
+    with seconds_below(10):
+        assert all(JointChoice.common([each], 20).possible for each in asked)
+        assert not JointChoice.common(asked, 20).possible

@@ -1,0 +1,97 @@
+"""Rules for hints are merged like the lists that they stand for, and like the kubelet merges lists."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations_with_replacement, product
+
+import pytest
+
+from cpuctl.engine.cpu.hints import CPUHints
+from cpuctl.engine.devices.hints import DeviceHints
+from cpuctl.engine.hints.fit import Fit
+from cpuctl.engine.hints.hints import DONT_CARE, IMPOSSIBLE, Hint
+from cpuctl.engine.hints.merge import merge
+from cpuctl.engine.hints.rule import HintList, HintRule
+from tests.support.naive_merge import naive_merge
+from tests.support.topologies import mask, uneven
+
+ALL = 0b1111
+MACHINE = uneven((0, 4), (0, 2), (1, 4), (1, 2))
+FAR = Fit(distances={0: (10, 20, 12, 30), 1: (20, 10, 30, 12), 2: (12, 30, 10, 11), 3: (30, 12, 11, 10)})
+
+
+def cpus(available: str, request: int, *, reusable: str = "", align: bool = False) -> CPUHints:
+    return CPUHints.generate(MACHINE, mask(available), mask(reusable), request, align_by_socket=align)
+
+
+def gpus(request: int, *free: int) -> DeviceHints:
+    """Ask for some of two devices next to each node, of which so many are *free*."""
+    everywhere = {1 << node: 2 for node in range(4)}
+    return DeviceHints.generate(ALL, everywhere, {1 << node: n for node, n in enumerate(free)}, {}, request)
+
+
+def nics(request: int) -> DeviceHints:
+    """Ask for some of three devices, two of which are next to all nodes of a socket."""
+    everywhere = {0b0011: 1, 0b1100: 1, 0b0100: 1}
+    return DeviceHints.generate(ALL, everywhere, everywhere, {}, request)
+
+
+RULES: list[HintRule] = [
+    cpus("0-11", 2),
+    cpus("0-11", 5),
+    cpus("0-2,4,6-7,10", 4),
+    cpus("0-2,4,6-7,10", 6, align=True),
+    cpus("3,5,8-11", 2, reusable="6", align=True),
+    cpus("0-11", 12),
+    gpus(1, 2, 2, 2, 2),
+    gpus(2, 0, 0, 1, 2),
+    gpus(3, 1, 1, 1, 0),
+    gpus(5, 2, 2, 1, 1),
+    nics(1),
+    nics(2),
+]
+LISTS = [
+    [Hint(0b0100, preferred=True), Hint(0b1000, preferred=True), Hint(0b1111, preferred=False)],
+    [Hint(0b0110, preferred=True), Hint(0b1100, preferred=True), DONT_CARE],
+    [Hint(0b1000, preferred=False), Hint(0b0111, preferred=False)],
+]
+
+
+def closer(one: int, other: int) -> bool:
+    return FAR.key(one) < FAR.key(other)
+
+
+def listed(hints: HintList) -> Sequence[Hint]:
+    return list(hints) or [IMPOSSIBLE]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=range(len(RULES)))
+def test_one_rule_merges_as_its_list_would(rule: HintRule) -> None:
+    for others in ([], *([each] for each in LISTS), LISTS[:2]):
+        assert merge([rule, *others], ALL, Fit()) == naive_merge([listed(rule), *others], ALL)
+        assert merge([*others, rule], ALL, FAR) == naive_merge([*others, listed(rule)], ALL, closer)
+
+
+@pytest.mark.parametrize("others", [[], [LISTS[1]], [LISTS[2]]], ids=["no list", "preferred", "not"])
+def test_two_rules_merge_as_their_lists_would(others: list[list[Hint]]) -> None:
+    for one, other in combinations_with_replacement(RULES, 2):
+        assert merge([one, other, *others], ALL, Fit()) == naive_merge(
+            [listed(one), listed(other), *others], ALL
+        )
+
+
+def test_the_closest_is_found_for_two_rules() -> None:
+    for one, other in product(RULES[:6], RULES[6:]):
+        assert merge([one, other], ALL, FAR) == naive_merge([listed(one), listed(other)], ALL, closer)
+
+
+def test_lists_that_leave_it_open_offer_what_they_prefer() -> None:
+    """``DONT_CARE`` stands for all nodes, but another hint of its list may be narrower."""
+    narrow = Hint(0b0100, preferred=True)
+    assert merge([[DONT_CARE, narrow]], ALL, Fit()) == narrow
+    assert merge([[DONT_CARE], [DONT_CARE, narrow]], ALL, Fit()) == narrow
+
+
+def test_a_machine_without_nodes_has_nothing_to_prefer() -> None:
+    assert merge([], 0, Fit()) == Hint(0, preferred=False)

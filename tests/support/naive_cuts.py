@@ -1,0 +1,18 @@
+"""What sets that serve one request each have in common, by making them all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from cpuctl.engine.hints.coverage import Coverage
+
+
+def naive_cuts(asked: Iterable[Sequence[Coverage]], inside: int) -> set[int]:
+    """Cut *inside* with a set of every request, in all ways; nodes are below 6."""
+    reached = {inside}
+    for request in asked:
+        serving = [
+            nodes for nodes in range(64) if all(not nodes & ~each.nodes and nodes in each for each in request)
+        ]
+        reached = {one & other for one in reached for other in serving}
+    return reached

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from cpuctl.engine.cpu.exclusive_claim import ExclusiveClaim, exclusive_claim
-from cpuctl.pods.model import Container, Pod, QosClass, ResourceRequirements
+from cpuctl.pods.model import Container, Pod, ResourceRequirements
 from cpuctl.pods.qos import Qos, pod_qos
 from cpuctl.pods.stored import Place
 from cpuctl.quantity import Quantity
@@ -63,7 +63,7 @@ def advise(
     claim = claims(pod, container, qos)
     if claim.count or len(pod.all_containers) > MOST_CONTAINERS:
         return ExclusiveAdvice(claim=claim)
-    changed, changes = _changed(replace(pod, qos_class=None), container.name, qos)
+    changed, changes = _changed(replace(pod, qos_class=None), container.name)
     then = next(each for each in changed.all_containers if each.name == container.name)
     after = claims(changed, then, pod_qos(changed))
     if not after.count:
@@ -71,17 +71,13 @@ def advise(
     return ExclusiveAdvice(claim=claim, changes=changes, count_after=after.count)
 
 
-def _changed(pod: Pod, name: str, qos: Qos) -> tuple[Pod, tuple[Change, ...]]:
+def _changed(pod: Pod, name: str) -> tuple[Pod, tuple[Change, ...]]:
     """Make every container Guaranteed by itself, and the CPUs of the one called *name* whole."""
     changes: list[Change] = []
-    # A pod that is Guaranteed by its containers needs no more than whole CPUs where they are wanted.
-    only_cpus = qos.qos_class is QosClass.GUARANTEED and pod.resources is None
     if pod.resources is not None:
         changes.append(Change("spec.resources", Place("", "", "")))
 
     def mended(path: str, container: Container) -> Container:
-        if only_cpus and container.name != name:
-            return container
         mends = list(_mends(path, container, whole=container.name == name))
         changes.extend(mends)
         return replace(container, resources=_applied(container.resources, mends))
@@ -98,7 +94,7 @@ def _mends(path: str, container: Container, *, whole: bool) -> Iterator[Change]:
         wanted = _wanted_cpus(request, limit) if whole and name == "cpu" else _wanted(name, request, limit)
         free = not request.sign and not limit.sign
         for side, before in (("requests", resources.requests), ("limits", resources.limits)):
-            if before.get(name, _ZERO) != wanted:
+            if before.get(name) != wanted:
                 place = Place(container.name, side, name)
                 yield Change(f"{path}.resources.{side}.{name}", place, before.get(name), wanted, free)
 

@@ -33,7 +33,7 @@ class CPUHints:
     reusable: int
     request: int
     width: int
-    socket_rule: SocketRule | None = None
+    socket_rule: SocketRule | None
 
     @classmethod
     def generate(

@@ -10,9 +10,6 @@ from enum import StrEnum
 
 from cpuctl.engine.pod_level.claims import guaranteed_equivalent
 from cpuctl.pods.model import Container
-from cpuctl.quantity import Quantity
-
-_NOTHING = Quantity()
 
 
 class Isolation(StrEnum):
@@ -29,6 +26,5 @@ def isolation_of(container: Container, *, assigned: bool, divided: bool) -> Isol
         return Isolation.HOST
     if not divided:
         return Isolation.CONTAINER
-    limit = container.resources.limits.get("cpu", _NOTHING)
-    own = guaranteed_equivalent(container) and limit.is_integral_cpu
+    own = guaranteed_equivalent(container) and container.resources.limits["cpu"].is_integral_cpu
     return Isolation.CONTAINER if own else Isolation.POD

@@ -40,7 +40,6 @@ class ReservingFailsError(Exception):
     """The kubelet does not come back from choosing its reserved CPUs: ``fault`` says how."""
 
     def __init__(self, fault: KubeletFault) -> None:
-        super().__init__(fault.why)
         self.fault = fault
 
 
@@ -90,7 +89,7 @@ class StaticPolicy:
         return CPUManagerState(self.allocatable if strict else self.topology.cpus)
 
     def allocate(
-        self, state: CPUManagerState, pod: Pod, container: Container, count: int, affinity: int | None = None
+        self, state: CPUManagerState, pod: Pod, container: Container, count: int, affinity: int | None
     ) -> AllocationResult:
         """Give *container* its *count* exclusive CPUs and record them in *state*.
 

@@ -6,7 +6,7 @@ Rule: kubelet v1.36 ``policy_static.go``, ``GetTopologyHints`` and ``GetPodTopol
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, TypeAlias
@@ -47,8 +47,8 @@ class CPUProvider:
 
     policy: StaticPolicy | None
     state: CPUManagerState
-    rules: PodLevelRules = NEVER_DIVIDED
-    metrics: CPUMetrics = field(default_factory=CPUMetrics)
+    rules: PodLevelRules
+    metrics: CPUMetrics
     keeps_baselines: bool = False
 
     @classmethod

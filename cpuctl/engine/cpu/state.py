@@ -29,7 +29,7 @@ class CPUManagerState:
     got first and keeps over every resize (KEP-5554); they go with its assignment. ``pod_entries`` are the
     CPUs that pods hold as a whole (KEP-5526): what their containers have is part of it. ``pending`` are
     the CPUs that a container will have left when its delay has passed (KEP-6122), in memory only; until
-    then it has those assigned to it.
+    then it has those assigned to it. What containers of a pod have is replaced as a whole: copies share it.
     """
 
     default: int
@@ -44,10 +44,10 @@ class CPUManagerState:
         """Return a state of its own with the same content."""
         return replace(
             self,
-            assignments=_copied(self.assignments),
-            baselines=_copied(self.baselines),
+            assignments=dict(self.assignments),
+            baselines=dict(self.baselines),
             pod_entries=dict(self.pod_entries),
-            pending=_copied(self.pending),
+            pending=dict(self.pending),
         )
 
     @property
@@ -70,8 +70,9 @@ class CPUManagerState:
 
     def assign(self, uid: str, container: str, cpus: int) -> None:
         """Record a container's exclusive CPUs; the first ones it gets are its baseline."""
-        self.assignments.setdefault(uid, {})[container] = cpus
-        self.baselines.setdefault(uid, {}).setdefault(container, cpus)
+        self.assignments[uid] = {**self.assignments.get(uid, {}), container: cpus}
+        promised = self.baselines.get(uid, {})
+        self.baselines[uid] = {**promised, container: promised.get(container, cpus)}
 
     def baseline(self, uid: str, container: str) -> int | None:
         """Tell the CPUs that a container keeps over every resize, None where it has none."""
@@ -79,7 +80,7 @@ class CPUManagerState:
 
     def postpone(self, uid: str, container: str, cpus: int) -> None:
         """Record what a container will have left when its delay has passed, in place of what it was to be."""
-        self.pending.setdefault(uid, {})[container] = cpus
+        self.pending[uid] = {**self.pending.get(uid, {}), container: cpus}
 
     def awaited(self, uid: str, container: str) -> int | None:
         """Tell the CPUs that a container will have left, None where none are to be taken from it."""
@@ -87,10 +88,9 @@ class CPUManagerState:
 
     def call_off(self, uid: str, container: str) -> None:
         """Let a container keep what it has."""
-        waiting = self.pending.get(uid, {})
-        waiting.pop(container, None)
-        if not waiting:
-            self.pending.pop(uid, None)
+        waiting = _without(container, self.pending.pop(uid, {}))
+        if waiting:
+            self.pending[uid] = waiting
 
     def settle(self, uid: str, container: str) -> int:
         """Take from a container what it was to give up, and return it; nothing where it is gone."""
@@ -117,20 +117,21 @@ class CPUManagerState:
 
         A pod that holds CPUs as a whole gives all of them back with its last container.
         """
-        containers = self.assignments.get(uid, {})
-        if container not in containers:
+        cpus = self.assigned(uid, container)
+        if cpus is None:
             return 0
-        cpus = containers.pop(container)
+        containers = self.assignments[uid] = _without(container, self.assignments[uid])
         if uid in self.pod_entries:
             cpus = 0 if containers else self.pod_entries.pop(uid)
         for used in containers.values():
             cpus &= ~used
         self.default |= cpus
         self.call_off(uid, container)
-        self.baselines.get(uid, {}).pop(container, None)
+        promised = self.baselines.pop(uid, None)
         if not containers:
-            self.assignments.pop(uid, None)
-            self.baselines.pop(uid, None)
+            del self.assignments[uid]
+        elif promised is not None:
+            self.baselines[uid] = _without(container, promised)
         return cpus
 
     def keep_only(self, containers: Mapping[str, Collection[str]]) -> int:
@@ -165,8 +166,8 @@ class CPUManagerState:
         )
 
 
-def _copied(masks: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
-    return {uid: dict(containers) for uid, containers in masks.items()}
+def _without(container: str, masks: Mapping[str, int]) -> dict[str, int]:
+    return {name: cpus for name, cpus in masks.items() if name != container}
 
 
 def _sets(masks: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, CPUSet]]:

@@ -134,7 +134,7 @@ def _without_repeats(labels: list[_Label]) -> list[_Label]:
     for node, socket, core, cache, threads in reversed(labels):
         kept.append((node, socket, core, cache, threads & ~claimed))
         claimed |= threads
-    return kept[::-1]
+    return kept
 
 
 def _masks(labelled: Iterator[tuple[int, int]]) -> Masks:

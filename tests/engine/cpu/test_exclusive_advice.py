@@ -6,6 +6,8 @@ import pytest
 
 from cpuctl.engine.cpu.exclusive_advice import MOST_CONTAINERS, Change, advise
 from cpuctl.pods.model import Pod, QosClass
+from cpuctl.pods.stored import Place
+from cpuctl.quantity import Quantity
 from tests.support.pods import app, init, pod, resources, sidecar
 
 FULL = ("cpu=2 memory=1Gi", "cpu=2 memory=1Gi")
@@ -53,6 +55,18 @@ CASES = [
         [f"{MAIN}.requests.cpu=2", f"{MAIN}.limits.cpu=2"],
         2,
     ),
+    Case(
+        "request far below a whole limit",
+        pod(app("cpu=500m memory=1Gi", "cpu=2 memory=1Gi")),
+        [f"{MAIN}.requests.cpu=2"],
+        2,
+    ),
+    Case(
+        "a limit without request",
+        pod(app("cpu=0 memory=1Gi", "cpu=1500m memory=1Gi")),
+        [f"{MAIN}.requests.cpu=2", f"{MAIN}.limits.cpu=2"],
+        2,
+    ),
     Case("no memory limit", pod(app("cpu=2 memory=1Gi", "cpu=2")), [f"{MAIN}.limits.memory=1Gi"], 2),
     Case(
         "nothing at all",
@@ -95,6 +109,18 @@ CASES = [
         1,
     ),
     Case(
+        "pod-level amounts, and another container",
+        pod(app(*FULL, name="a"), app(name="b"), app(*FULL, name="c"), pod_level=resources(*FULL)),
+        [
+            "-spec.resources",
+            "containers[1].requests.cpu=100m?",
+            "containers[1].limits.cpu=100m?",
+            "containers[1].requests.memory=64Mi?",
+            "containers[1].limits.memory=64Mi?",
+        ],
+        2,
+    ),
+    Case(
         "others may have fractions",
         pod(
             app("cpu=100m memory=1Gi", "cpu=100m memory=1Gi", name="a"),
@@ -113,6 +139,17 @@ def test_the_smallest_change(case: Case) -> None:
     assert advice.claim.why_not
     assert [told(change) for change in advice.changes] == case.changes
     assert advice.count_after == case.count
+
+
+def test_a_change_tells_the_place_and_what_was_there() -> None:
+    fraction, whole, memory = Quantity.parse("1500m"), Quantity.parse("2"), Quantity.parse("1Gi")
+    given = pod(app("cpu=1500m memory=1Gi", "cpu=2"), pod_level=resources(*FULL))
+    resources_of_main = "spec.containers[0].resources"
+    assert advise(given, given.containers[0]).changes == (
+        ("spec.resources", Place("", "", ""), None, None, False),
+        (f"{resources_of_main}.requests.cpu", Place("main", "requests", "cpu"), fraction, whole, False),
+        (f"{resources_of_main}.limits.memory", Place("main", "limits", "memory"), None, memory, False),
+    )
 
 
 def test_who_is_due_cpus_needs_no_advice() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from cpuctl.engine.cpu.exclusive_claim import ExclusiveClaim, exclusive_claim
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import Container, Pod
 from cpuctl.pods.qos import pod_qos
 from tests.support.pods import app, pod, resources
 
@@ -62,3 +62,26 @@ CASES = [
 def test_claim(case: Case) -> None:
     claim = exclusive_claim(case.pod, case.pod.containers[0], pod_qos(case.pod))
     assert claim == ExclusiveClaim(case.count, case.why_not)
+
+
+DIVIDED = pod(
+    app(*both("2"), name="own"), app("cpu=2 memory=1Gi", "cpu=3 memory=1Gi", name="shared"),
+    pod_level=resources(*both("6")),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("container", "want"),
+    [
+        (DIVIDED.containers[0], ExclusiveClaim(2)),
+        (
+            DIVIDED.containers[1],
+            ExclusiveClaim(0, "its own requests of cpu and memory do not equal its limits"),
+        ),
+    ],
+    ids=lambda value: value.name if isinstance(value, Container) else "",
+)
+def test_where_pods_are_divided_a_container_claims_what_it_is_guaranteed(
+    container: Container, want: ExclusiveClaim
+) -> None:
+    assert exclusive_claim(DIVIDED, container, pod_qos(DIVIDED), pod_level_managers=True) == want

@@ -36,7 +36,9 @@ def listed(rule: CPUHints) -> str:
 
 
 def test_hints_come_by_size_then_by_node() -> None:
-    assert listed(hints(FOUR, "0-7", 3)) == "0T 1T 0-1 0,2 0,3 1-2 1,3 0-2 0-1,3 0,2-3 1-3 0-3"
+    rule = hints(FOUR, "0-7", 3)
+    assert listed(rule) == "0T 1T 0-1 0,2 0,3 1-2 1,3 0-2 0-1,3 0,2-3 1-3 0-3"
+    assert rule.narrowest == 1
 
 
 def test_what_a_request_could_fit_in_is_preferred_even_if_it_is_taken() -> None:
@@ -64,9 +66,24 @@ def test_alignment_by_socket_prefers_every_set_of_nodes_inside_the_sockets_neede
     )
 
 
-def test_fewer_nodes_than_sockets_are_never_aligned() -> None:
-    crowded = CPUTopology(**vars(FOUR) | {"num_sockets": 5})
-    assert hints(crowded, "0-3", 1, align=True).socket_rule is None
+def test_the_best_preferred_hint_is_inside_the_sockets_needed() -> None:
+    """One node could hold 3 CPUs, but takes two nodes now; the first two with room are of two sockets."""
+    half_used = "0-1,8-9,12-13"
+    assert hints(FOUR, half_used, 3, align=True).best_preferred(Fit()) == [0b1100]
+    assert hints(FOUR, half_used, 3).best_preferred(Fit()) == []
+
+
+@pytest.mark.parametrize(("reusable", "best"), [("", 0b0010), ("8", 0b0100), ("4,8", 0b0110)])
+def test_the_best_cut_is_of_the_nodes_left_by_other_providers(reusable: str, best: int) -> None:
+    """Nodes 1 and 2 are left; a hint has others besides, but it has those with reusable CPUs in any case."""
+    rule = hints(FOUR, "0-3,5-7,9-15", 6, reusable=reusable)
+    assert rule.best_cut(0b0110, (1, 2), Fit()) == [best]
+
+
+@pytest.mark.parametrize("sockets", [0, 5])
+def test_fewer_nodes_than_sockets_are_never_aligned(sockets: int) -> None:
+    odd = CPUTopology(**vars(FOUR) | {"num_sockets": sockets})
+    assert hints(odd, "0-3", 1, align=True).socket_rule is None
 
 
 @FITS

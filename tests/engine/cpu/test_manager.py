@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.cpu.manager import Allocation, StaticPolicy
+from cpuctl.engine.cpu.manager import Allocation, AllocationResult, ReservingFailsError, StaticPolicy
 from cpuctl.engine.cpu.state import CPUManagerState
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.outcome import FaultKind, KubeletFault, Rejected
@@ -19,12 +19,12 @@ FOUR_NODES = regular(sockets=2, nodes=2, cores=4)  # node n has CPUs 4n to 4n+3
 APP, INIT, SIDECAR = ContainerKind.APP, ContainerKind.INIT, ContainerKind.SIDECAR
 
 
-def policy(topology: CPUTopology = EIGHT, reserved: str | int = "0", **options: bool) -> StaticPolicy:
+def policy(
+    topology: CPUTopology = EIGHT, reserved: str | int = "0", minor: int = 36, **options: bool
+) -> StaticPolicy:
     listed = CPUSet.parse(reserved) if isinstance(reserved, str) else None
     count = reserved if isinstance(reserved, int) else len(CPUSet.parse(reserved))
-    return StaticPolicy.construct(
-        topology, CPUPolicyOptions(**options), CPUReservation(count, listed), minor=36
-    )
+    return StaticPolicy.construct(topology, CPUPolicyOptions(**options), CPUReservation(count, listed), minor)
 
 
 def take(
@@ -64,6 +64,23 @@ def test_more_reserved_than_there_are_cpus() -> None:
         policy(reserved=9)
 
 
+def test_other_cpus_reserved_than_counted() -> None:
+    reservation = CPUReservation(3, CPUSet.parse("0-1"))
+    with pytest.raises(ValueError, match=r"\(size of 0-1 did not equal 3\)"):
+        StaticPolicy.construct(EIGHT, CPUPolicyOptions(), reservation, minor=36)
+
+
+def test_the_endless_loop_may_come_while_cpus_are_reserved() -> None:
+    """One CPU of every node is missing: 81 of 92 CPUs in whole cores never get dealt."""
+    machine = topology(
+        CoreAt(tuple(range(4 * core, 4 * core + 4 - (core % 6 == 0))), core // 6, core // 12)
+        for core in range(24)
+    )
+    with pytest.raises(ReservingFailsError) as caught:
+        policy(machine, 81, full_pcpus_only=True, distribute_cpus_across_numa=True)
+    assert caught.value.fault.kind is FaultKind.ENDLESS_LOOP
+
+
 def test_a_reserved_cpu_that_does_not_exist() -> None:
     with pytest.raises(ValueError, match=r"from the reserved set: unknown CPU ID: 9$"):
         policy(reserved="0,9-10")
@@ -92,6 +109,15 @@ def test_init_containers_lend_their_cpus_and_sidecars_keep_theirs() -> None:
         assert str(CPUSet(state.reusable_for("pod"))) == reusable
 
 
+def test_an_init_container_that_has_its_cpus_lends_them_again() -> None:
+    """What is lent is kept in memory only: after a restart it has to be learnt anew."""
+    static = policy()
+    state = CPUManagerState(mask("0,3-4,7"), {"pod": {"init": mask("1-2,5-6")}})
+    assert take(static, state, "init", 4, INIT) == "1-2,5-6"
+    assert state.reusable_for("pod") == mask("1-2,5-6")
+    assert take(static, state, "app", 2) == "1,5"
+
+
 def test_another_pod_does_not_get_reusable_cpus() -> None:
     static = policy()
     state = static.fresh_state()
@@ -104,6 +130,29 @@ def test_a_container_that_has_cpus_keeps_them_whatever_it_asks_for() -> None:
     static = policy()
     state = static.fresh_state()
     assert take(static, state, "app", 2) == take(static, state, "app", 3) == "1,5"
+
+
+def answered(static: StaticPolicy, count: int, affinity: int | None = None) -> AllocationResult:
+    """Allocate for the only container of a pod on a fresh node."""
+    container = Container(name="app")
+    pod = Pod(name="pod", uid="pod", containers=(container,))
+    return static.allocate(static.fresh_state(), pod, container, count, affinity)
+
+
+def test_an_allocation_tells_its_steps() -> None:
+    """One node of four is asked for, and the last CPU comes from another one."""
+    result = answered(policy(FOUR_NODES), 5, affinity=0b10)
+    assert isinstance(result, Allocation)
+    assert [(step.rule, str(CPUSet(step.cpus))) for step in result.steps] == [
+        ("whole NUMA nodes", "4-7"),
+        ("whole cores", "1"),
+    ]
+
+
+def test_a_refusal_tells_what_there_was() -> None:
+    result = answered(policy(), 8)
+    assert isinstance(result, Rejected)
+    assert (result.container, result.details) == ("app", {"requested": 8, "free": 7})
 
 
 def test_a_shortage_is_an_unexpected_admission_error() -> None:
@@ -142,6 +191,13 @@ def test_cpus_of_the_affinity_come_first(
     assert take(static, static.fresh_state(), "app", count, affinity=affinity) == want
 
 
+def test_cpus_are_distributed_over_as_many_nodes_as_the_affinity_has_from_1_38() -> None:
+    options = {"distribute_cpus_across_numa": True}
+    for minor, want in ((37, "4-7"), (38, "1,4,8,12")):
+        static = policy(FOUR_NODES, minor=minor, **options)
+        assert take(static, static.fresh_state(), "app", 4, affinity=0b1111) == want
+
+
 def test_a_shortage_is_told_of_what_is_picked_outside_the_affinity() -> None:
     static = policy(FOUR_NODES)
     state = static.fresh_state()
@@ -167,6 +223,20 @@ def test_whole_cores_only_counts_cores_without_a_reserved_thread() -> None:
     )
 
 
+def test_whole_cores_only_gives_the_last_whole_core() -> None:
+    static = policy(full_pcpus_only=True)
+    assert take(static, static.fresh_state(), "app", 6) == "1-3,5-7"
+
+
+@pytest.mark.parametrize(("own", "count", "refused"), [(0, 8, True), (2, 8, False), (2, 10, True)])
+def test_whole_cores_only_counts_what_a_resized_container_brings_along(
+    own: int, count: int, refused: bool
+) -> None:
+    static = policy(full_pcpus_only=True)
+    refusal = static.smt_refusal(static.fresh_state(), None, count, own=own)
+    assert isinstance(refusal, Rejected) is refused
+
+
 def test_whole_cores_only_is_checked_before_an_existing_assignment() -> None:
     """A running container is refused after a restart when too little is free (kubernetes issue 129078)."""
     static = policy(full_pcpus_only=True)
@@ -175,26 +245,22 @@ def test_whole_cores_only_is_checked_before_an_existing_assignment() -> None:
     assert take(static, state, "app", 4).startswith("SMTAlignmentError: ")
 
 
-def test_the_endless_loop_is_a_fault_not_an_answer() -> None:
+@pytest.mark.parametrize("affinity", [None, 0b1111])
+def test_the_endless_loop_is_a_fault_not_an_answer(affinity: int | None) -> None:
     """Four nodes of 16 CPUs, one thread of each reserved: 54 CPUs in whole cores never get dealt."""
     machine = regular(sockets=2, nodes=2, cores=8, threads=2)
     static = policy(machine, "0,8,16,24", full_pcpus_only=True, distribute_cpus_across_numa=True)
-    container = Container(name="app")
-    pod = Pod(name="pod", uid="pod", containers=(container,))
-    state = static.fresh_state()
-    assert isinstance(static.allocate(state, pod, container, 54), KubeletFault)
-    assert state.assignments == {}
+    assert isinstance(answered(static, 54, affinity), KubeletFault)
 
 
 def test_fewer_cpus_than_cores_crash_a_kubelet_that_counts_cpus_per_core() -> None:
     """The total comes from elsewhere than the cores: an average of 0 is what the kubelet divides by."""
     machine = topology([CoreAt(cpus=(0,)), CoreAt(cpus=(1,))], unlisted_cpus=-1)
-    static = policy(machine, full_pcpus_only=True)
-    container = Container(name="app")
-    pod = Pod(name="pod", uid="pod", containers=(container,))
-    fault = static.allocate(static.fresh_state(), pod, container, 1)
-    assert isinstance(fault, KubeletFault)
-    assert fault.kind is FaultKind.CRASH
+    assert answered(policy(machine, full_pcpus_only=True), 1) == KubeletFault(
+        kind=FaultKind.CRASH,
+        where="CPU Manager, checking full-pcpus-only",
+        why="it divides by CPUs per core, 0 for 1 CPUs on 2 cores",
+    )
 
 
 def test_a_refusal_leaves_the_state_alone() -> None:

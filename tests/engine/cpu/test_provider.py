@@ -76,6 +76,7 @@ class ForPod:
     hints: str
     held: dict[str, str] = field(default_factory=dict)
     claims: dict[str, int] = field(default_factory=lambda: {"main": 2, "other": 1})
+    reusable: str = ""
 
 
 PODS = [
@@ -84,6 +85,7 @@ PODS = [
     ForPod("all of its CPUs, and nothing else", "0-3,7", "1T 0-1", {"main": "4-5", "other": "6"}),
     ForPod("some of its CPUs and free ones", "0-3,6", "1T 0-1", {"main": "4-5"}),
     ForPod("a container has fewer than it asks for", "0-3,5-7", "", {"main": "4"}),
+    ForPod("CPUs of init containers have to be used", "0,4-7", "0T 0-1", reusable="1-3"),
     ForPod("a container has CPUs that asks for none", "0-3,5-7", "", {"first": "4"}),
 ]
 
@@ -91,6 +93,7 @@ PODS = [
 @pytest.mark.parametrize("case", PODS, ids=lambda case: case.name)
 def test_pod(case: ForPod) -> None:
     known = state(case.default, **case.held)
+    known.remember_reuse("pod", INIT, mask(case.reusable))
 
     def claims(container: Container) -> int:
         return case.claims.get(container.name, 0)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 
-from cpuctl.cpuset import CPUSet
+from cpuctl.engine.memory.state import nodes_of
 from cpuctl.engine.node import Node
 from cpuctl.pods.model import Pod
 
@@ -42,7 +42,7 @@ def node_shares(node: Node, pod: Pod) -> tuple[NodeShare, ...]:
     if node.cpu.policy is None:
         return ()
     reserved = node.cpu.policy.reserved
-    own, free = cpus_held(node, pod.uid), node.cpu.state.default & ~reserved
+    own, free = node.cpu.state.held_by(pod.uid), node.cpu.state.default & ~reserved
     return tuple(
         NodeShare(
             node=number,
@@ -59,20 +59,12 @@ def node_shares(node: Node, pod: Pod) -> tuple[NodeShare, ...]:
 def holders(node: Node, pod: Pod) -> Iterator[Holder]:
     """Yield the other pods that hold CPUs or memory, in the order of their lowest CPU."""
     cpu, memory = node.cpu.state, node.memory.state
-    uids = cpu.assignments.keys() | cpu.pod_entries.keys() | memory.blocks.keys() | memory.pod_blocks.keys()
-    cpus = {uid: cpus_held(node, uid) for uid in sorted(uids - {pod.uid})}
+    uids = cpu.owners | memory.blocks.keys() | memory.pod_blocks.keys()
+    cpus = {uid: cpu.held_by(uid) for uid in sorted(uids - {pod.uid})}
     for uid, mask in sorted(cpus.items(), key=lambda each: each[1] & -each[1]):
         other = node.active.get(uid)
         name = other.full_name if other else uid
         yield Holder(uid=uid, name=name, cpus=mask, memory=_memory_held(node, uid), running=other is not None)
-
-
-def cpus_held(node: Node, uid: str) -> int:
-    """Return all exclusive CPUs of a pod."""
-    held = node.cpu.state.pod_entries.get(uid, 0)
-    for cpus in node.cpu.state.assignments.get(uid, {}).values():
-        held |= cpus
-    return held
 
 
 def _memory_held(node: Node, uid: str) -> dict[tuple[str, int], int]:
@@ -82,6 +74,6 @@ def _memory_held(node: Node, uid: str) -> dict[tuple[str, int], int]:
     lists = state.blocks.get(uid, {}).values() if whole is None else (whole,)
     held: dict[tuple[str, int], int] = {}
     for block in chain.from_iterable(lists):
-        key = block.type, CPUSet.of(block.numa_affinity).mask
+        key = block.type, nodes_of(block)
         held[key] = held.get(key, 0) + block.size
     return held

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -114,11 +113,11 @@ def tell(story: Story, runs: Runs, remembered: int = REMEMBERED) -> Telling | No
             return refused
         node.resume(())
         node.sources_ready = False
-    befores: deque[Node] = deque(maxlen=remembered)
+    befores: list[Node] = []
     admissions: list[Admission] = []
-    for back, pod in zip(range(place, 0, -1), pods[:place], strict=True):
-        # Copies that would be dropped again cost as much as all the rest where thousands of pods come.
-        if back < remembered:
+    for number, pod in enumerate(pods[:place]):
+        # Copies that nobody wants cost as much as all the rest where thousands of pods come.
+        if place - number < remembered:
             befores.append(node.copy())
         admissions.append(runs.admit(node, pod))
     if not story.restarted:

@@ -131,13 +131,13 @@ def test_a_pod_gives_its_cpus_back_with_its_last_container() -> None:
 
 def test_a_container_without_a_baseline_gives_back_as_others_do() -> None:
     """A state file may have baselines of some containers only."""
-    assigned = {"pod": {"main": mask("2"), "other": mask("3")}, "else": {"main": mask("4")}}
+    assigned = {"pod": {"main": mask("2"), "other": mask("3")}, "else": {"a": mask("4"), "b": mask("5")}}
     state = CPUManagerState(mask("0"), assigned, baselines={"pod": {"other": mask("3")}})
-    assert (state.remove_container("pod", "main"), state.remove_container("else", "main")) == (
-        mask("2"),
-        mask("4"),
-    )
-    assert state == made("0,2,4", other="3")
+    assert (state.remove_container("pod", "main"), state.remove_container("else", "a")) == (0b100, 0b10000)
+    assert state.assignments == {"pod": {"other": mask("3")}, "else": {"b": mask("5")}}
+    assert state.baselines == {"pod": {"other": mask("3")}}
+    assert state.remove_container("else", "b") == mask("5")
+    assert state == made("0,2,4-5", other="3")
 
 
 def test_a_container_that_goes_waits_for_nothing_any_more() -> None:

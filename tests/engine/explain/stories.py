@@ -8,13 +8,18 @@ from functools import partial
 from itertools import cycle
 from typing import Any
 
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.explain.decision import Decision
 from cpuctl.engine.explain.explanation import Explanation, explain
+from cpuctl.engine.explain.offers import round_of
+from cpuctl.engine.explain.rules.deciding import deciding_rule
 from cpuctl.engine.explain.searches.searches import Search
 from cpuctl.engine.explain.story import Runs, Story, Telling, tell
 from cpuctl.engine.start import Kubelet, start_node
 from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.cadvisor.machine_info import InfoNode, MachineInfo
+from cpuctl.machine.devices.inventory import DeviceGroup, DeviceInventory
 from cpuctl.pods.identity import with_uids
 from cpuctl.pods.model import Container, Pod
 from cpuctl.quantity import Quantity
@@ -74,11 +79,29 @@ def divided(name: str, budget: str, *containers: Container) -> Pod:
     return replace(named(name, *containers), resources=resources(budget, budget))
 
 
-def story(info: MachineInfo, *pods: Pod, fit: bool = False, restarted: bool = False, **config: Any) -> Story:
+def cards(**groups: int) -> DeviceInventory:
+    """Register ``example.com/card``: so many healthy and free ones next to NUMA nodes such as ``node0``."""
+    found = tuple(
+        DeviceGroup(
+            numa_nodes=CPUSet.parse(node.removeprefix("node")), total=count, healthy=count, free=count
+        )
+        for node, count in groups.items()
+    )
+    return DeviceInventory(resources={"example.com/card": found})
+
+
+def story(
+    info: MachineInfo,
+    *pods: Pod,
+    fit: bool = False,
+    restarted: bool = False,
+    devices: DeviceInventory | None = None,
+    **config: Any,
+) -> Story:
     """Let pods come to a kubelet with the static CPU policy; the last one is the question."""
     told = KubeletConfiguration(**{"cpu_manager_policy": "static", "reserved_system_cpus": "0", **config})
     return Story(
-        start=partial(_start, info, fit=fit),
+        start=partial(_start, info, fit=fit, devices=devices),
         kubelet=Kubelet(version=KubeletVersion(36), config=told),
         pods=pods,
         asked=len(pods) - 1,
@@ -86,14 +109,20 @@ def story(info: MachineInfo, *pods: Pod, fit: bool = False, restarted: bool = Fa
     )
 
 
-def _start(info: MachineInfo, kubelet: Kubelet, *, fit: bool) -> Any:
-    return start_node(info, kubelet, fit=fit)
+def _start(info: MachineInfo, kubelet: Kubelet, *, fit: bool, devices: DeviceInventory | None) -> Any:
+    return start_node(info, kubelet, fit=fit, devices=devices)
 
 
 def told(one: Story) -> Telling:
     telling = tell(one, Runs())
     assert isinstance(telling, Telling), telling
     return telling
+
+
+def decided(telling: Telling) -> Decision:
+    """Name the rule that decided, without looking for what would help."""
+    node, pod = telling.before, telling.story.pod
+    return deciding_rule(telling, [round_of(asked, pod, node) for asked in telling.admission.asked])
 
 
 def explained(info: MachineInfo, *pods: Pod, fit: bool = False, **config: Any) -> Explanation:

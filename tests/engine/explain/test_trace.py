@@ -11,7 +11,6 @@ from cpuctl.engine.explain.explanation import Explanation
 from cpuctl.engine.explain.offers import LISTED_NODES, Offer, Standing
 from tests.engine.explain.stories import (
     EIGHT,
-    FOUR_NODES,
     GIB,
     TWO_NODES,
     explained,
@@ -20,7 +19,7 @@ from tests.engine.explain.stories import (
     whole,
     with_memory,
 )
-from tests.support.pods import app, init
+from tests.support.pods import app
 from tests.support.topologies import CoreAt, machine_info
 
 RESTRICTED: dict[str, Any] = {"topology_manager_policy": "restricted"}
@@ -106,43 +105,3 @@ def test_holders_are_named_with_what_they_hold() -> None:
 def test_without_the_static_policy_there_is_nothing_to_show() -> None:
     explanation = explained(EIGHT, named("a", whole(2)), cpu_manager_policy="none", reserved_system_cpus="")
     assert (explanation.shares, explanation.holders, explanation.rounds) == ((), (), ())
-
-
-REFERENCES = {
-    "84597": (TWO_NODES, (named("a", whole(4)), named("b", whole(4)), named("c", whole(6))), RESTRICTED),
-    "123816": (
-        TWO_NODES,
-        (named("a", whole(4)), named("b", init("cpu=2 memory=1Gi", "cpu=2 memory=1Gi"), whole(6))),
-        SINGLE,
-    ),
-    "128669": (TEN, (named("a", whole(2, memory="12Gi")),), RESTRICTED | memory_config()),
-    "129819": (EIGHT, (named("a", whole(2), whole(9, "no")),), {}),
-    "140730": (
-        FOUR_NODES,
-        (named("a", whole(54)),),
-        {
-            "cpu_manager_policy_options": {"full-pcpus-only": "true", "distribute-cpus-across-numa": "true"},
-            "reserved_system_cpus": "0,8,16,24",
-        },
-    ),
-    "KEP-1769": (
-        TEN,
-        (named("a", whole(9, memory="12Gi")), named("b", whole(1))),
-        RESTRICTED | memory_config(),
-    ),
-    "topology.go": (
-        machine_info([CoreAt((0, 1)), CoreAt((2, 3)), CoreAt((4, 5)), CoreAt((6,)), CoreAt((7, 8, 9))]),
-        (named("a", whole(3)),),
-        CORES,
-    ),
-}
-
-
-@pytest.mark.parametrize("reference", REFERENCES)
-def test_known_defects_are_named(reference: str) -> None:
-    info, pods, config = REFERENCES[reference]
-    assert any(reference in defect.reference for defect in explained(info, *pods, **config).defects)
-
-
-def test_nothing_is_odd_about_asking_for_too_much() -> None:
-    assert explained(EIGHT, named("a", whole(9))).defects == ()

@@ -7,7 +7,6 @@ from itertools import combinations
 
 from cpuctl.engine.admission import Admitted
 from cpuctl.engine.explain.searches.changes import Removal
-from cpuctl.engine.explain.shares import cpus_held
 from cpuctl.engine.explain.story import Runs, Telling
 from cpuctl.engine.node import Node
 from cpuctl.pods.model import Pod
@@ -64,7 +63,7 @@ def _enough(telling: Telling, choices: Iterable[tuple[Pod, ...]], runs: Runs) ->
 def _weight(node: Node, pod: Pod) -> tuple[int, int, str]:
     """Sort pods by the CPUs that they hold or request, then by memory."""
     requests = pod_requests(pod)
-    held = cpus_held(node, pod.uid).bit_count() * 1000
+    held = node.cpu.state.held_by(pod.uid).bit_count() * 1000
     return (
         max(held, requests.get("cpu", _NOTHING).milli_value),
         requests.get("memory", _NOTHING).value,

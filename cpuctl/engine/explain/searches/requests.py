@@ -18,7 +18,7 @@ from cpuctl.engine.explain.searches.request_choices import (
 )
 from cpuctl.engine.explain.searches.request_trials import Asker, askers_to_change, first_admitted
 from cpuctl.engine.explain.story import Runs, Telling
-from cpuctl.engine.memory.tables import MEMORY, is_memory
+from cpuctl.engine.memory.tables import MEMORY
 from cpuctl.engine.outcome import Rejected
 from cpuctl.quantity import Quantity
 
@@ -52,15 +52,15 @@ def _fitting(telling: Telling, decision: Decision, refused: Rejected, runs: Runs
     """Take what the node is short of from the container that requests most of it."""
     resource, details = refused.reason.removeprefix(OUT_OF), refused.details
     for asker in askers_to_change(telling, decision, resource):
-        before, cpus = asker.requests[resource], whole_cpus(asker.requests)
+        before = asker.requests[resource]
         short = details["requested"] - (details["capacity"] - details["used"])
         if resource in telling.before.devices.pools:
             after = [Quantity.from_value(before.value - short)]
         elif resource != "cpu":
             after = [in_bytes(before.value - short >> _MEBI << _MEBI)]
-        elif cpus:
+        elif whole_cpus(asker.requests):
             # An exclusive claim is one of whole CPUs, and stays one.
-            most = min((before.milli_value - short) // 1000, cpus - 1)
+            most = (before.milli_value - short) // 1000
             after = [Quantity.from_value(count) for count in range(most, 0, -1)]
         else:
             after = [Quantity.from_milli(before.milli_value - short)]
@@ -102,7 +102,7 @@ def _other_memory(telling: Telling, decision: Decision, runs: Runs) -> Iterator[
         yield from first_admitted(telling, written_anew(pod), runs)
         return
     for asker in askers_to_change(telling, decision, MEMORY):
-        for resource in filter(is_memory, asker.requests):
+        for resource in asker.requests:  # NUMA nodes have nothing of what the Memory Manager does not count
             yield from _other_amounts(telling, asker, decision, resource, runs)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -43,12 +44,12 @@ class Search:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Method:
-    """How to look for one kind of change; ``most`` are looked for, ``best`` of them kept."""
+    """How to look for one kind of change: after ``most`` the search ends, and the ``best`` are kept."""
 
     changes: Callable[[Telling, Runs], Iterator[Change]]
     bound: int
-    most: int
-    best: int
+    most: int = sys.maxsize
+    best: int = sys.maxsize
 
 
 def _settings(telling: Telling, _runs: Runs) -> Iterator[SettingChange]:
@@ -59,8 +60,8 @@ def _settings(telling: Telling, _runs: Runs) -> Iterator[SettingChange]:
 def search(telling: Telling, decision: Decision, tick: Callable[[], None]) -> tuple[Search, ...]:
     """Look for changes of every kind; *tick* is told of every run of the engine."""
     methods = {
-        ChangeKind.REQUEST: _Method(changes=_requests(decision), bound=2000, most=4, best=4),
-        ChangeKind.SETTING: _Method(changes=_settings, bound=4000, most=20, best=20),
+        ChangeKind.REQUEST: _Method(changes=_requests(decision), bound=2000),
+        ChangeKind.SETTING: _Method(changes=_settings, bound=4000),
         ChangeKind.REMOVAL: _Method(changes=removals, bound=3000, most=5, best=3),
         ChangeKind.ORDER: _Method(changes=earlier_places, bound=2000, most=3, best=1),
     }

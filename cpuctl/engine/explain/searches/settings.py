@@ -9,7 +9,7 @@ from cpuctl.engine.explain.searches.changes import SettingChange
 from cpuctl.engine.hints.topology_manager_start import POLICIES
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.golang import parse_bool
-from cpuctl.kubelet.policy_options import OPTIONS, OptionHistory
+from cpuctl.kubelet.policy_options import OPTIONS, SCALE_DELAY, OptionHistory
 from cpuctl.kubelet.topology_options import PREFER_CLOSEST, TOPOLOGY_OPTIONS
 
 _STRICTEST_FIRST = (*reversed(POLICIES), "none")
@@ -75,7 +75,8 @@ def _policies(config: KubeletConfiguration) -> Iterator[SettingChange]:
 
 
 def _known(options: Mapping[str, OptionHistory], minor: int) -> list[str]:
-    return [name for name, history in options.items() if history.stage(minor)]
+    """Name the switches that a release knows. How long a resize waits decides about no pod that comes."""
+    return [name for name, history in options.items() if name != SCALE_DELAY and history.stage(minor)]
 
 
 def _toggled(options: Mapping[str, str], name: str) -> tuple[str, str, dict[str, str]]:

@@ -1,47 +1,243 @@
-"""Requests far above what a node has: the search begins with what it could give."""
+"""The requests nearest to a refused one: what is found, and after how many trials.
+
+Where far more is asked for than a node has, the search begins with what the node could give.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
+from typing import Any
 
-from cpuctl.cpuset import CPUSet
-from cpuctl.engine.explain.explanation import explain
-from cpuctl.engine.explain.searches.changes import RequestChange
-from cpuctl.engine.explain.searches.searches import Search
-from cpuctl.engine.start import start_node
-from cpuctl.machine.devices.inventory import DeviceGroup, DeviceInventory
-from tests.engine.explain.stories import EIGHT, TWO_NODES, explained, found, named, story, told, whole
+import pytest
 
-_SOME = 10
-"""More trials than the sizes of these nodes call for are needless."""
+from cpuctl.engine.explain.decision import Decision, Rule
+from tests.engine.explain.searches.nearest import CORES, Case, nearest
+from tests.engine.explain.stories import (
+    EIGHT,
+    TWO_NODES,
+    cards,
+    divided,
+    memory_config,
+    named,
+    story,
+    told,
+    whole,
+    with_memory,
+)
+from tests.support.pods import app
+from tests.support.topologies import CoreAt, machine_info
 
+RESTRICTED: dict[str, Any] = {"topology_manager_policy": "restricted"}
+SINGLE: dict[str, Any] = {"topology_manager_policy": "single-numa-node"}
+POD_SCOPE: dict[str, Any] = {"topology_manager_scope": "pod"}
+DIVIDING: dict[str, Any] = {
+    **RESTRICTED,
+    **POD_SCOPE,
+    "feature_gates": {"PodLevelResources": True, "PodLevelResourceManagers": True},
+}
+MEMORY = memory_config()
+TEN = with_memory(TWO_NODES, 10)
+PAGES = with_memory(TWO_NODES, 10, pages={1 << 11: 512})
 
-def _asked_instead(search: Search) -> list[dict[str, str]]:
-    changes = [each.change for each in search.found]
-    return [
-        {each.container: str(each.after) for each in change.amounts}
-        for change in changes
-        if isinstance(change, RequestChange)
-    ]
-
-
-def test_devices_far_beyond_the_pool() -> None:
-    group = DeviceGroup(numa_nodes=CPUSet.parse("0"), total=5, healthy=3, free=3)
-    one = story(
+CPUS = [
+    Case(
+        "one gets less, not all",
+        EIGHT,
+        (named("a", whole(1)), named("b", whole(3, "one"), whole(4, "two"))),
+        [{"two": "3"}],
+        1 + 2,
+    ),
+    Case(
+        "less than the node has free, one by one",
+        EIGHT,
+        (named("a", whole(2)), named("b", whole(3, "one"), whole(9, "two"))),
+        [{"two": "2"}],
+        4,
+    ),
+    Case(
+        "one CPU is enough",
+        EIGHT,
+        (named("a", whole(5)), named("b", whole(3, "one"), whole(1, "two"))),
+        [{"one": "1"}],
+        2,
+    ),
+    Case("reserved CPUs are not free", EIGHT, (named("a", whole(9)),), [{"main": "7"}], 1),
+    Case(
+        "what ended pods held is free",
+        EIGHT,
+        (named("a", whole(2), whole(9, "no")), named("b", whole(8))),
+        [{"main": "7"}],
+        1,
+    ),
+    Case("cores below and above", EIGHT, (named("a", whole(7)),), [{"main": "6"}], 1 + 1, CORES),
+    Case(
+        "more cores, up to all that are free",
         TWO_NODES,
-        named("a", whole(2, more="example.com/card=5000")),
-        topology_manager_policy="restricted",
-    )
-    devices = DeviceInventory(resources={"example.com/card": (group,)})
-    search = found(
-        explain(told(replace(one, start=partial(start_node, TWO_NODES, devices=devices)))), "request"
-    )
-    assert _asked_instead(search) == [{"main": "3"}]
-    assert search.runs < _SOME
+        (named("a", whole(5)),),
+        [{"main": "4"}, {"main": "6"}],
+        1 + 1,
+        CORES,
+    ),
+    Case(
+        "cores of one CPU",
+        machine_info(CoreAt(cpus=(cpu,)) for cpu in range(4)),
+        (named("a", whole(5)),),
+        [{"main": "3"}],
+        1,
+        CORES,
+    ),
+    Case(
+        "cores of several containers",
+        EIGHT,
+        (named("a", whole(3, "one"), whole(1, "two")),),
+        [{"one": "2", "two": "2"}, {"one": "4", "two": "2"}],
+        1 + 1 + 2 + 1,
+        CORES,
+    ),
+    Case(
+        "several containers that ask for far more than there is",
+        EIGHT,
+        (named("a", whole(5000, "one"), whole(5000, "two")),),
+        [{"one": "3", "two": "3"}],
+        7 + 5,
+    ),
+    Case(
+        "neither devices nor memory did it",
+        TEN,
+        (
+            named("a", whole(1, memory="8Gi")),
+            named("b", whole(9, memory="2Gi", more="example.com/card=2")),
+        ),
+        [{"main": "8"}],
+        1 + 5,
+        SINGLE | MEMORY,
+        devices=cards(node1=2),
+    ),
+]
+OTHERS = [
+    Case(
+        "CPUs and memory want other nodes",
+        TEN,
+        (named("a", whole(2, memory="12Gi")),),
+        [{"main": "9"}, {"main memory": "9Gi"}],
+        1 + 2 + 7 + 1,
+        RESTRICTED | MEMORY,
+    ),
+    Case(
+        "more memory, too, makes the nodes the same",
+        TEN,
+        (named("a", whole(9, memory="8Gi")),),
+        [{"main": "8"}, {"main memory": "9217Mi"}],
+        1 + 6 + 1,
+        RESTRICTED | MEMORY,
+    ),
+    Case(
+        "CPUs and devices want other nodes",
+        TWO_NODES,
+        (named("a", whole(2, memory="1.5Gi", more="example.com/card=3")),),
+        [{"main": "9"}, {"main card": "2"}],
+        1 + 2 + 7 + 1,
+        RESTRICTED | POD_SCOPE,
+        devices=cards(node0=2, node1=2),
+    ),
+    Case(
+        "memory and devices want other nodes",
+        TEN,
+        (named("a", whole(2, memory="12Gi", more="example.com/card=1")),),
+        [{"main memory": "9Gi"}],
+        1 + 2 + 14 + 1,
+        RESTRICTED | MEMORY | {"cpu_manager_policy": "none", "reserved_system_cpus": ""},
+        devices=cards(node0=2),
+    ),
+    Case(
+        "one device",
+        TWO_NODES,
+        (named("a", whole(2, more="example.com/card=3")),),
+        [{"main card": "1"}],
+        2,
+        SINGLE,
+        devices=cards(node0=1, node1=1),
+    ),
+    Case(
+        "far more devices than there are",
+        TWO_NODES,
+        (named("a", whole(2, more="example.com/card=5000")),),
+        [{"main card": "3"}],
+        1,
+        RESTRICTED,
+        devices=cards(node0=3),
+    ),
+    Case(
+        "memory that is no whole number",
+        TEN,
+        (named("a", whole(1, memory="1.5Gi")),),
+        [{"main memory": "1536Mi"}],
+        1,
+        MEMORY,
+    ),
+    Case(
+        "a pod's memory as a whole",
+        TEN,
+        (named("a", whole(1, "one", "7Gi"), whole(1, "two", "5Gi")),),
+        [{"one memory": "4Gi"}],
+        1,
+        SINGLE | POD_SCOPE | MEMORY,
+    ),
+    Case(
+        "a pod's other containers leave nothing",
+        TEN,
+        (named("a", whole(1, "one", "10Gi"), whole(1, "two", "9Gi")),),
+        [{"one memory": "4480Mi", "two memory": "4032Mi"}],
+        1 + 9,
+        SINGLE | POD_SCOPE | MEMORY,
+    ),
+    Case(
+        "a container's memory",
+        TEN,
+        (named("a", whole(1, "one", "7Gi"), whole(1, "two", "12Gi")),),
+        [{"two memory": "9Gi"}],
+        2,
+        SINGLE | MEMORY,
+    ),
+    Case(
+        "a pod's pages, which would not be preferred if they were more",
+        PAGES,
+        (
+            named(
+                "a",
+                whole(1, "one", "1Gi", "hugepages-2Mi=900Mi"),
+                whole(1, "two", "3Gi", "hugepages-2Mi=400Mi"),
+            ),
+        ),
+        [{"two hugepages-2Mi": "124Mi"}],
+        1 + 1,
+        SINGLE | POD_SCOPE | MEMORY,
+    ),
+    Case(
+        "everything at once where nothing helps by itself",
+        TEN,
+        (named("a", whole(32, memory="64Gi")),),
+        [{"main": "4", "main memory": "8Gi"}],
+        15 + 15 + 14,
+        RESTRICTED | MEMORY,
+    ),
+]
 
 
-def test_cpus_of_several_containers_far_beyond_the_node() -> None:
-    search = found(explained(EIGHT, named("a", whole(5000, "one"), whole(5000, "two"))), "request")
-    assert _asked_instead(search) == [{"one": "3", "two": "3"}]
-    assert search.runs < 2 * _SOME
+@pytest.mark.parametrize("case", [*CPUS, *OTHERS], ids=lambda case: case.name)
+def test_what_is_tried_after_a_refusal(case: Case) -> None:
+    telling = told(story(case.info, *case.pods, devices=case.devices, **case.config))
+    assert nearest(telling) == (case.found, case.runs)
+
+
+def test_a_part_of_a_cpu_is_passed_over_for_what_the_pod_has() -> None:
+    shared = app("cpu=500m memory=1Gi", name="shared")
+    telling = told(story(TWO_NODES, divided("a", "cpu=2 memory=2Gi", whole(2), shared), **DIVIDING))
+    decision = Decision(rule=Rule.EMPTY_POOL, why="", container="shared", provider="cpu")
+    found, _ = nearest(telling, decision)
+    assert found == [{"": "3"}]
+
+
+def test_the_running_cannot_ask_for_anything_else() -> None:
+    telling = told(story(EIGHT, named("a", whole(9))))
+    assert nearest(replace(telling, story=replace(telling.story, restarted=True))) == ([], 0)

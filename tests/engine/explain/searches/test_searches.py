@@ -11,6 +11,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Admitted
 from cpuctl.engine.explain.explanation import explain
 from cpuctl.engine.explain.searches.changes import Earlier, Removal, RequestChange, SettingChange
+from cpuctl.engine.explain.searches.orders import earlier_places
 from cpuctl.engine.explain.searches.removals import removals
 from cpuctl.engine.explain.searches.searches import Search
 from cpuctl.engine.explain.story import Runs
@@ -216,9 +217,11 @@ def test_very_early_places_are_not_tried() -> None:
     """A copy of the node is kept for every place, so not for all of them."""
     pods = [named(f"p{number}", app("cpu=1m")) for number in range(300)]
     asked = named("asked", whole(9))
-    search = found(explained(EIGHT, *pods, asked), "order")
-    assert (search.runs, search.left_out) == (255, "places more than 255 pods earlier")
-    assert found(explained(EIGHT, *pods[:255], asked), "order").left_out == ""
+    runs, fewer = Runs(), Runs()
+    assert list(earlier_places(told(story(EIGHT, *pods, asked)), runs)) == []
+    assert (runs.made, runs.left_out) == (255, "places more than 255 pods earlier")
+    assert list(earlier_places(told(story(EIGHT, *pods[:255], asked)), fewer)) == []
+    assert (fewer.made, fewer.left_out) == (255, "")
 
 
 def test_every_suggestion_is_a_full_run_that_admits() -> None:
@@ -238,11 +241,11 @@ def test_a_bound_ends_the_search_and_says_so() -> None:
 
 
 def test_of_very_many_pods_only_the_largest_are_paired() -> None:
-    cores = with_memory(FOUR_NODES, 1)
     pods = [named(f"p{number}", whole(1)) for number in range(50)]
-    search = found(explained(cores, *pods, named("asked", whole(40))), "removal")
-    assert (search.complete, search.left_out) == (True, "pairs with pods that are not among the 40 largest")
-    assert search.runs == 50 + 40 * 39 // 2
+    runs = Runs()
+    assert list(removals(told(story(FOUR_NODES, *pods, named("asked", whole(40)))), runs)) == []
+    assert (runs.cut, runs.left_out) == (False, "pairs with pods that are not among the 40 largest")
+    assert runs.made == 50 + 40 * 39 // 2
 
 
 def test_every_run_of_the_engine_is_told() -> None:

@@ -1,0 +1,266 @@
+"""Stories that end by each of the rules, and what is said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from cpuctl.engine.explain.decision import Rule
+from cpuctl.machine.cadvisor.machine_info import MachineInfo
+from cpuctl.pods.model import Pod
+from tests.engine.explain.stories import (
+    EIGHT,
+    FOUR_NODES,
+    TWO_NODES,
+    divided,
+    memory_config,
+    named,
+    whole,
+    with_memory,
+)
+from tests.support.pods import app, init
+
+RESTRICTED: dict[str, Any] = {"topology_manager_policy": "restricted"}
+SINGLE: dict[str, Any] = {"topology_manager_policy": "single-numa-node"}
+BEST_EFFORT: dict[str, Any] = {"topology_manager_policy": "best-effort"}
+DIVIDING: dict[str, Any] = {
+    "topology_manager_scope": "pod",
+    "feature_gates": {"PodLevelResources": True, "PodLevelResourceManagers": True},
+}
+CORES = {"cpu_manager_policy_options": {"full-pcpus-only": "true"}}
+ENDLESS = {
+    "cpu_manager_policy_options": {"full-pcpus-only": "true", "distribute-cpus-across-numa": "true"},
+    "reserved_system_cpus": "0,8,16,24",
+}
+WITH_MEMORY = with_memory(TWO_NODES, 10)
+WITH_PAGES = with_memory(TWO_NODES, 10, pages={1 << 20: 2})
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    name: str
+    rule: Rule
+    why: str
+    info: MachineInfo
+    pods: tuple[Pod, ...]
+    config: Mapping[str, Any] = field(default_factory=dict)
+    container: str = "main"
+    provider: str = "cpu"
+    fit: bool = False
+
+
+CASES = [
+    Case(
+        "too few CPUs, no topology policy",
+        Rule.NOT_ENOUGH,
+        "it asks for 6 exclusive CPUs, and 5 of the whole node are free for that",
+        EIGHT,
+        (named("a", whole(2)), named("b", whole(6))),
+    ),
+    Case(
+        "too few CPUs, hints are impossible",
+        Rule.NOT_ENOUGH,
+        "it asks for 16 exclusive CPUs, and 15 of the whole node are free for that",
+        TWO_NODES,
+        (named("a", whole(16)),),
+        RESTRICTED,
+    ),
+    Case(
+        "wide enough when all is free",
+        Rule.WIDTH_FROM_CAPACITY,
+        "6 CPUs fit into 1 NUMA node when all is free, so only sets of that size are preferred; what is free "
+        "now takes 2, and restricted refuses what is not preferred",
+        TWO_NODES,
+        (named("a", whole(4)), named("b", whole(4)), named("c", whole(6))),
+        RESTRICTED,
+    ),
+    Case(
+        "an init container ties its pod to a node",
+        Rule.REUSE_BINDS,
+        "2 CPUs that its other containers hold lie in NUMA node 0: every hint must hold these nodes, "
+        "and with them no preferred one has 6 CPUs",
+        TWO_NODES,
+        (named("a", whole(4)), named("b", init("cpu=2 memory=1Gi", "cpu=2 memory=1Gi"), whole(6))),
+        SINGLE,
+    ),
+    Case(
+        "larger than a node",
+        Rule.LARGER_THAN_A_NODE,
+        "single-numa-node takes only hints of one NUMA node, and 9 CPUs take 2 even when all of them "
+        "are free",
+        TWO_NODES,
+        (named("a", whole(9)),),
+        SINGLE,
+    ),
+    Case(
+        "free on no single node",
+        Rule.NO_SINGLE_NODE,
+        "single-numa-node takes only hints of one NUMA node; 7 CPUs are free, but no node has 6 CPUs "
+        "of them: the most are 4 on NUMA node 1",
+        TWO_NODES,
+        (named("a", whole(4)), named("b", whole(4)), named("c", whole(6))),
+        SINGLE,
+    ),
+    Case(
+        "CPUs want one node and memory two",
+        Rule.MASK_INEQUALITY,
+        "every provider has hints that the policy takes, but no set of NUMA nodes is in all: cpu "
+        "NUMA node 0 or NUMA node 1; memory NUMA nodes 0-1",
+        WITH_MEMORY,
+        (named("a", whole(2, memory="12Gi")),),
+        RESTRICTED | memory_config(),
+        provider="",
+    ),
+    Case(
+        "whole cores are asked for",
+        Rule.WHOLE_CORES,
+        "full-pcpus-only gives whole cores only, and 3 CPUs are no multiple of 2",
+        EIGHT,
+        (named("a", whole(3)),),
+        CORES,
+    ),
+    Case(
+        "too few whole cores",
+        Rule.FREE_CORES,
+        "full-pcpus-only counts the free CPUs of cores without a reserved one: 4, of 6 wanted",
+        EIGHT,
+        (named("a", whole(2)), named("b", whole(6))),
+        CORES,
+    ),
+    Case(
+        "no node has the memory",
+        Rule.NO_SINGLE_NODE,
+        "single-numa-node takes only hints of one NUMA node, and none has 5Gi of memory free: 3Gi of "
+        "memory on node 0, 1Gi of memory on node 1, 3Gi of memory on node 2, 3Gi of memory on node 3",
+        with_memory(FOUR_NODES, 4, 10, 4, 4),
+        (named("a", whole(1, memory="8Gi")), named("b", whole(1, memory="5Gi"))),
+        SINGLE | memory_config(4),
+        provider="memory",
+    ),
+    Case(
+        "memory of two nodes that serve alone",
+        Rule.GROUP_RULE,
+        "10Gi of memory are free only on NUMA nodes that do not go together, as those in use stay in their "
+        "groups: {0}",
+        WITH_MEMORY,
+        (*(named(name, whole(1, memory="4Gi")) for name in "ab"), named("c", whole(1, memory="10Gi"))),
+        memory_config(),
+        provider="memory",
+    ),
+    Case(
+        "more memory than there is",
+        Rule.NOT_ENOUGH,
+        "it asks for 19Gi of memory, 18Gi of the whole node are free",
+        WITH_MEMORY,
+        (named("a", whole(1, memory="19Gi")),),
+        memory_config(),
+        provider="memory",
+    ),
+    Case(
+        "a group of nodes wants all or nothing",
+        Rule.GROUP_RULE,
+        "2Gi of memory fit into 1 NUMA node when all is free, so only sets of that size are preferred; as "
+        "much is free, but on nodes that are in use by themselves or in other groups: {0-1}",
+        WITH_MEMORY,
+        (named("a", whole(9, memory="12Gi")), named("b", whole(1, memory="2Gi"))),
+        RESTRICTED | memory_config(),
+        provider="memory",
+    ),
+    Case(
+        "a quantity that is no whole number",
+        Rule.QUANTITY_FORM,
+        "a request is not written as a whole number of bytes or of Ki, Mi, Gi, as the API would",
+        WITH_MEMORY,
+        (named("a", whole(1, memory="1.5Gi")),),
+        memory_config(),
+        provider="memory",
+    ),
+    Case(
+        "a pod's own CPUs leave none for its pool",
+        Rule.EMPTY_POOL,
+        "the containers with cpu of their own leave nothing of the pod's for the others",
+        TWO_NODES,
+        (divided("a", "cpu=2 memory=2Gi", whole(2), app("cpu=1 memory=1Gi", name="shared")),),
+        RESTRICTED | DIVIDING,
+        container="",
+    ),
+    Case(
+        "a pod's own CPUs leave none for its pool, found out late",
+        Rule.EMPTY_POOL,
+        "pod rejected, sum of exclusive container cpu requests equals pod budget, leaving no cpus "
+        "for shared containers",
+        TWO_NODES,
+        (divided("a", "cpu=2 memory=2Gi", whole(2), app("cpu=1 memory=1Gi", name="shared")),),
+        BEST_EFFORT | DIVIDING,
+        container="",
+    ),
+    Case(
+        "containers ask for more than their pod has",
+        Rule.OVER_BUDGET,
+        "the 4 CPUs that the pod has as a whole do not suffice for what its containers ask for themselves",
+        TWO_NODES,
+        (divided("a", "cpu=4 memory=8Gi", whole(2, "one"), whole(3, "two")),),
+        RESTRICTED | DIVIDING,
+        container="two",
+    ),
+    Case(
+        "too few CPUs for a divided pod",
+        Rule.NOT_ENOUGH,
+        "it asks for 16 exclusive CPUs, and 15 of the whole node are free for that",
+        TWO_NODES,
+        (divided("a", "cpu=16 memory=8Gi", whole(2)),),
+        BEST_EFFORT | DIVIDING,
+        container="",
+    ),
+    Case(
+        "the node is too small",
+        Rule.NODE_FIT,
+        "the pod requests 4000m of cpu, and 3000m of 7000m are not requested by others",
+        EIGHT,
+        (named("a", app("cpu=4")), named("b", app("cpu=4"))),
+        container="",
+        provider="",
+        fit=True,
+    ),
+    Case(
+        "the kubelet hangs",
+        Rule.KUBELET_FAULT,
+        "endless loop in CPU Manager, distributing CPUs across NUMA nodes: a set of nodes has enough "
+        "free CPUs for the remainder, but too few whole groups",
+        FOUR_NODES,
+        (named("a", whole(54)),),
+        ENDLESS,
+        container="",
+        provider="",
+    ),
+    Case(
+        "the kubelet has failed before",
+        Rule.FAILED_BEFORE,
+        "the kubelet has failed at default/a (endless loop in CPU Manager, distributing CPUs across "
+        "NUMA nodes)",
+        FOUR_NODES,
+        (named("a", whole(54)), named("b", whole(2))),
+        ENDLESS,
+        container="",
+        provider="",
+    ),
+    Case(
+        "devices that nobody told of",
+        Rule.INPUT_LACKS,
+        "it asks for example.com/gpu, and what the node has of them is not known",
+        EIGHT,
+        (named("a", whole(2, more="example.com/gpu=1")),),
+        container="",
+        provider="",
+    ),
+    Case(
+        "admitted",
+        Rule.ADMITTED,
+        "every check of the kubelet passes",
+        EIGHT,
+        (named("a", whole(2)),),
+        container="",
+        provider="",
+    ),
+]

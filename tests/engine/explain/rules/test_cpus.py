@@ -1,0 +1,124 @@
+"""Why no hint of the CPU Manager is one that a policy takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pytest
+
+from cpuctl.engine.cpu.hints import CPUHints
+from cpuctl.engine.explain.decision import Rule
+from cpuctl.engine.explain.rules.cpus import blocked_by_cpus, not_enough_cpus
+from cpuctl.engine.hints.socket_rule import SocketRule
+
+
+def hints(*free: int, request: int, width: int = 1, required: int = 0, reusable: int = 0) -> CPUHints:
+    counts = dict(enumerate(free))
+    return CPUHints(
+        free=counts, required=required, reusable=reusable, request=request, width=width, socket_rule=None
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    name: str
+    hints: CPUHints
+    rule: Rule
+    why: str
+    policy: str = "restricted"
+
+
+SINGLE = "single-numa-node"
+ALONE = f"{SINGLE} takes only hints of one NUMA node"
+CASES = [
+    Case(
+        "more than all nodes have",
+        hints(2, 3, request=6, width=2),
+        Rule.NOT_ENOUGH,
+        "it asks for 6 exclusive CPUs, and 5 of the whole node are free for that",
+    ),
+    Case(
+        "none is free",
+        hints(0, 0, request=1),
+        Rule.NOT_ENOUGH,
+        "it asks for 1 exclusive CPU, and 0 of the whole node are free for that",
+        SINGLE,
+    ),
+    Case(
+        "more than a node can have",
+        hints(8, 8, 8, request=17, width=3),
+        Rule.LARGER_THAN_A_NODE,
+        f"{ALONE}, and 17 CPUs take 3 even when all of them are free",
+        SINGLE,
+    ),
+    Case(
+        "more than any node has now",
+        hints(2, 5, 4, request=6),
+        Rule.NO_SINGLE_NODE,
+        f"{ALONE}; 11 CPUs are free, but no node has 6 CPUs of them: the most are 5 on NUMA node 1",
+        SINGLE,
+    ),
+    Case(
+        "with CPUs that lie elsewhere a node would have enough",
+        hints(2, 5, request=6, required=0b01, reusable=1),
+        Rule.REUSE_BINDS,
+        "1 CPU that its other containers hold lie in NUMA node 0: every hint must hold these nodes, and with "
+        "them no preferred one has 6 CPUs",
+        SINGLE,
+    ),
+    Case(
+        "even with CPUs that lie elsewhere no node would",
+        hints(2, 4, request=6, required=0b01, reusable=1),
+        Rule.NO_SINGLE_NODE,
+        f"{ALONE}; 6 CPUs are free, but no node has 6 CPUs of them: the most are 4 on NUMA node 1",
+        SINGLE,
+    ),
+    Case(
+        "wider now than when all is free",
+        hints(3, 3, 3, request=8, width=2),
+        Rule.WIDTH_FROM_CAPACITY,
+        "8 CPUs fit into 2 NUMA nodes when all is free, so only sets of that size are preferred; "
+        "what is free now takes 3, and restricted refuses what is not preferred",
+    ),
+    Case(
+        "one CPU more than one node has",
+        hints(3, 3, request=4),
+        Rule.WIDTH_FROM_CAPACITY,
+        "4 CPUs fit into 1 NUMA node when all is free, so only sets of that size are preferred; what is free "
+        "now takes 2, and best-effort takes it all the same",
+        "best-effort",
+    ),
+    Case(
+        "the largest would do without CPUs that lie elsewhere",
+        hints(1, 4, 3, request=8, width=2, required=0b001, reusable=1),
+        Rule.REUSE_BINDS,
+        "1 CPU that its other containers hold lie in NUMA node 0: every hint must hold these nodes, and with "
+        "them no preferred one has 8 CPUs",
+    ),
+    Case(
+        "CPUs to use again on two nodes",
+        hints(1, 1, 6, request=8, width=1, required=0b011, reusable=2),
+        Rule.REUSE_BINDS,
+        "2 CPUs that its other containers hold lie in NUMA nodes 0-1: every hint must hold these nodes, and "
+        "with them no preferred one has 8 CPUs",
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_why_no_hint_is_taken(case: Case) -> None:
+    assert blocked_by_cpus(case.hints, case.policy) == (case.rule, case.why)
+
+
+def test_whole_sockets_are_preferred_sizes_too_where_the_policy_aligns_by_them() -> None:
+    of_node = {node: frozenset({node // 2}) for node in range(4)}
+    socket_rule = SocketRule(wanted=1, of_node=of_node)
+    found = blocked_by_cpus(
+        replace(hints(3, 3, 3, 3, request=7, width=2), socket_rule=socket_rule), "restricted"
+    )
+    assert found[0] is Rule.WIDTH_FROM_CAPACITY
+    assert "so only sets of that size, or of as few whole sockets, are preferred; what" in found[1]
+
+
+def test_a_single_cpu_is_no_plural() -> None:
+    assert not_enough_cpus(1, 0).startswith("it asks for 1 exclusive CPU, and 0")

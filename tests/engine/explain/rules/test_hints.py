@@ -1,0 +1,146 @@
+"""Why the hints of a round come to none that is preferred: whose offer did it, and what is said of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cpuctl.engine.devices.hints import DeviceHints
+from cpuctl.engine.explain.decision import Decision, Rule
+from cpuctl.engine.explain.offers import Offer, Round, Standing
+from cpuctl.engine.explain.rules.hints import hint_decision
+from cpuctl.engine.hints.hints import Hint
+from cpuctl.engine.hints.topology_manager import Merged
+from cpuctl.engine.node import Node
+from cpuctl.engine.outcome import FaultKind, KubeletFault
+from cpuctl.pods.model import Container
+from tests.engine.explain.stories import FOUR_NODES, divided, named, story, told, whole
+from tests.support.pods import app
+
+POD = named("a", whole(2))
+(MAIN,) = POD.containers
+NO = Merged(Hint(0b11, preferred=False), admit=False)
+SINGLE = "single-numa-node"
+
+
+def seen(policy: str = "restricted", **more: Any) -> Node:
+    return told(story(FOUR_NODES, named("b", whole(1)), topology_manager_policy=policy, **more)).before
+
+
+def offer(provider: str, standing: Standing, usable: frozenset[int] = frozenset(), **more: Any) -> Offer:
+    return Offer(provider=provider, resource=provider, standing=standing, usable=usable, **more)
+
+
+def decision(*offers: Offer, merged: Merged | KubeletFault = NO, node: Node | None = None) -> Decision | None:
+    told_ = Round(container=MAIN, offers=offers, merged=merged)
+    return hint_decision(told_, node or seen(), POD)
+
+
+def test_a_preferred_hint_leaves_nothing_to_explain() -> None:
+    bad = offer("cpu", Standing.IMPOSSIBLE)
+    assert decision(bad, merged=Merged(Hint(1, preferred=True), admit=True)) is None
+    assert decision(bad, merged=KubeletFault(kind=FaultKind.CRASH, where="here", why="so")) is None
+    assert decision(bad) is not None
+
+
+def test_what_is_impossible_decides_before_what_is_unusable() -> None:
+    first, second = offer("memory", Standing.UNUSABLE), offer("example.com/card", Standing.IMPOSSIBLE)
+    found = decision(first, second)
+    assert found is not None
+    assert (found.provider, found.container) == ("example.com/card", "main")
+    found = decision(offer("devices", Standing.USABLE), first, offer("cpu", Standing.UNUSABLE))
+    assert found is not None
+    assert found.provider == "memory"
+
+
+@pytest.mark.parametrize(
+    ("provider", "why"),
+    [
+        (
+            "cpu",
+            "it holds another number of exclusive CPUs already than it asks for now: no hint can be right",
+        ),
+        (
+            "example.com/card",
+            "what it holds of example.com/card already is on NUMA nodes that do not do",
+        ),
+    ],
+)
+def test_a_list_without_a_rule_comes_from_what_the_container_holds(provider: str, why: str) -> None:
+    assert decision(offer(provider, Standing.IMPOSSIBLE)) == Decision(
+        rule=Rule.OTHER_ASSIGNMENT, why=why, container="main", provider=provider
+    )
+
+
+@pytest.mark.parametrize(("holds", "rule"), [(False, Rule.EMPTY_POOL), (True, Rule.OTHER_ASSIGNMENT)])
+def test_a_divided_pod_that_holds_nothing_yet_has_nothing_left_for_its_pool(holds: bool, rule: Rule) -> None:
+    gates = {"PodLevelResources": True, "PodLevelResourceManagers": True}
+    node = seen(topology_manager_scope="pod", feature_gates=gates)
+    shared: Container = app("cpu=1 memory=1Gi", name="shared")
+    pod = divided("a", "cpu=2 memory=2Gi", whole(2), shared)
+    if holds:
+        node.cpu.state.assignments["a"] = {"main": 0b110}
+    found = hint_decision(
+        Round(container=None, offers=(offer("memory", Standing.IMPOSSIBLE),), merged=NO), node, pod
+    )
+    assert found is not None
+    assert (found.rule, found.container, found.provider) == (rule, "", "memory")
+    if not holds:
+        assert found.why == (
+            "the containers with memory of their own leave nothing of the pod's for the others"
+        )
+
+
+def cards(free: dict[int, int], everywhere: int, request: int) -> DeviceHints:
+    """Make hints for devices, of which there are as many next to every one of four nodes."""
+    nodes = {1 << node: everywhere for node in range(4)}
+    return DeviceHints.generate(
+        0b1111, nodes, {1 << node: count for node, count in free.items()}, {}, request
+    )
+
+
+WIDE = "would have enough of example.com/card if all were free, so only sets of that size are preferred"
+ALONE = "single-numa-node takes only hints of one NUMA node, and no node has"
+IMPOSSIBLE = "it asks for more of example.com/card than is free on the whole node"
+
+
+@pytest.mark.parametrize(
+    ("policy", "hints", "rule", "why"),
+    [
+        ("restricted", cards({0: 1}, 4, 2), Rule.NOT_ENOUGH, IMPOSSIBLE),
+        (SINGLE, cards({0: 4, 1: 4}, 4, 5), Rule.LARGER_THAN_A_NODE, f"{ALONE} as much of example.com/card"),
+        (SINGLE, cards({0: 1, 1: 1}, 4, 2), Rule.NO_SINGLE_NODE, f"{ALONE} enough of example.com/card free"),
+        (
+            "restricted",
+            cards({0: 2, 1: 2, 2: 2}, 4, 5),
+            Rule.WIDTH_FROM_CAPACITY,
+            f"2 NUMA nodes {WIDE}; what is free now takes 3",
+        ),
+        (
+            "restricted",
+            cards({0: 1, 1: 1}, 4, 2),
+            Rule.WIDTH_FROM_CAPACITY,
+            f"1 NUMA node {WIDE}; what is free now takes 2",
+        ),
+    ],
+)
+def test_why_no_hint_for_devices_is_taken(policy: str, hints: DeviceHints, rule: Rule, why: str) -> None:
+    standing = Standing.UNUSABLE if hints.narrowest else Standing.IMPOSSIBLE
+    found = decision(offer("example.com/card", standing, rule=hints), node=seen(policy))
+    assert found == Decision(rule=rule, why=why, container="main", provider="example.com/card")
+
+
+def test_providers_that_want_different_nodes_disagree() -> None:
+    """Small sets are named before large ones; who has no preference is not named."""
+    found = decision(
+        offer("cpu", Standing.USABLE, frozenset({0b1100, 0b10, 0b1})),
+        offer("devices", Standing.NO_PREFERENCE),
+        offer("memory", Standing.USABLE, frozenset({0b1111})),
+    )
+    assert found == Decision(
+        rule=Rule.MASK_INEQUALITY,
+        why="every provider has hints that the policy takes, but no set of NUMA nodes is in all: cpu NUMA "
+        "node 0 or NUMA node 1 or NUMA nodes 2-3; memory NUMA nodes 0-3",
+        container="main",
+    )

@@ -1,0 +1,250 @@
+"""Why no hint of the Memory Manager is one that a policy takes, and why it cannot allocate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from cpuctl.engine.explain.decision import Rule
+from cpuctl.engine.explain.rules.memory import blocked_allocation, blocked_by_memory
+from cpuctl.engine.memory.hints import MemoryHints
+from cpuctl.engine.memory.manager import AllocationFailure
+from cpuctl.engine.memory.tables import Tables, charge, fresh_tables
+from cpuctl.engine.node import Node
+from tests.engine.explain.stories import (
+    FOUR_NODES,
+    GIB,
+    memory_config,
+    named,
+    story,
+    told,
+    whole,
+    with_memory,
+)
+
+PAGES = "hugepages-1Gi"
+INFO = with_memory(FOUR_NODES, 12, pages={1 << 20: 2})  # pods get 10Gi, and 2Gi of huge pages, on each node
+
+Used = tuple[tuple[tuple[int, ...], int], ...]
+"""Groups of nodes, and how many Gi are taken from the first of each."""
+
+
+def tables(used: Used) -> Tables:
+    made = fresh_tables(INFO, {})
+    for nodes, gib in used:
+        charge(made, nodes, "memory", gib * GIB)
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    name: str
+    gib: Mapping[str, int]
+    used: Used
+    rule: Rule
+    why: str
+    policy: str = "single-numa-node"
+    failure: AllocationFailure = AllocationFailure.NO_DEFAULT
+    affinity: int | None = None
+
+    @property
+    def request(self) -> dict[str, int]:
+        return {name: amount * GIB for name, amount in self.gib.items()}
+
+
+ALONE = "single-numa-node takes only hints of one NUMA node"
+HINTS = [
+    Case(
+        "more than a node can have",
+        {"memory": 12},
+        (),
+        Rule.LARGER_THAN_A_NODE,
+        f"{ALONE}, and 12Gi of memory take 2 when all is free",
+    ),
+    Case(
+        "nodes in groups",
+        {"memory": 4, PAGES: 1},
+        (((0, 1), 2), ((2, 3), 2)),
+        Rule.GROUP_RULE,
+        f"{ALONE}, and the nodes with 4Gi of memory and 1Gi of hugepages-1Gi are in groups: {{0-1}} {{2-3}}",
+    ),
+    Case(
+        "free on no node",
+        {"memory": 6},
+        (((0,), 5), ((1,), 6), ((2,), 7), ((3,), 8)),
+        Rule.NO_SINGLE_NODE,
+        f"{ALONE}, and none has 6Gi of memory free: 5Gi of memory on "
+        "node 0, 4Gi of memory on node 1, 3Gi of memory on node 2, 2Gi of memory on node 3",
+    ),
+    Case(
+        "one node would do if it were empty",
+        {"memory": 6},
+        (((0,), 5), ((1,), 5), ((2,), 5), ((3,), 5)),
+        Rule.WIDTH_FROM_CAPACITY,
+        "6Gi of memory fit into 1 NUMA node when all is free, so only sets of that size are "
+        "preferred, and none has that now: 5Gi of memory on node 0, 5Gi of memory on node 1, 5Gi of "
+        "memory on node 2, 5Gi of memory on node 3",
+        "restricted",
+    ),
+    Case(
+        "two nodes would do if they were not in groups",
+        {"memory": 15},
+        (((0,), 1), ((1,), 1), ((2,), 1), ((3,), 1)),
+        Rule.GROUP_RULE,
+        "15Gi of memory fit into 2 NUMA nodes when all is free, so only sets of that size are preferred; as "
+        "much is free, but on nodes that are in use by themselves or in other groups: {0} {1} {2} {3}",
+        "restricted",
+    ),
+]
+
+
+def seen(policy: str, state: Tables) -> Node:
+    config: dict[str, Any] = {"topology_manager_policy": policy, **memory_config(4)}
+    node = told(story(INFO, named("b", whole(1)), **config)).before
+    node.memory.state.tables = state
+    return node
+
+
+@pytest.mark.parametrize("case", HINTS, ids=lambda case: case.name)
+@pytest.mark.parametrize("for_container", [True, False])
+def test_why_no_hint_is_taken(case: Case, for_container: bool) -> None:
+    state = tables(case.used)
+    more = f"{PAGES}={case.gib[PAGES]}Gi" if PAGES in case.gib else ""
+    pod = named("a", whole(1, memory=f"{case.gib['memory']}Gi", more=more))
+    hints = MemoryHints.generate(state, case.request, {})
+    container = pod.containers[0] if for_container else None
+    assert blocked_by_memory(hints, container, pod, seen(case.policy, state)) == (case.rule, case.why)
+
+
+def test_a_container_is_told_of_its_own_request() -> None:
+    pod = named("a", whole(1, "one", "2Gi"), whole(1, "two", "12Gi"))
+    state = tables(())
+    hints = MemoryHints.generate(state, {"memory": 12 * GIB}, {})
+    of_two, of_all = (
+        blocked_by_memory(hints, each, pod, seen("single-numa-node", state))[1]
+        for each in (pod.containers[1], None)
+    )
+    assert "and 12Gi of memory take 2" in of_two
+    assert "and 14Gi of memory take 2" in of_all
+
+
+def test_an_amount_that_is_no_whole_number_is_not_told() -> None:
+    state = tables(())
+    pod = named("a", whole(1, memory="1.5Gi"))
+    hints = MemoryHints.generate(state, {"memory": 12 * GIB}, {})
+    assert blocked_by_memory(hints, None, pod, seen("single-numa-node", state))[0] is Rule.LARGER_THAN_A_NODE
+
+
+TOGETHER = (
+    "10Gi of memory are free only on NUMA nodes that do not go together, as those in use stay in "
+    "their groups: {0} {1} {2-3}"
+)
+IN_USE: Used = (((0,), 1), ((1,), 1), ((2, 3), 1))
+FAILURES = [
+    Case(
+        "a hint with nodes of other groups",
+        {"memory": 4},
+        (((0,), 1), ((2, 3), 1)),
+        Rule.GROUP_RULE,
+        "the hint NUMA nodes 0-1 has nodes in use by themselves or in other groups: {0} {2-3}",
+        failure=AllocationFailure.VIOLATES_GROUPS,
+        affinity=0b11,
+    ),
+    Case(
+        "no hint, but nodes of other groups",
+        {"memory": 4},
+        (((0,), 1),),
+        Rule.GROUP_RULE,
+        "the hint has nodes in use by themselves or in other groups: {0}",
+        failure=AllocationFailure.VIOLATES_GROUPS,
+    ),
+    Case(
+        "not a whole number",
+        {"memory": 4},
+        (),
+        Rule.QUANTITY_FORM,
+        "a request is not written as a whole number of bytes or of Ki, Mi, Gi, as the API would",
+        failure=AllocationFailure.NOT_EXACT,
+    ),
+    Case(
+        "as few nodes as would do have not enough",
+        {"memory": 15},
+        (((0,), 6), ((1,), 6), ((2,), 6), ((3,), 6)),
+        Rule.WIDTH_FROM_CAPACITY,
+        "15Gi of memory fit into 2 NUMA nodes when all is free, so only sets of that size are preferred, and "
+        "none has that now: 4Gi of memory on node 0, 4Gi of memory on node 1, 4Gi of memory on node "
+        "2, 4Gi of memory on node 3",
+        failure=AllocationFailure.DEFAULT_NOT_PREFERRED,
+    ),
+    Case(
+        "the hint cannot grow to a preferred one",
+        {"memory": 40},
+        (((0,), 1),),
+        Rule.WIDTH_FROM_CAPACITY,
+        "40Gi of memory fit into 4 NUMA nodes when all is free, so only sets of that size are preferred, and "
+        "none has that now: 9Gi of memory on node 0, 10Gi of memory on node 1, 10Gi of memory on "
+        "node 2, 10Gi of memory on node 3",
+        failure=AllocationFailure.EXTENSION_NOT_PREFERRED,
+        affinity=1,
+    ),
+    Case(
+        "more pages than there are",
+        {"memory": 1, PAGES: 9},
+        (),
+        Rule.NOT_ENOUGH,
+        "it asks for 9Gi of hugepages-1Gi, 8Gi of the whole node are free",
+    ),
+    Case("free, but not together", {"memory": 10}, IN_USE, Rule.GROUP_RULE, TOGETHER),
+    Case(
+        "all that is free, but not together",
+        {"memory": 37},
+        IN_USE,
+        Rule.GROUP_RULE,
+        TOGETHER.replace("10Gi", "37Gi"),
+    ),
+    Case(
+        "the hint is too small, and nothing goes with it",
+        {"memory": 10},
+        IN_USE,
+        Rule.GROUP_RULE,
+        "the hint is NUMA nodes 0-1, with 9Gi of memory on node 0, 9Gi of memory on node 1 free; " + TOGETHER,
+        failure=AllocationFailure.NOT_EXTENDED,
+        affinity=0b11,
+    ),
+    Case(
+        "there was no hint to begin with",
+        {"memory": 10},
+        IN_USE,
+        Rule.GROUP_RULE,
+        TOGETHER,
+        failure=AllocationFailure.NOT_EXTENDED,
+    ),
+    Case(
+        "huge pages alone",
+        {PAGES: 3},
+        (),
+        Rule.HUGE_PAGES_ALONE,
+        "the hint's NUMA nodes have too few huge pages, and the kubelet looks for others only where the "
+        "container requests memory, too",
+        failure=AllocationFailure.NOT_EXTENDED,
+        affinity=1,
+    ),
+]
+
+
+@pytest.mark.parametrize("case", FAILURES, ids=lambda case: case.name)
+def test_why_memory_cannot_be_allocated(case: Case) -> None:
+    found = blocked_allocation(case.failure, case.request, case.affinity, tables(case.used))
+    assert found == (case.rule, case.why)
+
+
+def test_more_than_all_nodes_can_have_is_told_of_all() -> None:
+    """Nothing is wide enough for it: the tables may be older than the machine's memory."""
+    rule, why = blocked_allocation(
+        AllocationFailure.DEFAULT_NOT_PREFERRED, {"memory": 41 * GIB}, None, tables(())
+    )
+    assert rule is Rule.WIDTH_FROM_CAPACITY
+    assert why.startswith("41Gi of memory fit into 4 NUMA nodes when all is free")

@@ -1,0 +1,48 @@
+"""Stories about the requests nearest to a refused one, as rows of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from cpuctl.engine.explain.decision import Decision
+from cpuctl.engine.explain.searches.requests import nearest_requests
+from cpuctl.engine.explain.story import Runs, Telling
+from cpuctl.machine.cadvisor.machine_info import MachineInfo
+from cpuctl.machine.devices.inventory import DeviceInventory
+from cpuctl.pods.model import Pod
+from tests.engine.explain.stories import decided
+
+CORES: dict[str, Any] = {"cpu_manager_policy_options": {"full-pcpus-only": "true"}}
+
+Found = list[dict[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A story; ``found`` are requests by container and resource, the resource left out where it is cpu."""
+
+    name: str
+    info: MachineInfo
+    pods: tuple[Pod, ...]
+    found: Found
+    runs: int
+    config: Mapping[str, Any] = field(default_factory=dict)
+    fit: bool = False
+    devices: DeviceInventory | None = None
+
+
+def nearest(telling: Telling, decision: Decision | None = None) -> tuple[Found, int]:
+    """Look for other requests; return what is found, and how many were tried."""
+    runs = Runs()
+    changes = list(nearest_requests(telling, decision or decided(telling), runs))
+    found = [
+        {_key(each.container, each.resource): str(each.after) for each in change.amounts}
+        for change in changes
+    ]
+    return found, runs.made
+
+
+def _key(container: str, resource: str) -> str:
+    return container if resource == "cpu" else f"{container} {resource.removeprefix('example.com/')}"

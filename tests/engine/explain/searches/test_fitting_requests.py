@@ -1,0 +1,60 @@
+"""Less of what a node is short of: what it has left, or whole CPUs of that."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.engine.explain.searches.nearest import CORES, Case, nearest
+from tests.engine.explain.stories import EIGHT, cards, named, story, told, whole, with_memory
+from tests.support.pods import app
+
+FITTING = [
+    Case("whole CPUs", EIGHT, (named("a", app("cpu=2")), named("b", whole(6))), [{"main": "5"}], 1),
+    Case("the last CPU", EIGHT, (named("a", app("cpu=6")), named("b", whole(2))), [{"main": "1"}], 1),
+    Case(
+        "a part more is taken, and odd counts are refused",
+        EIGHT,
+        (named("a", app("cpu=1500m")), named("b", whole(6))),
+        [{"main": "4"}],
+        2,
+        CORES,
+    ),
+    Case(
+        "parts of CPUs",
+        EIGHT,
+        (named("a", app("cpu=2")), named("b", app("cpu=7500m", "cpu=7500m"))),
+        [{"main": "5"}],
+        1,
+    ),
+    Case("no CPU is left", EIGHT, (named("a", app("cpu=7")), named("b", app("cpu=500m memory=1Gi"))), [], 0),
+    Case("more CPUs are wanted than are there", EIGHT, (named("a", app("cpu=9500m")),), [{"main": "7"}], 1),
+    Case(
+        "memory is rounded down",
+        with_memory(EIGHT, 8),
+        (named("a", app("memory=3146240Ki")), named("b", app("memory=6Gi"))),
+        [{"main memory": "5119Mi"}],
+        1,
+    ),
+    Case("too many pods", EIGHT, (named("a", app("cpu=1")), named("b", whole(1))), [], 0, {"max_pods": 1}),
+]
+
+
+@pytest.mark.parametrize("case", FITTING, ids=lambda case: case.name)
+def test_what_a_node_has_left(case: Case) -> None:
+    telling = told(story(case.info, *case.pods, fit=True, **case.config))
+    assert nearest(telling) == (case.found, case.runs)
+
+
+def test_devices_that_others_have_requested() -> None:
+    """Which of a running pod's devices are its own nobody has told, so there are some to allocate."""
+    one = story(EIGHT, named("b", whole(1, more="example.com/card=3")), fit=True, devices=cards(node0=4))
+
+    def start(kubelet: Any) -> Any:
+        node = one.start(kubelet)
+        node.resume([named("a", whole(1, more="example.com/card=2"))])  # type: ignore[union-attr]
+        return node
+
+    assert nearest(told(replace(one, start=start))) == ([{"main card": "2"}], 1)

@@ -1,0 +1,39 @@
+"""How reasons are written: the names of rules, sets of nodes, counts and amounts."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from cpuctl.engine.explain.decision import Rule, bytes_text, counted, nodes_text
+from cpuctl.engine.explain.offers import Standing
+from cpuctl.engine.explain.searches.changes import ChangeKind
+from cpuctl.schemas import schema_text
+
+
+@pytest.mark.parametrize(
+    ("nodes", "text"), [(0b1, "NUMA node 0"), (0b100, "NUMA node 2"), (0b111, "NUMA nodes 0-2")]
+)
+def test_nodes(nodes: int, text: str) -> None:
+    assert nodes_text(nodes) == text
+
+
+@pytest.mark.parametrize(("count", "text"), [(0, "0 CPUs"), (1, "1 CPU"), (2, "2 CPUs")])
+def test_counts(count: int, text: str) -> None:
+    assert counted(count, "CPU") == text
+
+
+@pytest.mark.parametrize(
+    ("amount", "text"),
+    [(9 << 30, "9Gi"), (512 << 20, "512Mi"), ((3 << 20) - 1, "2Mi"), ((1 << 20) - 1, "0")],
+)
+def test_amounts_of_memory_are_written_in_whole_mi(amount: int, text: str) -> None:
+    assert bytes_text(amount) == text
+
+
+def test_names_that_scripts_go_by_are_those_of_the_schema() -> None:
+    known = json.loads(schema_text("explanation"))["$defs"]
+    assert [str(rule) for rule in Rule] == known["decision"]["properties"]["rule"]["enum"]
+    assert [str(standing) for standing in Standing] == known["offer"]["properties"]["standing"]["enum"]
+    assert [str(kind) for kind in ChangeKind] == known["changeKind"]["enum"]

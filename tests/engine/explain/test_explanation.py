@@ -1,0 +1,46 @@
+"""What an explanation rests on: the node as it was when the kubelet decided, and every round."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cpuctl.engine.explain.decision import Rule
+from cpuctl.engine.explain.explanation import explain
+from tests.engine.explain.stories import (
+    EIGHT,
+    TWO_NODES,
+    explained,
+    memory_config,
+    named,
+    story,
+    told,
+    whole,
+    with_memory,
+)
+
+BEST_EFFORT: dict[str, Any] = {"topology_manager_policy": "best-effort"}
+
+
+def test_a_refused_pod_is_explained_on_the_node_that_it_left() -> None:
+    telling = told(story(EIGHT, named("a", whole(2), whole(9, "no"))))
+    explanation = explain(telling)
+    assert explanation.telling is telling
+    assert explanation.seen is telling.after
+    assert explanation.unaligned == ()
+
+
+def test_an_admitted_pod_is_explained_on_the_node_that_it_found_cleaned_up() -> None:
+    telling = told(story(EIGHT, named("a", whole(2), whole(9, "no")), named("b", whole(2))))
+    explanation = explain(telling)
+    assert explanation.seen.cpu.state.assignments == {}
+    assert explanation.telling.before.cpu.state.assignments != {}, "the telling stays what it was"
+
+
+def test_an_admitted_pod_is_told_of_memory_that_is_wider_than_it_could_be() -> None:
+    """A group of nodes serves as a whole or not at all."""
+    pods = named("a", whole(9, memory="12Gi")), named("b", whole(1, memory="2Gi"))
+    explanation = explained(with_memory(TWO_NODES, 10), *pods, **BEST_EFFORT, **memory_config())
+    assert explanation.decision.rule is Rule.ADMITTED
+    (unmet,) = explanation.unaligned
+    assert (unmet.rule, unmet.provider, unmet.container) == (Rule.GROUP_RULE, "memory", "main")
+    assert unmet.why.startswith("2Gi of memory fit into 1 NUMA node when all is free")

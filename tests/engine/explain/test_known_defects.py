@@ -1,0 +1,195 @@
+"""What is known to be odd about a decision, and where from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from cpuctl.engine.explain.decision import Decision, Rule
+from cpuctl.engine.explain.known_defects import known_defects
+from cpuctl.engine.explain.offers import round_of
+from cpuctl.engine.explain.story import Telling
+from cpuctl.machine.cadvisor.machine_info import MachineInfo
+from cpuctl.pods.model import Pod
+from tests.engine.explain.stories import (
+    EIGHT,
+    FOUR_NODES,
+    TWO_NODES,
+    decided,
+    divided,
+    memory_config,
+    named,
+    story,
+    told,
+    whole,
+    with_memory,
+)
+from tests.support.pods import app, init
+from tests.support.topologies import CoreAt, machine_info
+
+RESTRICTED: dict[str, Any] = {"topology_manager_policy": "restricted"}
+SINGLE: dict[str, Any] = {"topology_manager_policy": "single-numa-node"}
+CORES: dict[str, Any] = {"cpu_manager_policy_options": {"full-pcpus-only": "true"}}
+ENDLESS: dict[str, Any] = {
+    "cpu_manager_policy_options": {"full-pcpus-only": "true", "distribute-cpus-across-numa": "true"},
+    "reserved_system_cpus": "0,8,16,24",
+}
+DIVIDING: dict[str, Any] = {
+    **RESTRICTED,
+    "topology_manager_scope": "pod",
+    "feature_gates": {"PodLevelResources": True, "PodLevelResourceManagers": True},
+}
+MEMORY = memory_config()
+TEN = with_memory(TWO_NODES, 10)
+UNEVEN = machine_info([CoreAt((0, 1)), CoreAt((2, 3)), CoreAt((4, 5)), CoreAt((6,)), CoreAt((7, 8, 9))])
+
+Defects = list[tuple[str, str]]
+WIDTH = ("how many NUMA nodes a preferred", "kubernetes/kubernetes#84597")
+REUSE = ("CPUs of an init container are", "kubernetes/kubernetes#123816")
+INEQUALITY = ("hints of several providers are preferred", "kubernetes/kubernetes#128669")
+GROUPS = ("NUMA nodes that serve containers together", "KEP-1769")
+FIT = ("the resource managers come before this", "kubelet v1.36 pkg/kubelet/kubelet.go")
+HAS_THEM = ("the container has its CPUs already,", "kubernetes/kubernetes#129078")
+ON_AVERAGE = (
+    "CPUs per core is an average,",
+    "kubelet v1.36 pkg/kubelet/cm/cpumanager/topology/topology.go",
+)
+WHOLE_GROUPS = ("distribute-cpus-across-numa counts single CPUs but hands", "kubernetes/kubernetes#140730")
+NO_SAY = (
+    "where the Memory Manager has no",
+    "kubelet v1.36 pkg/kubelet/cm/memorymanager/policy_static.go",
+)
+ANEW = (
+    "a pod with pod-level resources is",
+    "kubernetes/kubernetes#140989, kubernetes/kubernetes#140906",
+)
+STAYS = ("what the pod's containers were given", "kubernetes/kubernetes#129819")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    name: str
+    defects: Defects
+    info: MachineInfo
+    pods: tuple[Pod, ...]
+    config: dict[str, Any] = field(default_factory=dict)
+    fit: bool = False
+
+
+CASES = [
+    Case(
+        "wide enough when all is free",
+        [WIDTH],
+        TWO_NODES,
+        (named("a", whole(4)), named("b", whole(4)), named("c", whole(6))),
+        RESTRICTED,
+    ),
+    Case(
+        "an init container ties its pod to a node",
+        [REUSE, STAYS],
+        TWO_NODES,
+        (named("a", whole(4)), named("b", init("cpu=2 memory=1Gi", "cpu=2 memory=1Gi"), whole(6))),
+        SINGLE,
+    ),
+    Case(
+        "CPUs and memory want other nodes",
+        [INEQUALITY],
+        TEN,
+        (named("a", whole(2, memory="12Gi")),),
+        RESTRICTED | MEMORY,
+    ),
+    Case(
+        "nodes in a group",
+        [GROUPS],
+        TEN,
+        (named("a", whole(9, memory="12Gi")), named("b", whole(1))),
+        RESTRICTED | MEMORY,
+    ),
+    Case(
+        "the node is too small",
+        [FIT, STAYS],
+        EIGHT,
+        (named("a", app("cpu=6")), named("b", whole(4))),
+        fit=True,
+    ),
+    Case("one container has its CPUs", [STAYS], EIGHT, (named("a", whole(2), whole(9, "no")),)),
+    Case(
+        "memory has no hint",
+        [GROUPS, NO_SAY, STAYS],
+        TEN,
+        (named("a", whole(1)), named("b", whole(1, memory="12Gi"))),
+        RESTRICTED | MEMORY,
+    ),
+    Case(
+        "memory has no hint, but it was not that",
+        [],
+        TEN,
+        (named("a", whole(9, memory="20Gi")),),
+        SINGLE | MEMORY,
+    ),
+    Case(
+        "memory has hints, none of which will do",
+        [],
+        TEN,
+        (named("a", whole(1, memory="12Gi")),),
+        SINGLE | MEMORY,
+    ),
+    Case("memory without any round", [STAYS], TEN, (named("a", whole(1, memory="30Gi")),), MEMORY),
+    Case("cores of different size", [ON_AVERAGE], UNEVEN, (named("a", whole(3)),), CORES),
+    Case("too few cores", [], EIGHT, (named("a", whole(8)),), CORES),
+    Case("cores are not whole", [], EIGHT, (named("a", whole(3)),), CORES),
+    Case("different cores that do not matter", [], UNEVEN, (named("a", whole(12)),)),
+    Case("the kubelet hangs", [WHOLE_GROUPS], FOUR_NODES, (named("a", whole(54)),), ENDLESS),
+    Case(
+        "the kubelet has hung before",
+        [],
+        FOUR_NODES,
+        (named("a", whole(54)), named("b", whole(2))),
+        ENDLESS,
+    ),
+    Case("more than there is", [], EIGHT, (named("a", whole(9)),)),
+    Case("admitted", [], EIGHT, (named("a", whole(2)),)),
+]
+
+
+def defects(telling: Telling, decision: Decision | None = None) -> Defects:
+    """Tell how each remark begins, in six words, and its reference."""
+    node, pod = telling.before, telling.story.pod
+    rounds = [round_of(asked, pod, node) for asked in telling.admission.asked]
+    found = list(known_defects(telling, decision or decided(telling), rounds))
+    return [(" ".join(defect.text.split()[:6]), defect.reference) for defect in found]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_what_is_odd(case: Case) -> None:
+    assert defects(told(story(case.info, *case.pods, fit=case.fit, **case.config))) == case.defects
+
+
+def restarted(info: MachineInfo, *pods: Pod, **config: Any) -> Telling:
+    """Let a kubelet restart that has admitted pods, and look at the last one again."""
+    first = told(story(info, *pods, **config))
+
+    def start(_kubelet: Any) -> Any:
+        return first.after.copy()
+
+    return told(replace(first.story, start=start, restarted=True))
+
+
+def test_cores_are_counted_before_what_a_container_has() -> None:
+    telling = restarted(EIGHT, named("a", whole(2)), named("b", whole(4)), **CORES)
+    assert defects(telling) == [HAS_THEM, STAYS]
+
+
+def test_a_divided_pod_is_served_anew_after_a_restart() -> None:
+    pod = divided("a", "cpu=4 memory=4Gi", whole(2, memory="2Gi"), app("cpu=1 memory=1Gi", name="shared"))
+    assert defects(restarted(TEN, pod, **DIVIDING, **MEMORY)) == [ANEW, STAYS]
+
+
+def test_a_crash_is_no_endless_loop() -> None:
+    """Node ids above 63 do not fit into the kubelet's masks."""
+    info = machine_info([CoreAt((0,)), CoreAt((1,), numa_node=64)])
+    telling = told(story(info, named("a", whole(1)), **RESTRICTED))
+    assert decided(telling).rule is Rule.KUBELET_FAULT
+    assert defects(telling) == []

@@ -1,0 +1,187 @@
+"""What a policy takes of each provider's hints, and for how much they were asked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.admission import Asked
+from cpuctl.engine.cpu.hints import CPUHints
+from cpuctl.engine.explain.offers import LISTED_NODES, Offer, Standing, round_of
+from cpuctl.engine.hints.hints import DONT_CARE, IMPOSSIBLE, Hint
+from cpuctl.engine.hints.rule import HintList
+from cpuctl.engine.hints.topology_manager import Answer, Merged, TopologyManager
+from cpuctl.engine.node import Node
+from cpuctl.pods.model import Container
+from tests.engine.explain.stories import GIB, TWO_NODES, named, story, told, whole
+from tests.support.pods import app
+from tests.support.topologies import CoreAt, machine_info
+
+POD = named("a", whole(2, "one", "2Gi", "example.com/card=3"), app("memory=3Gi", name="two"))
+ONE, TWO = POD.containers
+MERGED = Merged(Hint(1, preferred=True), admit=True)
+LEFT, BOTH = Hint(0b01, preferred=True), Hint(0b11, preferred=False)
+WIDE = Hint(0b11, preferred=True)
+
+
+def node(policy: str = "restricted", nodes: int = 2) -> Node:
+    """Set up a node whose Topology Manager knows so many NUMA nodes."""
+    info = machine_info(CoreAt(cpus=(number,), numa_node=number) for number in range(nodes))
+    manager = TopologyManager.of(info, policy, "container", closest=False)
+    return replace(told(story(TWO_NODES, named("b", whole(1)))).before, topology_manager=manager)
+
+
+def offers(answer: Answer, seen: Node, container: Container | None = ONE) -> list[Offer]:
+    asked = Asked(container=container, answers={"it": answer}, merged=MERGED)
+    return list(round_of(asked, POD, seen).offers)
+
+
+def offer(hints: HintList | None, seen: Node, resource: str = "memory") -> Offer:
+    (found,) = offers({resource: hints}, seen)
+    assert (found.provider, found.resource) == ("it", resource)
+    return found
+
+
+@pytest.mark.parametrize(("answer", "standing"), [(None, Standing.NO_PREFERENCE), ({}, Standing.NO_HINTS)])
+def test_a_provider_without_any_list_speaks_for_itself(answer: Answer, standing: Standing) -> None:
+    (found,) = offers(answer, node())
+    assert found == Offer(provider="it", resource="it", standing=standing)
+    assert (found.hints, found.usable, found.rule, found.request) == ((), frozenset(), None, None)
+
+
+def test_every_resource_is_an_offer_of_its_own() -> None:
+    found = offers({"memory": [LEFT], "example.com/card": None}, node())
+    assert found == [
+        Offer(
+            provider="it",
+            resource="memory",
+            standing=Standing.USABLE,
+            hints=(LEFT,),
+            usable=frozenset({1}),
+            request=2 * GIB,
+        ),
+        Offer(provider="it", resource="example.com/card", standing=Standing.NO_PREFERENCE),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("hints", "standing", "usable", "alone"),
+    [
+        ([], Standing.IMPOSSIBLE, [], []),
+        ([DONT_CARE], Standing.NO_PREFERENCE, [], []),
+        ([IMPOSSIBLE], Standing.UNUSABLE, [], []),
+        ([BOTH], Standing.UNUSABLE, [], []),
+        ([BOTH, LEFT], Standing.USABLE, [0b01], [0b01]),
+        ([WIDE, LEFT], Standing.USABLE, [0b01, 0b11], [0b01]),
+    ],
+)
+def test_what_a_policy_takes_of_a_list(
+    hints: list[Hint], standing: Standing, usable: list[int], alone: list[int]
+) -> None:
+    """``single-numa-node`` takes no hint of several nodes, preferred or not."""
+    found, single = offer(hints, node()), offer(hints, node("single-numa-node"))
+    assert (found.standing, found.hints, sorted(found.usable or ())) == (standing, tuple(hints), usable)
+    assert (single.standing, single.hints, sorted(single.usable or ())) == (standing, tuple(hints), alone)
+
+
+def test_a_wide_hint_alone_is_nothing_for_a_single_node() -> None:
+    assert offer([WIDE], node("single-numa-node")).standing is Standing.UNUSABLE
+    assert offer([WIDE], node()).standing is Standing.USABLE
+
+
+def rule(free: list[int], request: int, width: int = 1) -> CPUHints:
+    return CPUHints(
+        free=dict(enumerate(free)), required=0, reusable=0, request=request, width=width, socket_rule=None
+    )
+
+
+@pytest.mark.parametrize(
+    ("policy", "free", "request_", "width", "standing", "usable"),
+    [
+        ("restricted", [1, 4], 3, 1, Standing.USABLE, ["1"]),
+        ("restricted", [2, 2], 3, 1, Standing.UNUSABLE, []),
+        ("restricted", [2, 2], 3, 2, Standing.USABLE, ["0-1"]),
+        ("restricted", [2, 2], 5, 2, Standing.IMPOSSIBLE, []),
+        ("single-numa-node", [2, 2], 3, 2, Standing.UNUSABLE, []),
+        ("single-numa-node", [2, 2], 2, 1, Standing.USABLE, ["0", "1"]),
+    ],
+)
+def test_what_a_policy_takes_of_a_rule(
+    policy: str, free: list[int], request_: int, width: int, standing: Standing, usable: list[str]
+) -> None:
+    hints = rule(free, request_, width)
+    found = offer(hints, node(policy), "cpu")
+    assert (found.standing, found.rule, found.request) == (standing, hints, request_)
+    assert found.hints == tuple(hints)
+    assert sorted(str(CPUSet(nodes)) for nodes in found.usable or ()) == usable
+
+
+@pytest.mark.parametrize(("more", "listed"), [(0, True), (1, False)])
+def test_hints_of_very_many_nodes_are_not_listed(more: int, listed: bool) -> None:
+    seen = node("restricted", LISTED_NODES + more)
+    found = offer(rule([2] * (LISTED_NODES + more), 2), seen)
+    assert (found.hints is not None, found.usable is not None) == (listed, listed)
+    assert found.standing is Standing.USABLE
+
+
+@pytest.mark.parametrize(
+    ("policy", "free", "request_", "standing", "usable"),
+    [
+        ("restricted", {3: 2}, 2, Standing.USABLE, None),
+        ("restricted", {3: 2}, 3, Standing.UNUSABLE, None),
+        ("restricted", {3: 2}, 40, Standing.IMPOSSIBLE, None),
+        ("single-numa-node", {0: 2, 5: 2}, 2, Standing.USABLE, ["0", "5"]),
+        ("single-numa-node", {3: 2}, 3, Standing.UNUSABLE, []),
+    ],
+)
+def test_what_a_policy_takes_where_hints_are_not_listed(
+    policy: str, free: dict[int, int], request_: int, standing: Standing, usable: list[str] | None
+) -> None:
+    counts = {**dict.fromkeys(range(LISTED_NODES + 1), 1), **free}
+    hints = rule(list(counts.values()), request_)
+    found = offer(hints, node(policy, LISTED_NODES + 1))
+    assert (found.standing, found.hints) == (standing, None)
+    sets = None if found.usable is None else sorted(str(CPUSet(nodes)) for nodes in found.usable)
+    assert sets == usable
+
+
+def test_a_single_node_is_taken_only_where_its_hint_is_preferred() -> None:
+    """More nodes than one may be the size that is preferred, although one has enough."""
+    nodes = LISTED_NODES + 1
+    found = offer(rule([2] * nodes, 2, width=2), node("single-numa-node", nodes))
+    assert (found.standing, found.usable) == (Standing.UNUSABLE, frozenset())
+
+
+@pytest.mark.parametrize(
+    ("resource", "container", "request_"),
+    [
+        ("memory", ONE, 2 * GIB),
+        ("memory", TWO, 3 * GIB),
+        ("memory", None, 5 * GIB),
+        ("hugepages-2Mi", ONE, None),
+        ("example.com/card", ONE, 3),
+        ("example.com/card", TWO, None),
+        ("example.com/card", None, None),
+    ],
+)
+def test_how_much_was_asked_for(resource: str, container: Container | None, request_: int | None) -> None:
+    (found,) = offers({resource: [LEFT]}, node(), container)
+    assert found.request == request_
+    assert offers({resource: None}, node(), container)[0].request is None
+
+
+def test_how_much_memory_is_not_told_where_it_is_no_whole_number() -> None:
+    pod = named("a", whole(1, memory="1.5Gi"))
+    asked = Asked(container=pod.containers[0], answers={"it": {"memory": []}}, merged=MERGED)
+    (found,) = round_of(asked, pod, node()).offers
+    assert found.request is None
+
+
+def test_a_round_is_called_by_its_container() -> None:
+    rounds = [round_of(Asked(container=each, answers={}, merged=MERGED), POD, node()) for each in (TWO, None)]
+    assert [(told_.name, told_.container, told_.merged) for told_ in rounds] == [
+        ("two", TWO, MERGED),
+        ("", None, MERGED),
+    ]

@@ -1,0 +1,109 @@
+"""Who has the CPUs of each NUMA node, and what other pods hold."""
+
+from __future__ import annotations
+
+from cpuctl.checkpoints.model import MemoryBlock
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.explain.shares import Holder, NodeShare, holders, node_shares
+from cpuctl.engine.node import Node
+from tests.engine.explain.stories import GIB, TWO_NODES, memory_config, named, story, told, whole, with_memory
+from tests.support.topologies import mask
+
+ASKED = named("asked", whole(2))
+
+
+def written(share: NodeShare) -> dict[str, str]:
+    parts = {
+        "cpus": share.cpus,
+        "reserved": share.reserved,
+        "own": share.own,
+        "held": share.held,
+        "free": share.free,
+    }
+    return {name: str(CPUSet(cpus)) for name, cpus in parts.items()}
+
+
+def test_every_node_is_split_up() -> None:
+    """Two CPUs are a whole core: CPUs n and n+8, of which there are four a node."""
+    telling = told(story(TWO_NODES, named("a", whole(2)), ASKED, reserved_system_cpus="0-1"))
+    first, second = node_shares(telling.after, ASKED)
+    assert (first.node, second.node) == (0, 1)
+    assert written(first) == {
+        "cpus": "0-3,8-11",
+        "reserved": "0-1",
+        "own": "3,11",
+        "held": "2,10",
+        "free": "8-9",
+    }
+    assert written(second) == {
+        "cpus": "4-7,12-15",
+        "reserved": "",
+        "own": "",
+        "held": "",
+        "free": "4-7,12-15",
+    }
+
+
+def test_reserved_cpus_of_the_shared_pool_are_not_free() -> None:
+    telling = told(story(TWO_NODES, ASKED, reserved_system_cpus="2-3"))
+    assert written(node_shares(telling.before, ASKED)[0])["free"] == "0-1,8-11"
+
+
+def block(size: int, *nodes: int, resource: str = "memory") -> MemoryBlock:
+    return MemoryBlock(numa_affinity=nodes, type=resource, size=size)
+
+
+def held_node() -> Node:
+    """Let containers and pods hold this and that; only two of them run."""
+    node = told(story(with_memory(TWO_NODES, 10), ASKED, **memory_config())).before
+    node.resume([named("high", whole(1)), named("asked", whole(1))])
+    node.cpu.state.assignments = {
+        "high": {"one": mask("4"), "two": mask("12-13")},
+        "ended": {"one": mask("2,15")},
+        "asked": {"main": mask("1")},
+    }
+    node.cpu.state.pod_entries = {"divided": mask("3,11")}
+    node.memory.state.blocks = {
+        "high": {"one": (block(GIB, 0), block(8, 0, resource="hugepages-2Mi")), "two": (block(GIB, 0, 1),)},
+        "ended": {"one": (block(GIB, 1),), "two": (block(2 * GIB, 1),)},
+        "divided": {"one": (block(GIB, 0),)},
+        "asked": {"main": (block(GIB, 0),)},
+        "memory": {"main": (block(5, 1),)},
+    }
+    node.memory.state.pod_blocks = {"divided": (block(4 * GIB, 0),), "whole": (block(7, 0, 1),)}
+    return node
+
+
+def test_holders_come_in_the_order_of_their_lowest_cpu() -> None:
+    """Pods with memory only come before those, by UID."""
+    assert list(holders(held_node(), ASKED)) == [
+        Holder(uid="memory", name="memory", cpus=0, memory={("memory", 0b10): 5}, running=False),
+        Holder(uid="whole", name="whole", cpus=0, memory={("memory", 0b11): 7}, running=False),
+        Holder(
+            uid="ended", name="ended", cpus=mask("2,15"), memory={("memory", 0b10): 3 * GIB}, running=False
+        ),
+        Holder(
+            uid="divided",
+            name="divided",
+            cpus=mask("3,11"),
+            memory={("memory", 0b01): 4 * GIB},
+            running=False,
+        ),
+        Holder(
+            uid="high",
+            name="default/high",
+            cpus=mask("4,12-13"),
+            memory={("memory", 0b01): GIB, ("hugepages-2Mi", 0b01): 8, ("memory", 0b11): GIB},
+            running=True,
+        ),
+    ]
+
+
+def test_a_pod_that_holds_cpus_only_is_a_holder() -> None:
+    node = held_node()
+    node.memory.state.blocks, node.memory.state.pod_blocks = {}, {}
+    assert [(each.uid, dict(each.memory)) for each in holders(node, ASKED)] == [
+        ("ended", {}),
+        ("divided", {}),
+        ("high", {}),
+    ]

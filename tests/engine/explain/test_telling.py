@@ -1,0 +1,78 @@
+"""What a kubelet meets before it decides: its start, other pods, files without the pods that have ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from cpuctl.engine.explain.story import Runs, Starter, Story, Telling, tell
+from cpuctl.engine.memory.tables import charge
+from cpuctl.engine.node import Node
+from cpuctl.engine.outcome import StartRefused
+from tests.engine.explain.stories import (
+    EIGHT,
+    GIB,
+    TWO_NODES,
+    memory_config,
+    named,
+    story,
+    told,
+    whole,
+    with_memory,
+)
+from tests.support.topologies import mask
+
+A, B = named("a", whole(4)), named("b", whole(3))
+
+
+def found_as(change: Callable[[Node], None], one: Story) -> Starter:
+    """Start a kubelet that finds the node of a story, changed."""
+    after = told(one).after
+
+    def start(_kubelet: object) -> Node:
+        node = after.copy()
+        change(node)
+        return node
+
+    return start
+
+
+def test_a_kubelet_that_does_not_start_decides_nothing() -> None:
+    refused = tell(story(EIGHT, A, topology_manager_policy="no-such-policy"), Runs())
+    assert isinstance(refused, StartRefused)
+    assert refused.stage == "configValidation"
+
+
+def forget_a_cpu(node: Node) -> None:
+    node.cpu.state.default &= ~mask("15")
+
+
+def lose_memory(node: Node) -> None:
+    charge(node.memory.state.tables, (0,), "memory", GIB)
+
+
+@pytest.mark.parametrize(
+    ("change", "stage"), [(forget_a_cpu, "cpuManagerStart"), (lose_memory, "memoryManagerStart")]
+)
+def test_a_restart_can_end_at_files_without_the_removed_pods(
+    change: Callable[[Node], None], stage: str
+) -> None:
+    """The files are read again only where something has been taken out of them."""
+    one = story(with_memory(TWO_NODES, 10), A, B, **memory_config())
+    restarted = replace(one, start=found_as(change, one), restarted=True)
+    assert isinstance(tell(restarted, Runs()), Telling)
+    refused = tell(replace(restarted, removed=frozenset({"a"})), Runs())
+    assert isinstance(refused, StartRefused)
+    assert refused.stage == stage
+
+
+def test_after_a_restart_a_pod_finds_only_those_before_it() -> None:
+    """They hold their CPUs all the same: nothing is cleaned up until all have been looked at."""
+    one = story(EIGHT, A, B, fit=True)
+    restarted = replace(one, start=found_as(lambda node: node.resume([A, B]), one), restarted=True, asked=0)
+    telling = told(restarted)
+    assert telling.before.active == {}
+    assert set(telling.after.active) == {"a"}
+    assert set(telling.after.cpu.state.assignments) == {"a", "b"}

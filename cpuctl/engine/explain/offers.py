@@ -136,6 +136,9 @@ def _of_rule(provider: str, resource: str, rule: HintRule, manager: TopologyMana
 def _usable(hints: Sequence[Hint], manager: TopologyManager) -> Iterator[int]:
     """Yield the sets that the policy admits: preferred ones, of one node if it wants a single one."""
     for hint in hints:
-        wanted = manager.policy != SINGLE or (hint.nodes or 0).bit_count() == 1
-        if hint.preferred and hint.nodes is not None and wanted:
+        if (
+            hint.preferred
+            and hint.nodes is not None
+            and (manager.policy != SINGLE or hint.nodes.bit_count() == 1)
+        ):
             yield hint.nodes

@@ -94,7 +94,6 @@ def story(
     info: MachineInfo,
     *pods: Pod,
     fit: bool = False,
-    restarted: bool = False,
     devices: DeviceInventory | None = None,
     **config: Any,
 ) -> Story:
@@ -105,7 +104,6 @@ def story(
         kubelet=Kubelet(version=KubeletVersion(36), config=told),
         pods=pods,
         asked=len(pods) - 1,
-        restarted=restarted,
     )
 
 

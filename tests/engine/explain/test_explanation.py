@@ -39,8 +39,9 @@ def test_an_admitted_pod_is_explained_on_the_node_that_it_found_cleaned_up() -> 
 def test_an_admitted_pod_is_told_of_memory_that_is_wider_than_it_could_be() -> None:
     """A group of nodes serves as a whole or not at all."""
     pods = named("a", whole(9, memory="12Gi")), named("b", whole(1, memory="2Gi"))
-    explanation = explained(with_memory(TWO_NODES, 10), *pods, **BEST_EFFORT, **memory_config())
+    config = {**BEST_EFFORT, **memory_config(), "topology_manager_scope": "pod"}
+    explanation = explained(with_memory(TWO_NODES, 10), *pods, **config)
     assert explanation.decision.rule is Rule.ADMITTED
     (unmet,) = explanation.unaligned
-    assert (unmet.rule, unmet.provider, unmet.container) == (Rule.GROUP_RULE, "memory", "main")
+    assert (unmet.rule, unmet.provider, unmet.container) == (Rule.GROUP_RULE, "memory", "")
     assert unmet.why.startswith("2Gi of memory fit into 1 NUMA node when all is free")

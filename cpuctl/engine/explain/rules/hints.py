@@ -76,9 +76,9 @@ def _blocked_rule(offer: Offer, hints: HintRule, policy: str) -> Blocked:
 
 
 def _disagreement(told: Round) -> str:
-    wants = "; ".join(f"{offer.resource} {_sets(offer)}" for offer in told.offers if offer.usable)
+    wants = "; ".join(f"{offer.resource} {_sets(offer.usable)}" for offer in told.offers if offer.usable)
     return f"every provider has hints that the policy takes, but no set of NUMA nodes is in all: {wants}"
 
 
-def _sets(offer: Offer) -> str:
-    return " or ".join(nodes_text(nodes) for nodes in sorted(offer.usable or (), key=int.bit_count))
+def _sets(usable: frozenset[int]) -> str:
+    return " or ".join(map(nodes_text, sorted(sorted(usable), key=int.bit_count)))

@@ -115,7 +115,7 @@ def _serves(tables: Tables, request: MemoryRequest, size: int, amount: AmountIn 
 
 def _width(tables: Tables, request: MemoryRequest) -> int:
     """Count the fewest nodes that would do if all were free."""
-    sizes = range(1, len(tables) + 1)
+    sizes = range(1, len(tables))
     return next((size for size in sizes if _serves(tables, request, size, allocatable_in)), len(tables))
 
 

@@ -3,22 +3,45 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from cpuctl.engine.explain.decision import Rule
+from cpuctl.engine.explain.decision import Decision, Rule
 from cpuctl.engine.explain.explanation import explain
+from cpuctl.engine.explain.story import Telling
+from cpuctl.engine.memory.manager import AllocationFailure
 from cpuctl.engine.node import Node
+from cpuctl.engine.outcome import Rejected, RejectionReason
 from cpuctl.engine.start import Kubelet
-from tests.engine.explain.rules.cases import BEST_EFFORT, CASES, RESTRICTED, SINGLE, Case
+from cpuctl.machine.cadvisor.machine_info import MachineInfo
+from cpuctl.pods.model import Pod
+from tests.engine.explain.rules.cases import (
+    BEST_EFFORT,
+    CASES,
+    DIVIDING,
+    RESTRICTED,
+    SINGLE,
+    WITH_MEMORY,
+    Case,
+)
 from tests.engine.explain.stories import (
+    EIGHT,
     TWO_NODES,
+    cards,
+    decided,
+    divided,
     explained,
+    memory_config,
     named,
     story,
     told,
     whole,
+    with_memory,
 )
+from tests.support.pods import app
+
+MEMORY = memory_config()
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -60,3 +83,93 @@ def test_an_assignment_of_another_size_makes_hints_impossible() -> None:
 
     grown = replace(before, start=found_by_the_kubelet, pods=(named("a", whole(4)),))
     assert explain(told(grown)).decision.rule is Rule.OTHER_ASSIGNMENT
+
+
+def decision(info: MachineInfo, *pods: Pod, **config: Any) -> Decision:
+    return decided(told(story(info, *pods, **config)))
+
+
+def test_a_refused_container_is_told_of_its_own_memory() -> None:
+    pod = named("a", whole(1, "one", "1Gi"), whole(1, "two", "19Gi"))
+    assert decision(WITH_MEMORY, pod, **MEMORY) == Decision(
+        rule=Rule.NOT_ENOUGH,
+        why="it asks for 19Gi of memory, 17Gi of the whole node are free",
+        container="two",
+        provider="memory",
+    )
+
+
+def test_a_container_is_told_of_its_own_memory_where_its_hints_are_too_wide() -> None:
+    pod = named("a", whole(1, "one", "12Gi"), whole(1, "two", "2Gi"))
+    assert decision(WITH_MEMORY, pod, **SINGLE, **MEMORY).why.endswith(
+        "and 12Gi of memory take 2 when all is free"
+    )
+
+
+def test_a_divided_pod_is_told_of_its_memory_as_a_whole() -> None:
+    pod = divided("a", "cpu=2 memory=19Gi", whole(2))
+    assert decision(WITH_MEMORY, pod, **BEST_EFFORT, **DIVIDING, **MEMORY) == Decision(
+        rule=Rule.NOT_ENOUGH,
+        why="the hint is NUMA node 0, with 9Gi of memory on node 0 free; it asks for 19Gi of memory, 18Gi of "
+        "the whole node are free",
+        provider="memory",
+    )
+
+
+def test_memory_that_a_hint_has_not_is_told_with_the_hint() -> None:
+    pods = *(named(name, whole(1, memory="4Gi")) for name in "ab"), named("c", whole(1, memory="10Gi"))
+    assert decision(WITH_MEMORY, *pods, **BEST_EFFORT, **MEMORY).why == (
+        "the hint is NUMA node 0, with 1Gi of memory on node 0 free; 10Gi of memory are free only on NUMA "
+        "nodes that do not go together, as those in use stay in their groups: {0}"
+    )
+
+
+def test_a_shortage_of_memory_is_told_in_bytes() -> None:
+    pods = named("a", app("memory=3Gi")), named("b", app("memory=6Gi"))
+    assert decision(with_memory(EIGHT, 8), *pods, fit=True) == Decision(
+        rule=Rule.NODE_FIT,
+        why=f"the pod requests {6 << 30} of memory, and {5 << 30} of {8 << 30} are not requested by others",
+    )
+
+
+def test_too_few_devices_without_any_hints() -> None:
+    pod = named("a", whole(1, more="example.com/card=2"))
+    assert decision(EIGHT, pod, devices=cards(node0=1)) == Decision(
+        rule=Rule.NOT_ENOUGH,
+        why="requested number of devices unavailable for example.com/card. Requested: 2, Available: 1",
+        container="main",
+        provider="devices",
+    )
+
+
+def refused_otherwise(telling: Telling, refused: Rejected) -> Decision:
+    """Explain the telling as if it had come to another refusal."""
+    return decided(replace(telling, admissions=(replace(telling.admission, verdict=refused),)))
+
+
+@pytest.mark.parametrize(
+    "reason", [RejectionReason.UNEXPECTED_ADMISSION, RejectionReason.TOPOLOGY_AFFINITY, "SomethingNew"]
+)
+def test_refusals_that_nobody_knows_are_told_as_they_are(reason: str) -> None:
+    """A topology error without a round that explains it is one of them."""
+    refused = Rejected(reason=reason, message="something new", container="main")
+    unknown = Decision(rule=Rule.UNKNOWN, why="something new", container="main", provider="cpu")
+    plain = told(story(TWO_NODES, named("a", whole(2)), **RESTRICTED))
+    assert refused_otherwise(plain, refused) == unknown
+    if reason != RejectionReason.UNEXPECTED_ADMISSION:
+        own = told(story(TWO_NODES, divided("a", "cpu=2 memory=2Gi", whole(2)), **RESTRICTED, **DIVIDING))
+        assert refused_otherwise(own, refused) == unknown
+
+
+def test_a_hint_against_groups_is_told_only_where_there_was_one() -> None:
+    message = (
+        f"Allocate failed due to [memorymanager] {AllocationFailure.VIOLATES_GROUPS}, which is unexpected"
+    )
+    refused = Rejected(reason=RejectionReason.UNEXPECTED_ADMISSION, message=message, container="main")
+    pod = named("a", whole(2))
+    asked, unasked = (
+        refused_otherwise(told(story(WITH_MEMORY, pod, **config, **MEMORY)), refused).why
+        for config in (RESTRICTED, {})
+    )
+    assert asked.startswith("the hint NUMA node 0 has nodes in use")
+    assert unasked.startswith("the hint has nodes in use")

@@ -132,15 +132,15 @@ def test_why_no_hint_for_devices_is_taken(policy: str, hints: DeviceHints, rule:
 
 
 def test_providers_that_want_different_nodes_disagree() -> None:
-    """Small sets are named before large ones; who has no preference is not named."""
+    """Small sets are named before large ones, then low nodes first; who has no preference is not named."""
     found = decision(
-        offer("cpu", Standing.USABLE, frozenset({0b1100, 0b10, 0b1})),
+        offer("cpu", Standing.USABLE, frozenset({0b11, 0b10000, 0b1})),
         offer("devices", Standing.NO_PREFERENCE),
         offer("memory", Standing.USABLE, frozenset({0b1111})),
     )
     assert found == Decision(
         rule=Rule.MASK_INEQUALITY,
         why="every provider has hints that the policy takes, but no set of NUMA nodes is in all: cpu NUMA "
-        "node 0 or NUMA node 1 or NUMA nodes 2-3; memory NUMA nodes 0-3",
+        "node 0 or NUMA node 4 or NUMA nodes 0-1; memory NUMA nodes 0-3",
         container="main",
     )

@@ -241,10 +241,10 @@ def test_why_memory_cannot_be_allocated(case: Case) -> None:
     assert found == (case.rule, case.why)
 
 
-def test_more_than_all_nodes_can_have_is_told_of_all() -> None:
-    """Nothing is wide enough for it: the tables may be older than the machine's memory."""
-    rule, why = blocked_allocation(
-        AllocationFailure.DEFAULT_NOT_PREFERRED, {"memory": 41 * GIB}, None, tables(())
-    )
-    assert rule is Rule.WIDTH_FROM_CAPACITY
-    assert why.startswith("41Gi of memory fit into 4 NUMA nodes when all is free")
+@pytest.mark.parametrize(
+    ("gib", "fit"), [(10, "1 NUMA node"), (11, "2 NUMA nodes"), (25, "3 NUMA nodes"), (40, "4 NUMA nodes")]
+)
+def test_as_few_nodes_as_would_do(gib: int, fit: str) -> None:
+    request, state = {"memory": gib * GIB}, tables((((0, 1, 2, 3), 20),))
+    _, why = blocked_allocation(AllocationFailure.DEFAULT_NOT_PREFERRED, request, None, state)
+    assert why.startswith(f"{gib}Gi of memory fit into {fit} when all is free")

@@ -186,9 +186,9 @@ OTHERS = [
     Case(
         "a pod's other containers leave nothing",
         TEN,
-        (named("a", whole(1, "one", "10Gi"), whole(1, "two", "9Gi")),),
-        [{"one memory": "4480Mi", "two memory": "4032Mi"}],
-        1 + 9,
+        (named("a", whole(1, "one", "9Gi"), whole(1, "two", "9Gi")),),
+        [{"one memory": "4608Mi", "two memory": "4608Mi"}],
+        8,
         SINGLE | POD_SCOPE | MEMORY,
     ),
     Case(

@@ -17,8 +17,8 @@ from cpuctl.engine.cpu.exclusive_claim import ExclusiveClaim, exclusive_claim
 from cpuctl.engine.cpu.manager import Allocation, StaticPolicy
 from cpuctl.engine.cpu.state import CPUManagerState, validate
 from cpuctl.engine.cpu.topology import CPUTopology
-from cpuctl.engine.metrics.cpu import CPUMetrics
-from cpuctl.engine.outcome import StartRefused
+from cpuctl.engine.metrics.cpu import CPUMetrics, exclusive_cpus
+from cpuctl.engine.outcome import Rejected, StartRefused
 from cpuctl.engine.pod_level.claims import pod_level_cpus
 from cpuctl.engine.pod_level.rules import NEVER_DIVIDED, PodLevelRules
 from cpuctl.engine.provider import Candidate, Refusal
@@ -169,12 +169,15 @@ class CPUProvider:
             pod=candidate.pod, claims=self._claims(candidate), total=total, affinity=hint.nodes
         )
         allocate = restore_bubble if self.rules.restores_cpus else allocate_bubble
+        free, others = self.state.default, exclusive_cpus(self.state)
         bubble = allocate(self.policy, self.state, request)
+        if picked := free & ~self.state.default:
+            self.metrics.pod_picked(self.policy, picked, others)
         if not isinstance(bubble, CPUBubble):
-            self.metrics.pod_failed()
+            self.metrics.pod_failed(request, bubble.container if isinstance(bubble, Rejected) else "")
             return bubble
         placed = [self._in_bubble(candidate, bubble, each) for each in placed]
-        self.metrics.pod_allocated(bubble.cpus, [each.exclusive for each in placed])
+        self.metrics.pod_divided(each.exclusive for each in placed)
         return placed
 
     def _in_bubble(self, candidate: Candidate, bubble: CPUBubble, placed: Placement) -> Placement:

@@ -22,7 +22,7 @@ class DeviceHints:
     """Hints: the sets that have enough devices next to them, and each one that is to be used again.
 
     ``width`` is the fewest nodes that have enough of all devices next to them, in use and unhealthy ones
-    too; hints that wide are preferred.
+    too, 0 where that is never enough; hints that wide are preferred.
     """
 
     coverage: Coverage
@@ -46,7 +46,7 @@ class DeviceHints:
         near = {mask: free.get(mask, 0) + again.get(mask, 0) for mask in (*free, *again)}
         return cls(
             coverage=Coverage.of(nodes, near, again, request),
-            width=_narrowest(Coverage.of(nodes, everywhere, (), request)) or nodes.bit_count(),
+            width=_narrowest(Coverage.of(nodes, everywhere, (), request)),
         )
 
     def __iter__(self) -> Iterator[Hint]:

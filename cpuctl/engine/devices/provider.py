@@ -133,7 +133,7 @@ class DeviceProvider:
         return self.pools[resource] if self.registered else _UNREGISTERED
 
     def _in_use(self, resource: str) -> int:
-        return self.state.in_use.get(resource, 0)
+        return self.state.in_use[resource]
 
     def _hints(self, pod: Pod, container: Container | None, resource: str, count: int) -> HintList | None:
         """Make the hints for a container, or for the pod where that is None."""

@@ -76,7 +76,7 @@ class DeviceState:
     def assign(self, uid: str, container: str, resource: str, devices: int) -> None:
         """Record what a container is given."""
         self.held.setdefault(uid, {}).setdefault(container, {})[resource] = devices
-        self.in_use[resource] = self.in_use.get(resource, 0) | devices
+        self.in_use[resource] |= devices
 
     def reusable_for(self, uid: str, resource: str) -> int:
         """Tell the devices that a container of this pod may use although they are in use."""
@@ -114,12 +114,12 @@ def device_pools(inventory: DeviceInventory) -> tuple[dict[str, DevicePool], Dev
     state = DeviceState()
     for resource, groups in inventory.resources.items():
         by_nodes: dict[int, int] = {}
-        healthy = first = 0
+        healthy = first = state.in_use[resource] = 0
         for group in groups:
             nodes = group.numa_nodes.mask
             by_nodes[nodes] = by_nodes.get(nodes, 0) | _run(first, group.total)
             healthy |= _run(first, group.healthy)
-            state.in_use[resource] = state.in_use.get(resource, 0) | _in_use(group, first)
+            state.in_use[resource] |= _in_use(group, first)
             _hold(state, resource, group, first)
             first += group.total
         pools[resource] = DevicePool(by_nodes=by_nodes, healthy=healthy)

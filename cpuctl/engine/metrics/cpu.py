@@ -10,9 +10,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.cpu.state import CPUManagerState
+from cpuctl.pods.model import ContainerKind
+
+if TYPE_CHECKING:
+    from cpuctl.engine.pod_level.cpu_bubble import BubbleRequest
 
 _UNCORE, _CORE = "uncore_cache", "physical_cpu"
 
@@ -43,11 +48,11 @@ class CPUMetrics:
             return cls()
         metrics = cls(
             shared_millicores=(state.default & ~policy.reserved).bit_count() * 1000,
-            exclusive=_exclusive(state).bit_count(),
+            exclusive=exclusive_cpus(state).bit_count(),
             aligned=Counter({_CORE: 0, _UNCORE: 0}),
             unaligned=Counter({_CORE: 0}),
         )
-        metrics.count_nodes(policy, state)
+        metrics.count_nodes(policy, exclusive_cpus(state))
         return metrics
 
     def copy(self) -> CPUMetrics:
@@ -71,12 +76,10 @@ class CPUMetrics:
             self.aligned[_CORE] += 1
         if known:
             return
-        self._picked(cpus)
-        if sum(1 for cache in policy.topology.uncore_caches.values() if cache & cpus) == 1:
-            self.aligned[_UNCORE] += 1
+        self._picked(policy, cpus)
         self.allocations["node"] += 1
         self.assignments["node_exclusive"] += 1
-        self.count_nodes(policy, state)
+        self.count_nodes(policy, exclusive_cpus(state))
 
     def container_failed(self, policy: StaticPolicy) -> None:
         """Count one container that has not."""
@@ -86,46 +89,62 @@ class CPUMetrics:
         if policy.options.full_pcpus_only:
             self.unaligned[_CORE] += 1
 
-    def pod_allocated(self, cpus: int, exclusive: Iterable[bool]) -> None:
-        """Count a pod that has got CPUs as a whole; *exclusive* tells which containers have their own."""
-        self._picked(cpus)
+    def pod_picked(self, policy: StaticPolicy, cpus: int, others: int) -> None:
+        """Count the CPUs that a pod has got as a whole; *others* are those that were exclusive before.
+
+        Nothing is recorded of the pod by then, so NUMA nodes show its CPUs with the next change only.
+        """
+        self._picked(policy, cpus)
+        self.count_nodes(policy, others)
+
+    def pod_divided(self, exclusive: Iterable[bool]) -> None:
+        """Count the containers of a pod that has got its CPUs; *exclusive* tells which have their own."""
         for own in exclusive:
             # The kubelet counts one allocation for every container, also for those that share.
             self.allocations["pod"] += 1
             self.pinning_requests += own
             self.assignments["pod_exclusive" if own else "pod_shared"] += 1
 
-    def pod_failed(self) -> None:
-        """Count a pod that has not."""
+    def pod_failed(self, request: BubbleRequest, container: str) -> None:
+        """Count a pod that has not, and what came before *container* if that got no slice of it."""
         self.pinning_errors += 1
         self.errors["pod"] += 1
+        for each in request.pod.all_containers if container else ():
+            own = request.claims(each) > 0
+            self.pinning_requests += own
+            if each.name == container:
+                break
+            if own or each.kind is ContainerKind.INIT:
+                self.assignments["pod_exclusive" if own else "pod_shared"] += 1
 
     def released(self, policy: StaticPolicy, state: CPUManagerState, cpus: int) -> None:
         """Count CPUs that are shared again."""
         if cpus:
             self.shared_millicores += cpus.bit_count() * 1000
             self.exclusive -= cpus.bit_count()
-            self.count_nodes(policy, state)
+            self.count_nodes(policy, exclusive_cpus(state))
 
     def resized(self, policy: StaticPolicy, state: CPUManagerState) -> None:
         """Set the gauges right: how a kubelet that resizes exclusive CPUs counts is open (KEP-5554)."""
         self.shared_millicores = (state.default & ~policy.reserved).bit_count() * 1000
-        self.exclusive = _exclusive(state).bit_count()
-        self.count_nodes(policy, state)
+        self.exclusive = exclusive_cpus(state).bit_count()
+        self.count_nodes(policy, exclusive_cpus(state))
 
-    def count_nodes(self, policy: StaticPolicy, state: CPUManagerState) -> None:
-        """Set the figures of the NUMA nodes that have exclusive CPUs."""
-        exclusive = _exclusive(state)
+    def count_nodes(self, policy: StaticPolicy, exclusive: int) -> None:
+        """Set the figures of the NUMA nodes that have *exclusive* CPUs."""
         for node, mask in policy.topology.numa_nodes.items():
             if exclusive & mask:
                 self.per_numa_node[node] = (exclusive & mask).bit_count()
 
-    def _picked(self, cpus: int) -> None:
+    def _picked(self, policy: StaticPolicy, cpus: int) -> None:
         self.shared_millicores -= cpus.bit_count() * 1000
         self.exclusive += cpus.bit_count()
+        if sum(1 for cache in policy.topology.uncore_caches.values() if cache & cpus) == 1:
+            self.aligned[_UNCORE] += 1
 
 
-def _exclusive(state: CPUManagerState) -> int:
+def exclusive_cpus(state: CPUManagerState) -> int:
+    """Join the CPUs that are recorded for containers, those that share a pod's included."""
     union = 0
     for containers in state.assignments.values():
         for cpus in containers.values():

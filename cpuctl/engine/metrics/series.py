@@ -6,7 +6,7 @@ Rule: kubelet v1.36 ``pkg/kubelet/metrics``. Histograms of durations are left ou
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from cpuctl.engine.metrics.cpu import CPUMetrics
 from cpuctl.engine.metrics.memory import MemoryMetrics
@@ -25,7 +25,7 @@ class Sample:
     kind: str
     help: str
     value: int
-    labels: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str]
 
 
 def samples(node: Node) -> list[Sample]:

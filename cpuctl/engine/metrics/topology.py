@@ -35,5 +35,6 @@ class TopologyMetrics:
             # Only this policy's containers are known to be aligned.
             return
         self.aligned[manager.scope] += placed if manager.scope == "container" else admitted
-        last = asked[-1].merged if asked else None
-        self.unaligned[manager.scope] += isinstance(last, Merged) and not last.admit
+        self.unaligned[manager.scope] += any(
+            isinstance(each.merged, Merged) and not each.merged.admit for each in asked
+        )

@@ -6,7 +6,7 @@ Rule: KEP-5526 and kubelet v1.36 ``policy_static.go``, ``AllocatePod``. CPU sets
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from cpuctl.engine.cpu.manager import StaticPolicy
@@ -15,7 +15,6 @@ from cpuctl.engine.outcome import (
     AllocationError,
     KubeletFault,
     Picked,
-    PickResult,
     PickStep,
     Rejected,
     RejectionReason,
@@ -27,16 +26,16 @@ from cpuctl.pods.model import Container, ContainerKind, Pod
 Claims = Callable[[Container], int]
 """How many exclusive CPUs a container is due; 0 for one that shares."""
 
+_Failure = AllocationError | KubeletFault | Undetermined
 _NOTHING: Mapping[str, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CPUBubble:
-    """What a pod has, where each container runs in it, and how each exclusive slice was picked."""
+    """Where each container of a pod runs, and how each exclusive slice was picked."""
 
-    cpus: int
     containers: Mapping[str, int]
-    steps: Mapping[str, tuple[PickStep, ...]] = field(default_factory=dict)
+    steps: Mapping[str, tuple[PickStep, ...]]
 
 
 def empty_cpu_pool(pod: Pod, claims: Claims, total: int) -> str:
@@ -77,26 +76,26 @@ def allocate_bubble(
         return _failed(picked)
     state.default &= ~picked.cpus
     state.pod_entries[pod.uid] = picked.cpus
-    return record_bubble(policy, state, request, picked)
+    return record_bubble(policy, state, request, picked.cpus)
 
 
 def record_bubble(
     policy: StaticPolicy,
     state: CPUManagerState,
     request: BubbleRequest,
-    held: Picked,
+    held: int,
     kept: Mapping[str, int] = _NOTHING,
 ) -> CPUBubble | Rejected | KubeletFault | Undetermined:
-    """Cut what a pod holds into slices, and record them unless one cannot be had.
+    """Cut what a pod holds (a mask) into slices, and record them unless one cannot be had.
 
     *kept* are the CPUs of containers that have theirs already.
     """
-    knife = _Knife(policy, held.cpus, kept)
+    knife = _Knife(policy, held, kept)
     for container in request.pod.all_containers:
         failure = knife.cut(container, request.claims(container))
         if failure is not None:
             return _failed(failure, container)
-    bubble = knife.bubble(held, request.pod.all_containers)
+    bubble = knife.bubble(request.pod.all_containers)
     for name, cpus in bubble.containers.items():
         state.assign(request.pod.uid, name, cpus)
     return bubble
@@ -111,7 +110,7 @@ class _Knife:
         self.containers = dict(kept)
         self.steps: dict[str, tuple[PickStep, ...]] = {}
 
-    def cut(self, container: Container, count: int) -> PickResult | None:
+    def cut(self, container: Container, count: int) -> _Failure | None:
         """Give one container its part; what went wrong if it cannot be had."""
         if container.name in self.containers:
             if count and container.kind is not ContainerKind.INIT:
@@ -131,13 +130,13 @@ class _Knife:
             self.left &= ~picked.cpus
         return None
 
-    def bubble(self, held: Picked, containers: tuple[Container, ...]) -> CPUBubble:
+    def bubble(self, containers: tuple[Container, ...]) -> CPUBubble:
         """Put the shared containers into the pool that is left."""
         parts = {each.name: self.containers.get(each.name, self.left) for each in containers}
-        return CPUBubble(cpus=held.cpus, containers=parts, steps=self.steps)
+        return CPUBubble(containers=parts, steps=self.steps)
 
 
-def _failed(result: PickResult, container: Container | None = None) -> Rejected | KubeletFault | Undetermined:
+def _failed(result: _Failure, container: Container | None = None) -> Rejected | KubeletFault | Undetermined:
     match result:
         case AllocationError(message=message):
             return Rejected(
@@ -145,7 +144,5 @@ def _failed(result: PickResult, container: Container | None = None) -> Rejected 
                 message=f"Allocate failed due to {message}, which is unexpected",
                 container=container.name if container else "",
             )
-        case Picked():
-            raise AssertionError("picked CPUs are no failure")
         case fault:
             return fault

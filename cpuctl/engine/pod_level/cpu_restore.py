@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.cpu.state import CPUManagerState
-from cpuctl.engine.outcome import KubeletFault, Picked, PickStep, Rejected, Undetermined
+from cpuctl.engine.outcome import KubeletFault, Rejected, Undetermined
 from cpuctl.engine.pod_level.cpu_bubble import BubbleRequest, CPUBubble, allocate_bubble, record_bubble
 from cpuctl.pods.model import Pod
-
-_KEPT = "CPUs it holds"
 
 
 def usable_bubble(state: CPUManagerState, pod: Pod) -> int | None:
@@ -35,7 +33,7 @@ def restore_bubble(
         give_back(state, uid)
         return allocate_bubble(policy, state, request)
     kept = dict(state.assignments.get(uid, {}))
-    bubble = record_bubble(policy, state, request, Picked(held, (PickStep(_KEPT, held),)), kept)
+    bubble = record_bubble(policy, state, request, held, kept)
     if not isinstance(bubble, CPUBubble):
         give_back(state, uid)
     return bubble

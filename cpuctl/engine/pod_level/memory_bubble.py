@@ -1,7 +1,6 @@
 """A pod's memory: charged at once, then told to its containers as slices and a pool for the rest.
 
-Rule: KEP-5526 and kubelet v1.36 ``memorymanager/policy_static.go``, ``AllocatePod``. Sizes are the kubelet's
-unsigned 64-bit numbers, which wrap.
+Rule: KEP-5526 and kubelet v1.36 ``memorymanager/policy_static.go``, ``AllocatePod``.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.memory.manager import choose_nodes
 from cpuctl.engine.memory.requests import MemoryRequest
 from cpuctl.engine.memory.state import Blocks, MemoryManagerState
-from cpuctl.engine.memory.tables import charge, is_memory, wrapped
+from cpuctl.engine.memory.tables import charge, is_memory
 from cpuctl.engine.outcome import KubeletFault, Rejected, RejectionReason
 from cpuctl.engine.pod_level.shared_pool import empty_pool
 from cpuctl.pods.model import Container, ContainerKind, Pod
@@ -31,7 +30,7 @@ def pod_level_request(pod: Pod) -> MemoryRequest | None:
             amount = quantity.exact_int64
             if amount is None:
                 return None
-            request[name] = wrapped(amount)
+            request[name] = amount
     return request
 
 
@@ -76,5 +75,5 @@ def _parts(pod: Pod, claims: Claims, total: MemoryRequest) -> dict[str, MemoryRe
             parts[container.name] = own or dict(left)
         elif own:
             parts[container.name] = own
-            left = {name: wrapped(amount - own.get(name, 0)) for name, amount in left.items()}
+            left = {name: amount - own.get(name, 0) for name, amount in left.items()}
     return {each.name: parts.get(each.name, left) for each in pod.all_containers}

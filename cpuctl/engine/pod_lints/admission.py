@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from cpuctl.engine.admission import Admitted, Verdict
 from cpuctl.engine.node import Node
@@ -42,8 +42,7 @@ class Trial:
     def _verdict(self, pod: Pod) -> Verdict:
         asked = _asked(pod)
         if asked not in self._verdicts:
-            alone = replace(pod, uid="lint")
-            self._verdicts[asked] = self.node.copy().admit(alone).verdict
+            self._verdicts[asked] = self.node.copy().admit(pod).verdict
         return self._verdicts[asked]
 
 

@@ -82,38 +82,34 @@ def _cores(topology: CPUTopology, inside: int) -> list[int]:
     return [mask & inside for mask in topology.cores.values() if mask & inside]
 
 
-def _distance(
-    topology: CPUTopology, core: int, wish: CPUWish
-) -> tuple[bool, bool, bool, int, bool, int, int]:
-    """Sort cores: isolated and fast ones last, then by node, cache and number, those with CPU 0 first."""
+def _distance(topology: CPUTopology, core: int, wish: CPUWish) -> tuple[bool, bool, int, int, int]:
+    """Sort cores: isolated and fast ones last, then by the lowest CPU of the node, the cache and the core."""
     node = _group(topology.numa_nodes.values(), core)
     cache = _group(topology.uncore_caches.values(), core)
     return (
         bool(core & wish.isolated),
         bool(core & wish.performance),
-        not node & 1,
         node & -node,
-        not cache & 1,
         cache & -cache,
         core & -core,
     )
 
 
 def _group(groups: Iterable[int], core: int) -> int:
-    return next((mask for mask in groups if mask & core), 0)
+    return next(mask for mask in groups if mask & core)
 
 
 def _lowest(mask: int, count: int) -> int:
-    taken = 0
+    left = mask
     for _ in range(min(count, mask.bit_count())):
-        taken |= mask & ~taken & -(mask & ~taken)
-    return taken
+        left &= left - 1
+    return mask & ~left
 
 
 def _split(groups: Iterable[int], chosen: int) -> int:
     """Join the chosen CPUs whose group is chosen in part only."""
     split = 0
     for group in groups:
-        if group & chosen and group & ~chosen:
+        if group & ~chosen:
             split |= group & chosen
     return split

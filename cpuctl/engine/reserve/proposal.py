@@ -55,8 +55,8 @@ class Proposal:
 
     config: KubeletConfiguration
     started: Started
-    cpus: CPUChoice | None = None
-    memory: MemoryProposal | None = None
+    cpus: CPUChoice | None
+    memory: MemoryProposal | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,93 +1,30 @@
-"""Devices on a node: hints, what containers get, what comes back, and the kubelet's words for a no."""
+"""Devices on a node: hints, what containers get, and the kubelet's words for a no."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import pytest
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.admission import Admission, Admitted
-from cpuctl.engine.hints.topology_manager import Merged
-from cpuctl.engine.node import Node
+from cpuctl.engine.admission import Admitted
 from cpuctl.engine.outcome import Rejected, Undetermined
-from cpuctl.engine.start import Kubelet, start_node
-from cpuctl.kubelet.config import KubeletConfiguration
-from cpuctl.kubelet.version import KubeletVersion
-from cpuctl.machine.devices.inventory import DeviceGroup, DeviceInventory, HeldDevices
 from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirements
 from tests.engine.node.test_node import named
-from tests.support.pods import amounts, app, init, sidecar
-from tests.support.topologies import CoreAt, machine_info
-
-FOUR_NODES = machine_info(CoreAt(cpus=(core,), numa_node=core // 4, socket=core // 8) for core in range(16))
-GPU = "x.com/gpu"
-
-
-def group(nodes: str, free: int, *, used: int = 0, unhealthy: int = 0) -> DeviceGroup:
-    healthy = free + used
-    return DeviceGroup(numa_nodes=CPUSet.parse(nodes), total=healthy + unhealthy, healthy=healthy, free=free)
-
-
-def inventory(**resources: list[DeviceGroup]) -> DeviceInventory:
-    """Write ``gpu=...`` for ``x.com/gpu``."""
-    return DeviceInventory(resources={f"x.com/{name}": tuple(groups) for name, groups in resources.items()})
-
-
-def started(devices: DeviceInventory | None, policy: str = "restricted", **config: Any) -> Node:
-    told = KubeletConfiguration(
-        cpu_manager_policy="static",
-        reserved_system_cpus="0",
-        topology_manager_policy=policy,
-        **config,
-    )
-    kubelet = Kubelet(version=KubeletVersion(36), config=told)
-    node = start_node(FOUR_NODES, kubelet, fit=True, devices=devices)
-    assert isinstance(node, Node), node
-    return node
-
-
-def asking(count: int, name: str = "main", resource: str = GPU) -> Container:
-    asked = f"{resource}={count}"
-    return app(asked, asked, name)
-
-
-def with_cpus(cpus: int, count: int, name: str = "main") -> Container:
-    asked = f"cpu={cpus} memory=1Mi {GPU}={count}"
-    return app(asked, asked, name)
-
-
-def initial(count: int, name: str = "init", kind: ContainerKind = ContainerKind.INIT) -> Container:
-    make = init if kind is ContainerKind.INIT else sidecar
-    return make(f"{GPU}={count}", f"{GPU}={count}", name)
-
-
-def given(admission: Admission) -> list[str]:
-    """Show what every container got: ``main 2@0 1@0-1``."""
-    return [
-        " ".join([each.container.name, *(f"{count}@{CPUSet(nodes)}" for nodes, count in got)])
-        for each in admission.placements
-        for grant in each.devices
-        for got in [sorted(grant.by_nodes.items())]
-    ]
-
-
-def merged(admission: Admission) -> list[str]:
-    """Show the NUMA nodes that every round came to."""
-    rounds = [asked.merged for asked in admission.asked]
-    return [str(CPUSet(each.hint.nodes or 0)) for each in rounds if isinstance(each, Merged)]
-
-
-def error(admission: Admission) -> str:
-    assert isinstance(admission.verdict, Rejected), admission.verdict
-    return admission.verdict.message
-
-
-def left(node: Node, resource: str = GPU) -> dict[str, int]:
-    counts = node.devices.pools[resource].counts(node.devices.free(resource))
-    return {str(CPUSet(nodes)): count for nodes, count in counts.items()}
-
+from tests.support.devices import (
+    GPU,
+    asking,
+    error,
+    given,
+    group,
+    initial,
+    inventory,
+    left,
+    merged,
+    started,
+    with_cpus,
+)
+from tests.support.pods import amounts
 
 # What is not known is never plainly admitted
 
@@ -183,10 +120,19 @@ def test_sidecars_count_beside_the_others_in_pod_scope() -> None:
 
 def test_no_devices_at_all_is_no_preference_but_a_refusal() -> None:
     node = started(inventory(gpu=[]))
-    assert error(node.admit(named("p", asking(1)))) == (
-        "Allocate failed due to no healthy devices present; cannot allocate unhealthy devices x.com/gpu, "
-        "which is unexpected"
+    assert node.admit(named("p", asking(1))).verdict == Rejected(
+        reason="UnexpectedAdmissionError",
+        message=(
+            "Allocate failed due to no healthy devices present; cannot allocate unhealthy devices x.com/gpu, "
+            "which is unexpected"
+        ),
+        container="main",
     )
+
+
+def test_an_unhealthy_device_that_nobody_holds_is_in_nobodys_way() -> None:
+    node = started(inventory(gpu=[group("0", 0, unhealthy=1), group("1", 1)]), "none")
+    assert given(node.admit(named("p", asking(1)))) == ["main 1@1"]
 
 
 # Allocation
@@ -260,171 +206,6 @@ def test_a_pod_that_divides_its_own_resources_must_fit_but_is_not_refused_for_de
     assert isinstance(admission.verdict, Rejected)
     assert admission.verdict.reason == "OutOfx.com/gpu"
     assert given(admission) == ["a 1@0"]
-
-
-# Life
-
-
-def test_devices_come_back_when_the_next_pod_comes() -> None:
-    node = started(inventory(gpu=[group("0", 2)]))
-    node.admit(named("p", asking(2)))
-    node.remove("p")
-    assert left(node) == {}
-    assert given(node.admit(named("q", asking(1)))) == ["main 1@0"]
-
-
-def test_a_refused_pod_holds_its_devices_until_then() -> None:
-    node = started(inventory(gpu=[group("0", 2)]), "none")
-    node.admit(named("p", asking(2, "fits"), asking(1, "does-not")))
-    assert left(node) == {}
-    node.clean_up()
-    assert left(node) == {"0": 2}
-
-
-def test_a_removed_container_gives_nothing_back() -> None:
-    node = started(inventory(gpu=[group("0", 2)]))
-    node.admit(named("p", asking(2)))
-    node.remove_container("p", "main")
-    assert left(node) == {}
-
-
-def test_another_topology_policy_knows_the_same_nodes() -> None:
-    node = started(inventory(gpu=[group("1", 1)]), "none")
-    manager = started(None).topology_manager
-    assert merged(replace(node, topology_manager=manager).admit(named("p", asking(1)))) == ["1"]
-
-
-def test_a_copy_is_on_its_own() -> None:
-    node = started(inventory(gpu=[group("0", 2)]))
-    node.copy().admit(named("p", asking(2)))
-    assert left(node) == {"0": 2}
-
-
-def test_the_same_pod_again_keeps_its_devices() -> None:
-    node = started(inventory(gpu=[group("0", 2), group("1", 2)]))
-    pod = named("p", asking(1))
-    node.admit(pod)
-    admission = node.admit(pod)
-    assert (given(admission), merged(admission)) == (["main 1@0"], ["0"])
-    assert left(node) == {"0": 1, "1": 2}
-
-
-def test_another_number_than_is_held_is_refused() -> None:
-    node = started(inventory(gpu=[group("0", 2)]), "none")
-    node.admit(named("p", asking(1)))
-    assert error(node.admit(named("p", asking(2)))) == (
-        'Allocate failed due to pod "p" container "main" changed request for resource "x.com/gpu" '
-        "from 1 to 2, which is unexpected"
-    )
-    aligned = started(inventory(gpu=[group("0", 2)]))
-    aligned.admit(named("p", asking(1)))
-    assert error(aligned.admit(named("p", asking(2)))).startswith("Resources cannot be allocated")
-
-
-def held(count: int, *, unhealthy: int = 0) -> DeviceInventory:
-    """Make two devices at node 0 of which the running pod ``default/p`` holds some."""
-    holder = HeldDevices(namespace="default", pod="p", container="main", count=count, unhealthy=unhealthy)
-    healthy = 2 - unhealthy
-    group = DeviceGroup(
-        numa_nodes=CPUSet.of([0]),
-        total=2,
-        healthy=healthy,
-        free=healthy - (count - unhealthy),
-        held=(holder,),
-    )
-    return DeviceInventory(resources={GPU: (group,)})
-
-
-def test_running_pods_are_known_by_name() -> None:
-    node = started(held(1))
-    running = replace(named("p", asking(1)), uid="uid-of-p")
-    node.resume([running])
-    node.admit(named("q", asking(1)))
-    assert left(node) == {}
-    node.remove("uid-of-p")
-    assert given(node.admit(named("r", asking(1)))) == ["main 1@0"]
-
-
-def test_what_a_pod_of_that_name_holds_is_its_own() -> None:
-    assert given(started(held(2)).admit(named("p", asking(2)))) == ["main 2@0"]
-
-
-def test_held_devices_that_are_no_longer_healthy_are_refused() -> None:
-    node = started(held(1, unhealthy=1), "none")
-    assert error(node.admit(named("p", asking(1)))) == (
-        "Allocate failed due to previously allocated devices are no longer healthy; "
-        "cannot allocate unhealthy devices x.com/gpu, which is unexpected"
-    )
-
-
-def test_a_restarted_kubelet_lets_running_containers_keep_their_devices() -> None:
-    node = started(held(1, unhealthy=1))
-    (admission,) = node.readmit([named("p", asking(1))])
-    assert isinstance(admission.verdict, Admitted)
-    assert admission.asked[0].answers["devices"] == {GPU: None}
-    assert given(admission) == ["main 1@0"]
-
-
-def test_a_restarted_kubelet_refuses_pods_whose_init_containers_had_devices() -> None:
-    """Kubernetes issue 138446: no plugin is back yet, and the init container does not run any more."""
-    node = started(held(1))
-    (admission,) = node.readmit([named("p", initial(1), asking(1))])
-    assert "no healthy devices present" in error(admission)
-    assert isinstance(node.admit(named("q", asking(1))).verdict, Admitted)
-
-
-# Whether the node is large enough
-
-
-@dataclass(frozen=True, slots=True)
-class Fit:
-    name: str
-    running: int
-    asked: int
-    groups: list[DeviceGroup]
-    refusal: str = ""
-
-
-FITS = [
-    Fit("enough", 1, 2, [group("0", 3)]),
-    Fit(
-        "the devices of a running pod are not in use in the file",
-        2,
-        2,
-        [group("0", 3)],
-        "OutOfx.com/gpu: Node didn't have enough resource: x.com/gpu, requested: 2, used: 2, capacity: 3",
-    ),
-    Fit("devices in use count although they are unhealthy", 2, 1, [group("0", 1, used=2)]),
-]
-
-
-@pytest.mark.parametrize("case", FITS, ids=lambda case: case.name)
-def test_devices_must_fit_like_everything_else(case: Fit) -> None:
-    node = started(DeviceInventory(resources={GPU: tuple(case.groups)}), "none")
-    node.resume([named("r", asking(case.running))])
-    verdict = node.admit(named("p", asking(case.asked))).verdict
-    refusal = f"{verdict.reason}: {verdict.message}" if isinstance(verdict, Rejected) else ""
-    assert refusal == case.refusal
-
-
-# Inventories
-
-
-@pytest.mark.parametrize(("total", "healthy", "free"), [(1, 2, 0), (2, 1, 2), (1, 1, -1)])
-def test_counts_that_contradict_each_other_are_no_group(total: int, healthy: int, free: int) -> None:
-    with pytest.raises(ValueError, match="expected free <= healthy <= total"):
-        DeviceGroup(numa_nodes=CPUSet(), total=total, healthy=healthy, free=free)
-
-
-def test_nobody_holds_more_than_is_in_use() -> None:
-    holder = HeldDevices(namespace="d", pod="p", container="c", count=2)
-    with pytest.raises(ValueError, match="more than are in use"):
-        DeviceGroup(numa_nodes=CPUSet(), total=2, healthy=2, free=1, held=(holder,))
-
-
-def test_an_inventory_is_bounded() -> None:
-    with pytest.raises(ValueError, match="more than 1000000"):
-        inventory(gpu=[group("0", 600_000), group("1", 600_000)])
 
 
 def test_a_million_devices_are_given_one_by_one() -> None:

@@ -12,11 +12,12 @@ from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.pods.model import Container, Pod
 from tests.support.pods import app, init, pod, resources
-from tests.support.topologies import CoreAt, machine_info
+from tests.support.topologies import CoreAt, machine_info, mask
 
 TWO_NODES = machine_info(
     CoreAt(cpus=(core, core + 8), numa_node=core // 4, socket=core // 4, cache=core // 4) for core in range(8)
 )  # siblings c and c+8; node 0 has CPUs 0-3 and 8-11
+FOUR = "cpu=4 memory=1Gi"
 POOL = "kubelet_cpu_manager_shared_pool_size_millicores"
 EXCLUSIVE = "kubelet_cpu_manager_exclusive_cpu_allocation_count"
 REQUESTS = "kubelet_cpu_manager_pinning_requests_total"
@@ -61,6 +62,13 @@ def test_a_fresh_node() -> None:
     assert PER_NODE % 0 not in found
 
 
+def test_without_a_policy_nothing_is_counted() -> None:
+    node = start_node(TWO_NODES, Kubelet(version=KubeletVersion(36), config=KubeletConfiguration()))
+    assert isinstance(node, Node)
+    node.admit(named("a", whole(4)))
+    assert {name: value for name, value in read(node).items() if value} == {ASKED: 1}
+
+
 def test_exclusive_cpus_leave_the_pool_and_come_back() -> None:
     node = started()
     node.admit(named("a", whole(4)))
@@ -79,6 +87,24 @@ def test_a_numa_node_that_has_nothing_left_keeps_its_figure() -> None:
     node.remove("a")
     node.clean_up()
     assert read(node)[PER_NODE % 0] == 4
+
+
+def test_a_numa_node_that_has_something_left_shows_that() -> None:
+    node = started()
+    for name, count in (("a", 4), ("b", 3)):
+        node.admit(named(name, whole(count)))
+    node.remove_container("a", "main")
+    assert (read(node)[PER_NODE % 0], read(node)[EXCLUSIVE], read(node)[POOL]) == (3, 3, 12_000)
+
+
+def test_who_resizes_sets_the_gauges_right() -> None:
+    node = started()
+    node.admit(named("a", init(FOUR, FOUR), whole(2)))
+    assert (read(node)[POOL], read(node)[EXCLUSIVE], read(node)[PER_NODE % 0]) == (9_000, 6, 4)
+    node.state.assign("a", "init", mask("1"))
+    node.state.assign("a", "main", mask("1-2"))
+    node.cpu.resized()
+    assert (read(node)[POOL], read(node)[EXCLUSIVE], read(node)[PER_NODE % 0]) == (11_000, 2, 2)
 
 
 def test_reused_cpus_of_init_containers_make_the_gauges_drift_until_a_restart() -> None:
@@ -144,11 +170,13 @@ def test_the_topology_manager_counts_containers_that_it_aligns() -> None:
     node = started("single-numa-node")
     assert read(node)[ALIGNED % ("pod", "numa_node")] == 0  # they exist from the start
     node.admit(named("a", whole(2), whole(2, "other")))
+    assert read(node)[UNALIGNED % ("container", "numa_node")] == 0
     node.admit(named("b", whole(9)))
+    node.admit(named("c", whole(2), whole(9, "other")))
     found = read(node)
-    assert found[ALIGNED % ("container", "numa_node")] == 2
-    assert found[UNALIGNED % ("container", "numa_node")] == 1
-    assert (found[ASKED], found[REFUSED]) == (2, 1)
+    assert found[ALIGNED % ("container", "numa_node")] == 3
+    assert found[UNALIGNED % ("container", "numa_node")] == 2
+    assert (found[ASKED], found[REFUSED]) == (3, 2)
     assert found[ERRORS] == 0  # the CPU Manager was not even asked
 
 

@@ -8,37 +8,9 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.cpu.state import CPUManagerState
 from cpuctl.engine.outcome import Rejected
-from cpuctl.engine.pod_level.cpu_bubble import BubbleRequest, CPUBubble, allocate_bubble
+from cpuctl.engine.pod_level.cpu_bubble import allocate_bubble
 from cpuctl.engine.pod_level.cpu_restore import restore_bubble, usable_bubble
-from cpuctl.kubelet.policy_options import CPUPolicyOptions
-from cpuctl.kubelet.reserving.reservations import CPUReservation
-from cpuctl.pods.model import Container, ContainerKind, Pod
-from tests.support.topologies import regular
-
-EIGHT = regular(cores=4, threads=2)  # siblings c and c+4
-KINDS = {"i": ContainerKind.INIT, "s": ContainerKind.SIDECAR, "a": ContainerKind.APP}
-
-
-def policy(*, full_pcpus_only: bool = False) -> StaticPolicy:
-    options = CPUPolicyOptions(full_pcpus_only=full_pcpus_only)
-    return StaticPolicy.construct(EIGHT, options, CPUReservation(1, CPUSet.parse("0")), minor=36)
-
-
-def request(total: int, words: str, affinity: int | None = None) -> BubbleRequest:
-    """``i3 s1 s0 a2``: kinds and exclusive counts of the containers, which are named as they are written."""
-    counts = {word: int(word[1]) for word in words.split()}
-    containers = [Container(name=word, kind=KINDS[word[0]]) for word in counts]
-    apps = tuple(each for each in containers if each.kind is ContainerKind.APP)
-    inits = tuple(each for each in containers if each.kind is not ContainerKind.APP)
-    pod = Pod(name="pod", uid="pod", containers=apps, init_containers=inits)
-    return BubbleRequest(
-        pod=pod, claims=lambda container: counts[container.name], total=total, affinity=affinity
-    )
-
-
-def shown(bubble: object) -> dict[str, str]:
-    assert isinstance(bubble, CPUBubble), bubble
-    return {name: str(CPUSet(cpus)) for name, cpus in bubble.containers.items()}
+from tests.support.pod_bubbles import policy, request, shown
 
 
 def test_a_pod_is_divided_as_the_kubelet_divides_it() -> None:

@@ -11,10 +11,16 @@ from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.reserve.cpu_choice import CPUChoice, CPUWish, choose_reserved
 from tests.support.drawn_machines import nested_machines
 from tests.support.naive_packed import Machine
-from tests.support.topologies import mask, regular, topology
+from tests.support.topologies import CoreAt, mask, regular, topology
 
 EIGHT = regular(cores=4, threads=2)  # siblings c and c+4
 TWO_NODES = regular(sockets=2, cores=4, threads=2)  # siblings c and c+8, node 1 has CPUs 4-7 and 12-15
+UNEVEN = topology(CoreAt(cpus=(cpu,), numa_node=int(cpu == 3)) for cpu in range(4))  # node 1 has CPU 3
+MIXED = topology([CoreAt(cpus=(1, 2)), CoreAt(cpus=(0, 3))])
+TURNED = topology(
+    CoreAt(cpus=(cpu,), numa_node=node, cache=cache)
+    for cpu, (node, cache) in enumerate([(1, 3), (0, 0), (1, 2), (1, 3), (0, 1), (0, 0), (1, 2)])
+)  # CPU 0 is in node 1 and cache 3
 
 
 def chosen(topology: CPUTopology, wish: CPUWish) -> str:
@@ -24,14 +30,22 @@ def chosen(topology: CPUTopology, wish: CPUWish) -> str:
 @pytest.mark.parametrize(
     ("topology", "wish", "cpus"),
     [
+        (EIGHT, CPUWish(count=1), "0"),
         (EIGHT, CPUWish(count=2), "0,4"),
         (EIGHT, CPUWish(count=3), "0-1,4"),
         (EIGHT, CPUWish(count=3, whole_cores=True), "0-1,4-5"),
+        (EIGHT, CPUWish(count=4, whole_cores=True), "0-1,4-5"),
         (TWO_NODES, CPUWish(count=4, per_numa=True), "0,4,8,12"),
         (TWO_NODES, CPUWish(count=3, per_numa=True), "0,4,8,12"),
         (TWO_NODES, CPUWish(count=6), "0-2,8-10"),
         (EIGHT, CPUWish(count=2, performance=mask("0-1,4-5")), "2,6"),
         (EIGHT, CPUWish(count=6, performance=mask("0-1,4-5")), "0,2-4,6-7"),
+        (EIGHT, CPUWish(count=4, performance=mask("0"), isolated=mask("1,6")), "0,3-4,7"),
+        (EIGHT, CPUWish(count=5, performance=mask("0"), isolated=mask("1,2")), "0-1,3-4,7"),
+        (MIXED, CPUWish(count=2), "0,3"),
+        (TURNED, CPUWish(count=2), "0,3"),
+        (TURNED, CPUWish(count=4), "0,2-3,6"),
+        (TURNED, CPUWish(count=6), "0-3,5-6"),
     ],
 )
 def test_choices(topology: CPUTopology, wish: CPUWish, cpus: str) -> None:
@@ -45,17 +59,18 @@ def test_what_is_split_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wish", "message"),
+    ("topology", "wish", "message"),
     [
-        (CPUWish(count=0), "at least one CPU"),
-        (CPUWish(count=9), "the machine has 8"),
-        (CPUWish(count=8), "none left for pods"),
-        (CPUWish(count=7, whole_cores=True), "none left for pods"),
+        (EIGHT, CPUWish(count=0), "expected at least one CPU to reserve, found 0"),
+        (EIGHT, CPUWish(count=9), "9 CPUs are to be reserved, but the machine has 8"),
+        (EIGHT, CPUWish(count=8), "all 8 CPUs would be reserved, and none left for pods"),
+        (EIGHT, CPUWish(count=7, whole_cores=True), "all 8 CPUs would be reserved, and none left for pods"),
+        (UNEVEN, CPUWish(count=3, per_numa=True), "2 CPUs are to be reserved, but NUMA node 1 has 1"),
     ],
 )
-def test_too_few_or_too_many_are_refused(wish: CPUWish, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        choose_reserved(EIGHT, wish)
+def test_too_few_or_too_many_are_refused(topology: CPUTopology, wish: CPUWish, message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        choose_reserved(topology, wish)
 
 
 @given(st.data(), nested_machines(), st.booleans(), st.booleans())

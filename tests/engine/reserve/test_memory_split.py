@@ -22,11 +22,21 @@ GIB = 1 << 30
         (Spread.PROPORTIONAL, {0: 3 * GIB, 1: GIB}, 400 * MIB, {0: 300 * MIB, 1: 100 * MIB}),
         (Spread.ONE_NODE, {0: MIB, 1: GIB}, 100 * MIB, {1: 100 * MIB}),
         (Spread.EVEN, {0: GIB, 1: GIB}, 2 * MIB + 5, {0: MIB + 5, 1: MIB}),
+        (Spread.EVEN, {0: GIB, 1: 10 * MIB, 2: GIB}, 100 * MIB, {0: 45 * MIB, 1: 10 * MIB, 2: 45 * MIB}),
+        (Spread.EVEN, {0: 2 * MIB, 1: 3 * MIB}, 3 * MIB, {0: MIB, 1: 2 * MIB}),
         (Spread.EVEN, {0: GIB}, 0, {}),
+        (Spread.PROPORTIONAL, {0: 0}, 0, {}),
+        (Spread.PROPORTIONAL, {0: MIB + 3, 1: MIB + 5}, 2 * MIB + 8, {0: MIB + 3, 1: MIB + 5}),
+        (Spread.ONE_NODE, {1: GIB, 0: GIB}, MIB, {0: MIB}),
+        (Spread.ONE_NODE, {0: MIB, 1: MIB}, MIB, {0: MIB}),
     ],
 )
 def test_parts(spread: Spread, room: dict[int, int], total: int, parts: dict[int, int]) -> None:
     assert split_memory(room, total, spread) == parts
+
+
+def test_spreads_have_the_words_of_the_command_line() -> None:
+    assert list(map(str, Spread)) == ["even", "proportional", "one-node"]
 
 
 def test_a_node_can_be_named() -> None:
@@ -36,15 +46,28 @@ def test_a_node_can_be_named() -> None:
 @pytest.mark.parametrize(
     ("room", "node", "message"),
     [
-        ({0: MIB, 1: MIB}, None, "no single NUMA node has 2097152 bytes"),
-        ({0: MIB, 1: GIB}, 0, "NUMA node 0 does not have"),
+        (
+            {0: MIB, 1: MIB},
+            None,
+            "no single NUMA node has 2097152 bytes to reserve; the largest has 1048576",
+        ),
+        (
+            {0: MIB, 1: GIB},
+            0,
+            "NUMA node 0 does not have 2097152 bytes to reserve; the largest has 1073741824",
+        ),
         ({0: GIB}, 5, "there is no NUMA node 5"),
-        ({0: MIB}, None, "all NUMA nodes have 1048576"),
+        ({0: MIB}, None, "2097152 bytes are to be reserved, but all NUMA nodes have 1048576"),
     ],
 )
 def test_what_does_not_fit_is_refused(room: dict[int, int], node: int | None, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=f"^{message}$"):
         split_memory(room, 2 * MIB, Spread.ONE_NODE, node)
+
+
+def test_without_nodes_none_has_room() -> None:
+    with pytest.raises(ValueError, match=r"^no single NUMA node has 0 bytes to reserve; the largest has 0$"):
+        split_memory({}, 0, Spread.ONE_NODE)
 
 
 ROOM = st.dictionaries(st.integers(0, 63), st.integers(0, 1 << 40), min_size=1, max_size=16)

@@ -10,11 +10,19 @@ import pytest
 from cpuctl.engine.outcome import StartRefused
 from cpuctl.engine.reserve.cpu_choice import CPUWish
 from cpuctl.engine.reserve.memory_split import Spread
-from cpuctl.engine.reserve.proposal import MemoryWish, NoProposal, Proposal, ReserveWish, propose
+from cpuctl.engine.reserve.proposal import (
+    MemoryProposal,
+    MemoryWish,
+    NoProposal,
+    Proposal,
+    ReserveWish,
+    memory_room,
+    propose,
+)
 from cpuctl.engine.start import Kubelet, Started, check_start
 from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
 from cpuctl.kubelet.version import KubeletVersion
-from cpuctl.machine.cadvisor.machine_info import MachineInfo
+from cpuctl.machine.cadvisor.machine_info import InfoNode, MachineInfo
 from cpuctl.machine.sources import read_machine
 from cpuctl.quantity import Quantity
 
@@ -87,36 +95,55 @@ def test_spreads(spread: Spread, node: int | None, parts: dict[int, str]) -> Non
     assert memory_of(spread, node, machine="synthetic:2s2n4c2t,mem=2Gi/6Gi", **KUBE) == parts
 
 
+def test_the_lowest_node_gives_all_where_none_is_named() -> None:
+    found = propose(info(), kubelet(**KUBE), ReserveWish(memory=MemoryWish(Spread.ONE_NODE)))
+    assert isinstance(found, Proposal)
+    assert found.memory == MemoryProposal(total=1 << 30, parts={0: 1 << 30})
+
+
 def test_huge_pages_are_no_room() -> None:
     pages = "synthetic:2s2n4c2t,mem=2Gi,hugepages-2Mi=768/0"
     assert memory_of(machine=pages, kube_reserved={"memory": "2Gi"}) == {0: "512Mi", 1: "1536Mi"}
 
 
+SETTINGS = "kubeReserved.memory, systemReserved.memory, or memory.available of evictionHard"
+NOTHING_KEPT = f"no memory is kept from pods, and the Static policy starts only with some: set {SETTINGS}"
+NOT_WHOLE = (
+    "1500m of memory are kept from pods, which is no whole number of bytes, and no reservedMemory "
+    f"can equal it: mend {SETTINGS}"
+)
+NO_ROOM = "what is not set aside as huge pages does not suffice"
+BYTES = 1 << 30
+
+
 @pytest.mark.parametrize(
     ("config", "why"),
     [
-        ({}, "no memory is kept from pods"),
-        ({"kube_reserved": {"memory": "0"}}, "no memory is kept from pods"),
+        ({}, NOTHING_KEPT),
+        ({"kube_reserved": {"memory": "0"}}, NOTHING_KEPT),
+        ({"kube_reserved": {"memory": "1500m"}}, NOT_WHOLE),
         (
-            {"kube_reserved": {"memory": "1500m"}},
-            "1500m of memory are kept from pods, which is no whole number",
+            KUBE | {"feature_gates": {"MemoryManager": False}, "minor": 31},
+            "the feature gate MemoryManager is off: nothing looks at reservedMemory",
         ),
-        (KUBE | {"feature_gates": {"MemoryManager": False}, "minor": 31}, "MemoryManager is off"),
         (
             KUBE | {"spread": Spread.ONE_NODE, "machine": "synthetic:2s2n4c2t,mem=1023Mi"},
-            "no single NUMA node",
+            f"{NO_ROOM}: no single NUMA node has {BYTES} bytes to reserve; the largest has {1023 << 20}",
         ),
-        (KUBE | {"machine": "synthetic:2s2n4c2t,mem=600Mi,hugepages-2Mi=100"}, "huge pages does not suffice"),
+        (
+            KUBE | {"machine": "synthetic:2s2n4c2t,mem=600Mi,hugepages-2Mi=100"},
+            f"{NO_ROOM}: {BYTES} bytes are to be reserved, but all NUMA nodes have {800 << 20}",
+        ),
     ],
 )
 def test_why_nothing_is_proposed(config: dict[str, Any], why: str) -> None:
-    assert why in memory_of(**config)
+    assert memory_of(**config) == why
 
 
 def test_a_machine_of_unknown_memory() -> None:
     unknown = replace(info(), memory_bytes=0)
     found = propose(unknown, kubelet(**KUBE), ReserveWish(memory=MemoryWish()))
-    assert found == NoProposal("the machine information does not tell how much memory there is")
+    assert found == NoProposal("the machine information does not tell how much memory there is", None)
 
 
 @pytest.mark.parametrize(
@@ -131,14 +158,17 @@ def test_a_machine_of_unknown_memory() -> None:
 def test_another_reason_is_named(config: dict[str, Any], stage: str) -> None:
     found = propose(info(), kubelet(**(KUBE | config)), ReserveWish(memory=MemoryWish()))
     assert isinstance(found, NoProposal)
+    assert found.why == "the kubelet would not start for another reason"
     assert isinstance(found.outcome, StartRefused)
     assert found.outcome.stage == stage
 
 
 def test_what_was_reserved_before_is_replaced() -> None:
-    """Even where the kubelet would refuse it: huge pages can never be reserved."""
-    wrong = ReservedMemory(numa_node=7, limits={"hugepages-1Gi": Quantity.parse("1Gi")})
-    assert memory_of(**KUBE, reserved_memory=(wrong,)) == {0: "512Mi", 1: "512Mi"}
+    """Even where the kubelet would refuse it: there is no such node, and it is listed twice."""
+    wrong = ReservedMemory(numa_node=7, limits={"memory": Quantity.parse("1Gi")})
+    for policy in ("None", "Static"):
+        parts = memory_of(**KUBE, memory_manager_policy=policy, reserved_memory=(wrong, wrong))
+        assert parts == {0: "512Mi", 1: "512Mi"}
 
 
 def test_cpus_take_the_place_of_amounts_and_leave_memory_alone() -> None:
@@ -155,6 +185,22 @@ def test_cpus_take_the_place_of_amounts_and_leave_memory_alone() -> None:
         "cpu": "4",
         "memory": "1Gi",
     }
+
+
+def test_the_cpus_that_are_chosen_may_be_what_was_missing() -> None:
+    """The static CPU policy does not start without any reservation of CPUs."""
+    told = kubelet(cpu_manager_policy="static", **KUBE)
+    assert isinstance(propose(info(), told, ReserveWish(memory=MemoryWish())), NoProposal)
+    wish = ReserveWish(cpus=CPUWish(count=1), memory=MemoryWish())
+    assert isinstance(propose(info(), told, wish), Proposal)
+
+
+def test_a_node_full_of_huge_pages_has_no_room() -> None:
+    nodes = (
+        InfoNode(id=0, cores=(), memory_bytes=5 << 20, hugepages={2048: 2}),
+        InfoNode(id=1, cores=(), memory_bytes=5 << 20, hugepages={2048: 3}),
+    )
+    assert memory_room(MachineInfo(nodes=nodes, num_cpus=1, num_sockets=1)) == {0: 1 << 20, 1: 0}
 
 
 def test_without_a_wish_for_memory_it_stays_as_it_is() -> None:

@@ -1,0 +1,27 @@
+"""The device manager's hints where devices are next to no node, or nothing is to be used again."""
+
+from __future__ import annotations
+
+from cpuctl.engine.devices.hints import DeviceHints
+from cpuctl.engine.hints.hints import Hint
+
+ONE_EACH = {0: 1, 1: 1, 2: 1}
+
+
+def test_reusable_devices_that_lie_nowhere_exclude_no_set() -> None:
+    hints = DeviceHints.generate(0b11, ONE_EACH, {1: 1, 2: 1}, {0: 1}, 1)
+    assert list(hints) == [
+        Hint(0b01, preferred=True),
+        Hint(0b10, preferred=True),
+        Hint(0b11, preferred=False),
+    ]
+
+
+def test_a_place_without_reusable_devices_excludes_no_set() -> None:
+    hints = DeviceHints.generate(0b11, ONE_EACH, {2: 1}, {1: 0}, 1)
+    assert list(hints) == [Hint(0b10, preferred=True), Hint(0b11, preferred=False)]
+
+
+def test_no_hint_is_as_wide_as_a_request_that_nothing_serves() -> None:
+    hints = DeviceHints.generate(0b11, ONE_EACH, {1: 1, 2: 1}, {}, 3)
+    assert (list(hints), hints.narrowest, hints.width) == ([], 0, 0)

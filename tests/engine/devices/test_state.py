@@ -1,0 +1,118 @@
+"""Who holds which devices: what an inventory tells, what is lent, and what comes back."""
+
+from __future__ import annotations
+
+import pytest
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.devices.state import DevicePool, DeviceState, device_pools
+from cpuctl.machine.devices.inventory import DeviceGroup, DeviceInventory, HeldDevices
+from cpuctl.pods.model import Container, ContainerKind, Pod
+from tests.support.devices import GPU
+from tests.support.topologies import mask
+
+NIC = "x.com/nic"
+APP, INIT, SIDECAR = ContainerKind.APP, ContainerKind.INIT, ContainerKind.SIDECAR
+
+
+def holder(name: str, count: int, unhealthy: int = 0, pod: str = "p") -> HeldDevices:
+    return HeldDevices(namespace="default", pod=pod, container=name, count=count, unhealthy=unhealthy)
+
+
+def test_the_devices_of_an_inventory_are_numbered_group_by_group() -> None:
+    """Free ones come first, then those in use, then unhealthy ones: those first that are held."""
+    first = DeviceGroup(
+        numa_nodes=CPUSet.parse("0"),
+        total=9,
+        healthy=6,
+        free=2,
+        held=(holder("a", 2, 1), holder("b", 3, 1), holder("a", 0, pod="q")),
+    )
+    second = DeviceGroup(numa_nodes=CPUSet.parse("1"), total=2, healthy=2, free=0, held=(holder("a", 2),))
+    third = DeviceGroup(numa_nodes=CPUSet.parse("0"), total=1, healthy=1, free=1)
+    pools, state = device_pools(DeviceInventory(resources={GPU: (first, second, third), NIC: ()}))
+    assert pools == {
+        GPU: DevicePool(by_nodes={1: mask("0-8,11"), 2: mask("9-10")}, healthy=mask("0-5,9-11")),
+        NIC: DevicePool(by_nodes={}, healthy=0),
+    }
+    assert state == DeviceState(
+        in_use={GPU: mask("2-7,9-10"), NIC: 0},
+        unclaimed={
+            "default/p": {"a": {GPU: mask("2,6,9-10")}, "b": {GPU: mask("3-4,7")}},
+            "default/q": {"a": {GPU: 0}},
+        },
+    )
+
+
+def test_devices_are_counted_by_the_nodes_next_to_them() -> None:
+    pool = DevicePool(by_nodes={1: 0b0011, 2: 0b1100, 4: 0}, healthy=0b1111)
+    assert pool.counts() == {1: 2, 2: 2}
+    assert pool.counts(0b0111) == {1: 2, 2: 1}
+    assert pool.counts(0b0011) == {1: 2}
+    assert pool.has_topology
+    assert not DevicePool(by_nodes={0: 0b11, 2: 0}, healthy=0b11).has_topology
+
+
+def lived_in() -> DeviceState:
+    """Make a state in which everything is told."""
+    return DeviceState(
+        in_use={GPU: 0b1111, NIC: 0b1},
+        held={"p": {"a": {GPU: 0b0001, NIC: 0b1}, "b": {GPU: 0b0010}}, "q": {"a": {GPU: 0b0100}}},
+        unclaimed={"default/r": {"a": {GPU: 0b1000}}},
+        reusable_by="p",
+        reusable={GPU: 0b0001},
+    )
+
+
+def test_a_copy_has_the_same_content_and_is_on_its_own() -> None:
+    state = lived_in()
+    other = state.copy()
+    assert other == state
+    other.claim(Pod(name="r", uid="uid-of-r", containers=(Container(name="a"),)))
+    other.assign("uid-of-r", "a", NIC, 0b10)
+    other.assign("p", "a", GPU, 0b1_0000)
+    other.remember_reuse("p", "a", INIT)
+    other.keep_only(["p"])
+    assert state == lived_in()
+
+
+def test_a_pod_that_is_not_known_holds_nothing() -> None:
+    state = lived_in()
+    assert [state.of_pod("p", GPU), state.of_pod("p", NIC), state.of_pod("s", GPU)] == [0b11, 0b1, 0]
+    assert [state.assigned("p", "b", GPU), state.assigned("p", "b", NIC)] == [0b10, None]
+    assert [state.assigned("p", "c", GPU), state.assigned("s", "a", GPU)] == [None, None]
+    assert [state.reusable_for("p", GPU), state.reusable_for("p", NIC)] == [0b1, 0]
+    assert state.reusable_for("q", GPU) == 0
+
+
+def test_a_pod_that_nobody_claims_keeps_its_devices_in_use() -> None:
+    state = lived_in()
+    state.claim(Pod(name="other", uid="other", containers=()))
+    state.keep_only(["p"])
+    assert state == DeviceState(
+        in_use={GPU: 0b1011, NIC: 0b1},
+        held={"p": lived_in().held["p"]},
+        unclaimed=lived_in().unclaimed,
+        reusable_by="p",
+        reusable={GPU: 0b0001},
+    )
+
+
+@pytest.mark.parametrize(
+    ("steps", "lent"),
+    [
+        ([(INIT, 0b011)], 0b011),
+        ([(INIT, 0b011), (INIT, 0b110)], 0b111),
+        ([(INIT, 0b011), (APP, 0b001)], 0b010),
+        ([(INIT, 0b011), (SIDECAR, 0b110)], 0b001),
+        ([(APP, 0b011)], 0),
+    ],
+)
+def test_what_init_containers_lend(steps: list[tuple[ContainerKind, int]], lent: int) -> None:
+    state = DeviceState(in_use={GPU: 0})
+    for number, (kind, devices) in enumerate(steps):
+        state.assign("p", f"c{number}", GPU, devices)
+        state.remember_reuse("p", f"c{number}", kind)
+    assert state.reusable_for("p", GPU) == lent
+    state.remember_reuse("q", "c0", APP)
+    assert state.reusable_for("p", GPU) == 0

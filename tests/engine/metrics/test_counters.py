@@ -1,0 +1,42 @@
+"""What each manager counts, by itself."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.cpu.manager import StaticPolicy
+from cpuctl.engine.metrics.cpu import CPUMetrics
+from cpuctl.engine.metrics.memory import MemoryMetrics
+from cpuctl.kubelet.policy_options import CPUPolicyOptions
+from cpuctl.kubelet.reserving.reservations import CPUReservation
+from tests.support.topologies import mask, regular
+
+THREE_CACHES = regular(cores=6, cores_per_cache=2)
+
+
+@pytest.mark.parametrize(("cpus", "aligned"), [("2", 1), ("2-3", 1), ("1-2", 0), ("1,3,5", 0)])
+def test_cpus_of_one_cache_are_aligned(cpus: str, aligned: int) -> None:
+    reserved = CPUReservation(1, CPUSet.parse("0"))
+    policy = StaticPolicy.construct(THREE_CACHES, CPUPolicyOptions(), reserved, minor=36)
+    metrics = CPUMetrics.at_start(policy, policy.fresh_state())
+    metrics.pod_picked(policy, mask(cpus), 0)
+    assert metrics.aligned == {"uncore_cache": aligned, "physical_cpu": 0}
+
+
+def test_a_pod_whose_memory_is_refused_counts_as_an_error_only() -> None:
+    metrics = MemoryMetrics()
+    metrics.pod([True, True, False], failed=True)
+    assert metrics == MemoryMetrics(pinning_errors=1, errors=Counter(pod=1))
+
+
+def test_containers_with_memory_of_their_own_are_told_from_those_that_share() -> None:
+    metrics = MemoryMetrics()
+    metrics.pod([True, True, False], failed=False)
+    assert metrics == MemoryMetrics(
+        pinning_requests=2,
+        allocations=Counter(pod=3),
+        assignments=Counter(pod_exclusive=2, pod_shared=1),
+    )

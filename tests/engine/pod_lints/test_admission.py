@@ -1,0 +1,165 @@
+# ruff: noqa: E501  # texts stand whole in one line, so that they can be searched for
+"""What the kubelet of a known node says to a pod that it gets alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from cpuctl.engine.node import Node
+from cpuctl.engine.pod_lints.admission import Trial
+from cpuctl.engine.pod_lints.lints import lint_pod
+from cpuctl.engine.pod_lints.subject import KubeletView, PodLintSubject
+from cpuctl.engine.start import Kubelet, start_node
+from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.version import KubeletVersion
+from cpuctl.pods.model import Container, Pod, QosClass, ResourceRequirements
+from cpuctl.pods.validation.finding import Spot
+from tests.support.linted_pods import NONE, STATIC, linted
+from tests.support.pod_level import TWO_NODES, info_of, kubelet
+from tests.support.pods import app, init, pod, resources
+from tests.support.topologies import CoreAt, machine_info
+
+ALONE = " | on an empty node of this kind"
+MACHINE = machine_info(CoreAt(cpus=(core, core + 4)) for core in range(4))
+
+
+def trial(**config: Any) -> Trial:
+    told = KubeletConfiguration(**{"cpu_manager_policy": "static", "reserved_system_cpus": "0", **config})
+    node = start_node(MACHINE, Kubelet(version=KubeletVersion(36), config=told), fit=True)
+    assert isinstance(node, Node)
+    return Trial(node)
+
+
+def whole(count: int) -> Pod:
+    amounts = f"cpu={count} memory=1Gi"
+    return pod(app(amounts, amounts))
+
+
+@pytest.mark.parametrize(
+    ("count", "options", "want"),
+    [
+        (7, {}, []),
+        (
+            8,
+            {},
+            [
+                "error unexpected-admission spec.containers[0].resources: UnexpectedAdmissionError: Allocate failed due to not enough cpus available to satisfy request: requested=8, available=7, which is unexpected"
+            ],
+        ),
+        (2, {"full-pcpus-only": "true"}, []),
+        (
+            3,
+            {"full-pcpus-only": "true"},
+            [
+                "error smt-alignment spec.containers[0].resources: SMTAlignmentError: SMT Alignment Error: requested 3 cpus not multiple cpus per core = 2"
+            ],
+        ),
+    ],
+)
+def test_the_kubelet_of_a_known_node_is_asked(count: int, options: dict[str, str], want: list[str]) -> None:
+    found = linted(whole(count), STATIC, trial(cpu_manager_policy_options=options))
+    assert found == [f"{text}{ALONE}" for text in want]
+
+
+def test_every_pod_finds_the_node_empty() -> None:
+    node = trial()
+    assert [linted(replace(whole(7), name=name), STATIC, node) for name in ("a", "b")] == [[], []]
+    assert node.node.state.default == node.node.topology.cpus
+
+
+def test_a_pod_that_does_not_fit() -> None:
+    assert linted(pod(app("cpu=9")), NONE, trial(cpu_manager_policy="none")) == [
+        f"error out-of-cpu spec: OutOfcpu: Node didn't have enough resource: cpu, requested: 9000, used: 0, capacity: 7000{ALONE}"
+    ]
+
+
+def test_what_cannot_be_decided_is_a_note() -> None:
+    assert linted(pod(app("example.com/gpu=1", "example.com/gpu=1")), STATIC, trial()) == [
+        "note not-decided spec: whether the node takes it is not known: it asks for example.com/gpu, and what the node has of them is not known"
+    ]
+
+
+def test_a_kubelet_that_does_not_survive_a_pod() -> None:
+    """Found while recording answers: one pod on an empty node lets it loop for ever."""
+    machine = machine_info(
+        CoreAt(cpus=(core, core + 32), numa_node=core // 8, socket=core // 16) for core in range(32)
+    )
+    told = KubeletConfiguration(
+        cpu_manager_policy="static",
+        cpu_manager_policy_options={"full-pcpus-only": "true", "distribute-cpus-across-numa": "true"},
+        reserved_system_cpus="0,8,16,24",
+    )
+    node = start_node(machine, Kubelet(version=KubeletVersion(36), config=told), fit=True)
+    assert isinstance(node, Node)
+    assert linted(whole(54), STATIC, Trial(node)) == [
+        f"error kubelet-fault spec: the kubelet does not survive this pod (endless loop in CPU Manager, distributing CPUs across NUMA nodes): a set of nodes has enough free CPUs for the remainder, but too few whole groups{ALONE}"
+    ]
+
+
+EIGHT = "cpu=8 memory=1Gi"
+HALF = "cpu=4 memory=1Gi"
+OTHERS = {
+    "kind": (
+        pod(app(HALF, HALF, "a"), app(HALF, HALF, "b")),
+        pod(init(HALF, HALF, "a"), app(HALF, HALF, "b")),
+    ),
+    "request": (whole(7), whole(8)),
+    "limit": (whole(8), pod(app(EIGHT, "cpu=9 memory=1Gi"))),
+    "request for a limit": (pod(app("", EIGHT)), pod(app(EIGHT))),
+    "claim": (pod(app()), pod(Container(name="main", resources=ResourceRequirements(claims=("gpu",))))),
+    "pod level": (pod(app()), pod(app(), pod_level=resources(EIGHT))),
+    "amounts of the pod level": (
+        pod(app(), pod_level=resources(HALF)),
+        pod(app(), pod_level=resources(EIGHT)),
+    ),
+    "overhead": (whole(4), pod(app(HALF, HALF), overhead="cpu=4")),
+    "class": (whole(8), replace(whole(8), qos_class=QosClass.BURSTABLE)),
+}
+
+
+@pytest.mark.parametrize(("first", "second"), OTHERS.values(), ids=OTHERS)
+def test_pods_that_ask_for_something_else_have_an_answer_of_their_own(first: Pod, second: Pod) -> None:
+    alone = [linted(each, NONE, trial()) for each in (first, second)]
+    assert alone[0] != alone[1]
+    for order in ((0, 1), (1, 0)):
+        node = trial()
+        assert [linted((first, second)[each], NONE, node) for each in order] == [
+            alone[each] for each in order
+        ]
+
+
+def test_the_container_that_is_refused_is_found_by_its_name() -> None:
+    node = trial()
+    for first, second in ("ab", "ba"):
+        (found,) = linted(pod(app(EIGHT, EIGHT, first), app(HALF, HALF, second)), NONE, node)
+        assert found.startswith("error unexpected-admission spec.containers[0].resources: ")
+
+
+def test_an_amount_that_is_written_otherwise_is_another_one() -> None:
+    """The Memory Manager counts ``1536Mi``, but not ``1.5Gi``."""
+    node = start_node(info_of(TWO_NODES), kubelet(), fit=True)
+    assert isinstance(node, Node)
+    asked = Trial(node)
+    found = [
+        linted(pod(app(text, text)), NONE, asked) for text in ("cpu=1 memory=1.5Gi", "cpu=1 memory=1536Mi")
+    ]
+    assert [len(findings) for findings in found] == [1, 0]
+
+
+def test_a_pod_that_is_refused_anyway_is_not_tried() -> None:
+    """The kubelet would say the same, at the container instead of at the amount."""
+    node = start_node(info_of(TWO_NODES), kubelet(), fit=True)
+    assert isinstance(node, Node)
+    view = KubeletView.of(kubelet())
+    amounts = "cpu=1 memory=1.5Gi"
+    manifest = replace(pod(app(amounts, amounts)), static=True)
+    assert len(linted(manifest, view, Trial(node))) == len(linted(manifest, view)) == 1
+    warned = pod(app("cpu=20", "cpu=20"))
+    assert [text.partition(" ")[0] for text in linted(warned, view, Trial(node))] == ["warning", "error"]
+
+
+def test_without_a_known_node_nobody_is_asked() -> None:
+    assert not list(lint_pod(PodLintSubject(whole(8), Spot((), ""), NONE)))

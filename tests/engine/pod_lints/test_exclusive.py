@@ -1,0 +1,126 @@
+# ruff: noqa: E501, ISC004  # texts stand whole in one line, so that they can be searched for
+"""Containers that look as if they were to get exclusive CPUs, and will not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cpuctl.pods.model import QosClass
+from tests.support.linted_pods import NONE, STATIC, UNKNOWN, Case, linted
+from tests.support.pods import app, init, pod, sidecar
+
+FULL = "cpu=2 memory=1Gi"
+BURSTABLE = "requests and limits are 2 whole CPUs, and none becomes exclusive: the pod is Burstable, not Guaranteed, because "
+
+CASES = [
+    Case("exclusive CPUs", pod(app(FULL, FULL)), STATIC),
+    Case("nothing asked for", pod(app()), STATIC),
+    Case("an ordinary burstable pod", pod(app("cpu=500m memory=64Mi", "memory=128Mi")), STATIC),
+    Case("whole CPUs with a higher limit", pod(app("cpu=2 memory=1Gi", "cpu=4 memory=1Gi")), STATIC),
+    Case(
+        "memory is missing",
+        pod(app("cpu=2", "cpu=2")),
+        UNKNOWN,
+        [
+            f"warning no-exclusive-cpus spec.containers[0].resources: {BURSTABLE}container main has no memory limit"
+            " | set memory of main to 64Mi, in requests and limits"
+        ],
+    ),
+    Case("memory is missing, and nobody pins", pod(app("cpu=2", "cpu=2")), NONE),
+    Case(
+        "a sidecar without limits",
+        pod(app(FULL, FULL), sidecar("cpu=100m")),
+        UNKNOWN,
+        [
+            f"warning no-exclusive-cpus spec.containers[0].resources: {BURSTABLE}container sidecar has no cpu limit"
+            " | set cpu of sidecar to 100m, memory of sidecar to 64Mi, in requests and limits"
+        ],
+    ),
+    Case(
+        "more to change than is told",
+        pod(app(FULL, FULL), *(app(name=name) for name in "abc")),
+        UNKNOWN,
+        [
+            f"warning no-exclusive-cpus spec.containers[0].resources: {BURSTABLE}container a has no cpu limit"
+            " | set cpu of a to 100m, memory of a to 64Mi, cpu of b to 100m, memory of b to 64Mi and 2 more,"
+            " in requests and limits"
+        ],
+    ),
+    Case(
+        "just as much to change as is told",
+        pod(app(FULL, FULL), *(app(name=name) for name in "ab")),
+        UNKNOWN,
+        [
+            f"warning no-exclusive-cpus spec.containers[0].resources: {BURSTABLE}container a has no cpu limit"
+            " | set cpu of a to 100m, memory of a to 64Mi, cpu of b to 100m, memory of b to 64Mi,"
+            " in requests and limits"
+        ],
+    ),
+    Case(
+        "Guaranteed by its status, with a container that asks for no CPUs",
+        replace(pod(app()), qos_class=QosClass.GUARANTEED),
+        STATIC,
+    ),
+    Case("less than nothing asked for", pod(app("cpu=-1", "cpu=-1")), STATIC),
+    Case(
+        "one CPU and a part of one",
+        pod(
+            app("cpu=1 memory=1Gi", "cpu=1 memory=1Gi", "a"),
+            app("cpu=1m memory=1Gi", "cpu=1m memory=1Gi", "b"),
+        ),
+    ),
+    Case(
+        "a whole number that is only an init container's",
+        pod(app("cpu=100m"), init(FULL, FULL)),
+        UNKNOWN,
+        [
+            f"warning no-exclusive-cpus spec.initContainers[0].resources: {BURSTABLE}container main has no cpu limit"
+            " | set cpu of main to 100m, memory of main to 64Mi, in requests and limits"
+        ],
+    ),
+    Case(
+        "a part of a CPU, and nobody is known to pin", pod(app("cpu=500m memory=1Gi", "cpu=500m memory=1Gi"))
+    ),
+    Case(
+        "a part of a CPU under the static policy",
+        pod(app("cpu=500m memory=1Gi", "cpu=500m memory=1Gi")),
+        STATIC,
+        [
+            "note no-exclusive-cpus spec.containers[0].resources: the pod is Guaranteed, and 500m is no whole number of"
+            " CPUs: none becomes exclusive | set cpu of main to 1, in requests and limits"
+        ],
+    ),
+    Case(
+        "more than one CPU, not whole",
+        pod(app("cpu=1001m memory=1Gi", "cpu=1001m memory=1Gi")),
+        UNKNOWN,
+        [
+            "note no-exclusive-cpus spec.containers[0].resources: the pod is Guaranteed, and 1001m is no whole number"
+            " of CPUs: none becomes exclusive | set cpu of main to 2, in requests and limits"
+        ],
+    ),
+    Case(
+        "more than one CPU, not whole, under the static policy",
+        pod(app("cpu=1500m memory=1Gi", "cpu=1500m memory=1Gi")),
+        STATIC,
+        [
+            "warning no-exclusive-cpus spec.containers[0].resources: the pod is Guaranteed, and 1500m is no whole"
+            " number of CPUs: none becomes exclusive | set cpu of main to 2, in requests and limits"
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_remarks(case: Case) -> None:
+    assert linted(case.pod, case.kubelet) == case.want
+
+
+def test_advice_for_many_containers_is_not_sought() -> None:
+    """It looks at all containers for each of them."""
+    many = pod(*(app("cpu=1", "cpu=1", name=f"c{number}") for number in range(101)))
+    found = linted(many)
+    assert len(found) == 101
+    assert not [text for text in found if "|" in text]

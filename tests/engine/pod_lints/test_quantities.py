@@ -1,0 +1,89 @@
+# ruff: noqa: E501, ISC004  # texts stand whole in one line, so that they can be searched for
+"""Amounts that the Memory Manager cannot count, because of how they are written."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from cpuctl.pods.model import Pod
+from cpuctl.pods.rules import NodeRules
+from tests.support.linted_pods import UNKNOWN, Case, linted
+from tests.support.pods import app, pod, resources
+
+NOT_COUNTED = (
+    "Allocate failed due to [memorymanager] failed to represent quantity as int64, which is unexpected"
+)
+SMALL = resources("cpu=500m memory=2Gi", "cpu=500m memory=2Gi")
+
+
+def static_pod(*containers: Any) -> Pod:
+    return replace(pod(*containers), static=True)
+
+
+CASES = [
+    Case(
+        "a static pod with an amount that cannot be counted",
+        static_pod(app("cpu=500m memory=1.5Gi", "cpu=500m memory=1.5Gi")),
+        UNKNOWN,
+        [
+            "warning uncountable-memory spec.containers[0].resources.requests[memory]: a kubelet with"
+            f" memoryManagerPolicy Static refuses it as it is written: {NOT_COUNTED} | write 1536Mi"
+        ],
+    ),
+    Case(
+        "a static pod with milli bytes, where they are counted",
+        static_pod(app("cpu=500m memory=1000m", "cpu=500m memory=1000m")),
+        replace(UNKNOWN, memory_policy="Static"),
+        [
+            "error uncountable-memory spec.containers[0].resources.requests[memory]: UnexpectedAdmissionError:"
+            f" {NOT_COUNTED} | write 1"
+        ],
+    ),
+    Case(
+        "a static pod where memory is not counted",
+        static_pod(app("cpu=500m memory=1.5Gi", "cpu=500m memory=1.5Gi")),
+        replace(UNKNOWN, memory_policy="None"),
+    ),
+    Case("a burstable static pod", static_pod(app("memory=1.5Gi", "memory=2Gi"))),
+    Case(
+        "an amount that an API server writes anew", pod(app("cpu=500m memory=1.5Gi", "cpu=500m memory=1.5Gi"))
+    ),
+    Case(
+        "a static pod with pod-level resources",
+        replace(pod(app("memory=1.5Gi", "memory=1.5Gi"), pod_level=SMALL), static=True),
+        replace(UNKNOWN, memory_policy="Static"),
+    ),
+    *(
+        Case(
+            f"a static pod with {asked}, for which the next best is to be written",
+            static_pod(app(f"cpu=500m memory=1Mi {asked}", f"cpu=500m memory=1Mi {asked}")),
+            replace(UNKNOWN, rules=NodeRules(managers=True), memory_policy="Static"),
+            [
+                f"error uncountable-memory spec.containers[0].resources.requests[{name}]: UnexpectedAdmissionError:"
+                f" {NOT_COUNTED} | write {better}"
+            ],
+        )
+        for name, asked, better in (
+            ("hugepages-2Mi", "hugepages-2Mi=3.5Mi", "3584Ki"),
+            ("memory", "memory=1500m", "2"),
+            ("memory", "memory=1.99951171875Ki", "2Ki"),
+        )
+    ),
+    Case(
+        "a divided static pod",
+        replace(pod(app("cpu=500m memory=1.5Gi", "cpu=500m memory=1.5Gi"), pod_level=SMALL), static=True),
+        replace(UNKNOWN, rules=NodeRules(managers=True), memory_policy="Static"),
+        [
+            "error uncountable-memory spec.containers[0].resources.requests[memory]: UnexpectedAdmissionError:"
+            f" {NOT_COUNTED} | write 1536Mi"
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_remarks(case: Case) -> None:
+    assert linted(case.pod, case.kubelet) == case.want

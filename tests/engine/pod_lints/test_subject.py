@@ -1,0 +1,50 @@
+"""What is known of the kubelet that a pod is looked at for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cpuctl.engine.pod_lints.subject import KubeletView, PodLintSubject
+from cpuctl.pods.rules import NodeRules
+from cpuctl.pods.validation.finding import Spot
+from tests.support.pod_level import kubelet
+from tests.support.pods import app, init, pod
+
+
+def test_a_configuration_tells_all_policies() -> None:
+    told = kubelet(36, feature_gates={"PodLevelResourceManagers": True, "PodLevelResources": False})
+    flagged = replace(told, gate_flags={"PodLevelResources": True})
+    assert KubeletView.of(flagged) == KubeletView(
+        rules=NodeRules(minor=36, pod_level=True, empty_counts=True, managers=True),
+        cpu_policy="static",
+        memory_policy="Static",
+        topology_policy="restricted",
+        topology_scope="pod",
+    )
+    assert not KubeletView.of(told).rules.pod_level
+
+
+@pytest.mark.parametrize(
+    ("policy", "may_pin", "pins"), [("", True, False), ("static", True, True), ("none", False, False)]
+)
+def test_who_pins(policy: str, may_pin: bool, pins: bool) -> None:
+    view = KubeletView(cpu_policy=policy)
+    assert (view.may_pin, view.pins) == (may_pin, pins)
+
+
+def test_nothing_is_known_by_default() -> None:
+    view = KubeletView()
+    assert (view.cpu_policy, view.memory_policy, view.topology_policy, view.topology_scope) == ("",) * 4
+
+
+def test_where_the_resources_of_a_container_stand() -> None:
+    subject = PodLintSubject(pod(app(name="a"), init(name="b"), app(name="c")), Spot((), ""), KubeletView())
+    spots = {name: subject.spot_of(name) for name in ("a", "b", "c", "")}
+    assert {name: (spot.path, spot.field) for name, spot in spots.items()} == {
+        "a": (("containers", 0, "resources"), "containers[0].resources"),
+        "b": (("initContainers", 0, "resources"), "initContainers[0].resources"),
+        "c": (("containers", 1, "resources"), "containers[1].resources"),
+        "": ((), ""),
+    }

@@ -1,0 +1,35 @@
+"""What is remarked on a pod, in words that tests can compare."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from cpuctl.engine.pod_lints.admission import Trial
+from cpuctl.engine.pod_lints.lints import lint_pod
+from cpuctl.engine.pod_lints.subject import KubeletView, PodLintSubject
+from cpuctl.pods.model import Pod
+from cpuctl.pods.validation.finding import Spot
+
+UNKNOWN, STATIC, NONE = KubeletView(), KubeletView(cpu_policy="static"), KubeletView(cpu_policy="none")
+
+
+def linted(subject: Pod, kubelet: KubeletView = UNKNOWN, trial: Trial | None = None) -> list[str]:
+    """Return severity, code, path, detail and hint of every finding; errors are the kubelet's."""
+    seen = PodLintSubject(subject, Spot(("spec",), "spec"), kubelet)
+    found = list(lint_pod(seen, trial))
+    for each in found:
+        assert each.refused_by == ("kubelet" if each.severity == "error" else "nobody")
+    return [
+        f"{each.severity} {each.code} {each.field}: {each.detail}" + (f" | {each.hint}" if each.hint else "")
+        for each in found
+    ]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A pod, a kubelet, and what is remarked."""
+
+    name: str
+    pod: Pod
+    kubelet: KubeletView = UNKNOWN
+    want: list[str] = field(default_factory=list)

@@ -12,14 +12,12 @@ from cpuctl.engine.cpu.state import CPUManagerState
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Rejected
 from cpuctl.engine.resize.allocator.kep import resize_by_reference
-from cpuctl.engine.resize.delay import NO_DELAY, DelayRules, delay_of
 from cpuctl.engine.start import Kubelet, start_node
 from cpuctl.kubelet.config import KubeletConfiguration
-from cpuctl.kubelet.duration import SECOND
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.pods.model import Pod
 from cpuctl.timeline.world.timers import Timers
-from tests.support.pods import app, pod, resources
+from tests.support.pods import app, pod
 from tests.support.topologies import CoreAt, machine_info, mask
 from tests.timeline.replaying import GATES
 
@@ -64,29 +62,6 @@ def grown() -> Node:
     assert isinstance(node.resize(sized("p", 4)).verdict, Admitted)
     assert held(node, "p") == "1-2,9-10"
     return node
-
-
-@pytest.mark.parametrize(
-    ("grace", "rules", "want"),
-    [
-        (None, NO_DELAY, 0),
-        (None, DelayRules(of_node=5 * SECOND), 5 * SECOND),
-        (7, DelayRules(of_node=5 * SECOND), 5 * SECOND),
-        (7, DelayRules(by_pod=True), 7 * SECOND),
-        (None, DelayRules(by_pod=True), 0),
-        (0, DelayRules(of_node=5 * SECOND, by_pod=True), 0),
-    ],
-)
-def test_the_delay_comes_from_the_node_or_as_announced_from_the_pod(
-    grace: int | None, rules: DelayRules, want: int
-) -> None:
-    assert delay_of(replace(sized("p", 2), scale_down_grace=grace), rules) == want
-
-
-def test_pods_with_resources_of_their_own_do_not_wait() -> None:
-    """KEP-6122, non-goals: they are not resized at all."""
-    level = replace(sized("p", 2), resources=resources("cpu=2", "cpu=2"))
-    assert delay_of(level, DelayRules(of_node=SECOND)) == 0
 
 
 def test_a_container_that_shrinks_keeps_what_it_has() -> None:

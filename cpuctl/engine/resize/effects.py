@@ -6,11 +6,11 @@ counts the most of desired, allocated and actual.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from cpuctl.engine.cpu.isolation import Isolation, isolation_of
-from cpuctl.engine.resize.outcome import CPUShare, ResizeOutcome, Ruling
+from cpuctl.engine.resize.outcome import ResizeOutcome, Ruling
 from cpuctl.engine.resize.rules import CONDITIONS_SINCE, ResizeRules
 from cpuctl.engine.resize.running import RESIZABLE, ResizeWish, requirements, with_requirements
 from cpuctl.pods.cgroups.values import CgroupSettings, CgroupValues, container_cgroup, pod_cgroup
@@ -101,16 +101,12 @@ class CgroupChange:
 def cgroup_change(outcome: ResizeOutcome, settings: CgroupSettings, view: NodeRules) -> CgroupChange:
     """Tell what the kubelet writes once a resize is granted; cpuset.cpus is not part of it."""
     old = _Cgroups(outcome.wish.running.allocated, view, settings)
-    held = {name: share.before is not None for name, share in outcome.shares.items()}
-    before = old.values(held)
+    before = old.values({name for name, share in outcome.shares.items() if share.before is not None})
     if not outcome.ruling.accepted:
         return CgroupChange(before=before, after=before)
     new = _Cgroups(outcome.wish.desired, view, settings)
-    return CgroupChange(before=before, after=new.values(_held(outcome.shares)))
-
-
-def _held(shares: Mapping[str, CPUShare]) -> dict[str, bool]:
-    return {name: share.after is not None for name, share in shares.items()}
+    held = {name for name, share in outcome.shares.items() if share.after is not None}
+    return CgroupChange(before=before, after=new.values(held))
 
 
 class _Cgroups:
@@ -122,11 +118,11 @@ class _Cgroups:
         self.divided = view.managers and self.pod.has_pod_level_resources
         self.settings = settings
 
-    def values(self, held: Mapping[str, bool]) -> dict[str, CgroupValues]:
+    def values(self, held: Collection[str]) -> dict[str, CgroupValues]:
         """Work out all values; *held* names the containers that have CPUs in the CPU Manager's state."""
         pod, settings = self.pod, self.settings
         own = {
-            each.name: isolation_of(each, assigned=held.get(each.name, False), divided=self.divided)
+            each.name: isolation_of(each, assigned=each.name in held, divided=self.divided)
             is Isolation.CONTAINER
             for each in pod.all_containers
         }

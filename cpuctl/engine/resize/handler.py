@@ -7,10 +7,10 @@ CPU Manager leaves what a container has, and has no hint for one of another size
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from cpuctl.engine.admission import Admission, Admitted, Verdict
+from cpuctl.engine.admission import Admission, Admitted, Asked, Placement, Verdict
 from cpuctl.engine.node import Node
 from cpuctl.engine.node_fit import fit_verdict
 from cpuctl.engine.outcome import KubeletFault, Rejected, RejectionReason, Undetermined
@@ -51,10 +51,11 @@ class ResizePath:
 class _Found:
     """What the managers and the fit into the node have come to."""
 
-    judge: Judge = Judge.MANAGERS
-    verdict: Verdict = field(default_factory=Admitted)
-    resized: Resized = field(default_factory=lambda: Resized(verdict=Admitted()))
-    preview: bool = False
+    judge: Judge
+    verdict: Verdict
+    asked: tuple[Asked, ...]
+    placements: tuple[Placement, ...]
+    preview: bool
     departures: tuple[Departure, ...] = ()
 
 
@@ -63,13 +64,14 @@ def decide(node: Node, wish: ResizeWish, path: ResizePath) -> ResizeOutcome:
 
     Raise KeyError for a pod that does not run there.
     """
-    running = node.active[wish.desired.uid]
+    if wish.desired.uid not in node.active:
+        raise KeyError(wish.desired.uid)
     before = _cpus(node, wish.desired)
     early = _early(wish, path)
     if early is not None:
         return replace(early, shares=_shares(node, wish.desired, before))
     by_allocator = path.kubelet.allocates and node.policy is not None
-    found = _by_allocator(node, wish, path) if by_allocator else _by_admission(node, wish.desired, running)
+    found = _by_allocator(node, wish, path) if by_allocator else _by_admission(node, wish.desired)
     unfollowed = _unfollowed(node, wish.desired) if isinstance(found.verdict, Admitted) else ()
     return ResizeOutcome(
         wish=wish,
@@ -79,8 +81,8 @@ def decide(node: Node, wish: ResizeWish, path: ResizePath) -> ResizeOutcome:
         message=_message(found.verdict),
         shares=_shares(node, wish.desired, before),
         unfollowed=unfollowed,
-        asked=found.resized.asked,
-        placements=found.resized.placements,
+        asked=found.asked,
+        placements=found.placements,
         preview=found.preview,
         departures=found.departures,
         delay=_delay(node, wish.desired),
@@ -107,20 +109,19 @@ def _early(wish: ResizeWish, path: ResizePath) -> ResizeOutcome | None:
     return None
 
 
-def _by_admission(node: Node, pod: Pod, running: Pod) -> _Found:
+def _by_admission(node: Node, pod: Pod) -> _Found:
     """Admit the pod anew; one that is refused runs on, with what its containers got on the way."""
     active = dict(node.active)
     admission = node.admit(pod)
     if not isinstance(admission.verdict, Admitted):
         node.active = active
-        node.devices.claim([running])
-    judge = Judge.NODE_FIT if _is_short(admission) else Judge.MANAGERS
-    resized = Resized(
-        verdict=Admitted(),
-        asked=admission.asked if node.topology_manager.policy != "none" else (),
+    return _Found(
+        judge=Judge.NODE_FIT if _is_short(admission) else Judge.MANAGERS,
+        verdict=admission.verdict,
+        asked=admission.asked,
         placements=admission.placements,
+        preview=False,
     )
-    return _Found(judge=judge, verdict=admission.verdict, resized=resized)
 
 
 def _is_short(admission: Admission) -> bool:
@@ -136,17 +137,20 @@ def _by_allocator(node: Node, wish: ResizeWish, path: ResizePath) -> _Found:
     used = node.copy() if on_trial else node
     held = _cpus(used, pod)
     resized = used.resize(pod, _ALLOCATORS[path.semantics])
+    found = _Found(
+        judge=Judge.MANAGERS,
+        verdict=resized.verdict,
+        asked=resized.asked,
+        placements=resized.placements,
+        preview=True,
+        departures=resized.departures + _more_departures(resized, path),
+    )
     if short is None or not isinstance(resized.verdict, Admitted):
-        return _Found(
-            verdict=resized.verdict,
-            resized=resized,
-            preview=True,
-            departures=resized.departures + _more_departures(resized, path),
-        )
+        return found
     if not on_trial:
         node.active[pod.uid] = running
     kept = (Departure.NOTHING_KEPT,) if on_trial and _cpus(used, pod) != held else ()
-    return _Found(judge=Judge.NODE_FIT, verdict=short, resized=resized, preview=True, departures=kept)
+    return replace(found, judge=Judge.NODE_FIT, verdict=short, departures=kept)
 
 
 def _more_departures(resized: Resized, path: ResizePath) -> tuple[Departure, ...]:

@@ -29,7 +29,7 @@ class Objecting:
 
     wish: ResizeWish
     rules: ResizeRules
-    capacity: Mapping[str, int] | None = None
+    capacity: Mapping[str, int] | None
 
     def objection(self) -> str:
         """Return why the resize can never be done here, or nothing."""

@@ -33,8 +33,8 @@ class Attempted:
     """
 
     outcome: ResizeOutcome
+    reference: ResizeOutcome | None
     attempts: int = 1
-    reference: ResizeOutcome | None = None
 
 
 def resize_all(node: Node, wishes: Iterable[ResizeWish], path: ResizePath) -> list[Attempted]:
@@ -43,7 +43,7 @@ def resize_all(node: Node, wishes: Iterable[ResizeWish], path: ResizePath) -> li
     for wish in wishes:
         before = node.copy()
         outcome = decide(node, wish, path)
-        done.append(Attempted(outcome, reference=_reference(before, outcome, path)))
+        done.append(Attempted(outcome, _reference(before, outcome, path)))
         while outcome.ruling.accepted and _retry(node, done, path):
             pass
     return done

@@ -30,7 +30,7 @@ class RunningPod:
     allocated: Pod
     actuated: Pod
     actual: Pod
-    generation: int = 1
+    generation: int
     waiting_since: str = ""
 
     @classmethod

@@ -87,7 +87,7 @@ class _Review:
     def found(self) -> Iterator[str]:
         """Yield the findings in the API server's order; the first ones leave nothing to look at."""
         if why := self._never():
-            yield _ROOT.forbidden(_CODE, why).message
+            yield _forbidden(_ROOT, why)
             return
         if moved := list(self._moved()):
             yield from moved
@@ -116,12 +116,12 @@ class _Review:
         for kind, old, new in self._groups():
             spot = _SPEC.child(kind)
             if len(old) != len(new):
-                yield spot.forbidden(_CODE, f"{kind} may not be added or removed on resize").message
+                yield _forbidden(spot, f"{kind} may not be added or removed on resize")
                 continue
             for number, (before, after) in enumerate(zip(old, new, strict=True)):
                 if before.name != after.name:
                     place = spot.index(number).child("name")
-                    yield place.forbidden(_CODE, f"{kind} may not be renamed or reordered on resize").message
+                    yield _forbidden(place, f"{kind} may not be renamed or reordered on resize")
 
     def _pod(self) -> Iterator[str]:
         level = self.server.pod_level_resources
@@ -130,7 +130,7 @@ class _Review:
             why = "Pod QOS Class may not change as a result of resizing"
             yield _SPEC.invalid(_CODE, str(old), why).message
         if not self.server.node_resizes and self.server.minor >= _SUBRESOURCE_SINCE:
-            yield _SPEC.forbidden(_CODE, "Pod running on node without support for resize").message
+            yield _forbidden(_SPEC, "Pod running on node without support for resize")
         yield from self._pod_level()
 
     def _pod_level(self) -> Iterator[str]:
@@ -138,11 +138,11 @@ class _Review:
         if old == new:
             return
         if new is None:
-            yield spot.forbidden(_CODE, "pod-level resources cannot be removed").message
+            yield _forbidden(spot, "pod-level resources cannot be removed")
             return
         yield from _removed(old or _NO_REQUIREMENTS, new, spot, "pod-level resource")
         if _others(old or _NO_REQUIREMENTS) != _others(new):
-            yield _SPEC.forbidden(_CODE, f"{_ONLY} at pod-level").message
+            yield _forbidden(_SPEC, f"{_ONLY} at pod-level")
         yield from _above_limits(new, spot)
 
     def _containers(self) -> Iterator[str]:
@@ -154,11 +154,11 @@ class _Review:
     def _container(self, before: Container, after: Container, spot: Spot) -> Iterator[str]:
         old, new, place = before.resources, after.resources, spot.child("resources")
         if why := self._immutable(before):
-            yield (place if self.server.minor < _INIT_SINCE else spot).forbidden(_CODE, why).message
+            yield _forbidden(place if self.server.minor < _INIT_SINCE else spot, why)
             return
         yield from _removed(old, new, place, "resource")
         if _others(old) != _others(new):
-            yield _SPEC.forbidden(_CODE, _ONLY).message
+            yield _forbidden(_SPEC, _ONLY)
         yield from _above_limits(new, place)
         yield from self._less_memory(before, after, place)
 
@@ -183,7 +183,7 @@ class _Review:
             return
         if "memory" not in self.wish.running.restarts(after.name):
             why = "memory limits cannot be decreased unless resizePolicy is RestartContainer"
-            yield spot.child("limits").key("memory").forbidden(_CODE, why).message
+            yield _forbidden(spot.child("limits").key("memory"), why)
 
     def _too_large(self) -> Iterator[str]:
         """Compare with the whole node, as an admission plug-in does that runs after validation."""
@@ -205,10 +205,14 @@ class _Review:
         yield "initContainers", self.old.init_containers, self.new.init_containers
 
 
+def _forbidden(spot: Spot, why: str) -> str:
+    return spot.forbidden(_CODE, why).message
+
+
 def _removed(old: ResourceRequirements, new: ResourceRequirements, spot: Spot, what: str) -> Iterator[str]:
     for side in _SIDES:
         if getattr(old, side).keys() - getattr(new, side).keys():
-            yield spot.child(side).forbidden(_CODE, f"{what} {side} cannot be removed").message
+            yield _forbidden(spot.child(side), f"{what} {side} cannot be removed")
 
 
 def _others(resources: ResourceRequirements) -> tuple[Mapping[str, Quantity], ...]:

@@ -79,6 +79,11 @@ def test_what_restarts_a_container(
     assert found == resources_that_restart
 
 
+def test_resources_of_the_pod_itself_restart_nothing() -> None:
+    desired = replace(SHARING, resources=resources("cpu=3", "memory=4Gi"))
+    assert restarting(ResizeWish(RunningPod.settled(SHARING), desired), POD, 36) == ()
+
+
 def outcome_of(given: ResizeWish, ruling: Ruling) -> ResizeOutcome:
     return ResizeOutcome(wish=given, ruling=ruling, judge=Judge.MANAGERS)
 

@@ -51,12 +51,13 @@ def test_nothing_changes_and_nobody_is_asked_where_nothing_is_wished() -> None:
     outcome = decide(
         node, ResizeWish(RunningPod.settled(running), changed(running, c="cpu=2000m")), ResizePath()
     )
-    assert (outcome.ruling, outcome.judge) == (Ruling.UNCHANGED, Judge.NOBODY)
+    assert (outcome.ruling, outcome.judge, outcome.message) == (Ruling.UNCHANGED, Judge.NOBODY, "")
+    assert (outcome.preview, outcome.delay) == (False, 0)
     assert conditions_of(outcome, ResizeRules()) == ()
 
 
 def test_a_pod_that_does_not_run_is_the_callers_mistake() -> None:
-    with pytest.raises(KeyError):
+    with pytest.raises(KeyError, match="p"):
         decide(Setting().node(), wish(pod_of(guaranteed("2")), c="cpu=4"), ResizePath())
 
 

@@ -79,6 +79,46 @@ def test_pod_level_requests_tell_who_asks_for_more() -> None:
     assert names(retry_order([waiting("b", "2"), less], blind)) == ["b", "a"]
 
 
+def by_level(requests: str, wanted: str, name: str) -> ResizeWish:
+    """Return the wish of a pod whose own resources are to change."""
+    old = replace(pod_of(app(name="c"), name=name), resources=resources(requests, requests))
+    return replace(wish(old), desired=replace(old, resources=resources(wanted, wanted)))
+
+
+LEVEL_ORDERS = {
+    "who asks for more as a pod comes later": (
+        [by_level("cpu=3 memory=1Gi", "cpu=4 memory=1Gi", "a"), waiting("b", "1", burstable=True)],
+        "ba",
+        "ab",
+    ),
+    "a pod is Guaranteed by its own resources": (
+        [waiting("a", "1", burstable=True), by_level("cpu=3 memory=1Gi", "cpu=2 memory=1Gi", "b")],
+        "ba",
+        "ab",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LEVEL_ORDERS)
+def test_pod_level_resources_count_where_the_kubelet_looks_at_them(name: str) -> None:
+    given, *orders = LEVEL_ORDERS[name]
+    paths = [ResizePath(kubelet=ResizeRules(pod_level_resources=level)) for level in (True, False)]
+    assert [names(retry_order(given, path)) for path in paths] == [list(order) for order in orders]
+
+
+def test_an_order_of_its_own_came_with_1_34() -> None:
+    given, want = ORDERS["then by priority"]
+    assert names(retry_order(given, ResizePath(kubelet=ResizeRules(minor=34)))) == list(want)
+
+
+def test_more_memory_is_more_too() -> None:
+    more, less = (
+        wish(pod_of(guaranteed("2"), name=name), c=f"memory={memory}")
+        for name, memory in (("a", "2Gi"), ("b", "1Mi"))
+    )
+    assert names(retry_order([more, less], KUBELET)) == ["b", "a"]
+
+
 def test_what_waits_is_tried_again_when_another_pod_shrinks() -> None:
     setting = Setting(minor=36, gates={}, config=NO_POLICY)
     node = setting.node(fit=True)

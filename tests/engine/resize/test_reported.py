@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from cpuctl.engine.resize.reported import running_pod
+from cpuctl.checkpoints.model import RecordedPod, RecordedResources
+from cpuctl.engine.resize.reported import running_pod, with_checkpoints
 from cpuctl.engine.resize.running import POD, ResizeWish, requirements
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import Pod, ResourceRequirements
 from cpuctl.pods.running import ContainerStatus, ReportedResources, ResizeStatus, RunState
 from tests.support.pods import amounts, app, resources
 from tests.support.resizing import guaranteed, pod_of
@@ -34,6 +35,13 @@ def cpus(pod: Pod) -> str:
     [
         ("no status", ASKED, "6", "6"),
         ("a status without resources", told(ResizeStatus(), ReportedResources()), "6", "6"),
+        ("nothing is told but a pending resize", told(PENDING, ReportedResources()), "6", "6"),
+        ("only requests are in force", told(PENDING, ReportedResources(requests=OLD)), "4", "4"),
+        ("granted, pending, and not said what is in force", told(PENDING, ReportedResources(granted=OLD)),
+         "4", "4"),
+        ("granted and in force, but still pending",
+         told(PENDING, replace(BOTH, granted=amounts("cpu=5"))), "5", "4"),
+        ("no resize is under way, and the runtime lags behind", told(ResizeStatus(), IN_FORCE), "6", "6"),
         ("pending", told(PENDING, BOTH), "4", "4"),
         ("pending, of a release that does not say what is granted", told(PENDING, IN_FORCE), "4", "4"),
         ("granted and carried out", told(ResizeStatus(), replace(BOTH, granted=amounts("cpu=6"))), "6", "6"),
@@ -41,7 +49,7 @@ def cpus(pod: Pod) -> str:
         ("being carried out, of such a release", told(IN_PROGRESS, IN_FORCE), "6", "4"),
         ("a container for debugging", told(PENDING, BOTH, ephemeral=True), "6", "6"),
     ],
-)
+)  # fmt: skip
 def test_what_a_container_has(name: str, pod: Pod, allocated: str, actual: str) -> None:
     del name
     running = running_pod(pod)
@@ -79,3 +87,54 @@ def test_the_pods_own_resources_have_a_status_too() -> None:
     assert requirements(running.allocated)[POD] == resources("cpu=7", "cpu=7")
     unknown = running_pod(replace(ASKED, resize=replace(PENDING, pod_level=level)))
     assert unknown.allocated.resources is None
+
+
+def test_when_a_resize_became_pending_is_what_the_status_says() -> None:
+    assert running_pod(told(PENDING, BOTH)).waiting_since == "then"
+
+
+def test_what_a_status_tells_of_containers_that_no_manifest_names_is_left_out() -> None:
+    (status,) = (given := told(PENDING, BOTH)).statuses
+    running = running_pod(replace(given, statuses=(replace(status, name="other"), status)))
+    assert (running.allocated, running.actual) == (
+        replace(running.spec, containers=running.allocated.containers),
+        running.allocated,
+    )
+    assert cpus(running.allocated) == "4"
+
+
+def test_a_status_may_tell_of_limits_alone() -> None:
+    """What it does not speak of is what the pod asks for."""
+    have = running_pod(told(PENDING, ReportedResources(limits=OLD))).actual.containers[0].resources
+    assert (have.requests, have.limits) == (ASKED.containers[0].resources.requests, OLD)
+
+
+SIZE = RecordedResources(requests=amounts("cpu=4"), limits=amounts("cpu=5"))
+LEVEL = RecordedResources(requests=amounts("cpu=7"), limits=amounts("cpu=8"))
+CLAIMING = replace(
+    ASKED,
+    containers=(
+        replace(ASKED.containers[0], resources=replace(ASKED.containers[0].resources, claims=("gpu",))),
+    ),
+)
+
+
+def test_the_kubelets_files_say_what_is_granted_and_what_the_runtime_was_told() -> None:
+    """Claims cannot be resized: they are those of the manifest."""
+    known = running_pod(CLAIMING)
+    small = ResourceRequirements(requests=SIZE.requests, limits=SIZE.limits, claims=("gpu",))
+    recorded = RecordedPod(containers={"c": SIZE, "gone": LEVEL})
+    granted = with_checkpoints(known, recorded, None)
+    assert granted.allocated.containers[0].resources == small
+    assert granted == replace(known, allocated=granted.allocated)
+    assert with_checkpoints(known, None, recorded) == replace(known, actuated=granted.allocated)
+    assert with_checkpoints(known, None, None) == known
+
+
+def test_the_kubelets_files_say_what_the_pod_as_a_whole_was_granted() -> None:
+    whole = running_pod(replace(ASKED, resources=resources("cpu=9", "cpu=9")))
+    recorded = RecordedPod(pod_level=LEVEL)
+    assert with_checkpoints(whole, recorded, None).allocated.resources == resources("cpu=7", "cpu=8")
+    assert with_checkpoints(whole, RecordedPod(), None) == whole
+    without = running_pod(ASKED)
+    assert with_checkpoints(without, recorded, None) == without

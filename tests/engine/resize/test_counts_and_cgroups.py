@@ -1,0 +1,156 @@
+"""What is counted and written of resizes whose pods have several versions, or containers of several kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from cpuctl.engine.resize.effects import cgroup_change, counted, most_requested
+from cpuctl.engine.resize.outcome import CPUShare, Judge, ResizeOutcome, Ruling
+from cpuctl.engine.resize.rules import ResizeRules
+from cpuctl.engine.resize.running import POD, ResizeWish, RunningPod
+from cpuctl.pods.cgroups.values import CgroupSettings, CgroupValues
+from cpuctl.pods.model import Pod
+from cpuctl.pods.rules import NodeRules
+from tests.support.pods import app, init, resources
+from tests.support.resizing import guaranteed, pod_of
+
+
+def sized(cpus: int) -> Pod:
+    return pod_of(guaranteed(str(cpus)))
+
+
+@pytest.mark.parametrize(
+    ("ruling", "allocated", "actual", "desired", "takes"),
+    [
+        (Ruling.INFEASIBLE, 3, 2, 9, (5, 3, 3)),
+        (Ruling.INFEASIBLE, 3, 4, 9, (5, 4, 4)),
+        (Ruling.INFEASIBLE, 6, 4, 9, (6, 6, 6)),
+        (Ruling.ADMITTED, 3, 2, 1, (5, 2, 1)),
+        (Ruling.NO_EFFECT, 3, 7, 4, (7, 7, 4)),
+        (Ruling.DEFERRED, 3, 2, 1, (5, 3, 3)),
+        (Ruling.DEFERRED, 2, 3, 1, (5, 3, 3)),
+        (Ruling.IGNORED, 3, 2, 4, (5, 4, 4)),
+        *((ruling, 3, 2, 9, (5, 5, 5)) for ruling in (
+            Ruling.FORBIDDEN, Ruling.UNCHANGED, Ruling.FAULT, Ruling.UNKNOWN)),
+    ],
+)  # fmt: skip
+def test_of_which_versions_the_scheduler_counts_the_most(
+    ruling: Ruling, allocated: int, actual: int, desired: int, takes: tuple[int, ...]
+) -> None:
+    """Of a pod whose spec asks for five CPUs since an earlier resize."""
+    running = replace(
+        RunningPod.settled(sized(5)), allocated=sized(allocated), actual=sized(actual), actuated=sized(8)
+    )
+    given = ResizeWish(running, sized(desired))
+    told = counted(ResizeOutcome(wish=given, ruling=ruling, judge=Judge.MANAGERS), ResizeRules())
+    found = tuple(each["cpu"].value for each in (told.before, told.meanwhile, told.settled))
+    assert found == takes
+
+
+def test_the_most_is_taken_container_by_container_and_resource_by_resource() -> None:
+    """Whoever names one: a container, an amount or the pod's own resources."""
+    first = pod_of(init("cpu=1", "", "i"), app("cpu=2 memory=3Gi", "cpu=9", "a"), app("", "", "b"))
+    second = pod_of(init("cpu=3", "", "i"), app("cpu=1 memory=4Gi", "", "a"), app("cpu=1", "", "b"))
+    third = replace(second, resources=resources("cpu=7", "cpu=8"))
+    found = most_requested(first, second, third)
+    asked = {each.name: each.resources for each in found.all_containers}
+    assert asked == {"i": resources("cpu=3"), "a": resources("cpu=2 memory=4Gi"), "b": resources("cpu=1")}
+    assert found.resources == resources("cpu=7")
+    assert most_requested(third, first).resources == resources("cpu=7")
+    assert most_requested(first, second).resources is None
+
+
+def test_of_equal_amounts_the_first_stays_as_it_is_written() -> None:
+    versions = (pod_of(app(f"memory={amount}", "", "a")) for amount in ("1Gi", "1073741824"))
+    assert str(most_requested(*versions).containers[0].resources.requests["memory"]) == "1Gi"
+
+
+OWN, OTHER = 0b11 << 6, 0b1111 << 6
+KEEPS, LOSES, GETS = (CPUShare(OWN, OTHER, None), CPUShare(OWN, None, None), CPUShare(None, OTHER, None))
+SETTINGS = CgroupSettings(minor=38)
+A, HALF = guaranteed("2", "a"), guaranteed("1500m", "b")
+
+
+def change(
+    old: Pod, new: Pod, shares: Mapping[str, CPUShare], view: NodeRules
+) -> tuple[Mapping[str, CgroupValues], Mapping[str, CgroupValues]]:
+    outcome = ResizeOutcome(
+        wish=ResizeWish(RunningPod.settled(old), new),
+        ruling=Ruling.ADMITTED,
+        judge=Judge.MANAGERS,
+        shares=shares,
+    )
+    found = cgroup_change(outcome, SETTINGS, view)
+    return found.before, found.after
+
+
+def quotas(values: Mapping[str, CgroupValues]) -> dict[str, int | None]:
+    return {name: each.quota for name, each in values.items()}
+
+
+@pytest.mark.parametrize(
+    ("share", "before", "after"),
+    [
+        (KEEPS, {POD: -1, "a": -1, "b": 150_000}, {POD: -1, "a": -1, "b": 150_000}),
+        (LOSES, {POD: -1, "a": -1, "b": 150_000}, {POD: 550_000, "a": 400_000, "b": 150_000}),
+        (GETS, {POD: 350_000, "a": 200_000, "b": 150_000}, {POD: -1, "a": -1, "b": 150_000}),
+    ],
+)
+def test_quotas_go_and_come_with_exclusive_cpus(
+    share: CPUShare, before: dict[str, int], after: dict[str, int]
+) -> None:
+    """One container that has some frees its pod of the quota."""
+    old, new = pod_of(A, HALF), pod_of(guaranteed("4", "a"), HALF)
+    found = change(old, new, {"a": share}, NodeRules())
+    assert tuple(map(quotas, found)) == (before, after)
+
+
+LEVEL = resources(*["cpu=4 memory=4Gi"] * 2)
+MANAGERS = NodeRules(managers=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "view", "want"),
+    [
+        ("one shares with its pod", replace(pod_of(A, HALF), resources=LEVEL), MANAGERS,
+         {POD: 400_000, "a": -1, "b": 150_000}),
+        ("all have their own", replace(pod_of(A, guaranteed("1", "b")), resources=LEVEL), MANAGERS,
+         {POD: -1, "a": -1, "b": -1}),
+        ("nobody divides", replace(pod_of(A, HALF), resources=LEVEL), NodeRules(),
+         {POD: -1, "a": -1, "b": -1}),
+        ("nothing to divide", pod_of(A, HALF), MANAGERS, {POD: -1, "a": -1, "b": -1}),
+    ],
+)  # fmt: skip
+def test_quotas_where_a_pods_cpus_are_divided(
+    name: str, given: Pod, view: NodeRules, want: dict[str, int]
+) -> None:
+    """KEP-5526: the pod goes without a quota where all of its containers do."""
+    del name
+    found = change(given, given, {"a": KEEPS, "b": KEEPS}, view)
+    assert tuple(map(quotas, found)) == (want, want)
+
+
+@pytest.mark.parametrize(
+    ("given", "reserved"),
+    [(pod_of(A), (1 << 30, None)), (pod_of(app("memory=1Gi", "memory=2Gi", "a")), (None, 1 << 30))],
+)
+def test_memory_is_reserved_by_the_class_of_the_pod(given: Pod, reserved: tuple[int | None, ...]) -> None:
+    """With memoryReservationPolicy TieredReservation: firmly for Guaranteed pods alone."""
+    settings = replace(SETTINGS, memory_qos=True, tiered=True)
+    outcome = ResizeOutcome(
+        wish=ResizeWish(RunningPod.settled(given), given), ruling=Ruling.ADMITTED, judge=Judge.MANAGERS
+    )
+    after = cgroup_change(outcome, settings, NodeRules()).after
+    assert {(each.memory_min, each.memory_low) for each in after.values()} == {reserved}
+
+
+def test_a_kubelet_that_knows_no_pod_level_resources_writes_what_containers_ask_for() -> None:
+    shared = replace(pod_of(app("cpu=1", "cpu=2", "a")), resources=LEVEL)
+    known, unknown = (
+        change(shared, shared, {}, NodeRules(pod_level=level))[1][POD] for level in (True, False)
+    )
+    assert (known.shares, known.quota, known.memory) == (4096, 400_000, 4 << 30)
+    assert (unknown.shares, unknown.quota, unknown.memory) == (1024, 200_000, None)

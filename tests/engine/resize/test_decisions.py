@@ -1,0 +1,214 @@
+"""What a decision tells beside its ruling, and who is named as its judge."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cpuctl.engine.outcome import FaultKind, KubeletFault
+from cpuctl.engine.resize.allocator.resized import Departure
+from cpuctl.engine.resize.handler import ResizePath, decide
+from cpuctl.engine.resize.outcome import CPUShare, Judge, Ruling
+from cpuctl.engine.resize.rules import IN_PLACE
+from cpuctl.engine.resize.semantics import Semantics
+from cpuctl.engine.resize.server_side import ResizeServer
+from tests.support.pods import app, resources
+from tests.support.resizing import (
+    NO_POLICY,
+    PREVIEW,
+    RESTRICTED,
+    Setting,
+    admitted,
+    guaranteed,
+    held,
+    pod_of,
+    wish,
+)
+
+CRITICAL = 2_000_000_000
+RELEASED = Setting(minor=36, gates=PREVIEW)
+TWO = CPUShare(0b11 << 6, 0b11 << 6, 0b11 << 6)
+"""Of a container that was given two CPUs and keeps them."""
+FAULT = KubeletFault(kind=FaultKind.ENDLESS_LOOP, where="somewhere", why="for a test")
+
+
+def path(setting: Setting, semantics: Semantics = Semantics.KEP) -> ResizePath:
+    return ResizePath(kubelet=setting.rules(), semantics=semantics)
+
+
+@pytest.mark.parametrize(
+    ("setting", "to", "server", "ruling"),
+    [
+        (Setting(), "2", None, Ruling.UNCHANGED),
+        (Setting(minor=36, gates={}), "4", None, Ruling.INFEASIBLE),
+        (Setting(minor=32, gates={}), "4", None, Ruling.IGNORED),
+        (Setting(), "4", ResizeServer(in_place=False), Ruling.FORBIDDEN),
+    ],
+)
+def test_what_no_manager_hears_of_leaves_the_cpus_as_they_are(
+    setting: Setting, to: str, server: ResizeServer | None, ruling: Ruling
+) -> None:
+    node = setting.node()
+    running = admitted(node, pod_of(guaranteed("2"), guaranteed("500m", "d")))
+    outcome = decide(node, wish(running, c=f"cpu={to}"), replace(path(setting), server=server))
+    assert (outcome.ruling, outcome.shares) == (ruling, {"c": TWO})
+    assert (outcome.preview, outcome.placements, outcome.delay) == (False, (), 0)
+    assert outcome.wish.running.spec == running
+
+
+@pytest.mark.parametrize(("manager", "rounds"), [("none", []), ("best-effort", ["c", "d"])])
+@pytest.mark.parametrize("setting", [RELEASED, Setting()], ids=["released", "preview"])
+def test_hints_and_placements_are_told(setting: Setting, manager: str, rounds: list[str]) -> None:
+    """Without a Topology Manager there are no rounds of hints."""
+    used = replace(setting, config={"topology_manager_policy": manager})
+    node = used.node()
+    running = admitted(node, pod_of(guaranteed("2"), guaranteed("500m", "d")))
+    outcome = decide(node, wish(running, c="memory=2Gi"), path(used))
+    assert (outcome.ruling, outcome.judge, outcome.preview) == (
+        Ruling.ADMITTED, Judge.MANAGERS, setting.minor == 38
+    )  # fmt: skip
+    assert [each.container.name for each in outcome.asked if each.container] == rounds
+    assert [(each.container.name, each.exclusive) for each in outcome.placements] == [
+        ("c", True),
+        ("d", False),
+    ]
+
+
+def test_cpus_that_come_and_go_are_told_with_those_that_were_promised() -> None:
+    setting = RELEASED
+    node = setting.node()
+    running = admitted(node, pod_of(guaranteed("1500m", "a"), guaranteed("2", "b"), guaranteed("500m", "c")))
+    outcome = decide(node, wish(running, a="cpu=2"), path(setting))
+    assert outcome.shares == {"a": CPUShare(None, 0b11 << 8, 0b11 << 8), "b": TWO}
+    assert (outcome.ruling, outcome.unfollowed) == (Ruling.ADMITTED, ())
+
+
+def test_what_nobody_has_promised_has_no_baseline() -> None:
+    """A state file may hold baselines of other containers only."""
+    node, again = Setting().node(), Setting().node()
+    running, other = (admitted(node, pod_of(guaranteed("2"), name=name)) for name in ("p", "q"))
+    file = node.state_file()
+    assert again.restore(replace(file, baselines={"q": file.baselines["q"]})) is None
+    again.resume([running, other])
+    outcome = decide(again, wish(running, c="cpu=2"), path(Setting()))
+    assert outcome.shares == {"c": replace(TWO, baseline=None)}
+
+
+def test_containers_of_a_divided_pod_are_due_no_number_of_cpus() -> None:
+    """KEP-5526: what they have is a part of their pod's."""
+    gates = {**PREVIEW, "PodLevelResourceManagers": True}
+    config = {"topology_manager_policy": "best-effort", "topology_manager_scope": "pod"}
+    setting = Setting(minor=36, gates=gates, config=config)
+    node = setting.node()
+    parts = pod_of(guaranteed("2", "a"), guaranteed("1500m", "b"))
+    running = admitted(node, replace(parts, resources=resources(*["cpu=4 memory=4Gi"] * 2)))
+    outcome = decide(node, wish(running, a="memory=2Gi"), path(setting))
+    assert (outcome.ruling, outcome.unfollowed, len(outcome.shares)) == (Ruling.ADMITTED, (), 2)
+
+
+def test_all_containers_are_named_whose_cpus_do_not_follow() -> None:
+    node = RELEASED.node()
+    running = admitted(node, pod_of(guaranteed("1", "a"), guaranteed("2", "b"), guaranteed("1", "c")))
+    outcome = decide(node, wish(running, a="cpu=2", c="cpu=1500m"), path(RELEASED))
+    assert (outcome.ruling, outcome.unfollowed) == (Ruling.NO_EFFECT, ("a", "c"))
+
+
+def test_a_kubelet_that_hangs_decides_nothing() -> None:
+    setting = Setting(minor=36, gates={}, config=NO_POLICY)
+    node = setting.node()
+    running = admitted(node, pod_of(guaranteed("2")))
+    node.fault = FAULT
+    outcome = decide(node, wish(running, c="cpu=4"), path(setting))
+    assert (outcome.ruling, outcome.message, outcome.reason) == (Ruling.FAULT, "for a test", "")
+    assert (outcome.judge, outcome.unfollowed, node.active["p"]) == (Judge.MANAGERS, (), running)
+
+
+NO_ROOM = (
+    "it does not fit (Node didn't have enough resource: memory, requested: 69793218560, used: 0, capacity: "
+)
+
+
+@pytest.mark.parametrize(
+    ("setting", "judge"),
+    [(Setting(minor=36, gates={}, config=NO_POLICY), Judge.MANAGERS), (Setting(), Judge.NODE_FIT)],
+)
+def test_whether_others_make_room_for_a_critical_pod_cannot_be_said(setting: Setting, judge: Judge) -> None:
+    node = setting.node(fit=True)
+    running = admitted(node, pod_of(guaranteed("2"), priority=CRITICAL))
+    outcome = decide(node, wish(running, c="memory=65Gi"), path(setting))
+    assert (outcome.ruling, outcome.judge) == (Ruling.UNKNOWN, judge)
+    assert outcome.message.startswith(NO_ROOM)
+    assert node.active["p"] == running
+
+
+@pytest.mark.parametrize("semantics", list(Semantics))
+def test_a_missing_affinity_is_final_to_both(semantics: Semantics) -> None:
+    setting = Setting(config={"topology_manager_policy": "single-numa-node"})
+    node = setting.node()
+    running = admitted(node, pod_of(guaranteed("2")))
+    before = held(node)
+    outcome = decide(node, wish(running, c="cpu=8"), path(setting, semantics))
+    assert (outcome.ruling, outcome.reason) == (Ruling.INFEASIBLE, "TopologyAffinityError")
+    assert (outcome.departures, held(node)) == ((), before)
+
+
+def test_managers_refuse_before_anybody_looks_whether_the_pod_fits() -> None:
+    """A pod that both refuse has its reason from the managers."""
+    setting = Setting(config=RESTRICTED)
+    node = setting.node(fit=True)
+    running = admitted(node, pod_of(guaranteed("4")))
+    outcome = decide(node, wish(running, c="cpu=2 memory=65Gi"), path(setting))
+    assert (outcome.ruling, outcome.judge, outcome.preview) == (Ruling.INFEASIBLE, Judge.MANAGERS, True)
+    assert outcome.departures == (Departure.FINAL,)
+    assert (node.active["p"], held(node)) == (running, "0-3")
+
+
+@pytest.mark.parametrize(("semantics", "holds"), [(Semantics.KEP, "6-7"), (Semantics.REFERENCE, "2-3,6-7")])
+def test_a_refusal_on_the_way_leaves_traces_with_the_reference_alone(
+    semantics: Semantics, holds: str
+) -> None:
+    node = Setting().node()
+    running = admitted(node, pod_of(guaranteed("2", "a"), guaranteed("4", "b")))
+    outcome = decide(node, wish(running, a="cpu=4", b="cpu=2"), path(Setting(), semantics))
+    assert (outcome.reason, held(node, "a")) == ("prohibitedCPUAllocationError", holds)
+    assert (Departure.NOTHING_KEPT in outcome.departures) is (semantics is Semantics.KEP)
+
+
+@pytest.mark.parametrize("semantics", list(Semantics))
+def test_what_does_not_fit_and_moves_no_cpus_departs_from_nothing(semantics: Semantics) -> None:
+    setting = Setting()
+    node = setting.node(fit=True)
+    running = admitted(node, pod_of(guaranteed("2")))
+    outcome = decide(node, wish(running, c="memory=65Gi"), path(setting, semantics))
+    assert (outcome.ruling, outcome.judge, outcome.preview) == (Ruling.DEFERRED, Judge.NODE_FIT, True)
+    assert (outcome.departures, node.active["p"]) == ((), running)
+    assert [each.container.name for each in outcome.placements] == ["c"]
+
+
+@pytest.mark.parametrize(("level", "judge"), [(True, Judge.NODE_FIT), (False, Judge.MANAGERS)])
+def test_a_pods_own_resources_are_compared_with_the_node(*, level: bool, judge: Judge) -> None:
+    """As far as its kubelet looks at them."""
+    setting = Setting()
+    node = setting.node(fit=True)
+    node.pod_rules = replace(node.pod_rules, pod_level=level)
+    running = replace(pod_of(app("cpu=1", "cpu=2", "c")), resources=resources("memory=65Gi"))
+    node.resume([running])
+    outcome = decide(node, wish(running, c="cpu=2"), path(setting))
+    assert (outcome.judge, outcome.ruling.accepted) == (judge, judge is Judge.MANAGERS)
+
+
+@pytest.mark.parametrize(("minor", "gates"), [(32, {IN_PLACE: True}), (36, {})])
+def test_several_refusals_of_the_api_server_are_one_list(minor: int, gates: dict[str, bool]) -> None:
+    setting = Setting(minor=minor, gates=gates, config=NO_POLICY)
+    node = setting.node()
+    running = admitted(node, pod_of(guaranteed("2")))
+    server = ResizeServer(minor=minor, node_resizes=False)
+    one = wish(running, c="cpu=4")
+    two = replace(
+        one, desired=replace(running, containers=(app("cpu=1 memory=1Gi", "cpu=2 memory=1Gi", "c"),))
+    )
+    told = [decide(node, each, replace(path(setting), server=server)).message for each in (one, two)]
+    no_node = "spec: Forbidden: Pod running on node without support for resize"
+    other = 'spec: Invalid value: "Guaranteed": Pod QOS Class may not change as a result of resizing'
+    assert told == [no_node, f"[{other}, {no_node}]"]

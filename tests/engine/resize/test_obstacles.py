@@ -1,0 +1,176 @@
+"""What a kubelet refuses for good before it asks its resource managers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from cpuctl.engine.resize.obstacles import Objecting
+from cpuctl.engine.resize.rules import ResizeRules
+from cpuctl.engine.resize.running import ResizeWish, RunningPod
+from cpuctl.pods.model import Container, Pod
+from tests.support.pods import app, init, resources, sidecar
+from tests.support.resizing import guaranteed, pod_of, wish, with_policies
+
+NO_SWAP = "In-place resize of containers with swap is not supported."
+CPU, MEMORY = (
+    f"Resize is infeasible for Guaranteed Pods alongside {words}"
+    for words in ('CPU Manager policy "static"', 'Memory Manager policy "Static"')
+)
+SYSTEM_CRITICAL = 2_000_000_000
+
+
+def objection(old: Pod, new: Pod, capacity: Mapping[str, int] | None = None, **rules: Any) -> str:
+    return Objecting(ResizeWish(RunningPod.settled(old), new), ResizeRules(**rules), capacity).objection()
+
+
+def beside(container: Container) -> Pod:
+    """Put a container beside one that makes its pod Burstable."""
+    return pod_of(container, app("cpu=1", "cpu=2", "other"))
+
+
+ROOM = beside(app("memory=1Gi", "memory=2Gi", "c"))
+MORE_ROOM = beside(app("memory=3Gi", "memory=4Gi", "c"))
+FULL = beside(app("memory=2Gi", "memory=2Gi", "c"))
+FULLER = beside(app("memory=3Gi", "memory=3Gi", "c"))
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "minor", "want"),
+    [
+        ("it may swap", ROOM, MORE_ROOM, 36, NO_SWAP),
+        ("it may swap in 1.33", ROOM, MORE_ROOM, 33, NO_SWAP),
+        ("nobody looked in 1.32", ROOM, MORE_ROOM, 32, ""),
+        ("it could swap before", ROOM, FULL, 36, NO_SWAP),
+        ("it could swap afterwards", FULL, MORE_ROOM, 36, NO_SWAP),
+        ("it never may", FULL, FULLER, 36, ""),
+        ("it has no limit", beside(app("memory=1Gi", "", "c")), beside(app("memory=2Gi", "", "c")), 36,
+         NO_SWAP),
+        ("it is to have some first", beside(app(name="c")), ROOM, 36, NO_SWAP),
+        ("a request that was its limit goes", FULL, beside(app("", "memory=2Gi", "c")), 36, NO_SWAP),
+        ("it is to have none, nor a limit", FULL, beside(app("", "memory=0", "c")), 36, ""),
+        ("it is to have none, in so many words", FULL, beside(app("memory=0", "", "c")), 36, ""),
+        ("it has none, in other words", beside(app("memory=0", "memory=1Gi", "c")),
+         beside(app("", "memory=1Gi", "c")), 36, ""),
+        ("it has none, in more words", beside(app("", "memory=1Gi", "c")),
+         beside(app("memory=0", "memory=1Gi", "c")), 36, ""),
+        ("only the limit changes", ROOM, beside(app("memory=1Gi", "memory=4Gi", "c")), 36, ""),
+        ("a Guaranteed pod", pod_of(guaranteed("1")), pod_of(guaranteed("1", memory="2Gi")), 36, ""),
+        ("a static pod", replace(ROOM, static=True), replace(MORE_ROOM, static=True), 36, ""),
+        ("a critical pod", replace(ROOM, priority=SYSTEM_CRITICAL),
+         replace(MORE_ROOM, priority=SYSTEM_CRITICAL), 36, ""),
+        ("an important pod", replace(ROOM, priority=SYSTEM_CRITICAL - 1),
+         replace(MORE_ROOM, priority=SYSTEM_CRITICAL - 1), 36, NO_SWAP),
+    ],
+)  # fmt: skip
+def test_another_memory_request_of_who_may_swap(name: str, old: Pod, new: Pod, minor: int, want: str) -> None:
+    """It may in a Burstable pod that is not critical, where its request is not its limit."""
+    del name
+    assert objection(old, new, minor=minor, swap=True) == want
+    assert objection(old, new, minor=minor) == ""
+
+
+def test_one_container_that_restarts_does_not_excuse_another() -> None:
+    old = pod_of(*(app("memory=1Gi", "memory=2Gi", name) for name in "ab"))
+    new = pod_of(*(app("memory=2Gi", "memory=3Gi", name) for name in "ab"))
+    one, both = (with_policies(old, dict.fromkeys(names, frozenset({"memory"}))) for names in ("a", "ab"))
+    assert objection(one, new, swap=True) == NO_SWAP
+    assert objection(both, new, swap=True) == ""
+
+
+def test_only_containers_that_run_are_compared() -> None:
+    """Without an API server nobody has refused others yet."""
+    more = replace(ROOM, containers=(app("memory=1Gi", "memory=2Gi", "new"), *ROOM.containers))
+    assert objection(ROOM, more, swap=True) == ""
+    assert (
+        objection(pod_of(guaranteed("1")), pod_of(guaranteed("1"), guaranteed("1", "d")), static_cpus=True)
+        == ""
+    )
+
+
+TWO, FOUR = pod_of(guaranteed("2")), pod_of(guaranteed("4"))
+LARGER = pod_of(guaranteed("2", memory="2Gi"))
+BY_LEVEL = replace(pod_of(app("cpu=1", "", "c")), resources=resources(*["cpu=4 memory=4Gi"] * 2))
+BY_LEVEL_MORE = replace(BY_LEVEL, containers=(app("cpu=2", "", "c"),))
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "rules", "want"),
+    [
+        ("CPUs", TWO, FOUR, {"static_cpus": True}, CPU),
+        ("CPUs that are free to follow", TWO, FOUR, {"static_cpus": True, "exclusive_cpus": True}, ""),
+        ("CPUs, but memory is static", TWO, FOUR, {"static_memory": True}, ""),
+        ("memory", TWO, LARGER, {"static_memory": True}, MEMORY),
+        ("memory that is free to follow", TWO, LARGER, {"static_memory": True, "exclusive_memory": True}, ""),
+        ("memory, but CPUs are static", TWO, LARGER, {"static_cpus": True}, ""),
+        ("both, CPUs come first", TWO, pod_of(guaranteed("4", memory="2Gi")),
+         {"static_cpus": True, "static_memory": True}, CPU),
+        ("both, CPUs may", TWO, pod_of(guaranteed("4", memory="2Gi")),
+         {"static_cpus": True, "exclusive_cpus": True, "static_memory": True}, MEMORY),
+        ("a Burstable pod", beside(guaranteed("2")), beside(guaranteed("4")), {"static_cpus": True}, ""),
+        ("Guaranteed by its pod-level resources", BY_LEVEL, BY_LEVEL_MORE, {"static_cpus": True}, CPU),
+        ("by those that this kubelet does not look at", BY_LEVEL, BY_LEVEL_MORE,
+         {"static_cpus": True, "pod_level_resources": False}, ""),
+        ("up to 1.31 nobody minds", TWO, FOUR, {"static_cpus": True, "minor": 31}, ""),
+        ("1.33 minds whatever changes", TWO, LARGER, {"static_cpus": True, "minor": 33},
+         "Resize is infeasible for Guaranteed Pods alongside CPU Manager static policy"),
+    ],
+)  # fmt: skip
+def test_what_static_managers_cannot_follow(
+    name: str, old: Pod, new: Pod, rules: Mapping[str, Any], want: str
+) -> None:
+    del name
+    assert objection(old, new, **rules) == want
+
+
+@pytest.mark.parametrize(("init_containers", "want"), [(True, CPU), (False, "")])
+def test_an_init_container_that_is_not_resized_is_no_obstacle(*, init_containers: bool, want: str) -> None:
+    two, four = ("cpu=2 memory=1Gi",) * 2, ("cpu=4 memory=1Gi",) * 2
+    old, new = (pod_of(init(*size), sidecar(*two), guaranteed("2")) for size in (two, four))
+    assert objection(old, new, static_cpus=True, init_containers=init_containers) == want
+
+
+def test_other_pod_level_resources_need_a_gate() -> None:
+    other = replace(BY_LEVEL, resources=resources(*["cpu=5 memory=4Gi"] * 2))
+    told = "InPlacePodLevelResourcesVerticalScaling is disabled"
+    assert objection(BY_LEVEL, other, pod_level=False) == told
+    assert objection(BY_LEVEL, other) == ""
+    assert objection(BY_LEVEL, BY_LEVEL_MORE, pod_level=False) == ""
+
+
+def lacking(text: str) -> str:
+    return f"Node didn't have enough capacity: {text}"
+
+
+@pytest.mark.parametrize(
+    ("name", "new", "capacity", "rules", "want"),
+    [
+        ("all of it", FOUR, {"cpu": 4000, "memory": 1 << 30}, {}, ""),
+        ("one too many", FOUR, {"cpu": 3999, "memory": 1 << 30}, {},
+         lacking("cpu, requested: 4000, capacity: 3999")),
+        ("memory comes first", FOUR, {"cpu": 3999, "memory": (1 << 30) - 1}, {},
+         lacking("memory, requested: 1073741824, capacity: 1073741823")),
+        ("nobody knows how much memory there is", FOUR, {"cpu": 3999}, {},
+         lacking("cpu, requested: 4000, capacity: 3999")),
+        ("nobody knows how many CPUs there are", FOUR, {"memory": 1}, {},
+         lacking("memory, requested: 1073741824, capacity: 1")),
+        ("nothing is known", FOUR, None, {}, ""),
+        ("1.36 does not compare", FOUR, {"cpu": 1}, {"minor": 36}, ""),
+        ("nothing is requested", pod_of(app(name="c")), {"cpu": 0, "memory": 0}, {}, ""),
+        ("the pod as a whole", BY_LEVEL, {"cpu": 3000}, {}, lacking("cpu, requested: 4000, capacity: 3000")),
+        ("what containers request", BY_LEVEL, {"cpu": 3000}, {"pod_level_resources": False}, ""),
+    ],
+)  # fmt: skip
+def test_more_than_the_whole_node_has(
+    name: str, new: Pod, capacity: Mapping[str, int] | None, rules: Mapping[str, Any], want: str
+) -> None:
+    del name
+    assert objection(TWO, new, capacity, **{"minor": 35, **rules}) == want
+
+
+def test_the_first_obstacle_is_told() -> None:
+    told = Objecting(wish(TWO, c="cpu=4"), ResizeRules(minor=35, in_place=False), {"cpu": 1}).objection()
+    assert told == "InPlacePodVerticalScaling is disabled"

@@ -1,0 +1,35 @@
+"""A pod that runs beside the one that it is to be."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cpuctl.engine.resize.running import ResizeWish, RunningPod
+from tests.support.resizing import changed, guaranteed, pod_of
+
+TWO = pod_of(guaranteed("2"), generation=7)
+FOUR = changed(TWO, c="cpu=4")
+
+
+@pytest.mark.parametrize(
+    ("name", "running", "generation", "new"),
+    [
+        ("what it has", RunningPod.settled(FOUR), 7, False),
+        ("what it asks for already", replace(RunningPod.settled(TWO), spec=FOUR), 7, True),
+        ("what it had asked for before", replace(RunningPod.settled(TWO), allocated=FOUR), 8, False),
+        ("something new", RunningPod.settled(TWO), 8, True),
+    ],
+)
+def test_a_wish_that_the_spec_has_is_no_new_generation(
+    name: str, running: RunningPod, generation: int, *, new: bool
+) -> None:
+    """It is new to the kubelet where that has not granted it."""
+    del name
+    wish = ResizeWish(running, changed(FOUR, c="cpu=4000m"))
+    assert (wish.generation, wish.is_new) == (generation, new)
+
+
+def test_only_containers_restart() -> None:
+    assert RunningPod.settled(TWO).restarts("nobody") == frozenset()

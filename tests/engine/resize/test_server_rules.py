@@ -1,0 +1,247 @@
+"""Which of its rules an API server goes by, and what it makes of resizes at their very edge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from cpuctl.engine.resize.rules import IN_PLACE, INIT_CONTAINERS, POD_LEVEL
+from cpuctl.engine.resize.running import ResizeWish, RunningPod
+from cpuctl.engine.resize.server_side import ResizeServer
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.pods.model import Pod, QosClass
+from tests.support.pods import app, init, resources, sidecar
+from tests.support.resizing import guaranteed, pod_of, with_policies
+
+OFF = "InPlacePodVerticalScaling is off"
+MUTABLE = "only cpu and memory resources are mutable"
+ABOVE = "must be less than or equal to"
+TWO = pod_of(guaranteed("2"))
+SHARES = pod_of(app("cpu=1 memory=1Gi", "cpu=2 memory=2Gi", "c"))
+
+
+def server(minor: int = 36, gates: Mapping[str, bool] | None = None, **more: Any) -> ResizeServer:
+    known = {"node_resizes": True, "allocatable": None, **more}
+    return ResizeServer.of(FeatureGates(minor, gates or {}), **known)
+
+
+def said(old: Pod, new: Pod, **rules: Any) -> tuple[str, ...]:
+    return ResizeServer(**rules).refusals(ResizeWish(RunningPod.settled(old), new))
+
+
+def sized(given: Pod, requests: str, limits: str) -> Pod:
+    """Give the one app container other resources, and what restarts it stays."""
+    (container,) = given.containers
+    return replace(given, containers=(replace(container, resources=resources(requests, limits)),))
+
+
+def whole(given: Pod, requests: str, limits: str) -> Pod:
+    return replace(given, resources=resources(requests, limits))
+
+
+@pytest.mark.parametrize(
+    ("gates", "more", "changes"),
+    [
+        ({}, {}, {}),
+        ({IN_PLACE: False}, {}, {"in_place": False}),
+        ({POD_LEVEL: False}, {}, {"pod_level": False}),
+        ({"PodLevelResources": False}, {}, {"pod_level_resources": False}),
+        ({INIT_CONTAINERS: False}, {}, {"init_containers": False}),
+        ({}, {"node_resizes": False}, {"node_resizes": False}),
+        ({}, {"allocatable": {"cpu": 1}}, {"allocatable": {"cpu": 1}}),
+    ],
+)
+def test_every_gate_changes_its_own_rule(
+    gates: Mapping[str, bool], more: Mapping[str, Any], changes: Mapping[str, Any]
+) -> None:
+    """Rules that nobody has named are those of 1.36 as it comes."""
+    assert server(36, gates, **more) == replace(ResizeServer(), **changes)
+
+
+@pytest.mark.parametrize(
+    ("minor", "words"),
+    [
+        (31, f"the API server does not let resources of pods change: {OFF}"),
+        (32, f"the API server does not serve pods/resize: {OFF}"),
+    ],
+)
+def test_where_resizes_are_off(minor: int, words: str) -> None:
+    """The subresource came with 1.32."""
+    assert said(TWO, TWO, minor=minor, in_place=False) == (words,)
+
+
+NO_NODE = "spec: Forbidden: Pod running on node without support for resize"
+
+
+@pytest.mark.parametrize(("minor", "words"), [(31, ()), (32, (NO_NODE,)), (36, (NO_NODE,))])
+def test_a_node_that_does_not_resize(minor: int, words: tuple[str, ...]) -> None:
+    more = sized(TWO, "cpu=3 memory=1Gi", "cpu=3 memory=1Gi")
+    assert said(TWO, more, minor=minor, node_resizes=False) == words
+
+
+BY_LEVEL = whole(SHARES, "cpu=4 memory=4Gi", "cpu=4 memory=4Gi")
+MORE_BY_LEVEL = whole(SHARES, "cpu=5 memory=4Gi", "cpu=5 memory=4Gi")
+LEVEL_GATE = (
+    "[]: Forbidden: resize of pods with pod-level resources is forbidden when "
+    "InPlacePodLevelResourcesVerticalScalingEnabled feature gate is disabled"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "rules", "words"),
+    [
+        ("1.34", BY_LEVEL, MORE_BY_LEVEL, {"minor": 34},
+         ("[]: Forbidden: pods with pod-level resources cannot be resized",)),
+        ("1.35", BY_LEVEL, MORE_BY_LEVEL, {"minor": 35}, (LEVEL_GATE,)),
+        ("it gets them only now", SHARES, whole(SHARES, "cpu=4", ""), {}, (LEVEL_GATE,)),
+        ("it loses them", BY_LEVEL, SHARES, {}, (LEVEL_GATE,)),
+        ("it has none", SHARES, sized(SHARES, "cpu=1 memory=1Gi", "cpu=2 memory=3Gi"), {}, ()),
+        ("they are names only", whole(SHARES, "", ""), whole(SHARES, "", ""), {}, ()),
+        ("nobody knows them", BY_LEVEL, MORE_BY_LEVEL, {"pod_level_resources": False}, ()),
+    ],
+)  # fmt: skip
+def test_pod_level_resources_where_they_are_not_resized(
+    name: str, old: Pod, new: Pod, rules: Mapping[str, Any], words: tuple[str, ...]
+) -> None:
+    del name
+    assert said(old, new, pod_level=False, **rules) == words
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "words"),
+    [
+        ("they are new", SHARES, whole(SHARES, "cpu=4", ""), ()),
+        ("new ones of another kind", SHARES, whole(SHARES, "cpu=4 hugepages-2Mi=2Mi", ""),
+         (f"spec: Forbidden: {MUTABLE} at pod-level",)),
+        ("a request above its limit", SHARES, whole(SHARES, "memory=5Gi", "memory=4Gi"),
+         (f'spec.resources.requests: Invalid value: "5Gi": {ABOVE} memory limit of 4Gi',)),
+        ("only a limit is removed", BY_LEVEL, whole(SHARES, "cpu=4 memory=4Gi", "cpu=4"),
+         ('spec: Invalid value: "Guaranteed": Pod QOS Class may not change as a result of resizing',
+          "spec.resources.limits: Forbidden: pod-level resource limits cannot be removed")),
+    ],
+)  # fmt: skip
+def test_other_pod_level_resources(name: str, old: Pod, new: Pod, words: tuple[str, ...]) -> None:
+    del name
+    assert said(old, new) == words
+
+
+def test_a_class_by_pod_level_resources_is_none_to_a_server_that_does_not_know_them() -> None:
+    less = whole(SHARES, "cpu=3 memory=4Gi", "cpu=4 memory=4Gi")
+    other = 'spec: Invalid value: "Guaranteed": Pod QOS Class may not change as a result of resizing'
+    assert said(BY_LEVEL, less) == (other,)
+    assert said(BY_LEVEL, less, pod_level_resources=False) == ()
+
+
+def test_containers_are_compared_kind_by_kind() -> None:
+    """Of a kind whose number is another, names say nothing."""
+    old = pod_of(init(name="i"), sidecar(name="s"), app(name="a"))
+    new = pod_of(sidecar(name="s"), init(name="i"), app(name="b"), app(name="a"))
+    forbidden = "Forbidden: initContainers may not be renamed or reordered on resize"
+    assert said(old, new) == (
+        "spec.containers: Forbidden: containers may not be added or removed on resize",
+        f"spec.initContainers[0].name: {forbidden}",
+        f"spec.initContainers[1].name: {forbidden}",
+    )
+
+
+def test_every_container_is_looked_at() -> None:
+    """Those that stay as they are may be as odd as they like."""
+    odd, pages = ("cpu=3", "cpu=2"), ("cpu=3 hugepages-2Mi=2Mi", "cpu=3")
+    names = ("a", "b", "c")
+    old = pod_of(
+        *(app(*size, name) for size, name in zip((odd, odd, ("cpu=3", "cpu=3")), names, strict=True))
+    )
+    new = pod_of(
+        *(app(*size, name) for size, name in zip((odd, ("cpu=4", "cpu=2"), pages), names, strict=True))
+    )
+    assert said(old, new) == (
+        f'spec.containers[1].resources.requests: Invalid value: "4": {ABOVE} cpu limit of 2',
+        f"spec: Forbidden: {MUTABLE}",
+    )
+
+
+def test_requests_may_not_be_removed_either() -> None:
+    words = "spec.containers[0].resources.requests: Forbidden: resource requests cannot be removed"
+    assert said(SHARES, sized(SHARES, "cpu=1", "cpu=2 memory=2Gi")) == (words,)
+
+
+def test_of_a_container_that_is_none_to_resize_nothing_else_is_said() -> None:
+    old = pod_of(init("cpu=1 memory=1Gi", "cpu=2", "i"), app(name="a"))
+    new = pod_of(init("cpu=3 hugepages-2Mi=2Mi", "cpu=2", "i"), app(name="a"))
+    why = "resources for non-sidecar init containers are immutable"
+    assert said(old, new, init_containers=False) == (f"spec.initContainers[0]: Forbidden: {why}",)
+
+
+def test_the_class_is_worked_out_anew_whatever_the_status_says() -> None:
+    status = replace(TWO, qos_class=QosClass.GUARANTEED)
+    other = 'spec: Invalid value: "Guaranteed": Pod QOS Class may not change as a result of resizing'
+    assert said(status, sized(status, "cpu=1 memory=1Gi", "cpu=2 memory=1Gi")) == (other,)
+
+
+def test_sidecars_need_no_gate_of_init_containers() -> None:
+    old, new = (pod_of(sidecar(f"cpu={n}", "cpu=4", "s"), app(name="a")) for n in (1, 2))
+    assert said(old, new, init_containers=False) == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "refused"),
+    [
+        ("less", "memory=2Gi", "memory=2147483647", True),
+        ("as much", "memory=2Gi", "memory=2048Mi cpu=2", False),
+        ("more", "memory=2Gi", "memory=3Gi", False),
+        ("one for the first time", "", "memory=2Gi", False),
+    ],
+)
+@pytest.mark.parametrize("restarts", [frozenset(), frozenset({"cpu"}), frozenset({"memory"})])
+def test_a_lower_memory_limit_needs_a_restart_in_1_33(
+    name: str, old: str, new: str, restarts: frozenset[str], *, refused: bool
+) -> None:
+    del name
+    before = with_policies(sized(SHARES, "memory=1Gi", old), {"c": restarts})
+    found = said(before, sized(before, "memory=1Gi", new), minor=33)
+    why = "memory limits cannot be decreased unless resizePolicy is RestartContainer"
+    words = (f"spec.containers[0].resources.limits[memory]: Forbidden: {why}",)
+    assert found == (words if refused and "memory" not in restarts else ())
+
+
+def lacking(text: str) -> tuple[str, ...]:
+    return (f"Node didn't have enough allocatable resources: {text}",)
+
+
+ONLY_CPU = sized(SHARES, "cpu=1 memory=1Gi", "cpu=3 memory=2Gi")
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "allocatable", "rules", "words"),
+    [
+        ("all of it", SHARES, ONLY_CPU, {"cpu": 1000, "memory": 1 << 30}, {}, ()),
+        ("one too many", SHARES, ONLY_CPU, {"cpu": 999, "memory": 1 << 30}, {},
+         lacking("cpu, requested: 1000, allocatable: 999")),
+        ("memory is known alone", SHARES, ONLY_CPU, {"memory": 1}, {},
+         lacking("memory, requested: 1073741824, allocatable: 1")),
+        ("nothing is requested", pod_of(app("", "cpu=1", "c")), pod_of(app("", "cpu=2", "c")),
+         {"cpu": 0, "memory": 0}, {}, ()),
+        ("nothing is known", SHARES, ONLY_CPU, None, {}, ()),
+        ("1.35", SHARES, ONLY_CPU, {"cpu": 1}, {"minor": 35}, ()),
+        ("the pod as a whole", BY_LEVEL, MORE_BY_LEVEL, {"cpu": 4000}, {},
+         lacking("cpu, requested: 5000, allocatable: 4000")),
+        ("what containers request", BY_LEVEL, MORE_BY_LEVEL, {"cpu": 4000},
+         {"pod_level_resources": False}, ()),
+        ("other findings come first", SHARES, sized(SHARES, "cpu=3 memory=1Gi", "cpu=2 memory=2Gi"),
+         {"cpu": 1}, {},
+         (f'spec.containers[0].resources.requests: Invalid value: "3": {ABOVE} cpu limit of 2',)),
+    ],
+)  # fmt: skip
+def test_more_than_the_node_has_for_pods(
+    name: str,
+    old: Pod,
+    new: Pod,
+    allocatable: Mapping[str, int] | None,
+    rules: Mapping[str, Any],
+    words: tuple[str, ...],
+) -> None:
+    del name
+    assert said(old, new, allocatable=allocatable, **rules) == words

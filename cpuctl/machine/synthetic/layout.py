@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache, reduce
+from operator import or_
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.model import MAX_CPUS, MAX_NUMA_NODES
@@ -66,12 +68,18 @@ class Layout:
 
     def restricted_to(self, cpus: CPUSet) -> Layout:
         """Return what is left when only *cpus* run; an emptied NUMA node stays, everything else goes."""
+        parts = (*self.cores, *self.sockets.values(), *self.l3_groups)
+        if (
+            all(parts)
+            and not reduce(or_, (part.mask for part in (*parts, *self.nodes.values())), 0) & ~cpus.mask
+        ):
+            return self
         sockets = {socket: members & cpus for socket, members in self.sockets.items()}
         return Layout(
-            cores=tuple(core & cpus for core in self.cores if core & cpus),
+            cores=tuple(left for core in self.cores if (left := core & cpus)),
             sockets={socket: members for socket, members in sockets.items() if members},
             nodes={node: members & cpus for node, members in self.nodes.items()},
-            l3_groups=tuple(group & cpus for group in self.l3_groups if group & cpus),
+            l3_groups=tuple(left for group in self.l3_groups if (left := group & cpus)),
         )
 
 
@@ -80,7 +88,7 @@ def regular_layout(figures: Figures, numbering: Numbering, *, l3_groups: int) ->
 
     Raise ValueError where the figures do not divide.
     """
-    cores = tuple(_core(figures, core, near=numbering.near) for core in range(figures.cores))
+    cores = _cores(figures, near=numbering.near)
     if figures.nodes and figures.nodes % figures.sockets and figures.sockets % figures.nodes:
         raise ValueError(f"{figures.nodes} NUMA nodes and {figures.sockets} sockets do not divide")
     dealt = numbering.interleaved
@@ -109,6 +117,11 @@ def _distance(row: int, column: int, homes: list[set[int]]) -> int:
     if row == column:
         return _SAME_NODE
     return _OTHER_SOCKET if homes[row].isdisjoint(homes[column]) else _SAME_SOCKET
+
+
+@lru_cache(maxsize=2)  # whoever looks for a description tries both ways again and again
+def _cores(figures: Figures, *, near: bool) -> tuple[CPUSet, ...]:
+    return tuple(_core(figures, core, near=near) for core in range(figures.cores))
 
 
 def _core(figures: Figures, core: int, *, near: bool) -> CPUSet:

@@ -144,14 +144,18 @@ def _cpu_options(machine: Machine) -> Iterator[tuple[str, CPUSet]]:
 
 
 def _group_options(layout: Layout, regular: Layout) -> Iterator[tuple[str, Mapping[int, CPUSet]]]:
-    if set(layout.cores) != set(regular.cores):
+    if not _alike(layout.cores, regular.cores):
         yield "cores", dict(enumerate(core for core in layout.cores if len(core) > 1))
     if layout.sockets != regular.sockets:
         yield "sockets", layout.sockets
     if layout.nodes != regular.nodes:
         yield "nodes", layout.nodes
-    if set(layout.l3_groups) != set(regular.l3_groups):
+    if not _alike(layout.l3_groups, regular.l3_groups):
         yield "l3", dict(enumerate(layout.l3_groups))
+
+
+def _alike(groups: Sequence[CPUSet], others: Sequence[CPUSet]) -> bool:
+    return groups == others or set(groups) == set(others)
 
 
 def _row(values: Sequence[int | None]) -> Row:

@@ -6,7 +6,7 @@ stays when it shrinks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.outcome import AllocationError, Picked, PickResult
@@ -52,12 +52,12 @@ def allocate_again(policy: StaticPolicy, holding: Holding, count: int, affinity:
             return first
         aligned = first
     missing = count - aligned.cpus.bit_count()
-    if missing <= 0:
-        return _keeps_baseline(aligned, holding)
+    if not missing:
+        return aligned
     rest = take_again(policy, pool & ~aligned.cpus, missing, holding)
     if not isinstance(rest, Picked):
         return rest
-    return _keeps_baseline(Picked(aligned.cpus | rest.cpus, aligned.steps + rest.steps), holding)
+    return Picked(aligned.cpus | rest.cpus, aligned.steps + rest.steps)
 
 
 def too_few(count: int, holding: Holding) -> AllocationError | None:
@@ -67,12 +67,6 @@ def too_few(count: int, holding: Holding) -> AllocationError | None:
         return None
     why = f"requested number of CPUs ( {count} ) are less than number of retained CPUs ( {promised} )"
     return AllocationError(why)
-
-
-def _keeps_baseline(picked: Picked, holding: Holding) -> PickResult:
-    if holding.baseline & ~picked.cpus:
-        return AllocationError(not_a_subset(RETAINED, holding.baseline, "resulted CPUs", picked.cpus))
-    return picked
 
 
 def take_again(policy: StaticPolicy, offered: int, count: int, holding: Holding) -> PickResult:
@@ -91,8 +85,7 @@ def take_again(policy: StaticPolicy, offered: int, count: int, holding: Holding)
 def complete(policy: StaticPolicy, offered: int, count: int, kept: int) -> PickResult:
     """Complete *kept* CPUs to *count* by the policy's picker."""
     picker = policy.picker
-    dealing = replace(picker.dealing, hint_width=0)
     if picker.distribute:
-        return take_distributed_again(policy.topology, offered, count, kept, dealing)
-    spread, uncore = dealing.spread, picker.prefer_uncore
+        return take_distributed_again(policy.topology, offered, count, kept, picker.dealing)
+    spread, uncore = picker.dealing.spread, picker.prefer_uncore
     return take_packed_again(policy.topology, offered, count, kept, spread=spread, prefer_uncore=uncore)

@@ -17,7 +17,7 @@ from cpuctl.engine.hints.hints import IMPOSSIBLE
 from cpuctl.engine.hints.topology_manager import Merged
 from cpuctl.engine.outcome import AllocationError, KubeletFault, Picked, Rejected
 from cpuctl.engine.resize.allocator.allocation import RETAINED, allocate_again, complete, too_few
-from cpuctl.engine.resize.allocator.packed_again import take_packed_again
+from cpuctl.engine.resize.allocator.packed_again import KEPT, take_packed_again
 from cpuctl.engine.resize.allocator.reference import Resizing
 from cpuctl.engine.resize.allocator.request import cannot_allocate, not_a_subset
 from cpuctl.pods.model import Container, ContainerKind
@@ -95,11 +95,11 @@ class Careful:
         return cannot_allocate(self.round.request.pod.uid, container.name, why)
 
     def _leave(self, container: Container) -> None:
-        held, count = self._held(container), self._count(container)
         self.round.state.call_off(self.round.request.pod.uid, container.name)
-        self.round.record(container, held or 0)
-        if self._ended(container) and count:
-            fresh = allocate_again(self.round.policy, self.round.holding(container), count, None)
+        self.round.record(container, self._held(container) or 0)
+        if self._ended(container):
+            count, holding = self._count(container), self.round.holding(container)
+            fresh = allocate_again(self.round.policy, holding, count, None)
             self.withheld |= fresh.cpus if isinstance(fresh, Picked) else 0
 
     def _pod_hints(self) -> CPUAnswer:
@@ -122,7 +122,8 @@ class Careful:
     def _place(
         self, container: Container, room: _Room, affinity: int | None
     ) -> Rejected | KubeletFault | None:
-        count, held = self._count(container), self._held(container) or 0
+        count, held = self._count(container), self._held(container)
+        assert held is not None  # it has room
         refused = self.round.policy.smt_refusal(self.round.state, container, count, own=held.bit_count())
         if refused is not None:
             return refused
@@ -138,19 +139,18 @@ class Careful:
         """Complete what is kept, near the affinity first."""
         if count > (room.kept | room.others).bit_count():
             return not_enough(count, room.kept | room.others)
-        kept = room.kept
-        if affinity is not None:
-            near = room.others & self.round.policy.near(affinity)
-            first = self._complete(near, min(count, (kept | near).bit_count()), kept)
-            if isinstance(first, AllocationError) or first.cpus.bit_count() == count:
-                return first
-            kept = first.cpus
-        return self._complete(room.others & ~kept, count, kept)
+        others = room.others
+        near = others if affinity is None else others & self.round.policy.near(affinity)
+        first = self._complete(near, min(count, (room.kept | near).bit_count()), room.kept)
+        rest = self._complete(others, count, first.cpus)
+        return Picked(rest.cpus, first.steps + tuple(step for step in rest.steps if step.rule != KEPT))
 
-    def _complete(self, others: int, count: int, kept: int) -> Picked | AllocationError:
+    def _complete(self, others: int, count: int, kept: int) -> Picked:
+        """Complete CPUs out of others, of which there are enough."""
         policy = self.round.policy
         picked = complete(policy, others | kept, count, kept)
-        if isinstance(picked, Picked):
-            return picked
-        # Where equal shares cannot be had, packed CPUs are better than none.
-        return take_packed_again(policy.topology, others | kept, count, kept)
+        if not isinstance(picked, Picked):
+            # Where equal shares cannot be had, packed CPUs are better than none.
+            picked = take_packed_again(policy.topology, others | kept, count, kept)
+        assert isinstance(picked, Picked)
+        return picked

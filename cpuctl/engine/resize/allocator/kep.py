@@ -51,7 +51,7 @@ def _refused(asked: Resizing, reference: Resizing, refusal: Rejected) -> Resized
     """Let the refusal stand, without its traces, unless the KEP wants another name for it or none at all."""
     if refusal.reason not in _NEVER_DONE:
         forbidden = _forbidden(asked)
-        renamed = forbidden is not None and refusal.reason != RejectionReason.SMT_ALIGNMENT
+        renamed = refusal.reason != RejectionReason.SMT_ALIGNMENT
         if forbidden is not None and renamed and refusal.container in ("", forbidden.container):
             return reference.answer(forbidden, Departure.FORBIDDEN)
         trial = asked.fresh()

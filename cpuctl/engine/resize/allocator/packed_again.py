@@ -37,8 +37,6 @@ def take_packed_again(
         take()
         if before != picker.own:
             picker.steps.append(PickStep(rule, picker.own & ~before))
-    if picker.need > 0:
-        return AllocationError("failed to allocate cpus")
     return Picked(picker.own, tuple(picker.steps))
 
 
@@ -86,8 +84,7 @@ class _Grower:
         caches = self.topology.uncore_caches
         self._complete(caches, self._orders().uncore_caches)
         for cache in self._orders().uncore_caches:
-            if self.need > 0:
-                self._take(part_of_cache(self.topology, self.free, self.need, caches[cache]))
+            self._take(part_of_cache(self.topology, self.free, self.need, caches[cache]))
 
     def _complete(self, elements: Masks, order: list[int], average: int | None = None) -> None:
         """Take what is missing of elements that can be whole, each where not more than needed is missing."""
@@ -104,8 +101,7 @@ class _Grower:
 
     def _take_singles(self, elements: Masks, order: list[int]) -> None:
         for element in order:
-            if self.need > 0:
-                self._take(lowest_bits(self.free & elements[element], self.need))
+            self._take(lowest_bits(self.free & elements[element], self.need))
 
     def _take(self, cpus: int) -> None:
         self.own |= cpus

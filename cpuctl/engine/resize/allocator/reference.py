@@ -44,7 +44,7 @@ class Resizing:
     manager: TopologyManager
     request: ResizeRequest
     candidate: Candidate
-    postpones: bool = False
+    postpones: bool
     asked: list[Asked] = field(default_factory=list)
     placements: list[Placement] = field(default_factory=list)
 
@@ -184,7 +184,7 @@ class Resizing:
         state.call_off(uid, container.name)
         if held.bit_count() < cpus.bit_count():
             state.default &= ~cpus
-        elif held.bit_count() > cpus.bit_count():
+        else:
             state.default |= held & ~cpus
         state.assign(uid, container.name, cpus)
         state.remember_reuse(uid, container.kind, cpus)

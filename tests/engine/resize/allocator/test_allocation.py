@@ -78,6 +78,17 @@ def test_what_a_container_gets(case: Case) -> None:
     assert got == case.want or got == AllocationError(case.want)
 
 
+def test_a_fresh_container_spills_over_what_is_near() -> None:
+    """The steps near the affinity come before the others."""
+    result = allocate_again(policy(), Holding(current=None, baseline=0, free=mask("1-3,7-9")), 5, NODE0)
+    assert isinstance(result, Picked)
+    assert [(step.rule, str(CPUSet(step.cpus))) for step in result.steps] == [
+        ("whole cores", "2-3"),
+        ("single CPUs, packed", "1"),
+        ("whole cores", "8-9"),
+    ]
+
+
 def test_align_by_socket_counts_the_sockets_of_the_affinity_as_near() -> None:
     machine = two_nodes()
     assert len(machine.nodes) == 2

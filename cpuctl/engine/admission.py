@@ -94,7 +94,7 @@ class Admission:
     verdict: Verdict
     placements: tuple[Placement, ...]
     asked: tuple[Asked, ...]
-    pod_cpus: int = 0
-    pool_warning: PoolWarning | None = None
-    taken_from_others: int = 0
-    readmission: Readmission | None = None
+    pod_cpus: int
+    pool_warning: PoolWarning | None
+    taken_from_others: int
+    readmission: Readmission | None

@@ -53,7 +53,7 @@ class Node:
     cpu: CPUProvider
     memory: MemoryProvider = field(default_factory=lambda: MemoryProvider.of(None))
     devices: DeviceProvider = field(default_factory=DeviceProvider)
-    topology_manager: TopologyManager = field(default_factory=TopologyManager.none)
+    topology_manager: TopologyManager
     pod_rules: NodeRules = DEFAULT_NODE
     allocatable: Allocatable | None = None
     fault: KubeletFault | None = None
@@ -182,7 +182,6 @@ class Node:
         if isinstance(resized.verdict, Admitted):
             self.active[pod.uid] = pod
             self.cpu.resized()
-            self._changed()
         elif isinstance(resized.verdict, KubeletFault):
             self.fault = resized.verdict
         return resized

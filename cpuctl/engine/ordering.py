@@ -7,6 +7,7 @@ of service with Guaranteed pods first, or by size: exclusive CPUs, then memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 
 from cpuctl.engine.cpu.exclusive_claim import exclusive_claim
 from cpuctl.engine.cpu.provider import pod_count
@@ -47,7 +48,9 @@ def unknown_priority_classes(pods: Iterable[Pod]) -> tuple[str, ...]:
 
 def exclusive_count(pod: Pod, *, pod_level: bool) -> int:
     """Count the exclusive CPUs that a pod needs at once under the static policy."""
-    qos = pod_qos(pod, pod_level=pod_level)
+    if not pod_level:
+        pod = replace(pod, resources=None)
+    qos = pod_qos(pod)
     return pod_count(pod.all_containers, lambda container: exclusive_claim(pod, container, qos).count)
 
 

@@ -83,9 +83,9 @@ class PodFacts:
     cgroup_rules: CgroupRules
     containers: tuple[ContainerFacts, ...]
     readings: tuple[Reading, ...]
-    refusals: tuple[str, ...] = ()
-    rejected: Rejected | None = None
-    notices: tuple[str, ...] = ()
+    refusals: tuple[str, ...]
+    rejected: Rejected | None
+    notices: tuple[str, ...]
 
 
 def pod_facts(pod: Pod, node: NodeOfPods) -> PodFacts:
@@ -136,15 +136,12 @@ def _container(
 
 
 def _only_written(advice: ExclusiveAdvice, stored: StoredPod) -> ExclusiveAdvice:
-    """Leave out requests that follow from limits which change, too: nobody has to write them."""
-    limits = {each.place[::2] for each in advice.changes if each.place.side == "limits"}
+    """Leave out requests that follow from their limits, which change as well: nobody has to write them."""
     follows = (None, Source(How.DEFAULTED, REQUEST_FROM_LIMIT))
     changes = tuple(
         change
         for change in advice.changes
-        if change.place.side != "requests"
-        or change.place[::2] not in limits
-        or stored.sources.get(change.place) not in follows
+        if change.place.side != "requests" or stored.sources.get(change.place) not in follows
     )
     return replace(advice, changes=changes)
 

@@ -79,10 +79,9 @@ def _copies(node: Node, pods: Sequence[Pod]) -> Iterator[tuple[Pod, ...]]:
     """Yield *pods* as they are, then copies without end, each with UIDs of its own."""
     taken = {*known_uids(node), *(pod.uid for pod in pods)}
     yield tuple(pods)
+    # No two copies are called alike, so their UIDs, made of their names, differ by themselves.
     for number in count(2):
-        copies = copied(pods, number, taken)
-        taken.update(pod.uid for pod in copies)
-        yield copies
+        yield copied(pods, number, taken)
 
 
 def _first_refused(admissions: Iterable[Admission]) -> Admission | None:

@@ -14,7 +14,7 @@ from cpuctl.kubelet.reserving.eviction import RESERVING_SIGNALS
 from cpuctl.kubelet.reserving.reservations import Reservations
 from cpuctl.kubelet.reserving.reserved_memory import total_by_resource
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
-from cpuctl.quantity import Format, Quantity
+from cpuctl.quantity import Quantity
 
 _ZERO = Quantity()
 MEMORY_SETTINGS = "kubeReserved.memory, systemReserved.memory, or memory.available of evictionHard"
@@ -99,15 +99,15 @@ def _allocatable(info: MachineInfo, resource: str, capacity: Quantity, reserved:
     left = capacity - reserved
     if resource == "memory":
         pages = sum(kib * 1024 * count for node in info.nodes for kib, count in node.hugepages.items())
-        left -= Quantity.from_value(pages, Format.BINARY_SI)
-    return left if left.sign > 0 else Quantity.from_value(0, left.format)
+        left -= Quantity.from_value(pages)
+    return max(left, _ZERO)
 
 
 def _pods_memory(config: KubeletConfiguration, kept: Reservations, capacity: Quantity) -> Quantity:
     if "pods" not in config.enforce_node_allocatable:
         return capacity
     left = capacity - kept.kube.get("memory", _ZERO) - kept.system.get("memory", _ZERO)
-    return left if left.sign > 0 else Quantity.from_value(0, left.format)
+    return max(left, _ZERO)
 
 
 def _by_node(config: KubeletConfiguration) -> dict[int, dict[str, Quantity]]:

@@ -89,7 +89,6 @@ class _RefusedError(Exception):
     """A start-up check failed; carried up to ``start_managers`` only."""
 
     def __init__(self, stage: str, text: str, *settings: tuple[str, ...]) -> None:
-        super().__init__(text)
         self.result = StartRefused(stage=stage, error=text, settings=settings)
 
 

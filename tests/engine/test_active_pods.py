@@ -100,11 +100,18 @@ def test_the_pod_that_is_decided_on_does_not_count() -> None:
     assert pods.usage_beside("b", table, pod_level=True) == Usage(1, {"cpu": 1000, "memory": 1024})
 
 
-def test_a_replaced_pod_counts_with_what_it_asks_for_now() -> None:
+@pytest.mark.parametrize("pod_level", [True, False])
+def test_a_replaced_pod_counts_with_what_it_asks_for_now(*, pod_level: bool) -> None:
     pods, table = ActivePods.of({"a": named("a", app("cpu=1"))}), RequestTable()
-    assert pods.usage_beside("", table, pod_level=True).amounts == {"cpu": 1000}
+    assert pods.usage_beside("", table, pod_level=pod_level).amounts == {"cpu": 1000}
     pods["a"] = named("a", app("cpu=4"))
-    assert pods.usage_beside("", table, pod_level=True).amounts == {"cpu": 4000}
+    assert pods.usage_beside("", table, pod_level=pod_level).amounts == {"cpu": 4000}
+
+
+def test_a_pod_that_went_before_anybody_counted_it_is_not_missed() -> None:
+    pods = ActivePods.of({"a": named("a", app("cpu=1")), "b": named("b", app("cpu=2"))})
+    del pods["a"]
+    assert pods.usage_beside("", RequestTable(), pod_level=False) == Usage(1, {"cpu": 2000})
 
 
 def test_the_gate_for_pod_level_resources_changes_what_is_counted() -> None:

@@ -6,12 +6,9 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from cpuctl.engine.node_fit import Allocatable, RequestTable, Usage, allocatable_of, check_fit, fit_verdict
+from cpuctl.engine.node_fit import Allocatable, Usage, check_fit, fit_verdict
 from cpuctl.engine.outcome import Rejected, Undetermined
-from cpuctl.kubelet.config import KubeletConfiguration
-from cpuctl.machine.cadvisor.machine_info import InfoNode, MachineInfo
 from cpuctl.pods.model import Pod
-from cpuctl.quantity import Quantity
 from tests.support.pods import amounts, app, init, pod, resources, sidecar
 
 GIB = 1 << 30
@@ -85,18 +82,6 @@ def test_storage_that_is_not_known_is_not_checked() -> None:
     assert short(pod(app("ephemeral-storage=101Gi")), without="ephemeral-storage") == ""
 
 
-def test_storage_is_what_the_file_system_has_less_what_is_kept() -> None:
-    info = MachineInfo(nodes=(InfoNode(id=0, cores=()),), num_cpus=4, num_sockets=1, memory_bytes=GIB)
-    config = KubeletConfiguration(pods_per_core=2)
-    unknown = allocatable_of(info, config, {})
-    assert "ephemeral-storage" not in unknown.amounts
-    assert unknown.pods == 8
-    kept = {"ephemeral-storage": Quantity.parse("3Gi")}
-    for size, want in ((10 * GIB, 7 * GIB), (2 * GIB, 0)):
-        found = allocatable_of(replace(info, ephemeral_storage=size), config, kept)
-        assert found.amounts["ephemeral-storage"] == want
-
-
 def test_what_is_remembered_of_a_pod_counts_for_that_very_pod() -> None:
     """A resized or recreated pod has the same UID, and the gate for pod-level resources changes the sum."""
     room = Allocatable(amounts={"cpu": 4000}, pods=9)
@@ -115,6 +100,7 @@ def test_other_amounts_keep_what_is_known_of_pods() -> None:
     check_fit(named("new", pod(app("cpu=2"))), [], room, pod_level=True)
     assert room.with_amounts({"example.com/gpu": 1}).requests is room.requests
     assert room == Allocatable(amounts={"cpu": 4000}, pods=9), "it is no part of the value"
+    assert "RequestTable" not in repr(room)
 
 
 def test_what_others_use_may_be_known_already() -> None:
@@ -128,19 +114,6 @@ def test_what_others_use_may_be_known_already() -> None:
     assert full.reason == "OutOfpods"
 
 
-def test_a_table_forgets_once_it_holds_more_than_can_run() -> None:
-    table = RequestTable()
-    for number in range(4097):
-        table.of(named(f"pod-{number}", pod(app())), pod_level=True)
-    table.make_room(2048)
-    assert len(table.entries) == 4097, "half of them may still run"
-    table.make_room(2047)
-    assert not table.entries
-    table.of(named("pod", pod(app())), pod_level=True)
-    table.make_room(0)
-    assert len(table.entries) == 1
-
-
 @pytest.mark.parametrize(
     "critical",
     [replace(pod(app("cpu=2")), static=True), replace(pod(app("cpu=2")), priority=2_000_000_000)],
@@ -152,7 +125,11 @@ def test_for_a_critical_pod_others_may_have_to_go(critical: Pod) -> None:
     assert fit_verdict(critical, [], room, pod_level=True) is None
     verdict = fit_verdict(critical, [other], room, pod_level=True)
     assert isinstance(verdict, Undetermined)
-    assert "cpu, requested: 2000, used: 2000, capacity: 3000" in verdict.why
+    assert verdict.why == (
+        "it does not fit (Node didn't have enough resource: cpu, requested: 2000, used: 2000, "
+        "capacity: 3000), and it is critical: a kubelet ends other pods to make room for it, or refuses it "
+        "where it finds none"
+    )
     ordinary = replace(critical, static=False, priority=1_999_999_999)
     assert isinstance(fit_verdict(ordinary, [other], room, pod_level=True), Rejected)
 
@@ -164,3 +141,11 @@ def test_amounts_are_whole_numbers_of_their_unit() -> None:
     assert found is not None
     assert found.details == {"requested": 1500, "used": 0, "capacity": 1}
     assert amounts("memory=1.5Gi")["memory"].value == 3 * GIB // 2
+
+
+def test_huge_pages_that_the_node_lacks_are_none() -> None:
+    found = check_fit(
+        pod(app("hugepages-2Mi=2Mi")), [], Allocatable(amounts={"cpu": 1}, pods=9), pod_level=True
+    )
+    assert found is not None
+    assert found.details == {"requested": 2 << 20, "used": 0, "capacity": 0}

@@ -22,10 +22,10 @@ def prioritized(name: str, priority: int | None = None, class_name: str = "") ->
 
 
 PODS = (
+    replace(shared("best", ""), priority=7),
     shared("burst"),
     named("three", whole(3)),
-    replace(shared("best", ""), priority=7),
-    named("five", whole(2, "a"), whole(3, "b")),
+    replace(named("five", whole(2, "a"), whole(3, "b")), priority=9),
     named("rich", whole(3, memory="2Gi")),
 )
 
@@ -33,10 +33,10 @@ PODS = (
 @pytest.mark.parametrize(
     ("order", "want"),
     [
-        ("given", "burst three best five rich"),
-        ("priority", "best burst three five rich"),
+        ("given", "best burst three five rich"),
+        ("priority", "five best burst three rich"),
         ("qos", "three five rich burst best"),
-        ("largest-first", "five rich three burst best"),
+        ("largest-first", "five rich three best burst"),
     ],
 )
 def test_pods_are_sorted_and_equals_stay_as_they_were_given(order: str, want: str) -> None:
@@ -46,14 +46,18 @@ def test_pods_are_sorted_and_equals_stay_as_they_were_given(order: str, want: st
 def test_priority_is_that_of_the_spec_or_of_a_class_that_every_cluster_has() -> None:
     pods = (
         prioritized("low", -5),
+        prioritized("zero", 0),
         prioritized("none"),
+        prioritized("one", 1),
+        prioritized("as node", 2_000_001_000),
         prioritized("node", None, "system-node-critical"),
         prioritized("high", 1000),
         prioritized("own", None, "gold"),
+        prioritized("as cluster", 2_000_000_000),
         prioritized("cluster", None, "system-cluster-critical"),
         prioritized("set", 3, "system-node-critical"),
     )
-    assert names(*pods, order="priority") == "node cluster high set none own low"
+    assert names(*pods, order="priority") == "as node node as cluster cluster high set one zero none own low"
     assert unknown_priority_classes(
         [*pods, prioritized("other", None, "gold"), prioritized("x", 1, "y")]
     ) == ("gold",)
@@ -67,8 +71,26 @@ def test_size_is_what_a_pod_needs_at_once() -> None:
     assert exclusive_count(shared("s"), pod_level=True) == 0
 
 
-@pytest.mark.parametrize(("pod_level", "want"), [(True, ["limited", "plain"]), (False, ["plain", "limited"])])
-def test_pod_level_resources_count_where_the_gate_is_on(pod_level: bool, want: list[str]) -> None:
-    limited = replace(shared("limited", "memory=1Gi"), resources=resources("memory=8Gi", "memory=8Gi"))
-    pods = [shared("plain", "memory=2Gi"), limited]
-    assert [pod.name for pod in ordered(pods, PodOrder.LARGEST_FIRST, pod_level=pod_level)] == want
+@pytest.mark.parametrize(
+    ("order", "pod_level", "want"),
+    [
+        ("largest-first", True, "level plain"),
+        ("largest-first", False, "plain level"),
+        ("qos", True, "level plain"),
+        ("qos", False, "plain level"),
+    ],
+)
+def test_pod_level_resources_count_where_the_gate_is_on(order: str, pod_level: bool, want: str) -> None:
+    own = resources("cpu=500m memory=8Gi", "cpu=500m memory=8Gi")
+    pods = [shared("plain", "memory=2Gi"), replace(shared("level", "memory=1Gi"), resources=own)]
+    assert " ".join(pod.name for pod in ordered(pods, PodOrder(order), pod_level=pod_level)) == want
+
+
+def test_pod_level_resources_take_containers_cpus_of_their_own_where_the_gate_is_on() -> None:
+    """So the pod is the largest only for a kubelet that does not know them."""
+    own = resources("cpu=4 memory=8Gi")
+    pods = [named("two", whole(2)), replace(named("level", whole(3)), resources=own)]
+    assert exclusive_count(pods[1], pod_level=True) == 0
+    for pod_level, want in ((True, ["two", "level"]), (False, ["level", "two"])):
+        found = ordered(pods, PodOrder.LARGEST_FIRST, pod_level=pod_level)
+        assert [pod.name for pod in found] == want, pod_level

@@ -5,12 +5,16 @@ from dataclasses import replace
 import pytest
 
 from cpuctl.engine.pod_facts import NodeOfPods, pod_facts
+from cpuctl.pods.cgroups.rules import CgroupRules
 from cpuctl.pods.cgroups.values import CgroupSettings
+from cpuctl.pods.effective import effective_limits
 from cpuctl.pods.governing.limit_range import LimitRange, LimitRangeItem
-from cpuctl.pods.model import ResourceRequirements
+from cpuctl.pods.model import QosClass, ResourceRequirements
 from cpuctl.pods.rules import NodeRules, PodRules, ServerRules
+from cpuctl.quantity import Quantity
 from tests.support.pods import amounts, app, pod, resources
 
+GIB = 1 << 30
 FULL = ("cpu=2 memory=1Gi", "cpu=2 memory=1Gi")
 STATIC = NodeOfPods(static=frozenset({"cpu", "memory", "topology"}))
 LEVEL = pod(app(), pod_level=resources(*FULL))
@@ -54,16 +58,80 @@ def test_a_request_that_follows_its_limit_needs_no_change() -> None:
     assert [change.path for change in container.advice.changes] == ["spec.containers[0].resources.limits.cpu"]
     (written,) = pod_facts(pod(app("cpu=1500m", "cpu=1500m memory=1Gi")), STATIC).containers
     assert len(written.advice.changes) == 2
-
-
-def test_alignment_is_ignored_with_pod_level_resources() -> None:
-    facts = pod_facts(LEVEL, STATIC)
-    assert [text.partition(" alignment")[0].rpartition(" ")[2] for text in facts.notices] == [
-        "CPU",
-        "memory",
-        "topology",
+    (nothing,) = pod_facts(pod(app()), STATIC).containers
+    assert [change.path for change in nothing.advice.changes] == [
+        "spec.containers[0].resources.limits.cpu",
+        "spec.containers[0].resources.limits.memory",
     ]
-    assert "not supported by the static CPU manager policy" in facts.notices[0]
+
+
+def test_advice_goes_by_the_pods_class() -> None:
+    (container,) = pod_facts(pod(app("cpu=2")), STATIC).containers
+    assert container.why_shared.startswith("the pod is Burstable, not Guaranteed")
+
+
+def test_a_pod_is_what_the_server_stores_with_limit_ranges() -> None:
+    given = pod(app())
+    facts = pod_facts(
+        given, replace(STATIC, limit_ranges=(bounds("a", default=FULL[0], default_request=FULL[0]),))
+    )
+    assert facts.written is given
+    assert facts.stored.pod.containers == (app(*FULL),)
+    assert facts.containers[0].container is facts.seen.containers[0]
+    assert facts.containers[0].exclusive
+    assert {name: str(each.amount) for name, each in facts.requests.items()} == {"cpu": "2", "memory": "1Gi"}
+    assert facts.limits == effective_limits(facts.seen)
+
+
+def test_rules_of_cgroups_say_what_the_values_rest_on() -> None:
+    alone = pod_facts(pod(app(*FULL)), STATIC)
+    lifted = "none, because of exclusive CPUs"
+    assert alone.cgroup_rules == CgroupRules("the pod's cpu request", lifted, "the pod's memory limit")
+    assert alone.containers[0].cgroup_rules == CgroupRules("its cpu request", lifted, "its memory limit")
+    shared = pod_facts(pod(app(*FULL)), NodeOfPods())
+    assert (shared.cgroup_rules.quota, shared.containers[0].cgroup_rules.quota) == (
+        "the pod's cpu limit",
+        "its cpu limit",
+    )
+    best_effort = pod_facts(pod(app()), STATIC)
+    assert best_effort.cgroup_rules.shares == "BestEffort pods have least"
+
+
+def test_memory_is_protected_by_class() -> None:
+    node = replace(STATIC, settings=CgroupSettings(memory_qos=True, tiered=True))
+    facts = [pod_facts(each, node) for each in (pod(app(*FULL)), pod(app("memory=1Gi")))]
+    for values in ([each.cgroup for each in facts], [each.containers[0].cgroup for each in facts]):
+        assert [(each.memory_min, each.memory_low) for each in values] == [(GIB, None), (None, GIB)]
+
+
+@pytest.mark.parametrize(("allocatable", "want"), [(None, ""), (amounts("cpu=7 memory=6Gi"), "7")])
+def test_who_has_no_limit_reads_what_the_node_has(allocatable: dict[str, Quantity] | None, want: str) -> None:
+    found = pod_facts(pod(app()), NodeOfPods(allocatable=allocatable)).readings
+    (reading,) = [each for each in found if each.item == "limits.cpu"]
+    assert reading.text == want
+
+
+IGNORED = "pod-level resources are ignored for {} alignment (KEP-2837)"
+SKIPPED = "pod is using pod-level resources which are not supported by the static {} manager policy"
+CPU, MEMORY = (
+    f"{IGNORED.format(what)}: {SKIPPED.format(who)}" for what, who in (("CPU", "CPU"), ("memory", "Memory"))
+)
+
+
+@pytest.mark.parametrize("own", [FULL[0], "cpu=1 memory=1Gi"])
+def test_alignment_is_ignored_with_pod_level_resources(own: str) -> None:
+    assert pod_facts(pod(app(), pod_level=resources(own, own)), STATIC).notices == (
+        CPU,
+        MEMORY,
+        IGNORED.format("topology"),
+    )
+
+
+@pytest.mark.parametrize("own", ["memory=1Gi", "cpu=0 memory=1Gi"])
+def test_without_cpus_of_its_own_there_is_none_to_align(own: str) -> None:
+    """A pod may be Guaranteed by its status alone."""
+    given = replace(pod(app(), pod_level=resources(own, own)), qos_class=QosClass.GUARANTEED)
+    assert pod_facts(given, replace(STATIC, static=frozenset({"cpu", "memory"}))).notices == (MEMORY,)
 
 
 @pytest.mark.parametrize(
@@ -87,13 +155,17 @@ def test_fractions_are_not_aligned_anyway() -> None:
 
 def test_cgroup_version_1_is_told() -> None:
     (notice,) = pod_facts(LEVEL, NodeOfPods(cgroup_version=1)).notices
-    assert "KEP-2837 says that pod-level resources need cgroup v2" in notice
+    assert notice == (
+        "KEP-2837 says that pod-level resources need cgroup v2; a kubelet of 1.36 does not check that, and "
+        "goes by them on cgroup v1, too"
+    )
 
 
 @pytest.mark.parametrize(
     ("server", "why"),
     [
         (ServerRules(pod_level=False), "it has PodLevelResources switched off"),
+        (ServerRules(minor=32, pod_level=False), "it has PodLevelResources switched off"),
         (ServerRules(minor=31, pod_level=False), "it knows no such field"),
     ],
 )

@@ -26,8 +26,10 @@ def test_rules_agree_with_the_differences(minor: int) -> None:
     assert node.empty_counts == ("empty_pod_level_resources_do_not_count" not in begun)
     assert not node.managers
     settings = cgroup_settings(KubeletConfiguration(), gates)
+    assert settings.minor == minor
     assert settings.lifts_quota == ("lifts_quota_of_exclusive_cpus" in begun)
-    assert (settings.throttling_factor is None) == ("memory_throttling_is_opt_in" in begun)
+    assert settings.throttling_factor == (None if "memory_throttling_is_opt_in" in begun else 0.9)
+    assert (settings.allocatable_memory, settings.page_sizes) == (None, ())
 
 
 def test_gates_decide() -> None:
@@ -70,3 +72,10 @@ def test_differences_in_force_look_at_both_sides() -> None:
         "empty_pod_level_resources_do_not_count",
     }
     assert "defaults_pod_level_limits" in differences_in_force(new, old)
+
+
+def test_differences_in_force_are_told_release_by_release() -> None:
+    gates = FeatureGates.for_minor(37)
+    begun = [difference.since for difference in differences_in_force(gates, gates).values()]
+    assert begun == sorted(begun)
+    assert len(set(begun)) > 2

@@ -34,6 +34,7 @@ def test_all_rounds_are_planned_whatever_becomes_of_them() -> None:
     done = repeat(node_with(), [exclusive("large", 7), exclusive("small", 2)], 3)
     assert pod_names(done) == "large small large-2 small-2 large-3 small-3"
     assert told(done) == (3, 1, "large-2")
+    assert not done.bounded
     assert sorted(held(done.node)) == sorted(
         each.pod.uid for each in done.admissions if not isinstance(each.verdict, Rejected)
     )
@@ -68,10 +69,26 @@ def test_what_is_never_refused_ends_at_the_bound(monkeypatch: pytest.MonkeyPatch
     assert (told(done), done.bounded, len(done.admissions)) == ((3, 3, ""), True, 6)
 
 
+def test_2000_pods_are_planned_at_most() -> None:
+    done = repeat_while_they_fit(
+        node_with(told=kubelet(max_pods=9999)), [shared(f"a{n}", "") for n in range(667)]
+    )
+    assert (done.rounds, done.bounded) == (2, True)
+
+
 def test_more_pods_than_the_bound_are_planned_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repetition, "MAX_PODS", 1)
     done = repeat_while_they_fit(node_with(), [shared("a", ""), shared("b", "")])
     assert (told(done), done.bounded) == ((1, 1, ""), True)
+
+
+def test_progress_is_told_before_every_round() -> None:
+    """Where the number of rounds is not known, 0 stands for it."""
+    calls: list[tuple[str, int, int]] = []
+    pods = [exclusive("a", 6)]
+    repeat(node_with(), pods, 2, lambda *call: calls.append(call))
+    repeat_while_they_fit(node_with(), pods, lambda *call: calls.append(call))
+    assert calls == [("admitting copies", *numbers) for numbers in ((0, 2), (1, 2), (0, 0), (1, 0), (2, 0))]
 
 
 def test_names_that_are_taken_do_not_lend_their_uids() -> None:

@@ -78,6 +78,18 @@ def test_what_the_machine_does_not_tell_stays_open() -> None:
     assert lines(found)["pid"] == [None, "1k", "0", "0", None, None]
 
 
+def test_storage_that_the_machine_tells_of_is_a_resource_like_others() -> None:
+    found = summary(
+        replace(EIGHT, ephemeral_storage=100 * GIB),
+        kube_reserved={"ephemeral-storage": "10Gi"},
+        system_reserved={"ephemeral-storage": "5Gi", "pid": "100"},
+        eviction_hard={"nodefs.available": "50%"},
+    )
+    assert list(lines(found)) == ["cpu", "memory", "ephemeral-storage", "pid"]
+    assert lines(found)["ephemeral-storage"] == ["100Gi", "10Gi", "5Gi", "50Gi", "65Gi", "35Gi"]
+    assert lines(found)["pid"] == [None, "0", "100", "0", None, None]
+
+
 def test_a_threshold_in_bytes_is_known_without_a_capacity() -> None:
     found = summary(eviction_hard={"nodefs.available": "5Gi"})
     assert lines(found)["ephemeral-storage"] == [None, "0", "0", "5Gi", None, None]
@@ -109,7 +121,11 @@ def test_reserved_memory_must_equal_what_is_kept() -> None:
         memory_manager_policy="Static",
         kube_reserved={"memory": "1Gi"},
         eviction_hard={"memory.available": "100Mi"},
-        reserved_memory=(reserved(1, memory="724Mi"), reserved(0, memory="400Mi", hugepages_1Gi="1Gi")),
+        reserved_memory=(
+            reserved(1, memory="700Mi"),
+            reserved(0, memory="400Mi", hugepages_1Gi="1Gi"),
+            reserved(1, memory="24Mi"),
+        ),
     )
     assert [
         (node, {name: str(limit) for name, limit in limits.items()})

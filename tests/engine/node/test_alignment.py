@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from cpuctl.cpuset import CPUSet
@@ -103,6 +105,8 @@ def test_a_kubelet_that_crashes_over_hints_answers_nobody(scope: str) -> None:
     assert isinstance(admission.verdict, KubeletFault)
     assert admission.verdict.kind is FaultKind.CRASH
     assert (admission.asked[0].merged, admission.placements) == (admission.verdict, ())
+    asked_for = admission.asked[0].container
+    assert (asked_for.name if asked_for else "pod") == ("main" if scope == "container" else "pod")
     assert node.admit(named("q", app())).verdict == admission.verdict
 
 
@@ -112,3 +116,11 @@ def test_asking_admits_nothing() -> None:
     pod = named("p", whole(3))
     assert node.ask(pod, pod.containers[0]).merged == node.ask(pod, None).merged
     assert (node.state, node.active) == (before.state, before.active)
+
+
+def test_what_is_asked_for_a_container_is_about_that_one() -> None:
+    pod = named("p", whole(2, "a"), whole(4, "b"))
+    node = aligned("single-numa-node")
+    first, second = (node.ask(pod, container) for container in pod.containers)
+    assert (first.container, second.container) == pod.containers
+    assert rounds(replace(node.admit(named("q")), asked=(first, second))) == ["a: 0", "b: 1"]

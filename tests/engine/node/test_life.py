@@ -179,7 +179,9 @@ def test_a_file_that_does_not_match_stops_the_kubelet(case: BadFile) -> None:
         for uid, containers in case.entries.items()
     }
     saved = CPUStateFile(policy_name="static", default_cpu_set=CPUSet.parse(case.default), entries=entries)
-    assert started(**case.config).restore(saved) == StartRefused(stage="cpuManagerStart", error=case.error)
+    refused = started(**case.config).restore(saved)
+    assert refused == StartRefused(stage="cpuManagerStart", error=case.error)
+    assert refused.settings == (), "it is no setting that has to be mended"
 
 
 @pytest.mark.parametrize(
@@ -237,6 +239,7 @@ def test_cpu_is_counted_in_milli_and_comes_first() -> None:
     verdict = node.admit(named("p", app("cpu=1600m memory=1Gi"))).verdict
     assert isinstance(verdict, Rejected)
     assert (verdict.reason, verdict.details["requested"]) == ("OutOfcpu", 1600)
+    assert verdict.container == "", "it is the pod as a whole that does not fit"
 
 
 def test_too_many_pods() -> None:

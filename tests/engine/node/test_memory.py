@@ -118,12 +118,14 @@ def test_each_manager_cleans_up_when_it_is_asked_itself() -> None:
 
 def test_a_started_container_ends_the_init_containers_before_it() -> None:
     both = "cpu=1 memory=2Gi"
-    pod = named("p", init(both, both, "first"), asking("1Gi", name="second"))
+    pod = named("p", init(both, both, "first"), init(both, both, "second"), asking("1Gi", name="third"))
     node = started()
     node.admit(pod)
     node.start_container(pod, "second")
-    assert set(node.memory.state.blocks["p"]) == {"second"}
-    assert set(node.state.assignments["p"]) == {"first", "second"}
+    assert set(node.memory.state.blocks["p"]) == {"second", "third"}
+    assert set(node.state.assignments["p"]) == {"first", "second", "third"}
+    node.start_container(pod, "third")
+    assert set(node.memory.state.blocks["p"]) == {"third"}
 
 
 def test_what_is_released_comes_back_from_both_managers() -> None:
@@ -166,3 +168,4 @@ def test_huge_pages_that_a_node_does_not_know_crash_the_kubelet() -> None:
     assert isinstance(admission.verdict, KubeletFault)
     assert admission.asked[0].merged == admission.verdict
     assert list(admission.asked[0].answers) == ["cpu"]
+    assert admission.asked[0].container is admission.pod.containers[0]

@@ -67,6 +67,22 @@ def test_empty_pod_level_resources_count_until_1_36(minor: int, qos: str) -> Non
     assert admission.placements[0].exclusive is (qos == "Guaranteed")
 
 
+def test_a_pod_takes_the_room_of_its_own_resources() -> None:
+    """Not that of its containers, neither when it comes nor when another does."""
+    told = KubeletConfiguration()
+    node = start_node(EIGHT, Kubelet(version=KubeletVersion(36), config=told), fit=True)
+    assert isinstance(node, Node)
+    verdicts = [
+        node.admit(replace(pod(app("cpu=1"), pod_level=resources(f"cpu={own}")), uid=f"of-{own}")).verdict
+        for own in (9, 5, 4)
+    ]
+    assert [each.details if isinstance(each, Rejected) else {} for each in verdicts] == [
+        {"requested": 9000, "used": 0, "capacity": 8000},
+        {},
+        {"requested": 4000, "used": 5000, "capacity": 8000},
+    ]
+
+
 def test_what_does_not_fit_is_refused_for_that_first() -> None:
     """The handler for features of pods comes after the one for the node's room (``kubelet.go``)."""
     verdict = admitted(36, pod(app("cpu=9"), pod_level=resources("cpu=9")), OFF).verdict

@@ -134,6 +134,18 @@ def test_containers_of_one_pod_can_be_on_different_numa_nodes() -> None:
     assert cpus(admission) == "1-5 8-13 host"
 
 
+def test_a_container_that_cannot_be_aligned_is_refused_in_words_of_its_own() -> None:
+    """The words "Pod Scope" are the kubelet's, in either scope."""
+    verdict = node_of("single-numa-node").admit(divided(12, "2 9 -")).verdict
+    assert verdict == Rejected(
+        reason="TopologyAffinityError",
+        message=(
+            "Pod Scope pod with pod-level resources failed admission with a container-level topology manager"
+        ),
+        container="2",
+    )
+
+
 def test_init_containers_lend_their_cpus_and_sidecars_keep_theirs() -> None:
     admission = admitted(node_of(), divided(6, "i3 s1 2 -"))
     assert cpus(admission) == "1-3 1 2-3 host"

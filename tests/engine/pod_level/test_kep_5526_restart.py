@@ -17,6 +17,7 @@ from cpuctl.checkpoints.reader import StateReader
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Admission, Admitted
 from cpuctl.engine.node import Node
+from cpuctl.engine.node_fit import Allocatable
 from cpuctl.engine.outcome import KubeletFault, Rejected, StartRefused, Undetermined
 from cpuctl.engine.pod_level.readmission import CPU_ISSUE, MEMORY_ISSUE
 from cpuctl.pods.model import Pod
@@ -82,6 +83,17 @@ def test_from_1_38_a_running_pod_keeps_everything(words: str, policy: str) -> No
     assert (cpus(again), memory(again)) == (cpus(first), memory(first))
     assert (pool(node), free_memory(node)) == ("0,6-15", {0: 10, 1: 16})
     assert again.readmission is None
+
+
+def test_from_1_38_a_running_pod_that_is_refused_for_lack_of_room_has_lost_nothing() -> None:
+    node = started(minor=38)
+    pod = divided(5, "3 2")
+    node.admit(pod)
+    new, _ = after_restart(node, 38)
+    new.allocatable = Allocatable(amounts={}, pods=0)
+    (again,) = new.readmit([pod])
+    assert isinstance(again.verdict, Rejected)
+    assert (again.verdict.reason, again.readmission) == ("OutOfpods", None)
 
 
 @pytest.mark.parametrize("policy", POLICIES)

@@ -1,0 +1,95 @@
+"""What a node asks its allocator for when a pod is resized, and what it makes of the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from cpuctl.engine.admission import Admitted
+from cpuctl.engine.metrics.series import samples
+from cpuctl.engine.node import Node
+from cpuctl.engine.outcome import FaultKind, KubeletFault, Rejected
+from cpuctl.engine.provider import Refusal
+from cpuctl.engine.resize.allocator.reference import Resizing
+from cpuctl.engine.resize.allocator.resized import Resized
+from tests.support.resizing import NO_POLICY, Setting, admitted, changed, guaranteed, held, pod_of
+
+ALPHA = {"CPUManagerPolicyAlphaOptions": True, "InPlacePodVerticalScalingExclusiveCPUs": True}
+FAULT = KubeletFault(kind=FaultKind.CRASH, where="here", why="nobody knows")
+
+
+def slow(delay: str = "1ns") -> Node:
+    """Start a node that takes CPUs from containers with a delay."""
+    options = {"scale-delay-time": delay} if delay else {}
+    return Setting(gates=ALPHA, config={"cpu_manager_policy_options": options}).node()
+
+
+def answering(verdict: Admitted | Refusal, asked: list[Resizing]) -> Callable[[Resizing], Resized]:
+    """Return an allocator that has one answer, and notes what it is asked for."""
+
+    def answer(resizing: Resizing) -> Resized:
+        asked.append(resizing)
+        return Resized(verdict=verdict)
+
+    return answer
+
+
+def test_without_a_policy_every_resize_is_admitted() -> None:
+    node, asked = Setting(config=NO_POLICY).node(), list[Resizing]()
+    running = admitted(node, pod_of(guaranteed("4")))
+    larger = changed(running, c="cpu=8")
+    assert node.resize(larger, answering(FAULT, asked)) == Resized(verdict=Admitted())
+    assert (node.active["p"], asked) == (larger, [])
+
+
+@pytest.mark.parametrize(
+    "verdict", [Admitted(), Rejected(reason="R", message="no"), FAULT], ids=["yes", "no", "fault"]
+)
+def test_only_a_resize_that_is_admitted_counts_and_only_a_fault_lasts(verdict: Admitted | Refusal) -> None:
+    node = Setting().node()
+    running = admitted(node, pod_of(guaranteed("4")))
+    larger = changed(running, c="cpu=5")
+    assert node.resize(larger, answering(verdict, [])).verdict == verdict
+    assert node.active["p"] == (larger if verdict == Admitted() else running)
+    assert node.fault == (FAULT if verdict == FAULT else None)
+
+
+def test_an_allocator_finds_what_has_been_given_back() -> None:
+    node, asked = Setting().node(), list[Resizing]()
+    running = admitted(node, pod_of(guaranteed("4")))
+    gone = admitted(node, pod_of(guaranteed("2"), name="gone"))
+    node.remove(gone.uid)
+    node.resize(changed(running, c="cpu=5"), answering(Admitted(), asked))
+    (resizing,) = asked
+    assert set(resizing.state.assignments) == {"p"}
+    assert [provider.name for provider in resizing.others] == ["memory"]
+
+
+@pytest.mark.parametrize(("delay", "postpones"), [("", False), ("0s", False), ("1ns", True), ("5s", True)])
+def test_an_allocator_is_told_whether_there_is_a_delay(delay: str, postpones: bool) -> None:
+    node, asked = slow(delay), list[Resizing]()
+    running = admitted(node, pod_of(guaranteed("4")))
+    node.resize(changed(running, c="cpu=2"), answering(Admitted(), asked))
+    assert [each.postpones for each in asked] == [postpones]
+
+
+def test_a_container_that_waits_for_its_delay_still_has_what_it_had() -> None:
+    """Unless its status is told."""
+    node, asked = slow(), list[Resizing]()
+    running = admitted(node, pod_of(guaranteed("2")))
+    node.resize(running := changed(running, c="cpu=4"))
+    node.resize(running := changed(running, c="cpu=2"))
+    assert held(node) == "6-9"
+    node.resize(changed(running, c="cpu=3"), answering(Admitted(), asked))
+    node.resize(changed(running, c="cpu=3"), answering(Admitted(), asked), status={})
+    seen = [{name: str(cpus) for name, cpus in each.request.allocated.items()} for each in asked]
+    assert seen == [{"c": "4"}, {}]
+
+
+def test_metrics_follow_a_resize() -> None:
+    node = Setting().node()
+    running = admitted(node, pod_of(guaranteed("2")))
+    node.resize(changed(running, c="cpu=4"))
+    values = {sample.name: sample.value for sample in samples(node)}
+    assert values["kubelet_cpu_manager_exclusive_cpu_allocation_count"] == 4

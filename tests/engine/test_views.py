@@ -1,0 +1,99 @@
+"""What a kubelet's picture of a machine has other than its kernel's, told for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import pytest
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.views import differing_views
+from cpuctl.machine.model import CPU, Cache, Machine, NumaNode
+from tests.support.topologies import CoreAt, topology
+
+HALVES = [CPUSet.parse("0-3"), CPUSet.parse("4-7")]
+# Two halves, each a socket, a NUMA node and a cache of two cores of two CPUs, and a node of memory only.
+MACHINE = Machine(
+    cpus=tuple(
+        CPU(number=cpu, siblings=CPUSet.of((cpu & ~1, cpu | 1)), package_id=cpu // 4) for cpu in range(8)
+    ),
+    numa_nodes=(
+        *(NumaNode(id=node, cpus=half) for node, half in enumerate(HALVES)),
+        NumaNode(id=2, cpus=CPUSet()),
+    ),
+    caches=tuple(Cache(level=3, kind="Unified", cpus=half) for half in HALVES),
+)
+AGREED = [
+    CoreAt(cpus=(cpu, cpu + 1), numa_node=cpu // 4, socket=cpu // 4, cache=cpu // 4) for cpu in (0, 2, 4, 6)
+]
+
+
+def told(cores: Iterable[CoreAt], machine: Machine = MACHINE) -> list[str]:
+    return list(differing_views(machine, topology(cores)))
+
+
+@pytest.mark.parametrize(
+    ("cores", "what", "kernel", "kubelet"),
+    [
+        ([replace(core, numa_node=0) for core in AGREED], "NUMA node: 2 for the kernel, 1", "0-3", "0-7"),
+        (
+            [replace(core, socket=core.cpus[0] // 2) for core in AGREED],
+            "socket: 2 for the kernel, 4",
+            "0-3",
+            "0-1",
+        ),
+        (
+            [replace(core, cpus=tuple(cpu ^ 2 * (cpu & 1) for cpu in core.cpus)) for core in AGREED],
+            "core: 4 for the kernel, 4",
+            "0-1",
+            "0,3",
+        ),
+        (
+            [*AGREED[:2], replace(AGREED[2], cache=2), AGREED[3]],
+            "L3 cache: 2 for the kernel, 3",
+            "4-7",
+            "4-5",
+        ),
+    ],
+    ids=["NUMA nodes", "sockets", "cores", "caches"],
+)
+def test_every_kind_of_group_is_compared(cores: list[CoreAt], what: str, kernel: str, kubelet: str) -> None:
+    """Each with its numbers, and the first CPUs that only one side puts together."""
+    (text,) = told(cores)
+    assert text == (
+        f"{what} for the kubelet; only the kernel puts CPUs {kernel} together; "
+        f"only the kubelet puts CPUs {kubelet} together"
+    )
+
+
+def test_views_that_group_alike_do_not_differ() -> None:
+    """Whatever numbers the groups have."""
+    assert told(AGREED) == []
+    assert told(replace(core, numa_node=3 - core.numa_node) for core in AGREED) == []
+
+
+@pytest.mark.parametrize(
+    ("cores", "want"),
+    [
+        (AGREED[:3], "the kubelet does not know CPUs 6-7, which are online"),
+        ([*AGREED, CoreAt((8, 9), 2, 2, 2)], "the kubelet knows CPUs 8-9, which are not online"),
+    ],
+    ids=["missing", "unknown"],
+)
+def test_cpus_that_one_side_does_not_know_come_first(cores: list[CoreAt], want: str) -> None:
+    first, *rest = told(cores)
+    assert first == want
+    assert [text.partition(":")[0] for text in rest] == ["NUMA node", "socket", "core", "L3 cache"]
+
+
+def test_groups_of_cpus_that_one_side_lacks_are_named_for_the_other_only() -> None:
+    """Without a cache the kubelet takes the socket for one."""
+    uncached = [replace(core, cache=None) for core in AGREED]
+    assert told(uncached, replace(MACHINE, caches=())) == [
+        "L3 cache: 0 for the kernel, 2 for the kubelet; only the kubelet puts CPUs 0-3 together"
+    ]
+    outer = Cache(level=3, kind="Unified", cpus=CPUSet.parse("0-1"))
+    assert told(AGREED, replace(MACHINE, caches=(*MACHINE.caches, outer))) == [
+        "L3 cache: 3 for the kernel, 2 for the kubelet; only the kernel puts CPUs 0-1 together"
+    ]

@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
@@ -62,7 +63,8 @@ def describe_synthetic(machine: Machine) -> str:
     """
     _require_distinct_l3(machine)
     layout = _layout_of(machine)
-    candidates = (_described(machine, layout, start) for start in _starts(machine))
+    options = _options(machine, layout)
+    candidates = (_described(replace(start, **options), machine.online, layout) for start in _starts(machine))
     return PREFIX + min(map(str, candidates), key=len)
 
 
@@ -114,19 +116,21 @@ def _divides(nodes: int, sockets: int, cores: int) -> bool:
     return not (sockets * cores % nodes or (nodes % sockets and sockets % nodes))
 
 
-def _described(machine: Machine, layout: Layout, description: Description) -> Description:
-    """Add to a description every option in which the machine differs from what it says so far."""
-    description = replace(description, cpus=dict(_cpu_options(machine)))
-    regular = described_layout(description).restricted_to(machine.online)
+def _options(machine: Machine, layout: Layout) -> dict[str, Any]:
+    """Write what has nothing to do with how CPUs are numbered and grouped."""
+    return {
+        "cpus": dict(_cpu_options(machine)),
+        "memory": _row([node.memory_bytes for node in machine.numa_nodes] or [machine.memory_bytes]),
+        "hugepages": _hugepages(machine),
+        "distances": _distances(machine, layout),
+    }
+
+
+def _described(description: Description, online: CPUSet, layout: Layout) -> Description:
+    """Add to a description the groups of CPUs in which a layout differs from what it says so far."""
+    regular = described_layout(description).restricted_to(online)
     groups = dict(_group_options(layout, regular))
-    return replace(
-        description,
-        groups=groups,
-        l3_count=None if "l3" in groups else description.l3_count,
-        memory=_row([node.memory_bytes for node in machine.numa_nodes] or [machine.memory_bytes]),
-        hugepages=_hugepages(machine),
-        distances=_distances(machine, layout),
-    )
+    return replace(description, groups=groups, l3_count=None if "l3" in groups else description.l3_count)
 
 
 def _cpu_options(machine: Machine) -> Iterator[tuple[str, CPUSet]]:

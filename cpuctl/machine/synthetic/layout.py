@@ -104,19 +104,16 @@ def default_distances(
     nodes: Mapping[int, CPUSet], sockets: Mapping[int, CPUSet]
 ) -> tuple[tuple[int, ...], ...]:
     """Return rows of distances: 10 to itself, 12 inside a socket, 21 to another socket."""
-    homes = [
-        {socket for socket, cpus in sockets.items() if not cpus.isdisjoint(members)}
-        for members in nodes.values()
-    ]
-    return tuple(
-        tuple(_distance(row, column, homes) for column in range(len(homes))) for row in range(len(homes))
-    )
-
-
-def _distance(row: int, column: int, homes: list[set[int]]) -> int:
-    if row == column:
-        return _SAME_NODE
-    return _OTHER_SOCKET if homes[row].isdisjoint(homes[column]) else _SAME_SOCKET
+    masks = [members.mask for members in nodes.values()]
+    rows = [[_OTHER_SOCKET] * len(masks) for _ in masks]
+    for socket in sockets.values():
+        inside = [node for node, mask in enumerate(masks) if mask & socket.mask]
+        for node in inside:
+            for other in inside:
+                rows[node][other] = _SAME_SOCKET
+    for node, row in enumerate(rows):
+        row[node] = _SAME_NODE
+    return tuple(map(tuple, rows))
 
 
 @lru_cache(maxsize=2)  # whoever looks for a description tries both ways again and again

@@ -239,3 +239,37 @@ def test_a_number_of_copies_that_is_none_is_refused(text: str, cpuctl: Cpuctl) -
 def test_there_must_be_pods_to_repeat(cpuctl: Cpuctl, tmp_path: Path) -> None:
     result = cpuctl(*TWO_NODES, "--state", str(tmp_path), "--repeat", "max")
     assert (result.code, result.err.splitlines()[0]) == (2, "error: --repeat: there are no pods to repeat")
+
+
+POD_OF_CARD = """
+apiVersion: v1
+kind: Pod
+metadata: {{name: {name}}}
+spec:
+  {own}
+  containers: [{{name: main, resources: {{limits: {{cpu: 1, memory: 1Gi, x.com/card: 1}}}}}}]
+"""
+
+
+def test_what_a_release_does_not_see_of_a_pod_is_no_shortage(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """Kubelets before 1.34 know no huge pages of a pod as a whole: what it lacks is the card."""
+    own = "resources: {limits: {cpu: 1, memory: 1Gi, hugepages-2Mi: 4Mi}}"
+    pods = [POD_OF_CARD.format(name="a", own=""), POD_OF_CARD.format(name="b", own=own)]
+    devices, manifests = tmp_path / "devices.yaml", tmp_path / "pods.yaml"
+    devices.write_text('{apiVersion: cpuctl/v1alpha1, kind: Devices, resources: {x.com/card: {"0": 1}}}')
+    manifests.write_text("---".join(pods))
+    words = (
+        "--kubelet-version",
+        "1.33",
+        "--feature-gates",
+        "PodLevelResources=true",
+        "--capacity",
+        "-o",
+        "json",
+    )
+    result = cpuctl(
+        "plan", "-m", "synthetic:1s1n16c1t", "-f", str(manifests), "--devices", str(devices), *words
+    )
+    assert result.code == 3, result.err
+    (refused,) = json.loads(result.out)["capacity"]["refused"]
+    assert (refused["remedy"], [each["pod"] for each in refused["leaving"]]) == ("evictions", ["default/a"])

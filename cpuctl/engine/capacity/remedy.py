@@ -119,16 +119,14 @@ class _Case:
         if node.allocatable is None:
             return None
         running, pod_level = node.active.values(), node.pod_level_resources
-        return check_fit(self.pods[0], running, node.allocatable, pod_level=pod_level)
+        return check_fit(node.pod_rules.known(self.pods[0]), running, node.allocatable, pod_level=pod_level)
 
     def _relieved(self, short: Rejected, running: Sequence[Pod]) -> Remedy:
         """Look for pods to send away; first those that use most of what is missing."""
         used = {pod.uid: self._used(pod, short.reason.removeprefix("OutOf")) for pod in running}
         greedy = sorted(running, key=lambda pod: used[pod.uid], reverse=True)
         missing = short.details["requested"] + short.details["used"] - short.details["capacity"]
-        brought = accumulate(used[pod.uid] for pod in greedy)
-        # All together bring enough: the empty node admits the pod.
-        least = next(count for count, amount in enumerate(brought, 1) if amount >= missing)
+        least = 1 + sum(brought < missing for brought in accumulate(used[pod.uid] for pod in greedy))
         return self._search(running, [greedy], comes_back=False, least=least)
 
     def _used(self, pod: Pod, resource: str) -> int:

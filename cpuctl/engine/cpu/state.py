@@ -7,6 +7,7 @@ Rule: kubelet v1.36 ``pkg/kubelet/cm/cpumanager`` (``state``, ``validateState``,
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import or_
@@ -88,8 +89,7 @@ class CPUManagerState:
 
     def call_off(self, uid: str, container: str) -> None:
         """Let a container keep what it has."""
-        waiting = _without(container, self.pending.pop(uid, {}))
-        if waiting:
+        if waiting := _without({container}, self.pending.pop(uid, {})):
             self.pending[uid] = waiting
 
     def settle(self, uid: str, container: str) -> int:
@@ -117,30 +117,35 @@ class CPUManagerState:
 
         A pod that holds CPUs as a whole gives all of them back with its last container.
         """
-        cpus = self.assigned(uid, container)
-        if cpus is None:
-            return 0
-        containers = self.assignments[uid] = _without(container, self.assignments[uid])
-        if uid in self.pod_entries:
-            cpus = 0 if containers else self.pod_entries.pop(uid)
-        for used in containers.values():
-            cpus &= ~used
-        self.default |= cpus
-        self.call_off(uid, container)
-        promised = self.baselines.pop(uid, None)
-        if not containers:
-            del self.assignments[uid]
-        elif promised is not None:
-            self.baselines[uid] = _without(container, promised)
-        return cpus
+        return self._release(uid, {container}) if container in self.assignments.get(uid, {}) else 0
 
     def keep_only(self, containers: Mapping[str, Collection[str]]) -> int:
         """Release everything that is not held by one of these containers, by pod UID, and return it."""
         released = 0
         for uid, assigned in list(self.assignments.items()):
-            for name in set(assigned) - set(containers.get(uid, ())):
-                released |= self.remove_container(uid, name)
+            if gone := assigned.keys() - set(containers.get(uid, ())):
+                released |= self._release(uid, gone)
         return released
+
+    def _release(self, uid: str, gone: AbstractSet[str]) -> int:
+        """Release what some containers of a pod hold, all at once: a file may name thousands."""
+        held, left = self.assignments[uid], _without(gone, self.assignments[uid])
+        cpus = reduce(or_, (held[name] for name in gone), 0)
+        if uid in self.pod_entries:
+            cpus = 0 if left else self.pod_entries.pop(uid)
+        for used in left.values():
+            cpus &= ~used
+        self.default |= cpus
+        if waiting := _without(gone, self.pending.pop(uid, {})):
+            self.pending[uid] = waiting
+        promised = self.baselines.pop(uid, None)
+        if not left:
+            del self.assignments[uid]
+            return cpus
+        self.assignments[uid] = left
+        if promised is not None:
+            self.baselines[uid] = _without(gone, promised)
+        return cpus
 
     def as_file(self, policy_name: str, *, pod_level: bool = False, baselines: bool = False) -> CPUStateFile:
         """Return what the kubelet writes for this state; the gates decide on what goes beyond containers."""
@@ -166,8 +171,8 @@ class CPUManagerState:
         )
 
 
-def _without(container: str, masks: Mapping[str, int]) -> dict[str, int]:
-    return {name: cpus for name, cpus in masks.items() if name != container}
+def _without(gone: AbstractSet[str], masks: Mapping[str, int]) -> dict[str, int]:
+    return {name: cpus for name, cpus in masks.items() if name not in gone}
 
 
 def _sets(masks: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, CPUSet]]:

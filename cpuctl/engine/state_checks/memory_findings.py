@@ -10,7 +10,6 @@ from operator import attrgetter
 
 from cpuctl.checkpoints.diff import TableChange
 from cpuctl.checkpoints.model import MemoryNode, MemoryStateFile, MemoryTable
-from cpuctl.cpuset import CPUSet
 from cpuctl.engine.config_lints.lint import Severity
 from cpuctl.engine.memory.restart import restored
 from cpuctl.engine.memory.state import MemoryManagerState
@@ -28,6 +27,8 @@ _MEANINGS = {
     Cause.RESERVED: "reservedMemory has changed",
 }
 _DRAIN = f"remove this pod from the node, then {REPAIR} --pods FILE"
+
+_reserved, _free, _allocatable = map(attrgetter, ("reserved", "free", "allocatable"))
 
 
 def drift_findings(drift: MemoryDrift) -> Iterator[StateFinding]:
@@ -94,9 +95,9 @@ def _sums(found: Mapping[int, MemoryNode], expected: Mapping[int, MemoryNode]) -
         due = expected[number]
         for what, was, should in (
             ("counts", node.number_of_assignments, due.number_of_assignments),
-            ("is in a group with NUMA nodes", CPUSet.of(node.cells), CPUSet.of(due.cells)),
+            ("is in a group with NUMA nodes", sorted(node.cells), sorted(due.cells)),
             ("has reserved", _in_group(found, node, _reserved), _in_group(expected, node, _reserved)),
-            ("has free", _in_group(found, node, _free), _in_group(found, node, _unreserved)),
+            ("has free", _in_group(found, node, _free), _left(found, expected, node)),
         ):
             if was != should:
                 yield StateFinding(
@@ -112,7 +113,9 @@ def _sums(found: Mapping[int, MemoryNode], expected: Mapping[int, MemoryNode]) -
 
 
 def _text(amount: object) -> str:
-    """Write a number, a set of nodes, or bytes by resource."""
+    """Write a number, a list of nodes, or bytes by resource."""
+    if isinstance(amount, list):
+        return ",".join(map(str, amount))
     if isinstance(amount, dict):
         return ", ".join(f"{name} {size}" for name, size in amount.items())
     return str(amount)
@@ -129,11 +132,13 @@ def _in_group(
     }
 
 
-_reserved, _free = attrgetter("reserved"), attrgetter("free")
-
-
-def _unreserved(table: MemoryTable) -> int:
-    return table.allocatable - table.reserved
+def _left(
+    found: Mapping[int, MemoryNode], expected: Mapping[int, MemoryNode], node: MemoryNode
+) -> dict[str, int]:
+    """Subtract what the entries come to from what is for pods: that of another machine is told elsewhere."""
+    taken = _in_group(expected, node, _reserved)
+    for_pods = _in_group(found, node, _allocatable)
+    return {name: wrapped(amount - taken[name]) for name, amount in for_pods.items()}
 
 
 def _difference(change: TableChange, cause: Cause) -> str:

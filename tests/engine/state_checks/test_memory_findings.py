@@ -150,11 +150,13 @@ def test_sums_that_are_not_those_of_the_entries() -> None:
     """Tables on which nobody has memory, and one container that holds some of both nodes."""
     assert found(saved(block(MINE + GIB, 0, 1), tables=FRESH)) == [
         sums("0 counts", 0, 1),
-        sums("0 is in a group with NUMA nodes", 0, "0-1"),
+        sums("0 is in a group with NUMA nodes", 0, "0,1"),
         sums("0 has reserved", f"{HUGE} 0, memory 0", f"{HUGE} 0, memory {MINE}"),
+        sums("0 has free", f"{HUGE} {4 * PAGE}, memory {MINE}", f"{HUGE} {4 * PAGE}, memory 0"),
         sums("1 counts", 0, 1),
-        sums("1 is in a group with NUMA nodes", 1, "0-1"),
+        sums("1 is in a group with NUMA nodes", 1, "0,1"),
         sums("1 has reserved", "memory 0", f"memory {GIB}"),
+        sums("1 has free", f"memory {8 * GIB}", f"memory {7 * GIB}"),
     ]
 
 
@@ -166,6 +168,23 @@ def with_table(number: int, resource: str, **changes: int) -> MemoryStateFile:
     return replace(state, machine_state={**state.machine_state, number: replace(node, memory_map=tables)})
 
 
+def test_what_is_free_is_compared_with_the_entries_not_with_a_wrong_sum() -> None:
+    wrong = with_table(1, "memory", reserved=0)
+    assert [each.message.partition(", and")[0] for each in found(wrong)] == [
+        f"NUMA node {node} has reserved {amounts}"
+        for node, amounts in ((0, f"{HUGE} 0, memory {MINE}"), (1, f"memory {MINE}"))
+    ]
+
+
+def test_a_group_that_names_a_node_twice_is_told() -> None:
+    state = saved(block(GIB, 1))
+    twice = replace(state.machine_state[1], cells=(1, 1))
+    told = found(replace(state, machine_state={**state.machine_state, 1: twice}))
+    assert "NUMA node 1 is in a group with NUMA nodes 1,1, and the entries of the file come to 1" in [
+        each.message for each in told
+    ]
+
+
 def test_free_and_reserved_memory_must_add_up() -> None:
     """How a group divides it is nobody's business."""
     assert found(with_table(0, HUGE, free=0)) == [
@@ -175,7 +194,7 @@ def test_free_and_reserved_memory_must_add_up() -> None:
 
 def test_where_numa_nodes_come_or_go_their_sums_mean_nothing() -> None:
     wrong = saved(block(GIB, 0), tables={0: FRESH[0]})
-    assert [each.code for each in found(wrong, {0: FRESH[0]})] == ["sums-differ"] * 2
+    assert [each.code for each in found(wrong, {0: FRESH[0]})] == ["sums-differ"] * 3
     assert found(wrong, FRESH) == []
 
 

@@ -130,7 +130,7 @@ class CPUManagerState:
     def _release(self, uid: str, gone: AbstractSet[str]) -> int:
         """Release what some containers of a pod hold, all at once: a file may name thousands."""
         held, left = self.assignments[uid], _without(gone, self.assignments[uid])
-        cpus = reduce(or_, (held[name] for name in gone), 0)
+        cpus = reduce(or_, (held[name] for name in gone))
         if uid in self.pod_entries:
             cpus = 0 if left else self.pod_entries.pop(uid)
         for used in left.values():

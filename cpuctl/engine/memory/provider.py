@@ -128,14 +128,12 @@ class MemoryProvider:
         self, candidate: Candidate, hint: Hint, placed: Sequence[Placement]
     ) -> Sequence[Placement] | Refusal:
         """Allocate for a pod that is divided, near the hint; add to the placements what containers get."""
-        if self.policy is None:
+        pod, request = candidate.pod, None if self.policy is None else _pod_request(candidate)
+        if request is None:
             return placed
 
         from cpuctl.engine.pod_level.memory_bubble import allocate_bubble
 
-        pod, request = candidate.pod, _pod_request(candidate)
-        if request is None:
-            return placed
         if why := _why_not(candidate):
             return [replace(each, why_no_memory=why) for each in placed]
         parts: Mapping[str, Blocks] | Rejected | KubeletFault = self.state.blocks.get(pod.uid, {})

@@ -250,3 +250,12 @@ def test_a_state_with_nothing_in_it_becomes_a_fresh_one(strict: bool, pool: str)
     state = made("")
     validate(state, machine=mask("0-7"), reserved=mask("0"), strict=strict)
     assert state == made(pool)
+
+
+def test_who_waits_to_give_cpus_up_goes_on_waiting_when_another_of_its_pod_ends() -> None:
+    state = CPUManagerState(0)
+    for name, cpus in (("ends", 0b0011), ("waits", 0b1100)):
+        state.assign("p", name, cpus)
+        state.postpone("p", name, cpus & 0b0101)
+    state.remove_container("p", "ends")
+    assert (state.awaited("p", "ends"), state.awaited("p", "waits")) == (None, 0b0100)

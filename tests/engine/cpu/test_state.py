@@ -259,3 +259,9 @@ def test_who_waits_to_give_cpus_up_goes_on_waiting_when_another_of_its_pod_ends(
         state.postpone("p", name, cpus & 0b0101)
     state.remove_container("p", "ends")
     assert (state.awaited("p", "ends"), state.awaited("p", "waits")) == (None, 0b0100)
+
+
+def test_all_containers_of_a_pod_that_has_gone_are_released() -> None:
+    state = made("0-1", one="2-3", two="4-5")
+    assert state.keep_only({}) == mask("2-5")
+    assert (state.default, state.assignments, state.baselines) == (mask("0-5"), {}, {})

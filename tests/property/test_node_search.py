@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import combinations
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +9,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.node_search import Choice, best_sets
 from cpuctl.engine.hints.socket_rule import SocketRule
+from tests.support.naive_node_search import all_sets
 
 NODES = 7
 FREE = st.dictionaries(st.integers(0, NODES - 1), st.integers(0, 5))
@@ -36,16 +35,6 @@ def choices(draw: st.DrawFn) -> Choice:
     free = dict(sorted(draw(FREE).items()))
     taken = draw(st.integers(0, (1 << NODES) - 1)) & ~CPUSet.of(free).mask
     return Choice(taken, free, draw(st.integers(-1, len(free) + 1)), draw(st.integers(-3, 20)), draw(RULES))
-
-
-def all_sets(choice: Choice) -> list[int]:
-    return [
-        nodes
-        for others in (combinations(choice.free, choice.count) if choice.count >= 0 else ())
-        if sum(choice.free[node] for node in others) >= choice.missing
-        for nodes in [choice.taken | CPUSet.of(others).mask]
-        if choice.rule is None or choice.rule.allows(nodes)
-    ]
 
 
 @given(choices(), FITS)

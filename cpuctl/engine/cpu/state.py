@@ -89,7 +89,10 @@ class CPUManagerState:
 
     def call_off(self, uid: str, container: str) -> None:
         """Let a container keep what it has."""
-        if waiting := _without({container}, self.pending.pop(uid, {})):
+        self._call_off(uid, {container})
+
+    def _call_off(self, uid: str, containers: AbstractSet[str]) -> None:
+        if waiting := _without(containers, self.pending.pop(uid, {})):
             self.pending[uid] = waiting
 
     def settle(self, uid: str, container: str) -> int:
@@ -136,8 +139,7 @@ class CPUManagerState:
         for used in left.values():
             cpus &= ~used
         self.default |= cpus
-        if waiting := _without(gone, self.pending.pop(uid, {})):
-            self.pending[uid] = waiting
+        self._call_off(uid, gone)
         promised = self.baselines.pop(uid, None)
         if not left:
             del self.assignments[uid]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import combinations
-
 import pytest
 
-from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.node_search import Choice, best_sets
 from cpuctl.engine.hints.socket_rule import SocketRule
+from tests.support.naive_node_search import all_sets
 
 BY_TWO = {node: frozenset({node // 2}) for node in range(6)}
 TANGLED = {0: {0, 1}, 1: {1}, 2: {1, 2}, 3: {2}, 4: {0, 3}, 5: {3}}
@@ -30,16 +28,6 @@ ROWS = [
 ]
 NEAR = Fit(distances=dict(enumerate([*ROWS, (21, 11, 16, 15, 10, 27), (30, 18, 13, 22, 27, 10)])))
 SHORT = Fit(distances=dict.fromkeys(range(6), (10, 12, 14)))
-
-
-def all_sets(choice: Choice) -> list[int]:
-    return [
-        nodes
-        for others in (combinations(choice.free, choice.count) if choice.count >= 0 else ())
-        if sum(choice.free[node] for node in others) >= choice.missing
-        for nodes in [choice.taken | CPUSet.of(others).mask]
-        if choice.rule is None or choice.rule.allows(nodes)
-    ]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=range(len(RULES)))

@@ -1,0 +1,18 @@
+"""All sets of NUMA nodes that a choice leaves, one by one."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.hints.node_search import Choice
+
+
+def all_sets(choice: Choice) -> list[int]:
+    return [
+        nodes
+        for others in (combinations(choice.free, choice.count) if choice.count >= 0 else ())
+        if sum(choice.free[node] for node in others) >= choice.missing
+        for nodes in [choice.taken | CPUSet.of(others).mask]
+        if choice.rule is None or choice.rule.allows(nodes)
+    ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from itertools import groupby
 from typing import NamedTuple
 
 from hypothesis import strategies as st
@@ -93,6 +94,7 @@ class NodeLife(RuleBasedStateMachine):
         super().__init__()
         self.number = 0
         self.forced = False
+        """Whether more or less memory may be taken than the blocks say, which the next start refuses."""
 
     @initialize(
         options=st.sampled_from(OPTIONS),
@@ -157,7 +159,8 @@ class NodeLife(RuleBasedStateMachine):
         """The files say all there is to say: reading them back changes nothing, however often.
 
         But a kubelet refuses its own file once strict reservation has left nothing to share (kubernetes
-        issue 141196), and may do so where memory was forced out of a group.
+        issue 141196), and may do so where memory was forced out of a group, or init containers that had
+        ended were admitted again around one that had not.
         """
         node = self.restarted()
         if node is not None:
@@ -170,6 +173,7 @@ class NodeLife(RuleBasedStateMachine):
     def restart_and_admit_running_pods_again(self) -> None:
         """Containers that have CPUs keep exactly these, unless the pod is refused."""
         pods, before = list(self.node.active.values()), self.node.copy().state.assignments
+        held = {uid: set(blocks) for uid, blocks in self.node.memory.state.blocks.items()}
         node = self.restarted()
         if node is None:
             return
@@ -178,8 +182,14 @@ class NodeLife(RuleBasedStateMachine):
             for placement in admission.placements:
                 had = before.get(admission.pod.uid, {}).get(placement.container.name)
                 assert had is None or placement.cpus == had
+        self.forced |= self.holes(pods, held)
         if node.fault:
             self.node, self.forced = self.fresh(), False
+
+    def holes(self, pods: list[Pod], held: dict[str, set[str]]) -> bool:
+        """Tell whether a pod kept a container's memory between two init containers that got theirs again."""
+        kept = [[each.name in held.get(pod.uid, ()) for each in pod.init_containers] for pod in pods]
+        return any(len([*groupby(each)]) - each[:1].count(True) - each[-1:].count(True) > 1 for each in kept)
 
     def restarted(self) -> Node | None:
         """Start another kubelet on the files, None where it refuses them and may."""

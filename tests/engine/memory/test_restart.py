@@ -84,6 +84,31 @@ def test_what_an_init_container_finds_again_is_lent_again() -> None:
     assert manager.state.tables[0].memory_map["memory"].reserved == 10
 
 
+def test_init_containers_around_a_sidecar_lose_memory_when_they_are_admitted_again() -> None:
+    """The sidecar takes what the first one lends, the last one is charged and takes the first one's off.
+
+    More is taken then than the file tells of, and the next start refuses it.
+    """
+    kinds = (ContainerKind.INIT, ContainerKind.SIDECAR, ContainerKind.INIT, ContainerKind.APP)
+    pod = small_pod("p", *kinds)
+    state = MemoryManagerState(fresh_tables(TWO, {}))
+
+    def admit(state: MemoryManagerState) -> None:
+        for container in pod.all_containers:
+            allocate(state, pod, container, {"memory": 10}, Hint(1, preferred=True))
+
+    admit(state)
+    state.start_container(pod, pod.containers[0].name)
+    manager = provider()
+    assert manager.restore(state.as_file()) is None
+    admit(manager.state)
+    assert manager.state.tables[0].memory_map["memory"].reserved == 40
+    assert sum(each.size for (each,) in manager.state.blocks["p"].values()) == 30
+    assert provider().restore(manager.state.as_file()) == StartRefused(
+        stage="memoryManagerStart", error=DIFFERENT
+    )
+
+
 def test_a_state_without_anything_becomes_a_fresh_one() -> None:
     manager = provider()
     assert manager.restore(MemoryStateFile(policy_name="Static")) is None

@@ -7,6 +7,7 @@ are limited while they stream by.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 
@@ -22,6 +23,7 @@ MAX_NAME_CHARACTERS = 64 << 20
 """The longest that all names kept of one archive may be."""
 
 _KEPT_ROOTS = ("sys", "proc")
+_KEPT_BELOW = tuple(f"{name}/" for name in RECORDED_DIRECTORIES)
 _NAMES_SHOWN = 3
 _LONGEST_NAME = 4096  # PATH_MAX of Linux
 
@@ -108,6 +110,7 @@ def _holds_sys(files: dict[str, str | None]) -> bool:
     return any(path.startswith("sys/") for path in files)
 
 
+@lru_cache(maxsize=1)  # a wanted member is asked for twice
 def _place(name: str) -> tuple[str, str] | None:
     """Split a member's name into common directory and path; None for what is not kept."""
     if name.startswith("/") or len(name) > _LONGEST_NAME:
@@ -126,4 +129,4 @@ def _is_kept(parts: list[str]) -> bool:
     if parts and parts[0] in _KEPT_ROOTS:
         return True
     path = "/".join(parts)
-    return path in RECORDED_FILES or path.startswith(tuple(f"{name}/" for name in RECORDED_DIRECTORIES))
+    return path in RECORDED_FILES or path.startswith(_KEPT_BELOW)

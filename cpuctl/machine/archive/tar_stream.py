@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
+from zlib import adler32
 
 MAX_MEMBERS = 500_000
 """Twice what the complete CPU tree of 8192 CPUs would need."""
@@ -102,7 +103,6 @@ def _member(
     wanted: Callable[[str, int], bool],
 ) -> Member:
     name = extended.get("path") or _name(header)
-    link = extended.get("linkpath") or _text(header[157:257])
     if header[156] == ord("S") or _SPARSE in extended:
         raise ValueError("it holds sparse files: make it without tar's --sparse")
     if "size" in extended:
@@ -111,13 +111,19 @@ def _member(
         return Member(name, "", _padded(stream, size, size))
     if header[156] not in _KINDS_WITHOUT_DATA:
         stream.skip(size + -size % _BLOCK)
-    return Member(name, link if header[156] == ord("1") else "", None)
+    is_link = header[156] == ord("1")
+    return Member(name, extended.get("linkpath") or _text(header[157:257]) if is_link else "", None)
 
 
 def _has_right_checksum(header: bytes) -> bool:
     # The checksum is computed as if its own field were blank.
-    total = sum(header) - sum(header[_CHECKSUM]) + 8 * ord(" ")
+    total = _sum(header[:256]) + _sum(header[256:]) - _sum(header[_CHECKSUM]) + 8 * ord(" ")
     return header[_CHECKSUM].strip(b" \0").lstrip(b"0") == b"%o" % total
+
+
+def _sum(piece: bytes) -> int:
+    """Add up to 256 bytes: the lower half of Adler-32 is one more than their sum, modulo 65521."""
+    return (adler32(piece) & 0xFFFF) - 1
 
 
 def _padded(stream: ByteStream, size: int, limit: int) -> bytes:

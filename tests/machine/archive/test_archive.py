@@ -176,6 +176,17 @@ def test_pax_records_keep_their_blanks_and_lines(tmp_path: Path) -> None:
     assert list(tree.names("sys")) == [" a\nb\n \n\n", "devices"]
 
 
+def test_headers_full_of_high_bytes_add_up(tmp_path: Path) -> None:
+    """Their bytes are summed by halves, as a whole they are more than the sum's modulus."""
+    high = link("\udcff" * 100, "\udcff" * 100, tarfile.SYMTYPE)
+    high.uname = high.gname = "\udcff" * 30
+    buffer = io.BytesIO(tar_bytes(FILES))
+    with tarfile.open(fileobj=buffer, mode="a", format=tarfile.GNU_FORMAT, errors="surrogateescape") as tar:
+        tar.addfile(high)
+    assert sum(buffer.getvalue()[4 * 512 : 5 * 512]) > 65521
+    assert read_archive(saved(tmp_path, buffer.getvalue())).names("sys/devices/system/cpu") == ["online"]
+
+
 def test_names_are_limited_in_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archive, "MAX_NAME_CHARACTERS", 1000)
     directories = [link(f"sys/{number:090}", "", tarfile.DIRTYPE) for number in range(11)]

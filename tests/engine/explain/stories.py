@@ -27,6 +27,9 @@ from tests.support.pods import app, pod, resources
 from tests.support.topologies import CoreAt, machine_info
 
 GIB = 1 << 30
+RESTRICTED: dict[str, Any] = {"topology_manager_policy": "restricted"}
+SINGLE: dict[str, Any] = {"topology_manager_policy": "single-numa-node"}
+CORES: dict[str, Any] = {"cpu_manager_policy_options": {"full-pcpus-only": "true"}}
 EIGHT = machine_info(CoreAt(cpus=(core, core + 4)) for core in range(4))  # siblings c and c+4
 TWO_NODES = machine_info(  # 8 CPUs a node, two a core
     CoreAt(cpus=(core, core + 8), numa_node=core // 4, socket=core // 4) for core in range(8)

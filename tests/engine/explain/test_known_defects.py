@@ -14,8 +14,11 @@ from cpuctl.engine.explain.story import Telling
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.pods.model import Pod
 from tests.engine.explain.stories import (
+    CORES,
     EIGHT,
     FOUR_NODES,
+    RESTRICTED,
+    SINGLE,
     TWO_NODES,
     decided,
     divided,
@@ -29,9 +32,6 @@ from tests.engine.explain.stories import (
 from tests.support.pods import app, init
 from tests.support.topologies import CoreAt, machine_info
 
-RESTRICTED: dict[str, Any] = {"topology_manager_policy": "restricted"}
-SINGLE: dict[str, Any] = {"topology_manager_policy": "single-numa-node"}
-CORES: dict[str, Any] = {"cpu_manager_policy_options": {"full-pcpus-only": "true"}}
 ENDLESS: dict[str, Any] = {
     "cpu_manager_policy_options": {"full-pcpus-only": "true", "distribute-cpus-across-numa": "true"},
     "reserved_system_cpus": "0,8,16,24",

@@ -12,6 +12,8 @@ from cpuctl.engine.explain.offers import LISTED_NODES, Offer, Standing
 from tests.engine.explain.stories import (
     EIGHT,
     GIB,
+    RESTRICTED,
+    SINGLE,
     TWO_NODES,
     explained,
     memory_config,
@@ -22,9 +24,6 @@ from tests.engine.explain.stories import (
 from tests.support.pods import app
 from tests.support.topologies import CoreAt, machine_info
 
-RESTRICTED: dict[str, Any] = {"topology_manager_policy": "restricted"}
-SINGLE: dict[str, Any] = {"topology_manager_policy": "single-numa-node"}
-CORES: dict[str, Any] = {"cpu_manager_policy_options": {"full-pcpus-only": "true"}}
 TEN = with_memory(TWO_NODES, 10)
 MANY_NODES = machine_info(CoreAt(cpus=(node,), numa_node=node) for node in range(LISTED_NODES + 1))
 MANY: dict[str, Any] = {"topology_manager_policy_options": {"max-allowable-numa-nodes": "16"}}

@@ -16,6 +16,7 @@ from cpuctl.engine.explain.story import Telling
 from cpuctl.engine.memory.manager import AllocationFailure
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import KubeletFault, Rejected, RejectionReason, Undetermined
+from cpuctl.quantity import Format, Quantity
 
 OUT_OF = "OutOf"
 """What the reason begins with where the node is too small; the resource's name follows."""
@@ -70,12 +71,19 @@ def _of_allocation(telling: Telling, refused: Rejected, rounds: Sequence[Round])
 
 def _shortage(refused: Rejected) -> str:
     details, resource = refused.details, refused.reason.removeprefix(OUT_OF)
-    unit = "m" if resource == "cpu" else ""
     left = details["capacity"] - details["used"]
-    return (
-        f"the pod requests {details['requested']}{unit} of {resource}, and {left}{unit} of "
-        f"{details['capacity']}{unit} are not requested by others"
+    requested, free, capacity = (
+        _amount_text(resource, amount) for amount in (details["requested"], left, details["capacity"])
     )
+    return f"the pod requests {requested} of {resource}, and {free} of {capacity} are not requested by others"
+
+
+def _amount_text(resource: str, amount: int) -> str:
+    """Write an amount exactly: milli-CPUs, bytes as Kubernetes writes them, or a number of pieces."""
+    if resource == "cpu":
+        return f"{amount}m"
+    in_bytes = resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-")
+    return str(Quantity.from_value(amount, Format.BINARY_SI) if in_bytes else amount)
 
 
 def _of_memory(

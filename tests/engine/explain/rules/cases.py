@@ -10,8 +10,11 @@ from cpuctl.engine.explain.decision import Rule
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.pods.model import Pod
 from tests.engine.explain.stories import (
+    CORES,
     EIGHT,
     FOUR_NODES,
+    RESTRICTED,
+    SINGLE,
     TWO_NODES,
     divided,
     memory_config,
@@ -21,14 +24,11 @@ from tests.engine.explain.stories import (
 )
 from tests.support.pods import app, init
 
-RESTRICTED: dict[str, Any] = {"topology_manager_policy": "restricted"}
-SINGLE: dict[str, Any] = {"topology_manager_policy": "single-numa-node"}
 BEST_EFFORT: dict[str, Any] = {"topology_manager_policy": "best-effort"}
 DIVIDING: dict[str, Any] = {
     "topology_manager_scope": "pod",
     "feature_gates": {"PodLevelResources": True, "PodLevelResourceManagers": True},
 }
-CORES = {"cpu_manager_policy_options": {"full-pcpus-only": "true"}}
 ENDLESS = {
     "cpu_manager_policy_options": {"full-pcpus-only": "true", "distribute-cpus-across-numa": "true"},
     "reserved_system_cpus": "0,8,16,24",

@@ -20,13 +20,13 @@ from tests.engine.explain.rules.cases import (
     BEST_EFFORT,
     CASES,
     DIVIDING,
-    RESTRICTED,
-    SINGLE,
     WITH_MEMORY,
     Case,
 )
 from tests.engine.explain.stories import (
     EIGHT,
+    RESTRICTED,
+    SINGLE,
     TWO_NODES,
     cards,
     decided,
@@ -124,11 +124,11 @@ def test_memory_that_a_hint_has_not_is_told_with_the_hint() -> None:
     )
 
 
-def test_a_shortage_of_memory_is_told_in_bytes() -> None:
+def test_a_shortage_of_memory_is_told_as_manifests_write_it() -> None:
     pods = named("a", app("memory=3Gi")), named("b", app("memory=6Gi"))
     assert decision(with_memory(EIGHT, 8), *pods, fit=True) == Decision(
         rule=Rule.NODE_FIT,
-        why=f"the pod requests {6 << 30} of memory, and {5 << 30} of {8 << 30} are not requested by others",
+        why="the pod requests 6Gi of memory, and 5Gi of 8Gi are not requested by others",
     )
 
 
@@ -144,7 +144,7 @@ def test_too_few_devices_without_any_hints() -> None:
 
 def refused_otherwise(telling: Telling, refused: Rejected) -> Decision:
     """Explain the telling as if it had come to another refusal."""
-    return decided(replace(telling, admissions=(replace(telling.admission, verdict=refused),)))
+    return decided(replace(telling, admissions=(telling.admission._replace(verdict=refused),)))
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,6 @@ from cpuctl.machine.devices.inventory import DeviceInventory
 from cpuctl.pods.model import Pod
 from tests.engine.explain.stories import decided
 
-CORES: dict[str, Any] = {"cpu_manager_policy_options": {"full-pcpus-only": "true"}}
-
 Found = list[dict[str, str]]
 
 

@@ -8,10 +8,8 @@ from typing import Any
 import pytest
 
 from cpuctl.engine.explain.explanation import Explanation, explain
-from tests.engine.explain.stories import EIGHT, FOUR_NODES, explained, found, named, story, told, whole
+from tests.engine.explain.stories import CORES, EIGHT, FOUR_NODES, explained, found, named, story, told, whole
 from tests.support.pods import app
-
-CORES: dict[str, Any] = {"cpu_manager_policy_options": {"full-pcpus-only": "true"}}
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.engine.explain.searches.nearest import CORES, Case, nearest
-from tests.engine.explain.stories import EIGHT, cards, named, story, told, whole, with_memory
+from tests.engine.explain.searches.nearest import Case, nearest
+from tests.engine.explain.stories import CORES, EIGHT, cards, named, story, told, whole, with_memory
 from tests.support.pods import app
 
 FITTING = [

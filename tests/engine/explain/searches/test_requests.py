@@ -11,9 +11,12 @@ from typing import Any
 import pytest
 
 from cpuctl.engine.explain.decision import Decision, Rule
-from tests.engine.explain.searches.nearest import CORES, Case, nearest
+from tests.engine.explain.searches.nearest import Case, nearest
 from tests.engine.explain.stories import (
+    CORES,
     EIGHT,
+    RESTRICTED,
+    SINGLE,
     TWO_NODES,
     cards,
     divided,
@@ -27,8 +30,6 @@ from tests.engine.explain.stories import (
 from tests.support.pods import app
 from tests.support.topologies import CoreAt, machine_info
 
-RESTRICTED: dict[str, Any] = {"topology_manager_policy": "restricted"}
-SINGLE: dict[str, Any] = {"topology_manager_policy": "single-numa-node"}
 POD_SCOPE: dict[str, Any] = {"topology_manager_scope": "pod"}
 DIVIDING: dict[str, Any] = {
     **RESTRICTED,

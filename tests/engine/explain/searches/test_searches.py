@@ -17,8 +17,10 @@ from cpuctl.engine.explain.searches.searches import Search
 from cpuctl.engine.explain.story import Runs
 from cpuctl.pods.model import Pod, QosClass
 from tests.engine.explain.stories import (
+    CORES,
     EIGHT,
     FOUR_NODES,
+    RESTRICTED,
     TWO_NODES,
     divided,
     explained,
@@ -32,12 +34,10 @@ from tests.engine.explain.stories import (
 )
 from tests.support.pods import app
 
-RESTRICTED: dict[str, Any] = {"topology_manager_policy": "restricted"}
 DIVIDING: dict[str, Any] = {
     "topology_manager_scope": "pod",
     "feature_gates": {"PodLevelResources": True, "PodLevelResourceManagers": True},
 }
-CORES: dict[str, Any] = {"cpu_manager_policy_options": {"full-pcpus-only": "true"}}
 TEN = with_memory(TWO_NODES, 10)
 
 

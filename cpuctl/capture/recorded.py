@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.documents import Cursor, load_documents
 from cpuctl.errors import InputError
@@ -19,8 +18,7 @@ _PASSED_OVER = frozenset({"--config", "--config-dir", "--hostname-override"})
 """Flags that say where the node has files of which the recording has copies, and who the node is."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedDropIns:
+class RecordedDropIns(NamedTuple):
     """The drop-in files of a recording, in the order in which the kubelet reads them.
 
     ``name`` is the directory on the node; ``used`` says that the kubelet was told to read it, ``complete``
@@ -62,8 +60,7 @@ class RecordedDropIns:
                 yield f"{self.origin}: {path}", text.encode()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedKubelet:
+class RecordedKubelet(NamedTuple):
     """Texts are empty where nothing is recorded; ``config`` is None then.
 
     ``config_refused`` says that the kubelet has a configuration which could not be recorded, ``config_path``

@@ -88,14 +88,19 @@ _V2_STRUCT = Struct("state.CPUManagerCheckpointV2", _V2_FIELDS)
 _V3_FIELDS = (*_BASE, _POD_ENTRIES, CHECKSUM)
 
 V1 = Format(struct=_V1_STRUCT, hashed_as=(_LEGACY,), zero_sum=True)
+"""CPUs by container id; 1.37 does not read it any more."""
 BEFORE_1_36 = Format(struct=Struct(f"state.{_LEGACY}", _V2_FIELDS), hashed_as=(_LEGACY,), zero_sum=True)
 """V2 before there was another after it."""
 V2 = Format(struct=_V2_STRUCT, hashed_as=(_LEGACY, "CPUManagerCheckpointV2"), zero_sum=True)
+"""CPUs by pod UID and container name."""
 V2_REPLACED = Format(struct=_V2_STRUCT, hashed_as=(_LEGACY,), zero_sum=True)
 """V2 with PodLevelResourceManagers on: its checksum is accepted under the name it had."""
 V3 = Format(struct=Struct(f"state.{_LEGACY}", _V3_FIELDS), hashed_as=(_LEGACY,))
+"""V2 and what pods hold as a whole (KEP-5526)."""
 V3_FROM_1_37 = Format(
     struct=Struct("state.CPUManagerCheckpointV3", _V3_FIELDS),
     hashed_as=(_LEGACY, "CPUManagerCheckpointV3"),
 )
+"""V3 where it is an older format: its checksum is accepted under both names."""
 V4 = envelope(V2_REPLACED, _V4_DATA, _LEGACY, "cpu")
+"""V2 for older kubelets and beside it all there is, baselines too (kubernetes pull request 139102)."""

@@ -70,7 +70,8 @@ def cpu_document(state: CPUStateFile) -> Value:
 def cpu_state_of(document: Value, *, later: bool) -> CPUStateFile:
     """Turn a document into a state with all that it holds; *later*: in the words of 1.37 and on.
 
-    Raise ValueError with the kubelet's text where a list of CPUs is none.
+    Raise ValueError with the kubelet's text where a list of CPUs is none, InputError for CPU sets beyond
+    ``MAX_BITS`` or with CPUs that no machine has.
     """
     pool = _pool(document["defaultCpuSet"], "CPU set" if later else "cpu set")
     sets = _Sets(pool.mask.bit_length())
@@ -85,6 +86,7 @@ def cpu_state_of(document: Value, *, later: bool) -> CPUStateFile:
 
 def _as_read(document: Value, reader: StateReader) -> CPUStateFile:
     state = cpu_state_of(_limited(document, reader), later=reader.minor >= 37)
+    # Without any baselines in the file, what containers have is what they may not shrink below (KEP-5554).
     if reader.keeps_baselines and not state.baselines:
         return replace(state, baselines=state.entries)
     return state

@@ -63,7 +63,10 @@ class MemoryChange(Change[Blocks]):
 
 
 class TableChange(NamedTuple):
-    """One number of the tables of a NUMA node; ``resource`` is empty for those of the node itself."""
+    """One number of the tables of a NUMA node, in bytes; None where the node or the resource is not there.
+
+    ``resource`` is empty for what is the node's own: how many assignments it has, and the nodes of its group.
+    """
 
     node: int
     resource: str

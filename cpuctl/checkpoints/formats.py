@@ -13,6 +13,7 @@ from cpuctl.checkpoints.go_json import GoJsonError, Json, parsed_json
 from cpuctl.checkpoints.go_types import Decoding, Text, Value, Whole
 
 CORRUPTED = "checkpoint is corrupted"
+"""What a kubelet says of a checksum that is not that of the content."""
 CHECKSUM = Field("checksum", "Checksum", Whole("checksum.Checksum"))
 _DATA = Field("data", "Data", Text())
 _DATA_CHECKSUM = Field("dataChecksum", "DataChecksum", Whole("checksum.Checksum"))
@@ -87,7 +88,7 @@ def decoded(struct: Struct, found: Json) -> Loaded:
 
 
 def decoded_text(struct: Struct, text: str) -> Loaded:
-    """Decode JSON text."""
+    """Decode JSON text; ``error`` is Go's complaint where it is none."""
     try:
         return decoded(struct, parsed_json(text))
     except GoJsonError as error:
@@ -96,7 +97,10 @@ def decoded_text(struct: Struct, text: str) -> Loaded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Envelope:
-    """A format that holds an older one, and its own content beside it: JSON in a string with a checksum."""
+    """A format that holds an older one, and its own content beside it: JSON in a string with a checksum.
+
+    ``manager`` is what its errors call the manager.
+    """
 
     old: Format
     struct: Struct

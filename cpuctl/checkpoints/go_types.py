@@ -19,6 +19,7 @@ from cpuctl.checkpoints.go_json import Json, Number, go_string, kind_of
 from cpuctl.errors import InputError
 
 Path: TypeAlias = tuple[str, ...]
+"""The names in JSON that lead from the root to a value; items of a list go by their index."""
 Value: TypeAlias = Any
 """A decoded value: str, int, dict, list or None."""
 
@@ -30,7 +31,10 @@ _INTEGER = re.compile(r"-?[0-9]+")
 
 @dataclass(slots=True)
 class Decoding:
-    """One run of the decoder into a struct: it notes the first complaint, the one that Go returns."""
+    """One run of the decoder into a struct: it notes the first complaint, the one that Go returns.
+
+    ``root`` is Go's name of the struct, ``spent`` how many bits of sets of CPUs were read.
+    """
 
     root: str
     complaint: str = ""
@@ -47,7 +51,10 @@ class Decoding:
         self.complaint = self.complaint or complaint
 
     def spend(self, bits: int) -> None:
-        """Count the bits of a set of CPUs that the checksum is taken over one by one."""
+        """Count the bits of a set of CPUs that the checksum is taken over one by one.
+
+        Raise InputError once they are more than ``MAX_SHOWN_BITS``.
+        """
         self.spent += bits
         if self.spent > MAX_SHOWN_BITS:
             raise InputError("gives pods more CPUs than any node has")

@@ -100,7 +100,8 @@ def inspect_state(text: str) -> Inspection:
 def inspect_embedded(text: str) -> Inspection:
     """Tell what the older document is that a file of the newest format carries for older kubelets.
 
-    It may be whole where the rest is not; a kubelet that knows the newest format does not look at it.
+    It may be whole where the rest is not; a kubelet that knows the newest format does not look at it. *text*
+    is one that ``inspect_state`` takes for the file of the CPU Manager or of the Memory Manager.
     """
     found = parsed_json(text)
     names = {name.lower() for name, _ in found.pairs}

@@ -68,5 +68,8 @@ V1 = Format(struct=_V1_STRUCT, hashed_as=(_LEGACY, "MemoryManagerCheckpointV1"),
 V1_REPLACED = Format(struct=_V1_STRUCT, hashed_as=(_LEGACY,), zero_sum=True)
 """V1 where it is an older format: its checksum is accepted under the name it had."""
 V2 = Format(struct=Struct(f"state.{_LEGACY}", _V2_FIELDS), hashed_as=(_LEGACY,))
+"""V1 and what pods hold as a whole (KEP-5526)."""
 V2_FROM_1_37 = Format(struct=Struct("state.MemoryManagerCheckpointV2", _V2_FIELDS), hashed_as=(_LEGACY,))
+"""V2 where it is an older format: its checksum is accepted under the name it had."""
 V3 = envelope(V1_REPLACED, _V3_DATA, _LEGACY, "memory")
+"""V1 for older kubelets and beside it all there is (kubernetes pull request 139626)."""

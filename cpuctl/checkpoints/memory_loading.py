@@ -15,7 +15,10 @@ from cpuctl.checkpoints.reader import StateReader
 
 
 def load(found: Json, reader: StateReader) -> Loaded:
-    """Load a file's content as a document with the fields of V3's data, as far as they were in the file."""
+    """Load a file's content as a document with the fields of V3's data, as far as they were in the file.
+
+    ``error`` is set where no format of this kubelet takes it.
+    """
     if reader.minor >= 37:
         return _load_v3(found)
     if reader.minor < 36:

@@ -25,7 +25,8 @@ _Assigned = Mapping[str, tuple[MemoryBlock, ...]]
 def read_memory_state(text: str, reader: StateReader = DEFAULT_READER) -> MemoryStateFile | UnreadableState:
     """Read a file as this kubelet does, or give the text of its error.
 
-    Raise InputError for one so large that it can only be meant to fill the memory.
+    Raise InputError for one so large that it can only be meant to fill the memory, and for what
+    ``memory_state_of`` does not take.
     """
     try:
         loaded = memory_loading.load(parsed_json(text), reader)

@@ -59,7 +59,8 @@ def migrate_cpu_state(
 ) -> Migrated | NotMigrated:
     """Write a state for another kubelet; *container_ids* are the CPUs of V1's entries.
 
-    Who has these ids is taken from ``to.initial_containers``.
+    Who has these ids is taken from ``to.initial_containers``. NotMigrated where that does not tell of all of
+    them, or where that kubelet would not start.
     """
     unknown = sorted(set(container_ids or {}) - set(to.initial_containers))
     if unknown:
@@ -74,7 +75,7 @@ def migrate_cpu_state(
 
 
 def migrate_memory_state(state: MemoryStateFile, to: StateReader) -> Migrated | NotMigrated:
-    """Write a state for another kubelet."""
+    """Write a state for another kubelet; NotMigrated where that one would not start."""
     if to.keeps_pods:
         return Migrated(write_memory_state(state, to))
     odd = sorted(uid for uid, blocks in state.pod_entries.items() if not _same_memory(state, uid, blocks))

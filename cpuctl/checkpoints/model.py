@@ -35,7 +35,10 @@ class MemoryBlock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryTable:
-    """What one NUMA node has of one resource, in bytes; sums wrap at 64 bits as the kubelet's do."""
+    """What one NUMA node has of one resource, in bytes; sums wrap at 64 bits as the kubelet's do.
+
+    ``allocatable`` is what pods may get in all, ``reserved`` what they have got of it.
+    """
 
     total: int
     system_reserved: int
@@ -46,7 +49,11 @@ class MemoryTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryNode:
-    """One NUMA node of the Memory Manager: its tables by resource, and the group (``cells``) it is in."""
+    """One NUMA node of the Memory Manager: its tables by resource, and the group (``cells``) it is in.
+
+    ``number_of_assignments`` counts the blocks on it: one for every resource of a container or, where a pod
+    holds memory as a whole, of the pod.
+    """
 
     number_of_assignments: int
     memory_map: Mapping[str, MemoryTable]
@@ -77,7 +84,10 @@ class RecordedResources:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedPod:
-    """What a pod was given: resources by container, of the pod as a whole, and sizes of volumes in memory."""
+    """What a pod was given: resources by container, of the pod as a whole, and sizes of volumes in memory.
+
+    ``volume_limits`` (KEP-6030) are bytes by volume, None where the file has null.
+    """
 
     containers: Mapping[str, RecordedResources] = field(default_factory=dict)
     pod_level: RecordedResources | None = None
@@ -93,7 +103,7 @@ class PodsStateFile:
 
 @dataclass(frozen=True, slots=True)
 class UnreadableState:
-    """A state file that a kubelet refuses to load: its error text."""
+    """A state file that a kubelet refuses to load: ``error`` is its text."""
 
     error: str
 

@@ -106,3 +106,4 @@ def data_struct(minor: int) -> Struct:
 
 
 OUTER = Struct("state.Checkpoint", (Field("data", "Data", Text()), CHECKSUM))
+"""The file itself; the checksum is that of ``data`` as it stands."""

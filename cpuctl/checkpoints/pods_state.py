@@ -1,7 +1,7 @@
 """``allocated_pods_state`` and ``actuated_pods_state``: what a kubelet reads from them and writes to them.
 
-Kubelets from 1.33 on keep them, for in-place resize: what pods were promised, and what the runtime has
-accepted.
+Kubelets from 1.33 on keep them, for in-place resize (KEP-1287): what pods were promised, and what the
+runtime has accepted.
 """
 
 from __future__ import annotations

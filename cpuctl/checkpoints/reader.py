@@ -34,12 +34,12 @@ class StateReader:
 
     @property
     def keeps_pods(self) -> bool:
-        """Tell whether what pods hold as a whole is read and written."""
+        """Tell whether what pods hold as a whole is read and written (KEP-5526)."""
         return self.minor >= 36 and self.pod_level_managers
 
     @property
     def keeps_baselines(self) -> bool:
-        """Tell whether baselines are read and written."""
+        """Tell whether baselines are read and written (KEP-5554)."""
         return self.minor >= 37 and self.exclusive_resize
 
     def objection(self, policy: str) -> str:

@@ -9,7 +9,10 @@ _OF_PODS = "pod resource information"
 
 
 def kubelet_refusal(file_name: str, error: str, directory: str = "/var/lib/kubelet") -> str:
-    """Put the reason why a state file cannot be loaded into the kubelet's own message."""
+    """Put the reason why a state file cannot be loaded into the kubelet's own message.
+
+    *directory* is the kubelet's root directory.
+    """
     whose = _WHOSE.get(file_name, _OF_PODS)
     return (
         f"could not restore state from checkpoint: {error}, please drain this node and delete {whose} "

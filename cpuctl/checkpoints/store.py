@@ -22,7 +22,11 @@ _MOST_BACKUPS = 1000
 
 
 def read_state_file(path: Path) -> bytes:
-    """Read a state file; raise InputError for a link, for what is no file, and for one beyond reason."""
+    """Read a state file.
+
+    Raise InputError for a link, for what is no file, and for one beyond reason, NodeAccessError where the
+    system does not allow it.
+    """
     try:
         # Without O_NONBLOCK, a pipe would be waited for.
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -46,7 +50,8 @@ def replace_state_file(path: Path, old: bytes, new: bytes, *, now: datetime | No
 
     Mode and owner are kept. A kill at any point leaves the old file or the new one, with the backup in place
     before the new one is. Raise NodeAccessError where the file is not *old* any more, where another cpuctl is
-    writing, and where the system refuses; nothing is changed then.
+    writing, and where the system refuses; nothing is changed then, unless the error says that the file is
+    written. *now* is the time in the backup's name, in UTC.
     """
     with _locked(path):
         backup = _back_up(path, old, now or datetime.now(UTC))

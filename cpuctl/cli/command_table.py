@@ -6,12 +6,11 @@ Help is printed from this table, so that ``cpuctl --help`` imports no command.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """Where a command lives and what it is for."""
 
     module: str

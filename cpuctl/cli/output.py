@@ -5,10 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from enum import StrEnum
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 from cpuctl.errors import NotRestoredError, os_reason
 from cpuctl.visible_text import printable
@@ -49,8 +48,7 @@ class MetricsOutput(StrEnum):
     PROM = "prom"
 
 
-@dataclass(frozen=True, slots=True)
-class Style:
+class Style(NamedTuple):
     """How an answer is written: its form, colour and diagnostics wanted or not.
 
     ``layout`` names the picture for people where the answer's kind has more than one.

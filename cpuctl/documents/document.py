@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from itertools import islice
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from cpuctl.documents.json_text import careful_documents, token_at
 from cpuctl.documents.tree import Place, Placed, Repeated, TreeBuilder
@@ -112,8 +112,7 @@ class Document:
         return f"{place}: {path_text(path)}" if path else place
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(NamedTuple):
     """Where a part was read; ``str()`` costs nothing: file and line of a document, or file and path."""
 
     document: Document

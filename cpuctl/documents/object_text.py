@@ -7,8 +7,7 @@ Rule: the serializers of ``k8s.io/apimachinery``. What follows the object is not
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import cast
+from typing import NamedTuple, cast
 
 from cpuctl.documents.document import Document, PlacedText, Syntax, Value
 from cpuctl.documents.json_text import syntax_error
@@ -20,8 +19,7 @@ from cpuctl.go_syntax import syntax_complaint
 _PREFIX = "couldn't get version/kind; json parse error: "
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectText:
+class ObjectText(NamedTuple):
     """The object, null where the text holds none, and the line where a document begins that is not read."""
 
     document: Document

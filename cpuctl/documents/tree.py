@@ -38,8 +38,7 @@ class Place(NamedTuple):
         return cls(text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset))
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(NamedTuple):
     """A value with the place of its key (in a mapping) or of itself."""
 
     place: Place

@@ -17,8 +17,8 @@ from cpuctl.pods.model import Pod
 class ActivePods(MutableMapping[str, Pod]):
     """Pods by UID, in the order in which they came; equal to any mapping of the same pods.
 
-    ``counted`` has the amounts by which each pod is part of the ``sums``, ``uncounted`` the pods that are
-    not part of them yet. ``pod_level`` is whether the sums were made with pods' own resources.
+    ``counted`` has the amounts (CPU in milli) by which each pod is part of the ``sums``, ``uncounted`` the
+    pods that are not part of them yet. ``pod_level`` is whether the sums were made with pods' own resources.
     ``containers`` are the names of each pod's containers.
     """
 

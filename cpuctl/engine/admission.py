@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.engine.cpu.exclusive_claim import ExclusiveClaim
 from cpuctl.engine.cpu.isolation import Isolation
@@ -23,11 +23,10 @@ if TYPE_CHECKING:
 _NO_CLAIM = ExclusiveClaim(0, "the CPU Manager policy is none")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Placement:
+class Placement(NamedTuple):
     """Where one container runs: its exclusive CPUs or a shared pool, its memory and its devices.
 
-    ``in_pod_pool`` says that the pool is its own pod's (KEP-5526), not the node's.
+    ``cpus`` is a mask. ``in_pod_pool`` says that the pool is its own pod's (KEP-5526), not the node's.
     """
 
     container: Container
@@ -53,8 +52,7 @@ class Placement:
         return cpuset_mems(self.memory)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Asked(NamedTuple):
     """One round of the Topology Manager: for a container or (None) the pod, hints and what they come to.
 
     ``answers`` has the hints of each provider by its name, in the order in which they were asked.
@@ -80,13 +78,12 @@ class PoolWarning(StrEnum):
     ONLY_RESERVED = "only reserved CPUs"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Admission:
+class Admission(NamedTuple):
     """One decision: the verdict, the hints asked for, and what each container got until then.
 
-    ``pod_cpus`` are the CPUs that the pod holds as a whole (KEP-5526), 0 for most. ``readmission`` is set
-    where it held something before and the kubelet went on as if it did not. ``taken_from_others`` are CPUs
-    (a mask) that it got though they are reserved or another pod's.
+    ``pod_cpus`` are the CPUs (a mask) that the pod holds as a whole (KEP-5526), 0 for most. ``readmission``
+    is set where it held something before and the kubelet went on as if it did not. ``taken_from_others`` are
+    CPUs (a mask) that it got though they are reserved or another pod's.
     """
 
     pod: Pod

@@ -134,7 +134,7 @@ class Node:
             verdict=verdict,
             # Shared containers run in the pool that is left once the whole pod is admitted.
             placements=tuple(
-                each if each.exclusive or each.in_pod_pool else replace(each, cpus=pool)
+                each if each.exclusive or each.in_pod_pool else each._replace(cpus=pool)
                 for each in placements
             ),
             asked=tuple(admission.asked),
@@ -251,6 +251,8 @@ class Node:
             candidate=self._candidate(pod),
             manager=self.topology_manager,
             providers=self._cleaned_up,
+            asked=[],
+            placements=[],
         )
 
     def _readmission(self, held: Holding | None, verdict: Verdict, *, divided: bool) -> Readmission | None:

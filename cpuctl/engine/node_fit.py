@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from cpuctl.engine.outcome import Rejected, Undetermined
 from cpuctl.kubelet.config import KubeletConfiguration
@@ -24,11 +25,11 @@ _FEW_ENTRIES = 4096
 """Pods that a table keeps in any case, whether they still run or not."""
 
 
-@dataclass(slots=True)
 class RequestTable:
     """What pods request in whole numbers, worked out once; an entry is good for the very pod it is of."""
 
-    entries: dict[str, tuple[Pod, bool, Mapping[str, int]]] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.entries: dict[str, tuple[Pod, bool, Mapping[str, int]]] = {}
 
     def of(self, pod: Pod, *, pod_level: bool) -> Mapping[str, int]:
         """Return the amounts by resource, CPU in milli."""
@@ -46,8 +47,7 @@ class RequestTable:
             self.entries.clear()
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(NamedTuple):
     """How many pods run, and what they request together, CPU in milli."""
 
     pods: int
@@ -68,7 +68,7 @@ class Allocatable:
 
     def with_amounts(self, amounts: Mapping[str, int]) -> Allocatable:
         """Add amounts of other resources."""
-        return replace(self, amounts={**self.amounts, **amounts})
+        return replace(self, amounts={**self.amounts, **amounts}) if amounts else self
 
 
 def allocatable_of(

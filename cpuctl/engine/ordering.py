@@ -47,7 +47,10 @@ def unknown_priority_classes(pods: Iterable[Pod]) -> tuple[str, ...]:
 
 
 def exclusive_count(pod: Pod, *, pod_level: bool) -> int:
-    """Count the exclusive CPUs that a pod needs at once under the static policy."""
+    """Count the exclusive CPUs that a pod needs at once under the static policy.
+
+    *pod_level* as in ``ordered``.
+    """
     if not pod_level:
         pod = replace(pod, resources=None)
     qos = pod_qos(pod)

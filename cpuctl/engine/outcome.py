@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class FaultKind(StrEnum):
@@ -18,8 +19,7 @@ class FaultKind(StrEnum):
     CRASH = "crash"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KubeletFault:
+class KubeletFault(NamedTuple):
     """The kubelet would not answer at all: where in it, and why."""
 
     kind: FaultKind
@@ -27,8 +27,7 @@ class KubeletFault:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Undetermined:
+class Undetermined(NamedTuple):
     """The input lacks what the answer depends on, or no kubelet's answer to it is known: why."""
 
     why: str
@@ -43,37 +42,35 @@ class RejectionReason(StrEnum):
     EMPTY_POD_SHARED_POOL = "EmptyPodSharedPoolError"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rejected:
+class Rejected(NamedTuple):
     """The kubelet refuses the pod, with its reason and message; what was allocated before stays taken.
 
-    ``reason`` is a ``RejectionReason`` or, where the node is too small, ``OutOf`` and the resource's name.
-    ``container`` is empty where the pod as a whole is refused.
+    ``reason`` is a ``RejectionReason``, a ``ResizeReason``, ``PodLevelResourcesNotSupported`` or, where the
+    node is too small, ``OutOf`` and the resource's name. ``container`` is empty where the pod as a whole is
+    refused. ``details`` are the amounts behind the message: CPUs, bytes or devices, and CPU in milli where
+    the node is too small.
     """
 
     reason: str
     message: str
     container: str = ""
-    details: Mapping[str, int] = field(default_factory=dict)
+    details: Mapping[str, int] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class AllocationError:
+class AllocationError(NamedTuple):
     """The kubelet's error text for CPUs that cannot be picked."""
 
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class PickStep:
+class PickStep(NamedTuple):
     """One rule of the picker that took CPUs (a mask): the evidence behind a placement."""
 
     rule: str
     cpus: int
 
 
-@dataclass(frozen=True, slots=True)
-class Picked:
+class Picked(NamedTuple):
     """The CPUs a picker chose, as a mask, and the steps that chose them."""
 
     cpus: int

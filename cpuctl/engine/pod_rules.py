@@ -57,7 +57,10 @@ def node_rules(gates: FeatureGates) -> NodeRules:
 
 
 def pod_level_rejection(pod: Pod, rules: NodeRules) -> Rejected | None:
-    """Tell how a kubelet rejects pod-level resources that it has switched off."""
+    """Tell how a kubelet rejects pod-level resources that it has switched off; None where it does not.
+
+    Rule: kubelet v1.36 ``pkg/kubelet/lifecycle`` (``isPodLevelResourcesSupported``).
+    """
     if not rules.refuses_pod_level(pod):
         return None
     return Rejected(
@@ -83,7 +86,7 @@ def cgroup_settings(
     allocatable_memory: int | None = None,
     page_sizes: tuple[int, ...] = (),
 ) -> CgroupSettings:
-    """Return what a configuration says about cgroups; the other arguments are the node's."""
+    """Return what a configuration says about cgroups; the other arguments are the node's, in bytes."""
     from cpuctl.pods.cgroups.linux_resources import DEFAULT_PERIOD
     from cpuctl.pods.cgroups.values import CgroupSettings
 

@@ -6,8 +6,7 @@ Rule: kubelet v1.36 ``pkg/kubelet/cm/topologymanager``, hint providers.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from cpuctl.engine.admission import Placement
 from cpuctl.engine.hints.hints import Hint
@@ -19,8 +18,7 @@ from cpuctl.pods.qos import Qos
 Refusal = Rejected | KubeletFault | Undetermined
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A pod that is to be admitted, with the QoS class that the node counts it in.
 
     ``divided`` says that managers go by its own resources and divide them among its containers (KEP-5526).

@@ -6,18 +6,17 @@ Rule: kubelet v1.36 ``pkg/kubelet/cm/topologymanager``, ``scope_*.go``. Nothing 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from cpuctl.engine.admission import Admitted, Asked, Placement, Verdict
 from cpuctl.engine.hints.hints import IMPOSSIBLE, Hint
 from cpuctl.engine.hints.topology_manager import Answer, TopologyManager
-from cpuctl.engine.outcome import KubeletFault, Rejected, RejectionReason
+from cpuctl.engine.outcome import KubeletFault, Rejected, RejectionReason, Undetermined
 from cpuctl.engine.provider import Candidate, Provider, Refusal
 from cpuctl.pods.model import Container
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScopedAdmission:
+class ScopedAdmission(NamedTuple):
     """One pod, who decides on it, and what was asked and given so far.
 
     ``providers`` yields the managers in the kubelet's order; each has cleaned up when it comes.
@@ -26,8 +25,8 @@ class ScopedAdmission:
     candidate: Candidate
     manager: TopologyManager
     providers: Callable[[], Iterable[Provider]]
-    asked: list[Asked] = field(default_factory=list)
-    placements: list[Placement] = field(default_factory=list)
+    asked: list[Asked]
+    placements: list[Placement]
 
     def run(self) -> Verdict:
         """Go through the containers, init first."""
@@ -85,7 +84,7 @@ class ScopedAdmission:
         ]
         for provider in self.providers():
             more = provider.allocate_pod(self.candidate, hint, placed)
-            if not isinstance(more, Sequence):
+            if isinstance(more, Rejected | KubeletFault | Undetermined):
                 return more
             placed = more
         self.placements.extend(placed)

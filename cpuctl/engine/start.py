@@ -7,8 +7,7 @@ fails decides; its text is the kubelet's.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from cpuctl.engine.cpu.manager import ReservingFailsError, StaticPolicy
 from cpuctl.engine.cpu.manager_start import start_cpu_manager
@@ -50,8 +49,7 @@ StartResult = Node | NotStarted
 _LOADING = "loading the kubelet configuration"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kubelet:
+class Kubelet(NamedTuple):
     """What a kubelet is told: its release, its configuration, and gates given as flags on top.
 
     ``gates_of_main_file`` are the gates before drop-ins were merged: a kubelet tries those, too.
@@ -59,13 +57,12 @@ class Kubelet:
 
     version: KubeletVersion
     config: KubeletConfiguration
-    gate_flags: Mapping[str, bool] = field(default_factory=dict)
-    gates_of_main_file: Mapping[str, bool] = field(default_factory=dict)
+    gate_flags: Mapping[str, bool] = {}
+    gates_of_main_file: Mapping[str, bool] = {}
     cgroup_version: int = 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Started:
+class Started(NamedTuple):
     """A kubelet that has come up, as far as its resource managers go.
 
     ``policy`` is the CPU Manager's, ``memory_policy`` the Memory Manager's; one that does nothing is None.

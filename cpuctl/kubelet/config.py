@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from cpuctl.kubelet.duration import MILLISECOND, MINUTE, SECOND
 from cpuctl.quantity import Quantity
@@ -24,16 +24,14 @@ INODE_THRESHOLD_OF_IMAGES = "imagefs.inodesFree"
 """The one of them that came with 1.30."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReservedMemory:
+class ReservedMemory(NamedTuple):
     """Memory kept from pods on one NUMA node, by resource name (``memory``, ``hugepages-1Gi``)."""
 
     numa_node: int
     limits: Mapping[str, Quantity]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KubeletConfiguration:
+class KubeletConfiguration(NamedTuple):
     """Field names and defaults are those of ``kubelet.config.k8s.io/v1beta1``, in Python's spelling.
 
     Without arguments it is a kubelet that runs without a configuration file, but for its read-only port:
@@ -50,23 +48,23 @@ class KubeletConfiguration:
     kubelet_cgroups: str = ""
     system_cgroups: str = ""
     cpu_manager_policy: str = "none"
-    cpu_manager_policy_options: Mapping[str, str] = field(default_factory=dict)
+    cpu_manager_policy_options: Mapping[str, str] = {}
     cpu_manager_reconcile_period: int = 10 * SECOND
     memory_manager_policy: str = "None"
     reserved_memory: tuple[ReservedMemory, ...] = ()
     topology_manager_policy: str = "none"
     topology_manager_scope: str = "container"
-    topology_manager_policy_options: Mapping[str, str] = field(default_factory=dict)
+    topology_manager_policy_options: Mapping[str, str] = {}
     reserved_system_cpus: str = ""
-    kube_reserved: Mapping[str, str] = field(default_factory=dict)
-    system_reserved: Mapping[str, str] = field(default_factory=dict)
+    kube_reserved: Mapping[str, str] = {}
+    system_reserved: Mapping[str, str] = {}
     kube_reserved_cgroup: str = ""
     system_reserved_cgroup: str = ""
     enforce_node_allocatable: tuple[str, ...] = ("pods",)
-    eviction_hard: Mapping[str, str] = field(default_factory=dict)
-    eviction_soft: Mapping[str, str] = field(default_factory=dict)
-    eviction_soft_grace_period: Mapping[str, str] = field(default_factory=dict)
-    eviction_minimum_reclaim: Mapping[str, str] = field(default_factory=dict)
+    eviction_hard: Mapping[str, str] = {}
+    eviction_soft: Mapping[str, str] = {}
+    eviction_soft_grace_period: Mapping[str, str] = {}
+    eviction_minimum_reclaim: Mapping[str, str] = {}
     eviction_pressure_transition_period: int = 5 * MINUTE
     merge_default_eviction_settings: bool = False
     cpu_cfs_quota: bool = True
@@ -74,7 +72,7 @@ class KubeletConfiguration:
     max_pods: int = 110
     pods_per_core: int = 0
     pod_pids_limit: int = -1
-    qos_reserved: Mapping[str, str] = field(default_factory=dict)
+    qos_reserved: Mapping[str, str] = {}
     fail_swap_on: bool = True
     swap_behavior: str = ""
     memory_throttling_factor: float | None = None
@@ -83,11 +81,11 @@ class KubeletConfiguration:
     single_process_oom_kill: bool | None = None
     oom_score_adj: int = -999
     node_status_update_frequency: int = 10 * SECOND
-    feature_gates: Mapping[str, bool] = field(default_factory=dict)
+    feature_gates: Mapping[str, bool] = {}
     static_pod_path: str = ""
     container_runtime_endpoint: str = "unix:///run/containerd/containerd.sock"
     port: int = 10250
     read_only_port: int = 0
     root_dir: str = "/var/lib/kubelet"
     ignores_eviction_thresholds: bool = False
-    others: Mapping[str, object] = field(default_factory=dict)
+    others: Mapping[str, object] = {}

@@ -8,7 +8,7 @@ KEP-6122. Error texts and their order are the kubelet's (``policy_options.go``),
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cpuctl.kubelet.duration import SECOND, parse_duration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
@@ -28,8 +28,7 @@ SCALE_DELAY_GATE = "InPlacePodVerticalScalingExclusiveCPUs"
 """Without this gate there is nothing to delay."""
 
 
-@dataclass(frozen=True, slots=True)
-class OptionHistory:
+class OptionHistory(NamedTuple):
     """The minor release in which an option came to each stage; None where it has not got there."""
 
     alpha: int
@@ -67,8 +66,7 @@ STAGE_GATES = {"alpha": "CPUManagerPolicyAlphaOptions", "beta": "CPUManagerPolic
 _FIELD = "cpuManagerPolicyOptions"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CPUPolicyOptions:
+class CPUPolicyOptions(NamedTuple):
     """The options of the static CPU policy, all off unless asked for; the delay is in nanoseconds."""
 
     full_pcpus_only: bool = False

@@ -7,7 +7,7 @@ History per option: the enhancement documents KEP-3545 and KEP-4622. Error texts
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.golang import map_text, parse_atoi, parse_bool, quoted
@@ -32,8 +32,7 @@ TOPOLOGY_STAGE_GATES = {
 _FIELD = "topologyManagerPolicyOptions"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TopologyOptions:
+class TopologyOptions(NamedTuple):
     """The options of the topology manager, at their defaults unless asked for."""
 
     prefer_closest_numa_nodes: bool = False

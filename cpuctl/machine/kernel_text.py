@@ -7,7 +7,7 @@ Every parser raises ValueError with what was found and what was expected. Format
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.model import MAX_CPUS, MAX_NUMA_NODES
@@ -101,8 +101,7 @@ def parse_distances(text: str) -> tuple[int, ...]:
         raise ValueError(f"found {shown(text)}, expected distances such as 10 21") from None
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryTotals:
+class MemoryTotals(NamedTuple):
     """The two lines of a ``meminfo`` that describe the hardware, in bytes; None where absent."""
 
     total: int | None
@@ -125,8 +124,7 @@ def _kibibytes(text: str, key: str) -> int | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessorSummary:
+class ProcessorSummary(NamedTuple):
     """What /proc/cpuinfo adds to sysfs: a name, and how many ``physical id`` values it lists."""
 
     model_name: str | None = None

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
+from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
 
@@ -24,8 +25,7 @@ MAX_CACHE_USES = 128 * MAX_CPUS
 """Every CPU uses some four caches; far more would be a list of caches made to fill the memory."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CPU:
+class CPU(NamedTuple):
     """One online logical CPU and the ids the kernel gives it; None where nothing was recorded.
 
     ``core_id``, ``die_id`` and ``cluster_id`` are unique only inside their parent, if at all: cores
@@ -49,8 +49,7 @@ class CPU:
     min_khz: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cache:
+class Cache(NamedTuple):
     """One cache and the online CPUs that share it; ``size_bytes`` is None where not recorded."""
 
     level: int
@@ -80,8 +79,7 @@ def distinct_caches(caches: Iterable[Cache]) -> tuple[Cache, ...]:
     return tuple(sorted(distinct, key=cache_order))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NumaNode:
+class NumaNode(NamedTuple):
     """One online NUMA node; without CPUs or without memory it is still a node.
 
     ``hugepages`` counts pages by page size in KiB. ``distances`` are relative (10 to the node itself) and
@@ -94,8 +92,8 @@ class NumaNode:
     cpus: CPUSet
     memory_bytes: int | None = None
     free_bytes: int | None = None
-    hugepages: Mapping[int, int] = field(default_factory=dict)
-    free_hugepages: Mapping[int, int] = field(default_factory=dict)
+    hugepages: Mapping[int, int] = {}
+    free_hugepages: Mapping[int, int] = {}
     distances: tuple[int, ...] = ()
     directory_cpus: CPUSet | None = None
 

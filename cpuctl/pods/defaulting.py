@@ -10,7 +10,8 @@ Rule: ``pkg/apis/core/v1/defaults.go`` of 1.36.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from cpuctl.pods.model import Container, Pod, ResourceRequirements, is_pod_level_resource
 from cpuctl.pods.requests import Amounts, container_limits, container_requests
@@ -22,8 +23,7 @@ REQUEST_FROM_LIMIT = "its limit, as no request is given"
 _FROM_CONTAINERS = ("cpu", "memory")
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One change to a pod, and the rule behind it as words that follow an amount."""
 
     rule: str
@@ -74,7 +74,7 @@ def _container_requests(pod: Pod) -> Pod:
 def _with_requests(container: Container) -> Container:
     resources = container.resources
     requests = {**resources.limits, **resources.requests}
-    return replace(container, resources=replace(resources, requests=requests))
+    return container._replace(resources=resources._replace(requests=requests))
 
 
 def _hugepage_limits(pod: Pod, resources: ResourceRequirements) -> ResourceRequirements:
@@ -83,7 +83,7 @@ def _hugepage_limits(pod: Pod, resources: ResourceRequirements) -> ResourceRequi
         for name, amount in container_limits(pod).items()
         if name.startswith("hugepages-") and name not in resources.requests
     }
-    return replace(resources, limits={**summed, **resources.limits})
+    return resources._replace(limits={**summed, **resources.limits})
 
 
 def _limits_of_containers(pod: Pod, resources: ResourceRequirements) -> ResourceRequirements:
@@ -93,7 +93,7 @@ def _limits_of_containers(pod: Pod, resources: ResourceRequirements) -> Resource
         for name, amount in container_limits(pod).items()
         if name in _FROM_CONTAINERS and all(_limited(container, name) for container in pod.all_containers)
     }
-    return replace(resources, limits={**summed, **resources.limits})
+    return resources._replace(limits={**summed, **resources.limits})
 
 
 def _limited(container: Container, name: str) -> bool:
@@ -107,12 +107,12 @@ def _requests_of_containers(pod: Pod, resources: ResourceRequirements) -> Resour
         return resources
     summed = container_requests(pod)
     found: Amounts = {name: summed[name] for name in _FROM_CONTAINERS if name in summed}
-    return replace(resources, requests={**found, **resources.requests})
+    return resources._replace(requests={**found, **resources.requests})
 
 
 def _requests_of_limits(_: Pod, resources: ResourceRequirements) -> ResourceRequirements:
     found = {name: amount for name, amount in resources.limits.items() if is_pod_level_resource(name)}
-    return replace(resources, requests={**found, **resources.requests})
+    return resources._replace(requests={**found, **resources.requests})
 
 
 def _pod_level(
@@ -140,11 +140,11 @@ def _in_milli(pod: Pod) -> Pod:
 
 
 def _rounded_container(container: Container) -> Container:
-    return replace(container, resources=_rounded_requirements(container.resources))
+    return container._replace(resources=_rounded_requirements(container.resources))
 
 
 def _rounded_requirements(resources: ResourceRequirements) -> ResourceRequirements:
-    return replace(resources, requests=_rounded(resources.requests), limits=_rounded(resources.limits))
+    return resources._replace(requests=_rounded(resources.requests), limits=_rounded(resources.limits))
 
 
 def _rounded(amounts: Mapping[str, Quantity]) -> Amounts:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.quantity import Quantity
 
@@ -34,17 +34,15 @@ class QosClass(StrEnum):
     BEST_EFFORT = "BestEffort"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResourceRequirements:
+class ResourceRequirements(NamedTuple):
     """Requests and limits by resource name, and the names of the resource claims used."""
 
-    requests: Mapping[str, Quantity] = field(default_factory=dict)
-    limits: Mapping[str, Quantity] = field(default_factory=dict)
+    requests: Mapping[str, Quantity] = {}
+    limits: Mapping[str, Quantity] = {}
     claims: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Container:
+class Container(NamedTuple):
     """One container; its name is unique in the pod.
 
     ``restarts`` names the resources whose change restarts it (``resizePolicy``).
@@ -52,7 +50,7 @@ class Container:
 
     name: str
     kind: ContainerKind = ContainerKind.APP
-    resources: ResourceRequirements = field(default_factory=ResourceRequirements)
+    resources: ResourceRequirements = ResourceRequirements()
     restarts: frozenset[str] = frozenset()
 
 

@@ -6,7 +6,7 @@ Rule: kubelet v1.36 ``pkg/kubelet/qos/policy.go`` and KEP-2837. Pods are given a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cpuctl.pods.model import Container, ContainerKind, Pod, QosClass, is_pod_level_resource
 from cpuctl.pods.requests import container_requests
@@ -19,8 +19,7 @@ _NODE_CRITICAL = "system-node-critical"
 _ZERO = Quantity()
 
 
-@dataclass(frozen=True, slots=True)
-class OomScore:
+class OomScore(NamedTuple):
     """A score and the rule that it follows; ``value`` is None where it takes the node's memory to say."""
 
     value: int | None

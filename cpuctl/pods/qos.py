@@ -6,7 +6,7 @@ Rule: ``pkg/apis/core/v1/helper/qos/qos.go`` of 1.36, and KEP-2837.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cpuctl.pods.model import Container, Pod, QosClass, ResourceRequirements
 from cpuctl.quantity import Quantity
@@ -14,8 +14,7 @@ from cpuctl.quantity import Quantity
 _COUNTED = ("cpu", "memory")
 
 
-@dataclass(frozen=True, slots=True)
-class Qos:
+class Qos(NamedTuple):
     """A class, and in one sentence why it is this one and no better."""
 
     qos_class: QosClass

@@ -55,7 +55,7 @@ def summed_up_once(pod: Pod) -> Pod:
         name: _with_stuck(name, amount, pod.overhead) if amount.sign else amount
         for name, amount in own.limits.items()
     }
-    return replace(pod, resources=replace(own, requests=requests, limits=limits))
+    return replace(pod, resources=own._replace(requests=requests, limits=limits))
 
 
 def _with_stuck(name: str, amount: Quantity, overhead: Mapping[str, Quantity]) -> Quantity:

@@ -6,7 +6,8 @@ not agree. Everything else computes on pods that ``NodeRules.view`` has reduced 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from cpuctl.pods.model import Pod, ResourceRequirements
 
@@ -16,8 +17,7 @@ _HUGEPAGES_SINCE = 34
 _DEFAULTS_IN_STRATEGY_SINCE = 37
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerRules:
+class ServerRules(NamedTuple):
     """The API server 1.*minor*: ``pod_level`` is its gate PodLevelResources, on and known to its release.
 
     ``pod_level_limits`` is the gate PodLevelResourcesFixDefaulting (1.37).
@@ -38,8 +38,7 @@ class ServerRules:
         return self.minor >= _DEFAULTS_IN_STRATEGY_SINCE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeRules:
+class NodeRules(NamedTuple):
     """A kubelet 1.*minor*: ``pod_level`` is its gate PodLevelResources, on and known to its release.
 
     ``empty_counts`` is False with the gate PodLevelResourcesFixKubeletQOSClass (1.37), ``managers`` is the
@@ -77,8 +76,7 @@ DEFAULT_SERVER, DEFAULT_NODE = ServerRules(), NodeRules()
 """Release 1.36 with its gates as they are by default."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PodRules:
+class PodRules(NamedTuple):
     """Both sides."""
 
     server: ServerRules = DEFAULT_SERVER
@@ -90,4 +88,4 @@ def _without_hugepages(resources: ResourceRequirements) -> ResourceRequirements:
         {name: amount for name, amount in amounts.items() if not name.startswith("hugepages-")}
         for amounts in (resources.requests, resources.limits)
     )
-    return replace(resources, requests=requests, limits=limits)
+    return resources._replace(requests=requests, limits=limits)

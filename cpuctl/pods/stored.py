@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -27,8 +27,7 @@ class How(StrEnum):
     DERIVED = "derived"
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """How an amount came to be, and by which rule; a written one has none."""
 
     how: How
@@ -43,8 +42,7 @@ class Place(NamedTuple):
     resource: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredPod:
+class StoredPod(NamedTuple):
     """A pod as its kubelet is handed it, and the source of every amount.
 
     ``dropped`` holds what the API server does not take, by the rule that drops it.

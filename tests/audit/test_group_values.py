@@ -109,7 +109,7 @@ def test_a_cpu_that_does_not_run_is_not_missed() -> None:
     picture = node.picture()
     machine = picture.machine
     without = tuple(cpu for cpu in machine.cpus if cpu.number != 5)
-    nodes = tuple(replace(each, cpus=each.cpus - CPUSet.of([5])) for each in machine.numa_nodes)
+    nodes = tuple(each._replace(cpus=each.cpus - CPUSet.of([5])) for each in machine.numa_nodes)
     picture = replace(picture, machine=replace(machine, cpus=without, numa_nodes=nodes, caches=()))
     found = group_values(picture, picture.groups[node.server], RULES)
     assert found["cpuset.cpus"] == Value(OWN, (OWN,))

@@ -21,7 +21,7 @@ LIFTED, UNKNOWN, LIMITED = (None, None), (), (200_000, 200_000)
 
 
 def kubelet(minor: int = 36, **gates: bool) -> Kubelet:
-    config = replace(KubeletConfiguration(), feature_gates=gates)
+    config = KubeletConfiguration()._replace(feature_gates=gates)
     return Kubelet(version=KubeletVersion(minor), config=config)
 
 
@@ -59,7 +59,7 @@ def test_a_pod_that_divides_its_cpus_keeps_its_quota_for_the_others() -> None:
     pod = node.pods()[DATABASE]
     (server,) = pod.containers
     limits = {"cpu": Quantity.parse("500m"), "memory": Quantity.parse("1Gi")}
-    helper = replace(server, name="helper", resources=ResourceRequirements(requests=limits, limits=limits))
+    helper = server._replace(name="helper", resources=ResourceRequirements(requests=limits, limits=limits))
     whole = {"cpu": Quantity.parse("3"), "memory": Quantity.parse("2Gi")}
     pods = {
         DATABASE: replace(

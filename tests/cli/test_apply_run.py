@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from cpuctl.cgroups.changing.writes import CPUS, PlannedWrite
 from cpuctl.cgroups.hierarchies import Hierarchies
-from cpuctl.cgroups.writes import CPUS, PlannedWrite
 from cpuctl.cli.cgroups.apply.run import inhabited, require_kernel
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError

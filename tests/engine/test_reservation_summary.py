@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ from cpuctl.quantity import Quantity
 from tests.support.topologies import CoreAt, machine_info
 
 GIB = 1024**3
-EIGHT = replace(machine_info(CoreAt((core, core + 4)) for core in range(4)), memory_bytes=16 * GIB)
+EIGHT = machine_info(CoreAt((core, core + 4)) for core in range(4))._replace(memory_bytes=16 * GIB)
 
 
 def summary(info: MachineInfo = EIGHT, **config: Any) -> ReservationSummary:
@@ -80,7 +79,7 @@ def test_what_the_machine_does_not_tell_stays_open() -> None:
 
 def test_storage_that_the_machine_tells_of_is_a_resource_like_others() -> None:
     found = summary(
-        replace(EIGHT, ephemeral_storage=100 * GIB),
+        EIGHT._replace(ephemeral_storage=100 * GIB),
         kube_reserved={"ephemeral-storage": "10Gi"},
         system_reserved={"ephemeral-storage": "5Gi", "pid": "100"},
         eviction_hard={"nodefs.available": "50%"},
@@ -96,8 +95,8 @@ def test_a_threshold_in_bytes_is_known_without_a_capacity() -> None:
 
 
 def test_huge_pages_are_not_offered_as_memory_a_second_time() -> None:
-    node = replace(EIGHT.nodes[0], hugepages={2048: 512, 1048576: 2})
-    assert lines(summary(replace(EIGHT, nodes=(node,))))["memory"][5] == "13Gi"
+    node = EIGHT.nodes[0]._replace(hugepages={2048: 512, 1048576: 2})
+    assert lines(summary(EIGHT._replace(nodes=(node,))))["memory"][5] == "13Gi"
 
 
 def test_nothing_is_left_of_what_is_reserved_twice_over() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -22,8 +22,8 @@ from cpuctl.quantity import Quantity
 from tests.support.topologies import CoreAt, machine_info
 
 GIB = 1024**3
-EIGHT = replace(machine_info(CoreAt((core, core + 4)) for core in range(4)), memory_bytes=16 * GIB)
-WITH_MEMORY = replace(EIGHT, nodes=tuple(replace(node, memory_bytes=16 * GIB) for node in EIGHT.nodes))
+EIGHT = machine_info(CoreAt((core, core + 4)) for core in range(4))._replace(memory_bytes=16 * GIB)
+WITH_MEMORY = EIGHT._replace(nodes=tuple(node._replace(memory_bytes=16 * GIB) for node in EIGHT.nodes))
 ONE_NODE_TWO_SOCKETS = machine_info(CoreAt((core,), socket=core // 2) for core in range(4))
 Outcome = Started | StartRefused | KubeletFault | Undetermined
 
@@ -33,10 +33,9 @@ def numa(nodes: int, *, distances: bool = True) -> MachineInfo:
     info = machine_info(CoreAt((node,), numa_node=node) for node in range(nodes))
     if not distances:
         return info
-    return replace(
-        info,
+    return info._replace(
         nodes=tuple(
-            replace(each, distances=tuple(10 if each.id == other else 20 for other in range(nodes)))
+            each._replace(distances=tuple(10 if each.id == other else 20 for other in range(nodes)))
             for each in info.nodes
         ),
     )
@@ -306,13 +305,13 @@ def test_a_static_memory_manager_sets_the_reserved_memory_aside() -> None:
 
 
 def test_memory_that_the_machine_does_not_tell_of_leaves_the_answer_open() -> None:
-    outcome = Told(config=reserved_memory("1Gi"), machine=replace(EIGHT, memory_bytes=0)).start()
+    outcome = Told(config=reserved_memory("1Gi"), machine=EIGHT._replace(memory_bytes=0)).start()
     assert outcome == Undetermined("the machine information does not tell how much memory there is")
 
 
 def test_a_reservation_beyond_its_node_is_not_computed_with_wrapped_numbers() -> None:
-    halves = tuple(replace(node, memory_bytes=GIB // 2) for node in WITH_MEMORY.nodes)
-    outcome = Told(config=reserved_memory("1Gi"), machine=replace(WITH_MEMORY, nodes=halves)).start()
+    halves = tuple(node._replace(memory_bytes=GIB // 2) for node in WITH_MEMORY.nodes)
+    outcome = Told(config=reserved_memory("1Gi"), machine=WITH_MEMORY._replace(nodes=halves)).start()
     assert isinstance(outcome, Undetermined)
     assert "more memory of NUMA node 0 than it has" in outcome.why
 

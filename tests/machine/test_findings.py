@@ -50,42 +50,42 @@ CASES = [
     ),
     Case(
         "no ids",
-        with_cpus(BASE, lambda cpu: replace(cpu, core_id=None, package_id=None)),
+        with_cpus(BASE, lambda cpu: cpu._replace(core_id=None, package_id=None)),
         "CPUs 0-7 have no core id: a kubelet does not see such CPUs.\n"
         "CPUs 0-7 have no package id: a kubelet does not see such CPUs.",
     ),
     Case(
         "package id -1",
-        with_cpus(BASE, lambda cpu: replace(cpu, package_id=-1) if cpu.number == 2 else cpu),
+        with_cpus(BASE, lambda cpu: cpu._replace(package_id=-1) if cpu.number == 2 else cpu),
         "CPU 2 has package id -1, unknown: a kubelet takes -1 for a socket.",
     ),
     Case(
         "core ids per cluster",
-        with_cpus(BASE, lambda cpu: replace(cpu, core_id=0)),
+        with_cpus(BASE, lambda cpu: cpu._replace(core_id=0)),
         "2 core ids are repeated inside one socket and NUMA node, CPUs 0,4 and 1,5 for example: "
         "a kubelet takes such cores for one.",
     ),
     Case(
         "siblings that disagree",
         with_cpus(
-            parse_synthetic("4c"), lambda cpu: cpu if cpu.number else replace(cpu, siblings=cpus("0-1"))
+            parse_synthetic("4c"), lambda cpu: cpu if cpu.number else cpu._replace(siblings=cpus("0-1"))
         ),
         "Thread siblings disagree about CPU 0: the list of the lowest CPU decides.\n"
         "Cores have 1 or 2 CPUs online: a kubelet counts with the average, 1.",
     ),
     Case(
         "siblings beyond the machine",
-        with_cpus(parse_synthetic("2c"), lambda cpu: replace(cpu, siblings=cpus(f"{cpu.number},7"))),
+        with_cpus(parse_synthetic("2c"), lambda cpu: cpu._replace(siblings=cpus(f"{cpu.number},7"))),
         "",
     ),
     Case(
         "siblings that disagree in a row",
-        with_cpus(parse_synthetic("4c"), lambda cpu: replace(cpu, siblings=cpus(f"{cpu.number}-3"))),
+        with_cpus(parse_synthetic("4c"), lambda cpu: cpu._replace(siblings=cpus(f"{cpu.number}-3"))),
         "Thread siblings disagree about CPUs 0-2: the list of the lowest CPU decides.",
     ),
     Case(
         "packages that disagree",
-        with_cpus(BASE, lambda cpu: replace(cpu, package_cpus=cpus("0-7"))),
+        with_cpus(BASE, lambda cpu: cpu._replace(package_cpus=cpus("0-7"))),
         "Package ids make 2 sockets, package CPU lists 1: "
         "both the sockets shown and a kubelet go by the ids.",
     ),
@@ -96,7 +96,7 @@ CASES = [
     ),
     Case(
         "capacities",
-        with_cpus(BASE, lambda cpu: replace(cpu, capacity=1024 if cpu.number < 4 else 512)),
+        with_cpus(BASE, lambda cpu: cpu._replace(capacity=1024 if cpu.number < 4 else 512)),
         "CPUs differ in capacity (512, 1024): they are alike to a kubelet.",
     ),
     Case(
@@ -128,13 +128,13 @@ CASES = [
     ),
     Case(
         "directories that disagree",
-        with_nodes(BASE, lambda node: replace(node, directory_cpus=cpus("0"))),
+        with_nodes(BASE, lambda node: node._replace(directory_cpus=cpus("0"))),
         "The directories of NUMA nodes 0-1 hold other CPUs than their lists say: "
         "a kubelet goes by the directories.",
     ),
     Case(
         "ragged distances",
-        with_nodes(BASE, lambda node: replace(node, distances=(10, 21)[: node.id + 1])),
+        with_nodes(BASE, lambda node: node._replace(distances=(10, 21)[: node.id + 1])),
         "The distances of NUMA node 0 do not match the number of nodes.",
     ),
     Case(
@@ -144,7 +144,7 @@ CASES = [
     ),
     Case(
         "caches without ids",
-        replace(BASE, caches=tuple(replace(cache, id=None) for cache in BASE.caches)),
+        replace(BASE, caches=tuple(cache._replace(id=None) for cache in BASE.caches)),
         "Caches have no ids: a kubelet does not see them and uses sockets in place of uncore caches.",
     ),
     Case("L3 for some", parse_synthetic("4c,l3=0-2"), "Not every CPU has a level-3 cache."),

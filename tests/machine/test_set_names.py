@@ -27,7 +27,7 @@ def test_names_and_numbers_mix(text: str, want: str) -> None:
 
 
 def with_package_ids(offset: int) -> Machine:
-    cpus = (replace(cpu, package_id=(cpu.package_id or 0) + offset) for cpu in MACHINE.cpus)
+    cpus = (cpu._replace(package_id=(cpu.package_id or 0) + offset) for cpu in MACHINE.cpus)
     return replace(MACHINE, cpus=tuple(cpus))
 
 

@@ -88,6 +88,7 @@ def test_hints_are_those_of_every_device_by_itself(drawn: Drawn) -> None:
     tried = naive_devices.hints(range(NODES), drawn.devices, drawn.available, drawn.reusable, drawn.request)
     assert list(rule) == tried
     assert rule.narrowest == min((hint.nodes.bit_count() for hint in tried if hint.nodes), default=0)
+    assert bool(rule) == bool(tried)
     assert [nodes for nodes in range(EVERYTHING + 1) if nodes in rule] == sorted(
         hint.nodes or 0 for hint in tried
     )

@@ -138,6 +138,7 @@ def test_a_rule_knows_its_hints(rule: CPUHints) -> None:
         assert (nodes in rule) == (nodes in listed)
         assert nodes not in listed or listed[nodes] == rule.prefers(nodes)
     assert rule.narrowest == min((nodes.bit_count() for nodes in listed if nodes), default=0)
+    assert bool(rule) == bool(listed)
 
 
 @given(st.lists(st.lists(st.integers(0, EVERYTHING), min_size=1, max_size=6), max_size=4))

@@ -78,6 +78,7 @@ def test_a_rule_knows_its_hints(question: Question) -> None:
         assert (nodes in rule) == (nodes in listed)
         assert nodes not in listed or rule.prefers(nodes) == listed[nodes]
     assert rule.narrowest == min((nodes.bit_count() for nodes in listed if nodes), default=0)
+    assert bool(rule) == bool(listed)
 
 
 @given(questions(), st.integers(0, EVERYTHING))

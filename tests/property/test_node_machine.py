@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from itertools import groupby
 from typing import NamedTuple
 
@@ -30,9 +29,8 @@ _CORES: MachineInfo = machine_info(
     CoreAt(cpus=(core, core + 12), numa_node=core // 3, socket=core // 6, cache=core // 3)
     for core in range(12)
 )
-MACHINE: MachineInfo = replace(
-    _CORES,
-    nodes=tuple(replace(node, memory_bytes=10 << 30, hugepages={2048: 8}) for node in _CORES.nodes),
+MACHINE: MachineInfo = _CORES._replace(
+    nodes=tuple(node._replace(memory_bytes=10 << 30, hugepages={2048: 8}) for node in _CORES.nodes),
     memory_bytes=40 << 30,
 )
 KEPT = ReservedMemory(numa_node=0, limits={"memory": Quantity.parse("1Gi")})

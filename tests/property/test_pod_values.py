@@ -43,8 +43,8 @@ def containers(kind: st.SearchStrategy[ContainerKind]) -> st.SearchStrategy[Cont
 
 def numbered(pod: Pod) -> Pod:
     """Give every container a name of its own."""
-    inits = tuple(replace(each, name=f"i{n}") for n, each in enumerate(pod.init_containers))
-    apps = tuple(replace(each, name=f"a{n}") for n, each in enumerate(pod.containers))
+    inits = tuple(each._replace(name=f"i{n}") for n, each in enumerate(pod.init_containers))
+    apps = tuple(each._replace(name=f"a{n}") for n, each in enumerate(pod.containers))
     return replace(pod, init_containers=inits, containers=apps)
 
 
@@ -230,8 +230,8 @@ def applied(pod: Pod, change: Change) -> Pod:
             return each
         own, more = each.resources, {change.place.resource: amount}
         if change.place.side == "requests":
-            return replace(each, resources=replace(own, requests={**own.requests, **more}))
-        return replace(each, resources=replace(own, limits={**own.limits, **more}))
+            return each._replace(resources=own._replace(requests={**own.requests, **more}))
+        return each._replace(resources=own._replace(limits={**own.limits, **more}))
 
     return replace(
         pod,

@@ -94,7 +94,7 @@ def test_pod_requests_cover_every_container(pod: Pod) -> None:
 
 @given(pods)
 def test_without_sidecars_order_of_init_containers_is_indifferent(pod: Pod) -> None:
-    plain = [replace(item, kind=ContainerKind.INIT) for item in pod.init_containers]
+    plain = [item._replace(kind=ContainerKind.INIT) for item in pod.init_containers]
     forward = replace(pod, init_containers=tuple(plain))
     backward = replace(pod, init_containers=tuple(reversed(plain)))
     assert pod_requests(forward) == pod_requests(backward)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from hypothesis import given, reject
 from hypothesis import strategies as st
 
@@ -42,9 +40,9 @@ def machines(draw: st.DrawFn) -> MachineInfo:
     """Draw a machine with memory; the machine's total is not always the sum of its nodes."""
     drawn = draw(regular_machines() | nested_machines() | tangled_machines())
     info = machine_info(drawn.cores, unlisted_cpus=drawn.unlisted_cpus)
-    nodes = tuple(replace(node, memory_bytes=draw(SIZES), hugepages=draw(PAGES)) for node in info.nodes)
+    nodes = tuple(node._replace(memory_bytes=draw(SIZES), hugepages=draw(PAGES)) for node in info.nodes)
     besides = draw(st.sampled_from([0, 0, 123456, 1 << 30]))
-    return replace(info, nodes=nodes, memory_bytes=sum(node.memory_bytes for node in nodes) + besides)
+    return info._replace(nodes=nodes, memory_bytes=sum(node.memory_bytes for node in nodes) + besides)
 
 
 @st.composite
@@ -90,7 +88,7 @@ def test_a_kubelet_starts_with_what_is_proposed(data: st.DataObject, info: Machi
     flagged = loaded_kubelet(text, *proposal["flags"])
     assert pasted.config == flagged.config
     assert pasted.config.memory_manager_policy == "Static"
-    for kubelet in (replace(pasted, config=found.config), pasted, flagged):
+    for kubelet in (pasted._replace(config=found.config), pasted, flagged):
         started = check_start(info, kubelet)
         assert isinstance(started, Started)
         assert started.memory_policy is not None

@@ -16,18 +16,16 @@ from tests.support.topologies import CoreAt, machine_info
 
 GIB = 1 << 30
 # Two sockets, four NUMA nodes of two caches of two CPUs: node n has CPUs 4n to 4n+3. CPU 0 is reserved.
-MACHINE = replace(
-    machine_info(
-        CoreAt(cpus=(cpu,), numa_node=cpu // 4, socket=cpu // 8, cache=cpu // 2) for cpu in range(16)
-    ),
+MACHINE = machine_info(
+    CoreAt(cpus=(cpu,), numa_node=cpu // 4, socket=cpu // 8, cache=cpu // 2) for cpu in range(16)
+)._replace(
     memory_bytes=32 * GIB,
 )
 # The same with two CPUs a core: core c is CPUs c and c+16.
-THREADED = replace(
-    machine_info(
-        CoreAt(cpus=(core, core + 16), numa_node=core // 4, socket=core // 8, cache=core // 2)
-        for core in range(16)
-    ),
+THREADED = machine_info(
+    CoreAt(cpus=(core, core + 16), numa_node=core // 4, socket=core // 8, cache=core // 2)
+    for core in range(16)
+)._replace(
     memory_bytes=32 * GIB,
 )
 

@@ -31,8 +31,8 @@ RESTRICTED: Mapping[str, Any] = {"topology_manager_policy": "restricted"}
 
 def with_memory(info: MachineInfo, gib: int = 64) -> MachineInfo:
     share = gib * GIB // len(info.nodes)
-    nodes = tuple(replace(node, memory_bytes=share) for node in info.nodes)
-    return replace(info, nodes=nodes, memory_bytes=share * len(nodes))
+    nodes = tuple(node._replace(memory_bytes=share) for node in info.nodes)
+    return info._replace(nodes=nodes, memory_bytes=share * len(nodes))
 
 
 def two_nodes(cores: int = 3) -> MachineInfo:
@@ -102,7 +102,7 @@ def with_policies(pod: Pod, policies: Mapping[str, frozenset[str]]) -> Pod:
     """Give containers a ``resizePolicy``: the resources whose change restarts them."""
 
     def told(containers: tuple[Container, ...]) -> tuple[Container, ...]:
-        return tuple(replace(each, restarts=policies.get(each.name, frozenset())) for each in containers)
+        return tuple(each._replace(restarts=policies.get(each.name, frozenset())) for each in containers)
 
     return replace(pod, containers=told(pod.containers), init_containers=told(pod.init_containers))
 

@@ -32,9 +32,8 @@ CONFIG = KubeletConfiguration(
     eviction_hard={"memory.available": "0%"},
     reserved_memory=(ReservedMemory(numa_node=0, limits={"memory": Quantity.parse("1Gi")}),),
 )
-STRICT = replace(CONFIG, cpu_manager_policy_options={"strict-cpu-reservation": "true"})
-PODS = replace(
-    CONFIG,
+STRICT = CONFIG._replace(cpu_manager_policy_options={"strict-cpu-reservation": "true"})
+PODS = CONFIG._replace(
     feature_gates={"PodLevelResourceManagers": True},
     topology_manager_policy="restricted",
     topology_manager_scope="pod",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from cpuctl.cgroups.applying import Applied, Applier, Change, Entry, Step
+from cpuctl.cgroups.changing.applying import Applied, Applier, Change, Entry, Step
 from cpuctl.cgroups.group_files import GONE
 from cpuctl.errors import os_reason
 

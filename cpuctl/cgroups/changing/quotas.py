@@ -1,20 +1,17 @@
 """Writing CFS quotas: which value a driver makes of one, and in which order groups take theirs.
 
 Rule: *Documentation/scheduler/sched-bwc.rst*: on v1 no group may have more than the one above it, so that
-limits are loosened from above and tightened from below. Rounding is that of ``opencontainers/cgroups``.
+limits are loosened from above and tightened from below.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from cpuctl.cgroups.changing.writes import PlannedWrite
 from cpuctl.cgroups.groups import Cgroup
 from cpuctl.cgroups.names import Driver
-from cpuctl.cgroups.writes import PlannedWrite
-
-_SECOND = 1_000_000
-_PERCENT = 10_000
-"""A hundredth of a CPU: systemd knows no less."""
+from cpuctl.pods.cgroups.linux_resources import systemd_quota
 
 
 def plan_quotas(
@@ -42,10 +39,7 @@ def plan_quotas(
 
 def driver_quota(quota: int, period: int, driver: Driver) -> int:
     """Return the quota that a driver writes (us, as *period*): systemd rounds up to hundredths of a CPU."""
-    if driver is Driver.CGROUPFS or not period:
-        return quota
-    per_second = quota * _SECOND // period
-    return -(-per_second // _PERCENT) * _PERCENT * period // _SECOND
+    return quota if driver is Driver.CGROUPFS else systemd_quota(quota, period)
 
 
 def _write(group: Cgroup, wanted: int | None, why: str, version: int) -> PlannedWrite:

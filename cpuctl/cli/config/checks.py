@@ -46,8 +46,8 @@ def check_told(
 
 def _cpu_side(info: MachineInfo, kubelet: Kubelet) -> Started | None:
     """Start without a memory manager: what there is to remark on CPUs does not depend on it."""
-    config = replace(kubelet.config, memory_manager_policy="None")
-    outcome = check_start(info, replace(kubelet, config=config))
+    config = kubelet.config._replace(memory_manager_policy="None")
+    outcome = check_start(info, kubelet._replace(config=config))
     return outcome if isinstance(outcome, Started) else None
 
 

@@ -1,6 +1,5 @@
 """``cpuctl config``: what a kubelet is told, and whether it would start."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -202,7 +201,7 @@ def _checked(
         known = sources.entries.get("kubeletVersion")
         version = {"kubelet": {"version": known["value"]}} if known else {}
         return unloaded_document(refused, {"sources": sources.entries} | version)
-    told = replace(told, kubelet=replace(told.kubelet, cgroup_version=cgroup_version))
+    told = told._replace(kubelet=told.kubelet._replace(cgroup_version=cgroup_version))
     outcome, lints = check_told(source, told)
     if not state:
         return check_document(told.loaded, outcome, lints, _head(told, sources))

@@ -1,6 +1,5 @@
 """``cpuctl config reserve``: reserved CPUs and memory with which the kubelet starts."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -113,7 +112,7 @@ def reserve(
     memory = _memory_wish(source, spread, node)
     told = load_kubelet(kubelet, sources, machine=source)
     cgroup = load_cgroup_version(cgroup_version, source, sources)
-    told = replace(told, kubelet=replace(told.kubelet, cgroup_version=cgroup))
+    told = told._replace(kubelet=told.kubelet._replace(cgroup_version=cgroup))
     flags = {"--per-numa": per_numa, "--whole-cores": whole_cores, "--keep-p-cores": keep_p_cores}
     cpus = _cpu_wish(source.machine, reserved_cpus, flags, sources)
     document = _answer(source, told, _wish(told, cpus, memory), sources)
@@ -197,6 +196,6 @@ def _answer(source: "MachineSource", told: ToldKubelet, wish: "ReserveWish", sou
     head = {"sources": sources.entries, "kubelet": {"version": str(told.kubelet.version)}}
     if isinstance(proposal, NoProposal):
         return refusal_document(told.loaded, proposal, head)
-    changed = replace(told, kubelet=replace(told.kubelet, config=proposal.config))
+    changed = told._replace(kubelet=told.kubelet._replace(config=proposal.config))
     _, lints = check_told(source, changed)
     return proposal_document(told.loaded, proposal, lints, head)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from cpuctl.cli.plan.planning_inputs import kubelet_answer
 from cpuctl.engine.pod_order import PodOrder
@@ -25,8 +24,7 @@ Rounds: TypeAlias = int | Literal["max"]
 """How many times over pods are planned; ``max``: as often as they fit."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanWishes:
+class PlanWishes(NamedTuple):
     """How pods are planned: ``rounds`` is None where nobody asks for copies."""
 
     order: PodOrder = PodOrder.GIVEN
@@ -34,16 +32,14 @@ class PlanWishes:
     capacity: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
+class Planned(NamedTuple):
     """An answer, and the node afterwards; None where there is more than one."""
 
     document: Document
     node: StartResult | None
 
 
-@dataclass(frozen=True, slots=True)
-class Planner:
+class Planner(NamedTuple):
     """Plans the same pods on one kubelet or another."""
 
     planning: Planning

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cpuctl.cli.sources.inputs import load_devices, load_machine, load_pods, refuse_stdin_twice
 from cpuctl.cli.sources.kubelet_inputs import load_kubelet
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from cpuctl.pods.model import Pod
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanningWords:
+class PlanningWords(NamedTuple):
     """The words of a command line that say what is planned, and with what."""
 
     filenames: Sequence[str]

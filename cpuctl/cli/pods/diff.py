@@ -99,8 +99,7 @@ def diff(
     sources, other_sources = Sources(), Sources()
     found = load_objects([old], [], sources)
     before = _side(found, words, old, sources)
-    kubelet = replace(
-        words.kubelet,
+    kubelet = words.kubelet._replace(
         version=to_kubelet_version or kubelet_version,
         gates=",".join(filter(None, (feature_gates, to_feature_gates))),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.pods.component_gates import kubelet_gates, server_gates
@@ -178,7 +178,7 @@ def load_objects(files: Sequence[str], templates: Sequence[str], sources: Source
         found = read_manifests(files)
     made = (pod for template in templates for pod in pods_from_template(template))
     try:
-        return replace(found, pods=with_uids((*found.pods, *made)))
+        return found._replace(pods=with_uids((*found.pods, *made)))
     except ValueError as error:
         raise InputError(str(error)) from None
 

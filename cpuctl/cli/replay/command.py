@@ -106,7 +106,7 @@ def replay(
                 progress("replaying", now, told.until)
     else:
         simulation = live.follow(told, pace, style)
-        style = replace(style, layout="replay_end")
+        style = style._replace(layout="replay_end")
     if pace is None or style.for_people or pictures:
         document = replay_document(simulation, {"sources": sources.entries})
         _draw(document, pictures)

@@ -53,7 +53,7 @@ def set_scene(planning: Planning) -> Scene | NotStarted:
     pods = _with_checkpoints(pods, planning)
     saved = past.cpu is not None or past.memory is not None
     running = tuple(each.allocated for each in pods) if saved else ()
-    past = replace(past, running=running, known=bool(running))
+    past = past._replace(running=running, known=bool(running))
     node = replace(planning, past=past).start(planning.kubelet, sources)
     if not isinstance(node, Node):
         return node

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cpuctl.errors import UsageError
@@ -37,7 +37,7 @@ class SetWords:
             for side, amount in ((requests, request), (limits, limit)):
                 if amount is not None and (resource not in self.both or absent or resource in side):
                     side[resource] = amount
-        return replace(resources, requests=requests, limits=limits)
+        return resources._replace(requests=requests, limits=limits)
 
 
 def parse_set(text: str) -> SetWords:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.errors import InputError, NodeAccessError, UsageError, unreadable
 
@@ -22,8 +22,7 @@ LIVE_CONFIG = Path("/var/lib/kubelet/config.yaml")
 """Where kubeadm and most distributions put the kubelet's main configuration file."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KubeletWords:
+class KubeletWords(NamedTuple):
     """The words of a command line that say what the kubelet is told; None or empty where one is left out."""
 
     config: str | None = None
@@ -50,8 +49,7 @@ class Told:
     cgroup_version: int = 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToldKubelet:
+class ToldKubelet(NamedTuple):
     """A kubelet, its configuration with the origin of every value, and what both were made from."""
 
     kubelet: Kubelet

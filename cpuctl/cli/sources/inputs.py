@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.cli.sources.config_inputs import LIVE_MACHINE
 from cpuctl.errors import InputError, UsageError
@@ -65,8 +64,7 @@ def load_devices(name: str, sources: Sources, *, info: MachineInfo | None = None
     return read.inventory
 
 
-@dataclass(frozen=True, slots=True)
-class GivenPods:
+class GivenPods(NamedTuple):
     """Pods as they were written, and what governs their namespaces."""
 
     pods: tuple[Pod, ...]

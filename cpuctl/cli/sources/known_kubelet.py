@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.sources.config_inputs import LIVE_MACHINE
@@ -40,7 +39,7 @@ def with_installed_version(words: KubeletWords, machine: str) -> KubeletWords:
         return words
     from cpuctl.capture.kubelet.version import installed_version
 
-    return replace(words, version=installed_version()[0])
+    return words._replace(version=installed_version()[0])
 
 
 def require_version(words: KubeletWords, found: KubeletWords, sources: Sources) -> None:

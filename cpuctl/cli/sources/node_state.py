@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 from cpuctl.cli.sources.sources import Sources
 from cpuctl.documents.files import STDIN, read_input, source_name
@@ -29,8 +28,7 @@ if TYPE_CHECKING:
 _CPU_FILE, _MEMORY_FILE = "cpu_manager_state", "memory_manager_state"
 
 
-@dataclass(frozen=True, slots=True)
-class Past:
+class Past(NamedTuple):
     """What a plan starts from; without state files a node is fresh.
 
     ``known``: who runs has been said. ``digests`` are the SHA-256 of the files' texts, by their names.
@@ -40,7 +38,7 @@ class Past:
     memory: SavedMemoryState = None
     running: tuple[Pod, ...] = ()
     known: bool = False
-    digests: Mapping[str, str] = field(default_factory=dict)
+    digests: Mapping[str, str] = {}
 
     @property
     def granted(self) -> tuple[Pod, ...]:

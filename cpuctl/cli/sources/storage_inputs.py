@@ -27,7 +27,7 @@ def with_storage(source: MachineSource, text: str, sources: Sources) -> MachineS
     if size is None:
         return source
     sources.add("ephemeralStorage", text or str(size), "given" if text else "live")
-    return replace(source, info=replace(source.info, ephemeral_storage=size))
+    return replace(source, info=source.info._replace(ephemeral_storage=size))
 
 
 def _given(text: str) -> int:

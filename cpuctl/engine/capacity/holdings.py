@@ -10,7 +10,7 @@ from cpuctl.engine.node import Node
 from cpuctl.pods.model import Pod
 
 Holdings = dict[tuple[str, str], int]
-"""Amounts by container and resource."""
+"""Amounts by container and resource: CPUs, bytes or devices."""
 
 
 def known_uids(node: Node) -> set[str]:

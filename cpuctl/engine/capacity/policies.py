@@ -19,8 +19,8 @@ def under_policy(node: Node, info: MachineInfo, kubelet: Kubelet, policy: str) -
     """Return *node*, which *kubelet* runs, as it were under *policy*, or why the kubelet would not start."""
     if policy == kubelet.config.topology_manager_policy:
         return node
-    config = replace(kubelet.config, topology_manager_policy=policy)
-    started = start_node(info, replace(kubelet, config=config))
+    config = kubelet.config._replace(topology_manager_policy=policy)
+    started = start_node(info, kubelet._replace(config=config))
     if not isinstance(started, Node):
         return started
     return replace(node.copy(), topology_manager=started.topology_manager)

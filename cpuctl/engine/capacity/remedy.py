@@ -53,10 +53,10 @@ class Leaving:
 class Remedy:
     """How one of ``pods``, which are alike and refused, would be admitted.
 
-    ``verdict`` and ``cpus`` are what the pod gets then; where it is impossible, the verdict of the empty
-    node. No remedy of this kind takes up to ``excluded`` pods; ``fewest`` tells that this proves the answer.
-    Where pods have to go, no set of up to ``immovable`` could be moved instead, None for none at all.
-    ``runs`` admissions were tried.
+    ``verdict`` and ``cpus`` (a mask) are what the pod gets then; where it is impossible, the verdict of the
+    empty node. No remedy of this kind takes up to ``excluded`` pods; ``fewest`` tells that this proves the
+    answer. Where pods have to go, no set of up to ``immovable`` could be moved instead, None for none at
+    all. ``runs`` admissions were tried.
     """
 
     pods: tuple[Pod, ...]

@@ -22,7 +22,10 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lint:
-    """A finding about one setting, named by its path; ``expected``, ``detected`` and ``fix`` may be empty."""
+    """A finding about one setting, named by its path; ``expected``, ``detected`` and ``fix`` may be empty.
+
+    ``code`` is its stable name in answers.
+    """
 
     severity: Severity
     code: str
@@ -35,7 +38,10 @@ class Lint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LintSubject:
-    """A configuration on a machine: with what gates, and what came of the start (None where nothing did)."""
+    """A configuration on a machine: with what gates, and what came of the start (None where nothing did).
+
+    ``gate_flags`` are the gates given as flags, on top of the configuration's.
+    """
 
     config: KubeletConfiguration
     gates: FeatureGates

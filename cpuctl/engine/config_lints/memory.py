@@ -1,6 +1,7 @@
-"""``reservedMemory`` that the Memory Manager's static policy refuses, or that takes a node's last byte.
+"""``reservedMemory`` that the Memory Manager's static policy refuses, or that takes more than a node has.
 
-The kubelet names the first sum that is off; here are all of them, with the difference to the byte.
+Rule: kubelet v1.36 ``memorymanager/memory_manager.go``. The kubelet names the first sum that is off; here are
+all of them, with the difference to the byte.
 """
 
 from __future__ import annotations

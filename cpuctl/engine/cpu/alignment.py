@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cpuctl.engine.cpu.topology import CPUTopology, Masks
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Alignment:
+class Alignment(NamedTuple):
     """``core``: every core is used whole; the others: all CPUs lie in one such element.
 
     The mappings show the CPUs (masks) by element id, as the kubelet groups them.

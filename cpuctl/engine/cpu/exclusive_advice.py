@@ -24,6 +24,7 @@ MOST_CONTAINERS = 100
 """Changes look at all containers for each of them: a pod with more, which nobody has, gets none."""
 
 Claims = Callable[[Pod, Container, Qos], ExclusiveClaim]
+"""Tells what a container is due, as ``exclusive_claim`` does."""
 
 
 class Change(NamedTuple):
@@ -80,7 +81,7 @@ def _changed(pod: Pod, name: str) -> tuple[Pod, tuple[Change, ...]]:
     def mended(path: str, container: Container) -> Container:
         mends = list(_mends(path, container, whole=container.name == name))
         changes.extend(mends)
-        return replace(container, resources=_applied(container.resources, mends))
+        return container._replace(resources=_applied(container.resources, mends))
 
     inits = tuple(mended(f"spec.initContainers[{n}]", each) for n, each in enumerate(pod.init_containers))
     apps = tuple(mended(f"spec.containers[{n}]", each) for n, each in enumerate(pod.containers))
@@ -120,4 +121,4 @@ def _applied(resources: ResourceRequirements, changes: list[Change]) -> Resource
     for change in changes:
         assert change.after is not None
         sides[change.place.side][change.place.resource] = change.after
-    return replace(resources, requests=sides["requests"], limits=sides["limits"])
+    return resources._replace(requests=sides["requests"], limits=sides["limits"])

@@ -39,10 +39,11 @@ def exclusive_claim(
     request = container.resources.requests.get("cpu", _ZERO)
     if not request.is_integral_cpu:
         return ExclusiveClaim(0, f"its cpu request {request} is not a whole number of CPUs")
-    if request.value < 1:
-        beyond = f"its cpu request {request} is beyond 64 bits, and the kubelet reads {request.value}"
+    count = request.value
+    if count < 1:
+        beyond = f"its cpu request {request} is beyond 64 bits, and the kubelet reads {count}"
         return ExclusiveClaim(0, beyond if request.sign > 0 else "it requests no cpu")
     if pod.has_pod_level_resources and not divided:
         # With the managers' gate off the kubelet ignores the claim of any pod that sets spec.resources.
         return ExclusiveClaim(0, "the pod sets spec.resources, which the CPU Manager does not align")
-    return ExclusiveClaim(request.value)
+    return ExclusiveClaim(count)

@@ -51,6 +51,9 @@ class CPUHints:
             socket_rule=_socket_rule(topology, width) if align_by_socket else None,
         )
 
+    def __bool__(self) -> bool:
+        return self.all_nodes in self
+
     def __iter__(self) -> Iterator[Hint]:
         """Yield every hint, by size, then in lexicographic order of node ids."""
         bits, counts = [1 << node for node in self.free], self.free.values()
@@ -91,8 +94,10 @@ class CPUHints:
     @cached_property
     def narrowest(self) -> int:
         """Size of the smallest hint, 0 when there is none."""
-        sizes = range(1, len(self.free) + 1)
-        return next((size for size in sizes if self._cuts(self.all_nodes, size).possible), 0)
+        fewest = self.required.bit_count()
+        choice = self._cuts(self.all_nodes, fewest)
+        totals = enumerate(accumulate(sorted(choice.free.values(), reverse=True), initial=0), fewest)
+        return next((size for size, total in totals if size and total >= choice.missing), 0)
 
     def best_preferred(self, fit: Fit) -> list[int]:
         """Find the best preferred hint, like ``best_sets``."""

@@ -5,7 +5,7 @@ Rule: kubelet v1.36 ``pkg/kubelet/cm/cpumanager``. CPU sets are masks throughout
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.picking.picker import Picker
@@ -27,8 +27,7 @@ from cpuctl.kubelet.reserving.reservations import CPUReservation
 from cpuctl.pods.model import Container, Pod
 
 
-@dataclass(frozen=True, slots=True)
-class Allocation:
+class Allocation(NamedTuple):
     """Exclusive CPUs for a container; ``known`` when the state held them already."""
 
     cpus: int
@@ -46,8 +45,7 @@ class ReservingFailsError(Exception):
 AllocationResult = Allocation | Rejected | KubeletFault | Undetermined
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StaticPolicy:
+class StaticPolicy(NamedTuple):
     """The static policy as constructed at kubelet start: ``reserved`` never becomes exclusive."""
 
     topology: CPUTopology
@@ -127,7 +125,7 @@ class StaticPolicy:
             return self.picker.pick(offered, count)
         aligned = offered & self.near(affinity)
         near = self.picker.pick(aligned, min(count, aligned.bit_count()), hint_width=affinity.bit_count())
-        if not isinstance(near, Picked):
+        if not isinstance(near, Picked) or near.cpus.bit_count() >= count:
             return near
         rest = self.picker.pick(offered & ~near.cpus, count - near.cpus.bit_count())
         if not isinstance(rest, Picked):
@@ -144,8 +142,8 @@ class StaticPolicy:
     ) -> Rejected | KubeletFault | None:
         """Check ``full-pcpus-only``, as the kubelet does before it looks for an existing assignment.
 
-        *container* is None for a pod as a whole; *own* is the number of CPUs that a resized container
-        brings along.
+        So a pod that runs can be refused when its kubelet restarts (kubernetes issue 129078). *container* is
+        None for a pod as a whole; *own* is the number of CPUs that a resized container brings along.
         """
         if not self.options.full_pcpus_only:
             return None

@@ -34,6 +34,7 @@ Claims = Callable[[Container], int]
 """How many exclusive CPUs a container of the pod is due."""
 
 CPUAnswer: TypeAlias = "dict[str, HintList] | None"
+"""Hints under ``cpu``: None for no preference, an empty list where no hint can be right."""
 
 _STAGE = "cpuManagerStart"
 
@@ -146,13 +147,13 @@ class CPUProvider:
         container = placed.container
         claim = self.claim(candidate, container)
         if claim.count == 0:
-            return replace(placed, claim=claim)
+            return placed._replace(claim=claim)
         result = self.policy.allocate(self.state, candidate.pod, container, claim.count, hint.nodes)
         if not isinstance(result, Allocation):
             self.metrics.container_failed(self.policy)
             return result
         self.metrics.container_allocated(self.policy, self.state, result.cpus, known=result.known)
-        return replace(placed, claim=claim, cpus=result.cpus, exclusive=True, steps=result.steps)
+        return placed._replace(claim=claim, cpus=result.cpus, exclusive=True, steps=result.steps)
 
     def allocate_pod(
         self, candidate: Candidate, hint: Hint, placed: Sequence[Placement]
@@ -182,8 +183,7 @@ class CPUProvider:
 
     def _in_bubble(self, candidate: Candidate, bubble: CPUBubble, placed: Placement) -> Placement:
         claim, name = self.claim(candidate, placed.container), placed.container.name
-        return replace(
-            placed,
+        return placed._replace(
             claim=claim,
             cpus=bubble.containers[name],
             exclusive=claim.count > 0,

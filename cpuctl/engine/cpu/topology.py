@@ -24,7 +24,7 @@ _Label = tuple[int, int, int, int, int]
 
 @dataclass(frozen=True, kw_only=True)  # no slots: cached_property needs a __dict__
 class CPUTopology:
-    """Where every CPU sits, as masks; totals come from the machine information, not from the masks."""
+    """Where every CPU sits, as masks; its fields ``num_`` come from the machine information instead."""
 
     numa_nodes: Masks
     sockets: Masks

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.devices.state import DevicePool
@@ -31,8 +32,7 @@ class DeviceGrant:
         return sum(self.by_nodes.values())
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(NamedTuple):
     """Some devices (a mask), and whether others would have done as well that lie elsewhere."""
 
     devices: int
@@ -40,7 +40,10 @@ class Chosen:
 
 
 def choose(pool: DevicePool, count: int, *, free: int, reusable: int, affinity: int | None) -> Chosen | None:
-    """Choose *count* of the *free* and *reusable* devices, None where there are too few."""
+    """Choose *count* of the *free* and *reusable* devices (masks), None where there are too few.
+
+    *affinity* is the mask of NUMA nodes that the Topology Manager chose, None without one.
+    """
     taken, by_chance = 0, False
     for tier, alternatives in ((reusable, reusable), *_tiers(pool, free, affinity)):
         missing = count - taken.bit_count()

@@ -49,6 +49,9 @@ class DeviceHints:
             width=_narrowest(Coverage.of(nodes, everywhere, (), request)),
         )
 
+    def __bool__(self) -> bool:
+        return self.coverage.nodes in self
+
     def __iter__(self) -> Iterator[Hint]:
         """Yield every hint, by size, then in lexicographic order of node ids."""
         bits = [1 << node for node in CPUSet(self.coverage.nodes)]

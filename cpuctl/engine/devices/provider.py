@@ -94,7 +94,7 @@ class DeviceProvider:
             if grant is not None:
                 grants.append(grant)
         self.state.remember_reuse(pod.uid, container.name, container.kind)
-        return replace(placed, devices=tuple(grants))
+        return placed._replace(devices=tuple(grants))
 
     def allocate_pod(
         self, candidate: Candidate, hint: Hint, placed: Sequence[Placement]

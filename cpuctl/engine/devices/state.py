@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.pods.model import ContainerKind, Pod
 
@@ -19,8 +19,7 @@ Held = dict[str, dict[str, int]]
 """The devices of one pod: by container, by resource."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DevicePool:
+class DevicePool(NamedTuple):
     """The devices of one resource, by the mask of the NUMA nodes next to them, and the ``healthy`` ones."""
 
     by_nodes: Mapping[int, int]

@@ -15,7 +15,7 @@ _NOTHING = Quantity()
 
 
 def memory_asked(node: Node, pod: Pod, container: Container | None) -> MemoryRequest | None:
-    """Tell what the Memory Manager reads for a container, or for the pod where that is None.
+    """Tell what the Memory Manager reads for a container, or for the pod where that is None, in bytes.
 
     It is None where an amount is not written as a whole number.
     """

@@ -40,8 +40,9 @@ class Standing(StrEnum):
 class Offer:
     """The hints of one provider for one resource; ``rule`` is what they follow, where they follow one.
 
-    ``hints`` is None where they are too many to list, and so is ``usable``: the sets of NUMA nodes that the
-    policy admits. ``request`` is how much was asked for, None where that is not told.
+    ``hints`` is None where they are too many to list, and so is ``usable``: the sets of NUMA nodes (masks)
+    that the policy admits. ``request`` is how much was asked for, in CPUs, bytes or devices, None where that
+    is not told.
     """
 
     provider: str

@@ -6,7 +6,7 @@ Rule: kubelet v1.36 ``pkg/kubelet/cm/topologymanager/numa_info.go``. Sets of NUM
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
 
@@ -14,8 +14,7 @@ _UNKNOWN = -(1 << 80)
 """Stands for a distance that no row holds: less than any sum of real ones, which have 64 bits each."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fit:
+class Fit(NamedTuple):
     """How sets of equal standing compare: fewer nodes, then closer ones if distance counts, then lower ids.
 
     ``distances`` holds the row of every node by id; it is empty where distance does not count. A kubelet
@@ -23,7 +22,7 @@ class Fit:
     distance sort before all others of their size.
     """
 
-    distances: Mapping[int, Sequence[int]] = field(default_factory=dict)
+    distances: Mapping[int, Sequence[int]] = {}
 
     def key(self, nodes: int) -> tuple[int, int, int]:
         """Return what sorts sets of nodes, the best first."""

@@ -5,11 +5,10 @@ Rule: kubelet v1.36 ``pkg/kubelet/cm/topologymanager``. Sets of NUMA nodes are m
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Hint:
+class Hint(NamedTuple):
     """A set of NUMA nodes, None for "no constraint", and whether it is preferred."""
 
     nodes: int | None
@@ -17,4 +16,6 @@ class Hint:
 
 
 DONT_CARE = Hint(None, preferred=True)
+"""Stands for a provider without preference."""
 IMPOSSIBLE = Hint(None, preferred=False)
+"""Stands for a resource without any hint: nothing that is merged with it is preferred."""

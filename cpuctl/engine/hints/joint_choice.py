@@ -45,7 +45,11 @@ class Terms:
 
     def lowest(self, state: State, remaining: int, count: int, taken: int) -> int | None:
         """Find the lowest set of what is *taken* and *count* of the *remaining* nodes that serves all."""
-        if not 0 <= count <= remaining.bit_count() or not self._within_reach(state, remaining, count):
+        if not 0 <= count <= remaining.bit_count():
+            return None
+        if count == 1:
+            return self._with_one(state, remaining, taken)
+        if not self._within_reach(state, remaining, count):
             return None
         if not remaining:
             return taken if all(rule.allows(taken) for rule in self.rules) else None
@@ -64,6 +68,15 @@ class Terms:
         if found is None:
             self.failed.add(key)
         return found
+
+    def _with_one(self, state: State, remaining: int, taken: int) -> int | None:
+        """Find the lowest of the *remaining* nodes that brings all that is missing."""
+        for node in CPUSet(remaining):
+            nodes = taken | 1 << node
+            served = all(missing <= 0 for missing, _ in self.taking(state, node))
+            if served and all(rule.allows(nodes) for rule in self.rules):
+                return nodes
+        return None
 
     def _within_reach(self, state: State, remaining: int, count: int) -> bool:
         pairs = zip(self.coverages, state, strict=True)

@@ -20,7 +20,10 @@ from cpuctl.engine.outcome import FaultKind, KubeletFault
 
 
 def merge(lists: Sequence[HintList], everything: int, fit: Fit) -> Hint | KubeletFault:
-    """Merge the lists of one request; *everything* are all NUMA nodes of the machine."""
+    """Merge the lists of one request; *everything* are all NUMA nodes of the machine, as a mask.
+
+    A fault where only a distance that no row holds could tell which set is best.
+    """
     rules = [hints for hints in lists if not isinstance(hints, Sequence)]
     explicit = [hints for hints in lists if isinstance(hints, Sequence)]
     if preferred := _preferred(rules, explicit, everything, fit):

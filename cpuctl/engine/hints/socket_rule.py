@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import accumulate, chain
+from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SocketRule:
+class SocketRule(NamedTuple):
     """Sets of nodes have to touch ``wanted`` sockets, exactly; ``of_node`` has the sockets of each node."""
 
     wanted: int

@@ -7,8 +7,7 @@ Rule: kubelet v1.36 ``pkg/kubelet/cm/topologymanager``: policies ``best-effort``
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.fit import Fit
@@ -26,17 +25,15 @@ Answer: TypeAlias = "Mapping[str, HintList | None] | None"
 """A provider's hints by resource; None, empty or a resource without a list mean no preference."""
 
 
-@dataclass(frozen=True, slots=True)
-class Merged:
+class Merged(NamedTuple):
     """What the hints come to, and whether the policy admits it."""
 
     hint: Hint
     admit: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TopologyManager:
-    """One of the three policies that merge; ``everything`` are all NUMA nodes, also those without CPUs."""
+class TopologyManager(NamedTuple):
+    """A policy and its scope; ``everything`` are all NUMA nodes (a mask), also those without CPUs."""
 
     policy: str
     scope: str
@@ -60,7 +57,7 @@ class TopologyManager:
         return cls(policy="none", scope="none", everything=0, fit=Fit())
 
     def merge(self, answers: Sequence[Answer]) -> Merged | KubeletFault:
-        """Merge all answers to one request."""
+        """Merge all answers to one request; a fault where a mask or a row of distances is too short."""
         if self.policy == "none":
             return Merged(IMPOSSIBLE, admit=True)
         if self.everything >> LARGEST_NODE_ID + 1:
@@ -101,8 +98,7 @@ def _lists(answer: Answer) -> list[HintList]:
 def _filled(hints: HintList | None) -> HintList:
     if hints is None:
         return [DONT_CARE]
-    empty = not hints if isinstance(hints, Sequence) else not hints.narrowest
-    return [IMPOSSIBLE] if empty else hints
+    return hints or [IMPOSSIBLE]
 
 
 def _on_one_node(hints: HintList, everything: int) -> list[Hint]:

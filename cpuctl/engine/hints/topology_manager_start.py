@@ -20,6 +20,7 @@ from cpuctl.kubelet.topology_options import (
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
 
 POLICIES = ("best-effort", "restricted", "single-numa-node")
+"""The policies that look at hints, the least strict first."""
 
 _OPTIONS = "topologyManagerPolicyOptions"
 

@@ -45,13 +45,15 @@ class MemoryHints:
         """Make the hints for a request, not an empty one, of resources that every node knows."""
         unused = [number for number, node in tables.items() if not node.number_of_assignments]
         free = tuple(
-            _coverage({node: tables[node].memory_map[name].free for node in unused}, amount)
-            for name, amount in request.items()
+            [
+                _coverage({node: tables[node].memory_map[name].free for node in unused}, amount)
+                for name, amount in request.items()
+            ]
         )
-        capacity = tuple(
+        capacity = [
             _coverage({number: node.memory_map[name].allocatable for number, node in tables.items()}, amount)
             for name, amount in request.items()
-        )
+        ]
         used = [node for node in tables.values() if node.number_of_assignments]
         special = chain(
             (CPUSet.of(node.cells).mask for node in used),
@@ -66,6 +68,9 @@ class MemoryHints:
             ),
             width=_fewest(capacity),
         )
+
+    def __bool__(self) -> bool:
+        return bool(self.others) or self._unused in self
 
     def __iter__(self) -> Iterator[Hint]:
         """Yield every hint, by size, then in lexicographic order of node ids."""
@@ -116,7 +121,7 @@ class MemoryHints:
 
 def _coverage(amounts: Mapping[int, int], wanted: int) -> Coverage:
     by_mask = {1 << node: amount for node, amount in amounts.items()}
-    return Coverage.of(sum(by_mask), by_mask, (), wanted)
+    return Coverage(nodes=sum(by_mask), amounts=by_mask, wanted=wanted)
 
 
 def _covered(coverages: Iterable[Coverage], nodes: int) -> bool:

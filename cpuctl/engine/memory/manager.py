@@ -6,15 +6,15 @@ Rule: kubelet v1.36 ``memorymanager/policy_static.go``. Sets of NUMA nodes are m
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from cpuctl.checkpoints.model import MemoryBlock, MemoryNode
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.topology_manager import LARGEST_NODE_ID
 from cpuctl.engine.memory.hints import MemoryHints, violates_groups
-from cpuctl.engine.memory.requests import MemoryRequest
+from cpuctl.engine.memory.requests import MemoryRequest, container_request
 from cpuctl.engine.memory.state import Blocks, MemoryManagerState
 from cpuctl.engine.memory.tables import MEMORY, charge, free_in
 from cpuctl.engine.outcome import FaultKind, KubeletFault, Rejected, RejectionReason
@@ -22,7 +22,7 @@ from cpuctl.pods.model import Container, Pod
 
 
 class AllocationFailure(StrEnum):
-    """The kubelet's errors."""
+    """Why the static policy cannot allocate, in the kubelet's words."""
 
     NOT_EXACT = "failed to represent quantity as int64"
     NO_DEFAULT = "failed to get the default NUMA affinity, no NUMA nodes with enough memory is available"
@@ -32,8 +32,7 @@ class AllocationFailure(StrEnum):
     VIOLATES_GROUPS = "preferred hint violates NUMA node allocation"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StaticMemoryPolicy:
+class StaticMemoryPolicy(NamedTuple):
     """The static policy as constructed at kubelet start: the tables of a node that nobody has memory of."""
 
     tables: Mapping[int, MemoryNode]
@@ -41,6 +40,27 @@ class StaticMemoryPolicy:
     def fresh_state(self) -> MemoryManagerState:
         """Return the state a kubelet starts with when it finds no file."""
         return MemoryManagerState(dict(self.tables))
+
+    def request(self, container: Container) -> MemoryRequest | None:
+        """Read what a container asks for; None where that cannot be represented."""
+        return container_request(container)
+
+    def hints(
+        self, state: MemoryManagerState, uid: str, request: MemoryRequest
+    ) -> MemoryHints | KubeletFault | None:
+        """Make the hints for a pod's request, None where there are none."""
+        return find_hints(state, uid, request)
+
+    def allocate(
+        self,
+        state: MemoryManagerState,
+        pod: Pod,
+        container: Container,
+        request: MemoryRequest | None,
+        hint: Hint,
+    ) -> Blocks | Rejected | KubeletFault:
+        """Give a container the memory of its request, near the hint, and record it in *state*."""
+        return allocate(state, pod, container, request, hint)
 
 
 def allocate(
@@ -67,7 +87,7 @@ def choose_nodes(
     hint: Hint,
     container: Container | None = None,
 ) -> int | Rejected | KubeletFault:
-    """Choose the NUMA nodes for a container's request, or for a pod's where that is None."""
+    """Choose the NUMA nodes (a mask) for a container's request, or for a pod's where that is None."""
     nodes = _affinity(state, uid, request, hint)
     return _rejected(nodes, container, request, state) if isinstance(nodes, AllocationFailure) else nodes
 
@@ -75,7 +95,10 @@ def choose_nodes(
 def find_hints(
     state: MemoryManagerState, uid: str, request: MemoryRequest
 ) -> MemoryHints | KubeletFault | None:
-    """Make the hints for a pod's request, None where there are none."""
+    """Make the hints for a pod's request, None where there are none.
+
+    A fault where a NUMA node has no table of a resource, or an id beyond what a mask holds.
+    """
     highest = max(state.tables, default=0)
     if highest > LARGEST_NODE_ID:
         return _crash(f"making a mask with NUMA node {highest}, when {LARGEST_NODE_ID} is the highest")
@@ -84,7 +107,7 @@ def find_hints(
     if not request:
         return None
     hints = MemoryHints.generate(state.tables, request, state.reusable_for(uid))
-    return hints if hints.narrowest else None
+    return hints or None
 
 
 def _affinity(
@@ -155,8 +178,9 @@ def _take(
 
 def _unknown(state: MemoryManagerState, nodes: Iterable[int], request: MemoryRequest) -> KubeletFault | None:
     """Look for a resource that a node has no table of: the kubelet takes it for granted."""
+    names = sorted(request)
     for node in nodes:
-        for name in sorted(request):
+        for name in names:
             if name not in state.tables[node].memory_map:
                 return _crash(f"looking up {name} of NUMA node {node}, which has no such huge pages")
     return None

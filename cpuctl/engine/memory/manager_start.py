@@ -26,7 +26,8 @@ def start_memory_manager(
 ) -> StaticMemoryPolicy | Undetermined | None:
     """Set the manager up, or raise SettingError with the kubelet's text; None for the policy ``None``.
 
-    *kept* is what is kept from pods of every resource.
+    *kept* is what is kept from pods of every resource. Undetermined where the machine does not tell its
+    memory.
     """
     if not gates.enabled("MemoryManager"):
         return None

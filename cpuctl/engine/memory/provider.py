@@ -89,15 +89,16 @@ class MemoryProvider:
         pod = candidate.pod
         if self.policy is None or _why_not(candidate):
             return None
-
-        from cpuctl.engine.memory.manager import find_hints
-        from cpuctl.engine.pod_level.memory_bubble import empty_memory_pool
-
-        request = _pod_request(candidate) if container is None else _request(candidate, container)
+        if container is None:
+            request = _pod_request(candidate)
+        else:
+            request = _request(self.policy, candidate, container)
         if request is None or (container is None and not request):
             return None
         if container is None and candidate.divided:
-            if empty_memory_pool(pod, _claims(candidate), request):
+            from cpuctl.engine.pod_level.memory_bubble import empty_memory_pool
+
+            if empty_memory_pool(pod, _claims(self.policy, candidate), request):
                 return dict.fromkeys(request, ())
             if self.rules.restores_memory and pod.uid in self.state.pod_blocks:
                 return _hints_again(self.state.pod_blocks[pod.uid], request)
@@ -106,7 +107,7 @@ class MemoryProvider:
             if held is not None:
                 # For a pod the kubelet compares the first container's blocks with the whole request.
                 return _hints_again(held, request)
-        hints = find_hints(self.state, pod.uid, request)
+        hints = self.policy.hints(self.state, pod.uid, request)
         return hints if isinstance(hints, KubeletFault) else dict.fromkeys(request, hints) if hints else {}
 
     def allocate(self, candidate: Candidate, hint: Hint, placed: Placement) -> Placement | Refusal:
@@ -114,36 +115,35 @@ class MemoryProvider:
         if self.policy is None:
             return placed
         if why := _why_not(candidate):
-            return replace(placed, why_no_memory=why)
-
-        from cpuctl.engine.memory.manager import allocate
-
-        request = _request(candidate, placed.container)
+            return placed._replace(why_no_memory=why)
+        request = _request(self.policy, candidate, placed.container)
         known = self.state.assigned(candidate.pod.uid, placed.container.name) is not None
-        blocks = allocate(self.state, candidate.pod, placed.container, request, hint)
-        self.metrics.container(known=known, failed=not isinstance(blocks, tuple))
-        return replace(placed, memory=blocks) if isinstance(blocks, tuple) else blocks
+        blocks = self.policy.allocate(self.state, candidate.pod, placed.container, request, hint)
+        self.metrics.container(known=known, failed=isinstance(blocks, Rejected | KubeletFault))
+        return blocks if isinstance(blocks, Rejected | KubeletFault) else placed._replace(memory=blocks)
 
     def allocate_pod(
         self, candidate: Candidate, hint: Hint, placed: Sequence[Placement]
     ) -> Sequence[Placement] | Refusal:
         """Allocate for a pod that is divided, near the hint; add to the placements what containers get."""
-        pod, request = candidate.pod, None if self.policy is None else _pod_request(candidate)
+        if self.policy is None:
+            return placed
+        pod, request = candidate.pod, _pod_request(candidate)
         if request is None:
             return placed
 
         from cpuctl.engine.pod_level.memory_bubble import allocate_bubble
 
         if why := _why_not(candidate):
-            return [replace(each, why_no_memory=why) for each in placed]
+            return [each._replace(why_no_memory=why) for each in placed]
         parts: Mapping[str, Blocks] | Rejected | KubeletFault = self.state.blocks.get(pod.uid, {})
         if not (self.rules.restores_memory and pod.uid in self.state.pod_blocks):
-            parts = allocate_bubble(self.state, pod, _claims(candidate), request, hint)
+            parts = allocate_bubble(self.state, pod, _claims(self.policy, candidate), request, hint)
         exclusive = [guaranteed_equivalent(each.container) for each in placed]
         self.metrics.pod(exclusive, failed=not isinstance(parts, Mapping))
         if not isinstance(parts, Mapping):
             return parts
-        return [replace(each, memory=parts.get(each.container.name, ())) for each in placed]
+        return [each._replace(memory=parts.get(each.container.name, ())) for each in placed]
 
     def keep_only(self, containers: Mapping[str, Collection[str]]) -> None:
         """Release everything that is not held by one of these containers, by pod UID."""
@@ -168,13 +168,11 @@ def _why_not(candidate: Candidate) -> str:
     return ""
 
 
-def _request(candidate: Candidate, container: Container) -> MemoryRequest | None:
+def _request(policy: StaticMemoryPolicy, candidate: Candidate, container: Container) -> MemoryRequest | None:
     """Read a container's requests; in a pod that is divided only those of one with a slice of its own."""
-    from cpuctl.engine.memory.requests import container_request
-
     if candidate.divided and not guaranteed_equivalent(container):
         return {}
-    return container_request(container)
+    return policy.request(container)
 
 
 def _pod_request(candidate: Candidate) -> MemoryRequest | None:
@@ -184,8 +182,8 @@ def _pod_request(candidate: Candidate) -> MemoryRequest | None:
     return pod_level_request(candidate.pod) if candidate.divided else pod_request(candidate.pod)
 
 
-def _claims(candidate: Candidate) -> Claims:
-    return lambda container: _request(candidate, container) or {}
+def _claims(policy: StaticMemoryPolicy, candidate: Candidate) -> Claims:
+    return lambda container: _request(policy, candidate, container) or {}
 
 
 def _hints_again(held: Blocks, request: MemoryRequest) -> Answer:

@@ -34,7 +34,8 @@ def restored(
 ) -> MemoryManagerState | str | KubeletFault | Undetermined:
     """Take over a file of the static policy, or return the kubelet's error.
 
-    *fresh* are the tables of the machine as it is now.
+    *fresh* are the tables of the machine as it is now. A fault where the kubelet crashes on the file,
+    Undetermined where its answer depends on the order of a map.
     """
     state = MemoryManagerState.of_file(saved)
     if not state.tables:

@@ -20,7 +20,7 @@ Blocks: TypeAlias = "tuple[MemoryBlock, ...]"
 
 
 def nodes_of(block: MemoryBlock) -> int:
-    """Return the NUMA nodes of a block."""
+    """Return the NUMA nodes of a block, as a mask."""
     return CPUSet.of(block.numa_affinity).mask
 
 

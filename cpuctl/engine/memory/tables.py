@@ -7,7 +7,6 @@ bits as the kubelet's do. Tables are values: a change makes new ones.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from cpuctl.checkpoints.model import MemoryBlock, MemoryNode, MemoryTable
 from cpuctl.machine.cadvisor.machine_info import InfoNode, MachineInfo
@@ -40,7 +39,10 @@ def wrapped(number: int) -> int:
 
 
 def fresh_tables(info: MachineInfo, reserved: Mapping[int, Mapping[str, int]]) -> Tables:
-    """Make the tables of a machine on which nobody has memory yet; *reserved* is what pods never get."""
+    """Make the tables of a machine on which nobody has memory yet.
+
+    *reserved* are the bytes that pods never get, by NUMA node and resource.
+    """
     return {node.id: _fresh_node(node, reserved.get(node.id, {})) for node in info.nodes}
 
 
@@ -58,17 +60,17 @@ def _fresh_table(total: int, reserved: int, elsewhere: int = 0) -> MemoryTable:
 
 
 def free_in(tables: Mapping[int, MemoryNode], nodes: Iterable[int], resource: str) -> int:
-    """Add up what is free on some nodes."""
+    """Add up the bytes that are free on some nodes."""
     return wrapped(sum(tables[node].memory_map[resource].free for node in nodes))
 
 
 def allocatable_in(tables: Mapping[int, MemoryNode], nodes: Iterable[int], resource: str) -> int:
-    """Add up what pods could get on some nodes if nobody had anything."""
+    """Add up the bytes that pods could get on some nodes if nobody had anything."""
     return wrapped(sum(tables[node].memory_map[resource].allocatable for node in nodes))
 
 
 def charge(tables: Tables, nodes: Sequence[int], resource: str, amount: int) -> None:
-    """Take an amount from nodes, the lowest first, and make them a group; all count it, even if it is 0."""
+    """Take bytes from nodes, the lowest first, and make them a group; all count that, even if it is none."""
     for number in nodes:
         node = tables[number]
         taken = min(amount, node.memory_map[resource].free)
@@ -101,4 +103,11 @@ def _moved(tables: Mapping[str, MemoryTable], resource: str, taken: int) -> Mapp
     if not taken:
         return tables
     table = tables[resource]
-    return {**tables, resource: replace(table, reserved=table.reserved + taken, free=table.free - taken)}
+    moved = MemoryTable(
+        total=table.total,
+        system_reserved=table.system_reserved,
+        allocatable=table.allocatable,
+        reserved=table.reserved + taken,
+        free=table.free - taken,
+    )
+    return {**tables, resource: moved}

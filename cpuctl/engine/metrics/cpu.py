@@ -10,6 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from itertools import chain
+from operator import or_
 from typing import TYPE_CHECKING
 
 from cpuctl.engine.cpu.manager import StaticPolicy
@@ -145,8 +148,4 @@ class CPUMetrics:
 
 def exclusive_cpus(state: CPUManagerState) -> int:
     """Join the CPUs that are recorded for containers, those that share a pod's included."""
-    union = 0
-    for containers in state.assignments.values():
-        for cpus in containers.values():
-            union |= cpus
-    return union
+    return reduce(or_, chain.from_iterable(map(dict.values, state.assignments.values())), 0)

@@ -6,7 +6,7 @@ Rule: kubelet v1.36 ``pkg/kubelet/metrics``. Histograms of durations are left ou
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cpuctl.engine.metrics.cpu import CPUMetrics
 from cpuctl.engine.metrics.memory import MemoryMetrics
@@ -17,8 +17,7 @@ _ALIGNED = "container_aligned_compute_resources_count"
 _UNALIGNED = "container_aligned_compute_resources_failure_count"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sample:
+class Sample(NamedTuple):
     """One value of one series; ``kind`` is ``counter`` or ``gauge``."""
 
     name: str

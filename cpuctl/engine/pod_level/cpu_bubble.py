@@ -6,8 +6,8 @@ Rule: KEP-5526 and kubelet v1.36 ``policy_static.go``, ``AllocatePod``. CPU sets
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
+from typing import NamedTuple
 
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.cpu.state import CPUManagerState
@@ -30,8 +30,7 @@ _Failure = AllocationError | KubeletFault | Undetermined
 _NOTHING: Mapping[str, int] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CPUBubble:
+class CPUBubble(NamedTuple):
     """Where each container of a pod runs, and how each exclusive slice was picked."""
 
     containers: Mapping[str, int]
@@ -45,8 +44,7 @@ def empty_cpu_pool(pod: Pod, claims: Claims, total: int) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BubbleRequest:
+class BubbleRequest(NamedTuple):
     """A pod that is due *total* CPUs as a whole, its containers' own claims, and where it should go.
 
     ``affinity`` is the mask of NUMA nodes that the Topology Manager chose, None without one.

@@ -6,8 +6,7 @@ whether the pod has its share already, and hints do not take it for the pod's.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from cpuctl.engine.cpu.state import CPUManagerState
@@ -16,9 +15,11 @@ if TYPE_CHECKING:
 CPU_ISSUE, MEMORY_ISSUE = "kubernetes/kubernetes#140989", "kubernetes/kubernetes#140906"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Holding:
-    """What a pod holds as a whole, and how many of memory's assignments are nobody's before it comes back."""
+class Holding(NamedTuple):
+    """What a pod holds as a whole, and how many of memory's assignments are nobody's before it comes back.
+
+    ``cpus`` is a mask.
+    """
 
     cpus: int
     memory: Blocks
@@ -30,8 +31,7 @@ class Holding:
         return tuple(issue for issue, held in ((CPU_ISSUE, self.cpus), (MEMORY_ISSUE, self.memory)) if held)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Readmission:
+class Readmission(NamedTuple):
     """What a pod held that was served anew, or refused: of this, ``lost_*`` is nobody's from then on."""
 
     held: Holding

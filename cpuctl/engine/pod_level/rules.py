@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.pods.model import Pod
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PodLevelRules:
+class PodLevelRules(NamedTuple):
     """Whether the gate PodLevelResourceManagers is on, and which managers keep what a pod has.
 
     Without ``restores_cpus`` and ``restores_memory`` a running pod is allocated anew after a restart, and

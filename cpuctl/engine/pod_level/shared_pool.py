@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from cpuctl.pods.model import Container, ContainerKind
 
 Amounts = Mapping[str, int]
+"""Whole CPUs, or bytes, by resource."""
 Claims = Callable[[Container], Amounts]
 """What a container gets for itself, by resource; nothing for a shared one."""
 

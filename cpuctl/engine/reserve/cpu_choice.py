@@ -15,9 +15,9 @@ from cpuctl.engine.cpu.topology import CPUTopology
 class CPUWish:
     """How many CPUs to reserve, and what to leave whole.
 
-    ``per_numa`` takes as many from every NUMA node, ``whole_cores`` rounds up to whole cores, and
-    ``performance`` are CPUs to be taken last. So are ``isolated`` ones even after those: the kernel keeps
-    the system's processes off them.
+    ``per_numa`` takes an equal share of them, rounded up, from every NUMA node, ``whole_cores`` rounds up to
+    whole cores, and ``performance`` are CPUs to be taken last. ``isolated`` ones come even after those: the
+    kernel keeps the system's processes off them.
     """
 
     count: int

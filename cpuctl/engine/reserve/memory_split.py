@@ -26,7 +26,7 @@ def split_memory(
     """Split *total* bytes over nodes that have *room*; nodes that give nothing are left out.
 
     Parts are whole MiB but for one. *node* names the node for ``ONE_NODE``; without it the lowest that has
-    the room gives all. Raise ValueError where there is not enough room.
+    the room gives all. Raise ValueError where there is not enough room, or no such node.
     """
     if total > sum(room.values()):
         raise ValueError(f"{total} bytes are to be reserved, but all NUMA nodes have {sum(room.values())}")

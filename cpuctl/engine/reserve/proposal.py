@@ -7,7 +7,7 @@ systemReserved and hard eviction keep. Nothing is proposed that ``check_start`` 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.topology import CPUTopology
@@ -81,22 +81,22 @@ def propose(info: MachineInfo, kubelet: Kubelet, wish: ReserveWish) -> Proposal 
             return NoProposal(f"the kubelet would not take this machine: {error}")
         choice = choose_reserved(topology, wish.cpus)
         # The list takes the place of kubeReserved's and systemReserved's CPUs, and changes no memory.
-        config = replace(config, reserved_system_cpus=str(CPUSet(choice.cpus)))
+        config = config._replace(reserved_system_cpus=str(CPUSet(choice.cpus)))
     if wish.memory is not None:
-        split = _memory(info, replace(kubelet, config=config), wish.memory)
+        split = _memory(info, kubelet._replace(config=config), wish.memory)
         if isinstance(split, NoProposal):
             return split
         memory = split
         listed = reserved_memory(memory.parts)
-        config = replace(config, memory_manager_policy="Static", reserved_memory=listed)
-    outcome = check_start(info, replace(kubelet, config=config))
+        config = config._replace(memory_manager_policy="Static", reserved_memory=listed)
+    outcome = check_start(info, kubelet._replace(config=config))
     if not isinstance(outcome, Started):
         return _not_started(outcome)
     return Proposal(config=config, started=outcome, cpus=choice, memory=memory)
 
 
 def memory_room(info: MachineInfo) -> dict[int, int]:
-    """Return what every NUMA node has of memory that is not set aside as huge pages."""
+    """Return the bytes that every NUMA node has of memory that is not set aside as huge pages."""
     return {node.id: max(0, node.memory_bytes - sum(hugepages_by_name(node).values())) for node in info.nodes}
 
 
@@ -111,8 +111,8 @@ def _memory(info: MachineInfo, kubelet: Kubelet, wish: MemoryWish) -> MemoryProp
     """Split what is kept from pods over the NUMA nodes."""
     if not info.memory_bytes:
         return NoProposal("the machine information does not tell how much memory there is")
-    without = replace(kubelet.config, memory_manager_policy="None", reserved_memory=())
-    started = check_start(info, replace(kubelet, config=without))
+    without = kubelet.config._replace(memory_manager_policy="None", reserved_memory=())
+    started = check_start(info, kubelet._replace(config=without))
     if not isinstance(started, Started):
         return _not_started(started)
     if not started.gates.enabled("MemoryManager"):

@@ -6,14 +6,13 @@ Rule: KEP-6122. Its option ``scale-delay-time`` holds for the whole node; a fiel
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cpuctl.kubelet.duration import SECOND
 from cpuctl.pods.model import Pod
 
 
-@dataclass(frozen=True, slots=True)
-class DelayRules:
+class DelayRules(NamedTuple):
     """What delays: the node's option, in nanoseconds, or (``by_pod``, a preview) the pods' own field."""
 
     of_node: int = 0

@@ -83,13 +83,13 @@ def _granted(told: ReportedResources, asked: ResourceRequirements) -> ResourceRe
         return None
     requests, limits = {**asked.requests, **told.granted}, _of(told.limits, asked.limits)
     same = {name for name, limit in asked.limits.items() if asked.requests.get(name) == limit}
-    return replace(asked, requests=requests, limits={**limits, **{name: requests[name] for name in same}})
+    return asked._replace(requests=requests, limits={**limits, **{name: requests[name] for name in same}})
 
 
 def _in_force(told: ReportedResources, asked: ResourceRequirements) -> ResourceRequirements | None:
     if told.requests is None and told.limits is None:
         return None
-    return replace(asked, requests=_of(told.requests, asked.requests), limits=_of(told.limits, asked.limits))
+    return asked._replace(requests=_of(told.requests, asked.requests), limits=_of(told.limits, asked.limits))
 
 
 def _of(told: Amounts, asked: Mapping[str, Quantity]) -> Mapping[str, Quantity]:

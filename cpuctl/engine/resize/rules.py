@@ -6,7 +6,7 @@ Rule: KEP-1287, KEP-5419 and KEP-5554; kubelet ``canResizePod`` (1.27 to 1.33), 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
@@ -30,8 +30,7 @@ CAPACITY_AT_SERVER_SINCE = 36
 """The first release that leaves it to the API server to compare a resize with the whole node."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResizeRules:
+class ResizeRules(NamedTuple):
     """A kubelet 1.*minor*: gates that are on, and managers with a static policy.
 
     ``exclusive_cpus`` and ``exclusive_memory`` are the gates that let exclusive CPUs and memory of static

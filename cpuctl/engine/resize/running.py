@@ -76,7 +76,7 @@ def with_requirements(pod: Pod, wanted: Mapping[str, ResourceRequirements]) -> P
     """Return the pod with other resources of some containers, or (``POD``) of its own."""
 
     def renewed(containers: tuple[Container, ...]) -> tuple[Container, ...]:
-        return tuple(replace(each, resources=wanted.get(each.name, each.resources)) for each in containers)
+        return tuple(each._replace(resources=wanted.get(each.name, each.resources)) for each in containers)
 
     return replace(
         pod,

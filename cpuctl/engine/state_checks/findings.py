@@ -23,7 +23,8 @@ class StateFinding:
     """A finding about one file.
 
     An error is what a kubelet refuses, a warning what it does not notice although it is wrong or does harm
-    later. ``expected``, ``detected`` and ``fix`` may be empty, like the owner that it is about.
+    later; any other is worth knowing. ``expected``, ``detected`` and ``fix`` may be empty, like the owner
+    that it is about.
     """
 
     severity: Severity

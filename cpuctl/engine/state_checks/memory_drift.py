@@ -17,7 +17,7 @@ from cpuctl.engine.memory.tables import MEMORY
 from cpuctl.engine.state_checks.memory_replay import replayed
 
 MOST_DRIFT = 128 << 20
-"""The most that a reboot changes of a NUMA node's memory."""
+"""The most that a reboot changes of a NUMA node's memory, in bytes."""
 
 
 class DriftKind(StrEnum):

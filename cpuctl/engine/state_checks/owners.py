@@ -64,3 +64,4 @@ class Owners:
 
 
 NOBODY_SAYS = Owners()
+"""Where nobody has told who runs: nothing is gone then."""

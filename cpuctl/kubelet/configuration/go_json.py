@@ -8,8 +8,8 @@ Types are written as Go writes them: ``*int32``, ``[]string``, ``map[string]bool
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
 
 from cpuctl.documents import Value
 from cpuctl.kubelet.duration import parse_duration
@@ -28,8 +28,7 @@ _KINDS: tuple[tuple[type, str], ...] = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Mistake:
+class Mistake(NamedTuple):
     """A value that cannot be decoded: its path, the Go type it should have had, and Go's words."""
 
     path: Path
@@ -61,8 +60,7 @@ def first_mistake(value: Value, go_type: str, walk: Walk) -> Mistake | None:
     return noted
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Walk:
+class Walk(NamedTuple):
     """How a decoder goes about its work.
 
     ``ordered``: keys are met in the order of the text, and not by name, as after a conversion from YAML.
@@ -136,7 +134,7 @@ def _expected_kind(base: str) -> str:
 
 def _duration_mistake(value: Value, place: _Place) -> Iterator[Mistake]:
     if value is not None and not isinstance(value, str):
-        yield replace(_mismatch(_kind(value), "string", place), go_type=DURATION, final=True)
+        yield _mismatch(_kind(value), "string", place)._replace(go_type=DURATION, final=True)
         return
     try:
         parse_duration(value or "")

@@ -6,7 +6,7 @@ case, as Go's own decoder does.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cpuctl.documents import Cursor, Document
 from cpuctl.documents.document import Path, Syntax
@@ -33,8 +33,7 @@ class NoObjectError(Exception):
         self.text = text
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(NamedTuple):
     """Where kind and version stand; None where they do not."""
 
     kind_at: Cursor | None

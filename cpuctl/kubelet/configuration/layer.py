@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cpuctl.kubelet.configuration.remarks import ConfigWarning
 from cpuctl.kubelet.configuration.settings import Settings
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
+class Layer(NamedTuple):
     """What is set, what is passed over, and the drop-in files in their order."""
 
     settings: Settings

@@ -5,8 +5,7 @@ Rule: ``cmd/kubelet/app/server.go``, 1.36.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.errors import InputError
 from cpuctl.kubelet.config import KubeletConfiguration
@@ -37,8 +36,7 @@ _VARIABLE = "KUBELET_CONFIG_DROPIN_DIR_ALPHA"
 _READ_ONLY_PORT_OF_FLAGS = 10255
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConfigSources:
+class ConfigSources(NamedTuple):
     """What a kubelet is started with: the main file's text and name, its drop-ins, its flags.
 
     ``beside`` is the directory that relative paths of the main file belong to, if not the file's own.
@@ -47,11 +45,10 @@ class ConfigSources:
     main: tuple[str | bytes, str] | None = None
     beside: str = ""
     drop_ins: DropInSource | None = None
-    flags: KubeletFlags = field(default_factory=KubeletFlags)
+    flags: KubeletFlags = KubeletFlags()
 
 
-@dataclass(frozen=True, kw_only=True)
-class LoadedConfiguration:
+class LoadedConfiguration(NamedTuple):
     """The configuration in force, and where every value comes from; defaults are filled in.
 
     ``config.feature_gates`` holds the gates of all files, ``gates_of_main_file`` those before drop-ins, which

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from cpuctl.documents import Document
 from cpuctl.documents.document import Syntax
@@ -47,8 +47,7 @@ _PATHS = (
 """The fields that hold paths."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class MainFile:
+class MainFile(NamedTuple):
     """What the file sets, what the kubelet would warn about, and the text itself."""
 
     settings: Settings
@@ -127,7 +126,7 @@ def _in_directory(setting: Setting, below: Sequence[str], directory: str) -> Set
         return Setting({**members, below[0]: inner}, setting.origin)
     if below or not isinstance(path, str) or not path or path.startswith("/"):
         return setting
-    return replace(setting, value=posixpath.normpath(posixpath.join(directory, path)))
+    return setting._replace(value=posixpath.normpath(posixpath.join(directory, path)))
 
 
 def with_eviction_defaults(settings: Settings, minor: int) -> Settings:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 from cpuctl.errors import InputError
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(NamedTuple):
     """How the kubelet ends: the stage, its error, and the whole text that it logs with it.
 
     ``crash`` where it panics instead of returning an error.

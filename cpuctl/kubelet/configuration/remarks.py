@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import starmap
+from typing import NamedTuple
 
 from cpuctl.kubelet.configuration.nearest import MOST_TOLD, nearest
 from cpuctl.kubelet.configuration.schema import FIELD_TYPES, ROOT_TYPE, SINCE, STRUCTS
@@ -13,8 +13,7 @@ from cpuctl.kubelet.configuration.settings import Path, Setting, Settings, path_
 _Unknown = tuple[Setting, Path, Iterable[str]]
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigWarning:
+class ConfigWarning(NamedTuple):
     """Something in an input that has no effect: a code for programs, a place, and a sentence.
 
     ``setting`` is the path of what is passed over, and ``meant`` what it should probably have been called.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cpuctl.documents import Value
 from cpuctl.kubelet.configuration.go_json import Structs
@@ -145,8 +145,7 @@ volumeStatsAggPeriod v1.Duration "1m0s"
 ROOT_TYPE = "v1beta1.KubeletConfiguration"
 
 
-@dataclass(frozen=True, slots=True)
-class FieldType:
+class FieldType(NamedTuple):
     """A field's Go type and its default; None where it has none."""
 
     go_type: str

@@ -6,9 +6,8 @@ A tree is what Kubernetes calls the JSON form of an object: mappings, lists and 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from cpuctl.documents import Document, Value, path_text
 
@@ -24,8 +23,7 @@ class OriginKind(StrEnum):
     FLAG = "flag"
 
 
-@dataclass(frozen=True, slots=True)
-class ValueOrigin:
+class ValueOrigin(NamedTuple):
     """Where a value was set: ``text`` is a flag, or a file's name when no document is at hand."""
 
     kind: OriginKind
@@ -48,8 +46,7 @@ class ValueOrigin:
 DEFAULT_ORIGIN = ValueOrigin(OriginKind.DEFAULT)
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(NamedTuple):
     """A value and its origin; a mapping holds a Setting for every member, a list is one value."""
 
     value: Settings | list[Value] | str | int | float | bool | None

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 from cpuctl.kubelet.gates.manager_gates import DEPENDENCIES, DEPENDENCIES_SINCE, MANAGER_GATES
 from cpuctl.kubelet.gates.other_gates import OTHER_DEPENDENCIES, OTHER_GATES
@@ -19,8 +19,7 @@ _LAST_VERIFIED_MINOR = 37
 _GROUPS = {"AllAlpha": "a", "AllBeta": "b"}
 
 
-@dataclass(frozen=True, slots=True)
-class GateStage:
+class GateStage(NamedTuple):
     """A gate in one release: ``stage`` is ``a``, ``b``, ``g`` or ``d`` (see ``manager_gates``)."""
 
     stage: str
@@ -29,12 +28,11 @@ class GateStage:
     verified: bool
 
 
-@dataclass(frozen=True, slots=True)
-class FeatureGates:
+class FeatureGates(NamedTuple):
     """The gates of a kubelet 1.*minor*; ``settings`` are those that a configuration sets."""
 
     minor: int
-    settings: Mapping[str, bool] = field(default_factory=dict)
+    settings: Mapping[str, bool] = {}
 
     @classmethod
     def for_minor(cls, minor: int) -> FeatureGates:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
 from functools import cache
+from typing import NamedTuple
 
 from cpuctl.kubelet.releases.differences import DIFFERENCES
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Behaviours:
+class Behaviours(NamedTuple):
     """One release: a field is true where the difference of that name (``DIFFERENCES``) is in force.
 
     Where the difference has a gate, that has to be on, too. What a gate or the format of a state file
@@ -40,4 +39,4 @@ class Behaviours:
 @cache
 def behaviours(minor: int) -> Behaviours:
     """Return how kubelet 1.*minor* behaves."""
-    return Behaviours(**{each.name: minor >= DIFFERENCES[each.name].since for each in fields(Behaviours)})
+    return Behaviours(**{name: minor >= DIFFERENCES[name].since for name in Behaviours._fields})

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class Standing(StrEnum):
@@ -28,8 +28,7 @@ class Area(StrEnum):
     AUTOSCALING = "autoscaling"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class Difference(NamedTuple):
     """What changes from 1.*since* on.
 
     ``source`` is a pull request of kubernetes/kubernetes, a KEP or a source file; ``gate`` the feature gate

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cpuctl.kubelet.config import DEFAULT_EVICTION_HARD, INODE_THRESHOLD_OF_IMAGES
 from cpuctl.kubelet.golang import float32, parse_float32
@@ -36,8 +36,7 @@ _NO_NUMBER = -(1 << 63)
 _FIELD = "evictionHard"
 
 
-@dataclass(frozen=True, slots=True)
-class Threshold:
+class Threshold(NamedTuple):
     """A threshold: an amount, or else a share of the capacity (1 for all of it), in 32-bit precision."""
 
     amount: Quantity | None = None

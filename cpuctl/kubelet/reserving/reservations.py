@@ -7,7 +7,8 @@ SettingErrors with the kubelet's text. Where it walks a map in random order, the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from cpuctl.cpuset import MAX_CPU, CPUSet, CPUSetLimitError
 from cpuctl.kubelet.config import KubeletConfiguration
@@ -35,13 +36,12 @@ class CPUReservation:
     setting: tuple[str, ...] = _LIST
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reservations:
+class Reservations(NamedTuple):
     """Everything that is kept from pods, by resource; ``listed`` is ``reservedSystemCPUs`` where set."""
 
-    kube: Mapping[str, Quantity] = field(default_factory=dict)
-    system: Mapping[str, Quantity] = field(default_factory=dict)
-    thresholds: Mapping[str, Threshold] = field(default_factory=dict)
+    kube: Mapping[str, Quantity] = {}
+    system: Mapping[str, Quantity] = {}
+    thresholds: Mapping[str, Threshold] = {}
     listed: CPUSet | None = None
 
     @property

@@ -7,7 +7,7 @@ depends on them: logging, tracing, taints, images, shutdown, container logs and 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet, CPUSetLimitError
 from cpuctl.kubelet.config import KubeletConfiguration
@@ -26,8 +26,7 @@ _RESERVATION_POLICIES = ("None", "TieredReservation")
 _DEFAULT_PERIOD = 100 * MILLISECOND
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
+class Subject(NamedTuple):
     """A configuration, the gates it runs with, and the host's cgroup version (1 or 2)."""
 
     config: KubeletConfiguration

@@ -7,11 +7,10 @@ The kubelet never reads sysfs itself; its managers see only these values (cAdvis
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InfoCore:
+class InfoCore(NamedTuple):
     """One core entry: its threads (CPU numbers, as discovered) and the ids of the uncore caches it lists."""
 
     socket_id: int
@@ -20,8 +19,7 @@ class InfoCore:
     core_id: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InfoNode:
+class InfoNode(NamedTuple):
     """One NUMA node entry; ``hugepages`` counts pages by page size in KiB.
 
     ``distances`` are the kernel's relative figures, 10 to the node itself, in the order of its own nodes.
@@ -30,12 +28,11 @@ class InfoNode:
     id: int
     cores: tuple[InfoCore, ...]
     memory_bytes: int = 0
-    hugepages: Mapping[int, int] = field(default_factory=dict)
+    hugepages: Mapping[int, int] = {}
     distances: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MachineInfo:
+class MachineInfo(NamedTuple):
     """The node entries and the three totals that cAdvisor counts separately.
 
     ``ephemeral_storage`` is the size of the kubelet's file system in bytes, None where it is not known.

@@ -139,7 +139,7 @@ def _caches(cursor: Cursor, info: MachineInfo) -> Iterator[Cache]:
             for cache in _items(core_cursor, "uncore_caches"):
                 key = _cache(cache, CPUSet())
                 uncore[key] = uncore.get(key, CPUSet()) | threads
-    yield from (replace(cache, cpus=cpus) for cache, cpus in uncore.items())
+    yield from (cache._replace(cpus=cpus) for cache, cpus in uncore.items())
 
 
 def _cache(cursor: Cursor, cpus: CPUSet) -> Cache:

@@ -6,7 +6,7 @@ Files: *Documentation/ABI/stable/sysfs-devices-system-cpu* and *Documentation/ad
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
@@ -24,8 +24,7 @@ _PACKAGE_LISTS = ("core_siblings_list", "package_cpus_list")
 _PACKAGE_MAPS = ("core_siblings", "package_cpus")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CPUStates:
+class CPUStates(NamedTuple):
     """Which CPUs there are and what state they are in."""
 
     online: CPUSet
@@ -143,7 +142,7 @@ def _with_siblings_by_ids(files: KernelFiles, cpus: list[CPU]) -> list[CPU]:
     files.notes.append(
         f"The kernel names no thread siblings of {named(numbers)}: equal core ids make a core."
     )
-    return [cpu if cpu.siblings else replace(cpu, siblings=CPUSet(cores[_core_key(cpu)])) for cpu in cpus]
+    return [cpu if cpu.siblings else cpu._replace(siblings=CPUSet(cores[_core_key(cpu)])) for cpu in cpus]
 
 
 def _core_key(cpu: CPU) -> Hashable:

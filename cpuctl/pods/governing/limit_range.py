@@ -127,8 +127,8 @@ def _disordered(item: LimitRangeItem, name: str) -> Iterator[str]:
 def _injected(pod: Pod, requests: _Amounts, limits: _Amounts) -> Pod:
     def filled(container: Container) -> Container:
         own = container.resources
-        resources = replace(own, requests={**requests, **own.requests}, limits={**limits, **own.limits})
-        return replace(container, resources=resources)
+        resources = own._replace(requests={**requests, **own.requests}, limits={**limits, **own.limits})
+        return container._replace(resources=resources)
 
     return replace(
         pod,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os.path
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from cpuctl.documents.files import STDIN, read_input, source_name
 from cpuctl.errors import InputError, unreadable
@@ -14,8 +14,7 @@ from cpuctl.pods.reading.manifests import Allowance, Manifests, decode_manifests
 _SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 
 
-@dataclass(frozen=True, slots=True)
-class ManifestFile:
+class ManifestFile(NamedTuple):
     """A file to read, ``-`` for standard input. ``listed``: it was found in a directory."""
 
     name: str

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from cpuctl.documents import Cursor, Document, load_documents
 from cpuctl.errors import InputError
@@ -42,8 +42,7 @@ class Skipped:
 _Item: TypeAlias = "tuple[Pod, ...] | Skipped | NamespaceObject"
 
 
-@dataclass(frozen=True, slots=True)
-class Manifests:
+class Manifests(NamedTuple):
     """The pods of some manifests, in their order, what governs their namespaces, and all other objects."""
 
     pods: tuple[Pod, ...] = ()

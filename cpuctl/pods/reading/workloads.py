@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from cpuctl.documents import Cursor
 from cpuctl.pods.model import Pod
@@ -15,8 +16,7 @@ MAX_REPLICAS = 10_000
 _INT32_MAX = (1 << 31) - 1
 
 
-@dataclass(frozen=True, slots=True)
-class WorkloadKind:
+class WorkloadKind(NamedTuple):
     """``group`` is the API group of the kind, ``ordinals`` reads which replicas a spec asks for."""
 
     group: str

@@ -15,10 +15,10 @@ def with_amounts(pod: Pod, change: Change) -> Pod:
     """Return *pod* with *change* made to the amounts of containers, of the pod level and of the overhead."""
 
     def changed(resources: ResourceRequirements) -> ResourceRequirements:
-        return replace(resources, requests=change(resources.requests), limits=change(resources.limits))
+        return resources._replace(requests=change(resources.requests), limits=change(resources.limits))
 
     def container(each: Container) -> Container:
-        return replace(each, resources=changed(each.resources))
+        return each._replace(resources=changed(each.resources))
 
     return replace(
         pod,

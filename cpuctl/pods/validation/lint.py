@@ -101,7 +101,7 @@ def _linted(item: ManifestObject, rules: LintRules) -> Linted:
     draft = read.draft
     if rules.static:
         draft = replace(draft, pod=replace(draft.pod, static=True))
-    pods = replace(rules.pods, server=rules.server)
+    pods = rules.pods._replace(server=rules.server)
     resizable = rules.resizable or rules.static
     checks = chain(
         rules.shapes.check(item.kind, item.value, item.place, item.spec_steps),

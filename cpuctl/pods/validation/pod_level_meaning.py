@@ -21,7 +21,7 @@ _FIX = "PodLevelResourcesFixKubeletQOSClass"
 def check_pod_level_meaning(pod: Pod, spec: Spot, rules: PodRules) -> Iterator[Finding]:
     """Look for containers whose requests do not count: the pod level says nothing of cpu and memory."""
     # The API server writes the class into the status, and the kubelet takes it from there.
-    node = replace(rules.node, empty_counts=rules.node.empty_counts or rules.server.minor < _FIXED_SINCE)
+    node = rules.node._replace(empty_counts=rules.node.empty_counts or rules.server.minor < _FIXED_SINCE)
     seen = replace(node.view(pod), qos_class=None)
     if seen.resources is None:
         return

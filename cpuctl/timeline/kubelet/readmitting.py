@@ -67,7 +67,7 @@ def _with_cpus(container: Container, count: int) -> ResourceRequirements:
     """Return a container's resources with so many CPUs."""
     cpus = {"cpu": Quantity.from_value(count)}
     resources = container.resources
-    return replace(resources, requests={**resources.requests, **cpus}, limits={**resources.limits, **cpus})
+    return resources._replace(requests={**resources.requests, **cpus}, limits={**resources.limits, **cpus})
 
 
 def _go_on(

@@ -5,8 +5,6 @@ Rule: kubelet v1.36, ``cmd/kubelet/app/server.go`` and ``HandlePodAdditions``.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.engine.node import Node
 from cpuctl.engine.resize.capacity import whole_node
@@ -56,7 +54,7 @@ def start_kubelet(world: World) -> None:
 def _process(world: World, setup: KubeletSetup, kubelet: Kubelet) -> KubeletProcess | NotRunning:
     """Start the managers on the files; or return what keeps them from starting."""
     info = machine_info(world)
-    told = replace(kubelet, cgroup_version=world.timeline.cgroup_version)
+    told = kubelet._replace(cgroup_version=world.timeline.cgroup_version)
     node = start_node(info, told, fit=True)
     if not isinstance(node, Node):
         return node

@@ -73,8 +73,8 @@ def _wanted(spec: Pod, changed: Mapping[str, ResourceRequirements]) -> dict[str,
     wanted = {}
     for name, more in changed.items():
         before = known[name] or ResourceRequirements()
-        wanted[name] = replace(
-            before, requests={**before.requests, **more.requests}, limits={**before.limits, **more.limits}
+        wanted[name] = before._replace(
+            requests={**before.requests, **more.requests}, limits={**before.limits, **more.limits}
         )
     return wanted
 

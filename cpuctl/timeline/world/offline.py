@@ -12,14 +12,13 @@ def without(machine: Machine, offline: int) -> Machine:
     """Return the machine with these CPUs (a mask) offline."""
     gone = CPUSet(offline)
     cpus = tuple(_cpu(cpu, gone) for cpu in machine.cpus if cpu.number not in gone)
-    caches = tuple(replace(cache, cpus=cache.cpus - gone) for cache in machine.caches)
+    caches = tuple(cache._replace(cpus=cache.cpus - gone) for cache in machine.caches)
     sockets = {cpu.package_id for cpu in cpus}
     return replace(
         machine,
         cpus=cpus,
         numa_nodes=tuple(
-            replace(
-                node,
+            node._replace(
                 cpus=node.cpus - gone,
                 directory_cpus=None if node.directory_cpus is None else node.directory_cpus - gone,
             )
@@ -33,4 +32,4 @@ def without(machine: Machine, offline: int) -> Machine:
 
 def _cpu(cpu: CPU, gone: CPUSet) -> CPU:
     packages = None if cpu.package_cpus is None else cpu.package_cpus - gone
-    return replace(cpu, siblings=cpu.siblings - gone, package_cpus=packages)
+    return cpu._replace(siblings=cpu.siblings - gone, package_cpus=packages)

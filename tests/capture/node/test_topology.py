@@ -41,7 +41,7 @@ def test_a_recorded_machine_is_read_back_identically(name: str, tmp_path: Path) 
 
 def without_what_moves(machine: Machine) -> Machine:
     """Leave out what changes from one moment to the next: free memory."""
-    nodes = tuple(replace(each, free_bytes=None, free_hugepages={}) for each in machine.numa_nodes)
+    nodes = tuple(each._replace(free_bytes=None, free_hugepages={}) for each in machine.numa_nodes)
     return replace(machine, numa_nodes=nodes)
 
 

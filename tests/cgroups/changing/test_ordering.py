@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpuctl.cgroups.ordering import Write, ancestors, order_writes
+from cpuctl.cgroups.changing.ordering import Write, ancestors, order_writes
 from cpuctl.cpuset import CPUSet
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 
@@ -84,7 +83,7 @@ def test_every_kind_of_refused_pods_has_a_remedy(found: Capacity) -> None:
 
 
 def test_a_policy_that_the_kubelet_would_not_start_with_has_no_largest_request() -> None:
-    told = replace(kubelet(align_by_socket="true"), gate_flags={"CPUManagerPolicyAlphaOptions": True})
+    told = kubelet(align_by_socket="true")._replace(gate_flags={"CPUManagerPolicyAlphaOptions": True})
     largest = capacity(node_with(told=told), [], told).largest
     assert isinstance(largest["single-numa-node"], StartRefused)
     assert largest["restricted"] == Largest(15)

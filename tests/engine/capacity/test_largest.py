@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from cpuctl.cpuset import CPUSet
@@ -131,7 +129,7 @@ def test_rooms_leave_the_totals_of_the_node_out_of_account() -> None:
 
 
 def test_a_policy_that_the_kubelet_would_not_start_with_says_so() -> None:
-    told = replace(kubelet(align_by_socket="true"), gate_flags={"CPUManagerPolicyAlphaOptions": True})
+    told = kubelet(align_by_socket="true")._replace(gate_flags={"CPUManagerPolicyAlphaOptions": True})
     node = settled(node_with(told=told))
     other = under_policy(node, MACHINE, told, "single-numa-node")
     assert isinstance(other, StartRefused)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -37,7 +36,7 @@ def lints(
             **config,
         }
     )
-    alone = replace(told, memory_manager_policy="None")
+    alone = told._replace(memory_manager_policy="None")
     started = check_start(source.info, Kubelet(version=KubeletVersion(minor), config=alone))
     assert isinstance(started, Started)
     gates = FeatureGates(minor, told.feature_gates)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from cpuctl.cpuset import CPUSet
@@ -123,4 +121,4 @@ def test_what_is_asked_for_a_container_is_about_that_one() -> None:
     node = aligned("single-numa-node")
     first, second = (node.ask(pod, container) for container in pod.containers)
     assert (first.container, second.container) == pod.containers
-    assert rounds(replace(node.admit(named("q")), asked=(first, second))) == ["a: 0", "b: 1"]
+    assert rounds(node.admit(named("q"))._replace(asked=(first, second))) == ["a: 0", "b: 1"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from cpuctl.engine.pod_lints.subject import KubeletView, PodLintSubject
@@ -15,7 +13,7 @@ from tests.support.pods import app, init, pod
 
 def test_a_configuration_tells_all_policies() -> None:
     told = kubelet(36, feature_gates={"PodLevelResourceManagers": True, "PodLevelResources": False})
-    flagged = replace(told, gate_flags={"PodLevelResources": True})
+    flagged = told._replace(gate_flags={"PodLevelResources": True})
     assert KubeletView.of(flagged) == KubeletView(
         rules=NodeRules(minor=36, pod_level=True, empty_counts=True, managers=True),
         cpu_policy="static",

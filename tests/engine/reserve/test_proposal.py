@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -141,7 +140,7 @@ def test_why_nothing_is_proposed(config: dict[str, Any], why: str) -> None:
 
 
 def test_a_machine_of_unknown_memory() -> None:
-    unknown = replace(info(), memory_bytes=0)
+    unknown = info()._replace(memory_bytes=0)
     found = propose(unknown, kubelet(**KUBE), ReserveWish(memory=MemoryWish()))
     assert found == NoProposal("the machine information does not tell how much memory there is", None)
 
@@ -222,7 +221,7 @@ def test_a_list_of_cpus_beside_a_reserved_cgroup_is_not_proposed() -> None:
 
 
 def test_a_machine_that_the_kubelet_does_not_take() -> None:
-    nothing = replace(info(), num_cpus=0)
+    nothing = info()._replace(num_cpus=0)
     found = propose(nothing, kubelet(**KUBE), ReserveWish(cpus=CPUWish(count=1)))
     assert found == NoProposal("the kubelet would not take this machine: could not detect number of cpus")
 
@@ -237,4 +236,4 @@ def test_a_terabyte_is_reserved_all_the_same() -> None:
     told = kubelet(kube_reserved={"memory": "1000Ti"})
     found = propose(huge, told, ReserveWish(memory=MemoryWish()))
     assert isinstance(found, Proposal)
-    assert isinstance(check_start(huge, replace(told, config=found.config)), Started)
+    assert isinstance(check_start(huge, told._replace(config=found.config)), Started)

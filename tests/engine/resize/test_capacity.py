@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,7 +17,7 @@ SYSTEM: Mapping[str, Any] = {"system_reserved": {"cpu": "250m", "memory": "512Mi
 
 
 def counted(config: Mapping[str, Any], minor: int, memory: int = 64 * GIB) -> Mapping[str, int]:
-    setting = Setting(minor=minor, gates={}, config=config, machine=replace(two_nodes(), memory_bytes=memory))
+    setting = Setting(minor=minor, gates={}, config=config, machine=two_nodes()._replace(memory_bytes=memory))
     allocatable = setting.node(fit=True).allocatable
     assert allocatable is not None
     return whole_node(setting.machine, setting.kubelet.config, allocatable, minor)

@@ -191,7 +191,7 @@ def test_a_pods_own_resources_are_compared_with_the_node(*, level: bool, judge: 
     """As far as its kubelet looks at them."""
     setting = Setting()
     node = setting.node(fit=True)
-    node.pod_rules = replace(node.pod_rules, pod_level=level)
+    node.pod_rules = node.pod_rules._replace(pod_level=level)
     running = replace(pod_of(app("cpu=1", "cpu=2", "c")), resources=resources("memory=65Gi"))
     node.resume([running])
     outcome = decide(node, wish(running, c="cpu=2"), path(setting))

@@ -117,8 +117,8 @@ def test_swap(name: str, before: tuple[str, str], after: str, restarts: frozense
         desired = replace(running, containers=(app("memory=1Gi", "memory=3Gi", "c"),))
     else:
         limit = running.containers[0].resources.limits
-        new = replace(desired.containers[0].resources, limits=limit)
-        desired = replace(desired, containers=(replace(desired.containers[0], resources=new),))
+        new = desired.containers[0].resources._replace(limits=limit)
+        desired = replace(desired, containers=(desired.containers[0]._replace(resources=new),))
     given = RunningPod.settled(with_policies(running, {"c": restarts}))
     outcome = decide(node, ResizeWish(given, desired), ResizePath(kubelet=setting.rules()))
     assert outcome.message == message

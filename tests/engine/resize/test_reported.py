@@ -114,7 +114,7 @@ LEVEL = RecordedResources(requests=amounts("cpu=7"), limits=amounts("cpu=8"))
 CLAIMING = replace(
     ASKED,
     containers=(
-        replace(ASKED.containers[0], resources=replace(ASKED.containers[0].resources, claims=("gpu",))),
+        ASKED.containers[0]._replace(resources=ASKED.containers[0].resources._replace(claims=("gpu",))),
     ),
 )
 

@@ -35,7 +35,7 @@ def said(old: Pod, new: Pod, **rules: Any) -> tuple[str, ...]:
 def sized(given: Pod, requests: str, limits: str) -> Pod:
     """Give the one app container other resources, and what restarts it stays."""
     (container,) = given.containers
-    return replace(given, containers=(replace(container, resources=resources(requests, limits)),))
+    return replace(given, containers=(container._replace(resources=resources(requests, limits)),))
 
 
 def whole(given: Pod, requests: str, limits: str) -> Pod:

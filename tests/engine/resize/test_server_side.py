@@ -42,14 +42,14 @@ OTHER_CLASS = 'spec: Invalid value: "Guaranteed": Pod QOS Class may not change a
 
 def first(given: Pod, requests: str, limits: str) -> Pod:
     """Give the first app container other resources."""
-    container = replace(given.containers[0], resources=resources(requests, limits))
+    container = given.containers[0]._replace(resources=resources(requests, limits))
     return replace(given, containers=(container, *given.containers[1:]))
 
 
 def inner(given: Pod, place: int) -> Pod:
     """Give an init container or sidecar other resources."""
     inits = list(given.init_containers)
-    inits[place] = replace(inits[place], resources=resources("cpu=2", "cpu=3"))
+    inits[place] = inits[place]._replace(resources=resources("cpu=2", "cpu=3"))
     return replace(given, init_containers=tuple(inits))
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from cpuctl.engine.state_checks.findings import MOST_ALIKE, StateFinding
@@ -23,7 +21,7 @@ from tests.support.verifying import (
 
 REPAIR = "cpuctl checkpoint repair"
 ENTRIES = CPU_STATE.entries
-WHOLE = replace(PODS, topology_manager_scope="container")
+WHOLE = PODS._replace(topology_manager_scope="container")
 
 
 def twice(which: str, who: str, uid: str) -> StateFinding:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from cpuctl.engine.state_checks.findings import StateFinding
@@ -40,9 +38,9 @@ def test_they_are_told_with_their_names() -> None:
         (PODS, 36, 2),
         (PODS, 37, 2),
         (PODS, 38, 0),
-        (replace(PODS, topology_manager_policy="none"), 36, 0),
-        (replace(PODS, topology_manager_policy="best-effort"), 36, 2),
-        (replace(PODS, topology_manager_scope="container"), 36, 0),
+        (PODS._replace(topology_manager_policy="none"), 36, 0),
+        (PODS._replace(topology_manager_policy="best-effort"), 36, 2),
+        (PODS._replace(topology_manager_scope="container"), 36, 0),
     ],
     ids=[
         "as it is",

@@ -63,8 +63,8 @@ LEFT = state(
 )
 EMPTY = state("0-15", entries={})
 INIT, SIDECAR = (container("first", 2, kind) for kind in (ContainerKind.INIT, ContainerKind.SIDECAR))
-SMALL = replace(container("app", 2), resources=resources("cpu=500m memory=1Gi", "cpu=500m memory=1Gi"))
-BURSTABLE = replace(container("app", 2), resources=resources("cpu=2 memory=1Gi", "cpu=3 memory=1Gi"))
+SMALL = container("app", 2)._replace(resources=resources("cpu=500m memory=1Gi", "cpu=500m memory=1Gi"))
+BURSTABLE = container("app", 2)._replace(resources=resources("cpu=2 memory=1Gi", "cpu=3 memory=1Gi"))
 DIVIDED = replace(
     pod(DB, container("server", 4)), resources=resources("cpu=6 memory=4Gi", "cpu=6 memory=4Gi")
 )
@@ -135,7 +135,7 @@ CASES = [
             ),
             other_size(2, "5", WEB, "app"),
         ),
-        replace(PODS, topology_manager_scope="container"),
+        PODS._replace(topology_manager_scope="container"),
         owners=Owners.of([DIVIDED, pod(WEB, container("app", 2))]),
     ),
 ]

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -30,7 +30,7 @@ def config(text: str, minor: int = 36) -> KubeletConfiguration:
 
 def test_empty_configuration_has_the_defaults_of_a_file() -> None:
     """What no file says at all differs in two things: the thresholds, and what stands for the release's."""
-    found = replace(config(""), others={})
+    found = config("")._replace(others={})
     assert found == KubeletConfiguration(
         eviction_hard=DEFAULT_EVICTION_HARD, fail_cgroup_v1=True, memory_throttling_factor=0.9
     )
@@ -38,7 +38,7 @@ def test_empty_configuration_has_the_defaults_of_a_file() -> None:
 
 def test_every_field_is_read() -> None:
     beside = {"root_dir", "ignores_eviction_thresholds", "others"}
-    assert {*ATTRIBUTES.values(), *beside} == {field.name for field in fields(KubeletConfiguration)}
+    assert {*ATTRIBUTES.values(), *beside} == {*KubeletConfiguration._fields}
     assert ATTRIBUTES.keys() <= FIELD_TYPES.keys()
 
 

@@ -72,14 +72,14 @@ def test_nodes_are_visited_in_the_order_of_their_names() -> None:
 
 
 def test_a_repeated_core_id_merges_cores() -> None:
-    machine = with_cpus(parse_synthetic("4c"), lambda cpu: replace(cpu, core_id=cpu.number % 2))
+    machine = with_cpus(parse_synthetic("4c"), lambda cpu: cpu._replace(core_id=cpu.number % 2))
     info = kubelet_view(machine)
     assert threads(info.nodes[0]) == [(0, 2), (1, 3)]
     assert info.num_cpus == 4
 
 
 def test_books_and_drawers_keep_cores_apart() -> None:
-    machine = with_cpus(parse_synthetic("4c"), lambda cpu: replace(cpu, core_id=0, book_id=cpu.number % 2))
+    machine = with_cpus(parse_synthetic("4c"), lambda cpu: cpu._replace(core_id=0, book_id=cpu.number % 2))
     assert threads(kubelet_view(machine).nodes[0]) == [(0, 2), (1, 3)]
 
 
@@ -87,7 +87,7 @@ def test_books_and_drawers_keep_cores_apart() -> None:
 def test_a_cpu_without_ids_is_left_out(missing: str) -> None:
     nothing: dict[str, Any] = {missing: None}
     machine = with_cpus(
-        parse_synthetic("2c2t"), lambda cpu: replace(cpu, **nothing) if cpu.number == 3 else cpu
+        parse_synthetic("2c2t"), lambda cpu: cpu._replace(**nothing) if cpu.number == 3 else cpu
     )
     info = kubelet_view(machine)
     assert threads(info.nodes[0]) == [(0, 2), (1,)]
@@ -95,7 +95,7 @@ def test_a_cpu_without_ids_is_left_out(missing: str) -> None:
 
 
 def test_package_minus_one_is_a_socket() -> None:
-    machine = with_cpus(parse_synthetic("2c"), lambda cpu: replace(cpu, package_id=-1))
+    machine = with_cpus(parse_synthetic("2c"), lambda cpu: cpu._replace(package_id=-1))
     info = kubelet_view(machine)
     assert [core.socket_id for core in info.nodes[0].cores] == [-1, -1]
     assert info.num_sockets == 1
@@ -131,7 +131,7 @@ def test_the_first_incomplete_cache_ends_a_nodes_caches(missing: str) -> None:
     base = parse_synthetic("2s2n4c,l3=4")
     second, third = base.caches[1], base.caches[2]
     nothing: dict[str, Any] = {missing: None}
-    changed = tuple(replace(c, **nothing) if c == second else c for c in base.caches)
+    changed = tuple(c._replace(**nothing) if c == second else c for c in base.caches)
     assert uncore(kubelet_view(replace(base, caches=changed)))[:4] == [(0,), (0,), (), ()]
     assert uncore(kubelet_view(replace(base, caches=changed)))[4:] == [(third.id,)] * 2 + [(3,)] * 2
 
@@ -155,7 +155,7 @@ def test_without_numa_nodes_offline_cpus_are_counted() -> None:
 
 def test_node_directories_outweigh_node_lists() -> None:
     base = parse_synthetic("1n4c")
-    node = replace(base.numa_nodes[0], directory_cpus=CPUSet.parse("1"))
+    node = base.numa_nodes[0]._replace(directory_cpus=CPUSet.parse("1"))
     assert threads(kubelet_view(replace(base, numa_nodes=(node,))).nodes[0]) == [(1,)]
 
 
@@ -168,5 +168,5 @@ def test_sockets_are_counted_in_cpuinfo_first() -> None:
     base = parse_synthetic("2s1c")
     assert kubelet_view(replace(base, cpuinfo_sockets=5)).num_sockets == 5
     assert kubelet_view(base).num_sockets == 2
-    unknown = with_cpus(base, lambda cpu: replace(cpu, package_id=None))
+    unknown = with_cpus(base, lambda cpu: cpu._replace(package_id=None))
     assert kubelet_view(unknown).num_sockets == 1

@@ -205,7 +205,7 @@ def test_a_machine_without_description_says_why() -> None:
     with pytest.raises(ValueError, match="CPUs 2 share more than one level-3 cache"):
         describe_synthetic(replace(base, caches=tuple(overlapping)))
     node, other = parse_synthetic("2n4c").numa_nodes
-    ragged = replace(parse_synthetic("2n4c"), numa_nodes=(replace(node, distances=()), other))
+    ragged = replace(parse_synthetic("2n4c"), numa_nodes=(node._replace(distances=()), other))
     with pytest.raises(ValueError, match="some NUMA nodes have distances and others have none"):
         describe_synthetic(ragged)
 

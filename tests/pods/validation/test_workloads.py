@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from cpuctl.pods.validation.finding import Refuser, Severity
@@ -47,7 +49,7 @@ def test_warnings_come_with_the_template_alone() -> None:
 
 def test_pod_level_resources_of_templates_are_dropped_too() -> None:
     by = rules()
-    object.__setattr__(by.pods, "server", server_rules(36, pod_level=False))
+    by = replace(by, pods=by.pods._replace(server=server_rules(36, pod_level=False)))
     (found,) = template_findings("{resources: {limits: {gpu: 1}}, containers: [{name: a}]}", by=by)
     assert found.code == "pod-level-dropped"
     assert found.field == "spec.template.spec.resources"

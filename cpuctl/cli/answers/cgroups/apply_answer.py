@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cpuctl.audit.picture import Picture
-from cpuctl.cgroups.carrying_out import Outcome
-from cpuctl.cgroups.objections import Objection
-from cpuctl.cgroups.writes import CPUS
+from cpuctl.cgroups.changing.carrying_out import Outcome
+from cpuctl.cgroups.changing.objections import Objection
+from cpuctl.cgroups.changing.writes import CPUS
 from cpuctl.cli.answers.audit_answer import owner_answer
 from cpuctl.cli.cgroups.apply.log import step_answer
 from cpuctl.cli.cgroups.apply.run import Prepared

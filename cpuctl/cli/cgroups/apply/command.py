@@ -96,7 +96,7 @@ def apply(
     quiet: QuietOption = False,
 ) -> None:
     """Read, show, write, watch."""
-    from cpuctl.cgroups.objections import Force
+    from cpuctl.cgroups.changing.objections import Force
     from cpuctl.cli.cgroups.apply.asked import read_asked
     from cpuctl.cli.cgroups.apply.run import Insisted, root_of
     from cpuctl.cli.cgroups.apply.session import Session

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from cpuctl.errors import os_reason, unwritable
 
 if TYPE_CHECKING:
-    from cpuctl.cgroups.applying import Entry
+    from cpuctl.cgroups.changing.applying import Entry
 
 
 @dataclass(slots=True)

@@ -10,13 +10,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cpuctl.cgroups.applying import Applier
-from cpuctl.cgroups.carrying_out import Guard, Outcome, carry_out
+from cpuctl.cgroups.changing.applying import Applier
+from cpuctl.cgroups.changing.carrying_out import Guard, Outcome, carry_out
+from cpuctl.cgroups.changing.lock import locked
+from cpuctl.cgroups.changing.writes import CPUS, PlannedWrite
 from cpuctl.cgroups.group_files import GroupFiles
 from cpuctl.cgroups.hierarchies import CGROUPS
-from cpuctl.cgroups.lock import locked
 from cpuctl.cgroups.threads import stray_threads
-from cpuctl.cgroups.writes import CPUS, PlannedWrite
 from cpuctl.cli.cgroups.apply.run import Prepared
 from cpuctl.cli.sources.node_picture import CPU_FILE, MEMORY_FILE
 from cpuctl.cpuset import CPUSet

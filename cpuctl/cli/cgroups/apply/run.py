@@ -9,13 +9,13 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cpuctl.cgroups.changing.objections import Force, Objection, Situation, find_objections, moved_on
+from cpuctl.cgroups.changing.quotas import plan_quotas
+from cpuctl.cgroups.changing.writes import CPUS, MEMS, PlannedWrite, plan_writes
 from cpuctl.cgroups.group_files import GroupFiles
 from cpuctl.cgroups.hierarchies import CGROUPS, Hierarchies
 from cpuctl.cgroups.mounts import CGROUP_TYPES, mount_of
 from cpuctl.cgroups.names import Driver, Level
-from cpuctl.cgroups.objections import Force, Objection, Situation, find_objections, moved_on
-from cpuctl.cgroups.quotas import plan_quotas
-from cpuctl.cgroups.writes import CPUS, MEMS, PlannedWrite, plan_writes
 from cpuctl.cli.cgroups.apply.request import Request, members_of
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError, UsageError

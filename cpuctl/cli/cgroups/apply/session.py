@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cpuctl.audit.picture import Picture
-    from cpuctl.cgroups.carrying_out import Outcome
+    from cpuctl.cgroups.changing.carrying_out import Outcome
     from cpuctl.cli.output import Document, Style
 
 EXIT_UNCHANGED, EXIT_CHANGED = 5, 6

@@ -1,9 +1,10 @@
 """Which NUMA nodes give how many CPUs: the search behind ``distribute-cpus-across-numa``.
 
-Everything depends on how many CPUs are free in each node, so this works on counts alone. A split leaves
-free counts behind; the split whose counts have the smallest standard deviation wins, the first one on
-ties. For one request all splits leave the same sum, so the deviation grows with the sum of squares: that
-sum is compared first, and the rounded deviation computed only for a possible winner.
+Rule: kubelet v1.36 ``cpu_assignment.go``; ``PickerRules`` has what later releases do otherwise. Everything
+depends on how many CPUs are free in each node, so this works on counts alone. A split leaves free counts
+behind; the split whose counts have the smallest standard deviation wins, the first one on ties. For one
+request all splits leave the same sum, so the deviation grows with the sum of squares: that sum is compared
+first, and the rounded deviation computed only for a possible winner.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from math import isqrt
+from typing import NamedTuple
 
 from cpuctl.engine.cpu.picking.combining import distinct, effective_combination
 from cpuctl.engine.cpu.picking.remainder import Remainder
@@ -23,9 +25,11 @@ from cpuctl.engine.outcome import FaultKind, KubeletFault
 _ANY = 1
 """More than any change: CPUs that are handed out only lower the sum of squares."""
 
+_FEW = 2
+"""So few combinations are tried sooner than a bound is found for them."""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Split:
+
+class Split(NamedTuple):
     """``share`` CPUs from each node, then ``remainder`` dealt in groups to the ``extra`` nodes.
 
     Nodes are positions in the list that was searched.
@@ -37,16 +41,14 @@ class Split:
     extra: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Deal:
+class _Deal(NamedTuple):
     """What handing out CPUs does to the sum of squares, and which entries get the remainder."""
 
     change: int
     among: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Best:
+class _Best(NamedTuple):
     positions: tuple[int, ...]
     deal: _Deal
     score: int
@@ -81,17 +83,35 @@ class Search:
 
     def _best_of_width(self, width: int) -> _Best | KubeletFault | None:
         best: _Best | None = None
-        for positions in self._combinations(width):
+        to_beat = _ANY
+        for number, positions in enumerate(self._combinations(width)):
             if best is not None and self._final(best):
                 break
-            # Inside one socket a worse balance may win, too.
-            to_beat = _ANY if best is None or self.rules.align_by_socket else best.deal.change
+            if number == _FEW:
+                to_beat = min(to_beat, self._to_beat(width))
             deal = self._deal(tuple([self.free[position] for position in positions]), to_beat)
             if isinstance(deal, KubeletFault):
                 return deal
             if deal is not None:
                 best = self._better(best, positions, deal)
+                if not self.rules.align_by_socket:  # inside one socket a worse balance may win, too
+                    to_beat = min(to_beat, best.deal.change)
         return best
+
+    def _to_beat(self, width: int) -> int:
+        """Bound the change of the best split over so many nodes: it scores no worse than the fullest nodes.
+
+        There is no such bound where the fullest nodes may not be asked, or score is not all that counts.
+        """
+        if self.rules.align_by_socket or any(self.held):
+            return _ANY
+        fullest = sorted(range(len(self.free)), key=self.free.__getitem__)[-width:]
+        deal = self._deal(tuple([self.free[position] for position in sorted(fullest)]), _ANY)
+        if not isinstance(deal, _Deal):
+            return _ANY
+        # The smallest change that makes the score larger.
+        beyond = 2 * self._score(deal.change) + 1
+        return -((4 * self._deviation - len(self.free) * beyond * beyond) // 4_000_000)
 
     def _combinations(self, width: int) -> Iterator[tuple[int, ...]]:
         """Combine positions as the kubelet does, but for those that cannot change its choice.
@@ -157,6 +177,9 @@ class Search:
         remainder = self.need - share * len(free)
         if not remainder:
             return _Deal(change)
+        # No group lowers the sum by more than the first one from the fullest node.
+        if self._ends and change - remainder * (2 * (max(free) - share) - group) >= to_beat:
+            return None
         able = [entry for entry, count in enumerate(free) if count - share >= group]
         dealing = Remainder(
             left=tuple([free[entry] - share for entry in able]),
@@ -196,6 +219,11 @@ class Search:
         return (isqrt(4 * (self._deviation + 1_000_000 * change) // len(self.free)) + 1) // 2
 
     @cached_property
+    def _ends(self) -> bool:
+        """Whether every remainder can be dealt: all CPUs beside whole groups make no group."""
+        return self.rules.counts_whole_groups or sum([count % self.group for count in self.free]) < self.group
+
+    @cached_property
     def _deviation(self) -> int:
         """Squared distances of the free CPUs now from the mean afterwards, in millionths."""
         count, total = len(self.free), sum(self.free) - self.need
@@ -218,7 +246,10 @@ class Search:
 
 
 def endless_loop(why: str) -> KubeletFault:
-    """Name the loop over the remainder that the kubelet never leaves, holding the CPU Manager's lock."""
+    """Name the loop over the remainder that the kubelet never leaves, holding the CPU Manager's lock.
+
+    Kubernetes pull request 140730 mends it where nodes lack whole groups, from 1.38 on.
+    """
     return KubeletFault(
         kind=FaultKind.ENDLESS_LOOP, where="CPU Manager, distributing CPUs across NUMA nodes", why=why
     )

@@ -32,7 +32,8 @@ def effective_combination(
     """Tell what the kubelet's stored combination holds once enumeration has gone on.
 
     Up to v1.37 it keeps a slice whose later entries share memory with the combinations that follow, so
-    they end as the last ones of the list, or as the next combination's when enumeration *stopped* there.
+    they end as the last ones of the list, or as the next combination's when enumeration *stopped* there
+    (kubernetes issue 141237). *total* is how many positions there are to combine.
     """
     size = len(positions)
     own = (1 << (size - 1).bit_length() - 1) + 1 if size > 1 else size

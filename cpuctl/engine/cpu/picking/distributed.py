@@ -9,8 +9,7 @@ remainder can go on for ever.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.engine.cpu.picking.packed import Spread, not_enough, numa_order, take_packed
 from cpuctl.engine.cpu.picking.rules import V1_36, PickerRules
@@ -21,8 +20,7 @@ if TYPE_CHECKING:
     from cpuctl.engine.cpu.picking.balance import Split
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dealing:
+class Dealing(NamedTuple):
     """How to deal: groups of ``group_size`` CPUs, spread inside a node or not, by a minor's rules.
 
     ``hint_width`` is the number of NUMA nodes of the topology hint behind the offer, 0 without one.

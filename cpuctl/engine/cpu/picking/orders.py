@@ -8,22 +8,21 @@ sockets) an element is listed, and then counted, more than once: the kubelet doe
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 from cpuctl.engine.cpu.topology import CPUTopology, Masks
 
 
-@dataclass(frozen=True)  # no slots: cached_property needs a __dict__
 class Orders:
     """The orders of one moment: computed from the free CPUs a step starts with.
 
     Elements that hold some of the CPUs a container has already (``own``, when it is resized) come first.
     """
 
-    topology: CPUTopology
-    free: int
-    own: int = 0
+    def __init__(self, topology: CPUTopology, free: int, own: int = 0) -> None:
+        self.topology = topology
+        self.free = free
+        self.own = own
 
     @cached_property
     def numa_nodes(self) -> list[int]:
@@ -63,11 +62,11 @@ class Orders:
         """All cores with a free CPU."""
         return [core for parent in self.core_parents for core in self.cores_within(parent)]
 
-    @cached_property
-    def uncore_caches(self) -> list[int]:
-        """All uncore caches with a free CPU."""
+    @property
+    def uncore_caches(self) -> Iterator[int]:
+        """All uncore caches with a free CPU; mostly the first few will do."""
         caches, nodes = self.topology.uncore_caches, self.topology.numa_nodes
-        return [cache for node in self.numa_nodes for cache in self._within(caches, nodes[node])]
+        return (cache for node in self.numa_nodes for cache in self._within(caches, nodes[node]))
 
     def _within(self, elements: Masks, parent: int) -> list[int]:
         return self._by_free(elements, self.free & parent, self.own & parent)

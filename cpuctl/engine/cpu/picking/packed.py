@@ -1,7 +1,7 @@
 """The packed picker: fewest, fullest NUMA nodes, sockets and cores first.
 
 Rule: kubelet v1.36 ``cpu_assignment.go``, packed and spread ordering, with the uncore cache steps of
-``prefer-align-cpus-by-uncorecache``; ``pick_orders`` tells what comes first.
+``prefer-align-cpus-by-uncorecache``; ``orders`` tells what comes first.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ class _Picker:
                 self._take_singles(mask & -mask for mask in inside)
                 inside = [mask & mask - 1 for mask in inside]
 
-    def _take_free(self, elements: Masks, order: Callable[[Orders], list[int]]) -> None:
+    def _take_free(self, elements: Masks, order: Callable[[Orders], Iterable[int]]) -> None:
         """Take elements that are completely free now, in order, each if it is not too large."""
         free, need = self.free, self.need
         # Sorting is what costs, and mostly nothing qualifies.

@@ -6,7 +6,7 @@ serves every pick.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from cpuctl.engine.cpu.picking.distributed import Dealing, take_distributed
 from cpuctl.engine.cpu.picking.packed import Spread, take_packed
@@ -16,8 +16,7 @@ from cpuctl.engine.outcome import PickResult
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
 
 
-@dataclass(frozen=True, slots=True)
-class Picker:
+class Picker(NamedTuple):
     """A topology and the way the policy options pick from it."""
 
     topology: CPUTopology
@@ -43,9 +42,8 @@ class Picker:
     def pick(self, offered: int, count: int, *, hint_width: int = 0) -> PickResult:
         """Pick *count* CPUs from the *offered* mask; *hint_width* as in ``Dealing``."""
         if self.distribute:
-            return take_distributed(
-                self.topology, offered, count, replace(self.dealing, hint_width=hint_width)
-            )
+            dealing = self.dealing._replace(hint_width=hint_width)
+            return take_distributed(self.topology, offered, count, dealing)
         spread, uncore = self.dealing.spread, self.prefer_uncore
         return take_packed(self.topology, offered, count, spread=spread, prefer_uncore=uncore)
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from heapq import heapreplace
+from typing import NamedTuple
 
 from cpuctl.engine.cpu.picking.combining import distinct
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Remainder:
+class Remainder(NamedTuple):
     """So many ``groups`` of ``group`` CPUs, for nodes with ``left`` CPUs each, a whole group or more.
 
     ``whole`` tells that nodes count with their whole groups: dealing always ends then.

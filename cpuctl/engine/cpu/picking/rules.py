@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cpuctl.kubelet.releases.behaviours import behaviours
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PickerRules:
+class PickerRules(NamedTuple):
     """One field per difference; the defaults are v1.36. Numbers are kubernetes pull requests.
 
     ``align_by_socket``: distribution prefers node combinations inside one socket (139778, from 1.37, with

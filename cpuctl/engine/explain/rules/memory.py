@@ -24,7 +24,7 @@ from cpuctl.pods.model import Container, Pod
 
 Tables = Mapping[int, MemoryNode]
 AmountIn = Callable[[Tables, Iterable[int], str], int]
-"""Adds up what some nodes have of a resource."""
+"""Adds up the bytes that some nodes have of a resource."""
 
 
 def blocked_by_memory(hints: MemoryHints, container: Container | None, pod: Pod, seen: Node) -> Blocked:
@@ -47,7 +47,10 @@ def blocked_by_memory(hints: MemoryHints, container: Container | None, pod: Pod,
 def blocked_allocation(
     failure: AllocationFailure, request: MemoryRequest, affinity: int | None, tables: Tables
 ) -> Blocked:
-    """Name the rule behind an error of the Memory Manager; *affinity* are the nodes that hints came to."""
+    """Name the rule behind an error of the Memory Manager.
+
+    *affinity* are the NUMA nodes (a mask) that the hints came to, None without any.
+    """
     match failure:
         case AllocationFailure.NOT_EXACT:
             return Rule.QUANTITY_FORM, (

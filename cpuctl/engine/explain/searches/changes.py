@@ -64,7 +64,7 @@ class RequestChange:
         )
 
     def _container(self, container: Container) -> Container:
-        return replace(container, resources=self._changed(container.resources, container.name))
+        return container._replace(resources=self._changed(container.resources, container.name))
 
     def _changed(self, resources: ResourceRequirements, name: str) -> ResourceRequirements:
         for amount in self.amounts:
@@ -78,8 +78,7 @@ def _requesting(resources: ResourceRequirements, amount: Amount) -> ResourceRequ
     # Equal amounts stay equal, so that the pod keeps its QoS class; a limit never drops below a request.
     moved = limit is not None and (limit == amount.before or limit < amount.after)
     change = {amount.resource: amount.after}
-    return replace(
-        resources,
+    return resources._replace(
         requests={**resources.requests, **change},
         limits={**resources.limits, **change} if moved else resources.limits,
     )
@@ -103,7 +102,7 @@ class SettingChange:
 
     def applied(self, story: Story) -> Story:
         """Return the story of a kubelet that was configured so from the start."""
-        return replace(story, kubelet=replace(story.kubelet, config=self.config))
+        return replace(story, kubelet=story.kubelet._replace(config=self.config))
 
 
 @dataclass(frozen=True, slots=True)

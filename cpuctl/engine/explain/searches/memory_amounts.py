@@ -1,4 +1,4 @@
-"""Amounts of memory at which the Memory Manager's answer can change: what sets of NUMA nodes have.
+"""Amounts of memory, in bytes, at which the Memory Manager's answer can change: what sets of NUMA nodes have.
 
 A set of nodes is a hint for a request as long as it has as much, free and in all. So the largest request that
 is admitted is what some set has; what is more than some set has in all makes wider hints the preferred ones.
@@ -26,7 +26,10 @@ def amounts_below(tables: Mapping[int, MemoryNode], resource: str, most: int) ->
 
 
 def amounts_above(tables: Mapping[int, MemoryNode], resource: str, least: int) -> list[int]:
-    """List what is just more than sets of nodes have in all, above *least*; the smallest first."""
+    """List what is just more than sets of nodes have in all, above *least*; the smallest first.
+
+    What is more than all nodes have free is left out.
+    """
     amounts = {(amount >> _MEBI) + 1 << _MEBI for amount in _sums(tables, resource, _allocatable)}
     free = sum(_free(node.memory_map[resource]) for node in tables.values() if resource in node.memory_map)
     return sorted(amount for amount in amounts if least < amount <= free)

@@ -16,7 +16,7 @@ _MEBI = 20
 
 
 def in_bytes(amount: int) -> Quantity:
-    """Write an amount of memory."""
+    """Write a number of bytes."""
     return Quantity.from_value(amount, Format.BINARY_SI)
 
 

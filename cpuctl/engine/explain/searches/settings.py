@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from cpuctl.engine.explain.searches.changes import SettingChange
 from cpuctl.engine.hints.topology_manager_start import POLICIES
@@ -19,7 +18,8 @@ _SCOPES = ("container", "pod")
 def setting_candidates(config: KubeletConfiguration, minor: int) -> Iterator[SettingChange]:
     """Yield one change a setting and value, the ones that keep most of what was asked for first.
 
-    Whether a kubelet would start with it is for the engine to say.
+    Options that a kubelet 1.*minor* does not know are left out. Whether it would start with a change is for
+    the engine to say.
     """
     yield from _options(config, minor)
     if config.topology_manager_policy != "none":
@@ -30,7 +30,7 @@ def setting_candidates(config: KubeletConfiguration, minor: int) -> Iterator[Set
             setting="memoryManagerPolicy",
             before="Static",
             after="None",
-            config=replace(config, memory_manager_policy="None"),
+            config=config._replace(memory_manager_policy="None"),
         )
 
 
@@ -42,7 +42,7 @@ def _options(config: KubeletConfiguration, minor: int) -> Iterator[SettingChange
                 setting="cpuManagerPolicyOptions",
                 before=before,
                 after=after,
-                config=replace(config, cpu_manager_policy_options=options),
+                config=config._replace(cpu_manager_policy_options=options),
                 option=name,
                 options=options,
             )
@@ -52,7 +52,7 @@ def _options(config: KubeletConfiguration, minor: int) -> Iterator[SettingChange
             setting="topologyManagerPolicyOptions",
             before=before,
             after=after,
-            config=replace(config, topology_manager_policy_options=options),
+            config=config._replace(topology_manager_policy_options=options),
             option=PREFER_CLOSEST,
             options=options,
         )
@@ -62,7 +62,7 @@ def _scopes(config: KubeletConfiguration) -> Iterator[SettingChange]:
     before = config.topology_manager_scope
     for scope in _SCOPES:
         if scope != before:
-            changed = replace(config, topology_manager_scope=scope)
+            changed = config._replace(topology_manager_scope=scope)
             yield SettingChange(setting="topologyManagerScope", before=before, after=scope, config=changed)
 
 
@@ -70,7 +70,7 @@ def _policies(config: KubeletConfiguration) -> Iterator[SettingChange]:
     before = config.topology_manager_policy
     for policy in _STRICTEST_FIRST:
         if policy != before:
-            changed = replace(config, topology_manager_policy=policy)
+            changed = config._replace(topology_manager_policy=policy)
             yield SettingChange(setting="topologyManagerPolicy", before=before, after=policy, config=changed)
 
 

@@ -15,6 +15,7 @@ from cpuctl.engine.resize.allocator.packed_again import take_packed_again
 from cpuctl.engine.resize.allocator.request import not_a_subset
 
 RETAINED = "requested CPUs to be retained"
+"""What the reference implementation calls the baseline in its errors."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +41,7 @@ class Holding:
 
 
 def allocate_again(policy: StaticPolicy, holding: Holding, count: int, affinity: int | None) -> PickResult:
-    """Pick *count* CPUs for a container, from the affinity's NUMA nodes first, None without one."""
+    """Pick *count* CPUs for a container, first from the NUMA nodes of *affinity*: a mask, or None."""
     if few := too_few(count, holding):
         return few
     pool = holding.pool(count)
@@ -70,7 +71,7 @@ def too_few(count: int, holding: Holding) -> AllocationError | None:
 
 
 def take_again(policy: StaticPolicy, offered: int, count: int, holding: Holding) -> PickResult:
-    """Pick *count* CPUs out of the *offered* ones, which hold those that the container keeps."""
+    """Pick *count* CPUs out of the *offered* ones, an error where these lack what the container keeps."""
     current, baseline = holding.current or 0, holding.baseline
     if baseline & ~offered:
         return AllocationError(not_a_subset(RETAINED, baseline, "available CPUs", offered))
@@ -83,7 +84,7 @@ def take_again(policy: StaticPolicy, offered: int, count: int, holding: Holding)
 
 
 def complete(policy: StaticPolicy, offered: int, count: int, kept: int) -> PickResult:
-    """Complete *kept* CPUs to *count* by the policy's picker."""
+    """Complete *kept* CPUs (a mask) to *count* by the policy's picker."""
     picker = policy.picker
     if picker.distribute:
         return take_distributed_again(policy.topology, offered, count, kept, picker.dealing)

@@ -18,7 +18,7 @@ from cpuctl.engine.resize.allocator.packed_again import KEPT, take_packed_again
 def take_distributed_again(
     topology: CPUTopology, offered: int, count: int, kept: int, dealing: Dealing
 ) -> PickResult:
-    """Complete the CPUs that are *kept* to *count* in equal shares of NUMA nodes."""
+    """Complete the CPUs that are *kept* to *count* in equal shares of NUMA nodes; CPU sets are masks."""
     group = dealing.group_size
     free = offered & topology.cpus & ~kept
     missing = count - kept.bit_count()

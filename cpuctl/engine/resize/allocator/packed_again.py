@@ -7,7 +7,7 @@ is on come before others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from cpuctl.engine.cpu.picking.orders import Orders
 from cpuctl.engine.cpu.picking.packed import Spread, lowest_bits, not_enough, part_of_cache
@@ -26,7 +26,7 @@ def take_packed_again(
     spread: Spread = Spread.OFF,
     prefer_uncore: bool = False,
 ) -> Picked | AllocationError:
-    """Complete the CPUs that are *kept* to *count* out of the *offered* ones."""
+    """Complete the CPUs that are *kept* to *count* out of the *offered* ones; both are masks."""
     picker = _Grower(topology, offered & topology.cpus & ~kept, count, kept)
     if picker.need > picker.free.bit_count():
         return not_enough(count, offered)
@@ -86,7 +86,7 @@ class _Grower:
         for cache in self._orders().uncore_caches:
             self._take(part_of_cache(self.topology, self.free, self.need, caches[cache]))
 
-    def _complete(self, elements: Masks, order: list[int], average: int | None = None) -> None:
+    def _complete(self, elements: Masks, order: Iterable[int], average: int | None = None) -> None:
         """Take what is missing of elements that can be whole, each where not more than needed is missing."""
         for element in order:
             mask = elements[element]

@@ -1,6 +1,7 @@
 """Resizing a pod as the reference implementation of KEP-5554 does, its defects included.
 
 Every container of the pod is gone through, changed or not; what containers before a refused one got stays.
+CPU sets are masks throughout.
 """
 
 from __future__ import annotations

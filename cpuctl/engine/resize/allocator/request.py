@@ -1,4 +1,7 @@
-"""What a resize asks for, and the kubelet's refusals of it."""
+"""What a resize asks for, and the refusals of it.
+
+Rule: KEP-5554; the texts are those of its reference implementation, as no release has the allocator.
+"""
 
 from __future__ import annotations
 

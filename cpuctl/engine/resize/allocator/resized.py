@@ -21,7 +21,7 @@ class Departure(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resized:
-    """The verdict on a resize, the rounds of hints and placements it rests on, and the CPUs afterwards.
+    """The verdict on a resize, the rounds of hints it rests on, and what each container came to until then.
 
     ``departures`` say where the KEP's text and its reference implementation differ on it.
     """

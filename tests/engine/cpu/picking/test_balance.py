@@ -53,11 +53,13 @@ def found(case: Case) -> tuple[tuple[int, ...], tuple[int, ...]]:
         Case("only just not to be seen", (851, 852, 14), 1, want=(0,)),
         Case("rounded apart", (823, 824, 17), 1, want=(1,)),
         Case("four nodes", (504, 505, 132, 15), 1, want=(1,)),
+        Case("the last of many", (1, 3, 5), 3, want=(1, 2), extra=(2,), fewest=2),
+        Case("one of many", (1, 3, 4, 905, 906), 6, want=(0, 2, 3, 4), extra=(3, 4), fewest=4),
     ],
     ids=lambda case: case.name,
 )
 def test_balances_are_compared_to_a_thousandth(case: Case) -> None:
-    """Taking more from the second node is better, by less than shows or so that it shows."""
+    """Taking more from a later node is better, by less than shows or so that it shows."""
     assert found(case) == (case.want, case.extra)
 
 
@@ -88,6 +90,7 @@ def test_the_search_stops_at_a_perfect_balance(free: tuple[int, ...], want: tupl
     [
         Case("a worse balance", (5, 3, 3), 3, want=(1, 2), extra=(1, 2), fewest=2, sockets=(0, 1, 1)),
         Case("nodes alike", (3, 3, 3), 2, want=(1, 2), fewest=2, sockets=(0, 1, 1)),
+        Case("the fullest apart", (3, 1, 5, 2), 6, want=(2, 3), extra=(2,), fewest=2, sockets=(0, 0, 1, 1)),
         Case("shares of whole groups", (8, 3), 8, want=(0, 1), extra=(0,), fewest=2, group=2, sockets=(0, 0)),
     ],
     ids=lambda case: case.name,
@@ -106,3 +109,9 @@ def test_the_kubelet_hangs_in_a_combination_that_could_not_win() -> None:
     fault = searched(Case("", (8, 8, 8, 8, 7, 7), 22, want=(), fewest=4, group=2))
     assert isinstance(fault, KubeletFault)
     assert fault.kind is FaultKind.ENDLESS_LOOP
+
+
+def test_a_resized_container_stays_where_a_better_balance_is_elsewhere() -> None:
+    rules = picker_rules(36)
+    search = Search(free=(4, 1, 4, 6), sockets=(), need=3, group=1, rules=rules, held=(0, 1, 0, 0))
+    assert search.run(2, 2) == Split(positions=(1, 3), share=1, remainder=1, extra=(3,))

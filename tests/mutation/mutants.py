@@ -6,8 +6,9 @@ import ast
 import hashlib
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatch
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,7 +29,7 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mutant:
-    """One edit; *context* stands for the text of the function, or module, that it is in."""
+    """One edit; *context* stands for the code of the function, or the statement, that it is in."""
 
     module: str
     path: Path
@@ -89,14 +90,10 @@ def mutants_of(path: Path) -> Iterator[Mutant]:
     tree = ast.parse(source)
     places = Places(source)
     module = module_name(path, Path.cwd())
-    bodies = _bodies(tree, places)
-    starts = [start for start, _, _ in bodies]
+    code = _Code(tree, places)
     seen: dict[str, int] = {}
     for edit in edits(tree, places):
-        number = bisect_right(starts, edit.start) - 1
-        inside = number >= 0 and edit.start < bodies[number][1]
-        name = bodies[number][2] if inside else MODULE_LEVEL
-        text = places.text(*bodies[number][:2]) if inside else places.source.decode()
+        name, text = code.around(edit.start)
         mutant = Mutant(
             module=module,
             path=path,
@@ -107,22 +104,50 @@ def mutants_of(path: Path) -> Iterator[Mutant]:
         )
         # Two lines of a function may read the same.
         seen[mutant.key] = seen.get(mutant.key, 0) + 1
-        context = f"{mutant.context}#{seen[mutant.key]}"
-        yield Mutant(
-            module=module,
-            path=path,
-            line=mutant.line,
-            change=mutant.change,
-            edit=edit,
-            context=context if seen[mutant.key] > 1 else mutant.context,
-        )
+        number = seen[mutant.key]
+        yield mutant if number == 1 else replace(mutant, context=f"{mutant.context}#{number}")
 
 
-def _bodies(tree: ast.Module, places: Places) -> list[tuple[int, int, str]]:
-    """List from where to where the bodies of functions go: defaults and decorators run on import."""
-    return sorted(
-        (places.span(node.body[0])[0], places.span(node)[1], name) for name, node in functions(tree)
-    )
+class _Code:
+    """The bodies of functions, and the statements around them; of neither the docstrings."""
+
+    def __init__(self, tree: ast.Module, places: Places) -> None:
+        self._bodies = sorted(_bodies(tree, places))
+        self._statements = [(places.span(node)[0], node) for node in tree.body]
+        self._declared: dict[int, str] = {}
+
+    def around(self, place: int) -> tuple[str, str]:
+        """Return the name of the function that a place is in, and its text.
+
+        Defaults run on import, and so does what stands in no function: there the text is the statement's.
+        """
+        number = bisect_right(self._bodies, place, key=itemgetter(0)) - 1
+        if number >= 0 and place < self._bodies[number][1]:
+            return self._bodies[number][2:]
+        at = bisect_right(self._statements, place, key=itemgetter(0)) - 1
+        if at not in self._declared:
+            self._declared[at] = _declaration(self._statements[at][1])
+        return MODULE_LEVEL, self._declared[at]
+
+
+def _bodies(tree: ast.Module, places: Places) -> Iterator[tuple[int, int, str, str]]:
+    """Yield from where to where the bodies of functions go, behind the docstring, with name and text."""
+    for name, node in functions(tree):
+        documented = ast.get_docstring(node, clean=False) is not None
+        body = node.body[documented:] or node.body
+        start, end = places.span(body[0])[0], places.span(node)[1]
+        yield start, end, name, places.text(start, end)
+
+
+def _declaration(statement: ast.stmt) -> str:
+    """Return what a statement says apart from docstrings and from what functions do."""
+    copied = ast.parse(ast.unparse(statement))
+    for node in ast.walk(copied):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            node.body = [ast.Pass()]
+        elif isinstance(node, ast.ClassDef) and ast.get_docstring(node) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
+    return ast.unparse(copied)
 
 
 def _as_read(edit: Edit, places: Places) -> tuple[str, str]:

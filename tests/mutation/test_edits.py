@@ -63,6 +63,7 @@ def test_a_statement_is_changed(text: str, becomes: set[str]) -> None:
 
 MODULE = """
 def half(number: int, by: int = 2) -> int:
+    '''Divide, downwards.'''
     return number // by
 
 
@@ -96,11 +97,23 @@ def test_a_mutant_is_named_by_its_function_and_lines(module: Path) -> None:
     }
 
 
-def test_a_result_holds_for_as_long_as_the_function_reads_the_same(module: Path) -> None:
+@pytest.mark.parametrize(
+    ("old", "new", "kept"),
+    [
+        ("+ 0", "+ 00", {"sums:(module)", "sums:half"}),
+        ("by: int = 2", "by: int = 4 // 2", {"sums:half", "sums:Sum.of"}),
+        ("// by", "// by # down", {"sums:(module)", "sums:Sum.of"}),
+        ("Divide, downwards.", "Halve.", {"sums:(module)", "sums:half", "sums:Sum.of"}),
+    ],
+)
+def test_a_result_holds_for_as_long_as_the_code_around_it_reads_the_same(
+    old: str, new: str, kept: set[str], module: Path
+) -> None:
     before = {mutant.key for mutant in mutants_of(module)}
-    module.write_text(f"\nNEW = 1\n{MODULE.replace('+ 0', '+ 00')}")
-    kept = [mutant.change.function for mutant in mutants_of(module) if mutant.key in before]
-    assert set(kept) == {"sums:half"}
+    assert old in MODULE
+    module.write_text(f"\nNEW: int\n{MODULE.replace(old, new)}")
+    now = {mutant.change.function: mutant.key in before for mutant in mutants_of(module)}
+    assert {name for name, known in now.items() if known} == kept
 
 
 def test_code_is_swapped_in_functions_that_live(module: Path) -> None:

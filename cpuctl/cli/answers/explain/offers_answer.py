@@ -27,8 +27,7 @@ def _hints(hints: HintList | None) -> dict[str, Any]:
     """Tell the preferred sets of NUMA nodes: none where no set at all will do, null where none are told."""
     if hints is None:
         return {"standing": "no preference", "preferred": None}
-    possible = bool(hints) if isinstance(hints, Sequence) else hints.narrowest > 0
-    if not possible:
+    if not hints:
         return {"standing": "impossible", "preferred": []}
     return {"standing": "hints", "preferred": _preferred(hints)}
 

@@ -124,7 +124,7 @@ def _of_rule(provider: str, resource: str, rule: HintRule, manager: TopologyMana
     elif manager.policy == SINGLE:
         single = (1 << node for node in CPUSet(manager.everything))
         usable = frozenset(node for node in single if node in rule and rule.prefers(node))
-    if not rule.narrowest:
+    if not rule:
         standing = Standing.IMPOSSIBLE
     else:
         some = bool(best_preferred([rule], Fit()) if usable is None else usable)

@@ -33,7 +33,10 @@ class AllocationFailure(StrEnum):
 
 
 class StaticMemoryPolicy(NamedTuple):
-    """The static policy as constructed at kubelet start: the tables of a node that nobody has memory of."""
+    """The static policy as constructed at kubelet start: the tables of a node that nobody has memory of.
+
+    Through it a provider reaches what this module does, which a node without the policy never loads.
+    """
 
     tables: Mapping[int, MemoryNode]
 

@@ -14,6 +14,7 @@ from cpuctl.engine.explain.rules.hints import hint_decision
 from cpuctl.engine.explain.rules.memory import blocked_allocation
 from cpuctl.engine.explain.story import Telling
 from cpuctl.engine.memory.manager import AllocationFailure
+from cpuctl.engine.memory.tables import is_memory
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import KubeletFault, Rejected, RejectionReason, Undetermined
 from cpuctl.quantity import Format, Quantity
@@ -82,7 +83,7 @@ def _amount_text(resource: str, amount: int) -> str:
     """Write an amount exactly: milli-CPUs, bytes as Kubernetes writes them, or a number of pieces."""
     if resource == "cpu":
         return f"{amount}m"
-    in_bytes = resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-")
+    in_bytes = is_memory(resource) or resource == "ephemeral-storage"
     return str(Quantity.from_value(amount, Format.BINARY_SI) if in_bytes else amount)
 
 

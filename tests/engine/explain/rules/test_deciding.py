@@ -132,6 +132,24 @@ def test_a_shortage_of_memory_is_told_as_manifests_write_it() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("resource", "amounts"),
+    [
+        ("ephemeral-storage", "6Gi of ephemeral-storage, and -1Gi of 8Gi"),
+        ("hugepages-2Mi", "6Gi of hugepages-2Mi, and -1Gi of 8Gi"),
+        ("example.com/card", f"{6 << 30} of example.com/card, and {-1 << 30} of {8 << 30}"),
+    ],
+)
+def test_shortages_are_told_in_what_a_resource_is_counted_in(resource: str, amounts: str) -> None:
+    """More may be in use than there is: pods that came before the reservations grew."""
+    details = {"requested": 6 << 30, "used": 9 << 30, "capacity": 8 << 30}
+    refused = Rejected(reason=f"OutOf{resource}", message="", details=details)
+    telling = told(story(EIGHT, named("a", whole(1))))
+    assert refused_otherwise(telling, refused).why == (
+        f"the pod requests {amounts} are not requested by others"
+    )
+
+
 def test_too_few_devices_without_any_hints() -> None:
     pod = named("a", whole(1, more="example.com/card=2"))
     assert decision(EIGHT, pod, devices=cards(node0=1)) == Decision(

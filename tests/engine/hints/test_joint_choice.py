@@ -41,6 +41,21 @@ def test_the_lowest_set_is_the_first_of_all(asked: list[Coverage], sockets: int 
         assert choice.possible is bool(serving)
 
 
+def test_nodes_that_bring_nothing_are_passed_over_for_the_last_that_is_missing() -> None:
+    """Nodes 0 and 1 are as many as wanted, but one thing is, too, and only nodes 2 and 3 have it."""
+    assert JointChoice.common([Coverage.of(0b1111, {0b0100: 1, 0b1000: 1}, (), 1)], 2).lowest() == 0b0101
+
+
+def test_the_rule_holds_for_nodes_that_are_taken_in_later() -> None:
+    """Node 1 reaches across both sockets, and one is wanted."""
+    across = {0: frozenset({0}), 1: frozenset({0, 1}), 2: frozenset({1})}
+    rule = SocketRule(wanted=1, of_node=across)
+    choice = JointChoice.common([Coverage.of(0b111, {}, (), 0)], 1, [rule])
+    assert choice.lowest() == 0b001
+    assert choice.taking(1).lowest() is None
+    assert choice.taking(2).lowest() == 0b100
+
+
 def opposed(amounts: list[int], most: int, wanted: int, wanted_too: int) -> list[Coverage]:
     """Ask for two things of which every node has the less of the one the more it has of the other."""
     nodes = (1 << len(amounts)) - 1

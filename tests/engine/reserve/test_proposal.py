@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from cpuctl.cpuset import CPUSet
 from cpuctl.engine.outcome import StartRefused
 from cpuctl.engine.reserve.cpu_choice import CPUWish
 from cpuctl.engine.reserve.memory_split import Spread
@@ -98,6 +99,7 @@ def test_the_lowest_node_gives_all_where_none_is_named() -> None:
     found = propose(info(), kubelet(**KUBE), ReserveWish(memory=MemoryWish(Spread.ONE_NODE)))
     assert isinstance(found, Proposal)
     assert found.memory == MemoryProposal(total=1 << 30, parts={0: 1 << 30})
+    assert (found.cpus, found.config.memory_manager_policy) == (None, "Static")
 
 
 def test_huge_pages_are_no_room() -> None:
@@ -179,7 +181,8 @@ def test_cpus_take_the_place_of_amounts_and_leave_memory_alone() -> None:
     wish = ReserveWish(cpus=CPUWish(count=3, whole_cores=True), memory=MemoryWish())
     found = propose(info(), told, wish)
     assert isinstance(found, Proposal)
-    assert found.config.reserved_system_cpus == "0-1,8-9"
+    assert found.cpus is not None
+    assert str(CPUSet(found.cpus.cpus)) == found.config.reserved_system_cpus == "0-1,8-9"
     assert {name: str(amount) for name, amount in found.started.reserved.items()} == {
         "cpu": "4",
         "memory": "1Gi",

@@ -104,9 +104,17 @@ def test_there_are_never_more_nodes_than_groups() -> None:
     assert searched(Case("", (4, 1, 1), 4, want=(), fewest=2, group=2)) is None
 
 
-def test_the_kubelet_hangs_in_a_combination_that_could_not_win() -> None:
-    """Nodes 0 to 3 have the best balance; two nodes of 7 have room for the remainder, but not in groups."""
-    fault = searched(Case("", (8, 8, 8, 8, 7, 7), 22, want=(), fewest=4, group=2))
+@pytest.mark.parametrize(
+    "case",
+    [
+        Case("small groups", (8, 8, 8, 8, 7, 7), 22, want=(), fewest=4, group=2),
+        Case("fewer groups than one has CPUs", (400, 400, 160, 160, 100, 100), 280, (), fewest=4, group=40),
+    ],
+    ids=lambda case: case.name,
+)
+def test_the_kubelet_hangs_in_a_combination_that_could_not_win(case: Case) -> None:
+    """Nodes 0 to 3 have the best balance; the last two have room for the remainder, but not in groups."""
+    fault = searched(case)
     assert isinstance(fault, KubeletFault)
     assert fault.kind is FaultKind.ENDLESS_LOOP
 

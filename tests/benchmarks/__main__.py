@@ -1,8 +1,8 @@
 """Measure cpuctl against the kubelet's recorded figures: ``python -m tests.benchmarks``.
 
 Every run gets fresh objects, built outside the timed part. Ratios say how many times faster cpuctl is:
-raw, and scaled by how much slower this machine is than the one on which the kubelet was measured. What
-is far apart in min..max was disturbed; ratios below 1.3 are noise.
+raw, and scaled by how much slower this machine was at that moment than the one on which the kubelet was
+measured. What is far apart in min..max was disturbed; ratios below 1.3 are noise.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import sys
 from collections.abc import Iterable
 
 from tests.benchmarks import growth, kubelet_cases, processes, recordings, sizes
-from tests.benchmarks.timing import calibrate
 
 
 def main() -> None:
@@ -23,15 +22,8 @@ def main() -> None:
     _say(growth.report())
     _say([""])
     _say(sizes.report())
-    calibration = calibrate()
-    _say(
-        [
-            "",
-            f"calibration: {calibration:.1f} ms here, {kubelet_cases.FIGURES['calibration_ms']} ms there",
-            "",
-        ]
-    )
-    _say(kubelet_cases.report(calibration))
+    _say([""])
+    _say(kubelet_cases.report())
 
 
 def _say(lines: Iterable[str]) -> None:

@@ -15,6 +15,7 @@ MAX_VALUES = 250_000
 """Values in one text: a node full of pods has some thousands."""
 
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+_TEXTS = json.JSONEncoder(ensure_ascii=False)
 _HTML_ESCAPES = str.maketrans(
     {"<": r"\u003c", ">": r"\u003e", "&": r"\u0026", "\u2028": r"\u2028", "\u2029": r"\u2029"}
 )
@@ -80,7 +81,7 @@ def kind_of(value: Json) -> str:
 
 def go_string(text: str) -> str:
     """Write a string as Go does: UTF-8 as it is, ``<``, ``>`` and ``&`` escaped."""
-    return json.dumps(text, ensure_ascii=False).translate(_HTML_ESCAPES)
+    return _TEXTS.encode(text).translate(_HTML_ESCAPES)
 
 
 def _members(pairs: list[tuple[str, Json]]) -> Members:

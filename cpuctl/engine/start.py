@@ -25,14 +25,13 @@ from cpuctl.engine.pod_level.rules import PodLevelRules
 from cpuctl.engine.pod_rules import node_rules
 from cpuctl.engine.resize.delay import DelayRules
 from cpuctl.engine.resize.rules import keeps_baselines
-from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.gates.at_start import BadGatesError, gates_at_start
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.policy_options import refuse_gated_options
 from cpuctl.kubelet.reserving.reservations import Reservations, check_capacity
 from cpuctl.kubelet.setting_error import SettingError
 from cpuctl.kubelet.validation.validation import Subject, validate, validation_text
-from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.quantity import Quantity
 
 if TYPE_CHECKING:
@@ -47,19 +46,6 @@ NotStarted = StartRefused | KubeletFault | Undetermined
 StartResult = Node | NotStarted
 
 _LOADING = "loading the kubelet configuration"
-
-
-class Kubelet(NamedTuple):
-    """What a kubelet is told: its release, its configuration, and gates given as flags on top.
-
-    ``gates_of_main_file`` are the gates before drop-ins were merged: a kubelet tries those, too.
-    """
-
-    version: KubeletVersion
-    config: KubeletConfiguration
-    gate_flags: Mapping[str, bool] = {}
-    gates_of_main_file: Mapping[str, bool] = {}
-    cgroup_version: int = 2
 
 
 class Started(NamedTuple):

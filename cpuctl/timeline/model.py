@@ -9,9 +9,9 @@ from typing import TypeAlias
 
 from cpuctl.documents import Origin
 from cpuctl.engine.outcome import KubeletFault, StartRefused
-from cpuctl.engine.start import Kubelet
 from cpuctl.kubelet.duration import MILLISECOND
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.machine.sources import MachineSource
 from cpuctl.pods.model import Pod, ResourceRequirements
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from cpuctl.cgroups.desired import Wanted
 from cpuctl.cli.cgroups.apply.quotas import wanted_quotas
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.start import Kubelet
 from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.pods.model import Pod, ResourceRequirements
 from cpuctl.quantity import Quantity

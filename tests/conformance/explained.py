@@ -19,7 +19,8 @@ from cpuctl.engine.explain.searches.changes import Change, Earlier, Removal, Req
 from cpuctl.engine.explain.story import Runs, Story, Telling, tell
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import StartRefused
-from cpuctl.engine.start import Kubelet, StartResult
+from cpuctl.engine.start import StartResult
+from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.pods.model import Pod
 from tests.conformance.corpus import CorpusFile, Json, Recorded, corpus_files
 from tests.conformance.coverage import GAPS

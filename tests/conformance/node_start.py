@@ -9,16 +9,9 @@ from cpuctl.checkpoints.reader import StateReader
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import StartRefused
-from cpuctl.engine.start import (
-    Kubelet,
-    NotStarted,
-    Started,
-    StartResult,
-    check_start,
-    node_of,
-    start_managers,
-)
+from cpuctl.engine.start import NotStarted, Started, StartResult, check_start, node_of, start_managers
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
+from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from tests.conformance.corpus import Json
 from tests.conformance.machines import machine_info

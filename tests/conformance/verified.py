@@ -12,7 +12,7 @@ from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.engine.config_lints.lint import Severity
 from cpuctl.engine.outcome import KubeletFault, StartRefused, Undetermined
-from cpuctl.engine.start import Kubelet, Started, start_managers
+from cpuctl.engine.start import Started, start_managers
 from cpuctl.engine.state_checks.found import FoundFile, FoundStates
 from cpuctl.engine.state_checks.owners import NOBODY_SAYS
 from cpuctl.engine.state_checks.verify import StateVerdict, verify_states
@@ -20,6 +20,7 @@ from cpuctl.engine.state_repair.actions import Action, NotRepaired
 from cpuctl.engine.state_repair.cpu_repair import CPURules, repair_cpu_state
 from cpuctl.engine.state_repair.memory_repair import MemoryRules, repair_memory_state
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
+from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from tests.conformance.corpus import Json, Recorded
 from tests.conformance.machines import machine_info

@@ -12,9 +12,10 @@ import pytest
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.topology_manager_start import start_topology_manager
 from cpuctl.engine.outcome import FaultKind, KubeletFault, StartRefused, Undetermined
-from cpuctl.engine.start import Kubelet, Started, check_start
+from cpuctl.engine.start import Started, check_start
 from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.setting_error import SettingError
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.cadvisor.machine_info import MachineInfo

@@ -11,8 +11,9 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.node import Node
 from cpuctl.engine.node_fit import Allocatable
 from cpuctl.engine.outcome import FaultKind, KubeletFault, StartRefused
-from cpuctl.engine.start import Kubelet, Started, StartResult, check_start, node_of, start_node
+from cpuctl.engine.start import Started, StartResult, check_start, node_of, start_node
 from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.machine.devices.inventory import DeviceGroup, DeviceInventory

@@ -16,9 +16,10 @@ from cpuctl.engine.config_lints.effects import lint_cpu_options
 from cpuctl.engine.config_lints.lint import LintSubject
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.node import Node
-from cpuctl.engine.start import Kubelet, start_node
+from cpuctl.engine.start import start_node
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.policy_options import OPTIONS, SCALE_DELAY
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.cadvisor.machine_info import MachineInfo

@@ -17,9 +17,10 @@ from cpuctl.engine.reserve.proposal import (
     memory_room,
     propose,
 )
-from cpuctl.engine.start import Kubelet, Started, check_start
+from cpuctl.engine.start import Started, check_start
 from cpuctl.kubelet.configuration.loading import ConfigSources, load_configuration
 from cpuctl.kubelet.flags.command_line import read_flags
+from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from tests.support.drawn_machines import nested_machines, regular_machines, tangled_machines

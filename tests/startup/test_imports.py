@@ -119,6 +119,15 @@ def test_a_plan_loads_no_rooms_that_have_nothing_to_do(words: tuple[str, ...], u
     assert not modules_loaded(*words) & unused
 
 
+@pytest.mark.parametrize(
+    "words",
+    [("config", "show", "-m", MACHINE), ("pods", "show", *_FILES)],
+    ids=lambda words: " ".join(words[:2]),
+)
+def test_what_starts_no_kubelet_loads_no_managers(words: tuple[str, ...]) -> None:
+    assert not modules_loaded(*words, "-o", "json") & {"cpuctl.engine.start", "cpuctl.engine.node"}
+
+
 def test_rooms_that_have_something_to_do_are_loaded() -> None:
     """The probe would notice: the same plan under flags of its own loads them."""
     flags = "--cpu-manager-policy=static --reserved-cpus=0 --topology-manager-policy=restricted"

@@ -9,9 +9,10 @@ from typing import Any
 from cpuctl.engine.config_lints.lint import Lint, LintSubject, Severity
 from cpuctl.engine.config_lints.lints import lint_configuration
 from cpuctl.engine.cpu.topology import CPUTopology
-from cpuctl.engine.start import Kubelet, Started, check_start
+from cpuctl.engine.start import Started, check_start
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.sources import read_machine
 

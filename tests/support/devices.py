@@ -9,8 +9,9 @@ from cpuctl.engine.admission import Admission
 from cpuctl.engine.hints.topology_manager import Merged
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Rejected
-from cpuctl.engine.start import Kubelet, start_node
+from cpuctl.engine.start import start_node
 from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.devices.inventory import DeviceGroup, DeviceInventory, HeldDevices
 from cpuctl.pods.model import Container, ContainerKind

@@ -9,8 +9,9 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Admission
 from cpuctl.engine.memory.state import Blocks
 from cpuctl.engine.node import Node
-from cpuctl.engine.start import Kubelet, start_node
+from cpuctl.engine.start import start_node
 from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
+from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.machine.sources import read_machine

@@ -14,9 +14,10 @@ from cpuctl.engine.resize.allocator.reference import Resizing
 from cpuctl.engine.resize.allocator.resized import Resized
 from cpuctl.engine.resize.rules import EXCLUSIVE_CPUS, ResizeRules
 from cpuctl.engine.resize.running import ResizeWish, RunningPod, with_requirements
-from cpuctl.engine.start import Kubelet, start_node
+from cpuctl.engine.start import start_node
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.pods.model import Container, Pod, ResourceRequirements

@@ -9,12 +9,12 @@ from typing import Any
 
 from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, PodsStateFile, UnreadableState
 from cpuctl.engine.config_lints.lint import Severity
-from cpuctl.engine.start import Kubelet
 from cpuctl.engine.state_checks.findings import StateFinding
 from cpuctl.engine.state_checks.found import FileFacts, FoundFile, FoundStates
 from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners
 from cpuctl.engine.state_checks.verify import StateVerdict, verify_states
 from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
+from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.machine.sources import read_machine

@@ -12,8 +12,9 @@ from cpuctl.engine.cpu.state import CPUManagerState
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Rejected
 from cpuctl.engine.resize.allocator.kep import resize_by_reference
-from cpuctl.engine.start import Kubelet, start_node
+from cpuctl.engine.start import start_node
 from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.pods.model import Pod
 from cpuctl.timeline.world.timers import Timers

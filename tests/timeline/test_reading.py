@@ -9,9 +9,9 @@ import pytest
 import yaml
 
 from cpuctl.engine.outcome import KubeletFault, StartRefused
-from cpuctl.engine.start import Kubelet
 from cpuctl.errors import InputError
 from cpuctl.kubelet.duration import MILLISECOND, SECOND
+from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.timeline.model import (
     Admit,
     ContainerChange,

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from cpuctl.checkpoints.reader import StateReader
     from cpuctl.cli.sources.config_inputs import ToldKubelet
-    from cpuctl.engine.start import Kubelet
     from cpuctl.engine.state_checks.verify import StateVerdict
+    from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.machine.sources import MachineSource
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cpuctl.cli.sources.sources import Sources
     from cpuctl.cli.sources.state_inputs import StateInput
     from cpuctl.cpuset import CPUSet
-    from cpuctl.engine.start import Kubelet
+    from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.pods.model import Pod
     from cpuctl.pods.rules import PodRules
 

@@ -11,12 +11,13 @@ from cpuctl.engine.config_lints.lint import Lint, LintSubject
 from cpuctl.engine.config_lints.lints import lint_configuration
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.outcome import KubeletFault, StartRefused, Undetermined
-from cpuctl.engine.start import Kubelet, Started, check_start
+from cpuctl.engine.start import Started, check_start
 from cpuctl.errors import UsageError
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.configuration.schema import SINCE
 from cpuctl.kubelet.configuration.settings import OriginKind
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.releases.changes import ChangeSubject, VersionChanges, version_changes
 from cpuctl.kubelet.version import NEWEST, KubeletVersion
 

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from cpuctl.cli.output import Document
     from cpuctl.cli.plan.planning import Planner
     from cpuctl.cli.sources.config_inputs import Told
-    from cpuctl.engine.start import Kubelet, StartResult
+    from cpuctl.engine.start import StartResult
+    from cpuctl.kubelet.kubelet import Kubelet
 
 OPTION = "--compare"
 

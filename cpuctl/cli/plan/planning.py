@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from cpuctl.engine.admission import Admission
     from cpuctl.engine.node import Node
     from cpuctl.engine.progress import Progress
-    from cpuctl.engine.start import Kubelet, StartResult
+    from cpuctl.engine.start import StartResult
+    from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.pods.model import Pod
 
 Rounds: TypeAlias = int | Literal["max"]

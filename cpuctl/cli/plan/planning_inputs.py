@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from cpuctl.cli.sources.config_inputs import KubeletWords, ToldKubelet
     from cpuctl.cli.sources.node_state import Past
-    from cpuctl.engine.start import Kubelet, StartResult
+    from cpuctl.engine.start import StartResult
+    from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.machine.devices.inventory import DeviceInventory
     from cpuctl.machine.sources import MachineSource
     from cpuctl.pods.model import Pod

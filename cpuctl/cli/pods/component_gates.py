@@ -14,8 +14,8 @@ from cpuctl.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpuctl.engine.start import Kubelet
     from cpuctl.kubelet.gates.feature_gates import FeatureGates
+    from cpuctl.kubelet.kubelet import Kubelet
 
 _SERVER_GATES = "--apiserver-feature-gates"
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from cpuctl.cli.sources.config_inputs import KubeletWords
     from cpuctl.engine.pod_facts import NodeOfPods
-    from cpuctl.engine.start import Kubelet
     from cpuctl.kubelet.config import KubeletConfiguration
+    from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.kubelet.releases.difference import Difference
     from cpuctl.machine.sources import MachineSource
     from cpuctl.pods.cgroups.files import WeightFormula

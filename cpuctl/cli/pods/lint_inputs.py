@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cpuctl.cli.sources.config_inputs import KubeletWords
     from cpuctl.engine.pod_lints.admission import Trial
     from cpuctl.engine.pod_lints.subject import KubeletView
-    from cpuctl.engine.start import Kubelet
+    from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.machine.sources import MachineSource
     from cpuctl.pods.validation.lint import LintRules
 

@@ -11,10 +11,10 @@ from cpuctl.errors import InputError, NodeAccessError, UsageError, unreadable
 if TYPE_CHECKING:
     from cpuctl.capture.recorded import RecordedKubelet
     from cpuctl.cli.sources.sources import Sources
-    from cpuctl.engine.start import Kubelet
     from cpuctl.kubelet.configuration.drop_in_files import DropInSource
     from cpuctl.kubelet.configuration.loading import LoadedConfiguration
     from cpuctl.kubelet.flags.given import KubeletFlags
+    from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.kubelet.version import KubeletVersion
 
 LIVE_MACHINE = "live"
@@ -186,8 +186,8 @@ def load_told(told: Told, sources: Sources) -> ToldKubelet:
     """Put the pieces together as the kubelet does, and remember what it would only warn about."""
     from dataclasses import replace
 
-    from cpuctl.engine.start import Kubelet
     from cpuctl.kubelet.configuration.loading import ConfigSources, load_configuration
+    from cpuctl.kubelet.kubelet import Kubelet
 
     flags = replace(told.flags, gates={**told.flags.gates, **told.gate_flags})
     config = ConfigSources(main=told.main, beside=told.beside, drop_ins=told.drop_ins, flags=flags)

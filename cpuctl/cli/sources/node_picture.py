@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cpuctl.capture.node.files import NodeFiles
     from cpuctl.checkpoints.reader import ContainerName
     from cpuctl.cpuset import CPUSet
-    from cpuctl.engine.start import Kubelet
+    from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.machine.sources import MachineSource
     from cpuctl.machine.tree import Tree
     from cpuctl.pods.model import Pod

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from cpuctl.checkpoints.model import SavedCPUState, SavedMemoryState
     from cpuctl.checkpoints.reader import StateReader
     from cpuctl.engine.node import Node
-    from cpuctl.engine.start import Kubelet, NotStarted, StartResult
+    from cpuctl.engine.start import NotStarted, StartResult
     from cpuctl.kubelet.gates.feature_gates import FeatureGates
+    from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.machine.sources import MachineSource
     from cpuctl.pods.model import Pod
     from cpuctl.pods.rules import PodRules

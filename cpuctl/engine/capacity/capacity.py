@@ -18,7 +18,7 @@ from cpuctl.engine.capacity.remedy import Remedy, remedy_for
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Rejected
 from cpuctl.engine.progress import Progress, nobody
-from cpuctl.engine.start import Kubelet
+from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
 
 MAX_SHAPES = 32

@@ -7,7 +7,8 @@ from dataclasses import replace
 from cpuctl.engine.hints.topology_manager_start import POLICIES
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import KubeletFault, StartRefused, Undetermined
-from cpuctl.engine.start import Kubelet, start_node
+from cpuctl.engine.start import start_node
+from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
 
 TOPOLOGY_POLICIES = ("none", *POLICIES)

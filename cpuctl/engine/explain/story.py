@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 from cpuctl.engine.admission import Admission, Admitted
 from cpuctl.engine.node import Node
-from cpuctl.engine.start import Kubelet, NotStarted, StartResult
+from cpuctl.engine.start import NotStarted, StartResult
+from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.pods.model import Pod
 
 REMEMBERED = 256

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cpuctl.engine.pod_rules import node_rules
-from cpuctl.engine.start import Kubelet
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.pods.model import Container, Pod
 from cpuctl.pods.qos import Qos, pod_qos
 from cpuctl.pods.rules import DEFAULT_NODE, NodeRules

@@ -15,8 +15,9 @@ from cpuctl.engine.memory.tables import hugepages_by_name
 from cpuctl.engine.reservation_summary import MEMORY_SETTINGS
 from cpuctl.engine.reserve.cpu_choice import CPUChoice, CPUWish, choose_reserved
 from cpuctl.engine.reserve.memory_split import Spread, split_memory
-from cpuctl.engine.start import Kubelet, NotStarted, Started, check_start
+from cpuctl.engine.start import NotStarted, Started, check_start
 from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
+from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.reserving.reserved_memory import countable
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.quantity import Quantity

@@ -11,7 +11,7 @@ from cpuctl.engine.config_lints.lint import Severity
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import FaultKind, KubeletFault, StartRefused
 from cpuctl.engine.provider import Candidate
-from cpuctl.engine.start import Kubelet, NotStarted, Started, last_checks, node_of, start_managers
+from cpuctl.engine.start import NotStarted, Started, last_checks, node_of, start_managers
 from cpuctl.engine.state_checks.cpu_findings import cpu_findings
 from cpuctl.engine.state_checks.cpu_subject import CPUSubject, cpu_finding
 from cpuctl.engine.state_checks.file_findings import file_findings
@@ -23,6 +23,7 @@ from cpuctl.engine.state_checks.memory_findings import block_findings, drift_fin
 from cpuctl.engine.state_checks.owner_findings import due_findings, gone_findings
 from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.pods.model import Container, Pod
 from cpuctl.pods.qos import pod_qos

@@ -11,9 +11,10 @@ from cpuctl.engine.resize.capacity import whole_node
 from cpuctl.engine.resize.delay import DelayRules
 from cpuctl.engine.resize.rules import ResizeRules
 from cpuctl.engine.resize.running import same_resources
-from cpuctl.engine.start import Kubelet, start_node
+from cpuctl.engine.start import start_node
 from cpuctl.kubelet.gates.at_start import gates_at_start
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.machine.cadvisor.view import kubelet_view
 from cpuctl.timeline.kubelet.readmitting import take_back

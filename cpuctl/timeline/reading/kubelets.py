@@ -9,11 +9,11 @@ from typing import TypeAlias
 
 from cpuctl.documents import Cursor, Value, load_documents
 from cpuctl.engine.outcome import FaultKind, KubeletFault, StartRefused
-from cpuctl.engine.start import Kubelet
 from cpuctl.errors import CpuctlError, InputError
 from cpuctl.kubelet.configuration.loading import ConfigSources, load_configuration
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import DEFAULT_VERSION, KubeletVersion
 from cpuctl.timeline.model import ApiServer, KubeletAction, KubeletChange, KubeletSetup
 from cpuctl.timeline.reading.fields import duration, refuse_others

@@ -15,8 +15,9 @@ from cpuctl.engine.capacity.largest import ElementRoom, Largest
 from cpuctl.engine.capacity.remedy import RemedyKind
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import StartRefused
-from cpuctl.engine.start import Kubelet, start_node
+from cpuctl.engine.start import start_node
 from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.pods.model import Pod
 from tests.support.capacity_nodes import MACHINE, exclusive, kubelet, named, node_with, shared, whole

@@ -7,8 +7,9 @@ import pytest
 from cpuctl.engine.capacity.fragmentation import Fragmentation, Scatter, fragmentation_of
 from cpuctl.engine.capacity.probe import settled
 from cpuctl.engine.node import Node
-from cpuctl.engine.start import Kubelet, start_node
+from cpuctl.engine.start import start_node
 from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from tests.support.capacity_nodes import MACHINE, exclusive, held, kubelet, node_with
 

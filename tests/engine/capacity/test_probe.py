@@ -9,8 +9,9 @@ from cpuctl.engine.admission import Admitted
 from cpuctl.engine.capacity.largest import largest_request
 from cpuctl.engine.capacity.probe import copies_of, exclusive_pod, free_cpus, settled
 from cpuctl.engine.node import Node
-from cpuctl.engine.start import Kubelet, start_node
+from cpuctl.engine.start import start_node
 from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from tests.support.capacity_nodes import GIB, MACHINE, exclusive, kubelet, named, node_with, shared, whole
 

@@ -8,9 +8,10 @@ import pytest
 
 from cpuctl.engine.config_lints.lint import Lint, LintSubject, Severity
 from cpuctl.engine.config_lints.memory import lint_reserved_memory
-from cpuctl.engine.start import Kubelet, Started, check_start
+from cpuctl.engine.start import Started, check_start
 from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.sources import read_machine
 from cpuctl.quantity import Quantity

@@ -15,8 +15,9 @@ from cpuctl.engine.explain.offers import round_of
 from cpuctl.engine.explain.rules.deciding import deciding_rule
 from cpuctl.engine.explain.searches.searches import Search
 from cpuctl.engine.explain.story import Runs, Story, Telling, tell
-from cpuctl.engine.start import Kubelet, start_node
+from cpuctl.engine.start import start_node
 from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
+from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.cadvisor.machine_info import InfoNode, MachineInfo
 from cpuctl.machine.devices.inventory import DeviceGroup, DeviceInventory

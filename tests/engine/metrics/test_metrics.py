@@ -7,8 +7,9 @@ from typing import Any
 
 from cpuctl.engine.metrics.series import samples
 from cpuctl.engine.node import Node
-from cpuctl.engine.start import Kubelet, start_node
+from cpuctl.engine.start import start_node
 from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.pods.model import Container, Pod
 from tests.support.pods import app, init, pod, resources

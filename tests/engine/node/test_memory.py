@@ -8,8 +8,9 @@ from cpuctl.engine.admission import Admitted
 from cpuctl.engine.memory.hints import MemoryHints
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import KubeletFault, Rejected
-from cpuctl.engine.start import Kubelet, start_node
+from cpuctl.engine.start import start_node
 from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
+from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.cadvisor.machine_info import InfoCore, InfoNode, MachineInfo
 from cpuctl.pods.model import Container

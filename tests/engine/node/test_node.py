@@ -13,8 +13,9 @@ from cpuctl.engine.admission import Admitted
 from cpuctl.engine.cpu.exclusive_claim import ExclusiveClaim
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import KubeletFault, Rejected, StartRefused, Undetermined
-from cpuctl.engine.start import Kubelet, StartResult, start_node
+from cpuctl.engine.start import StartResult, start_node
 from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.pods.model import Container, Pod
 from tests.support.pods import app, init, pod, sidecar

@@ -9,8 +9,9 @@ import pytest
 from cpuctl.engine.admission import Admission, Admitted
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Rejected
-from cpuctl.engine.start import Kubelet, start_node
+from cpuctl.engine.start import start_node
 from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.pods.model import Pod
 from tests.support.pods import app, pod, resources

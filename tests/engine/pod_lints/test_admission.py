@@ -12,8 +12,9 @@ from cpuctl.engine.node import Node
 from cpuctl.engine.pod_lints.admission import Trial
 from cpuctl.engine.pod_lints.lints import lint_pod
 from cpuctl.engine.pod_lints.subject import KubeletView, PodLintSubject
-from cpuctl.engine.start import Kubelet, start_node
+from cpuctl.engine.start import start_node
 from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.pods.model import Container, Pod, QosClass, ResourceRequirements
 from cpuctl.pods.validation.finding import Spot

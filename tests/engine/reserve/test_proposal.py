@@ -19,8 +19,9 @@ from cpuctl.engine.reserve.proposal import (
     memory_room,
     propose,
 )
-from cpuctl.engine.start import Kubelet, Started, check_start
+from cpuctl.engine.start import Started, check_start
 from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
+from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.cadvisor.machine_info import InfoNode, MachineInfo
 from cpuctl.machine.sources import read_machine

@@ -9,12 +9,13 @@ import pytest
 from cpuctl.checkpoints.model import MemoryBlock, MemoryStateFile, PodsStateFile, UnreadableState
 from cpuctl.engine.memory.tables import fresh_tables
 from cpuctl.engine.outcome import FaultKind, KubeletFault, StartRefused
-from cpuctl.engine.start import Kubelet, Started
+from cpuctl.engine.start import Started
 from cpuctl.engine.state_checks.found import FileFacts, FoundFile, FoundStates
 from cpuctl.engine.state_checks.memory_drift import DriftKind
 from cpuctl.engine.state_checks.memory_replay import replayed
 from cpuctl.engine.state_checks.verify import StateVerdict, verify_states
 from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
+from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.quantity import Quantity
 from tests.support.state_files import CPU_STATE, DB, GIB, GONE, MEMORY_STATE, block, cpus, drifted

@@ -20,7 +20,7 @@ from cpuctl.pods.qos import pod_qos
 if TYPE_CHECKING:
     from cpuctl.audit.picture import Picture
     from cpuctl.cgroups.desired import Wanted
-    from cpuctl.engine.start import Kubelet
+    from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.pods.cgroups.values import CgroupSettings
     from cpuctl.pods.model import Pod
     from cpuctl.pods.rules import NodeRules

@@ -13,7 +13,7 @@ from cpuctl.engine.explain.story import Telling
 from cpuctl.engine.memory.manager import AllocationFailure
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Rejected, RejectionReason
-from cpuctl.engine.start import Kubelet
+from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.pods.model import Pod
 from tests.engine.explain.rules.cases import (

@@ -1,0 +1,22 @@
+"""One kubelet: its release and all it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.version import KubeletVersion
+
+
+class Kubelet(NamedTuple):
+    """What a kubelet is told: its release, its configuration, and gates given as flags on top.
+
+    ``gates_of_main_file`` are the gates before drop-ins were merged: a kubelet tries those, too.
+    """
+
+    version: KubeletVersion
+    config: KubeletConfiguration
+    gate_flags: Mapping[str, bool] = {}
+    gates_of_main_file: Mapping[str, bool] = {}
+    cgroup_version: int = 2

@@ -8,7 +8,7 @@ container runtime's own.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -107,6 +107,14 @@ def _below(role: Role, part: str, prefix: str) -> Role:
     if role.level is Level.POD:
         return _in_pod(role, part)
     return replace(role, level=Level.BELOW)
+
+
+def ancestors(path: str) -> Iterator[str]:
+    """Yield the groups above a path, the nearest first, the root not."""
+    above = path.rpartition("/")[0]
+    while above:
+        yield above
+        above = above.rpartition("/")[0]
 
 
 def _in_pod(role: Role, part: str) -> Role:

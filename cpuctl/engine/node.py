@@ -251,8 +251,6 @@ class Node:
             candidate=self._candidate(pod),
             manager=self.topology_manager,
             providers=self._cleaned_up,
-            asked=[],
-            placements=[],
         )
 
     def _readmission(self, held: Holding | None, verdict: Verdict, *, divided: bool) -> Readmission | None:

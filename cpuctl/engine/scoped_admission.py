@@ -6,7 +6,7 @@ Rule: kubelet v1.36 ``pkg/kubelet/cm/topologymanager``, ``scope_*.go``. Nothing 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass, field
 
 from cpuctl.engine.admission import Admitted, Asked, Placement, Verdict
 from cpuctl.engine.hints.hints import IMPOSSIBLE, Hint
@@ -16,7 +16,8 @@ from cpuctl.engine.provider import Candidate, Provider, Refusal
 from cpuctl.pods.model import Container
 
 
-class ScopedAdmission(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScopedAdmission:
     """One pod, who decides on it, and what was asked and given so far.
 
     ``providers`` yields the managers in the kubelet's order; each has cleaned up when it comes.
@@ -25,8 +26,8 @@ class ScopedAdmission(NamedTuple):
     candidate: Candidate
     manager: TopologyManager
     providers: Callable[[], Iterable[Provider]]
-    asked: list[Asked]
-    placements: list[Placement]
+    asked: list[Asked] = field(default_factory=list)
+    placements: list[Placement] = field(default_factory=list)
 
     def run(self) -> Verdict:
         """Go through the containers, init first."""

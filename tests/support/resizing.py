@@ -27,6 +27,7 @@ from tests.support.topologies import CoreAt, machine_info
 GIB = 1 << 30
 PREVIEW: Mapping[str, bool] = {EXCLUSIVE_CPUS: True}
 NO_POLICY: Mapping[str, Any] = {"cpu_manager_policy": "none", "reserved_system_cpus": ""}
+BEST_EFFORT: Mapping[str, Any] = {"topology_manager_policy": "best-effort"}
 RESTRICTED: Mapping[str, Any] = {"topology_manager_policy": "restricted"}
 
 

@@ -12,8 +12,8 @@ from shlex import quote
 
 from cpuctl.audit.finding import Finding, Severity
 from cpuctl.audit.picture import POLICY_NONE, Picture, Seen
-from cpuctl.cgroups.changing.ordering import ancestors
 from cpuctl.cgroups.groups import Cgroup
+from cpuctl.cgroups.names import ancestors
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.wording import named
 

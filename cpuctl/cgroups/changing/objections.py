@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from cpuctl.cgroups.changing.ordering import ancestors
 from cpuctl.cgroups.desired import Member, Wanted
 from cpuctl.cgroups.groups import Cgroup
+from cpuctl.cgroups.names import ancestors
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.wording import are, named
 

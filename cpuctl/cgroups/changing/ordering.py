@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 
+from cpuctl.cgroups.names import ancestors
 from cpuctl.cpuset import CPUSet
 
 
@@ -63,14 +64,6 @@ def _within(sets: Mapping[str, CPUSet], path: str, cpus: CPUSet) -> CPUSet:
 def _by_depth(paths: Iterable[str]) -> list[str]:
     """Sort groups so that each follows those above it."""
     return sorted(paths, key=lambda path: (path.count("/"), path))
-
-
-def ancestors(path: str) -> Iterator[str]:
-    """Yield the groups above a path, the nearest first, the root not."""
-    above = path.rpartition("/")[0]
-    while above:
-        yield above
-        above = above.rpartition("/")[0]
 
 
 class _Ordering:

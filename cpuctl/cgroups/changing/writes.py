@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from cpuctl.cgroups.changing.applying import Change
-from cpuctl.cgroups.changing.ordering import ancestors, order_writes
+from cpuctl.cgroups.changing.ordering import order_writes
 from cpuctl.cgroups.desired import Wanted
 from cpuctl.cgroups.groups import Cgroup, CpusetValues
 from cpuctl.cgroups.hierarchies import CGROUPS, Hierarchies
+from cpuctl.cgroups.names import ancestors
 from cpuctl.cpuset import CPUSet
 
 CPUS, MEMS = "cpuset.cpus", "cpuset.mems"

@@ -69,10 +69,8 @@ class Layout:
     def restricted_to(self, cpus: CPUSet) -> Layout:
         """Return what is left when only *cpus* run; an emptied NUMA node stays, everything else goes."""
         parts = (*self.cores, *self.sockets.values(), *self.l3_groups)
-        if (
-            all(parts)
-            and not reduce(or_, (part.mask for part in (*parts, *self.nodes.values())), 0) & ~cpus.mask
-        ):
+        everything = reduce(or_, (part.mask for part in (*parts, *self.nodes.values())), 0)
+        if all(parts) and not everything & ~cpus.mask:
             return self
         sockets = {socket: members & cpus for socket, members in self.sockets.items()}
         return Layout(

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cpuctl.cgroups.changing.ordering import ancestors
-from cpuctl.cgroups.names import Level
+from cpuctl.cgroups.names import Level, ancestors
 from cpuctl.engine.cpu.isolation import Isolation, isolation_of
 from cpuctl.engine.pod_rules import cgroup_settings, node_rules
 from cpuctl.kubelet.gates.feature_gates import FeatureGates

@@ -17,6 +17,7 @@ from cpuctl.engine.resize.delay import DelayRules
 from cpuctl.pods.model import Container, Pod
 from tests.support.pods import init, sidecar
 from tests.support.resizing import (
+    BEST_EFFORT,
     RESTRICTED,
     Setting,
     admitted,
@@ -28,7 +29,6 @@ from tests.support.resizing import (
 )
 from tests.support.topologies import mask
 
-BEST_EFFORT: Mapping[str, Any] = {"topology_manager_policy": "best-effort"}
 CANNOT = (
     "ResizeAllocateCPUs Error: Skip resize, unable to resize container exclusively allocated pool, "
     "(podUID = p, containerName = {}, topologyError = {})"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import pytest
 
@@ -15,6 +14,7 @@ from cpuctl.engine.resize.allocator.kep import resize_by_reference
 from cpuctl.engine.resize.allocator.packed_again import KEPT
 from cpuctl.engine.resize.allocator.resized import Resized
 from tests.support.resizing import (
+    BEST_EFFORT,
     Setting,
     admitted,
     carefully,
@@ -26,7 +26,6 @@ from tests.support.resizing import (
 )
 from tests.support.topologies import CoreAt, machine_info, mask
 
-BEST_EFFORT: Mapping[str, Any] = {"topology_manager_policy": "best-effort"}
 THREE_NODES = with_memory(machine_info(CoreAt((cpu,), cpu // 4, cpu // 4) for cpu in range(12)))
 CACHES = with_memory(machine_info(CoreAt((c, c + 12), c // 6, c // 6, c // 3) for c in range(12)))
 

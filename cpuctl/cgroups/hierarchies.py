@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cpuctl.machine.tree import Tree
 
@@ -29,8 +29,7 @@ def is_interface_file(name: str) -> bool:
     return _INTERFACE_FILE.fullmatch(name) is not None and not name.endswith(_UNIT)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hierarchies:
+class Hierarchies(NamedTuple):
     """The roots of the hierarchies that matter here, as paths in a tree; empty where there is none."""
 
     version: int

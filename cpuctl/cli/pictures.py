@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -28,8 +27,7 @@ MachineSvgOption = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Pictures:
+class Pictures(NamedTuple):
     """Files that are asked for, by their option; one may be ``-``, and stands in the answer's place."""
 
     files: Mapping[str, str]

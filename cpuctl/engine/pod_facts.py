@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import NamedTuple
 
 from cpuctl.engine.cpu.exclusive_advice import ExclusiveAdvice, advise
 from cpuctl.engine.cpu.exclusive_claim import exclusive_claim
@@ -32,15 +32,14 @@ _NO_V1 = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeOfPods:
+class NodeOfPods(NamedTuple):
     """The node and the rules that pods are looked at by; ``static`` names managers with a static policy.
 
     ``memory`` in bytes and ``allocatable`` by resource are None where the node is not known.
     """
 
-    rules: PodRules = field(default_factory=PodRules)
-    settings: CgroupSettings = field(default_factory=CgroupSettings)
+    rules: PodRules = PodRules()
+    settings: CgroupSettings = CgroupSettings()
     static: frozenset[str] = frozenset()
     cgroup_version: int = 2
     memory: int | None = None
@@ -53,8 +52,7 @@ class NodeOfPods:
         return "cpu" in self.static
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContainerFacts:
+class ContainerFacts(NamedTuple):
     """What one container gets; ``exclusive``: CPUs of its own on this node, else ``why_shared``."""
 
     container: Container
@@ -66,8 +64,7 @@ class ContainerFacts:
     why_shared: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PodFacts:
+class PodFacts(NamedTuple):
     """What follows from one pod. ``seen`` is the pod as its kubelet looks at it.
 
     ``refusals`` are the API server's, from LimitRanges; ``rejected`` is the kubelet's.
@@ -143,7 +140,7 @@ def _only_written(advice: ExclusiveAdvice, stored: StoredPod) -> ExclusiveAdvice
         for change in advice.changes
         if change.place.side != "requests" or stored.sources.get(change.place) not in follows
     )
-    return replace(advice, changes=changes)
+    return advice._replace(changes=changes)
 
 
 def _refusals(pod: Pod, node: NodeOfPods) -> Iterator[str]:

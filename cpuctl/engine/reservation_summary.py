@@ -7,7 +7,7 @@ manager's static policy asks for is that of ``memorymanager/memory_manager.go``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.reserving.eviction import RESERVING_SIGNALS
@@ -23,8 +23,7 @@ MEMORY_SETTINGS = "kubeReserved.memory, systemReserved.memory, or memory.availab
 _SELDOM_KNOWN = ("ephemeral-storage", "pid")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResourceLine:
+class ResourceLine(NamedTuple):
     """One resource; amounts that depend on a capacity that is not known are None."""
 
     resource: str
@@ -36,8 +35,7 @@ class ResourceLine:
     allocatable: Quantity | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryBalance:
+class MemoryBalance(NamedTuple):
     """The memory manager's rule for one kind of memory: *listed* in reservedMemory must equal *kept*."""
 
     kind: str
@@ -50,8 +48,7 @@ class MemoryBalance:
         return self.listed == self.kept
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReservationSummary:
+class ReservationSummary(NamedTuple):
     """The resources, the memory limit of all pods together, and what ``reservedMemory`` says by NUMA node.
 
     ``pods_memory`` is the limit of the kubepods cgroup: hard eviction is not taken off there.

@@ -6,7 +6,7 @@ The amounts are those of ``cpuctl.pods.requests``: the scheduler's and the node'
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cpuctl.pods.cgroups.values import is_limited
 from cpuctl.pods.model import ContainerKind, Pod, is_pod_level_resource
@@ -19,8 +19,7 @@ _OVERHEAD = ", plus overhead"
 _NO_BOUND = "; no bound, as not every container has a limit"
 
 
-@dataclass(frozen=True, slots=True)
-class Effective:
+class Effective(NamedTuple):
     """An amount and where it comes from."""
 
     amount: Quantity

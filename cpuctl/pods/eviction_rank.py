@@ -7,7 +7,7 @@ pod-level resources, where there are any, hide what the containers request (KEP-
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cpuctl.pods.model import Pod
 from cpuctl.pods.oom_score import is_critical
@@ -17,8 +17,7 @@ from cpuctl.quantity import Quantity
 _ZERO = Quantity()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ranked:
+class Ranked(NamedTuple):
     """A pod in the order of eviction; ``usage`` is None where nobody measured it, amounts are bytes.
 
     ``spared``: it is critical, so a kubelet passes over it.

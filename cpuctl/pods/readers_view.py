@@ -7,7 +7,8 @@ Rules: ``pkg/controller/podautoscaler/replica_calculator.go``, ``pkg/api/v1/reso
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from cpuctl.pods.model import Container, ContainerKind, Pod, is_pod_level_resource
 from cpuctl.pods.requests import pod_requests
@@ -22,8 +23,7 @@ _SIDECARS_IN_HPA = 29
 _ZERO = Quantity()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class Reading(NamedTuple):
     """One amount that a reader takes from a pod; ``error`` is what it says where it finds none.
 
     ``amount`` is None with an error, and where it is the node's allocatable that is not known. ``container``
@@ -77,7 +77,7 @@ def _hpa_by_containers(pod: Pod, resource: str, minor: int) -> Reading:
     rule = "the requests of app containers and sidecars added up"
     for reading in lists:
         if reading.error:
-            return replace(reading, container="", rule=rule)
+            return reading._replace(container="", rule=rule)
     total = _ZERO
     for reading in lists:
         total += reading.amount or _ZERO

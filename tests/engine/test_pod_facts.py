@@ -39,12 +39,12 @@ def test_without_the_static_policy_nobody_gets_any() -> None:
 
 
 def test_up_to_132_exclusive_cpus_keep_their_quota() -> None:
-    node = replace(STATIC, settings=CgroupSettings(minor=32, lifts_quota=False))
+    node = STATIC._replace(settings=CgroupSettings(minor=32, lifts_quota=False))
     assert pod_facts(pod(app(*FULL)), node).cgroup.quota == 200_000
 
 
 def test_containers_that_divide_the_pods_cpus_lift_its_quota_together() -> None:
-    node = replace(STATIC, rules=PodRules(node=NodeRules(managers=True)))
+    node = STATIC._replace(rules=PodRules(node=NodeRules(managers=True)))
     own = resources("cpu=4 memory=4Gi", "cpu=4 memory=4Gi")
     mixed = pod_facts(pod(app(*FULL, name="a"), app(name="b"), pod_level=own), node)
     assert [each.exclusive for each in mixed.containers] == [True, False]
@@ -73,7 +73,7 @@ def test_advice_goes_by_the_pods_class() -> None:
 def test_a_pod_is_what_the_server_stores_with_limit_ranges() -> None:
     given = pod(app())
     facts = pod_facts(
-        given, replace(STATIC, limit_ranges=(bounds("a", default=FULL[0], default_request=FULL[0]),))
+        given, STATIC._replace(limit_ranges=(bounds("a", default=FULL[0], default_request=FULL[0]),))
     )
     assert facts.written is given
     assert facts.stored.pod.containers == (app(*FULL),)
@@ -98,7 +98,7 @@ def test_rules_of_cgroups_say_what_the_values_rest_on() -> None:
 
 
 def test_memory_is_protected_by_class() -> None:
-    node = replace(STATIC, settings=CgroupSettings(memory_qos=True, tiered=True))
+    node = STATIC._replace(settings=CgroupSettings(memory_qos=True, tiered=True))
     facts = [pod_facts(each, node) for each in (pod(app(*FULL)), pod(app("memory=1Gi")))]
     for values in ([each.cgroup for each in facts], [each.containers[0].cgroup for each in facts]):
         assert [(each.memory_min, each.memory_low) for each in values] == [(GIB, None), (None, GIB)]
@@ -131,7 +131,7 @@ def test_alignment_is_ignored_with_pod_level_resources(own: str) -> None:
 def test_without_cpus_of_its_own_there_is_none_to_align(own: str) -> None:
     """A pod may be Guaranteed by its status alone."""
     given = replace(pod(app(), pod_level=resources(own, own)), qos_class=QosClass.GUARANTEED)
-    assert pod_facts(given, replace(STATIC, static=frozenset({"cpu", "memory"}))).notices == (MEMORY,)
+    assert pod_facts(given, STATIC._replace(static=frozenset({"cpu", "memory"}))).notices == (MEMORY,)
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_without_cpus_of_its_own_there_is_none_to_align(own: str) -> None:
     [
         (resources(*FULL), NodeOfPods()),
         (resources("cpu=1 memory=1Gi", FULL[1]), STATIC),
-        (resources(*FULL), replace(STATIC, rules=PodRules(node=NodeRules(managers=True)))),
+        (resources(*FULL), STATIC._replace(rules=PodRules(node=NodeRules(managers=True)))),
         (None, STATIC),
     ],
 )
@@ -149,7 +149,7 @@ def test_where_there_is_nothing_to_align(own: ResourceRequirements | None, node:
 
 def test_fractions_are_not_aligned_anyway() -> None:
     own = resources("cpu=1500m memory=1Gi", "cpu=1500m memory=1Gi")
-    notices = pod_facts(pod(app(), pod_level=own), replace(STATIC, static=frozenset({"cpu"}))).notices
+    notices = pod_facts(pod(app(), pod_level=own), STATIC._replace(static=frozenset({"cpu"}))).notices
     assert notices == ()
 
 

@@ -167,7 +167,7 @@ def test_exclusive_cpus_change_nothing_but_the_quota(pod: Pod, exclusive: bool) 
     for container in pod.all_containers:
         shared = container_cgroup(pod, container, qos, CgroupSettings())
         other = container_cgroup(pod, container, qos, CgroupSettings(), exclusive=exclusive)
-        assert replace(other, quota=None) == replace(shared, quota=None)
+        assert other._replace(quota=None) == shared._replace(quota=None)
         assert other.quota == (-1 if exclusive else shared.quota)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,7 +63,7 @@ def read_node(words: CheckpointWords, sources: Sources) -> tuple[CheckpointWords
     """
     refuse_stdin_twice(words.state, words.pods, words.kubelet.config)
     if not words.machine and is_recording(words.state):
-        words = replace(words, machine=words.state, state="")
+        words = words._replace(machine=words.state, state="")
     here = LIVE_MACHINE if words.root == "/" else words.root
     source = load_machine(words.machine or here, sources)
     return words, Node(source=source, told=load_known_kubelet(words.kubelet, sources, machine=source))

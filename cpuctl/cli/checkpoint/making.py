@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cpuctl.checkpoints.inspection import inspect_state
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 def made_files(planning: Planning) -> tuple[tuple[FileChange, ...], Case]:
     """Plan the pods on an empty node; where one is not admitted, no file is made."""
     # A recording's own state would be another beginning.
-    started = replace(planning, past=Past()).start(planning.kubelet, planning.sources)
+    started = planning._replace(past=Past()).start(planning.kubelet, planning.sources)
     if not isinstance(started, engine.Node):
         return _refused(_of_start(started)), _case(planning, {})
     for pod in planning.wanted:

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from cpuctl.cli.sources.config_inputs import KubeletWords
 from cpuctl.errors import UsageError
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckpointWords:
+class CheckpointWords(NamedTuple):
     """The words of a command line: empty where one is left out."""
 
     state: str = ""
     machine: str = ""
-    kubelet: KubeletWords = field(default_factory=KubeletWords)
+    kubelet: KubeletWords = KubeletWords()
     pods: str = ""
     root: str = "/"
     in_place: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommitWords:
+class CommitWords(NamedTuple):
     """The words of a command line that say whether and where anything is written."""
 
     write_state: str = ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.sources.config_inputs import load_told
@@ -88,7 +87,7 @@ def compare_versions(
     changes = version_changes(subject, kubelet.version.minor, version.minor, SINCE)
     here = check_start(source.info, kubelet)
     try:
-        other = load_told(replace(told.told, version=version), Sources())
+        other = load_told(told.told._replace(version=version), Sources())
     except ConfigRefusedError as refused:
         return changes, (here, refused.refusal)
     return changes, (here, check_start(source.info, other.kubelet))

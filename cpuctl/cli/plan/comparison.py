@@ -36,7 +36,7 @@ def _side(planner: Planner, words: SettingWords, sources: Sources) -> dict[str, 
     from cpuctl.cli.answers.config.parts import start_answer
 
     told = planner.planning.told.told
-    told = replace(told, version=words.version or told.version)
+    told = told._replace(version=words.version or told.version)
     own = Sources(entries=dict(sources.entries))
     side: dict[str, Any] = {"settings": words.text}
     try:
@@ -54,9 +54,9 @@ def _kubelet(told: Told, words: SettingWords, sources: Sources) -> Kubelet:
     patch = {name: change for name, change in words.patch.items() if _known(name, told, sources)}
     words = replace(words, patch=patch)
     settings = words.applied_to(load_told(told, Sources()).loaded.settings)
-    flags = replace(told.flags, settings={**told.flags.settings, **settings})
+    flags = told.flags._replace(settings={**told.flags.settings, **settings})
     gates = {**told.gate_flags, **words.gates}
-    return load_told(replace(told, flags=flags, gate_flags=gates), sources).kubelet
+    return load_told(told._replace(flags=flags, gate_flags=gates), sources).kubelet
 
 
 def _known(name: str, told: Told, sources: Sources) -> bool:

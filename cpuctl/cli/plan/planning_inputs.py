@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cpuctl.cli.sources.inputs import load_devices, load_machine, load_pods, refuse_stdin_twice
@@ -58,8 +57,7 @@ class PlanningWords(NamedTuple):
         return shlex.join(["cpuctl", *verb, *words, *pods])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Planning:
+class Planning(NamedTuple):
     """What the words name: ``wanted`` are the pods that come, in their order."""
 
     words: PlanningWords
@@ -68,7 +66,7 @@ class Planning:
     told: ToldKubelet
     past: Past
     devices: DeviceInventory | None = None
-    sources: Sources = field(default_factory=Sources)
+    sources: Sources = Sources()
 
     @property
     def kubelet(self) -> Kubelet:

@@ -1,6 +1,5 @@
 """``cpuctl pods diff``: what differs between two manifests, or for one under two kubelets."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -104,7 +103,7 @@ def diff(
         gates=",".join(filter(None, (feature_gates, to_feature_gates))),
     )
     others = load_objects([new], [], other_sources) if new else found
-    after = _side(others, replace(words, kubelet=kubelet), new or old, other_sources)
+    after = _side(others, words._replace(kubelet=kubelet), new or old, other_sources)
     document = diff_document(before, after, sources.entries)
     sources.tell(style)
     emit(document, style)
@@ -118,7 +117,7 @@ def _side(found: "Manifests", words: NodeWords, name: str, sources: Sources) -> 
     from cpuctl.engine.pod_facts import pod_facts
 
     view = load_view(words, sources)
-    node = replace(view.node, limit_ranges=found.limit_ranges)
+    node = view.node._replace(limit_ranges=found.limit_ranges)
     head = {
         "pods": source_name(name),
         "kubelet": {"version": str(view.kubelet.version)},

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.cli.pods.component_gates import kubelet_gates, server_gates
 from cpuctl.cli.sources.inputs import load_machine
@@ -27,8 +26,7 @@ if TYPE_CHECKING:
 _NO_PODS_HINT = "name manifests with -f PODS, or describe pods with -T web=4/4"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeWords:
+class NodeWords(NamedTuple):
     """The words of a command line that say by what rules and on what node pods are looked at."""
 
     kubelet: KubeletWords
@@ -40,8 +38,7 @@ class NodeWords:
     runtime: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeView:
+class NodeView(NamedTuple):
     """What the words name. ``formula`` is None where the containers' runtime is not known."""
 
     node: NodeOfPods

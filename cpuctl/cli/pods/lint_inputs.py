@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.cli.pods.component_gates import kubelet_gates, server_gates
 from cpuctl.cli.sources.inputs import load_machine
@@ -23,8 +22,7 @@ if TYPE_CHECKING:
 _RESIZE = "InPlacePodLevelResourcesVerticalScaling"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LintWords:
+class LintWords(NamedTuple):
     """The words of a command line that say by what rules manifests are looked at."""
 
     kubelet: KubeletWords
@@ -35,8 +33,7 @@ class LintWords:
     static: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LintSetting:
+class LintSetting(NamedTuple):
     """What the words name: ``trial`` is an empty node, None where no machine is named."""
 
     rules: LintRules

@@ -86,13 +86,12 @@ def show(
 
 
 def _shown(found: "Manifests", view: NodeView, usage: dict[str, int] | None, sources: Sources) -> Document:
-    from dataclasses import replace
 
     from cpuctl.cli.answers.pods.show_answer import Shown, show_document
     from cpuctl.engine.pod_facts import pod_facts
     from cpuctl.pods.governing.resource_quota import charge_in_turn
 
-    node = replace(view.node, limit_ranges=found.limit_ranges)
+    node = view.node._replace(limit_ranges=found.limit_ranges)
     facts = [pod_facts(pod, node) for pod in found.pods]
     # What a LimitRange refuses never gets to the quotas.
     created = [(each.stored.pod, each.qos.qos_class) for each in facts if not each.refusals]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cpuctl.errors import InputError
@@ -54,7 +54,7 @@ def set_scene(planning: Planning) -> Scene | NotStarted:
     saved = past.cpu is not None or past.memory is not None
     running = tuple(each.allocated for each in pods) if saved else ()
     past = past._replace(running=running, known=bool(running))
-    node = replace(planning, past=past).start(planning.kubelet, sources)
+    node = planning._replace(past=past).start(planning.kubelet, sources)
     if not isinstance(node, Node):
         return node
     if saved:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from cpuctl.cli.output import Document
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
     from cpuctl.pods.model import Pod
 
 
-@dataclass(frozen=True, slots=True)
-class ResizeAnswer:
+class ResizeAnswer(NamedTuple):
     """An answer, and the node afterwards; None where the kubelet does not start."""
 
     document: Document
@@ -60,7 +58,7 @@ def pending_resize(planning: Planning, uid: str) -> Document | None:
     from cpuctl.engine.resize.running import ResizeWish
     from cpuctl.engine.resize.semantics import Semantics
 
-    planning = replace(planning, wanted=(), sources=Sources())
+    planning = planning._replace(wanted=(), sources=Sources())
     scene = set_scene(planning)
     if not isinstance(scene, Scene):
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -33,8 +33,7 @@ class KubeletWords(NamedTuple):
     gates: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class Told(NamedTuple):
     """Everything that was read: the main file's text and name (None where there is none), and the flags.
 
     ``beside`` is the directory on the node to which relative paths of the main file belong.
@@ -45,7 +44,7 @@ class Told:
     beside: str
     drop_ins: DropInSource | None
     flags: KubeletFlags
-    gate_flags: dict[str, bool] = field(default_factory=dict)
+    gate_flags: Mapping[str, bool] = {}
     cgroup_version: int = 2
 
 
@@ -184,12 +183,10 @@ def drop_in_source(name: str | None, recorded: RecordedKubelet, sources: Sources
 
 def load_told(told: Told, sources: Sources) -> ToldKubelet:
     """Put the pieces together as the kubelet does, and remember what it would only warn about."""
-    from dataclasses import replace
-
     from cpuctl.kubelet.configuration.loading import ConfigSources, load_configuration
     from cpuctl.kubelet.kubelet import Kubelet
 
-    flags = replace(told.flags, gates={**told.flags.gates, **told.gate_flags})
+    flags = told.flags._replace(gates={**told.flags.gates, **told.gate_flags})
     config = ConfigSources(main=told.main, beside=told.beside, drop_ins=told.drop_ins, flags=flags)
     loaded = load_configuration(config, told.version)
     sources.warnings.extend(map(str, loaded.warnings))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.errors import UsageError
 
@@ -16,8 +15,7 @@ _WHERE = "POD"
 _SHOWN = 5
 
 
-@dataclass(frozen=True, slots=True)
-class PodChoice:
+class PodChoice(NamedTuple):
     """A pod by its place among those that come or (``running``) that run, and perhaps a container."""
 
     place: int

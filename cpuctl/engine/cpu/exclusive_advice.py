@@ -6,7 +6,7 @@ Whether it is, ``exclusive_claim`` tells, of the changed pod too: advice that wo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from cpuctl.engine.cpu.exclusive_claim import ExclusiveClaim, exclusive_claim
@@ -40,8 +40,7 @@ class Change(NamedTuple):
     free: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExclusiveAdvice:
+class ExclusiveAdvice(NamedTuple):
     """What a container is due, and where that is nothing, what to change and how many CPUs it then gets.
 
     Without changes although nothing is due, no change of the pod alone would help, or it has too many

@@ -8,7 +8,6 @@ Types are written as Go writes them: ``*int32``, ``[]string``, ``map[string]bool
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from cpuctl.documents import Value
@@ -37,11 +36,10 @@ class Mistake(NamedTuple):
     final: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(NamedTuple):
     path: Path
     struct: str
-    fields: tuple[str, ...] = field(default=())
+    fields: tuple[str, ...] = ()
 
     def member(self, key: str | int) -> _Place:
         return _Place((*self.path, key), self.struct, self.fields)

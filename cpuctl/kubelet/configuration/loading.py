@@ -5,6 +5,7 @@ Rule: ``cmd/kubelet/app/server.go``, 1.36.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.errors import InputError
@@ -57,7 +58,7 @@ class LoadedConfiguration(NamedTuple):
 
     config: KubeletConfiguration
     gates_of_main_file: dict[str, bool]
-    gate_flags: dict[str, bool]
+    gate_flags: Mapping[str, bool]
     settings: Settings
     warnings: tuple[ConfigWarning, ...]
     drop_ins: tuple[str, ...] = ()
@@ -153,7 +154,7 @@ def _beside_fields(flags: KubeletFlags) -> dict[str, object]:
     return beside | {"root_dir": flags.root_dir} if flags.root_dir else beside
 
 
-def _with_gate_flags(settings: Settings, gates: dict[str, bool]) -> Settings:
+def _with_gate_flags(settings: Settings, gates: Mapping[str, bool]) -> Settings:
     if not gates:
         return settings
     by_flag = uniform(dict(gates), ValueOrigin(OriginKind.FLAG, "--feature-gates"))

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from cpuctl.kubelet.configuration.settings import Settings
+    from cpuctl.kubelet.configuration.settings import Setting
 
 STAGE = "flags"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KubeletFlags:
+class KubeletFlags(NamedTuple):
     """What a command line says: fields, gates, files, and remarks about what was passed over."""
 
-    settings: Settings = field(default_factory=dict)
-    gates: dict[str, bool] = field(default_factory=dict)
+    settings: Mapping[str, Setting] = {}
+    gates: Mapping[str, bool] = {}
     config: str = ""
     config_dir: str = ""
     root_dir: str = ""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
@@ -39,8 +38,7 @@ _HUGEPAGES = "hugepages-"
 _FLAGS = ("far", "near", "interleaved")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Description:
+class Description(NamedTuple):
     """What a synthetic description says; ``groups`` and ``cpus`` are keyed by option name.
 
     ``memory`` is a row of bytes, ``hugepages`` has a row of page counts for each page size in KiB.
@@ -48,12 +46,12 @@ class Description:
     """
 
     figures: Figures
-    numbering: Numbering = field(default_factory=Numbering)
+    numbering: Numbering = Numbering()
     l3_count: int | None = None
-    groups: Mapping[str, Groups] = field(default_factory=dict)
-    cpus: Mapping[str, CPUSet] = field(default_factory=dict)
+    groups: Mapping[str, Groups] = {}
+    cpus: Mapping[str, CPUSet] = {}
     memory: Row = DEFAULT_MEMORY
-    hugepages: Mapping[int, Row] = field(default_factory=dict)
+    hugepages: Mapping[int, Row] = {}
     distances: tuple[tuple[int, ...], ...] | None = None
 
     @classmethod

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from operator import or_
+from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.model import MAX_CPUS, MAX_NUMA_NODES
@@ -45,8 +46,7 @@ class Figures:
         return f"{self.sockets}s{self.nodes}n{self.cores_per_socket}c{self.threads}t"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Numbering:
+class Numbering(NamedTuple):
     """How CPU numbers run through the machine.
 
     ``near`` gives the siblings of a core neighbouring numbers, otherwise all cores are counted through once
@@ -57,8 +57,7 @@ class Numbering:
     interleaved: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
+class Layout(NamedTuple):
     """CPU sets by socket and NUMA node number; cores and L3 groups have no numbers."""
 
     cores: tuple[CPUSet, ...]

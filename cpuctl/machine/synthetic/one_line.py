@@ -27,7 +27,6 @@ socket, ``2t`` CPUs per core: 64 CPUs here. Left out: 1 socket, as many nodes as
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from cpuctl.cpuset import CPUSet
@@ -64,7 +63,7 @@ def describe_synthetic(machine: Machine) -> str:
     _require_distinct_l3(machine)
     layout = _layout_of(machine)
     options = _options(machine, layout)
-    candidates = (_described(replace(start, **options), machine.online, layout) for start in _starts(machine))
+    candidates = (_described(start._replace(**options), machine.online, layout) for start in _starts(machine))
     return PREFIX + min(map(str, candidates), key=len)
 
 
@@ -130,7 +129,7 @@ def _described(description: Description, online: CPUSet, layout: Layout) -> Desc
     """Add to a description the groups of CPUs in which a layout differs from what it says so far."""
     regular = described_layout(description).restricted_to(online)
     groups = dict(_group_options(layout, regular))
-    return replace(description, groups=groups, l3_count=None if "l3" in groups else description.l3_count)
+    return description._replace(groups=groups, l3_count=None if "l3" in groups else description.l3_count)
 
 
 def _cpu_options(machine: Machine) -> Iterator[tuple[str, CPUSet]]:

@@ -7,8 +7,8 @@ What the kubelet does not write keeps the kernel's default, and is told with it.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from cpuctl.pods.cgroups.linux_resources import (
     DEFAULT_PERIOD,
@@ -44,16 +44,14 @@ def formula_of_runtime(text: str) -> WeightFormula:
     return WeightFormula.CURVED if version >= _CURVED_SINCE[found["name"]] else WeightFormula.LINEAR
 
 
-@dataclass(frozen=True, slots=True)
-class CgroupFile:
+class CgroupFile(NamedTuple):
     """What a file shows; ``written``: a kubelet or runtime puts it there, else the kernel does."""
 
     text: str
     written: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CgroupHost:
+class CgroupHost(NamedTuple):
     """What the files depend on beside the values.
 
     With the *systemd* driver quotas come in hundredths of a CPU; the kernel cuts memory down to whole pages

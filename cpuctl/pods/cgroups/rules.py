@@ -5,7 +5,7 @@ The values themselves are those of ``cpuctl.pods.cgroups.values``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cpuctl.pods.cgroups.values import CgroupSettings, is_limited
 from cpuctl.pods.model import Container, Pod, QosClass
@@ -15,8 +15,7 @@ _LIFTED = "none, because of exclusive CPUs"
 _SWITCHED_OFF = "none, because cpuCFSQuota is false"
 
 
-@dataclass(frozen=True, slots=True)
-class CgroupRules:
+class CgroupRules(NamedTuple):
     """One rule for each of the three values that every cgroup has."""
 
     shares: str

@@ -7,8 +7,8 @@ functions take a pod as its kubelet sees it: with API defaults, reduced by ``Nod
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from math import floor
+from typing import NamedTuple
 
 from cpuctl.pods.cgroups.linux_resources import DEFAULT_PERIOD, NO_QUOTA, page_size, quota_of, shares_of
 from cpuctl.pods.model import Container, ContainerKind, Pod, QosClass
@@ -19,8 +19,7 @@ _TIERS_SINCE = 36
 _ZERO = Quantity()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CgroupSettings:
+class CgroupSettings(NamedTuple):
     """What a kubelet of 1.*minor* is told about cgroups, its defaults filled in.
 
     ``period`` is cpuCFSQuotaPeriod in microseconds, ``lifts_quota`` the gate DisableCPUQuotaWithExclusiveCPUs
@@ -43,8 +42,7 @@ class CgroupSettings:
     page_sizes: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CgroupValues:
+class CgroupValues(NamedTuple):
     """Values as the kubelet counts them, for cgroup v1 and v2 alike; None is what it does not write.
 
     ``shares`` are ``cpu.shares`` of v1, quota and period microseconds, memory amounts bytes. A quota of -1 is
@@ -57,12 +55,12 @@ class CgroupValues:
     quota: int | None = None
     period: int | None = None
     memory: int | None = None
-    hugetlb: Mapping[int, int] = field(default_factory=dict)
+    hugetlb: Mapping[int, int] = {}
     pids: int | None = None
     memory_min: int | None = None
     memory_low: int | None = None
     memory_high: int | None = None
-    unknown: Mapping[str, str] = field(default_factory=dict)
+    unknown: Mapping[str, str] = {}
 
 
 def pod_cgroup(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from cpuctl.pods.model import Pod, QosClass
 from cpuctl.pods.requests import Amounts, pod_limits, pod_requests
@@ -20,8 +21,7 @@ _NATIVE = ("cpu", "memory", "ephemeral-storage")
 _MUST_BE_SET = ("cpu", "limits.cpu", "limits.memory", "memory", "requests.cpu", "requests.memory")
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(NamedTuple):
     """One condition on the pods that a quota looks at, with the words of ``scopeSelector``."""
 
     name: str
@@ -55,8 +55,7 @@ class ResourceQuota:
         return sorted(name for name in self.hard if _is_tracked(name))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuotaCharge:
+class QuotaCharge(NamedTuple):
     """What one quota makes of one new pod: the amounts it would be charged, and what it refuses."""
 
     quota: ResourceQuota
@@ -64,8 +63,7 @@ class QuotaCharge:
     refusals: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class QuotaRun:
+class QuotaRun(NamedTuple):
     """The charges of every pod, in order, and what is used of every quota in the end."""
 
     charges: tuple[tuple[QuotaCharge, ...], ...]

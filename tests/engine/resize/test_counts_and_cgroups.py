@@ -139,7 +139,7 @@ def test_quotas_where_a_pods_cpus_are_divided(
 )
 def test_memory_is_reserved_by_the_class_of_the_pod(given: Pod, reserved: tuple[int | None, ...]) -> None:
     """With memoryReservationPolicy TieredReservation: firmly for Guaranteed pods alone."""
-    settings = replace(SETTINGS, memory_qos=True, tiered=True)
+    settings = SETTINGS._replace(memory_qos=True, tiered=True)
     outcome = ResizeOutcome(
         wish=ResizeWish(RunningPod.settled(given), given), ruling=Ruling.ADMITTED, judge=Judge.MANAGERS
     )

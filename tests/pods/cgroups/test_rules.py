@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
 
@@ -13,8 +13,8 @@ from tests.support.pods import app, pod, resources
 FULL = ("cpu=2 memory=1Gi", "cpu=2 memory=1Gi")
 REQUEST = "the pod's cpu request"
 SETTINGS = CgroupSettings()
-OFF = replace(SETTINGS, cfs_quota=False)
-OLD = replace(SETTINGS, minor=32, lifts_quota=False)
+OFF = SETTINGS._replace(cfs_quota=False)
+OLD = SETTINGS._replace(minor=32, lifts_quota=False)
 LIFTED = "none, because of exclusive CPUs"
 SWITCHED_OFF = "none, because cpuCFSQuota is false"
 
@@ -42,9 +42,9 @@ PODS = [
     Case(
         "no limits", pod(app("cpu=1")), CgroupRules(REQUEST, NONE_OF.format("cpu"), NONE_OF.format("memory"))
     ),
-    Case("exclusive", pod(app(*FULL)), replace(POD_LIMITS, quota=LIFTED), exclusive=True),
+    Case("exclusive", pod(app(*FULL)), POD_LIMITS._replace(quota=LIFTED), exclusive=True),
     Case("exclusive, up to 1.32", pod(app(*FULL)), POD_LIMITS, OLD, exclusive=True),
-    Case("switched off", pod(app(*FULL)), replace(POD_LIMITS, quota=SWITCHED_OFF), OFF),
+    Case("switched off", pod(app(*FULL)), POD_LIMITS._replace(quota=SWITCHED_OFF), OFF),
     Case(
         "nothing to switch off",
         pod(app("cpu=1", "memory=1Gi")),
@@ -67,8 +67,8 @@ CONTAINERS = [
     Case("its own", pod(app(*FULL)), OWN),
     Case("the pod's", pod(app(), pod_level=resources(*FULL)), CgroupRules(f"no request: {WHOLE[0]}", *WHOLE)),
     Case("none", pod(app()), CgroupRules(f"no request: {NO[0]}", *NO)),
-    Case("exclusive", pod(app(*FULL)), replace(OWN, quota=LIFTED), exclusive=True),
-    Case("switched off", pod(app(*FULL)), replace(OWN, quota=SWITCHED_OFF), OFF, exclusive=True),
+    Case("exclusive", pod(app(*FULL)), OWN._replace(quota=LIFTED), exclusive=True),
+    Case("switched off", pod(app(*FULL)), OWN._replace(quota=SWITCHED_OFF), OFF, exclusive=True),
 ]
 
 

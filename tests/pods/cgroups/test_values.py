@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
 
@@ -115,7 +115,7 @@ def test_process_ids() -> None:
 
 
 QOS = CgroupSettings(memory_qos=True)
-TIERED = replace(QOS, tiered=True)
+TIERED = QOS._replace(tiered=True)
 BURSTABLE = pod(app("memory=1Gi", "memory=2Gi"))
 GUARANTEED = pod(app(*FULL))
 
@@ -137,7 +137,7 @@ PROTECTED = [
     Protected("by class, Burstable", TIERED, BURSTABLE, (None, GI), (None, GI)),
     Protected("no policy", QOS, BURSTABLE, (None, None), (0, 0)),
     Protected("nothing requested", TIERED, pod(app("cpu=1")), (None, None), (0, 0)),
-    Protected("up to 1.35", replace(QOS, minor=35), BURSTABLE, (GI, None), (GI, None)),
+    Protected("up to 1.35", QOS._replace(minor=35), BURSTABLE, (GI, None), (GI, None)),
 ]
 
 
@@ -164,9 +164,9 @@ HIGHS = [
     High("down to a page", QOS, ("memory=100Mi", f"memory={200 * MI - 1}"), 190 * MI - 4096),
     High("request is limit", QOS, ("memory=1Gi", "memory=1Gi"), None),
     High("neither", QOS, ("", ""), None),
-    High("no factor", replace(QOS, throttling_factor=None), ("memory=1Gi", "memory=2Gi"), None),
-    High("without a limit", replace(QOS, allocatable_memory=10 * GI), ("memory=5Gi", ""), 9728 * MI),
-    High("never below the request", replace(QOS, throttling_factor=0.0), ("memory=1Gi", "memory=2Gi"), None),
+    High("no factor", QOS._replace(throttling_factor=None), ("memory=1Gi", "memory=2Gi"), None),
+    High("without a limit", QOS._replace(allocatable_memory=10 * GI), ("memory=5Gi", ""), 9728 * MI),
+    High("never below the request", QOS._replace(throttling_factor=0.0), ("memory=1Gi", "memory=2Gi"), None),
 ]
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from cpuctl.cli.answers.config.show_answer import amount as amount_answer
 from cpuctl.engine.cpu.exclusive_advice import Change
@@ -21,8 +20,7 @@ from cpuctl.quantity import Quantity
 _WEIGHT = "cpu.weight"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CgroupView:
+class CgroupView(NamedTuple):
     """How cgroup values are written down; ``formula`` is None where the runtime's is not known."""
 
     version: int

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from cpuctl.cli.answers.config.show_answer import amount
 from cpuctl.cli.answers.pods.facts_answer import CgroupView, pod_answer
@@ -16,8 +15,7 @@ from cpuctl.pods.governing.resource_quota import QuotaCharge, ResourceQuota
 from cpuctl.quantity import Format, Quantity
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class Shown(NamedTuple):
     """Pods with what quotas make of them, quotas with what is used in the end, the order of eviction."""
 
     pods: Sequence[tuple[PodFacts, Sequence[QuotaCharge]]]

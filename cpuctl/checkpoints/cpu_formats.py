@@ -6,7 +6,7 @@ V1 up to 1.17, V2 up to 1.35 and with PodLevelResourceManagers off in 1.36, V3 w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cpuctl.checkpoints.formats import CHECKSUM, Format, envelope
 from cpuctl.checkpoints.go_containers import Field, MapOf, Struct
@@ -18,8 +18,7 @@ _LEGACY = "CPUManagerCheckpoint"
 _POD_ENTRY_JSON = Struct("state.podEntryJSON", (Field("cpuSet", "CPUSet", Text(), omit_empty=True),))
 
 
-@dataclass(frozen=True, slots=True)
-class _PodEntry:
+class _PodEntry(NamedTuple):
     """A pod's CPUs: a list in JSON, but a set to the checksum."""
 
     name: str = "state.PodEntry"

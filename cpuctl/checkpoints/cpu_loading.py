@@ -6,8 +6,6 @@ V2, then V1; from 1.37 on V4, V3, V2. The error shown is that of the last attemp
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from cpuctl.checkpoints import cpu_formats as formats
 from cpuctl.checkpoints.formats import Format, Loaded
 from cpuctl.checkpoints.go_json import Json
@@ -31,7 +29,7 @@ def _load_v4(found: Json, reader: StateReader) -> Loaded:
     if not loaded.error:
         return loaded
     if formats.V4.meant(loaded.document):
-        return replace(loaded, error=f"could not load v4 checkpoint: {loaded.error}")
+        return loaded._replace(error=f"could not load v4 checkpoint: {loaded.error}")
     older = formats.V3_FROM_1_37.load(found)
     return older if not older.error else _v2(reader).load(found)
 
@@ -73,6 +71,6 @@ def _migrated(oldest: Loaded, reader: StateReader, failed: str) -> Loaded:
         named = reader.initial_containers.get(container_id)
         if named is None:
             missing = f"containerID '{container_id}' not found in initial containers list"
-            return replace(oldest, error=f"{failed}: {missing}")
+            return oldest._replace(error=f"{failed}: {missing}")
         entries.setdefault(named.pod_uid, {})[named.container] = cpus
     return Loaded(oldest.document | {"entries": entries})

@@ -7,7 +7,6 @@ These files are internals of the kubelet, bound to its version: ``cpu_formats`` 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from cpuctl.checkpoints import cpu_formats as formats
 from cpuctl.checkpoints import cpu_loading
@@ -88,7 +87,7 @@ def _as_read(document: Value, reader: StateReader) -> CPUStateFile:
     state = cpu_state_of(_limited(document, reader), later=reader.minor >= 37)
     # Without any baselines in the file, what containers have is what they may not shrink below (KEP-5554).
     if reader.keeps_baselines and not state.baselines:
-        return replace(state, baselines=state.entries)
+        return state._replace(baselines=state.entries)
     return state
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
@@ -169,5 +169,5 @@ def _numbers(state: MemoryStateFile) -> Iterator[tuple[tuple[int, str, str], int
         yield (number, "", "assignments"), node.number_of_assignments
         yield (number, "", "cells"), tuple(sorted(node.cells))
         for resource, table in node.memory_map.items():
-            for field, amount in asdict(table).items():
+            for field, amount in table._asdict().items():
                 yield (number, resource, field), amount

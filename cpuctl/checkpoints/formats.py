@@ -5,7 +5,7 @@ Rule: kubernetes ``pkg/kubelet/checkpointmanager`` and the ``VerifyChecksum`` of
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cpuctl.checkpoints.checksum import fnv1a_32
 from cpuctl.checkpoints.go_containers import Field, Struct
@@ -19,16 +19,14 @@ _DATA = Field("data", "Data", Text())
 _DATA_CHECKSUM = Field("dataChecksum", "DataChecksum", Whole("checksum.Checksum"))
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(NamedTuple):
     """What one attempt left: the decoded struct, whole or in part, and why it failed, if it did."""
 
     document: Value
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(NamedTuple):
     """A checksum of a file, under its JSON name: as it is written, and as it should be."""
 
     name: str
@@ -41,8 +39,7 @@ class Checked:
         return self.written == self.right
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Format:
+class Format(NamedTuple):
     """A format that is one struct with a checksum over itself.
 
     ``hashed_as``: the struct's name in the checksum; readers accept any of them, writers use the first.
@@ -95,8 +92,7 @@ def decoded_text(struct: Struct, text: str) -> Loaded:
         return Loaded(struct.zero(), str(error))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Envelope:
+class Envelope(NamedTuple):
     """A format that holds an older one, and its own content beside it: JSON in a string with a checksum.
 
     ``manager`` is what its errors call the manager.

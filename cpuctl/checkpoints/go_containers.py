@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cpuctl.checkpoints.go_json import Json, Members, go_string, kind_of
 from cpuctl.checkpoints.go_types import Decoding, GoType, Path, Value
@@ -12,8 +12,7 @@ _KEY = re.compile(r"[+-]?[0-9]{1,18}")
 _LONG_S = "\u017f"
 
 
-@dataclass(frozen=True, slots=True)
-class MapOf:
+class MapOf(NamedTuple):
     """A map with text keys, or with numbers where ``numbered``; ``pointers``: its values are pointers."""
 
     name: str
@@ -71,8 +70,7 @@ class MapOf:
         return "null" if self.pointers and value is None else self.item.written(value)
 
 
-@dataclass(frozen=True, slots=True)
-class ListOf:
+class ListOf(NamedTuple):
     """A slice."""
 
     name: str
@@ -103,8 +101,7 @@ class ListOf:
         return "null" if value is None else "[" + ",".join(map(self.item.written, value)) + "]"
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """A field of a struct: its name in JSON and in Go; ``omit_empty``: not written where empty."""
 
     json_name: str
@@ -113,8 +110,7 @@ class Field:
     omit_empty: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Struct:
+class Struct(NamedTuple):
     """A struct."""
 
     name: str

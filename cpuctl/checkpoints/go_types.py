@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from cpuctl.checkpoints.go_json import Json, Number, go_string, kind_of
 from cpuctl.errors import InputError
@@ -80,8 +80,7 @@ class GoType(Protocol):
         """Write a value as JSON."""
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(NamedTuple):
     """A string."""
 
     name: str = "string"
@@ -107,8 +106,7 @@ class Text:
         return go_string(value)
 
 
-@dataclass(frozen=True, slots=True)
-class Whole:
+class Whole(NamedTuple):
     """An integer of 64 bits."""
 
     name: str

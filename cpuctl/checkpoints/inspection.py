@@ -165,7 +165,7 @@ def _by_container_id(found: Json) -> Inspection | None:
     state = inspection.state
     if not isinstance(state, CPUStateFile):
         return inspection
-    return replace(inspection, state=replace(state, entries={}), container_ids=state.entries[""])
+    return replace(inspection, state=state._replace(entries={}), container_ids=state.entries[""])
 
 
 def _of_pods(found: Members) -> Inspection:

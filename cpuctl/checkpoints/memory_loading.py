@@ -6,8 +6,6 @@ V1; from 1.37 on V3, V2, V1. The error shown is that of the last attempt.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from cpuctl.checkpoints import memory_formats as formats
 from cpuctl.checkpoints.formats import Loaded
 from cpuctl.checkpoints.go_json import Json
@@ -31,7 +29,7 @@ def _load_v3(found: Json) -> Loaded:
     if not loaded.error:
         return loaded
     if formats.V3.meant(loaded.document):
-        return replace(loaded, error=f"could not load v3 checkpoint: {loaded.error}")
+        return loaded._replace(error=f"could not load v3 checkpoint: {loaded.error}")
     older = formats.V2_FROM_1_37.load(found)
     return older if not older.error else formats.V1_REPLACED.load(found)
 

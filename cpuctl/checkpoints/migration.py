@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 
 from cpuctl.checkpoints.cpu_state import write_cpu_state
@@ -111,7 +111,7 @@ def _named(state: CPUStateFile, container_ids: Mapping[str, CPUSet], to: StateRe
     for container_id, cpus in container_ids.items():
         names = to.initial_containers[container_id]
         entries.setdefault(names.pod_uid, {})[names.container] = cpus
-    return replace(state, entries=entries)
+    return state._replace(entries=entries)
 
 
 def _held_by_pods_only(state: CPUStateFile) -> CPUSet:

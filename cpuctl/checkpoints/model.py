@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.quantity import Quantity
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CPUStateFile:
+class CPUStateFile(NamedTuple):
     """``cpu_manager_state``: the shared pool, and exclusive CPUs by pod UID and container name.
 
     ``pod_entries`` are the CPUs of pods that hold some as a whole (KEP-5526), ``baselines`` the CPUs that
@@ -19,9 +19,9 @@ class CPUStateFile:
 
     policy_name: str
     default_cpu_set: CPUSet
-    entries: Mapping[str, Mapping[str, CPUSet]] = field(default_factory=dict)
-    pod_entries: Mapping[str, CPUSet] = field(default_factory=dict)
-    baselines: Mapping[str, Mapping[str, CPUSet]] = field(default_factory=dict)
+    entries: Mapping[str, Mapping[str, CPUSet]] = {}
+    pod_entries: Mapping[str, CPUSet] = {}
+    baselines: Mapping[str, Mapping[str, CPUSet]] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,8 +33,7 @@ class MemoryBlock:
     size: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryTable:
+class MemoryTable(NamedTuple):
     """What one NUMA node has of one resource, in bytes; sums wrap at 64 bits as the kubelet's do.
 
     ``allocatable`` is what pods may get in all, ``reserved`` what they have got of it.
@@ -47,8 +46,7 @@ class MemoryTable:
     free: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryNode:
+class MemoryNode(NamedTuple):
     """One NUMA node of the Memory Manager: its tables by resource, and the group (``cells``) it is in.
 
     ``number_of_assignments`` counts the blocks on it: one for every resource of a container or, where a pod
@@ -60,45 +58,41 @@ class MemoryNode:
     cells: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryStateFile:
+class MemoryStateFile(NamedTuple):
     """``memory_manager_state``: tables by NUMA node, and memory by pod UID and container name.
 
     ``pod_entries`` are the blocks of pods that hold memory as a whole (KEP-5526).
     """
 
     policy_name: str
-    machine_state: Mapping[int, MemoryNode] = field(default_factory=dict)
-    entries: Mapping[str, Mapping[str, tuple[MemoryBlock, ...]]] = field(default_factory=dict)
-    pod_entries: Mapping[str, tuple[MemoryBlock, ...]] = field(default_factory=dict)
+    machine_state: Mapping[int, MemoryNode] = {}
+    entries: Mapping[str, Mapping[str, tuple[MemoryBlock, ...]]] = {}
+    pod_entries: Mapping[str, tuple[MemoryBlock, ...]] = {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedResources:
+class RecordedResources(NamedTuple):
     """Limits and requests of a container or a pod, and the resource claims it uses: name and request."""
 
-    limits: Mapping[str, Quantity] = field(default_factory=dict)
-    requests: Mapping[str, Quantity] = field(default_factory=dict)
+    limits: Mapping[str, Quantity] = {}
+    requests: Mapping[str, Quantity] = {}
     claims: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedPod:
+class RecordedPod(NamedTuple):
     """What a pod was given: resources by container, of the pod as a whole, and sizes of volumes in memory.
 
     ``volume_limits`` (KEP-6030) are bytes by volume, None where the file has null.
     """
 
-    containers: Mapping[str, RecordedResources] = field(default_factory=dict)
+    containers: Mapping[str, RecordedResources] = {}
     pod_level: RecordedResources | None = None
-    volume_limits: Mapping[str, Quantity | None] = field(default_factory=dict)
+    volume_limits: Mapping[str, Quantity | None] = {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PodsStateFile:
+class PodsStateFile(NamedTuple):
     """``allocated_pods_state`` or ``actuated_pods_state``: what pods were promised, or have got, by UID."""
 
-    pods: Mapping[str, RecordedPod] = field(default_factory=dict)
+    pods: Mapping[str, RecordedPod] = {}
 
 
 @dataclass(frozen=True, slots=True)

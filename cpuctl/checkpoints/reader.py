@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from cpuctl.checkpoints.refusal import other_policy
@@ -16,8 +15,7 @@ class ContainerName(NamedTuple):
     container: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StateReader:
+class StateReader(NamedTuple):
     """A kubelet 1.*minor* with its gates.
 
     ``pod_level_managers`` is the gate PodLevelResourceManagers, ``exclusive_resize`` the gate
@@ -29,7 +27,7 @@ class StateReader:
     minor: int = 36
     pod_level_managers: bool = False
     exclusive_resize: bool = False
-    initial_containers: Mapping[str, ContainerName] = field(default_factory=dict)
+    initial_containers: Mapping[str, ContainerName] = {}
     policy: str | None = None
 
     @property

@@ -6,8 +6,7 @@ Nothing here is written down twice: a sample is written in every format and read
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from cpuctl.checkpoints import cpu_formats, memory_formats
 from cpuctl.checkpoints.cpu_state import FILE_NAME as CPU_FILE
@@ -26,8 +25,7 @@ from cpuctl.checkpoints.reader import ContainerName, StateReader
 from cpuctl.cpuset import CPUSet
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StateFormat:
+class StateFormat(NamedTuple):
     """A format of a state file: who writes it, and a sample with all that it can hold."""
 
     file_name: str
@@ -36,8 +34,7 @@ class StateFormat:
     sample: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compatibility:
+class Compatibility(NamedTuple):
     """What one kind of kubelet makes of one format: its error, or the members that it reads without."""
 
     format: StateFormat
@@ -101,7 +98,7 @@ def version_table() -> Iterator[Compatibility]:
             read_cpu_state if format_.file_name == CPU_FILE else read_memory_state
         )
         for reader in READERS:
-            knowing = replace(reader, initial_containers={_CONTAINER_ID: ContainerName(_POD, _CONTAINER)})
+            knowing = reader._replace(initial_containers={_CONTAINER_ID: ContainerName(_POD, _CONTAINER)})
             state = read(format_.sample, knowing)
             if isinstance(state, UnreadableState):
                 yield Compatibility(format=format_, reader=reader, error=state.error)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from cpuctl.checkpoints.model import CPUStateFile
 from cpuctl.checkpoints.reader import DEFAULT_READER
 from cpuctl.cpuset import CPUSet
@@ -60,7 +58,7 @@ def patch_state_file(world: World, event: StateFilePatch) -> None:
             entries.setdefault(life.uid, {})[container] = CPUSet(cpus)
     pool = state.default_cpu_set if event.default is None else CPUSet(event.default)
     changed = {uid: containers for uid, containers in entries.items() if containers}
-    world.disk.cpu = WrittenCPUs(replace(state, default_cpu_set=pool, entries=changed), writer)
+    world.disk.cpu = WrittenCPUs(state._replace(default_cpu_set=pool, entries=changed), writer)
     world.tell(What.STATE_FILE_EDITED, f"{CPU_FILE} is changed", file=CPU_FILE)
 
 

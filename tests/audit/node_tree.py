@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from cpuctl.audit.checks import audit
@@ -204,7 +204,7 @@ def clean_node(version: int = 2, driver: Driver = Driver.SYSTEMD, root: Iterable
 
 def entries(node: NodeTree, uid: str, **sets: str) -> None:
     more = {name.replace("_", "-"): CPUSet.parse(text) for name, text in sets.items()}
-    node.state = replace(node.state, entries={**node.state.entries, uid: more})
+    node.state = node.state._replace(entries={**node.state.entries, uid: more})
 
 
 CONFIG = """\

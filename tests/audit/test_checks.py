@@ -62,7 +62,7 @@ def test_a_cpu_that_version_1_has_lost_is_missed_when_it_is_back() -> None:
 
 def test_new_cpus_keep_a_kubelet_from_starting_again() -> None:
     node = clean_node()
-    node.state = replace(node.state, default_cpu_set=CPUSet.parse("0,2-4,6"))
+    node.state = node.state._replace(default_cpu_set=CPUSet.parse("0,2-4,6"))
     found = codes(node, "hotplug")
     assert found == {"cpus-unknown": "0-7"}
 
@@ -71,7 +71,7 @@ def test_with_strict_reservation_the_state_leaves_out_reserved_cpus() -> None:
     node = clean_node()
     promise(node, strict_reservation=True)
     assert codes(node, "reserved") == {"reserved-in-use": "0,4"}
-    node.state = replace(node.state, default_cpu_set=CPUSet.parse("2-3,6-7"))
+    node.state = node.state._replace(default_cpu_set=CPUSet.parse("2-3,6-7"))
     node.cpuset(node.front, cpus="2-3,6-7")
     node.process(95, "nginx", node.front, "2-3,6-7")
     assert codes(node) == {}
@@ -199,7 +199,7 @@ def test_a_kubelet_that_keeps_quotas_is_not_reproached() -> None:
 def test_containers_that_divide_their_pods_cpus_keep_their_quota() -> None:
     """KEP-5526: only a container with CPUs of its own has none; the pod's stays for the others."""
     node = clean_node()
-    node.state = replace(node.state, pod_entries={DATABASE: CPUSet.parse(OWN)})
+    node.state = node.state._replace(pod_entries={DATABASE: CPUSet.parse(OWN)})
     node.quota(node.server.rpartition("/")[0], 200_000)
     assert node.findings("quota") == ()
     node.quota(node.server, 200_000)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
 
@@ -85,7 +85,7 @@ def a_monitor(node: NodeTree) -> None:
 
 def a_pod_that_is_gone(node: NodeTree) -> None:
     pool = "0,3-4,6-7"
-    node.state = replace(node.state, default_cpu_set=CPUSet.parse(pool))
+    node.state = node.state._replace(default_cpu_set=CPUSet.parse(pool))
     entries(node, "gone-1", worker="2")
     node.cpuset(node.front, cpus=pool)
     node.process(95, "nginx", node.front, pool)

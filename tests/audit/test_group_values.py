@@ -63,7 +63,7 @@ def test_a_pods_own_group_has_its_sum_and_no_cpus() -> None:
     node = clean_node()
     pod = node.pod(DATABASE, QosClass.GUARANTEED)
     assert expected(node, pod) == {"cpu.weight": "79", "cpu.max": "max 100000"}
-    node.state = replace(node.state, entries={})
+    node.state = node.state._replace(entries={})
     assert expected(node, pod)["cpu.max"] == "200000 100000"
 
 

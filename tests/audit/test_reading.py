@@ -122,7 +122,7 @@ def test_a_pod_of_very_many_sets_is_not_judged_by_all_of_them() -> None:
     node = clean_node()
     node.named = False
     many = {f"c{number}": CPUSet(number) for number in range(1, 200)}
-    node.state = replace(node.state, entries={DATABASE: many})
+    node.state = node.state._replace(entries={DATABASE: many})
     node.cpuset(node.server, cpus="0-7", mems="0")
     verdict = verdicts(node.picture())
     assert verdict[node.server] == "not checked"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -80,8 +79,8 @@ def test_formats_are_told_apart_even_where_only_the_checksum_differs(text: str, 
 @pytest.mark.parametrize(
     ("write", "whole", "plain", "format_"),
     [
-        (write_cpu_state, CPU, replace(CPU, pod_entries={}, baselines={}), "V2"),
-        (write_memory_state, MEMORY, replace(MEMORY, pod_entries={}), "V1"),
+        (write_cpu_state, CPU, CPU._replace(pod_entries={}, baselines={}), "V2"),
+        (write_memory_state, MEMORY, MEMORY._replace(pod_entries={}), "V1"),
     ],
     ids=["cpu", "memory"],
 )

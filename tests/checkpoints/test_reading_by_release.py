@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -206,7 +206,7 @@ CASES = [
     Case(
         "V1 without sum",
         changed(v1(), checksum=0),
-        replace(OFF, initial_containers=IDS),
+        OFF._replace(initial_containers=IDS),
         state(),
     ),
     Case(

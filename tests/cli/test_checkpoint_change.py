@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -50,28 +50,26 @@ STRICT = f"{KUBELET} --cpu-manager-policy-options=strict-cpu-reservation=true"
 @pytest.fixture
 def directory(tmp_path: Path) -> Path:
     """Return a directory with state files of many kinds."""
-    bubble = replace(
-        CPU_STATE,
+    bubble = CPU_STATE._replace(
         default_cpu_set=cpus("0,4,6-8,12,14-15"),
         pod_entries={DB: cpus("1-3,9-11")},
         baselines={WEB: {"app": cpus("5")}, DB: {"server": cpus("1-2,9-10")}},
     )
-    covered = replace(CPU_STATE, pod_entries={DB: cpus("1-2,9-10")}, baselines=bubble.baselines)
-    odd = replace(
-        CPU_STATE,
+    covered = CPU_STATE._replace(pod_entries={DB: cpus("1-2,9-10")}, baselines=bubble.baselines)
+    odd = CPU_STATE._replace(
         default_cpu_set=cpus("0,3-4,6-8,11-12"),
         entries={**CPU_STATE.entries, GONE: {"c": cpus("2,10")}},
     )
-    every = replace(CPU_STATE, default_cpu_set=cpus("0,8"), entries={DB: {"server": cpus("1-7,9-15")}})
+    every = CPU_STATE._replace(default_cpu_set=cpus("0,8"), entries={DB: {"server": cpus("1-7,9-15")}})
     gone = {**MEMORY_STATE.entries, GONE: {"c": (block(1 << 30),)}}
     for name, cpu, memory, writer in (
         ("fine", CPU_STATE, MEMORY_STATE, WRITER_36),
         ("newest", bubble, MEMORY_STATE, ALL_37),
         ("covered", covered, MEMORY_STATE, ALL_37),
-        ("odd", odd, replace(MEMORY_STATE, entries=gone), WRITER_36),
+        ("odd", odd, MEMORY_STATE._replace(entries=gone), WRITER_36),
         ("drift", CPU_STATE, drifted(MEMORY_STATE, node=1, more=3 << 20), WRITER_36),
         ("full", every, None, WRITER_36),
-        ("none", replace(CPU_STATE, policy_name="none", entries={}), None, WRITER_36),
+        ("none", CPU_STATE._replace(policy_name="none", entries={}), None, WRITER_36),
     ):
         write_states(tmp_path / name, cpu, memory, writer)
     wrong = write_states(tmp_path / "wrong", CPU_STATE, None) / "cpu_manager_state"

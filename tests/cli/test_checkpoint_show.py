@@ -6,7 +6,7 @@ import json
 import os
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -43,15 +43,13 @@ Checkpoint = Callable[..., Result]
 def checkpoint(tmp_path: Path, cpuctl: Cpuctl) -> Checkpoint:
     """Return a function that runs ``cpuctl checkpoint`` beside some state files."""
     write_states(tmp_path / "state")
-    bubble = replace(
-        CPU_STATE,
+    bubble = CPU_STATE._replace(
         default_cpu_set=cpus("0,4,6-8,12,14-15"),
         pod_entries={DB: cpus("1-3,9-11")},
         baselines={WEB: {"app": cpus("5")}, DB: {"server": cpus("1-2,9-10")}},
     )
     write_states(tmp_path / "newest", bubble, writer=ALL_37)
-    odd = replace(
-        CPU_STATE,
+    odd = CPU_STATE._replace(
         default_cpu_set=cpus("0,3-4,6-8,11-12,20"),
         entries={**CPU_STATE.entries, GONE: {"c": cpus("2,10")}},
     )

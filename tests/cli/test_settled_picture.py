@@ -39,7 +39,7 @@ class BusyTree(MemoryTree):
 
 def before(number: int = 0) -> str:
     """Write the state as it was before the database came, in one of several ways."""
-    text = write_cpu_state(replace(clean_node().state, entries={}))
+    text = write_cpu_state(clean_node().state._replace(entries={}))
     return text + "\n" * number
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from cpuctl.checkpoints import cpu_formats, memory_formats
 from cpuctl.checkpoints.cpu_state import cpu_document, read_cpu_state, write_cpu_state
@@ -24,7 +23,7 @@ from tests.conformance.corpus import Json
 
 _WRITTEN: Mapping[str, Format | Envelope] = {
     # The recorded code writes V1 under its new name; no release that knows this name writes V1.
-    "cpu v1": replace(cpu_formats.V1, hashed_as=("CPUManagerCheckpointV1",)),
+    "cpu v1": cpu_formats.V1._replace(hashed_as=("CPUManagerCheckpointV1",)),
     "cpu v2": cpu_formats.V2,
     "cpu v3": cpu_formats.V3,
     "cpu v4": cpu_formats.V4,

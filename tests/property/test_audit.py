@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,7 +23,7 @@ WORDS = st.one_of(
 def with_own(node: NodeTree, own: CPUSet) -> NodeTree:
     """Give the database other cores, as a kubelet would."""
     pool = CPUSet.parse("0-7") - own
-    node.state = replace(node.state, default_cpu_set=pool, entries={DATABASE: {"server": own}})
+    node.state = node.state._replace(default_cpu_set=pool, entries={DATABASE: {"server": own}})
     node.cpuset(node.server, cpus=str(own), mems="0")
     node.cpuset(node.front, cpus=str(pool))
     node.process(90, "postgres", node.server, str(own), mems="0")

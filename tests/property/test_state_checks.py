@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -54,20 +53,20 @@ def states(draw: st.DrawFn) -> MemoryStateFile:
     for _ in range(draw(st.integers(0, 2))):
         number = draw(st.sampled_from([0, 1]))
         tables[number] = draw(changed(tables[number]))
-    return replace(right, machine_state=tables)
+    return right._replace(machine_state=tables)
 
 
 @st.composite
 def changed(draw: st.DrawFn, node: MemoryNode) -> MemoryNode:
     what = draw(st.sampled_from(["counts", "cells", *NUMBERS]))
     if what == "counts":
-        return replace(node, number_of_assignments=node.number_of_assignments + 1)
+        return node._replace(number_of_assignments=node.number_of_assignments + 1)
     if what == "cells":
-        return replace(node, cells=draw(st.sampled_from([(0,), (1,), (0, 1), (1, 0)])))
+        return node._replace(cells=draw(st.sampled_from([(0,), (1,), (0, 1), (1, 0)])))
     resource = draw(st.sampled_from(["memory", HUGE]))
     table = node.memory_map[resource]
     amount = getattr(table, what) + draw(st.sampled_from([PAGE, GIB]))
-    return replace(node, memory_map={**node.memory_map, resource: replace(table, **{what: amount})})
+    return node._replace(memory_map={**node.memory_map, resource: table._replace(**{what: amount})})
 
 
 @given(states(), st.sampled_from([MACHINE, LARGER]))

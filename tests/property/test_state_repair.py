@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -118,7 +118,7 @@ def test_a_kubelet_starts_on_it(world: World) -> None:
     assume(isinstance(result, Repaired))
     assert isinstance(result, Repaired)
     state = CPUManagerState.of_file(
-        result.state if world.keeps_pods else replace(result.state, pod_entries={})
+        result.state if world.keeps_pods else result.state._replace(pod_entries={})
     )
     strict = world.policy.options.strict_cpu_reservation
     machine, reserved = world.policy.topology.cpus, world.policy.reserved
@@ -238,7 +238,7 @@ def memory_state(held: Mapping[str, Mapping[str, tuple[MemoryBlock, ...]]]) -> M
     empty = MemoryStateFile(policy_name="Static", machine_state=fresh, entries=held)
     again = replayed(empty, fresh)
     assume(not again.misfits)
-    return replace(empty, machine_state=again.tables)
+    return empty._replace(machine_state=again.tables)
 
 
 DRIFTS = st.tuples(*[st.one_of(st.just(0), st.integers(-MOST_DRIFT, MOST_DRIFT), st.integers(-GIB, GIB))] * 2)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -89,11 +88,11 @@ def drifted(memory: MemoryStateFile, *, node: int, more: int) -> MemoryStateFile
     """Let a file say that a NUMA node had more memory."""
     before = memory.machine_state[node]
     table = before.memory_map["memory"]
-    changed = replace(
-        table, total=table.total + more, allocatable=table.allocatable + more, free=table.free + more
+    changed = table._replace(
+        total=table.total + more, allocatable=table.allocatable + more, free=table.free + more
     )
-    nodes = {**memory.machine_state, node: replace(before, memory_map={"memory": changed})}
-    return replace(memory, machine_state=nodes)
+    nodes = {**memory.machine_state, node: before._replace(memory_map={"memory": changed})}
+    return memory._replace(machine_state=nodes)
 
 
 def pod(uid: str, name: str, container: str, count: int, gib: int, container_id: str = "") -> dict[str, Any]:

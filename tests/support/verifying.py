@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -54,7 +54,7 @@ RUNNING = Owners.of([pod(DB, container("server", 4)), pod(WEB, container("app", 
 
 def state(pool: str = str(CPU_STATE.default_cpu_set), **changes: Any) -> CPUStateFile:
     """Change the state that everybody is content with."""
-    return replace(CPU_STATE, default_cpu_set=cpus(pool), **changes)
+    return CPU_STATE._replace(default_cpu_set=cpus(pool), **changes)
 
 
 def verify(

@@ -1,6 +1,5 @@
 """``cpuctl checkpoint migrate``: state files for another release or other gates, up or down."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.checkpoint.commit import commit
@@ -146,7 +145,7 @@ def _alone(words: CheckpointWords, sources: Sources) -> "tuple[tuple[FileChange,
     states = read_states(words.state, StatePlace(root=Path(words.root), in_place=words.in_place), sources)
     _require(len(states), words.state or words.root)
     owners = load_owners(words.pods, PodRules(), sources)
-    changes = migrated(states, replace(reader, initial_containers=container_names(owners)))
+    changes = migrated(states, reader._replace(initial_containers=container_names(owners)))
     kubelet = {
         "version": f"1.{reader.minor}",
         "podLevelResourceManagers": reader.pod_level_managers,

@@ -137,7 +137,7 @@ def _named(state: StateInput, found: CPUStateFile, case: Case) -> Repaired[CPUSt
         else:
             why = f"no running container has the id {container_id}"
             actions.append(Action(did=Did.DROPPED, reason=why, before=str(cpus)))
-    return Repaired(replace(found, entries=entries), tuple(actions))
+    return Repaired(found._replace(entries=entries), tuple(actions))
 
 
 def _formal(state: StateInput, *, unread: bool) -> list[Action]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from cpuctl.engine.state_checks.findings import CPU_FILE, MEMORY_FILE
@@ -37,7 +36,7 @@ def knowing_reader(kubelet: Kubelet, owners: Owners) -> StateReader:
     """Tell how a kubelet reads state files, with the ids of containers: the oldest format goes by them."""
     from cpuctl.cli.sources.node_state import state_reader
 
-    return replace(state_reader(kubelet), initial_containers=container_names(owners))
+    return state_reader(kubelet)._replace(initial_containers=container_names(owners))
 
 
 def container_names(owners: Owners) -> dict[str, ContainerName]:
@@ -68,7 +67,7 @@ def whole_state(found: Inspection, names: Mapping[str, ContainerName]) -> State 
     for container_id, cpus in found.container_ids.items():
         uid, name = names.get(container_id, ("", container_id))
         entries.setdefault(uid, {})[name] = cpus
-    return replace(state, entries=entries)
+    return state._replace(entries=entries)
 
 
 def found_states(states: Sequence[StateInput], reader: StateReader) -> FoundStates:
@@ -126,5 +125,5 @@ def _readable_by(loads: Callable[[StateReader], bool], reader: StateReader) -> I
 
     # The last has more gates than the one before, and reads what that reads.
     for other in READERS[:-1]:
-        if loads(replace(other, initial_containers=reader.initial_containers)):
+        if loads(other._replace(initial_containers=reader.initial_containers)):
             yield reader_name(other)

@@ -209,7 +209,6 @@ def _closed(files: NodeFiles) -> Iterator[str]:
 def _state(
     texts: Mapping[str, str], closed: Iterable[str], kubelet: Kubelet, pods: Mapping[str, Pod]
 ) -> State:
-    from dataclasses import replace
 
     from cpuctl.audit.picture import State
     from cpuctl.checkpoints.cpu_state import read_cpu_state
@@ -217,7 +216,7 @@ def _state(
     from cpuctl.checkpoints.model import UnreadableState
     from cpuctl.cli.sources.node_state import state_reader
 
-    reader = replace(state_reader(kubelet), initial_containers=_container_names(pods))
+    reader = state_reader(kubelet)._replace(initial_containers=_container_names(pods))
     cpu = read_cpu_state(texts[CPU_FILE], reader) if CPU_FILE in texts else None
     memory = read_memory_state(texts[MEMORY_FILE], reader) if MEMORY_FILE in texts else None
     return State(

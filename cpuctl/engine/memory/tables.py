@@ -7,7 +7,6 @@ bits as the kubelet's do. Tables are values: a change makes new ones.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from cpuctl.checkpoints.model import MemoryBlock, MemoryNode, MemoryTable
 from cpuctl.machine.cadvisor.machine_info import InfoNode, MachineInfo
@@ -104,4 +103,4 @@ def _moved(tables: Mapping[str, MemoryTable], resource: str, taken: int) -> Mapp
     if not taken:
         return tables
     table = tables[resource]
-    return {**tables, resource: replace(table, reserved=table.reserved + taken, free=table.free - taken)}
+    return {**tables, resource: table._replace(reserved=table.reserved + taken, free=table.free - taken)}

@@ -8,7 +8,7 @@ in all that it holds, so that what its containers share they still share, and ba
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from cpuctl.checkpoints.model import CPUStateFile
 from cpuctl.cpuset import CPUSet
@@ -91,7 +91,7 @@ class _Work:
         """Drop what nobody holds any more."""
         for uid, name, why in gone(self.state.entries, self.owners):
             self._do(Did.DROPPED, why, uid, name, before=str(self.state.entries[uid][name]))
-        self.state = replace(self.state, entries=kept(self.state.entries, self.owners))
+        self.state = self.state._replace(entries=kept(self.state.entries, self.owners))
 
     def settle_pods(self) -> None:
         """Let pods hold as a whole what their containers hold at least, and nothing without containers."""
@@ -115,7 +115,7 @@ class _Work:
                 if pods[uid] != whole:
                     why = "its containers hold more than the pod"
                     self._do(Did.POD, why, uid, before=str(whole), after=str(pods[uid]))
-        self.state = replace(self.state, pod_entries=pods)
+        self.state = self.state._replace(pod_entries=pods)
 
     def move(self, moves: Moves, policy: StaticPolicy) -> None:
         """Put other CPUs in the place of those that pods cannot keep."""
@@ -127,8 +127,7 @@ class _Work:
                 if (after := moved(cpus, own, leaving)) != cpus:
                     self._do(Did.MOVED, why, uid, name, before=str(cpus), after=str(after))
         wholes = {uid: {"": cpus} for uid, cpus in self.state.pod_entries.items()}
-        self.state = replace(
-            self.state,
+        self.state = self.state._replace(
             entries=_moved_entries(self.state.entries, moves),
             pod_entries={uid: each[""] for uid, each in _moved_entries(wholes, moves).items()},
             baselines=_moved_entries(self.state.baselines, moves),
@@ -149,7 +148,7 @@ class _Work:
                         self._do(Did.BASELINE, why, uid, name, before=str(baseline), after=str(right))
                 elif (uid, name) not in dropped:
                     self._do(Did.BASELINE, "it holds no CPUs", uid, name, before=str(baseline))
-        self.state = replace(self.state, baselines=baselines)
+        self.state = self.state._replace(baselines=baselines)
 
     def give_up_baselines(self) -> None:
         """Tell what a kubelet without baselines loses, now that it has to be written anyway."""
@@ -159,7 +158,7 @@ class _Work:
                 if now is not None and now != baseline:
                     why = f"this kubelet keeps no baselines: it may not shrink below {now} any more"
                     self._do(Did.BASELINE, why, uid, name, before=str(baseline))
-        self.state = replace(self.state, baselines={})
+        self.state = self.state._replace(baselines={})
 
     def fill_pool(self, policy: StaticPolicy) -> None:
         """Share what nobody holds, but for reserved CPUs where they are kept apart."""
@@ -169,7 +168,7 @@ class _Work:
         old = self.state.default_cpu_set
         if pool != old:
             self._do(Did.POOL, _why_pool(old, pool, policy), before=str(old), after=str(pool))
-        self.state = replace(self.state, default_cpu_set=pool)
+        self.state = self.state._replace(default_cpu_set=pool)
 
     def _do(
         self, did: Did, why: str, uid: str = "", container: str = "", *, before: str, after: str = ""

@@ -6,7 +6,7 @@ Nothing is moved: memory stays where it is, whatever a file says. What has no pl
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from cpuctl.checkpoints.model import MemoryNode, MemoryStateFile
 from cpuctl.engine.memory.restart import restored
@@ -49,7 +49,7 @@ def repair_memory_state(
         return Repaired(fresh, (_policy(state, "Static"),))
     entries = kept(state.entries, owners)
     pods = {uid: blocks for uid, blocks in state.pod_entries.items() if rules.keeps_pods and uid in entries}
-    new = replace(state, entries=entries, pod_entries=pods)
+    new = state._replace(entries=entries, pod_entries=pods)
     starts = isinstance(restored(new, rules.fresh), MemoryManagerState)
     dropped = [*_dropped(state, owners)]
     if starts and not dropped and not rules.keeps_pods:
@@ -60,7 +60,7 @@ def repair_memory_state(
     again = replayed(new, rules.fresh)
     if again.misfits:
         return _no_place(again.misfits, owners)
-    new = replace(new, machine_state=again.tables)
+    new = new._replace(machine_state=again.tables)
     verdict = restored(new, rules.fresh)
     if isinstance(verdict, MemoryManagerState):
         drift = memory_drift(state, rules.fresh)

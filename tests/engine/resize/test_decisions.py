@@ -89,7 +89,7 @@ def test_what_nobody_has_promised_has_no_baseline() -> None:
     node, again = Setting().node(), Setting().node()
     running, other = (admitted(node, pod_of(guaranteed("2"), name=name)) for name in ("p", "q"))
     file = node.state_file()
-    assert again.restore(replace(file, baselines={"q": file.baselines["q"]})) is None
+    assert again.restore(file._replace(baselines={"q": file.baselines["q"]})) is None
     again.resume([running, other])
     outcome = decide(again, wish(running, c="cpu=2"), path(Setting()))
     assert outcome.shares == {"c": replace(TWO, baseline=None)}

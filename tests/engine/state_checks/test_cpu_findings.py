@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from cpuctl.engine.state_checks.findings import StateFinding
@@ -154,7 +152,7 @@ CASES = [
     Case("a new CPU where nobody holds any", state("0-14", entries={}), (unaccounted("15"),)),
     Case(
         "what pods hold as a whole is not read",
-        replace(BUBBLE, pod_entries={}),
+        BUBBLE._replace(pod_entries={}),
         (*passed_over("3,6,11,14", f"{DB}, {WEB}, {GONE}"), unaccounted("7")),
         whole=BUBBLE,
     ),

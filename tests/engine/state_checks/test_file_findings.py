@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, PodsStateFile, UnreadableState
@@ -101,8 +99,8 @@ UNSEEN = StateFinding(
     "refuse the file",
     fix=REPAIR,
 )
-FULL = replace(CPU_STATE, pod_entries={DB: cpus("1-2,9-10")}, baselines={WEB: {"app": cpus("5")}})
-POD_MEMORY = replace(MEMORY_STATE, pod_entries={DB: (block(1),)})
+FULL = CPU_STATE._replace(pod_entries={DB: cpus("1-2,9-10")}, baselines={WEB: {"app": cpus("5")}})
+POD_MEMORY = MEMORY_STATE._replace(pod_entries={DB: (block(1),)})
 
 
 @pytest.mark.parametrize(
@@ -118,7 +116,7 @@ POD_MEMORY = replace(MEMORY_STATE, pod_entries={DB: (block(1),)})
             [policy_differs("static", "none", f"configure the policy static, or {REPAIR}")],
         ),
         (
-            FoundFile(read=replace(CPU_STATE, policy_name="")),
+            FoundFile(read=CPU_STATE._replace(policy_name="")),
             "static",
             [policy_differs("", "static", REPAIR)],
         ),
@@ -131,11 +129,11 @@ POD_MEMORY = replace(MEMORY_STATE, pod_entries={DB: (block(1),)})
         (FoundFile(read=CPU_STATE, facts=FileFacts(embedded_differs=True)), None, [EMBEDDED]),
         (FoundFile(read=CPU_STATE, whole=FULL), None, [unread("podEntries"), unread("baselines")]),
         (
-            FoundFile(read=CPU_STATE, whole=replace(FULL, baselines={})),
+            FoundFile(read=CPU_STATE, whole=FULL._replace(baselines={})),
             "static",
             [unread("podEntries")],
         ),
-        (FoundFile(read=replace(FULL, baselines={}), whole=FULL), "static", [unread("baselines")]),
+        (FoundFile(read=FULL._replace(baselines={}), whole=FULL), "static", [unread("baselines")]),
         (FoundFile(read=MEMORY_STATE, whole=POD_MEMORY), "Static", [unread("podEntries")]),
         (FoundFile(read=POD_MEMORY, whole=POD_MEMORY), "Static", []),
     ],

@@ -42,7 +42,7 @@ def saved(
         entries=entries,
         pod_entries=pods,
     )
-    return state if tables is not None else replace(state, machine_state=replayed(state, FRESH).tables)
+    return state if tables is not None else state._replace(machine_state=replayed(state, FRESH).tables)
 
 
 def found(state: MemoryStateFile, fresh: Mapping[int, MemoryNode] = FRESH) -> list[StateFinding]:
@@ -164,8 +164,8 @@ def with_table(number: int, resource: str, **changes: int) -> MemoryStateFile:
     """Change numbers of a table in a file that a container of both nodes is in."""
     state = saved(block(9 * GIB, 0, 1))
     node = state.machine_state[number]
-    tables = {**node.memory_map, resource: replace(node.memory_map[resource], **changes)}
-    return replace(state, machine_state={**state.machine_state, number: replace(node, memory_map=tables)})
+    tables = {**node.memory_map, resource: node.memory_map[resource]._replace(**changes)}
+    return state._replace(machine_state={**state.machine_state, number: node._replace(memory_map=tables)})
 
 
 def test_what_is_free_is_compared_with_the_entries_not_with_a_wrong_sum() -> None:
@@ -178,8 +178,8 @@ def test_what_is_free_is_compared_with_the_entries_not_with_a_wrong_sum() -> Non
 
 def test_a_group_that_names_a_node_twice_is_told() -> None:
     state = saved(block(GIB, 1))
-    twice = replace(state.machine_state[1], cells=(1, 1))
-    told = found(replace(state, machine_state={**state.machine_state, 1: twice}))
+    twice = state.machine_state[1]._replace(cells=(1, 1))
+    told = found(state._replace(machine_state={**state.machine_state, 1: twice}))
     assert "NUMA node 1 is in a group with NUMA nodes 1,1, and the entries of the file come to 1" in [
         each.message for each in told
     ]

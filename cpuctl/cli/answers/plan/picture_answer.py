@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cpuctl.checkpoints.model import CPUStateFile
@@ -30,7 +29,7 @@ def plan_picture(machine: Machine, node: object, pods: Iterable[Pod]) -> dict[st
     state = node.state_file()
     if node.policy is None:
         # Without a policy, the kubelet keeps no pool: every container runs on all CPUs.
-        state = replace(state, default_cpu_set=machine.online)
+        state = state._replace(default_cpu_set=machine.online)
     return _of(machine, _while_running(state, known), Owners.of(known.values()))
 
 
@@ -47,7 +46,7 @@ def _while_running(state: CPUStateFile, pods: Mapping[str, Pod]) -> CPUStateFile
         uid: _of_the_last(containers, pods[uid]) if uid in pods else containers
         for uid, containers in state.entries.items()
     }
-    return replace(state, entries=entries)
+    return state._replace(entries=entries)
 
 
 def _of_the_last(containers: Mapping[str, CPUSet], pod: Pod) -> Mapping[str, CPUSet]:

@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from cpuctl.checkpoints.diff import TableChange
 from cpuctl.checkpoints.model import MemoryNode, MemoryStateFile, MemoryTable
-from cpuctl.engine.memory.tables import MEMORY
+from cpuctl.engine.memory.tables import MEMORY, wrapped
 from cpuctl.engine.state_checks.memory_replay import replayed
 
 MOST_DRIFT = 128 << 20
@@ -35,6 +35,7 @@ class Cause(StrEnum):
     NODES = "numaNodes"
     HUGE_PAGES = "hugePages"
     RESERVED = "reserved"
+    FILE = "file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +83,15 @@ def _of_node(
             was, now = (getattr(each, field) if each else None for each in (before, after))
             if was != now:
                 yield TableChange(number, resource, field, was, now), _cause(resource, field, was, now)
-        if before and after and _left_over(before) != _left_over(after) and resource == MEMORY:
+        if before and after and _left_over(before) != _left_over(after):
             # Beside total and reservation, huge pages are taken off what pods may have of memory.
+            cause = Cause.HUGE_PAGES if resource == MEMORY else Cause.FILE
             was, now = before.allocatable, after.allocatable
-            yield TableChange(number, resource, "allocatable", was, now), Cause.HUGE_PAGES
+            yield TableChange(number, resource, "allocatable", was, now), cause
 
 
 def _left_over(table: MemoryTable) -> int:
-    return table.total - table.system_reserved - table.allocatable
+    return wrapped(table.total - table.system_reserved - table.allocatable)
 
 
 def _cause(resource: str, field: str, was: int | None, now: int | None) -> Cause:

@@ -25,6 +25,7 @@ _MEANINGS = {
     Cause.MEMORY: "more than a reboot changes: memory came or went, or the kernel keeps more or less of it",
     Cause.HUGE_PAGES: "other huge pages were set up",
     Cause.RESERVED: "reservedMemory has changed",
+    Cause.FILE: "pods may have all huge pages that are not reserved",
 }
 _DRAIN = f"remove this pod from the node, then {REPAIR} --pods FILE"
 

@@ -27,6 +27,14 @@ def tables(
     return fresh_tables(memory_machine(sizes, pages), reserved or {})
 
 
+def more_for_pods(was: Tables, number: int, resource: str, amount: int) -> Tables:
+    """Return the tables with more of a resource for pods, all of it free: sums alone do not show that."""
+    node = was[number]
+    table = node.memory_map[resource]
+    changed = table._replace(allocatable=table.allocatable + amount, free=table.free + amount)
+    return {**was, number: node._replace(memory_map={**node.memory_map, resource: changed})}
+
+
 def drift(was: Tables, now: Tables, *held: MemoryBlock) -> MemoryDrift | None:
     entries = {"p": {"c": held}} if held else {}
     return memory_drift(MemoryStateFile(policy_name="Static", machine_state=was, entries=entries), now)
@@ -181,6 +189,18 @@ CASES = {
                 8 * GIB - 4 * PAGE,
                 8 * GIB - PAGE,
             ),
+        ],
+    ),
+    "more huge pages for pods than there are": (
+        more_for_pods(FEWER, 1, HUGE, PAGE),
+        FEWER,
+        [
+            told(
+                f"NUMA node 1 has 2Mi less {HUGE} for pods than the file says: "
+                "pods may have all huge pages that are not reserved",
+                5 * PAGE,
+                4 * PAGE,
+            )
         ],
     ),
 }

@@ -1,6 +1,5 @@
 """``cpuctl explain``: why a kubelet decides about a pod as it does, and what would change that."""
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -115,11 +114,11 @@ def _explained(planning: Planning, text: str, style: Style) -> Document:
         telling = tell(_story(planning, choice), runs, REMEMBERED if text else 1)
         if isinstance(telling, Telling):
             # From here on the story is told without its warnings, which have been heard.
-            quiet = replace(telling.story, start=partial(planning.start, sources=Sources()))
+            quiet = telling.story._replace(start=partial(planning.start, sources=Sources()))
             if text:
-                telling = replace(telling, story=quiet)
+                telling = telling._replace(story=quiet)
             else:
-                telling = tell(replace(quiet, asked=_first_refused(telling.admissions)), runs)
+                telling = tell(quiet._replace(asked=_first_refused(telling.admissions)), runs)
         if not isinstance(telling, Telling):
             return not_started_document(telling, planning.head())
         explanation = explain(telling, runs.tick)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.quantity import Format, Quantity
@@ -35,8 +35,7 @@ class Rule(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class Decision(NamedTuple):
     """The rule that decided, and why it came out so; ``container`` is empty for the pod as a whole.
 
     ``provider`` is the hint provider whose offer did it, where it was one.

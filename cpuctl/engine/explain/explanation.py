@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cpuctl.engine.admission import Admitted
 from cpuctl.engine.explain.decision import Decision, Rule
@@ -19,8 +19,7 @@ from cpuctl.engine.node import Node
 _NOTHING_HELPS = (Rule.INPUT_LACKS, Rule.FAILED_BEFORE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
+class Explanation(NamedTuple):
     """One decision explained.
 
     Shares and holders are those of the node as ``seen`` by the kubelet when it decided, before it gave

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cpuctl.engine.explain.decision import Decision, Rule
 from cpuctl.engine.explain.offers import Round, Standing
@@ -12,8 +12,7 @@ from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import FaultKind, KubeletFault, Rejected
 
 
-@dataclass(frozen=True, slots=True)
-class KnownDefect:
+class KnownDefect(NamedTuple):
     """One remark, and where it is known from."""
 
     text: str

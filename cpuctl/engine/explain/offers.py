@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Asked
@@ -36,8 +36,7 @@ class Standing(StrEnum):
     USABLE = "usable"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
+class Offer(NamedTuple):
     """The hints of one provider for one resource; ``rule`` is what they follow, where they follow one.
 
     ``hints`` is None where they are too many to list, and so is ``usable``: the sets of NUMA nodes (masks)
@@ -54,8 +53,7 @@ class Offer:
     request: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Round:
+class Round(NamedTuple):
     """One round: for a container or (None) the pod, what was offered and what it came to."""
 
     container: Container | None
@@ -71,7 +69,7 @@ class Round:
 def round_of(asked: Asked, pod: Pod, node: Node) -> Round:
     """Read one round of a trace as the Topology Manager of the node does."""
     offers = (
-        replace(offer, request=_request(offer, pod, asked.container, node))
+        offer._replace(request=_request(offer, pod, asked.container, node))
         for name, answer in asked.answers.items()
         for offer in _offers(name, answer, node.topology_manager)
     )

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import chain
+from typing import NamedTuple
 
 from cpuctl.engine.memory.state import nodes_of
 from cpuctl.engine.node import Node
 from cpuctl.pods.model import Pod
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeShare:
+class NodeShare(NamedTuple):
     """The CPUs (masks) of one NUMA node; what is neither reserved nor free is held by containers."""
 
     node: int
@@ -23,8 +22,7 @@ class NodeShare:
     free: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Holder:
+class Holder(NamedTuple):
     """A pod, the exclusive CPUs (mask) it holds, and its bytes by resource and NUMA nodes (a mask).
 
     ``running`` is False for one that has ended.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from cpuctl.engine.admission import Admission, Admitted
 from cpuctl.engine.node import Node
@@ -19,8 +20,7 @@ Starter = Callable[[Kubelet], StartResult]
 """Brings a kubelet up on the story's machine: from its files and with the pods that run, if there are any."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Story:
+class Story(NamedTuple):
     """A kubelet starts and looks at *pods* one after the other; the one at the place *asked* is the question.
 
     The pods in *removed* (by UID) end right before that pod comes. With *restarted* the pods are those that
@@ -67,8 +67,7 @@ class Runs:
         return node.admit(pod)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Telling:
+class Telling(NamedTuple):
     """A story as the engine told it.
 
     ``befores`` are the node before the pod in question came and, in front of it, before others that came

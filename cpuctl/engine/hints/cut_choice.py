@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
+from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.coverage import Coverage
@@ -71,8 +72,7 @@ class CutChoice:
         return without_high_nodes(self)
 
 
-@dataclass(frozen=True, slots=True)
-class _Served:
+class _Served(NamedTuple):
     """A request with a set of ``nodes``, and the ``surplus`` of each coverage over what is wanted."""
 
     coverages: tuple[Coverage, ...]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -174,7 +174,7 @@ def restarted(info: MachineInfo, *pods: Pod, **config: Any) -> Telling:
     def start(_kubelet: Any) -> Any:
         return first.after.copy()
 
-    return told(replace(first.story, start=start, restarted=True))
+    return told(first.story._replace(start=start, restarted=True))
 
 
 def test_cores_are_counted_before_what_a_container_has() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 
@@ -61,9 +60,9 @@ def test_a_restart_can_end_at_files_without_the_removed_pods(
 ) -> None:
     """The files are read again only where something has been taken out of them."""
     one = story(with_memory(TWO_NODES, 10), A, B, **memory_config())
-    restarted = replace(one, start=found_as(change, one), restarted=True)
+    restarted = one._replace(start=found_as(change, one), restarted=True)
     assert isinstance(tell(restarted, Runs()), Telling)
-    refused = tell(replace(restarted, removed=frozenset({"a"})), Runs())
+    refused = tell(restarted._replace(removed=frozenset({"a"})), Runs())
     assert isinstance(refused, StartRefused)
     assert refused.stage == stage
 
@@ -71,7 +70,7 @@ def test_a_restart_can_end_at_files_without_the_removed_pods(
 def test_after_a_restart_a_pod_finds_only_those_before_it() -> None:
     """They hold their CPUs all the same: nothing is cleaned up until all have been looked at."""
     one = story(EIGHT, A, B, fit=True)
-    restarted = replace(one, start=found_as(lambda node: node.resume([A, B]), one), restarted=True, asked=0)
+    restarted = one._replace(start=found_as(lambda node: node.resume([A, B]), one), restarted=True, asked=0)
     telling = told(restarted)
     assert telling.before.active == {}
     assert set(telling.after.active) == {"a"}

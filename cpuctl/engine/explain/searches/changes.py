@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import NamedTuple
 
 from cpuctl.engine.explain.story import Story
 from cpuctl.kubelet.config import KubeletConfiguration
@@ -21,8 +22,7 @@ class ChangeKind(StrEnum):
     ORDER = "order"
 
 
-@dataclass(frozen=True, slots=True)
-class Amount:
+class Amount(NamedTuple):
     """What a container, or the pod itself where that is empty, requests of a resource, and what it would."""
 
     container: str
@@ -51,7 +51,7 @@ class RequestChange:
         """Return the story in which the pod asks for that much."""
         pods = list(story.pods)
         pods[story.asked] = self.asked_by(story.pod)
-        return replace(story, pods=tuple(pods))
+        return story._replace(pods=tuple(pods))
 
     def asked_by(self, pod: Pod) -> Pod:
         """Return the pod as it asks for that much."""
@@ -102,7 +102,7 @@ class SettingChange:
 
     def applied(self, story: Story) -> Story:
         """Return the story of a kubelet that was configured so from the start."""
-        return replace(story, kubelet=story.kubelet._replace(config=self.config))
+        return story._replace(kubelet=story.kubelet._replace(config=self.config))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class Removal:
 
     def applied(self, story: Story) -> Story:
         """Return the story in which they end right before the pod comes, or before the restart."""
-        return replace(story, removed=story.removed | {pod.uid for pod in self.pods})
+        return story._replace(removed=story.removed | {pod.uid for pod in self.pods})
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ class Earlier:
         """Return the story in which the pod comes earlier."""
         pods = list(story.pods)
         pods.insert(self.place, pods.pop(story.asked))
-        return replace(story, pods=tuple(pods), asked=self.place)
+        return story._replace(pods=tuple(pods), asked=self.place)
 
 
 Change = RequestChange | SettingChange | Removal | Earlier

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cpuctl.engine.admission import Admitted
 from cpuctl.engine.explain.decision import Decision
@@ -15,8 +15,7 @@ from cpuctl.quantity import Quantity
 _NOTHING = Quantity()
 
 
-@dataclass(frozen=True, slots=True)
-class Asker:
+class Asker(NamedTuple):
     """Who asks for something: a container, or the pod itself where the name is empty."""
 
     name: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cpuctl.engine.admission import Admitted
 from cpuctl.engine.explain.decision import Decision
@@ -17,8 +17,7 @@ from cpuctl.engine.explain.story import Runs, Telling, tell
 from cpuctl.pods.model import Pod
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Suggestion:
+class Suggestion(NamedTuple):
     """A change with which the pod is admitted, as ``retold`` shows; ``lost`` are others that then are not."""
 
     change: Change
@@ -26,8 +25,7 @@ class Suggestion:
     lost: tuple[Pod, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Search:
+class Search(NamedTuple):
     """One kind of change: what was found in how many runs of the engine.
 
     ``bound`` is the number of runs that it may take, ``complete`` whether they were enough for all but what
@@ -42,8 +40,7 @@ class Search:
     left_out: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Method:
+class _Method(NamedTuple):
     """How to look for one kind of change: after ``most`` the search ends, and the ``best`` are kept."""
 
     changes: Callable[[Telling, Runs], Iterator[Change]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -81,7 +80,7 @@ def test_an_assignment_of_another_size_makes_hints_impossible() -> None:
     def found_by_the_kubelet(_kubelet: Kubelet) -> Node:
         return node.copy()
 
-    grown = replace(before, start=found_by_the_kubelet, pods=(named("a", whole(4)),))
+    grown = before._replace(start=found_by_the_kubelet, pods=(named("a", whole(4)),))
     assert explain(told(grown)).decision.rule is Rule.OTHER_ASSIGNMENT
 
 
@@ -162,7 +161,7 @@ def test_too_few_devices_without_any_hints() -> None:
 
 def refused_otherwise(telling: Telling, refused: Rejected) -> Decision:
     """Explain the telling as if it had come to another refusal."""
-    return decided(replace(telling, admissions=(telling.admission._replace(verdict=refused),)))
+    return decided(telling._replace(admissions=(telling.admission._replace(verdict=refused),)))
 
 
 @pytest.mark.parametrize(

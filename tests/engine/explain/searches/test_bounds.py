@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -21,7 +20,7 @@ def restarted() -> Explanation:
     def start(_kubelet: Any) -> Any:
         return first.after.copy()
 
-    return explain(told(replace(first.story, start=start, restarted=True)))
+    return explain(told(first.story._replace(start=start, restarted=True)))
 
 
 def test_every_kind_of_change_has_its_bound(restarted: Explanation) -> None:

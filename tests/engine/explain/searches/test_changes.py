@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from cpuctl.engine.explain.searches.changes import Amount, ChangeKind, Earlier, Removal, RequestChange
@@ -55,14 +53,14 @@ def test_the_same_amount_in_another_form_is_a_change() -> None:
 
 
 def test_who_comes_after_the_pod_stays_behind_it() -> None:
-    asked = replace(story(EIGHT, *FOUR), asked=2)
+    asked = story(EIGHT, *FOUR)._replace(asked=2)
     moved = Earlier(0, (FOUR[0], FOUR[1])).applied(asked)
     assert [pod.name for pod in moved.pods] == ["c", "a", "b", "d"]
     assert moved.asked == 0
 
 
 def test_removed_pods_add_up() -> None:
-    gone = replace(story(EIGHT, *FOUR), removed=frozenset({"a"}))
+    gone = story(EIGHT, *FOUR)._replace(removed=frozenset({"a"}))
     assert Removal((FOUR[1],)).applied(gone).removed == {"a", "b"}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -57,4 +56,4 @@ def test_devices_that_others_have_requested() -> None:
         node.resume([named("a", whole(1, more="example.com/card=2"))])  # type: ignore[union-attr]
         return node
 
-    assert nearest(told(replace(one, start=start))) == ([{"main card": "2"}], 1)
+    assert nearest(told(one._replace(start=start))) == ([{"main card": "2"}], 1)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from cpuctl.engine.explain.searches.changes import Earlier
@@ -39,7 +37,7 @@ def test_places_that_are_not_remembered_are_left_out(back: int, all_of_them: boo
 
 
 def test_a_restart_has_no_order_to_choose() -> None:
-    again = replace(told(story(EIGHT, *PODS)), story=replace(story(EIGHT, *PODS), restarted=True))
+    again = told(story(EIGHT, *PODS))._replace(story=story(EIGHT, *PODS)._replace(restarted=True))
     runs = Runs()
     assert list(earlier_places(again, runs)) == []
     assert (runs.made, runs.left_out) == (0, "")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -28,7 +27,7 @@ def restarted(*pods: Pod, ran: tuple[Pod, ...]) -> Telling:
         node.resume(pods)
         return node
 
-    return told(replace(first.story, start=start, pods=pods, asked=0, restarted=True))
+    return told(first.story._replace(start=start, pods=pods, asked=0, restarted=True))
 
 
 def test_only_pods_that_run_can_go() -> None:

@@ -5,7 +5,6 @@ Where far more is asked for than a node has, the search begins with what the nod
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -241,4 +240,4 @@ def test_a_part_of_a_cpu_is_passed_over_for_what_the_pod_has() -> None:
 
 def test_the_running_cannot_ask_for_anything_else() -> None:
     telling = told(story(EIGHT, named("a", whole(9))))
-    assert nearest(replace(telling, story=replace(telling.story, restarted=True))) == ([], 0)
+    assert nearest(telling._replace(story=telling.story._replace(restarted=True))) == ([], 0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -77,7 +76,7 @@ def test_a_larger_request_can_be_admitted_where_a_smaller_one_is_not() -> None:
     node = before.after
     node.remove("b")
     node.remove("c")
-    asked = replace(before.story, start=lambda _kubelet: node.copy(), pods=(named("e", whole(6)),), asked=0)
+    asked = before.story._replace(start=lambda _kubelet: node.copy(), pods=(named("e", whole(6)),), asked=0)
     explanation = explain(told(asked))
     assert explanation.decision.rule == "widthFromCapacity"
     assert requests(found(explanation, "request")) == [{"main": "5"}, {"main": "9"}]
@@ -271,7 +270,7 @@ def running(*pods: Pod, **config: Any) -> Any:
         node.resume(pods)
         return node
 
-    return replace(first.story, start=restarted, restarted=True)
+    return first.story._replace(start=restarted, restarted=True)
 
 
 def test_a_restart_can_refuse_what_runs() -> None:
@@ -287,6 +286,6 @@ def test_a_restart_can_refuse_what_runs() -> None:
 def test_who_is_removed_before_a_restart_does_not_come_back(restarted: bool) -> None:
     pods = named("a", whole(2)), named("b", whole(2))
     again = running(*pods) if restarted else story(EIGHT, *pods)
-    retold = told(replace(again, removed=frozenset({"a"})))
+    retold = told(again._replace(removed=frozenset({"a"})))
     assert retold.admission.pod.name == "b"
     assert "a" not in retold.after.cpu.state.assignments

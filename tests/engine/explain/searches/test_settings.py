@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -103,7 +102,7 @@ def test_how_long_a_resize_waits_is_no_switch() -> None:
         cpu_manager_policy_options={"scale-delay-time": "5s"},
         feature_gates={"InPlacePodVerticalScalingExclusiveCPUs": True, "CPUManagerPolicyAlphaOptions": True},
     )
-    telling = told(replace(one, kubelet=one.kubelet._replace(version=KubeletVersion(37))))
+    telling = told(one._replace(kubelet=one.kubelet._replace(version=KubeletVersion(37))))
     assert found(explain(telling), "setting").complete
     assert {each.option for each in candidates(37, cpu_manager_policy="static")[:-3]} == {*OF_THE_CPU_MANAGER}
 
@@ -112,5 +111,5 @@ def test_a_change_of_a_setting_is_in_force_from_the_start() -> None:
     one = story(EIGHT, named("a", whole(9)))
     changed = KubeletConfiguration(cpu_manager_policy="none")
     change = SettingChange(setting="cpuManagerPolicy", before="static", after="none", config=changed)
-    assert change.applied(one) == replace(one, kubelet=one.kubelet._replace(config=changed))
+    assert change.applied(one) == one._replace(kubelet=one.kubelet._replace(config=changed))
     assert (change.kind, change.option, change.options) == (ChangeKind.SETTING, "", {})

@@ -23,6 +23,7 @@ MAX_NAME_CHARACTERS = 64 << 20
 """The longest that all names kept of one archive may be."""
 
 _KEPT_ROOTS = ("sys", "proc")
+_KEPT_AT_ONCE = tuple(f"{name}/" for name in _KEPT_ROOTS)
 _KEPT_BELOW = tuple(f"{name}/" for name in RECORDED_DIRECTORIES)
 _NAMES_SHOWN = 3
 _LONGEST_NAME = 4096  # PATH_MAX of Linux
@@ -110,10 +111,18 @@ def _holds_sys(files: dict[str, str | None]) -> bool:
     return any(path.startswith("sys/") for path in files)
 
 
-@lru_cache(maxsize=1)  # a wanted member is asked for twice
 def _place(name: str) -> tuple[str, str] | None:
     """Split a member's name into common directory and path; None for what is not kept."""
-    if name.startswith("/") or len(name) > _LONGEST_NAME:
+    if len(name) > _LONGEST_NAME:
+        return None
+    if name.startswith(_KEPT_AT_ONCE) and "/." not in name and "//" not in name and not name.endswith("/"):
+        return "", name  # as nearly all members of most recordings
+    return _place_of_parts(name)
+
+
+@lru_cache(maxsize=1)  # a wanted member is asked for twice
+def _place_of_parts(name: str) -> tuple[str, str] | None:
+    if name.startswith("/"):
         return None
     parts = [part for part in name.split("/") if part not in {"", "."}]
     if ".." in parts or not parts:

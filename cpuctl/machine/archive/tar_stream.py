@@ -15,6 +15,7 @@ MAX_MEMBERS = 500_000
 """Twice what the complete CPU tree of 8192 CPUs would need."""
 
 _BLOCK = 512
+_END = bytes(_BLOCK)
 _MAX_EXTENDED_HEADER = 1 << 20
 _MAX_EXTENDED_BYTES = 64 << 20  # of all extended headers: about a hundred bytes for each member
 _CHECKSUM = slice(148, 156)
@@ -76,7 +77,7 @@ def tar_members(stream: ByteStream, wanted: Callable[[str, int], bool]) -> Itera
     extended_bytes = 0
     for index in range(MAX_MEMBERS):
         header = stream.take(_BLOCK)
-        if not header.strip(b"\0"):
+        if header == _END:
             return
         if not _has_right_checksum(header):
             raise ValueError(

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _VERSION = re.compile(r"v?1\.(?P<minor>[0-9]{1,4})(?:\.[0-9]+)?(?:[-+][0-9A-Za-z.+~-]+)?", re.ASCII)
 OLDEST, NEWEST = 27, 38
 """The minors that cpuctl knows."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class KubeletVersion:
+class KubeletVersion(NamedTuple):
     """A Kubernetes minor release, 1.27 to 1.38; patch releases do not change what cpuctl computes."""
 
     minor: int
-    major: int = 1
-
-    def __post_init__(self) -> None:
-        if self.major != 1 or not OLDEST <= self.minor <= NEWEST:
-            supported = f"1.{OLDEST} to 1.{NEWEST}"
-            raise ValueError(f"kubelet {self.major}.{self.minor} is not supported: expected {supported}")
 
     @classmethod
     def parse(cls, text: str) -> KubeletVersion:
@@ -28,10 +21,13 @@ class KubeletVersion:
         found = _VERSION.fullmatch(text.strip())
         if found is None:
             raise ValueError(f'"{text}" is no kubelet version: expected one such as 1.36 or v1.36.2')
-        return cls(int(found["minor"]))
+        version = cls(int(found["minor"]))
+        if not OLDEST <= version.minor <= NEWEST:
+            raise ValueError(f"kubelet {version} is not supported: expected 1.{OLDEST} to 1.{NEWEST}")
+        return version
 
     def __str__(self) -> str:
-        return f"{self.major}.{self.minor}"
+        return f"1.{self.minor}"
 
 
 DEFAULT_VERSION = KubeletVersion(36)

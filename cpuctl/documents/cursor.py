@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 from cpuctl.cpuset import CPUSet
 from cpuctl.documents.document import Document, Origin, Path, Value
 from cpuctl.documents.numbers import amount_text
-from cpuctl.documents.tree import describe
+from cpuctl.documents.text_errors import describe
 from cpuctl.errors import InputError
 from cpuctl.quantity import Quantity
 

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from itertools import islice
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from cpuctl.documents.json_text import careful_documents, token_at
-from cpuctl.documents.tree import Place, Placed, Repeated, TreeBuilder
-from cpuctl.documents.yaml_text import YamlReader
+from cpuctl.documents.places import Place, Placed, Repeated
+
+if TYPE_CHECKING:
+    from cpuctl.documents.tree import TreeBuilder
 
 Value: TypeAlias = dict[str, "Value"] | list["Value"] | str | int | float | bool | None
 Path: TypeAlias = tuple[str | int, ...]
@@ -39,13 +40,22 @@ class PlacedText:
     def root(self, index: int) -> Placed:
         """Return the document at *index*; those before it are kept for the next question."""
         if self._builders is None:
-            read = careful_documents if self.syntax is Syntax.JSON else YamlReader
-            self._builders = iter(read(self.text, places=True, last_wins=True))
+            self._builders = _placed_builders(self.text, self.syntax)
         missing = index + 1 - len(self._roots)
         self._roots.extend(builder.root for builder in islice(self._builders, max(missing, 0)))
         root = self._roots[index]
         assert isinstance(root, Placed)
         return root
+
+
+def _placed_builders(text: str, syntax: Syntax) -> Iterator[TreeBuilder]:
+    if syntax is Syntax.JSON:
+        from cpuctl.documents.json_text import careful_documents
+
+        return careful_documents(text, places=True, last_wins=True)
+    from cpuctl.documents.yaml_text import YamlReader
+
+    return iter(YamlReader(text, places=True, last_wins=True))
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: cached_property needs a __dict__
@@ -103,6 +113,8 @@ class Document:
 
     def written(self, path: Path) -> str:
         """Return the number at *path* of a JSON text as it is written there: ``110.0``, ``1e3``."""
+        from cpuctl.documents.json_text import token_at
+
         return token_at(self.text, self.nearest_place(path), after_key=isinstance(path[-1], str))
 
     def where(self, path: Path) -> str:

@@ -8,21 +8,22 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count, islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cpuctl.documents.numbers import exact_int, finite_float
-from cpuctl.documents.tree import (
+from cpuctl.documents.places import Place
+from cpuctl.documents.text_errors import (
     MAX_DEPTH,
     MAX_DOCUMENTS,
     MAX_NODES,
-    Place,
     TextError,
-    TreeBuilder,
     too_many_documents,
     too_many_values,
 )
 
-_LOOKS_LIKE_JSON = re.compile(r'\s*(?:\{\s*["}]|\[\s*["{\[\]])')
+if TYPE_CHECKING:
+    from cpuctl.documents.tree import TreeBuilder
+
 # Possessive repeats: without them the expression remembers a way back for every character of a text.
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[{}\[\]]|[^\s{}\[\],:"]+')
 _TEXT_OR_MARK = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[{](?!\s*[\]}])|,')
@@ -32,11 +33,6 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]|\\\\u[dD][89a-fA-F]")
 
 class NotPlainJsonError(Exception):
     """The text is JSON, but the fast reader cannot take it; the careful one knows why."""
-
-
-def looks_like_json(text: str) -> bool:
-    """Tell JSON from YAML's own ``{a: b}`` by how it begins."""
-    return _LOOKS_LIKE_JSON.match(text) is not None
 
 
 def fast_values(text: str) -> list[tuple[int, Any]]:
@@ -105,6 +101,8 @@ class _Hooks:
 
 def careful_documents(text: str, *, places: bool = False, last_wins: bool = False) -> Iterator[TreeBuilder]:
     """Read JSON that ``json`` has accepted token by token, so that every part has its place."""
+    from cpuctl.documents.tree import TreeBuilder
+
     builder, depth = TreeBuilder(places=places, last_wins=last_wins), 0
     for token, place in _tokens(text):
         match token[0]:

@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from cpuctl.documents.document import Document, PlacedText, Syntax, Value
-from cpuctl.documents.json_text import (
-    NotPlainJsonError,
-    careful_documents,
-    fast_values,
-    looks_like_json,
-    syntax_error,
-)
-from cpuctl.documents.tree import (
+from cpuctl.documents.places import Place
+from cpuctl.documents.text_errors import (
     MAX_DOCUMENTS,
     MAX_NODES,
-    Place,
     TextError,
-    TreeBuilder,
     too_many_documents,
     too_many_values,
 )
-from cpuctl.documents.yaml_text import YamlReader
 from cpuctl.errors import InputError
 
+if TYPE_CHECKING:
+    from cpuctl.documents.tree import TreeBuilder
+
 EMPTY = "empty: expected YAML or JSON"
+
+_LOOKS_LIKE_JSON = re.compile(r'\s*(?:\{\s*["}]|\[\s*["{\[\]])')
+"""How JSON begins, unlike YAML's own ``{a: b}``."""
 
 
 def load_documents(text: str | bytes, source: str, *, last_wins: bool = False) -> list[Document]:
@@ -34,7 +32,7 @@ def load_documents(text: str | bytes, source: str, *, last_wins: bool = False) -
 
     A repeated key is an error, or with *last_wins* noted in ``Document.repeats``. Raise InputError with
     file, line and column for text that is no YAML or JSON, for what JSON has no room for (keys that are not
-    text, infinity, tags), and for more values or documents than the limits of ``cpuctl.documents.tree``.
+    text, infinity, tags), and for more values or documents than ``MAX_NODES`` and ``MAX_DOCUMENTS``.
     """
     content = decoded(text, source)
     try:
@@ -61,7 +59,7 @@ def decoded(text: str | bytes, source: str) -> str:
 
 
 def _read(text: str, source: str, *, last_wins: bool) -> list[Document]:
-    if not looks_like_json(text):
+    if not _LOOKS_LIKE_JSON.match(text):
         return _from_yaml(text, source, last_wins=last_wins)
     try:
         return json_documents(text, source, last_wins=last_wins)
@@ -70,10 +68,14 @@ def _read(text: str, source: str, *, last_wins: bool) -> list[Document]:
     try:  # `{"a": 1, b: 2}` and JSON documents parted by `---` are YAML
         return _from_yaml(text, source, last_wins=last_wins)
     except TextError:
+        from cpuctl.documents.json_text import syntax_error
+
         raise syntax_error(not_json) from None
 
 
 def _from_yaml(text: str, source: str, *, last_wins: bool) -> list[Document]:
+    from cpuctl.documents.yaml_text import YamlReader
+
     return _built(YamlReader(text, last_wins=last_wins), text, source, Syntax.YAML)
 
 
@@ -82,6 +84,8 @@ def json_documents(text: str, source: str, *, last_wins: bool = False) -> list[D
 
     A repeated key is an error, or with *last_wins* noted in ``Document.repeats``.
     """
+    from cpuctl.documents.json_text import NotPlainJsonError, careful_documents, fast_values
+
     try:
         values = fast_values(text)
     except NotPlainJsonError:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from cpuctl.documents.tree import Place, TextError
+from cpuctl.documents.places import Place
+from cpuctl.documents.text_errors import TextError
 
 _LONGEST = 22
 """Digits of the largest unsigned 64-bit number, written in octal."""

@@ -10,10 +10,9 @@ import json
 from typing import NamedTuple, cast
 
 from cpuctl.documents.document import Document, PlacedText, Syntax, Value
-from cpuctl.documents.json_text import syntax_error
 from cpuctl.documents.loading import decoded, json_documents
-from cpuctl.documents.tree import Place, TextError
-from cpuctl.documents.yaml_text import YamlReader
+from cpuctl.documents.places import Place
+from cpuctl.documents.text_errors import TextError
 from cpuctl.go_syntax import syntax_complaint
 
 _PREFIX = "couldn't get version/kind; json parse error: "
@@ -44,6 +43,8 @@ def _json_object(text: str, source: str) -> Document:
     try:
         first, *others = json_documents(text, source, last_wins=True)
     except json.JSONDecodeError as error:
+        from cpuctl.documents.json_text import syntax_error
+
         broken = syntax_error(error)
         broken.go = f"{_PREFIX}{syntax_complaint(text)}"
         raise broken from None
@@ -55,6 +56,8 @@ def _json_object(text: str, source: str) -> Document:
 
 
 def _yaml_object(text: str, source: str) -> ObjectText:
+    from cpuctl.documents.yaml_text import YamlReader
+
     builders = iter(YamlReader(text, last_wins=True))
     first = next(builders, None)
     document = Document(

@@ -9,14 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from cpuctl.errors import InputError
+from cpuctl.documents.places import Place, Placed, Repeated
+from cpuctl.documents.text_errors import MAX_DEPTH, MAX_NODES, TextError, describe, too_many_values
 
-MAX_DEPTH = 100
-"""Levels of nesting accepted; a pod needs about twelve."""
-MAX_NODES = 5_000_000
-"""Values accepted in one text, aliases written out: twenty thousand pods as ``kubectl`` prints them."""
-MAX_DOCUMENTS = 100_000
-"""Documents accepted in one text."""
 _MOST_REPEATS = 1000
 """Repeated keys that are told."""
 
@@ -26,87 +21,12 @@ MERGE = object()
 """What the key ``<<`` reads as: the members of its value join the mapping around it."""
 
 
-class Place(NamedTuple):
-    """A place in a text; line and column count from 1."""
-
-    line: int
-    column: int
-
-    @classmethod
-    def at(cls, text: str, offset: int) -> Place:
-        """Turn an offset in *text* into line and column."""
-        return cls(text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset))
-
-
-class Placed(NamedTuple):
-    """A value with the place of its key (in a mapping) or of itself."""
-
-    place: Place
-    value: object
-
-    def child(self, step: str | int) -> Placed | None:
-        """Return the member or item one step down, None where there is none."""
-        inside = self.value
-        if isinstance(inside, dict) and isinstance(step, str):
-            found = inside.get(step)
-        elif isinstance(inside, list) and isinstance(step, int) and 0 <= step < len(inside):
-            found = inside[step]
-        else:
-            found = None
-        return found if isinstance(found, Placed) else None
-
-
-class Repeated(NamedTuple):
-    """A key that a mapping holds once more: the path to it, and where the key and its value begin."""
-
-    path: tuple[str | int, ...]
-    place: Place
-    value_place: Place
-
-
 class Measured(NamedTuple):
     """A value with its size (values in it, itself included) and its height (levels below it)."""
 
     value: object
     size: int = 1
     height: int = 0
-
-
-class BrokenTextError(InputError):
-    """A text that is no YAML or JSON, or holds what JSON has no room for.
-
-    ``go`` is what Go's reader says of it (``yaml: line 2: ...``), empty where that is not known.
-    """
-
-    def __init__(self, message: str, *, where: str = "", hint: str = "", go: str = "") -> None:
-        super().__init__(message, where=where, hint=hint)
-        self.go = go
-
-
-class TextError(Exception):
-    """The text breaks a rule at a place; the reader that knows the file's name turns it into InputError."""
-
-    def __init__(self, message: str, place: Place, hint: str = "", *, go: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.place = place
-        self.hint = hint
-        self.go = go
-
-    def as_input_error(self, source: str) -> BrokenTextError:
-        """Name the file too."""
-        where = f"{source}:{self.place.line}:{self.place.column}"
-        return BrokenTextError(self.message, where=where, hint=self.hint, go=self.go)
-
-
-def too_many_values(place: Place) -> TextError:
-    """Make the error for a text of more than ``MAX_NODES`` values."""
-    return TextError(f"more than {MAX_NODES:,} values, aliases written out", place)
-
-
-def too_many_documents(place: Place) -> TextError:
-    """Make the error for a text of more than ``MAX_DOCUMENTS`` documents."""
-    return TextError(f"more than {MAX_DOCUMENTS:,} documents", place)
 
 
 @dataclass(slots=True)
@@ -264,20 +184,3 @@ def _with_merged(own: dict[object, object], sources: list[object]) -> dict[objec
         if isinstance(source, dict):
             merged.update(source)
     return merged | own
-
-
-def describe(value: object) -> str:
-    """Say what a value is, for the second half of ``expected ..., found ...``."""
-    match value:
-        case None:
-            return "nothing (null)"
-        case bool():
-            return "true" if value else "false"
-        case int() | float():
-            return f"the number {value}"
-        case str():
-            return f'the text "{value}"' if len(value) <= 60 else f'the text "{value[:57]}..."'
-        case list():
-            return "a list"
-        case _:
-            return "a mapping"

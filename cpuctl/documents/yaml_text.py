@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cpuctl.documents.numbers import exact_int, finite_float
-from cpuctl.documents.tree import MERGE, Place, TextError, TreeBuilder
+from cpuctl.documents.places import Place
+from cpuctl.documents.text_errors import TextError
+from cpuctl.documents.tree import MERGE, TreeBuilder
 
 if TYPE_CHECKING:
     import yaml

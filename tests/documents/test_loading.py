@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 import yaml
 
-from cpuctl.documents import json_text, load_documents, loading, tree
+from cpuctl.documents import json_text, load_documents, loading, text_errors, tree
 from cpuctl.documents.object_text import read_object
 from cpuctl.errors import InputError
 from tests.support.costs import bytes_below, seconds_below
@@ -158,7 +158,7 @@ def test_json_values_may_follow_each_other() -> None:
 
 
 def limit(monkeypatch: pytest.MonkeyPatch, name: str, value: int) -> None:
-    for module in (tree, json_text, loading):
+    for module in (text_errors, tree, json_text, loading):
         monkeypatch.setattr(module, name, value, raising=False)
 
 

@@ -6,7 +6,7 @@ import json
 
 from cpuctl.documents import Value
 from cpuctl.documents.document import Syntax
-from cpuctl.documents.tree import BrokenTextError
+from cpuctl.documents.text_errors import BrokenTextError
 from cpuctl.errors import InputError
 from cpuctl.kubelet.configuration.head import KIND, NoObjectError, read_config_object
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from cpuctl.documents import Document
 from cpuctl.documents.document import Syntax
-from cpuctl.documents.tree import Place
+from cpuctl.documents.places import Place
 from cpuctl.engine.pod_lints.lints import lint_pod
 from cpuctl.engine.pod_lints.subject import PodLintSubject
 from cpuctl.errors import InputError

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from cpuctl.documents import Cursor, Document
 from cpuctl.documents.document import Path, Syntax
 from cpuctl.documents.object_text import ObjectText, read_object
-from cpuctl.documents.tree import BrokenTextError
+from cpuctl.documents.text_errors import BrokenTextError
 from cpuctl.errors import InputError
 from cpuctl.kubelet.configuration.go_json import Walk, first_mistake
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.documents import Cursor, load_documents
-from cpuctl.documents.tree import describe
+from cpuctl.documents.text_errors import describe
 from cpuctl.machine.devices.inventory import MAX_DEVICES, DeviceGroup, DeviceInventory
 from cpuctl.machine.devices.pod_resources_json import KIND, SHAPES, decode_pod_resources
 from cpuctl.machine.model import MAX_NUMA_NODES

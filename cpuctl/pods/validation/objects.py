@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cpuctl.documents import Document
-from cpuctl.documents.tree import describe
+from cpuctl.documents.text_errors import describe
 from cpuctl.pods.reading.workloads import WORKLOADS
 from cpuctl.pods.validation.finding import Finding, Refuser, Spot
 from cpuctl.pods.validation.raw import items_of, member_of, text_of

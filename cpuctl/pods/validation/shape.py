@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-from cpuctl.documents.tree import describe
+from cpuctl.documents.text_errors import describe
 from cpuctl.pods.validation.finding import Finding, Spot
 from cpuctl.pods.validation.raw import CONTAINER_LISTS, items_of, mapping_of, member_of
 

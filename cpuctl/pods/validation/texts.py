@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from cpuctl.documents import Document, load_documents
 from cpuctl.documents.loading import EMPTY
-from cpuctl.documents.tree import Place
+from cpuctl.documents.places import Place
 from cpuctl.errors import InputError
 
 _BETWEEN = re.compile(r"^---(?=\s|$)", re.MULTILINE)

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.documents import Cursor
-from cpuctl.documents.tree import describe
+from cpuctl.documents.text_errors import describe
 from cpuctl.errors import InputError
 from cpuctl.kubelet.configuration.nearest import nearest
 from cpuctl.kubelet.duration import HOUR, parse_duration

@@ -1,0 +1,67 @@
+"""What is wrong with a text: rules that it breaks, limits, and what stands where something else belongs."""
+
+from __future__ import annotations
+
+from cpuctl.documents.places import Place
+from cpuctl.errors import InputError
+
+MAX_DEPTH = 100
+"""Levels of nesting accepted; a pod needs about twelve."""
+MAX_NODES = 5_000_000
+"""Values accepted in one text, aliases written out: twenty thousand pods as ``kubectl`` prints them."""
+MAX_DOCUMENTS = 100_000
+"""Documents accepted in one text."""
+
+
+class BrokenTextError(InputError):
+    """A text that is no YAML or JSON, or holds what JSON has no room for.
+
+    ``go`` is what Go's reader says of it (``yaml: line 2: ...``), empty where that is not known.
+    """
+
+    def __init__(self, message: str, *, where: str = "", hint: str = "", go: str = "") -> None:
+        super().__init__(message, where=where, hint=hint)
+        self.go = go
+
+
+class TextError(Exception):
+    """The text breaks a rule at a place; the reader that knows the file's name turns it into InputError."""
+
+    def __init__(self, message: str, place: Place, hint: str = "", *, go: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.place = place
+        self.hint = hint
+        self.go = go
+
+    def as_input_error(self, source: str) -> BrokenTextError:
+        """Name the file too."""
+        where = f"{source}:{self.place.line}:{self.place.column}"
+        return BrokenTextError(self.message, where=where, hint=self.hint, go=self.go)
+
+
+def too_many_values(place: Place) -> TextError:
+    """Make the error for a text of more than ``MAX_NODES`` values."""
+    return TextError(f"more than {MAX_NODES:,} values, aliases written out", place)
+
+
+def too_many_documents(place: Place) -> TextError:
+    """Make the error for a text of more than ``MAX_DOCUMENTS`` documents."""
+    return TextError(f"more than {MAX_DOCUMENTS:,} documents", place)
+
+
+def describe(value: object) -> str:
+    """Say what a value is, for the second half of ``expected ..., found ...``."""
+    match value:
+        case None:
+            return "nothing (null)"
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return f"the number {value}"
+        case str():
+            return f'the text "{value}"' if len(value) <= 60 else f'the text "{value[:57]}..."'
+        case list():
+            return "a list"
+        case _:
+            return "a mapping"

@@ -29,7 +29,7 @@ MAX_SHOWN_BITS = 1 << 21
 _INTEGER = re.compile(r"-?[0-9]+")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Decoding:
     """One run of the decoder into a struct: it notes the first complaint, the one that Go returns.
 

@@ -28,7 +28,7 @@ class Syntax(StrEnum):
     YAML = "YAML"
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class PlacedText:
     """A text that is read once more, with places, as far as somebody asks for a document of it."""
 

@@ -63,7 +63,7 @@ def _refuse_too_many(text: str) -> None:
         raise too_many_values(Place.at(text, beyond.start()))
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Hooks:
     """What ``json`` calls back; oddities are noted and not raised, so that all syntax is checked first."""
 

@@ -29,7 +29,7 @@ class Measured(NamedTuple):
     height: int = 0
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Level:
     """A mapping or list that is still open."""
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from cpuctl.engine.resize.allocator.resized import Resized
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, eq=False, kw_only=True)
 class Node:
     """A started kubelet; ``fault`` is set once it hangs or crashes.
 

@@ -16,7 +16,7 @@ from cpuctl.engine.provider import Candidate, Provider, Refusal
 from cpuctl.pods.model import Container
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, eq=False, kw_only=True)
 class ScopedAdmission:
     """One pod, who decides on it, and what was asked and given so far.
 

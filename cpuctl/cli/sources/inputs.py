@@ -86,7 +86,6 @@ def load_pods(
     """
     from cpuctl.documents.files import source_name
     from cpuctl.pods.identity import with_uids
-    from cpuctl.pods.reading.template import pods_from_template
 
     if needed and not files and not templates:
         raise UsageError(
@@ -103,8 +102,10 @@ def load_pods(
         limit_ranges = found.limit_ranges
         if found.quotas:
             sources.warnings.append(_GOVERNING)
-    for template in templates:
-        pods.extend(pods_from_template(template))
+    if templates:
+        from cpuctl.pods.reading.template import pods_from_template
+
+        pods.extend(pod for template in templates for pod in pods_from_template(template))
     try:
         return GivenPods(tuple(with_uids(pods)), limit_ranges)
     except ValueError as error:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from cpuctl.cli.output import Style, note
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Sources:
     """Where every input came from: the command line, the recording, the live host, or a default."""
 

@@ -39,7 +39,7 @@ CPUAnswer: TypeAlias = "dict[str, HintList] | None"
 _STAGE = "cpuManagerStart"
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class CPUProvider:
     """The CPU Manager of a node; ``policy`` is None for the policy ``none``.
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _UNREGISTERED = DevicePool(by_nodes={}, healthy=0)
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, eq=False, kw_only=True)
 class DeviceProvider:
     """The device manager of a node, by itself without any device; ``nodes`` are all NUMA nodes (a mask).
 

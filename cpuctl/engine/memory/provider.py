@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _STAGE = "memoryManagerStart"
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class MemoryProvider:
     """The Memory Manager of a node; ``policy`` is None for the policy ``None``, and the state empty then."""
 

@@ -51,7 +51,7 @@ class Manifests(NamedTuple):
     quotas: tuple[ResourceQuota, ...] = ()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Allowance:
     """How much may still be read, of one text or of several together."""
 

@@ -46,7 +46,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class YamlReader:
     """The documents of one text; ``places`` and ``last_wins`` as in ``TreeBuilder``."""
 

@@ -54,7 +54,7 @@ def exclusive_count(pod: Pod, *, pod_level: bool) -> int:
     if not pod_level:
         pod = replace(pod, resources=None)
     qos = pod_qos(pod)
-    return pod_count(pod.all_containers, lambda container: exclusive_claim(pod, container, qos).count)
+    return pod_count(pod.all_containers, lambda container: exclusive_claim(pod, container, qos).cpus)
 
 
 def _priority(pod: Pod) -> int:

@@ -120,7 +120,7 @@ def _container(
 ) -> ContainerFacts:
     claims = partial(exclusive_claim, pod_level_managers=node.rules.node.managers)
     advice = advise(pod, container, qos=qos, claims=claims)
-    exclusive = node.gives_cpus and advice.claim.count > 0
+    exclusive = node.gives_cpus and advice.claim.cpus > 0
     return ContainerFacts(
         container=container,
         cgroup=container_cgroup(pod, container, qos.qos_class, node.settings, exclusive=exclusive),

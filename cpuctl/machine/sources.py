@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from cpuctl.errors import CpuctlError, InputError, unreadable
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
@@ -23,8 +24,7 @@ _ACCEPTED = (
 _MAX_JSON_BYTES = 64 << 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MachineSource:
+class MachineSource(NamedTuple):
     """A machine as its kernel describes it and as a kubelet sees it; ``origin`` names the source.
 
     ``files`` is the tree it was read from, where it was one: a recording may hold more than the machine.
@@ -33,7 +33,7 @@ class MachineSource:
     machine: Machine
     info: MachineInfo
     origin: str
-    files: Tree | None = field(default=None, repr=False, compare=False)
+    files: Tree | None = None
 
 
 def read_machine(spec: str) -> MachineSource:
@@ -69,7 +69,7 @@ def read_machine_tree(tree: Tree, origin: str) -> MachineSource:
     from cpuctl.machine.sysfs.machine import read_machine_files
 
     try:
-        return replace(_seen_by_kubelet(read_machine_files(tree), origin), files=tree)
+        return _seen_by_kubelet(read_machine_files(tree), origin)._replace(files=tree)
     except CpuctlError as error:
         raise error.within(origin) from None
 
@@ -81,7 +81,7 @@ def _seen_by_kubelet(machine: Machine, origin: str) -> MachineSource:
 def _live() -> MachineSource:
     source = read_machine_tree(DirectoryTree(Path("/")), LIVE)
     architecture = source.machine.architecture or os.uname().machine
-    return replace(source, machine=replace(source.machine, architecture=architecture))
+    return source._replace(machine=replace(source.machine, architecture=architecture))
 
 
 def _from_directory(path: Path) -> MachineSource:

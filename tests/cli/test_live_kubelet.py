@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -41,9 +40,8 @@ def test_who_only_calls_itself_kubelet_is_not_believed(facts: dict[str, int | st
 def told(root: Path, flags: str = "", **words: str) -> tuple[ToldKubelet, dict[str, dict[str, str]]]:
     """Read what the kubelet of a host is told that runs with *flags* and has its files below *root*."""
     node = written(process(70, "kubelet", "/", "kubelet", *flags.split()), root)
-    machine: MachineSource = replace(
-        read_machine("synthetic:1s1n2c1t"), origin=LIVE, files=DirectoryTree(node)
-    )
+    synthetic: MachineSource = read_machine("synthetic:1s1n2c1t")
+    machine = synthetic._replace(origin=LIVE, files=DirectoryTree(node))
     sources = Sources()
     return load_kubelet(KubeletWords(**words), sources, machine=machine), sources.entries
 

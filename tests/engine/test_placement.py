@@ -9,5 +9,5 @@ from tests.support.pods import app
 
 def test_a_container_that_nobody_gave_anything_has_nothing_of_its_own() -> None:
     placed = Placement(container=app("cpu=2"))
-    assert (placed.claim.count, placed.cpus, placed.isolation) == (0, 0, Isolation.HOST)
+    assert (placed.claim.cpus, placed.cpus, placed.isolation) == (0, 0, Isolation.HOST)
     assert (placed.memory, placed.cpuset_mems, placed.why_no_memory, placed.devices) == ((), "", "", ())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,7 @@ MACHINES = Path(__file__).parents[2].parent / "shared" / "machines"
 
 
 def unnamed(source: MachineSource) -> MachineSource:
-    return replace(source, origin="")
+    return source._replace(origin="")
 
 
 @pytest.mark.parametrize("path", sorted(MACHINES.glob("*.tar.gz")), ids=lambda path: path.name)

@@ -133,7 +133,7 @@ class NodeLife(RuleBasedStateMachine):
             return multiple()
         for placement in admission.placements:
             if placement.exclusive:
-                assert placement.cpus.bit_count() == placement.claim.count
+                assert placement.cpus.bit_count() == placement.claim.cpus
         assert isinstance(admission.verdict, Admitted | Rejected)
         return multiple(pod) if isinstance(admission.verdict, Admitted) else multiple()
 

@@ -197,7 +197,7 @@ def test_advice_helps_and_nothing_of_it_can_be_left_out(pod: Pod) -> None:
     pod = with_api_defaults(pod)
     for container in pod.all_containers:
         advice = advise(pod, container)
-        if advice.claim.count or not advice.changes:
+        if advice.claim.cpus or not advice.changes:
             continue
         assert claimed(pod, container.name, advice.changes) == advice.count_after > 0
         for fewer in combinations(advice.changes, len(advice.changes) - 1):
@@ -209,7 +209,7 @@ def test_there_is_advice_for_everybody(pod: Pod) -> None:
     pod = with_api_defaults(pod)
     for container in pod.all_containers:
         advice = advise(pod, container)
-        assert advice.claim.count or advice.changes
+        assert advice.claim.cpus or advice.changes
 
 
 def claimed(pod: Pod, name: str, changes: tuple[Change, ...]) -> int:
@@ -217,7 +217,7 @@ def claimed(pod: Pod, name: str, changes: tuple[Change, ...]) -> int:
     for change in changes:
         pod = applied(pod, change)
     container = next(each for each in pod.all_containers if each.name == name)
-    return exclusive_claim(pod, container, pod_qos(pod)).count
+    return exclusive_claim(pod, container, pod_qos(pod)).cpus
 
 
 def applied(pod: Pod, change: Change) -> Pod:

@@ -180,7 +180,7 @@ def due(node: Node, uid: str, container: str) -> int | None:
 
 def claimed(node: Node, uid: str, container: Container) -> int:
     pod = node.active[uid]
-    return node.cpu.claim(Candidate(pod, pod_qos(node.pod_rules.view(pod))), container).count
+    return node.cpu.claim(Candidate(pod, pod_qos(node.pod_rules.view(pod))), container).cpus
 
 
 def names(owners: dict[str, dict[str, int]]) -> set[tuple[str, str]]:

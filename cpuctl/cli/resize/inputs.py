@@ -132,7 +132,7 @@ def _warn_of_strangers(node: Node, running: Sequence[Pod], planning: Planning) -
 
     for pod in running if node.policy is not None else ():
         candidate = Candidate(pod, pod_qos(node.pod_rules.view(pod)), divided=node.cpu.rules.divides(pod))
-        due = any(node.cpu.claim(candidate, each).count for each in pod.containers)
+        due = any(node.cpu.claim(candidate, each).cpus for each in pod.containers)
         if due and pod.uid not in node.state.assignments:
             planning.sources.warnings.append(
                 f"the state knows no exclusive CPUs of {pod.full_name} (UID {pod.uid}): it may go by another "

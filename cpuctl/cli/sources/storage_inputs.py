@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cpuctl.errors import UsageError
@@ -27,7 +26,7 @@ def with_storage(source: MachineSource, text: str, sources: Sources) -> MachineS
     if size is None:
         return source
     sources.add("ephemeralStorage", text or str(size), "given" if text else "live")
-    return replace(source, info=source.info._replace(ephemeral_storage=size))
+    return source._replace(info=source.info._replace(ephemeral_storage=size))
 
 
 def _given(text: str) -> int:

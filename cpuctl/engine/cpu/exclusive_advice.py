@@ -61,14 +61,14 @@ def advise(
     """
     qos = qos or pod_qos(pod)
     claim = claims(pod, container, qos)
-    if claim.count or len(pod.all_containers) > MOST_CONTAINERS:
+    if claim.cpus or len(pod.all_containers) > MOST_CONTAINERS:
         return ExclusiveAdvice(claim=claim)
     changed, changes = _changed(replace(pod, qos_class=None), container.name)
     then = next(each for each in changed.all_containers if each.name == container.name)
     after = claims(changed, then, pod_qos(changed))
-    if not after.count:
+    if not after.cpus:
         return ExclusiveAdvice(claim=claim)
-    return ExclusiveAdvice(claim=claim, changes=changes, count_after=after.count)
+    return ExclusiveAdvice(claim=claim, changes=changes, count_after=after.cpus)
 
 
 def _changed(pod: Pod, name: str) -> tuple[Pod, tuple[Change, ...]]:

@@ -6,7 +6,7 @@ pod-level resources.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cpuctl.engine.pod_level.claims import guaranteed_equivalent
 from cpuctl.pods.model import Container, Pod, QosClass
@@ -16,11 +16,10 @@ from cpuctl.quantity import Quantity
 _ZERO = Quantity.parse("0")
 
 
-@dataclass(frozen=True, slots=True)
-class ExclusiveClaim:
+class ExclusiveClaim(NamedTuple):
     """How many exclusive CPUs a container is due; 0 means the shared pool, ``why_not`` says why."""
 
-    count: int
+    cpus: int
     why_not: str = ""
 
 

@@ -181,14 +181,14 @@ def _reserved_cpus(topology: CPUTopology, picker: Picker, reservation: CPUReserv
     if reservation.cpus:
         reserved = reservation.cpus.mask
     else:
-        picked = picker.pick(topology.cpus, reservation.count)
+        picked = picker.pick(topology.cpus, reservation.number)
         if isinstance(picked, KubeletFault):
             raise ReservingFailsError(picked)
         # The kubelet drops the picker's error here and goes on with the empty set.
         reserved = picked.cpus if isinstance(picked, Picked) else 0
-    if reserved.bit_count() != reservation.count:
+    if reserved.bit_count() != reservation.number:
         raise ValueError(
             "[cpumanager] unable to reserve the required amount of CPUs "
-            f"(size of {CPUSet(reserved)} did not equal {reservation.count})"
+            f"(size of {CPUSet(reserved)} did not equal {reservation.number})"
         )
     return reserved

@@ -105,7 +105,7 @@ class CPUProvider:
         if self.policy is None:
             return None
         if container is not None:
-            count = self.claim(candidate, container).count
+            count = self.claim(candidate, container).cpus
             return container_hints(self.policy, self.state, candidate.pod, container, count)
         claims = self._claims(candidate)
         if not candidate.divided:
@@ -138,7 +138,7 @@ class CPUProvider:
         return exclusive_claim(candidate.pod, container, candidate.qos, pod_level_managers=managers)
 
     def _claims(self, candidate: Candidate) -> Claims:
-        return lambda container: self.claim(candidate, container).count
+        return lambda container: self.claim(candidate, container).cpus
 
     def allocate(self, candidate: Candidate, hint: Hint, placed: Placement) -> Placement | Refusal:
         """Allocate for the container that is placed, near the hint; add to the placement what it gets."""
@@ -146,9 +146,9 @@ class CPUProvider:
             return placed
         container = placed.container
         claim = self.claim(candidate, container)
-        if claim.count == 0:
+        if claim.cpus == 0:
             return placed._replace(claim=claim)
-        result = self.policy.allocate(self.state, candidate.pod, container, claim.count, hint.nodes)
+        result = self.policy.allocate(self.state, candidate.pod, container, claim.cpus, hint.nodes)
         if not isinstance(result, Allocation):
             self.metrics.container_failed(self.policy)
             return result
@@ -186,8 +186,8 @@ class CPUProvider:
         return placed._replace(
             claim=claim,
             cpus=bubble.containers[name],
-            exclusive=claim.count > 0,
-            in_pod_pool=claim.count == 0,
+            exclusive=claim.cpus > 0,
+            in_pod_pool=claim.cpus == 0,
             steps=bubble.steps.get(name, ()),
         )
 

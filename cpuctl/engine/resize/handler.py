@@ -224,5 +224,5 @@ def _unfollowed(node: Node, pod: Pod) -> tuple[str, ...]:
     return tuple(
         each.name
         for each in pod.all_containers
-        if each.name in held and held[each.name].bit_count() != node.cpu.claim(candidate, each).count
+        if each.name in held and held[each.name].bit_count() != node.cpu.claim(candidate, each).cpus
     )

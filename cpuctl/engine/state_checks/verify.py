@@ -155,7 +155,7 @@ class _Look:
     def _due(self, pod: Pod, container: Container) -> int:
         assert self.node is not None
         seen = self.node.pod_rules.view(pod)
-        return self.node.cpu.claim(Candidate(seen, pod_qos(seen)), container).count
+        return self.node.cpu.claim(Candidate(seen, pod_qos(seen)), container).cpus
 
     def _moving_pods(self, subject: CPUSubject) -> Iterator[StateFinding]:
         assert self.node is not None

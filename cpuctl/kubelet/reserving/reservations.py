@@ -7,7 +7,6 @@ SettingErrors with the kubelet's text. Where it walks a map in random order, the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from cpuctl.cpuset import MAX_CPU, CPUSet, CPUSetLimitError
@@ -22,15 +21,14 @@ _ZERO = Quantity()
 _LIST = ("reservedSystemCPUs",)
 
 
-@dataclass(frozen=True, slots=True)
-class CPUReservation:
-    """How many CPUs are kept from pods; ``cpus`` says which, None leaves the choice to the CPU manager.
+class CPUReservation(NamedTuple):
+    """The ``number`` of CPUs kept from pods; ``cpus`` says which, None leaves the choice to the CPU manager.
 
     ``given`` tells whether any amount is: of one beyond 64 bits, the kubelet's count can be anything.
     ``setting`` is the path of the setting that keeps most of them.
     """
 
-    count: int
+    number: int
     cpus: CPUSet | None = None
     given: bool = True
     setting: tuple[str, ...] = _LIST

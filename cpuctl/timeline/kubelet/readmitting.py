@@ -58,7 +58,7 @@ def _as_held(kubelet: KubeletProcess, pod: Pod) -> Pod:
     changed = {
         each.name: _with_cpus(each, held[each.name].bit_count())
         for each in pod.all_containers
-        if each.name in held and kubelet.node.cpu.claim(candidate, each).count != held[each.name].bit_count()
+        if each.name in held and kubelet.node.cpu.claim(candidate, each).cpus != held[each.name].bit_count()
     }
     return with_requirements(pod, changed) if changed else pod
 

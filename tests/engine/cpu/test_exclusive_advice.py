@@ -135,7 +135,7 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_the_smallest_change(case: Case) -> None:
     advice = advise(case.pod, case.pod.containers[-1])
-    assert advice.claim.count == 0
+    assert advice.claim.cpus == 0
     assert advice.claim.why_not
     assert [told(change) for change in advice.changes] == case.changes
     assert advice.count_after == case.count
@@ -154,7 +154,7 @@ def test_a_change_tells_the_place_and_what_was_there() -> None:
 
 def test_who_is_due_cpus_needs_no_advice() -> None:
     given = pod(app(*FULL), sidecar(*FULL))
-    assert all(advise(given, each).claim.count == 2 for each in given.all_containers)
+    assert all(advise(given, each).claim.cpus == 2 for each in given.all_containers)
     assert all(advise(given, each).changes == () for each in given.all_containers)
 
 
@@ -175,5 +175,5 @@ def test_advice_that_does_not_help_is_not_given() -> None:
 def test_pods_with_hosts_of_containers_get_no_advice(count: int, advised: bool) -> None:
     given = pod(*(app(name=f"c{number}") for number in range(count)))
     advice = advise(given, given.containers[0])
-    assert advice.claim.count == 0
+    assert advice.claim.cpus == 0
     assert bool(advice.changes) == bool(advice.count_after) == advised

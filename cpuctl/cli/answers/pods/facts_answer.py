@@ -135,8 +135,8 @@ def _container(facts: ContainerFacts, view: CgroupView) -> dict[str, Any]:
         "oomRule": facts.oom.rule,
         "exclusiveCPUs": {
             "given": facts.exclusive,
-            "qualifies": advice.claim.count > 0,
-            "count": advice.claim.count,
+            "qualifies": advice.claim.cpus > 0,
+            "count": advice.claim.cpus,
             "whyShared": facts.why_shared or None,
             "changes": [_change(change) for change in advice.changes],
             "countAfter": advice.count_after,

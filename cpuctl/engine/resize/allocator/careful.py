@@ -64,7 +64,7 @@ class Careful:
         return Admitted()
 
     def _count(self, container: Container) -> int:
-        return self.round.claim(container).count
+        return self.round.claim(container).cpus
 
     def _held(self, container: Container) -> int | None:
         return self.round.state.assigned(self.round.request.pod.uid, container.name)

@@ -102,7 +102,7 @@ def _forbidden(asked: Resizing) -> Rejected | None:
 def _never_done(asked: Resizing, request: ResizeRequest, container: Container) -> Rejected | None:
     uid, name = request.pod.uid, container.name
     requested, held = container.resources.requests.get("cpu"), asked.state.assigned(uid, name)
-    if held is not None and requested is not None and not asked.claim(container).count:
+    if held is not None and requested is not None and not asked.claim(container).cpus:
         # An earlier mistake may have left a container with CPUs that it does not claim.
         return to_shared(requested, Quantity.from_value(held.bit_count()), name)
     if request.allocated.get(name) == requested or (held is None and _ends(container, request)):
@@ -122,7 +122,7 @@ def _ended(asked: Resizing) -> bool:
     uid = asked.request.pod.uid
     return any(
         container.kind is ContainerKind.INIT
-        and asked.claim(container).count
+        and asked.claim(container).cpus
         and asked.state.assigned(uid, container.name) is None
         for container in asked.request.pod.init_containers
     )

@@ -86,7 +86,7 @@ class Resizing:
             return self.judge(container, None)
         if container is None:
             return self.judge(None, self.cpu.hints(self.candidate, None))
-        count = self.claim(container).count
+        count = self.claim(container).cpus
         hints = resize_hints(self.policy, self.state, self.request.pod, container, count)
         return self.judge(container, hints)
 
@@ -126,14 +126,14 @@ class Resizing:
         ):
             return refused
         claim = self.claim(container)
-        if claim.count == 0 or pod.has_pod_level_resources:
+        if claim.cpus == 0 or pod.has_pod_level_resources:
             self.record(container, 0)
             return None
         if refused_by_smt := self.policy.smt_refusal(
-            state, container, claim.count, own=self.request.allocated_cpus(container)
+            state, container, claim.cpus, own=self.request.allocated_cpus(container)
         ):
             return refused_by_smt
-        return self._allocate(container, claim.count, affinity)
+        return self._allocate(container, claim.cpus, affinity)
 
     def claim(self, container: Container) -> ExclusiveClaim:
         """Count the exclusive CPUs that a container is due after the resize."""

@@ -39,7 +39,7 @@ INNER = (
 def placed(each: Placement) -> str:
     """Write a placement as CPUs and the rules that chose them."""
     assert each.exclusive is bool(each.cpus)
-    assert each.claim.count == each.cpus.bit_count() or not each.exclusive
+    assert each.claim.cpus == each.cpus.bit_count() or not each.exclusive
     return " / ".join([str(CPUSet(each.cpus)) or "shared", *(step.rule for step in each.steps)])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.engine.admission import Admitted
 from cpuctl.engine.explain.decision import Decision, Rule
@@ -11,10 +11,12 @@ from cpuctl.engine.explain.known_defects import KnownDefect, known_defects
 from cpuctl.engine.explain.offers import Round, round_of
 from cpuctl.engine.explain.rules.deciding import deciding_rule
 from cpuctl.engine.explain.rules.hints import hint_decision
-from cpuctl.engine.explain.searches.searches import Search, search
 from cpuctl.engine.explain.shares import Holder, NodeShare, holders, node_shares
 from cpuctl.engine.explain.story import Telling
 from cpuctl.engine.node import Node
+
+if TYPE_CHECKING:
+    from cpuctl.engine.explain.searches.searches import Search
 
 _NOTHING_HELPS = (Rule.INPUT_LACKS, Rule.FAILED_BEFORE)
 
@@ -48,7 +50,6 @@ def explain(telling: Telling, tick: Callable[[], None] = lambda: None) -> Explan
     decision, seen = deciding_rule(telling, rounds), _as_decided(telling)
     admitted = isinstance(telling.admission.verdict, Admitted)
     unmet = (hint_decision(each, seen, pod) for each in rounds) if admitted else ()
-    searched = not admitted and decision.rule not in _NOTHING_HELPS
     return Explanation(
         telling=telling,
         decision=decision,
@@ -58,8 +59,17 @@ def explain(telling: Telling, tick: Callable[[], None] = lambda: None) -> Explan
         shares=node_shares(seen, pod),
         holders=tuple(holders(seen, pod)),
         defects=tuple(known_defects(telling, decision, rounds)),
-        searches=search(telling, decision, tick) if searched else (),
+        searches=() if admitted else _searches(telling, decision, tick),
     )
+
+
+def _searches(telling: Telling, decision: Decision, tick: Callable[[], None]) -> tuple[Search, ...]:
+    if decision.rule in _NOTHING_HELPS:
+        return ()
+
+    from cpuctl.engine.explain.searches.searches import search
+
+    return search(telling, decision, tick)
 
 
 def _as_decided(telling: Telling) -> Node:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from cpuctl.cli.answers.config.parts import start_answer
-from cpuctl.cli.answers.explain.suggestion_answer import AskWith, search_answer, suggestion_answer
 from cpuctl.cli.answers.memory_answer import memory_left
 from cpuctl.cli.answers.plan.plan_answer import cpu_list, node_answer, pod_answer
 from cpuctl.cli.answers.topology.devices_answer import devices_left
@@ -20,13 +19,16 @@ from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.outcome import KubeletFault
 from cpuctl.engine.start import NotStarted
 
+if TYPE_CHECKING:
+    from cpuctl.cli.answers.explain.suggestion_answer import AskWith
+    from cpuctl.engine.explain.searches.searches import Search
+
 
 def explanation_document(
     explanation: Explanation, container: str, ask_with: AskWith, head: Mapping[str, Any]
 ) -> Document:
     """Describe one decision; *container* is the one that was asked about, empty for the whole pod."""
     telling = explanation.telling
-    suggestions = [found for search in explanation.searches for found in search.found]
     return {
         "apiVersion": API_VERSION,
         "kind": "Explanation",
@@ -46,8 +48,20 @@ def explanation_document(
         **_left_of_what_it_asks_for(explanation),
         "holders": [_holder(holder) for holder in explanation.holders],
         "defects": [{"text": defect.text, "reference": defect.reference} for defect in explanation.defects],
+        **_searched(explanation.searches, ask_with),
+    }
+
+
+def _searched(searches: Sequence[Search], ask_with: AskWith) -> dict[str, Any]:
+    if not searches:
+        return {"suggestions": [], "searches": []}
+
+    from cpuctl.cli.answers.explain.suggestion_answer import search_answer, suggestion_answer
+
+    suggestions = [found for search in searches for found in search.found]
+    return {
         "suggestions": [suggestion_answer(each, ask_with) for each in suggestions],
-        "searches": [search_answer(search) for search in explanation.searches],
+        "searches": [search_answer(search) for search in searches],
     }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
@@ -24,8 +23,7 @@ class CPUStateFile(NamedTuple):
     baselines: Mapping[str, Mapping[str, CPUSet]] = {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryBlock:
+class MemoryBlock(NamedTuple):
     """Memory or huge pages (``type`` is the resource name) of ``size`` bytes on a set of NUMA nodes."""
 
     numa_affinity: tuple[int, ...]
@@ -95,8 +93,7 @@ class PodsStateFile(NamedTuple):
     pods: Mapping[str, RecordedPod] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class UnreadableState:
+class UnreadableState(NamedTuple):
     """A state file that a kubelet refuses to load: ``error`` is its text."""
 
     error: str

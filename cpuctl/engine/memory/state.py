@@ -149,5 +149,5 @@ def _shrunk(held: Blocks, used: MemoryBlock, amount: int) -> tuple[Blocks, int]:
         if (block.type, set(block.numa_affinity)) == (used.type, set(used.numa_affinity)):
             again = min(amount, block.size)
         amount -= again
-        shrunk.append(replace(block, size=block.size - again) if again else block)
+        shrunk.append(block._replace(size=block.size - again) if again else block)
     return tuple(shrunk), amount

@@ -232,7 +232,7 @@ def test_changes_name_node_and_number() -> None:
 def test_what_does_not_fit_any_more_is_no_benign_drift() -> None:
     """A node that was full to the last byte."""
     held = MemoryBlock(numa_affinity=(0,), type="memory", size=8 * GIB)
-    full = drift(tables(8 * GIB + MIB), tables(8 * GIB), replace(held, size=8 * GIB + MIB))
+    full = drift(tables(8 * GIB + MIB), tables(8 * GIB), held._replace(size=8 * GIB + MIB))
     fits = drift(tables(8 * GIB + MIB), tables(8 * GIB), held)
     assert full is not None
     assert fits is not None

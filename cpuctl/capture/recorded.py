@@ -1,18 +1,13 @@
-"""What a recording tells about its kubelet: a capture's manifest, and the files beside it."""
+"""The kubelet of a recording or of the live host: what it was told, and by which files."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from cpuctl.documents import Cursor, load_documents
 from cpuctl.errors import InputError
-from cpuctl.machine.recording_layout import CONFIG, DROP_INS, LAYOUT_VERSION, MANIFEST
+from cpuctl.machine.recording_layout import CONFIG, DROP_INS, MANIFEST
 from cpuctl.machine.tree import Tree
-
-if TYPE_CHECKING:
-    from cpuctl.capture.collected import Unreadable
 
 _PASSED_OVER = frozenset({"--config", "--config-dir", "--hostname-override"})
 """Flags that say where the node has files of which the recording has copies, and who the node is."""
@@ -82,84 +77,20 @@ class RecordedKubelet(NamedTuple):
         return bool(self.version) or self.config is not None or self.flags is not None
 
 
-def recorded_kubelet(tree: Tree, origin: str = "") -> RecordedKubelet:
-    """Read what a recording, called *origin*, holds of its kubelet.
-
-    Raise InputError, with the place in the manifest, for one that another cpuctl wrote or nobody could have.
-    """
-    config = tree.read(CONFIG)
-    manifest = _manifest(tree)
-    if manifest is None:
-        return RecordedKubelet(config=config)
-
-    from cpuctl.capture.collected import FileState
-
-    kubelet = manifest.required("kubelet")
-    told = kubelet.required("config")
-    state = told.required("state").one_of(FileState)
-    return RecordedKubelet(
-        version=kubelet.optional("version", Cursor.text, ""),
-        config=config,
-        config_refused=config is None and state != FileState.ABSENT,
-        config_path=told.optional("path", Cursor.text, ""),
-        flags=_flags(kubelet),
-        drop_ins=_drop_ins(kubelet.required("dropIns"), tree, origin),
-    )
-
-
-def recorded_gaps(tree: Tree) -> Iterator[Unreadable]:
-    """Yield what a recording lacks because it could not be read on the node; nothing where no capture is.
-
-    Raise InputError, with the place in the manifest, for one that another cpuctl wrote or nobody could have.
-    """
-    from cpuctl.capture.collected import Unreadable
-
-    manifest = _manifest(tree)
-    for gap in manifest.optional("unreadable", Cursor.items, ()) if manifest is not None else ():
-        yield Unreadable(gap.required("path").text(), gap.required("reason").text())
-
-
-def _manifest(tree: Tree) -> Cursor | None:
-    text = tree.read(MANIFEST)
-    if text is None or not _is_ours(text):
-        return None
-    document, *_ = load_documents(text, MANIFEST)
-    root = Cursor.at_root(document)
-    layout = root.required("layoutVersion")
-    if layout.text() != LAYOUT_VERSION:
-        raise layout.expected(LAYOUT_VERSION, hint="read it with the cpuctl that recorded it")
-    return root
-
-
-def _is_ours(text: str) -> bool:
-    # Other programs' archives may well have a file of this name.
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(value, dict) and "cpuctl" in value
-
-
-def _flags(kubelet: Cursor) -> tuple[str, ...] | None:
-    flags = kubelet.optional("flags", Cursor.texts, None)
-    if flags is None:
-        return None
-    return telling(flags)
-
-
 def telling(flags: Iterable[str]) -> tuple[str, ...]:
     """Leave out the flags that say where files are, and who the node is."""
     return tuple(flag for flag in flags if flag.partition("=")[0] not in _PASSED_OVER)
 
 
-def _drop_ins(told: Cursor, tree: Tree, origin: str) -> RecordedDropIns | None:
-    directory = told.optional("directory", Cursor.text, "")
-    if not directory:
-        return None
-    return RecordedDropIns(
-        name=directory,
-        origin=origin,
-        tree=tree,
-        used=told.optional("used", Cursor.boolean, default=False),
-        complete=told.optional("complete", Cursor.boolean, default=True),
-    )
+def recorded_kubelet(tree: Tree, origin: str = "") -> RecordedKubelet:
+    """Read what a recording, called *origin*, holds of its kubelet.
+
+    Raise InputError, with the place in the manifest, for one that another cpuctl wrote or nobody could have.
+    """
+    found = RecordedKubelet(config=tree.read(CONFIG))
+    if tree.read(MANIFEST) is None:
+        return found
+
+    from cpuctl.capture.recorded_manifest import told_by_manifest
+
+    return told_by_manifest(found, tree, origin)

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeVar
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.documents.document import Document, Origin, Path, Value
+from cpuctl.documents.document import Document, Origin, Value
 from cpuctl.documents.numbers import amount_text
+from cpuctl.documents.paths import Path
 from cpuctl.documents.text_errors import describe
 from cpuctl.errors import InputError
 from cpuctl.quantity import Quantity

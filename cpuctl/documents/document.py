@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -10,15 +9,13 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from cpuctl.documents.paths import Path, path_text
 from cpuctl.documents.places import Place, Placed, Repeated
 
 if TYPE_CHECKING:
     from cpuctl.documents.tree import TreeBuilder
 
 Value: TypeAlias = dict[str, "Value"] | list["Value"] | str | int | float | bool | None
-Path: TypeAlias = tuple[str | int, ...]
-
-_PLAIN_KEY = re.compile(r"[A-Za-z_][\w-]*", re.ASCII)
 
 
 class Syntax(StrEnum):
@@ -134,16 +131,3 @@ class Origin(NamedTuple):
         if self.path:
             return f"{self.document.source}: {path_text(self.path)}"
         return f"{self.document.source}:{self.document.line}"
-
-
-def path_text(path: Path) -> str:
-    """Write a path as ``spec.containers[0].resources.limits["nvidia.com/gpu"]``."""
-    text = ""
-    for step in path:
-        if isinstance(step, int):
-            text += f"[{step}]"
-        elif _PLAIN_KEY.fullmatch(step):
-            text += f".{step}" if text else step
-        else:
-            text += f'["{step}"]'
-    return text

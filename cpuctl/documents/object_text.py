@@ -13,7 +13,6 @@ from cpuctl.documents.document import Document, PlacedText, Syntax, Value
 from cpuctl.documents.loading import decoded, json_documents
 from cpuctl.documents.places import Place
 from cpuctl.documents.text_errors import TextError
-from cpuctl.go_syntax import syntax_complaint
 
 _PREFIX = "couldn't get version/kind; json parse error: "
 
@@ -44,6 +43,7 @@ def _json_object(text: str, source: str) -> Document:
         first, *others = json_documents(text, source, last_wins=True)
     except json.JSONDecodeError as error:
         from cpuctl.documents.json_text import syntax_error
+        from cpuctl.go_syntax import syntax_complaint
 
         broken = syntax_error(error)
         broken.go = f"{_PREFIX}{syntax_complaint(text)}"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cpuctl.documents import Cursor, load_documents
+from cpuctl.documents.cursor import Cursor
+from cpuctl.documents.loading import load_documents
 
 _METRICS = ("PodMetrics", "PodMetricsList")
 

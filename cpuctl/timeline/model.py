@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
-from cpuctl.documents import Origin
+from cpuctl.documents.document import Origin
 from cpuctl.engine.outcome import KubeletFault, StartRefused
 from cpuctl.kubelet.duration import MILLISECOND
 from cpuctl.kubelet.gates.feature_gates import FeatureGates

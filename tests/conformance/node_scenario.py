@@ -8,7 +8,8 @@ from types import MappingProxyType
 
 from cpuctl.checkpoints.model import MemoryBlock
 from cpuctl.cpuset import CPUSet
-from cpuctl.documents import Cursor, load_documents
+from cpuctl.documents.cursor import Cursor
+from cpuctl.documents.loading import load_documents
 from cpuctl.engine.admission import Admission, Admitted
 from cpuctl.engine.cpu.isolation import Isolation, isolation_of
 from cpuctl.engine.memory.state import cpuset_mems

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.documents import Cursor, load_documents
+from cpuctl.documents.cursor import Cursor
+from cpuctl.documents.loading import load_documents
 from cpuctl.engine.cpu.hints import CPUHints
 from cpuctl.engine.cpu.picking.distributed import Dealing, take_distributed
 from cpuctl.engine.cpu.picking.packed import Spread, take_packed

@@ -9,7 +9,8 @@ from functools import wraps
 from types import MappingProxyType
 from typing import Any
 
-from cpuctl.documents import Cursor, load_documents
+from cpuctl.documents.cursor import Cursor
+from cpuctl.documents.loading import load_documents
 from cpuctl.engine.pod_rules import cgroup_settings, node_rules, server_rules
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates

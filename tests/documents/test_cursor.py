@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from cpuctl.documents import Cursor, load_documents, path_text
+from cpuctl.documents.cursor import Cursor
+from cpuctl.documents.loading import load_documents
+from cpuctl.documents.paths import path_text
 from cpuctl.errors import InputError
 
 

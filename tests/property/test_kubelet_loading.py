@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpuctl.documents import Value
+from cpuctl.documents.document import Value
 from cpuctl.errors import CpuctlError
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.configuration.loading import ConfigSources, LoadedConfiguration, load_configuration

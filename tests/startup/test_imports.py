@@ -137,10 +137,16 @@ _EXPLAIN = ("explain", "-q", "-m", MACHINE, *_STATIC, "-o", "json")
     ("words", "room"),
     [
         ((*_PLAN, *_STATIC, *_FILES), "cpuctl.documents.json_text"),
-        (("config", "show", "-m", MACHINE, "-o", "json"), "cpuctl.documents.tree"),
+        (("config", "show", "-m", MACHINE, "-o", "json"), "cpuctl.documents.document"),
+        ((*_PLAN, *_TEMPLATE), "cpuctl.documents.document"),
         ((*_EXPLAIN, "-T", "web=4/4,2Gi"), "cpuctl.engine.explain.searches.searches"),
     ],
-    ids=["a reader of JSON for YAML", "a reader without a text", "a search where the pod is admitted"],
+    ids=[
+        "JSON for YAML",
+        "documents for a machine",
+        "documents for a template",
+        "a search for an admitted pod",
+    ],
 )
 def test_rooms_that_some_inputs_need_are_left_out_for_others(words: tuple[str, ...], room: str) -> None:
     assert room not in modules_loaded(*words)

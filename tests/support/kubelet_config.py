@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cpuctl.documents import Document
+from cpuctl.documents.document import Document
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.configuration.attributes import to_configuration
-from cpuctl.kubelet.configuration.decoded import with_defaults
-from cpuctl.kubelet.configuration.main_file import read_main_file, with_eviction_defaults
+from cpuctl.kubelet.configuration.decoded import with_defaults, with_eviction_defaults
+from cpuctl.kubelet.configuration.main_file import read_main_file
 from cpuctl.kubelet.configuration.remarks import ConfigWarning
 from cpuctl.kubelet.version import DEFAULT_VERSION
 

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from cpuctl.cli.replay.example import EXAMPLE
-from cpuctl.documents import load_documents
+from cpuctl.documents.loading import load_documents
 from cpuctl.kubelet.duration import MILLISECOND, duration_text, parse_duration
 from cpuctl.schemas import schema_text
 from cpuctl.timeline.model import KubeletAction

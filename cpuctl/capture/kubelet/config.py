@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 
-from cpuctl.documents import Value
-from cpuctl.documents.document import Syntax
+from cpuctl.documents.document import Syntax, Value
 from cpuctl.documents.text_errors import BrokenTextError
 from cpuctl.errors import InputError
 from cpuctl.kubelet.configuration.head import KIND, NoObjectError, read_config_object

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from cpuctl.documents import Document
-from cpuctl.documents.document import Syntax
+from cpuctl.documents.document import Document, Syntax
 from cpuctl.documents.places import Place
 from cpuctl.engine.pod_lints.lints import lint_pod
 from cpuctl.engine.pod_lints.subject import PodLintSubject

@@ -131,7 +131,7 @@ def picture_of(node: LiveNode, style: Style) -> Picture:
 def _files(source: MachineSource, tree: Tree) -> NodeFiles:
     """Begin to read a node; what a recording lacks is as closed to us as it was to whoever recorded it."""
     from cpuctl.capture.node.files import NodeFiles
-    from cpuctl.capture.recorded import recorded_gaps
+    from cpuctl.capture.recorded_manifest import recorded_gaps
 
     files = NodeFiles(tree, str)
     if source.origin == LIVE_MACHINE:

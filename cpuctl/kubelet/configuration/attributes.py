@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from cpuctl.documents import Value
 from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
 from cpuctl.kubelet.configuration.decoded import quantity_of
 from cpuctl.kubelet.configuration.settings import Settings, plain
 from cpuctl.kubelet.duration import parse_duration
+
+if TYPE_CHECKING:
+    from cpuctl.documents.document import Value
 
 ATTRIBUTES: Mapping[str, str] = {
     "cgroupsPerQOS": "cgroups_per_qos",

@@ -5,13 +5,18 @@ Rule: ``pkg/kubelet/apis/config/v1beta1/defaults.go`` and the merge in ``cmd/kub
 
 from __future__ import annotations
 
-from cpuctl.documents import Value
+from typing import TYPE_CHECKING
+
 from cpuctl.kubelet.configuration.go_json import DURATION, match_field
 from cpuctl.kubelet.configuration.schema import FIELD_TYPES, ROOT_TYPE, STRUCTS, FieldType, known_fields
 from cpuctl.kubelet.configuration.settings import DEFAULT_ORIGIN, Setting, Settings, uniform
 from cpuctl.kubelet.duration import duration_text, parse_duration
 from cpuctl.kubelet.releases.behaviours import behaviours
+from cpuctl.kubelet.reserving.eviction import default_eviction_hard
 from cpuctl.quantity import Quantity
+
+if TYPE_CHECKING:
+    from cpuctl.documents.document import Value
 
 _RESERVED_MEMORY = "reservedMemory"
 
@@ -54,6 +59,19 @@ def _counts_as_absent(value: object, field: FieldType) -> bool:
     if field.go_type == DURATION:
         return isinstance(value, str) and parse_duration(value) == 0
     return not value
+
+
+def with_eviction_defaults(settings: Settings, minor: int) -> Settings:
+    """Give ``evictionHard`` the default thresholds: where it is absent, or is to be merged with them."""
+    given = settings.get("evictionHard")
+    defaults = uniform(dict(default_eviction_hard(minor)), DEFAULT_ORIGIN)
+    if given is None or given.value is None:
+        return {**settings, "evictionHard": defaults}
+    merges = settings.get("mergeDefaultEvictionSettings")
+    if merges is None or merges.value is not True:
+        return settings
+    merged = {**(defaults.members or {}), **(given.members or {})}
+    return {**settings, "evictionHard": Setting(merged, given.origin)}
 
 
 def reserialised(settings: Settings) -> Settings:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from cpuctl.documents import Cursor, Document
-from cpuctl.documents.document import Path, Syntax
+from cpuctl.documents.cursor import Cursor
+from cpuctl.documents.document import Document, Syntax
 from cpuctl.documents.loading import EMPTY
+from cpuctl.documents.paths import Path
 from cpuctl.errors import InputError
 from cpuctl.kubelet.configuration.decoded import folded
 from cpuctl.kubelet.configuration.drop_in_files import WALK, DropInSource, merge_refused

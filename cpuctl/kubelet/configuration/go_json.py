@@ -8,12 +8,14 @@ Types are written as Go writes them: ``*int32``, ``[]string``, ``map[string]bool
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from cpuctl.documents import Value
 from cpuctl.kubelet.duration import parse_duration
 from cpuctl.kubelet.golang import json_number
 from cpuctl.quantity import Quantity
+
+if TYPE_CHECKING:
+    from cpuctl.documents.document import Value
 
 Path: TypeAlias = tuple[str | int, ...]
 Structs: TypeAlias = Mapping[str, Mapping[str, str]]

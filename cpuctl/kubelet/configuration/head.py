@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cpuctl.documents import Cursor, Document
-from cpuctl.documents.document import Path, Syntax
+from cpuctl.documents.cursor import Cursor
+from cpuctl.documents.document import Document, Syntax
 from cpuctl.documents.object_text import ObjectText, read_object
+from cpuctl.documents.paths import Path
 from cpuctl.documents.text_errors import BrokenTextError
 from cpuctl.errors import InputError
 from cpuctl.kubelet.configuration.go_json import Walk, first_mistake

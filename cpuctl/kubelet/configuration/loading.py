@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from cpuctl.errors import InputError
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.configuration.attributes import to_configuration
-from cpuctl.kubelet.configuration.decoded import reserialised, with_defaults
+from cpuctl.kubelet.configuration.decoded import reserialised, with_defaults, with_eviction_defaults
 from cpuctl.kubelet.configuration.layer import Layer
-from cpuctl.kubelet.configuration.main_file import read_main_file, with_eviction_defaults
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError, Refusal
 from cpuctl.kubelet.configuration.remarks import ConfigWarning
 from cpuctl.kubelet.configuration.settings import (
@@ -105,6 +104,9 @@ def _base(sources: ConfigSources, minor: int) -> Layer:
     if sources.main is None:
         # Flags have defaults of their own; of the fields that count here, only this one has another.
         return Layer(with_defaults({"readOnlyPort": Setting(_READ_ONLY_PORT_OF_FLAGS)}, minor))
+
+    from cpuctl.kubelet.configuration.main_file import read_main_file
+
     text, name = sources.main
     read = read_main_file(text, name, minor, beside=sources.beside)
     return Layer(with_defaults(with_eviction_defaults(read.settings, minor), minor), read.warnings)

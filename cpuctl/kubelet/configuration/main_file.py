@@ -11,8 +11,7 @@ import posixpath
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from cpuctl.documents import Document
-from cpuctl.documents.document import Syntax
+from cpuctl.documents.document import Document, Syntax
 from cpuctl.documents.loading import EMPTY
 from cpuctl.errors import InputError
 from cpuctl.kubelet.configuration.go_json import Walk, first_mistake
@@ -31,14 +30,11 @@ from cpuctl.kubelet.configuration.refusal import ConfigRefusedError, Refusal
 from cpuctl.kubelet.configuration.remarks import ConfigWarning, unknown_fields
 from cpuctl.kubelet.configuration.schema import ROOT_TYPE, STRUCTS
 from cpuctl.kubelet.configuration.settings import (
-    DEFAULT_ORIGIN,
     OriginKind,
     Setting,
     Settings,
     settings_of,
-    uniform,
 )
-from cpuctl.kubelet.reserving.eviction import default_eviction_hard
 
 _PATHS = (
     ("staticPodPath",), ("authentication", "x509", "clientCAFile"), ("tlsCertFile",), ("tlsPrivateKeyFile",),
@@ -127,19 +123,6 @@ def _in_directory(setting: Setting, below: Sequence[str], directory: str) -> Set
     if below or not isinstance(path, str) or not path or path.startswith("/"):
         return setting
     return setting._replace(value=posixpath.normpath(posixpath.join(directory, path)))
-
-
-def with_eviction_defaults(settings: Settings, minor: int) -> Settings:
-    """Give ``evictionHard`` the default thresholds: where it is absent, or is to be merged with them."""
-    given = settings.get("evictionHard")
-    defaults = uniform(dict(default_eviction_hard(minor)), DEFAULT_ORIGIN)
-    if given is None or given.value is None:
-        return {**settings, "evictionHard": defaults}
-    merges = settings.get("mergeDefaultEvictionSettings")
-    if merges is None or merges.value is not True:
-        return settings
-    merged = {**(defaults.members or {}), **(given.members or {})}
-    return {**settings, "evictionHard": Setting(merged, given.origin)}
 
 
 def _repeated(document: Document) -> Iterator[ConfigWarning]:

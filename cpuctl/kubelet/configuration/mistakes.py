@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from cpuctl.documents import Cursor, Document
+from cpuctl.documents.cursor import Cursor
+from cpuctl.documents.document import Document
 from cpuctl.errors import InputError
 from cpuctl.kubelet.configuration.go_json import DURATION, QUANTITY, Mistake, Path
 from cpuctl.kubelet.configuration.schema import STRUCTS

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from cpuctl.documents import Value
 from cpuctl.kubelet.configuration.go_json import Structs
+
+if TYPE_CHECKING:
+    from cpuctl.documents.document import Value
 
 _TABLE = """
 address string "0.0.0.0"

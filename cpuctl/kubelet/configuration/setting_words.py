@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from cpuctl.documents import Value
+from cpuctl.documents.document import Value
 from cpuctl.errors import UsageError
 from cpuctl.kubelet.configuration.go_json import DURATION
 from cpuctl.kubelet.configuration.nearest import nearest

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from cpuctl.documents import Document, Value, path_text
+from cpuctl.documents.paths import path_text
+
+if TYPE_CHECKING:
+    from cpuctl.documents.document import Document, Value
 
 Path: TypeAlias = tuple[str, ...]
 

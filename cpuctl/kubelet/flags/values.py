@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from cpuctl.documents import Value
+from cpuctl.documents.document import Value
 from cpuctl.kubelet.duration import duration_text, parse_duration
 from cpuctl.kubelet.flags.csv_list import csv_list
 from cpuctl.kubelet.golang import parse_atoi, parse_bool, parse_int, quoted

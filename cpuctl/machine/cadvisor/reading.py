@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.documents import Cursor, load_documents
+from cpuctl.documents.cursor import Cursor
+from cpuctl.documents.loading import load_documents
 from cpuctl.errors import InputError
 from cpuctl.machine.cadvisor.machine_info import InfoCore, InfoNode, MachineInfo
 from cpuctl.machine.findings import topology_findings

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.documents import Cursor
+from cpuctl.documents.cursor import Cursor
 from cpuctl.machine.devices.inventory import DeviceGroup, DeviceInventory, HeldDevices
 from cpuctl.machine.model import MAX_NUMA_NODES
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.documents import Cursor, load_documents
+from cpuctl.documents.cursor import Cursor
+from cpuctl.documents.loading import load_documents
 from cpuctl.documents.text_errors import describe
 from cpuctl.machine.devices.inventory import MAX_DEVICES, DeviceGroup, DeviceInventory
 from cpuctl.machine.devices.pod_resources_json import KIND, SHAPES, decode_pod_resources

@@ -10,7 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from cpuctl.documents import Cursor, Document, load_documents
+from cpuctl.documents.cursor import Cursor
+from cpuctl.documents.document import Document
+from cpuctl.documents.loading import load_documents
 from cpuctl.errors import InputError
 from cpuctl.pods.identity import with_uids
 from cpuctl.pods.model import Pod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cpuctl.documents import Cursor
+from cpuctl.documents.cursor import Cursor
 from cpuctl.pods.running import Amounts, ContainerStatus, ReportedResources, ResizeStatus, RunState
 
 _LISTS = ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")

@@ -6,7 +6,6 @@ import re
 
 from cpuctl.errors import UsageError
 from cpuctl.pods.model import Container, Pod, ResourceRequirements
-from cpuctl.pods.reading.workloads import MAX_REPLICAS
 from cpuctl.quantity import Quantity
 
 _TEMPLATE = re.compile(
@@ -28,14 +27,19 @@ def pods_from_template(text: str) -> tuple[Pod, ...]:
     found = _TEMPLATE.fullmatch(text)
     if found is None:
         raise _unusable(text, "not a pod template")
-    count = int(found["count"]) if found["count"] else None
-    if count is not None and not 1 <= count <= MAX_REPLICAS:
-        raise _unusable(text, f"expected 1 to {MAX_REPLICAS} pods, found {count}")
     container = Container(
         name=found["name"], resources=_resources(text, found["cpu"] or "", found["memory"] or "")
     )
-    names = [found["name"]] if count is None else [f"{found['name']}-{n}" for n in range(count)]
+    names = _replicas(text, found["name"], int(found["count"])) if found["count"] else [found["name"]]
     return tuple(Pod(name=name, containers=(container,), origin=f"-T '{text}'") for name in names)
+
+
+def _replicas(text: str, name: str, count: int) -> list[str]:
+    from cpuctl.pods.reading.workloads import MAX_REPLICAS
+
+    if not 1 <= count <= MAX_REPLICAS:
+        raise _unusable(text, f"expected 1 to {MAX_REPLICAS} pods, found {count}")
+    return [f"{name}-{number}" for number in range(count)]
 
 
 def _resources(text: str, cpu: str, memory: str) -> ResourceRequirements:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from cpuctl.documents import Cursor
+from cpuctl.documents.cursor import Cursor
 from cpuctl.pods.model import Pod
 from cpuctl.pods.reading.pods import decode_name, decode_namespace, decode_spec
 

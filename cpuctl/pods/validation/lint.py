@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 
-from cpuctl.documents import Document
+from cpuctl.documents.document import Document
 from cpuctl.errors import InputError
 from cpuctl.pods.model import Pod
 from cpuctl.pods.rules import PodRules, ServerRules

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from cpuctl.documents import Document
+from cpuctl.documents.document import Document
 from cpuctl.documents.text_errors import describe
 from cpuctl.pods.reading.workloads import WORKLOADS
 from cpuctl.pods.validation.finding import Finding, Refuser, Spot

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from cpuctl.documents import Document, load_documents
-from cpuctl.documents.loading import EMPTY
+from cpuctl.documents.document import Document
+from cpuctl.documents.loading import EMPTY, load_documents
 from cpuctl.documents.places import Place
 from cpuctl.errors import InputError
 

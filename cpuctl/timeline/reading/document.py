@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from cpuctl.documents import Cursor, load_documents
+from cpuctl.documents.cursor import Cursor
+from cpuctl.documents.loading import load_documents
 from cpuctl.errors import CpuctlError
 from cpuctl.machine.sources import MachineSource
 from cpuctl.timeline.model import Moment, Timeline, Timing

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.documents import Cursor
+from cpuctl.documents.cursor import Cursor
 from cpuctl.engine.resize.running import POD
 from cpuctl.machine.model import Machine
 from cpuctl.pods.model import ResourceRequirements

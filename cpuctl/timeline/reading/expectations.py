@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from cpuctl.documents import Cursor
+from cpuctl.documents.cursor import Cursor
 from cpuctl.kubelet.duration import duration_text
 from cpuctl.machine.model import Machine
 from cpuctl.timeline.model import TimelinePod, Wanted

@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Mapping
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.documents import Cursor
+from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.text_errors import describe
 from cpuctl.errors import InputError
 from cpuctl.kubelet.configuration.nearest import nearest

@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from cpuctl.documents import Cursor, Value, load_documents
+from cpuctl.documents.cursor import Cursor
+from cpuctl.documents.document import Value
+from cpuctl.documents.loading import load_documents
 from cpuctl.engine.outcome import FaultKind, KubeletFault, StartRefused
 from cpuctl.errors import CpuctlError, InputError
 from cpuctl.kubelet.configuration.loading import ConfigSources, load_configuration

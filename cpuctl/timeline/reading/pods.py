@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from cpuctl.documents import Cursor
+from cpuctl.documents.cursor import Cursor
 from cpuctl.errors import UsageError
 from cpuctl.pods.identity import with_uids
 from cpuctl.pods.model import Pod

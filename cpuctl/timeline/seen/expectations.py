@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from cpuctl.documents import Origin, path_text
+from cpuctl.documents.document import Origin
+from cpuctl.documents.paths import path_text
 from cpuctl.timeline.model import Moment, Wanted
 from cpuctl.timeline.seen.views import VIEWS, Seen
 from cpuctl.timeline.world.world import World

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuctl.documents import load_documents
+from cpuctl.documents.loading import load_documents
 from cpuctl.errors import InputError
 from cpuctl.kubelet.config import DEFAULT_EVICTION_HARD, KubeletConfiguration
 from cpuctl.kubelet.configuration.attributes import ATTRIBUTES

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from cpuctl.documents import Document, load_documents
+from cpuctl.documents.document import Document
+from cpuctl.documents.loading import load_documents
 from cpuctl.kubelet.configuration.settings import (
     OriginKind,
     Setting,

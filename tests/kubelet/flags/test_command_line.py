@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from cpuctl.documents import Value
+from cpuctl.documents.document import Value
 from cpuctl.errors import UsageError
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.configuration.schema import FIELD_TYPES

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from cpuctl.documents import Cursor, load_documents
+from cpuctl.documents.cursor import Cursor
+from cpuctl.documents.loading import load_documents
 from cpuctl.errors import InputError
 from cpuctl.machine import model
 from cpuctl.machine.cadvisor.machine_info import InfoCore, InfoNode, MachineInfo

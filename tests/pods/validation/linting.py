@@ -6,7 +6,7 @@ import json
 from functools import cache
 from typing import Any
 
-from cpuctl.documents import load_documents
+from cpuctl.documents.loading import load_documents
 from cpuctl.pods.rules import NodeRules, PodRules, ServerRules
 from cpuctl.pods.validation.finding import Finding
 from cpuctl.pods.validation.lint import Linted, LintRules, lint_document

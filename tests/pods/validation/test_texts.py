@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.documents import Document
+from cpuctl.documents.document import Document
 from cpuctl.documents.places import Place
 from cpuctl.pods.validation.texts import Unreadable, documents_of
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from cpuctl.cli.output import API_VERSION
 from cpuctl.cli.pods.lint_run import LintRun, Remark
-from cpuctl.documents import path_text
+from cpuctl.documents.paths import path_text
 from cpuctl.pods.validation.finding import Severity
 
 

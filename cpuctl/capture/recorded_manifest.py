@@ -1,0 +1,84 @@
+"""What the manifest of a capture tells: the kubelet of the node, and what could not be read there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from cpuctl.capture.collected import FileState, Unreadable
+from cpuctl.capture.recorded import RecordedDropIns, RecordedKubelet, telling
+from cpuctl.documents.cursor import Cursor
+from cpuctl.documents.loading import load_documents
+from cpuctl.machine.recording_layout import LAYOUT_VERSION, MANIFEST
+from cpuctl.machine.tree import Tree
+
+
+def told_by_manifest(found: RecordedKubelet, tree: Tree, origin: str) -> RecordedKubelet:
+    """Add what the manifest of a capture, called *origin*, says of its kubelet.
+
+    Raise InputError, with the place in the manifest, for one that another cpuctl wrote or nobody could have.
+    """
+    manifest = _manifest(tree)
+    if manifest is None:
+        return found
+    kubelet = manifest.required("kubelet")
+    told = kubelet.required("config")
+    state = told.required("state").one_of(FileState)
+    return found._replace(
+        version=kubelet.optional("version", Cursor.text, ""),
+        config_refused=found.config is None and state != FileState.ABSENT,
+        config_path=told.optional("path", Cursor.text, ""),
+        flags=_flags(kubelet),
+        drop_ins=_drop_ins(kubelet.required("dropIns"), tree, origin),
+    )
+
+
+def recorded_gaps(tree: Tree) -> Iterator[Unreadable]:
+    """Yield what a recording lacks because it could not be read on the node; nothing where no capture is.
+
+    Raise InputError, with the place in the manifest, for one that another cpuctl wrote or nobody could have.
+    """
+    manifest = _manifest(tree)
+    for gap in manifest.optional("unreadable", Cursor.items, ()) if manifest is not None else ():
+        yield Unreadable(gap.required("path").text(), gap.required("reason").text())
+
+
+def _manifest(tree: Tree) -> Cursor | None:
+    text = tree.read(MANIFEST)
+    if text is None or not _is_ours(text):
+        return None
+    document, *_ = load_documents(text, MANIFEST)
+    root = Cursor.at_root(document)
+    layout = root.required("layoutVersion")
+    if layout.text() != LAYOUT_VERSION:
+        raise layout.expected(LAYOUT_VERSION, hint="read it with the cpuctl that recorded it")
+    return root
+
+
+def _is_ours(text: str) -> bool:
+    # Other programs' archives may well have a file of this name.
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) and "cpuctl" in value
+
+
+def _flags(kubelet: Cursor) -> tuple[str, ...] | None:
+    flags = kubelet.optional("flags", Cursor.texts, None)
+    if flags is None:
+        return None
+    return telling(flags)
+
+
+def _drop_ins(told: Cursor, tree: Tree, origin: str) -> RecordedDropIns | None:
+    directory = told.optional("directory", Cursor.text, "")
+    if not directory:
+        return None
+    return RecordedDropIns(
+        name=directory,
+        origin=origin,
+        tree=tree,
+        used=told.optional("used", Cursor.boolean, default=False),
+        complete=told.optional("complete", Cursor.boolean, default=True),
+    )

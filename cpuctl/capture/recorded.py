@@ -1,85 +1,10 @@
-"""The kubelet of a recording or of the live host: what it was told, and by which files."""
+"""What a recording tells about its kubelet: a capture's manifest, and the files beside it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
-
-from cpuctl.errors import InputError
-from cpuctl.machine.recording_layout import CONFIG, DROP_INS, MANIFEST
+from cpuctl.capture.recorded_kubelet import RecordedKubelet
+from cpuctl.machine.recording_layout import CONFIG, MANIFEST
 from cpuctl.machine.tree import Tree
-
-_PASSED_OVER = frozenset({"--config", "--config-dir", "--hostname-override"})
-"""Flags that say where the node has files of which the recording has copies, and who the node is."""
-
-
-class RecordedDropIns(NamedTuple):
-    """The drop-in files of a recording, in the order in which the kubelet reads them.
-
-    ``name`` is the directory on the node; ``used`` says that the kubelet was told to read it, ``complete``
-    that all of it was recorded.
-    """
-
-    name: str
-    origin: str
-    tree: Tree
-    used: bool
-    complete: bool
-
-    def files(self) -> Iterator[tuple[str, bytes]]:
-        """Yield every file's place in the recording and its content.
-
-        Raise InputError where some could not be read when the node was recorded: what holds there is not
-        known.
-        """
-        if not self.complete:
-            raise InputError(
-                f"it lacks drop-in files of {self.name}, which could not be read when it was recorded",
-                where=self.origin,
-                hint="record the node as root, or name a configuration with --kubelet-config",
-            )
-        yield from self._files()
-
-    def left_out(self) -> Iterable[tuple[str, str]]:
-        """Name nothing: what does not count is not recorded."""
-        return ()
-
-    def _files(self) -> Iterator[tuple[str, bytes]]:
-        waiting = [DROP_INS]
-        while waiting:
-            path = waiting.pop()
-            text = self.tree.read(path)
-            if text is None:
-                waiting.extend(f"{path}/{name}" for name in reversed(self.tree.names(path)))
-            else:
-                yield f"{self.origin}: {path}", text.encode()
-
-
-class RecordedKubelet(NamedTuple):
-    """Texts are empty where nothing is recorded; ``config`` is None then.
-
-    ``config_refused`` says that the kubelet has a configuration which could not be recorded, ``config_path``
-    where the node has it. ``flags`` are those of the running kubelet, None where none ran. A live one has its
-    files where they are: ``config_path`` and ``config_directory``.
-    """
-
-    version: str = ""
-    config: str | None = None
-    config_refused: bool = False
-    config_path: str = ""
-    config_directory: str = ""
-    flags: tuple[str, ...] | None = None
-    drop_ins: RecordedDropIns | None = None
-
-    @property
-    def known(self) -> bool:
-        """Whether anything is told of the node's own kubelet."""
-        return bool(self.version) or self.config is not None or self.flags is not None
-
-
-def telling(flags: Iterable[str]) -> tuple[str, ...]:
-    """Leave out the flags that say where files are, and who the node is."""
-    return tuple(flag for flag in flags if flag.partition("=")[0] not in _PASSED_OVER)
 
 
 def recorded_kubelet(tree: Tree, origin: str = "") -> RecordedKubelet:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 
 from cpuctl.capture.collected import FileState, Unreadable
-from cpuctl.capture.recorded import RecordedDropIns, RecordedKubelet, telling
+from cpuctl.capture.recorded_kubelet import RecordedDropIns, RecordedKubelet, telling
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.loading import load_documents
 from cpuctl.machine.recording_layout import LAYOUT_VERSION, MANIFEST

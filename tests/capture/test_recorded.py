@@ -10,7 +10,8 @@ import pytest
 from cpuctl.capture.collected import Unreadable
 from cpuctl.capture.manifest import make_capture
 from cpuctl.capture.node.node import record
-from cpuctl.capture.recorded import RecordedKubelet, recorded_kubelet
+from cpuctl.capture.recorded import recorded_kubelet
+from cpuctl.capture.recorded_kubelet import RecordedKubelet
 from cpuctl.capture.recorded_manifest import recorded_gaps
 from cpuctl.errors import InputError
 from cpuctl.machine.tree import MemoryTree

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cpuctl.capture.kubelet.live import live_kubelet
-from cpuctl.capture.recorded import RecordedKubelet
+from cpuctl.capture.recorded_kubelet import RecordedKubelet
 from cpuctl.cli.sources.config_inputs import KubeletWords, ToldKubelet
 from cpuctl.cli.sources.kubelet_inputs import load_kubelet
 from cpuctl.cli.sources.sources import Sources

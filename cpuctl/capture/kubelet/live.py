@@ -6,7 +6,7 @@ import re
 
 from cpuctl.capture.kubelet.command import kept_flags
 from cpuctl.capture.kubelet.files import places_of
-from cpuctl.capture.recorded import RecordedKubelet, telling
+from cpuctl.capture.recorded_kubelet import RecordedKubelet, telling
 from cpuctl.errors import CpuctlError
 from cpuctl.machine.tree import Tree
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cpuctl.errors import InputError, NodeAccessError, UsageError, unreadable
 
 if TYPE_CHECKING:
-    from cpuctl.capture.recorded import RecordedKubelet
+    from cpuctl.capture.recorded_kubelet import RecordedKubelet
     from cpuctl.cli.sources.sources import Sources
     from cpuctl.kubelet.configuration.drop_in_files import DropInSource
     from cpuctl.kubelet.configuration.loading import LoadedConfiguration

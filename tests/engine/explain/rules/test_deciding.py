@@ -8,6 +8,7 @@ import pytest
 
 from cpuctl.engine.explain.decision import Decision, Rule
 from cpuctl.engine.explain.explanation import explain
+from cpuctl.engine.explain.searches.changes import ChangeKind
 from cpuctl.engine.explain.story import Telling
 from cpuctl.engine.memory.manager import AllocationFailure
 from cpuctl.engine.node import Node
@@ -45,10 +46,15 @@ MEMORY = memory_config()
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_the_rule_that_decided(case: Case) -> None:
-    decision = explained(case.info, *case.pods, fit=case.fit, **case.config).decision
+    explanation = explained(case.info, *case.pods, fit=case.fit, **case.config)
+    decision = explanation.decision
     assert decision.rule is case.rule
     assert decision.why == case.why
     assert (decision.container, decision.provider) == (case.container, case.provider)
+    if case.rule in {Rule.ADMITTED, Rule.INPUT_LACKS, Rule.FAILED_BEFORE}:
+        assert explanation.searches == (), "nothing is to be changed, or no change would help"
+    else:
+        assert [search.kind for search in explanation.searches] == [*ChangeKind]
 
 
 def test_every_rule_that_a_story_can_end_by_has_one() -> None:

@@ -10,9 +10,8 @@ import sys
 from types import FrameType
 
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
-_CYCLES_SOUGHT_AFTER = (
-    50_000  # new objects; with Python's 700, most searches go through imported code in vain
-)
+_CYCLES_SOUGHT_AFTER = 50_000
+"""New objects. After 700, as Python has it, most searches would go through imported code in vain."""
 
 
 class _EndedError(BaseException):

@@ -13,9 +13,10 @@ def recorded_kubelet(tree: Tree, origin: str = "") -> RecordedKubelet:
     Raise InputError, with the place in the manifest, for one that another cpuctl wrote or nobody could have.
     """
     found = RecordedKubelet(config=tree.read(CONFIG))
-    if tree.read(MANIFEST) is None:
+    text = tree.read(MANIFEST)
+    if text is None:
         return found
 
     from cpuctl.capture.recorded_manifest import told_by_manifest
 
-    return told_by_manifest(found, tree, origin)
+    return told_by_manifest(found, text, tree, origin)

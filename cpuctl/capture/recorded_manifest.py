@@ -13,12 +13,12 @@ from cpuctl.machine.recording_layout import LAYOUT_VERSION, MANIFEST
 from cpuctl.machine.tree import Tree
 
 
-def told_by_manifest(found: RecordedKubelet, tree: Tree, origin: str) -> RecordedKubelet:
-    """Add what the manifest of a capture, called *origin*, says of its kubelet.
+def told_by_manifest(found: RecordedKubelet, text: str, tree: Tree, origin: str) -> RecordedKubelet:
+    """Add what a manifest says of the kubelet of a recording, called *origin*: nothing where it is not ours.
 
     Raise InputError, with the place in the manifest, for one that another cpuctl wrote or nobody could have.
     """
-    manifest = _manifest(tree)
+    manifest = _manifest(text)
     if manifest is None:
         return found
     kubelet = manifest.required("kubelet")
@@ -38,14 +38,14 @@ def recorded_gaps(tree: Tree) -> Iterator[Unreadable]:
 
     Raise InputError, with the place in the manifest, for one that another cpuctl wrote or nobody could have.
     """
-    manifest = _manifest(tree)
+    text = tree.read(MANIFEST)
+    manifest = _manifest(text) if text is not None else None
     for gap in manifest.optional("unreadable", Cursor.items, ()) if manifest is not None else ():
         yield Unreadable(gap.required("path").text(), gap.required("reason").text())
 
 
-def _manifest(tree: Tree) -> Cursor | None:
-    text = tree.read(MANIFEST)
-    if text is None or not _is_ours(text):
+def _manifest(text: str) -> Cursor | None:
+    if not _is_ours(text):
         return None
     document, *_ = load_documents(text, MANIFEST)
     root = Cursor.at_root(document)

@@ -11,13 +11,16 @@ OLDEST, NEWEST = 27, 38
 
 
 class KubeletVersion(NamedTuple):
-    """A Kubernetes minor release, 1.27 to 1.38; patch releases do not change what cpuctl computes."""
+    """A Kubernetes minor release; patch releases do not change what cpuctl computes."""
 
     minor: int
 
     @classmethod
     def parse(cls, text: str) -> KubeletVersion:
-        """Read ``1.36``, ``v1.36.2``, ``1.38-alpha`` or ``v1.36.2+k3s1``; raise ValueError for other text."""
+        """Read ``1.36``, ``v1.36.2``, ``1.38-alpha`` or ``v1.36.2+k3s1``.
+
+        Raise ValueError for other text, and for releases other than 1.27 to 1.38.
+        """
         found = _VERSION.fullmatch(text.strip())
         if found is None:
             raise ValueError(f'"{text}" is no kubelet version: expected one such as 1.36 or v1.36.2')

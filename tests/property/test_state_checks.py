@@ -79,3 +79,4 @@ def test_a_kubelet_refuses_memory_exactly_where_something_is_found(
     found = [*(drift_findings(drift) if drift else ()), *block_findings(state, fresh, NOBODY_SAYS)]
     accepted = all(finding.severity is not Severity.ERROR for finding in found)
     assert isinstance(verdict, MemoryManagerState) == accepted
+    assert drift is None or all(change.before != change.after for change, _ in drift.changes)

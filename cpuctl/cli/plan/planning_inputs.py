@@ -65,8 +65,8 @@ class Planning(NamedTuple):
     source: MachineSource
     told: ToldKubelet
     past: Past
-    devices: DeviceInventory | None = None
-    sources: Sources = Sources()
+    devices: DeviceInventory | None
+    sources: Sources
 
     @property
     def kubelet(self) -> Kubelet:

@@ -86,7 +86,6 @@ def show(
 
 
 def _shown(found: "Manifests", view: NodeView, usage: dict[str, int] | None, sources: Sources) -> Document:
-
     from cpuctl.cli.answers.pods.show_answer import Shown, show_document
     from cpuctl.engine.pod_facts import pod_facts
     from cpuctl.pods.governing.resource_quota import charge_in_turn

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cpuctl.capture.recorded_kubelet import RecordedKubelet
 from cpuctl.cli.sources.config_inputs import LIVE_MACHINE
 from cpuctl.errors import CpuctlError, InputError, UsageError
 
 if TYPE_CHECKING:
-    from cpuctl.capture.recorded_kubelet import RecordedKubelet
     from cpuctl.cli.sources.config_inputs import KubeletWords, ToldKubelet
     from cpuctl.cli.sources.sources import Sources
     from cpuctl.kubelet.version import KubeletVersion
@@ -20,7 +20,6 @@ def load_kubelet(words: KubeletWords, sources: Sources, *, machine: MachineSourc
 
     Release 1.36 and an empty configuration stand in where nothing is said, or where no machine is named.
     """
-    from cpuctl.capture.recorded_kubelet import RecordedKubelet
     from cpuctl.cli.sources.config_inputs import (
         Told,
         configuration_text,
@@ -53,15 +52,15 @@ def load_kubelet(words: KubeletWords, sources: Sources, *, machine: MachineSourc
 
 
 def _recorded_kubelet(machine: MachineSource | None) -> RecordedKubelet:
-    from cpuctl.capture.recorded import recorded_kubelet
-    from cpuctl.capture.recorded_kubelet import RecordedKubelet
-
     if machine is None or machine.files is None:
         return RecordedKubelet()
     if machine.origin == LIVE_MACHINE:
         from cpuctl.capture.kubelet.live import live_kubelet
 
         return live_kubelet(machine.files)
+
+    from cpuctl.capture.recorded import recorded_kubelet
+
     try:
         return recorded_kubelet(machine.files, machine.origin)
     except CpuctlError as error:

@@ -209,7 +209,6 @@ def _closed(files: NodeFiles) -> Iterator[str]:
 def _state(
     texts: Mapping[str, str], closed: Iterable[str], kubelet: Kubelet, pods: Mapping[str, Pod]
 ) -> State:
-
     from cpuctl.audit.picture import State
     from cpuctl.checkpoints.cpu_state import read_cpu_state
     from cpuctl.checkpoints.memory_state import read_memory_state

@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from cpuctl.checkpoints.diff import TableChange
 from cpuctl.checkpoints.model import MemoryNode, MemoryStateFile, MemoryTable
-from cpuctl.engine.memory.tables import MEMORY, wrapped
+from cpuctl.engine.memory.tables import MEMORY
 from cpuctl.engine.state_checks.memory_replay import replayed
 
 MOST_DRIFT = 128 << 20
@@ -35,7 +35,6 @@ class Cause(StrEnum):
     NODES = "numaNodes"
     HUGE_PAGES = "hugePages"
     RESERVED = "reserved"
-    FILE = "file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +75,7 @@ def _changes(
 def _of_node(
     number: int, old: Mapping[str, MemoryTable], new: Mapping[str, MemoryTable]
 ) -> Iterator[tuple[TableChange, Cause]]:
+    other_pages = _pages(old) != _pages(new)
     for resource in sorted({*old, *new}):
         before, after = old.get(resource), new.get(resource)
         # A resource that comes or goes is one difference, not one of each number.
@@ -83,15 +83,15 @@ def _of_node(
             was, now = (getattr(each, field) if each else None for each in (before, after))
             if was != now:
                 yield TableChange(number, resource, field, was, now), _cause(resource, field, was, now)
-        if before and after and _left_over(before) != _left_over(after):
+        if resource == MEMORY and other_pages and before and after:
             # Beside total and reservation, huge pages are taken off what pods may have of memory.
-            cause = Cause.HUGE_PAGES if resource == MEMORY else Cause.FILE
             was, now = before.allocatable, after.allocatable
-            yield TableChange(number, resource, "allocatable", was, now), cause
+            if was != now:
+                yield TableChange(number, resource, "allocatable", was, now), Cause.HUGE_PAGES
 
 
-def _left_over(table: MemoryTable) -> int:
-    return wrapped(table.total - table.system_reserved - table.allocatable)
+def _pages(tables: Mapping[str, MemoryTable]) -> int:
+    return sum(table.total for resource, table in tables.items() if resource != MEMORY)
 
 
 def _cause(resource: str, field: str, was: int | None, now: int | None) -> Cause:

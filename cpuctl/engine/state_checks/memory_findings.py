@@ -13,7 +13,7 @@ from cpuctl.checkpoints.model import MemoryNode, MemoryStateFile, MemoryTable
 from cpuctl.engine.config_lints.lint import Severity
 from cpuctl.engine.memory.restart import restored
 from cpuctl.engine.memory.state import MemoryManagerState
-from cpuctl.engine.memory.tables import wrapped
+from cpuctl.engine.memory.tables import MEMORY, wrapped
 from cpuctl.engine.state_checks.findings import MEMORY_FILE, REPAIR, StateFinding
 from cpuctl.engine.state_checks.memory_drift import Cause, DriftKind, MemoryDrift
 from cpuctl.engine.state_checks.memory_replay import Misfit, replayed
@@ -25,7 +25,6 @@ _MEANINGS = {
     Cause.MEMORY: "more than a reboot changes: memory came or went, or the kernel keeps more or less of it",
     Cause.HUGE_PAGES: "other huge pages were set up",
     Cause.RESERVED: "reservedMemory has changed",
-    Cause.FILE: "pods may have all huge pages that are not reserved",
 }
 _DRAIN = f"remove this pod from the node, then {REPAIR} --pods FILE"
 
@@ -92,13 +91,15 @@ def _misfit(misfit: Misfit, owners: Owners, severity: Severity) -> StateFinding:
 
 
 def _sums(found: Mapping[int, MemoryNode], expected: Mapping[int, MemoryNode]) -> Iterator[StateFinding]:
+    sound = {number: _sound(node, expected[number]) for number, node in found.items()}
     for number, node in found.items():
         due = expected[number]
+        yield from _wrong_for_pods(number, node, sound[number])
         for what, was, should in (
             ("counts", node.number_of_assignments, due.number_of_assignments),
             ("is in a group with NUMA nodes", sorted(node.cells), sorted(due.cells)),
             ("has reserved", _in_group(found, node, _reserved), _in_group(expected, node, _reserved)),
-            ("has free", _in_group(found, node, _free), _left(found, expected, node)),
+            ("has free", _in_group(found, node, _free), _left(sound, expected, node)),
         ):
             if was != should:
                 yield StateFinding(
@@ -111,6 +112,43 @@ def _sums(found: Mapping[int, MemoryNode], expected: Mapping[int, MemoryNode]) -
                     detected=_text(was),
                     fix=REPAIR,
                 )
+
+
+def _sound(node: MemoryNode, due: MemoryNode) -> MemoryNode:
+    """Take what is for pods from the machine, but where the file is of another: that is told elsewhere."""
+    return node._replace(
+        memory_map={
+            name: table._replace(allocatable=due.memory_map[name].allocatable)
+            if name in due.memory_map and _basis(node, name) == _basis(due, name)
+            else table
+            for name, table in node.memory_map.items()
+        }
+    )
+
+
+def _basis(node: MemoryNode, resource: str) -> tuple[int, int, int]:
+    """Return all that decides how much is for pods: total, reservation and, of memory, the huge pages."""
+    tables = node.memory_map
+    pages = [table.total for name, table in tables.items() if resource == MEMORY != name]
+    return tables[resource].total, tables[resource].system_reserved, sum(pages)
+
+
+def _wrong_for_pods(number: int, node: MemoryNode, sound: MemoryNode) -> Iterator[StateFinding]:
+    """Tell where the file's own figures contradict each other: no machine has tables like that."""
+    wrong = [name for name in sorted(node.memory_map) if node.memory_map[name] != sound.memory_map[name]]
+    if wrong:
+        was, should = (
+            _text({name: each.memory_map[name].allocatable for name in wrong}) for each in (node, sound)
+        )
+        yield StateFinding(
+            severity=Severity.ERROR,
+            code="sums-differ",
+            file_name=MEMORY_FILE,
+            message=f"NUMA node {number} has for pods {was}, and what is not reserved comes to {should}",
+            expected=should,
+            detected=was,
+            fix=REPAIR,
+        )
 
 
 def _text(amount: object) -> str:
@@ -136,7 +174,7 @@ def _in_group(
 def _left(
     found: Mapping[int, MemoryNode], expected: Mapping[int, MemoryNode], node: MemoryNode
 ) -> dict[str, int]:
-    """Subtract what the entries come to from what is for pods: that of another machine is told elsewhere."""
+    """Subtract what the entries come to from what is for pods."""
     taken = _in_group(expected, node, _reserved)
     for_pods = _in_group(found, node, _allocatable)
     return {name: wrapped(amount - taken[name]) for name, amount in for_pods.items()}

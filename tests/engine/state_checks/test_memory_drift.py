@@ -27,14 +27,6 @@ def tables(
     return fresh_tables(memory_machine(sizes, pages), reserved or {})
 
 
-def more_for_pods(was: Tables, number: int, resource: str, amount: int) -> Tables:
-    """Return the tables with more of a resource for pods, all of it free: sums alone do not show that."""
-    node = was[number]
-    table = node.memory_map[resource]
-    changed = table._replace(allocatable=table.allocatable + amount, free=table.free + amount)
-    return {**was, number: node._replace(memory_map={**node.memory_map, resource: changed})}
-
-
 def drift(was: Tables, now: Tables, *held: MemoryBlock) -> MemoryDrift | None:
     entries = {"p": {"c": held}} if held else {}
     return memory_drift(MemoryStateFile(policy_name="Static", machine_state=was, entries=entries), now)
@@ -191,16 +183,16 @@ CASES = {
             ),
         ],
     ),
-    "more huge pages for pods than there are": (
-        more_for_pods(FEWER, 1, HUGE, PAGE),
-        FEWER,
+    "huge pages in place of a reservation": (
+        tables(8 * GIB, reserved={0: {"memory": 4 * PAGE}}),
+        tables(8 * GIB, pages=(4,)),
         [
+            told(f"NUMA node 0 has {HUGE}, unlike the file says: {PAGES}", "", 4 * PAGE),
             told(
-                f"NUMA node 1 has 2Mi less {HUGE} for pods than the file says: "
-                "pods may have all huge pages that are not reserved",
-                5 * PAGE,
+                "NUMA node 0 has 8Mi less memory reserved than the file says: reservedMemory has changed",
                 4 * PAGE,
-            )
+                0,
+            ),
         ],
     ),
 }

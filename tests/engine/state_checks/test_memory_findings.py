@@ -9,8 +9,11 @@ import pytest
 
 from cpuctl.checkpoints.model import MemoryBlock, MemoryNode, MemoryStateFile
 from cpuctl.engine.config_lints.lint import Severity
+from cpuctl.engine.memory.restart import restored
+from cpuctl.engine.memory.state import MemoryManagerState
 from cpuctl.engine.memory.tables import fresh_tables
 from cpuctl.engine.state_checks.findings import StateFinding
+from cpuctl.engine.state_checks.memory_drift import memory_drift
 from cpuctl.engine.state_checks.memory_findings import block_findings
 from cpuctl.engine.state_checks.memory_replay import replayed
 from cpuctl.engine.state_checks.owners import NOBODY_SAYS
@@ -190,6 +193,66 @@ def test_free_and_reserved_memory_must_add_up() -> None:
     assert found(with_table(0, HUGE, free=0)) == [
         sums("0 has free", f"{HUGE} 0, memory {MINE - GIB}", f"{HUGE} {4 * PAGE}, memory {MINE - GIB}")
     ]
+
+
+def for_pods(node: int, was: str, should: str) -> StateFinding:
+    return replace(
+        sums(f"{node} has for pods", was, should),
+        message=f"NUMA node {node} has for pods {was}, and what is not reserved comes to {should}",
+    )
+
+
+LEFT = MINE - GIB
+"""What is free of both nodes beside the container of ``with_table``."""
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (
+            with_table(0, HUGE, allocatable=5 * PAGE, free=5 * PAGE),
+            [
+                for_pods(0, f"{HUGE} {5 * PAGE}", f"{HUGE} {4 * PAGE}"),
+                sums("0 has free", f"{HUGE} {5 * PAGE}, memory {LEFT}", f"{HUGE} {4 * PAGE}, memory {LEFT}"),
+            ],
+        ),
+        (
+            with_table(0, HUGE, allocatable=5 * PAGE),
+            [for_pods(0, f"{HUGE} {5 * PAGE}", f"{HUGE} {4 * PAGE}")],
+        ),
+        (
+            with_table(1, "memory", allocatable=7 * GIB),
+            [for_pods(1, f"memory {7 * GIB}", f"memory {8 * GIB}")],
+        ),
+        (with_table(0, HUGE, total=5 * PAGE), []),
+        (with_table(1, "memory", system_reserved=PAGE), []),
+    ],
+    ids=["and it is free", "alone", "memory", "of more pages", "of another reservation"],
+)
+def test_more_or_less_for_pods_than_is_not_reserved(wrong: MemoryStateFile, told: list[StateFinding]) -> None:
+    """Where total or reservation are not the machine's, that alone is told, as a change of the machine."""
+    assert found(wrong) == told
+    assert not isinstance(restored(wrong, FRESH), MemoryManagerState), "no kubelet goes on from it"
+    assert (memory_drift(wrong, FRESH) is None) == bool(told)
+
+
+@pytest.mark.parametrize(
+    ("size", "pages", "reserved"),
+    [(9 * GIB, 4, GIB), (8 * GIB, 6, GIB), (8 * GIB, 4, 2 * GIB)],
+    ids=["more memory", "more huge pages", "more reserved"],
+)
+def test_tables_of_another_machine_are_sound(size: int, pages: int, reserved: int) -> None:
+    """That the machine is another one is told elsewhere; what is free has to fit the file's own figures."""
+    other = fresh_tables(memory_machine([size], [pages]), {0: {"memory": reserved}})
+    empty = {**FRESH, 0: other[0]}
+    state = saved(block(GIB, 0))
+    given = state._replace(machine_state=dict(replayed(state, empty).tables))
+    assert found(given) == []
+    table = given.machine_state[0].memory_map["memory"]
+    less = {**given.machine_state[0].memory_map, "memory": table._replace(free=table.free - PAGE)}
+    wrong = {**given.machine_state, 0: given.machine_state[0]._replace(memory_map=less)}
+    amounts = [f"{HUGE} {pages * PAGE}, memory {free}" for free in (table.free - PAGE, table.free)]
+    assert found(given._replace(machine_state=wrong)) == [sums("0 has free", *amounts)]
 
 
 def test_where_numa_nodes_come_or_go_their_sums_mean_nothing() -> None:

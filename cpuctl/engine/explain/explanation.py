@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.engine.admission import Admitted
@@ -10,10 +10,10 @@ from cpuctl.engine.explain.decision import Decision, Rule
 from cpuctl.engine.explain.known_defects import KnownDefect, known_defects
 from cpuctl.engine.explain.offers import Round, round_of
 from cpuctl.engine.explain.rules.deciding import deciding_rule
-from cpuctl.engine.explain.rules.hints import hint_decision
 from cpuctl.engine.explain.shares import Holder, NodeShare, holders, node_shares
 from cpuctl.engine.explain.story import Telling
 from cpuctl.engine.node import Node
+from cpuctl.pods.model import Pod
 
 if TYPE_CHECKING:
     from cpuctl.engine.explain.searches.searches import Search
@@ -49,11 +49,10 @@ def explain(telling: Telling, tick: Callable[[], None] = lambda: None) -> Explan
     rounds = tuple(round_of(asked, pod, telling.before) for asked in telling.admission.asked)
     decision, seen = deciding_rule(telling, rounds), _as_decided(telling)
     admitted = isinstance(telling.admission.verdict, Admitted)
-    unmet = (hint_decision(each, seen, pod) for each in rounds) if admitted else ()
     return Explanation(
         telling=telling,
         decision=decision,
-        unaligned=tuple(filter(None, unmet)),
+        unaligned=_unaligned(rounds, seen, pod) if admitted else (),
         rounds=rounds,
         seen=seen,
         shares=node_shares(seen, pod),
@@ -61,6 +60,15 @@ def explain(telling: Telling, tick: Callable[[], None] = lambda: None) -> Explan
         defects=tuple(known_defects(telling, decision, rounds)),
         searches=() if admitted else _searches(telling, decision, tick),
     )
+
+
+def _unaligned(rounds: Sequence[Round], seen: Node, pod: Pod) -> tuple[Decision, ...]:
+    if not rounds:
+        return ()
+
+    from cpuctl.engine.explain.rules.hints import hint_decision
+
+    return tuple(filter(None, (hint_decision(each, seen, pod) for each in rounds)))
 
 
 def _searches(telling: Telling, decision: Decision, tick: Callable[[], None]) -> tuple[Search, ...]:

@@ -8,14 +8,10 @@ from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Asked
-from cpuctl.engine.cpu.hints import CPUHints
-from cpuctl.engine.explain.asked_amounts import memory_asked
 from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.hints import Hint
-from cpuctl.engine.hints.joint_hints import best_preferred
 from cpuctl.engine.hints.rule import HintList, HintRule
 from cpuctl.engine.hints.topology_manager import Answer, Merged, TopologyManager
-from cpuctl.engine.memory.tables import is_memory
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import KubeletFault
 from cpuctl.pods.model import Container, Pod
@@ -78,10 +74,15 @@ def round_of(asked: Asked, pod: Pod, node: Node) -> Round:
 
 def _request(offer: Offer, pod: Pod, container: Container | None, node: Node) -> int | None:
     """Tell how much was asked for, where there are hints for it or should be."""
-    if isinstance(offer.rule, CPUHints):
-        return offer.rule.request
     if offer.standing is Standing.NO_PREFERENCE:
         return None
+
+    from cpuctl.engine.cpu.hints import CPUHints
+    from cpuctl.engine.explain.asked_amounts import memory_asked
+    from cpuctl.engine.memory.tables import is_memory
+
+    if isinstance(offer.rule, CPUHints):
+        return offer.rule.request
     if is_memory(offer.resource):
         return (memory_asked(node, pod, container) or {}).get(offer.resource)
     asked = None if container is None else container.resources.requests.get(offer.resource)
@@ -125,6 +126,8 @@ def _of_rule(provider: str, resource: str, rule: HintRule, manager: TopologyMana
     if not rule:
         standing = Standing.IMPOSSIBLE
     else:
+        from cpuctl.engine.hints.joint_hints import best_preferred
+
         some = bool(best_preferred([rule], Fit()) if usable is None else usable)
         standing = Standing.USABLE if some else Standing.UNUSABLE
     return Offer(

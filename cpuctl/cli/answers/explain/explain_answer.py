@@ -10,7 +10,6 @@ from cpuctl.cli.answers.memory_answer import memory_left
 from cpuctl.cli.answers.plan.plan_answer import cpu_list, node_answer, pod_answer
 from cpuctl.cli.answers.topology.devices_answer import devices_left
 from cpuctl.cli.output import API_VERSION, Document
-from cpuctl.engine.cpu.hints import CPUHints
 from cpuctl.engine.explain.decision import Decision
 from cpuctl.engine.explain.explanation import Explanation
 from cpuctl.engine.explain.offers import Offer, Round
@@ -22,6 +21,7 @@ from cpuctl.engine.start import NotStarted
 if TYPE_CHECKING:
     from cpuctl.cli.answers.explain.suggestion_answer import AskWith
     from cpuctl.engine.explain.searches.searches import Search
+    from cpuctl.engine.hints.rule import HintRule
 
 
 def explanation_document(
@@ -119,10 +119,19 @@ def _offer(offer: Offer) -> dict[str, Any]:
         answer["narrowest"] = offer.rule.narrowest
     if offer.request is not None:
         answer["request"] = offer.request
-    if isinstance(offer.rule, CPUHints):
-        answer["free"] = {str(node): count for node, count in offer.rule.free.items()}
-        answer["reusable"] = {"count": offer.rule.reusable, "numaNodes": cpu_list(offer.rule.required)}
-    return answer
+    return answer if offer.rule is None else answer | _of_cpus(offer.rule)
+
+
+def _of_cpus(rule: HintRule) -> dict[str, Any]:
+    """Describe the CPUs that hints follow from; nothing where they are hints for memory."""
+    from cpuctl.engine.cpu.hints import CPUHints
+
+    if not isinstance(rule, CPUHints):
+        return {}
+    return {
+        "free": {str(node): count for node, count in rule.free.items()},
+        "reusable": {"count": rule.reusable, "numaNodes": cpu_list(rule.required)},
+    }
 
 
 def _sets(masks: Iterable[int]) -> list[str]:

@@ -5,22 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cpuctl.engine.admission import Admitted
-from cpuctl.engine.explain.asked_amounts import memory_asked, whole_cpus
-from cpuctl.engine.explain.decision import Blocked, Decision, Rule, counted
+from cpuctl.engine.explain.decision import Decision, Rule
 from cpuctl.engine.explain.offers import Round
-from cpuctl.engine.explain.rules.cpus import not_enough_cpus
-from cpuctl.engine.explain.rules.devices import blocked_by_devices
-from cpuctl.engine.explain.rules.hints import hint_decision
-from cpuctl.engine.explain.rules.memory import blocked_allocation
 from cpuctl.engine.explain.story import Telling
-from cpuctl.engine.memory.manager import AllocationFailure
-from cpuctl.engine.memory.tables import is_memory
-from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import KubeletFault, Rejected, RejectionReason, Undetermined
-from cpuctl.quantity import Format, Quantity
-
-OUT_OF = "OutOf"
-"""What the reason begins with where the node is too small; the resource's name follows."""
+from cpuctl.engine.outcome import KubeletFault, Rejected, Undetermined
 
 
 def deciding_rule(telling: Telling, rounds: Sequence[Round]) -> Decision:
@@ -35,96 +23,11 @@ def deciding_rule(telling: Telling, rounds: Sequence[Round]) -> Decision:
         case Undetermined(why=why):
             return Decision(rule=Rule.INPUT_LACKS, why=why)
         case Rejected() as refused:
-            return _refusal(telling, refused, rounds)
+            from cpuctl.engine.explain.rules.refusals import refusal
 
-
-def memory_failure(refused: Rejected) -> AllocationFailure | None:
-    """Find the Memory Manager's error in a refusal's message; None where it was not the one to refuse."""
-    return next(
-        (failure for failure in AllocationFailure if f"[memorymanager] {failure}," in refused.message), None
-    )
+            return refusal(telling, refused, rounds)
 
 
 def _failed_before(telling: Telling, fault: KubeletFault) -> str:
     failing = (each.pod for each in telling.admissions if isinstance(each.verdict, KubeletFault))
     return f"the kubelet has failed at {next(failing).full_name} ({fault.kind} in {fault.where})"
-
-
-def _refusal(telling: Telling, refused: Rejected, rounds: Sequence[Round]) -> Decision:
-    if refused.reason == RejectionReason.TOPOLOGY_AFFINITY:
-        unmet = hint_decision(rounds[-1], telling.after, telling.story.pod)
-        if unmet is not None:
-            return unmet
-    if refused.reason.startswith(OUT_OF):
-        return Decision(rule=Rule.NODE_FIT, why=_shortage(refused))
-    rule, why, provider = _of_allocation(telling, refused, rounds)
-    return Decision(rule=rule, why=why, container=refused.container, provider=provider)
-
-
-def _of_allocation(telling: Telling, refused: Rejected, rounds: Sequence[Round]) -> tuple[Rule, str, str]:
-    """Name the rule, why, and the manager that could not allocate."""
-    if blocked := blocked_by_devices(refused):
-        return *blocked, "devices"
-    if failure := memory_failure(refused):
-        return *_of_memory(telling, refused, rounds, failure), "memory"
-    return *_of_cpus(telling, refused), "cpu"
-
-
-def _shortage(refused: Rejected) -> str:
-    details, resource = refused.details, refused.reason.removeprefix(OUT_OF)
-    left = details["capacity"] - details["used"]
-    requested, free, capacity = (
-        _amount_text(resource, amount) for amount in (details["requested"], left, details["capacity"])
-    )
-    return f"the pod requests {requested} of {resource}, and {free} of {capacity} are not requested by others"
-
-
-def _amount_text(resource: str, amount: int) -> str:
-    """Write an amount exactly: milli-CPUs, bytes as Kubernetes writes them, or a number of pieces."""
-    if resource == "cpu":
-        return f"{amount}m"
-    in_bytes = is_memory(resource) or resource == "ephemeral-storage"
-    return str(Quantity.from_value(amount, Format.BINARY_SI) if in_bytes else amount)
-
-
-def _of_memory(
-    telling: Telling, refused: Rejected, rounds: Sequence[Round], failure: AllocationFailure
-) -> Blocked:
-    pod, merged = telling.story.pod, rounds[-1].merged if rounds else None
-    container = next((each for each in pod.all_containers if each.name == refused.container), None)
-    request = memory_asked(telling.after, pod, container)
-    affinity = None if merged is None or isinstance(merged, KubeletFault) else merged.hint.nodes
-    tables = telling.after.memory.state.tables
-    return blocked_allocation(failure, request or {}, affinity, tables)
-
-
-def _of_cpus(telling: Telling, refused: Rejected) -> Blocked:
-    details = refused.details
-    if refused.reason == RejectionReason.EMPTY_POD_SHARED_POOL:
-        return Rule.EMPTY_POOL, refused.message
-    if refused.reason == RejectionReason.SMT_ALIGNMENT:
-        count, per_core, free = details["requested"], details["cpusPerCore"], details["freePhysicalCPUs"]
-        if count % per_core:
-            return Rule.WHOLE_CORES, (
-                f"full-pcpus-only gives whole cores only, and {count} CPUs are no multiple of {per_core}"
-            )
-        return Rule.FREE_CORES, (
-            f"full-pcpus-only counts the free CPUs of cores without a reserved one: {free}, of {count} wanted"
-        )
-    if "free" in details:
-        return Rule.NOT_ENOUGH, not_enough_cpus(details["requested"], details["free"])
-    resources = telling.story.pod.resources
-    if refused.reason == RejectionReason.UNEXPECTED_ADMISSION and resources is not None:
-        return _of_pod(whole_cpus(resources.requests), telling.after, refused)
-    return Rule.UNKNOWN, refused.message
-
-
-def _of_pod(total: int, node: Node, refused: Rejected) -> Blocked:
-    """Tell why a pod that is divided gets no CPUs as a whole, or a container none of the pod's."""
-    if refused.container:
-        return Rule.OVER_BUDGET, (
-            f"the {counted(total, 'CPU')} that the pod has as a whole do not suffice for what its containers "
-            "ask for themselves"
-        )
-    reserved = node.cpu.policy.reserved if node.cpu.policy else 0
-    return Rule.NOT_ENOUGH, not_enough_cpus(total, (node.cpu.state.default & ~reserved).bit_count())

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from cpuctl.engine.explain.asked_amounts import memory_asked, whole_cpus
 from cpuctl.engine.explain.decision import Decision, Rule
-from cpuctl.engine.explain.rules.deciding import OUT_OF
+from cpuctl.engine.explain.rules.refusals import OUT_OF
 from cpuctl.engine.explain.searches.changes import RequestChange
 from cpuctl.engine.explain.searches.memory_amounts import amounts_above, amounts_below
 from cpuctl.engine.explain.searches.request_choices import (

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cpuctl.engine.explain.decision import Decision, Rule
-from cpuctl.engine.explain.explanation import explain
+from cpuctl.engine.explain.explanation import Explanation, explain
 from cpuctl.engine.explain.searches.changes import ChangeKind
 from cpuctl.engine.explain.story import Telling
 from cpuctl.engine.memory.manager import AllocationFailure
@@ -77,17 +77,25 @@ def test_an_admitted_pod_that_is_not_aligned_says_why() -> None:
     assert (unmet.rule, unmet.container) == (Rule.WIDTH_FROM_CAPACITY, "main")
     assert unmet.why.endswith("what is free now takes 2, and best-effort takes it all the same")
     assert explained(TWO_NODES, pods[0], **BEST_EFFORT).unaligned == ()
+    assert explained(TWO_NODES, pods[0]).unaligned == (), "without a policy nobody asks for hints"
 
 
-def test_an_assignment_of_another_size_makes_hints_impossible() -> None:
-    before = story(TWO_NODES, named("a", whole(2)), **RESTRICTED)
+def grown(config: dict[str, Any]) -> Explanation:
+    """Ask for more CPUs than the kubelet's state file has for the pod."""
+    before = story(TWO_NODES, named("a", whole(2)), **config)
     node = told(before).after
 
     def found_by_the_kubelet(_kubelet: Kubelet) -> Node:
         return node.copy()
 
-    grown = before._replace(start=found_by_the_kubelet, pods=(named("a", whole(4)),))
-    assert explain(told(grown)).decision.rule is Rule.OTHER_ASSIGNMENT
+    return explain(told(before._replace(start=found_by_the_kubelet, pods=(named("a", whole(4)),))))
+
+
+def test_an_assignment_of_another_size_makes_hints_impossible() -> None:
+    assert grown(RESTRICTED).decision.rule is Rule.OTHER_ASSIGNMENT
+    admitted = grown(BEST_EFFORT | DIVIDING)
+    assert admitted.decision.rule is Rule.ADMITTED
+    assert [unmet.rule for unmet in admitted.unaligned] == [Rule.OTHER_ASSIGNMENT]
 
 
 def decision(info: MachineInfo, *pods: Pod, **config: Any) -> Decision:

@@ -102,16 +102,8 @@ def _sums(found: Mapping[int, MemoryNode], expected: Mapping[int, MemoryNode]) -
             ("has free", _in_group(found, node, _free), _left(sound, expected, node)),
         ):
             if was != should:
-                yield StateFinding(
-                    severity=Severity.ERROR,
-                    code="sums-differ",
-                    file_name=MEMORY_FILE,
-                    message=f"NUMA node {number} {what} {_text(was)}, and the entries of the file come to "
-                    f"{_text(should)}",
-                    expected=_text(should),
-                    detected=_text(was),
-                    fix=REPAIR,
-                )
+                told = f"NUMA node {number} {what}", "the entries of the file come to"
+                yield _differing(*told, _text(was), _text(should))
 
 
 def _sound(node: MemoryNode, due: MemoryNode) -> MemoryNode:
@@ -140,15 +132,19 @@ def _wrong_for_pods(number: int, node: MemoryNode, sound: MemoryNode) -> Iterato
         was, should = (
             _text({name: each.memory_map[name].allocatable for name in wrong}) for each in (node, sound)
         )
-        yield StateFinding(
-            severity=Severity.ERROR,
-            code="sums-differ",
-            file_name=MEMORY_FILE,
-            message=f"NUMA node {number} has for pods {was}, and what is not reserved comes to {should}",
-            expected=should,
-            detected=was,
-            fix=REPAIR,
-        )
+        yield _differing(f"NUMA node {number} has for pods", "what is not reserved comes to", was, should)
+
+
+def _differing(what: str, due: str, was: str, should: str) -> StateFinding:
+    return StateFinding(
+        severity=Severity.ERROR,
+        code="sums-differ",
+        file_name=MEMORY_FILE,
+        message=f"{what} {was}, and {due} {should}",
+        expected=should,
+        detected=was,
+        fix=REPAIR,
+    )
 
 
 def _text(amount: object) -> str:

@@ -39,8 +39,9 @@ def recorded_gaps(tree: Tree) -> Iterator[Unreadable]:
     Raise InputError, with the place in the manifest, for one that another cpuctl wrote or nobody could have.
     """
     text = tree.read(MANIFEST)
-    manifest = _manifest(text) if text is not None else None
-    for gap in manifest.optional("unreadable", Cursor.items, ()) if manifest is not None else ():
+    if text is None or (manifest := _manifest(text)) is None:
+        return
+    for gap in manifest.optional("unreadable", Cursor.items, ()):
         yield Unreadable(gap.required("path").text(), gap.required("reason").text())
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from cpuctl.documents.paths import Path
+
 
 class Place(NamedTuple):
     """A place in a text; line and column count from 1."""
@@ -38,6 +40,6 @@ class Placed(NamedTuple):
 class Repeated(NamedTuple):
     """A key that a mapping holds once more: the path to it, and where the key and its value begin."""
 
-    path: tuple[str | int, ...]
+    path: Path
     place: Place
     value_place: Place

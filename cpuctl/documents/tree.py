@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
+from cpuctl.documents.paths import Path
 from cpuctl.documents.places import Place, Placed, Repeated
 from cpuctl.documents.text_errors import MAX_DEPTH, MAX_NODES, TextError, describe, too_many_values
 
@@ -128,7 +129,7 @@ class TreeBuilder:
                 raise TextError(f'the key "{text}" is given twice', place)
         level.key, level.key_place = key, place
 
-    def _path(self) -> tuple[str | int, ...]:
+    def _path(self) -> Path:
         """Return the path to the value that is added now."""
         return tuple(
             len(level.container) if isinstance(level.container, list) else str(level.key)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cpuctl.cli.sources.kubelet_inputs import load_kubelet
 from cpuctl.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,6 +27,7 @@ def refuse_unless_used(words: KubeletWords) -> None:
 def memory_member(source: MachineSource, words: KubeletWords, sources: Sources) -> dict[str, Any]:
     """Count memory as the kubelet would that is told this."""
     from cpuctl.cli.answers.topology.memory_answer import topology_memory
+    from cpuctl.cli.sources.kubelet_inputs import load_kubelet
     from cpuctl.engine.start import check_start
 
     kubelet = load_kubelet(words, sources, machine=source).kubelet

@@ -75,7 +75,7 @@ def _changes(
 def _of_node(
     number: int, old: Mapping[str, MemoryTable], new: Mapping[str, MemoryTable]
 ) -> Iterator[tuple[TableChange, Cause]]:
-    other_pages = _pages(old) != _pages(new)
+    new_pages = hugepage_bytes(old) != hugepage_bytes(new)
     for resource in sorted({*old, *new}):
         before, after = old.get(resource), new.get(resource)
         # A resource that comes or goes is one difference, not one of each number.
@@ -83,14 +83,14 @@ def _of_node(
             was, now = (getattr(each, field) if each else None for each in (before, after))
             if was != now:
                 yield TableChange(number, resource, field, was, now), _cause(resource, field, was, now)
-        if resource == MEMORY and other_pages and before and after:
+        if resource == MEMORY and new_pages and before and after and before.allocatable != after.allocatable:
             # Beside total and reservation, huge pages are taken off what pods may have of memory.
             was, now = before.allocatable, after.allocatable
-            if was != now:
-                yield TableChange(number, resource, "allocatable", was, now), Cause.HUGE_PAGES
+            yield TableChange(number, resource, "allocatable", was, now), Cause.HUGE_PAGES
 
 
-def _pages(tables: Mapping[str, MemoryTable]) -> int:
+def hugepage_bytes(tables: Mapping[str, MemoryTable]) -> int:
+    """Add up the huge pages of a NUMA node, of every size."""
     return sum(table.total for resource, table in tables.items() if resource != MEMORY)
 
 

@@ -15,7 +15,7 @@ from cpuctl.engine.memory.restart import restored
 from cpuctl.engine.memory.state import MemoryManagerState
 from cpuctl.engine.memory.tables import MEMORY, wrapped
 from cpuctl.engine.state_checks.findings import MEMORY_FILE, REPAIR, StateFinding
-from cpuctl.engine.state_checks.memory_drift import Cause, DriftKind, MemoryDrift
+from cpuctl.engine.state_checks.memory_drift import Cause, DriftKind, MemoryDrift, hugepage_bytes
 from cpuctl.engine.state_checks.memory_replay import Misfit, replayed
 from cpuctl.engine.state_checks.owners import Owners
 from cpuctl.quantity import Format, Quantity
@@ -102,8 +102,7 @@ def _sums(found: Mapping[int, MemoryNode], expected: Mapping[int, MemoryNode]) -
             ("has free", _in_group(found, node, _free), _left(sound, expected, node)),
         ):
             if was != should:
-                told = f"NUMA node {number} {what}", "the entries of the file come to"
-                yield _differing(*told, _text(was), _text(should))
+                yield _differing(number, what, was, "the entries of the file come to", should)
 
 
 def _sound(node: MemoryNode, due: MemoryNode) -> MemoryNode:
@@ -118,31 +117,29 @@ def _sound(node: MemoryNode, due: MemoryNode) -> MemoryNode:
     )
 
 
-def _basis(node: MemoryNode, resource: str) -> tuple[int, int, int]:
+def _basis(node: MemoryNode, resource: str) -> tuple[int, ...]:
     """Return all that decides how much is for pods: total, reservation and, of memory, the huge pages."""
-    tables = node.memory_map
-    pages = [table.total for name, table in tables.items() if resource == MEMORY != name]
-    return tables[resource].total, tables[resource].system_reserved, sum(pages)
+    table = node.memory_map[resource]
+    basis = table.total, table.system_reserved
+    return (*basis, hugepage_bytes(node.memory_map)) if resource == MEMORY else basis
 
 
 def _wrong_for_pods(number: int, node: MemoryNode, sound: MemoryNode) -> Iterator[StateFinding]:
     """Tell where the file's own figures contradict each other: no machine has tables like that."""
     wrong = [name for name in sorted(node.memory_map) if node.memory_map[name] != sound.memory_map[name]]
     if wrong:
-        was, should = (
-            _text({name: each.memory_map[name].allocatable for name in wrong}) for each in (node, sound)
-        )
-        yield _differing(f"NUMA node {number} has for pods", "what is not reserved comes to", was, should)
+        was, should = ({name: each.memory_map[name].allocatable for name in wrong} for each in (node, sound))
+        yield _differing(number, "has for pods", was, "what is not reserved comes to", should)
 
 
-def _differing(what: str, due: str, was: str, should: str) -> StateFinding:
+def _differing(number: int, what: str, was: object, due: str, should: object) -> StateFinding:
     return StateFinding(
         severity=Severity.ERROR,
         code="sums-differ",
         file_name=MEMORY_FILE,
-        message=f"{what} {was}, and {due} {should}",
-        expected=should,
-        detected=was,
+        message=f"NUMA node {number} {what} {_text(was)}, and {due} {_text(should)}",
+        expected=_text(should),
+        detected=_text(was),
         fix=REPAIR,
     )
 

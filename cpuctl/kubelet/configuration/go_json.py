@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from cpuctl.documents.paths import Path
 from cpuctl.kubelet.duration import parse_duration
 from cpuctl.kubelet.golang import json_number
 from cpuctl.quantity import Quantity
@@ -17,7 +18,6 @@ from cpuctl.quantity import Quantity
 if TYPE_CHECKING:
     from cpuctl.documents.document import Value
 
-Path: TypeAlias = tuple[str | int, ...]
 Structs: TypeAlias = Mapping[str, Mapping[str, str]]
 """The JSON names of every struct's fields with their types; a struct without fields takes any object."""
 

@@ -29,12 +29,7 @@ from cpuctl.kubelet.configuration.mistakes import explained
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError, Refusal
 from cpuctl.kubelet.configuration.remarks import ConfigWarning, unknown_fields
 from cpuctl.kubelet.configuration.schema import ROOT_TYPE, STRUCTS
-from cpuctl.kubelet.configuration.settings import (
-    OriginKind,
-    Setting,
-    Settings,
-    settings_of,
-)
+from cpuctl.kubelet.configuration.settings import OriginKind, Setting, Settings, settings_of
 
 _PATHS = (
     ("staticPodPath",), ("authentication", "x509", "clientCAFile"), ("tlsCertFile",), ("tlsPrivateKeyFile",),

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.document import Document
+from cpuctl.documents.paths import Path
 from cpuctl.errors import InputError
-from cpuctl.kubelet.configuration.go_json import DURATION, QUANTITY, Mistake, Path
+from cpuctl.kubelet.configuration.go_json import DURATION, QUANTITY, Mistake
 from cpuctl.kubelet.configuration.schema import STRUCTS
 from cpuctl.kubelet.duration import parse_duration
 

@@ -6,9 +6,8 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeAlias
 
-Path: TypeAlias = tuple[str | int, ...]
+from cpuctl.documents.paths import Path
 
 
 class Severity(StrEnum):

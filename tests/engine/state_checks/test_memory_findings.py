@@ -137,12 +137,14 @@ def test_what_a_pod_holds_as_a_whole_counts_alone() -> None:
     ]
 
 
-def sums(message: str, detected: object, expected: object) -> StateFinding:
+def sums(
+    message: str, detected: object, expected: object, due: str = "the entries of the file come to"
+) -> StateFinding:
     return StateFinding(
         severity=Severity.ERROR,
         code="sums-differ",
         file_name="memory_manager_state",
-        message=f"NUMA node {message} {detected}, and the entries of the file come to {expected}",
+        message=f"NUMA node {message} {detected}, and {due} {expected}",
         expected=str(expected),
         detected=str(detected),
         fix=REPAIR,
@@ -196,10 +198,7 @@ def test_free_and_reserved_memory_must_add_up() -> None:
 
 
 def for_pods(node: int, was: str, should: str) -> StateFinding:
-    return replace(
-        sums(f"{node} has for pods", was, should),
-        message=f"NUMA node {node} has for pods {was}, and what is not reserved comes to {should}",
-    )
+    return sums(f"{node} has for pods", was, should, due="what is not reserved comes to")
 
 
 LEFT = MINE - GIB

@@ -34,7 +34,7 @@ def refusal(telling: Telling, refused: Rejected, rounds: Sequence[Round]) -> Dec
     return Decision(rule=rule, why=why, container=refused.container, provider=provider)
 
 
-def memory_failure(refused: Rejected) -> AllocationFailure | None:
+def _memory_failure(refused: Rejected) -> AllocationFailure | None:
     """Find the Memory Manager's error in a refusal's message; None where it was not the one to refuse."""
     return next(
         (failure for failure in AllocationFailure if f"[memorymanager] {failure}," in refused.message), None
@@ -45,7 +45,7 @@ def _of_allocation(telling: Telling, refused: Rejected, rounds: Sequence[Round])
     """Name the rule, why, and the manager that could not allocate."""
     if blocked := blocked_by_devices(refused):
         return *blocked, "devices"
-    if failure := memory_failure(refused):
+    if failure := _memory_failure(refused):
         return *_of_memory(telling, refused, rounds, failure), "memory"
     return *_of_cpus(telling, refused), "cpu"
 

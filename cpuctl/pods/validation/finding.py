@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeAlias
 
-from cpuctl.documents.paths import Path
+Path: TypeAlias = tuple[str | int, ...]
 
 
 class Severity(StrEnum):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
 
 from cpuctl.audit.sets import union
 from cpuctl.cgroups.groups import Cgroup
@@ -14,6 +13,7 @@ from cpuctl.cgroups.owners import Owner, Part
 from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.model import Machine
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Pod
 
 POLICY_NONE = "none"

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from cpuctl.machine.tree import Tree
+from cpuctl.named_tuple import NamedTuple
 
 CGROUPS = "sys/fs/cgroup"
 CONTROLLERS = frozenset({"cpu", "cpuacct", "cpuset", "hugetlb", "memory", "pids"})

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+
+from cpuctl.named_tuple import NamedTuple
 
 CGROUP_TYPES = {1: "cgroup", 2: "cgroup2"}
 """The file system's name by the version of control groups."""

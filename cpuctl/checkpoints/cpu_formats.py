@@ -6,13 +6,12 @@ V1 up to 1.17, V2 up to 1.35 and with PodLevelResourceManagers off in 1.36, V3 w
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from cpuctl.checkpoints.formats import CHECKSUM, Format, envelope
 from cpuctl.checkpoints.go_containers import Field, MapOf, Struct
 from cpuctl.checkpoints.go_json import Json
 from cpuctl.checkpoints.go_types import Decoding, Path, Text, Value
 from cpuctl.cpuset import CPUSet
+from cpuctl.named_tuple import NamedTuple
 
 _LEGACY = "CPUManagerCheckpoint"
 _POD_ENTRY_JSON = Struct("state.podEntryJSON", (Field("cpuSet", "CPUSet", Text(), omit_empty=True),))

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from cpuctl.checkpoints.model import CPUStateFile, MemoryBlock, MemoryStateFile
 from cpuctl.cpuset import CPUSet
+from cpuctl.named_tuple import NamedTuple
 
 _Held = TypeVar("_Held")
 Blocks: TypeAlias = tuple[MemoryBlock, ...]

@@ -5,12 +5,11 @@ Rule: kubernetes ``pkg/kubelet/checkpointmanager`` and the ``VerifyChecksum`` of
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from cpuctl.checkpoints.checksum import fnv1a_32
 from cpuctl.checkpoints.go_containers import Field, Struct
 from cpuctl.checkpoints.go_json import GoJsonError, Json, parsed_json
 from cpuctl.checkpoints.go_types import Decoding, Text, Value, Whole
+from cpuctl.named_tuple import NamedTuple
 
 CORRUPTED = "checkpoint is corrupted"
 """What a kubelet says of a checksum that is not that of the content."""

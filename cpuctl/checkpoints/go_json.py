@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, NamedTuple, NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 from cpuctl.errors import InputError
 from cpuctl.go_syntax import syntax_complaint
+from cpuctl.named_tuple import NamedTuple
 
 MAX_CHARACTERS = 16 << 20
 """A hundred times the file of a node full of pods with exclusive CPUs."""

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from cpuctl.checkpoints.go_json import Json, Number, go_string, kind_of
 from cpuctl.errors import InputError
+from cpuctl.named_tuple import NamedTuple
 
 Path: TypeAlias = tuple[str, ...]
 """The names in JSON that lead from the root to a value; items of a list go by their index."""

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 from enum import StrEnum
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 from cpuctl.errors import NotRestoredError, os_reason
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.visible_text import printable
 
 API_VERSION = "cpuctl/v1alpha1"

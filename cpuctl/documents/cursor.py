@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.documents.document import Document, Origin, Value
@@ -11,6 +11,7 @@ from cpuctl.documents.numbers import amount_text
 from cpuctl.documents.paths import Path
 from cpuctl.documents.text_errors import describe
 from cpuctl.errors import InputError
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.quantity import Quantity
 
 T = TypeVar("T")

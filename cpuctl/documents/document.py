@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from cpuctl.documents.paths import Path, path_text
 from cpuctl.documents.places import Place, Placed, Repeated
+from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from cpuctl.documents.tree import TreeBuilder

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cpuctl.engine.cpu.exclusive_claim import ExclusiveClaim
 from cpuctl.engine.cpu.isolation import Isolation
 from cpuctl.engine.memory.state import cpuset_mems
 from cpuctl.engine.outcome import KubeletFault, PickStep, Rejected, Undetermined
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, Pod
 from cpuctl.pods.qos import Qos
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 from cpuctl.engine.outcome import Rejected, Undetermined
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Pod
 from cpuctl.pods.oom_score import is_critical
 from cpuctl.pods.requests import pod_requests

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple
+
+from cpuctl.named_tuple import NamedTuple
 
 
 class FaultKind(StrEnum):

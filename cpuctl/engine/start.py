@@ -7,7 +7,7 @@ fails decides; its text is the kubelet's.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from cpuctl.engine.cpu.manager import ReservingFailsError, StaticPolicy
 from cpuctl.engine.cpu.manager_start import start_cpu_manager
@@ -32,6 +32,7 @@ from cpuctl.kubelet.policy_options import refuse_gated_options
 from cpuctl.kubelet.reserving.reservations import Reservations, check_capacity
 from cpuctl.kubelet.setting_error import SettingError
 from cpuctl.kubelet.validation.validation import Subject, validate, validation_text
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.quantity import Quantity
 
 if TYPE_CHECKING:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.version import KubeletVersion
+from cpuctl.named_tuple import NamedTuple
 
 
 class Kubelet(NamedTuple):

@@ -8,12 +8,12 @@ KEP-6122. Error texts and their order are the kubelet's (``policy_options.go``),
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from cpuctl.kubelet.duration import SECOND, parse_duration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.golang import map_text, parse_bool, quoted
 from cpuctl.kubelet.setting_error import SettingError
+from cpuctl.named_tuple import NamedTuple
 
 FULL_PCPUS_ONLY = "full-pcpus-only"
 DISTRIBUTE_NUMA = "distribute-cpus-across-numa"

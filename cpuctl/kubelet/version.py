@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from cpuctl.named_tuple import NamedTuple
 
 _VERSION = re.compile(r"v?1\.(?P<minor>[0-9]{1,4})(?:\.[0-9]+)?(?:[-+][0-9A-Za-z.+~-]+)?", re.ASCII)
 OLDEST, NEWEST = 27, 38

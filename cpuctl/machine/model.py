@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
-from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
+from cpuctl.named_tuple import NamedTuple
 
 MAX_CPUS = 8192
 """The most CPUs a Linux kernel can be built for (CONFIG_NR_CPUS, the largest of all architectures)."""

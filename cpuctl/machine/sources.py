@@ -6,13 +6,13 @@ import os
 import stat
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 from cpuctl.errors import CpuctlError, InputError, unreadable
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.machine.cadvisor.view import kubelet_view
 from cpuctl.machine.model import Machine
 from cpuctl.machine.tree import DirectoryTree, Tree
+from cpuctl.named_tuple import NamedTuple
 
 LIVE = "live"
 SYNTHETIC = "synthetic:"

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import NamedTuple
 
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, Pod, ResourceRequirements, is_pod_level_resource
 from cpuctl.pods.requests import Amounts, container_limits, container_requests
 from cpuctl.pods.rules import DEFAULT_SERVER, ServerRules

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.quantity import Quantity
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import NamedTuple
 
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, ContainerKind, Pod, is_pod_level_resource
 from cpuctl.pods.requests import pod_requests
 from cpuctl.pods.rules import ServerRules

@@ -7,8 +7,8 @@ not agree. Everything else computes on pods that ``NodeRules.view`` has reduced 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
 
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Pod, ResourceRequirements
 
 POD_LEVEL_SINCE = 32

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.defaulting import Step, creation_steps, decoding_steps, storing_steps
 from cpuctl.pods.model import Pod
 from cpuctl.pods.rules import PodRules, ServerRules

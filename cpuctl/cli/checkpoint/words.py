@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from cpuctl.cli.sources.config_inputs import KubeletWords
 from cpuctl.errors import UsageError
+from cpuctl.named_tuple import NamedTuple
 
 
 class CheckpointWords(NamedTuple):

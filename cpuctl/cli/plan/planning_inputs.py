@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from cpuctl.cli.sources.inputs import load_devices, load_machine, load_pods, refuse_stdin_twice
 from cpuctl.cli.sources.kubelet_inputs import load_kubelet
 from cpuctl.cli.sources.sources import Sources
 from cpuctl.cli.sources.storage_inputs import with_storage
+from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

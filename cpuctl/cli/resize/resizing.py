@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from cpuctl.cli.output import Document

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cpuctl.errors import InputError, NodeAccessError, UsageError, unreadable
+from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from cpuctl.capture.recorded_kubelet import RecordedKubelet

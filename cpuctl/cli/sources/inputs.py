@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cpuctl.cli.sources.config_inputs import LIVE_MACHINE
 from cpuctl.errors import InputError, UsageError
+from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

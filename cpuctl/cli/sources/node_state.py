@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING
 
 from cpuctl.cli.sources.sources import Sources
 from cpuctl.documents.files import STDIN, read_input, source_name
 from cpuctl.errors import CpuctlError, NotRestoredError, UsageError, unreadable
+from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -6,9 +6,8 @@ pod-level resources.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from cpuctl.engine.pod_level.claims import guaranteed_equivalent
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, Pod, QosClass
 from cpuctl.pods.qos import Qos
 from cpuctl.quantity import Quantity

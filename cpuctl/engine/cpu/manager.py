@@ -5,8 +5,6 @@ Rule: kubelet v1.36 ``pkg/kubelet/cm/cpumanager``. CPU sets are masks throughout
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.picking.picker import Picker
 from cpuctl.engine.cpu.state import CPUManagerState
@@ -24,6 +22,7 @@ from cpuctl.engine.outcome import (
 )
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
 from cpuctl.kubelet.reserving.reservations import CPUReservation
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, Pod
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import ContainerKind, Pod
 
 if TYPE_CHECKING:

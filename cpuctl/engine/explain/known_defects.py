@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from cpuctl.engine.explain.decision import Decision, Rule
 from cpuctl.engine.explain.offers import Round, Standing
 from cpuctl.engine.explain.story import Telling
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import FaultKind, KubeletFault, Rejected
+from cpuctl.named_tuple import NamedTuple
 
 
 class KnownDefect(NamedTuple):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
-from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Asked
@@ -14,6 +13,7 @@ from cpuctl.engine.hints.rule import HintList, HintRule
 from cpuctl.engine.hints.topology_manager import Answer, Merged, TopologyManager
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import KubeletFault
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, Pod
 
 LISTED_NODES = 10

@@ -7,12 +7,13 @@ Rule: kubelet v1.36 ``pkg/kubelet/cm/topologymanager``: policies ``best-effort``
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.hints import DONT_CARE, IMPOSSIBLE, Hint
 from cpuctl.engine.outcome import FaultKind, KubeletFault
+from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from cpuctl.engine.hints.rule import HintList

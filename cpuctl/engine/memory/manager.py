@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import NamedTuple
 
 from cpuctl.checkpoints.model import MemoryBlock, MemoryNode
 from cpuctl.cpuset import CPUSet
@@ -18,6 +17,7 @@ from cpuctl.engine.memory.requests import MemoryRequest, container_request
 from cpuctl.engine.memory.state import Blocks, MemoryManagerState
 from cpuctl.engine.memory.tables import MEMORY, charge, free_in
 from cpuctl.engine.outcome import FaultKind, KubeletFault, Rejected, RejectionReason
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, Pod
 
 

@@ -6,12 +6,12 @@ Rule: kubelet v1.36 ``memorymanager/policy_static.go``, ``validateState``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
 
 from cpuctl.checkpoints.model import MemoryBlock, MemoryNode, MemoryStateFile
 from cpuctl.engine.memory.state import MemoryManagerState
 from cpuctl.engine.memory.tables import Tables, charge, wrapped
 from cpuctl.engine.outcome import FaultKind, KubeletFault, Undetermined
+from cpuctl.named_tuple import NamedTuple
 
 _EMPTY = "[memorymanager] machine state can not be empty when it has memory assignments"
 _DIFFERENT = "[memorymanager] the expected machine state is different from the real one"

@@ -6,7 +6,9 @@ whether the pod has its share already, and hints do not take it for the pod's.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from cpuctl.engine.cpu.state import CPUManagerState

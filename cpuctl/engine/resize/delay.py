@@ -6,9 +6,8 @@ Rule: KEP-6122. Its option ``scale-delay-time`` holds for the whole node; a fiel
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from cpuctl.kubelet.duration import SECOND
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Pod
 
 

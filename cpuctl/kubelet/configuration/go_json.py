@@ -8,11 +8,12 @@ Types are written as Go writes them: ``*int32``, ``[]string``, ``map[string]bool
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from cpuctl.documents.paths import Path
 from cpuctl.kubelet.duration import parse_duration
 from cpuctl.kubelet.golang import json_number
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.quantity import Quantity
 
 if TYPE_CHECKING:

@@ -6,8 +6,6 @@ case, as Go's own decoder does.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.document import Document, Syntax
 from cpuctl.documents.object_text import ObjectText, read_object
@@ -15,6 +13,7 @@ from cpuctl.documents.paths import Path
 from cpuctl.documents.text_errors import BrokenTextError
 from cpuctl.errors import InputError
 from cpuctl.kubelet.configuration.go_json import Walk, first_mistake
+from cpuctl.named_tuple import NamedTuple
 
 API_VERSION = "kubelet.config.k8s.io/v1beta1"
 KIND = "KubeletConfiguration"

@@ -6,7 +6,7 @@ Rule: ``cmd/kubelet/app/server.go``, 1.36.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cpuctl.errors import InputError
 from cpuctl.kubelet.config import KubeletConfiguration
@@ -28,6 +28,7 @@ from cpuctl.kubelet.flags.given import KubeletFlags
 from cpuctl.kubelet.gates.at_start import STAGE, BadGatesError, gates_at_start
 from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.kubelet.version import DEFAULT_VERSION, KubeletVersion
+from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from cpuctl.kubelet.configuration.drop_in_files import DropInSource

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Self
+from typing import Self
 
 from cpuctl.errors import InputError
+from cpuctl.named_tuple import NamedTuple
 
 
 class Refusal(NamedTuple):

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cpuctl.kubelet.configuration.go_json import Structs
+from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from cpuctl.documents.document import Value

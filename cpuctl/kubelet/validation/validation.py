@@ -7,7 +7,6 @@ depends on them: logging, tracing, taints, images, shutdown, container logs and 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet, CPUSetLimitError
 from cpuctl.kubelet.config import KubeletConfiguration
@@ -18,6 +17,7 @@ from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.kubelet.setting_error import SettingError
 from cpuctl.kubelet.validation.enforcement import check_enforcement, check_groups_of_enforcement
 from cpuctl.kubelet.validation.other_fields import check_other_fields
+from cpuctl.named_tuple import NamedTuple
 
 _PREFIX = "invalid configuration: "
 TOPOLOGY_POLICIES = ("none", "best-effort", "restricted", "single-numa-node")

@@ -8,8 +8,9 @@ untrusted archive may hold.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 from zlib import adler32
+
+from cpuctl.named_tuple import NamedTuple
 
 MAX_MEMBERS = 500_000
 """Twice what the complete CPU tree of 8192 CPUs would need."""

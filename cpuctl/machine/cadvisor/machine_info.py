@@ -7,7 +7,8 @@ The kubelet never reads sysfs itself; its managers see only these values (cAdvis
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+
+from cpuctl.named_tuple import NamedTuple
 
 
 class InfoCore(NamedTuple):

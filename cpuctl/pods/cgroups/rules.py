@@ -5,8 +5,7 @@ The values themselves are those of ``cpuctl.pods.cgroups.values``.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.cgroups.values import CgroupSettings, is_limited
 from cpuctl.pods.model import Container, Pod, QosClass
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Pod, QosClass
 from cpuctl.pods.requests import Amounts, pod_limits, pod_requests
 from cpuctl.quantity import Quantity

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import NamedTuple
 
 from cpuctl.documents.cursor import Cursor
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Pod
 from cpuctl.pods.reading.pods import decode_name, decode_namespace, decode_spec
 

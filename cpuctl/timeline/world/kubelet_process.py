@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from heapq import heappop, heappush
-from typing import NamedTuple
 
 from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile
 from cpuctl.checkpoints.reader import StateReader
@@ -17,6 +16,7 @@ from cpuctl.engine.node import Node
 from cpuctl.engine.resize.rules import ResizeRules
 from cpuctl.kubelet.duration import MINUTE, SECOND
 from cpuctl.kubelet.releases.behaviours import behaviours
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.timeline.model import KubeletSetup
 from cpuctl.timeline.world.scale_downs import Key
 from cpuctl.timeline.world.timers import Timers

@@ -15,12 +15,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from math import isqrt
-from typing import NamedTuple
 
 from cpuctl.engine.cpu.picking.combining import distinct, effective_combination
 from cpuctl.engine.cpu.picking.remainder import Remainder
 from cpuctl.engine.cpu.picking.rules import PickerRules
 from cpuctl.engine.outcome import FaultKind, KubeletFault
+from cpuctl.named_tuple import NamedTuple
 
 _ANY = 1
 """More than any change: CPUs that are handed out only lower the sum of squares."""

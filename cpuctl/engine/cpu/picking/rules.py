@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from cpuctl.kubelet.releases.behaviours import behaviours
+from cpuctl.named_tuple import NamedTuple
 
 
 class PickerRules(NamedTuple):

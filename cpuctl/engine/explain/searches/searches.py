@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from cpuctl.engine.admission import Admitted
 from cpuctl.engine.explain.decision import Decision
@@ -14,6 +13,7 @@ from cpuctl.engine.explain.searches.removals import removals
 from cpuctl.engine.explain.searches.requests import nearest_requests
 from cpuctl.engine.explain.searches.settings import setting_candidates
 from cpuctl.engine.explain.story import Runs, Telling, tell
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Pod
 
 

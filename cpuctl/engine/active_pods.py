@@ -7,13 +7,12 @@ with is taken off again as soon as it goes or is replaced.
 from __future__ import annotations
 
 from collections.abc import ItemsView, Iterator, Mapping, MutableMapping, ValuesView
-from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from cpuctl.engine.node_fit import RequestTable, Usage
 from cpuctl.pods.model import Pod
 
 
-@dataclass(slots=True, eq=False)
 class ActivePods(MutableMapping[str, Pod]):
     """Pods by UID, in the order in which they came; equal to any mapping of the same pods.
 
@@ -22,29 +21,25 @@ class ActivePods(MutableMapping[str, Pod]):
     ``containers`` are the names of each pod's containers.
     """
 
-    pods: dict[str, Pod] = field(default_factory=dict)
-    sums: dict[str, int] = field(default_factory=dict)
-    counted: dict[str, Mapping[str, int]] = field(default_factory=dict)
-    uncounted: set[str] = field(default_factory=set)
-    pod_level: bool = False
-    containers: dict[str, tuple[str, ...]] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, pods: Mapping[str, Pod]) -> ActivePods:
-        """Return a mapping of its own of these pods, none of them counted."""
-        names = {uid: _names(pod) for uid, pod in pods.items()}
-        return cls(pods=dict(pods), uncounted=set(pods), containers=names)
+    def __init__(self, pods: Mapping[str, Pod] = MappingProxyType({})) -> None:
+        """Take these pods, none of them counted."""
+        self.pods = dict(pods)
+        self.sums: dict[str, int] = {}
+        self.counted: dict[str, Mapping[str, int]] = {}
+        self.uncounted = set(pods)
+        self.pod_level = False
+        self.containers = {uid: _names(pod) for uid, pod in pods.items()}
 
     def copy(self) -> ActivePods:
         """Return a mapping of its own in the same state."""
-        return ActivePods(
-            pods=dict(self.pods),
-            sums=dict(self.sums),
-            counted=dict(self.counted),
-            uncounted=set(self.uncounted),
-            pod_level=self.pod_level,
-            containers=dict(self.containers),
-        )
+        copied = ActivePods()
+        copied.pods = dict(self.pods)
+        copied.sums = dict(self.sums)
+        copied.counted = dict(self.counted)
+        copied.uncounted = set(self.uncounted)
+        copied.pod_level = self.pod_level
+        copied.containers = dict(self.containers)
+        return copied
 
     def usage_beside(self, uid: str, requests: RequestTable, *, pod_level: bool) -> Usage:
         """Tell what all pods but one use together."""

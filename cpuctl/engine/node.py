@@ -6,7 +6,7 @@ A node is started from values and asked for decisions; it holds the state in bet
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
-from dataclasses import dataclass, field, replace
+from copy import copy
 from typing import TYPE_CHECKING
 
 from cpuctl.engine.active_pods import ActivePods
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from cpuctl.engine.resize.allocator.resized import Resized
 
 
-@dataclass(slots=True, eq=False, kw_only=True)
 class Node:
     """A started kubelet; ``fault`` is set once it hangs or crashes.
 
@@ -49,19 +48,26 @@ class Node:
     keeps its CPUs: until somebody who has a clock settles that (``CPUManagerState.settle``).
     """
 
-    topology: CPUTopology
-    cpu: CPUProvider
-    memory: MemoryProvider = field(default_factory=lambda: MemoryProvider.of(None))
-    devices: DeviceProvider = field(default_factory=DeviceProvider)
-    topology_manager: TopologyManager
-    pod_rules: NodeRules = DEFAULT_NODE
-    allocatable: Allocatable | None = None
-    fault: KubeletFault | None = None
-    active: MutableMapping[str, Pod] = field(default_factory=ActivePods)
-    sources_ready: bool = True
-    stale: frozenset[str] = frozenset()
-    topology_metrics: TopologyMetrics = field(default_factory=TopologyMetrics)
-    delays: DelayRules = NO_DELAY
+    def __init__(
+        self,
+        topology: CPUTopology,
+        cpu: CPUProvider,
+        memory: MemoryProvider,
+        topology_manager: TopologyManager,
+    ) -> None:
+        self.topology = topology
+        self.cpu = cpu
+        self.memory = memory
+        self.devices = DeviceProvider()
+        self.topology_manager = topology_manager
+        self.topology_metrics = TopologyMetrics()
+        self.pod_rules: NodeRules = DEFAULT_NODE
+        self.delays: DelayRules = NO_DELAY
+        self.allocatable: Allocatable | None = None
+        self.fault: KubeletFault | None = None
+        self.active: MutableMapping[str, Pod] = ActivePods()
+        self.sources_ready = True
+        self.stale: frozenset[str] = frozenset()
 
     @property
     def providers(self) -> tuple[Provider, ...]:
@@ -72,7 +78,7 @@ class Node:
     def _running(self) -> ActivePods:
         """The active pods with their sums, made anew where somebody has put other pods in their place."""
         if not isinstance(self.active, ActivePods):
-            self.active = ActivePods.of(self.active)
+            self.active = ActivePods(self.active)
         return self.active
 
     @property
@@ -92,14 +98,13 @@ class Node:
 
     def copy(self) -> Node:
         """Return a node of its own in the same state, to try things on."""
-        return replace(
-            self,
-            cpu=self.cpu.copy(),
-            memory=self.memory.copy(),
-            devices=self.devices.copy(),
-            active=self._running.copy(),
-            topology_metrics=self.topology_metrics.copy(),
-        )
+        copied = copy(self)
+        copied.cpu = self.cpu.copy()
+        copied.memory = self.memory.copy()
+        copied.devices = self.devices.copy()
+        copied.active = self._running.copy()
+        copied.topology_metrics = self.topology_metrics.copy()
+        return copied
 
     def restore(
         self, cpu: SavedCPUState, memory: SavedMemoryState = None
@@ -192,7 +197,7 @@ class Node:
 
     def resume(self, pods: Iterable[Pod]) -> None:
         """Take these pods for the ones that run, as a kubelet does that finds them at start."""
-        self.active = ActivePods.of({pod.uid: self.pod_rules.known(pod) for pod in pods})
+        self.active = ActivePods({pod.uid: self.pod_rules.known(pod) for pod in pods})
         self.devices.claim(self.active.values())
         self._changed()
 

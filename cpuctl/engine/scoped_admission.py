@@ -6,7 +6,6 @@ Rule: kubelet v1.36 ``pkg/kubelet/cm/topologymanager``, ``scope_*.go``. Nothing 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 
 from cpuctl.engine.admission import Admitted, Asked, Placement, Verdict
 from cpuctl.engine.hints.hints import IMPOSSIBLE, Hint
@@ -16,18 +15,20 @@ from cpuctl.engine.provider import Candidate, Provider, Refusal
 from cpuctl.pods.model import Container
 
 
-@dataclass(slots=True, eq=False, kw_only=True)
 class ScopedAdmission:
     """One pod, who decides on it, and what was asked and given so far.
 
     ``providers`` yields the managers in the kubelet's order; each has cleaned up when it comes.
     """
 
-    candidate: Candidate
-    manager: TopologyManager
-    providers: Callable[[], Iterable[Provider]]
-    asked: list[Asked] = field(default_factory=list)
-    placements: list[Placement] = field(default_factory=list)
+    def __init__(
+        self, candidate: Candidate, manager: TopologyManager, providers: Callable[[], Iterable[Provider]]
+    ) -> None:
+        self.candidate = candidate
+        self.manager = manager
+        self.providers = providers
+        self.asked: list[Asked] = []
+        self.placements: list[Placement] = []
 
     def run(self) -> Verdict:
         """Go through the containers, init first."""

@@ -96,17 +96,14 @@ def node_of(started: Started, allocatable: Allocatable | None = None) -> Node:
     """Return the node of a kubelet that has come up."""
     gates = started.gates
     rules = PodLevelRules.of(gates)
-    cpu = CPUProvider.of(started.policy, started.topology, rules)
+    cpu = CPUProvider(started.policy, started.topology, rules)
     cpu.keeps_baselines = keeps_baselines(gates)
-    return Node(
-        topology=started.topology,
-        cpu=cpu,
-        memory=MemoryProvider.of(started.memory_policy, rules),
-        pod_rules=node_rules(gates),
-        topology_manager=started.topology_manager,
-        allocatable=allocatable,
-        delays=DelayRules(started.policy.options.scale_delay_time if started.policy else 0),
-    )
+    memory = MemoryProvider(started.memory_policy, rules)
+    node = Node(started.topology, cpu, memory, started.topology_manager)
+    node.pod_rules = node_rules(gates)
+    node.allocatable = allocatable
+    node.delays = DelayRules(started.policy.options.scale_delay_time if started.policy else 0)
+    return node
 
 
 def check_start(info: MachineInfo, kubelet: Kubelet) -> Started | NotStarted:

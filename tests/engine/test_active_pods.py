@@ -102,28 +102,28 @@ def test_the_pod_that_is_decided_on_does_not_count() -> None:
 
 @pytest.mark.parametrize("pod_level", [True, False])
 def test_a_replaced_pod_counts_with_what_it_asks_for_now(*, pod_level: bool) -> None:
-    pods, table = ActivePods.of({"a": named("a", app("cpu=1"))}), RequestTable()
+    pods, table = ActivePods({"a": named("a", app("cpu=1"))}), RequestTable()
     assert pods.usage_beside("", table, pod_level=pod_level).amounts == {"cpu": 1000}
     pods["a"] = named("a", app("cpu=4"))
     assert pods.usage_beside("", table, pod_level=pod_level).amounts == {"cpu": 4000}
 
 
 def test_a_pod_that_went_before_anybody_counted_it_is_not_missed() -> None:
-    pods = ActivePods.of({"a": named("a", app("cpu=1")), "b": named("b", app("cpu=2"))})
+    pods = ActivePods({"a": named("a", app("cpu=1")), "b": named("b", app("cpu=2"))})
     del pods["a"]
     assert pods.usage_beside("", RequestTable(), pod_level=False) == Usage(1, {"cpu": 2000})
 
 
 def test_the_gate_for_pod_level_resources_changes_what_is_counted() -> None:
     whole = Pod(name="a", uid="a", containers=(app("cpu=1"),), resources=resources("cpu=4", "cpu=4"))
-    pods, table = ActivePods.of({"a": whole}), RequestTable()
+    pods, table = ActivePods({"a": whole}), RequestTable()
     assert pods.usage_beside("", table, pod_level=True).amounts == {"cpu": 4000}
     assert pods.usage_beside("", table, pod_level=False).amounts == {"cpu": 1000}
     assert pods.usage_beside("", table, pod_level=True).amounts == {"cpu": 4000}
 
 
 def test_a_copy_lives_on_its_own() -> None:
-    pods, table = ActivePods.of({"a": named("a", app("cpu=1"))}), RequestTable()
+    pods, table = ActivePods({"a": named("a", app("cpu=1"))}), RequestTable()
     pods.usage_beside("", table, pod_level=True)
     twin = pods.copy()
     del twin["a"]
@@ -135,7 +135,7 @@ def test_a_copy_lives_on_its_own() -> None:
 
 def test_it_is_a_mapping_in_the_order_of_arrival() -> None:
     first, second = named("z", app()), named("a", app())
-    pods = ActivePods.of({"z": first})
+    pods = ActivePods({"z": first})
     pods["a"] = second
     assert list(pods) == ["z", "a"]
     assert list(pods.items()) == [("z", first), ("a", second)]

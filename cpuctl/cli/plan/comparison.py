@@ -37,7 +37,8 @@ def _side(planner: Planner, words: SettingWords, sources: Sources) -> dict[str, 
 
     told = planner.planning.told.told
     told = told._replace(version=words.version or told.version)
-    own = Sources(entries=dict(sources.entries))
+    own = Sources()
+    own.entries |= sources.entries
     side: dict[str, Any] = {"settings": words.text}
     try:
         kubelet = _kubelet(told, words, own)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from cpuctl.cli.output import Style, note
 
 
-@dataclass(slots=True, eq=False)
 class Sources:
     """Where every input came from: the command line, the recording, the live host, or a default."""
 
-    entries: dict[str, dict[str, str]] = field(default_factory=dict)
-    warnings: list[str] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.entries: dict[str, dict[str, str]] = {}
+        self.warnings: list[str] = []
 
     def add(self, name: str, value: str, origin: str) -> None:
         """Remember one input; *origin* is ``given``, ``capture``, ``live`` or ``default``."""

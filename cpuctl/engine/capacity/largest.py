@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from cpuctl.engine.admission import Admitted, Verdict
 from cpuctl.engine.capacity.probe import exclusive_pod, free_cpus
@@ -89,7 +89,8 @@ def rooms(node: Node, elements: Masks) -> Iterator[ElementRoom]:
 
 
 def _inside(node: Node, cpus: int) -> int:
-    alone = replace(node.copy(), allocatable=None)
+    alone = node.copy()
+    alone.allocatable = None
     assert alone.policy is not None
     alone.state.default &= cpus | alone.policy.reserved
     return _most(alone)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from cpuctl.engine.hints.topology_manager_start import POLICIES
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import KubeletFault, StartRefused, Undetermined
@@ -24,4 +22,6 @@ def under_policy(node: Node, info: MachineInfo, kubelet: Kubelet, policy: str) -
     started = start_node(info, kubelet._replace(config=config))
     if not isinstance(started, Node):
         return started
-    return replace(node.copy(), topology_manager=started.topology_manager)
+    other = node.copy()
+    other.topology_manager = started.topology_manager
+    return other

@@ -6,7 +6,7 @@ Rule: kubelet v1.36 ``policy_static.go``, ``GetTopologyHints`` and ``GetPodTopol
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from copy import copy
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, TypeAlias
@@ -39,26 +39,21 @@ CPUAnswer: TypeAlias = "dict[str, HintList] | None"
 _STAGE = "cpuManagerStart"
 
 
-@dataclass(slots=True, eq=False)
 class CPUProvider:
     """The CPU Manager of a node; ``policy`` is None for the policy ``none``.
 
     ``keeps_baselines``: its state file tells what containers were promised at admission (KEP-5554).
     """
 
-    policy: StaticPolicy | None
-    state: CPUManagerState
-    rules: PodLevelRules
-    metrics: CPUMetrics
-    keeps_baselines: bool = False
-
-    @classmethod
-    def of(
-        cls, policy: StaticPolicy | None, topology: CPUTopology, rules: PodLevelRules = NEVER_DIVIDED
-    ) -> CPUProvider:
+    def __init__(
+        self, policy: StaticPolicy | None, topology: CPUTopology, rules: PodLevelRules = NEVER_DIVIDED
+    ) -> None:
         """Set the manager up on a node without a state file."""
-        state = policy.fresh_state() if policy else CPUManagerState(topology.cpus)
-        return cls(policy, state, rules, CPUMetrics.at_start(policy, state))
+        self.policy = policy
+        self.state = policy.fresh_state() if policy else CPUManagerState(topology.cpus)
+        self.rules = rules
+        self.metrics = CPUMetrics.at_start(policy, self.state)
+        self.keeps_baselines = False
 
     @property
     def name(self) -> str:
@@ -67,7 +62,9 @@ class CPUProvider:
 
     def copy(self) -> CPUProvider:
         """Return one of its own in the same state."""
-        return replace(self, state=self.state.copy(), metrics=self.metrics.copy())
+        copied = copy(self)
+        copied.state, copied.metrics = self.state.copy(), self.metrics.copy()
+        return copied
 
     def restore(self, saved: SavedCPUState) -> StartRefused | None:
         """Take over a state file as at kubelet start, or say in the kubelet's words why not."""

@@ -8,20 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING
 
 from cpuctl.cpuset import CPUSet
+from cpuctl.engine.changeable import Changeable
 from cpuctl.pods.model import ContainerKind
 
 if TYPE_CHECKING:
     from cpuctl.checkpoints.model import CPUStateFile
 
 
-@dataclass(slots=True)
-class CPUManagerState:
+class CPUManagerState(Changeable):
     """What the kubelet keeps in ``cpu_manager_state``, and the CPUs one pod may use again.
 
     ``default`` is the shared pool, ``assignments`` the exclusive CPUs by pod UID and container. The CPUs
@@ -33,23 +32,14 @@ class CPUManagerState:
     then it has those assigned to it. What containers of a pod have is replaced as a whole: copies share it.
     """
 
-    default: int
-    assignments: dict[str, dict[str, int]] = field(default_factory=dict)
-    reusable_by: str = ""
-    reusable: int = 0
-    baselines: dict[str, dict[str, int]] = field(default_factory=dict)
-    pod_entries: dict[str, int] = field(default_factory=dict)
-    pending: dict[str, dict[str, int]] = field(default_factory=dict)
-
-    def copy(self) -> CPUManagerState:
-        """Return a state of its own with the same content."""
-        return replace(
-            self,
-            assignments=dict(self.assignments),
-            baselines=dict(self.baselines),
-            pod_entries=dict(self.pod_entries),
-            pending=dict(self.pending),
-        )
+    def __init__(self, default: int) -> None:
+        self.default = default
+        self.assignments: dict[str, dict[str, int]] = {}
+        self.reusable_by = ""
+        self.reusable = 0
+        self.baselines: dict[str, dict[str, int]] = {}
+        self.pod_entries: dict[str, int] = {}
+        self.pending: dict[str, dict[str, int]] = {}
 
     @property
     def owned(self) -> int:
@@ -164,13 +154,11 @@ class CPUManagerState:
     @classmethod
     def of_file(cls, saved: CPUStateFile) -> CPUManagerState:
         """Return the state that a file holds; without any baselines, what a container has becomes its own."""
-        baselines = saved.baselines or saved.entries
-        return cls(
-            saved.default_cpu_set.mask,
-            _masks(saved.entries),
-            baselines=_masks(baselines),
-            pod_entries={uid: cpus.mask for uid, cpus in saved.pod_entries.items()},
-        )
+        state = cls(saved.default_cpu_set.mask)
+        state.assignments = _masks(saved.entries)
+        state.baselines = _masks(saved.baselines or saved.entries)
+        state.pod_entries = {uid: cpus.mask for uid, cpus in saved.pod_entries.items()}
+        return state
 
 
 def _without(gone: AbstractSet[str], masks: Mapping[str, int]) -> dict[str, int]:

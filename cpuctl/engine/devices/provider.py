@@ -7,7 +7,7 @@ limits, which of extended resources are the requests, too.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from copy import copy
 from typing import TYPE_CHECKING
 
 from cpuctl.cpuset import CPUSet
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 _UNREGISTERED = DevicePool(by_nodes={}, healthy=0)
 
 
-@dataclass(slots=True, eq=False, kw_only=True)
 class DeviceProvider:
     """The device manager of a node, by itself without any device; ``nodes`` are all NUMA nodes (a mask).
 
@@ -38,18 +37,20 @@ class DeviceProvider:
     no device until the plugins come back, and admits running pods before.
     """
 
-    nodes: int = 0
-    pools: Mapping[str, DevicePool] = field(default_factory=dict)
-    state: DeviceState = field(default_factory=DeviceState)
-    registered: bool = True
+    def __init__(self) -> None:
+        self.nodes = 0
+        self.pools: Mapping[str, DevicePool] = {}
+        self.state = DeviceState()
+        self.registered = True
 
     @classmethod
     def of(cls, inventory: DeviceInventory, info: MachineInfo) -> DeviceProvider:
         """Set the manager up with all plugins registered."""
-        pools, state = device_pools(inventory)
+        manager = cls()
         # Where the kernel shows no NUMA nodes, cAdvisor may list a package under -1.
-        nodes = CPUSet.of(node.id for node in info.nodes if node.id >= 0)
-        return cls(nodes=nodes.mask, pools=pools, state=state)
+        manager.nodes = CPUSet.of(node.id for node in info.nodes if node.id >= 0).mask
+        manager.pools, manager.state = device_pools(inventory)
+        return manager
 
     @property
     def name(self) -> str:
@@ -68,7 +69,9 @@ class DeviceProvider:
 
     def copy(self) -> DeviceProvider:
         """Return one of its own in the same state."""
-        return replace(self, state=self.state.copy())
+        copied = copy(self)
+        copied.state = self.state.copy()
+        return copied
 
     def claim(self, pods: Iterable[Pod]) -> None:
         """Learn the UIDs of pods: what their names hold is theirs."""

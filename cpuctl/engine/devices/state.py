@@ -7,9 +7,9 @@ each resource numbers its own. A device has no more identity here than what it l
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
+from cpuctl.engine.changeable import Changeable
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import ContainerKind, Pod
 
@@ -37,8 +37,7 @@ class DevicePool(NamedTuple):
         return {nodes: count for nodes, count in counts.items() if count}
 
 
-@dataclass(slots=True, kw_only=True)
-class DeviceState:
+class DeviceState(Changeable):
     """The devices that pods hold, by UID, and all that are ``in_use``, by resource.
 
     What an ordinary init container holds may go to later containers of its pod (``reusable``); that is
@@ -46,21 +45,18 @@ class DeviceState:
     not known yet, by ``namespace/name``.
     """
 
-    in_use: dict[str, int] = field(default_factory=dict)
-    held: dict[str, Held] = field(default_factory=dict)
-    unclaimed: dict[str, Held] = field(default_factory=dict)
-    reusable_by: str = ""
-    reusable: dict[str, int] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.in_use: dict[str, int] = {}
+        self.held: dict[str, Held] = {}
+        self.unclaimed: dict[str, Held] = {}
+        self.reusable_by = ""
+        self.reusable: dict[str, int] = {}
 
-    def copy(self) -> DeviceState:
+    def copy(self) -> Self:
         """Return a state of its own with the same content."""
-        return DeviceState(
-            in_use=dict(self.in_use),
-            held={uid: _copied(containers) for uid, containers in self.held.items()},
-            unclaimed=dict(self.unclaimed),  # what is in there is handed on, never changed
-            reusable_by=self.reusable_by,
-            reusable=dict(self.reusable),
-        )
+        copied = super().copy()
+        copied.held = {uid: _copied(containers) for uid, containers in self.held.items()}
+        return copied
 
     def assigned(self, uid: str, container: str, resource: str) -> int | None:
         """Tell the devices of a container; None where it was never given any."""

@@ -6,7 +6,7 @@ Rule: kubelet v1.36 ``pkg/kubelet/cm/memorymanager``, ``GetTopologyHints`` and `
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from copy import copy
 from typing import TYPE_CHECKING
 
 from cpuctl.engine.admission import Placement
@@ -29,19 +29,15 @@ if TYPE_CHECKING:
 _STAGE = "memoryManagerStart"
 
 
-@dataclass(slots=True, eq=False)
 class MemoryProvider:
     """The Memory Manager of a node; ``policy`` is None for the policy ``None``, and the state empty then."""
 
-    policy: StaticMemoryPolicy | None
-    state: MemoryManagerState
-    rules: PodLevelRules = NEVER_DIVIDED
-    metrics: MemoryMetrics = field(default_factory=MemoryMetrics)
-
-    @classmethod
-    def of(cls, policy: StaticMemoryPolicy | None, rules: PodLevelRules = NEVER_DIVIDED) -> MemoryProvider:
+    def __init__(self, policy: StaticMemoryPolicy | None, rules: PodLevelRules = NEVER_DIVIDED) -> None:
         """Set the manager up on a node without a state file."""
-        return cls(policy, policy.fresh_state() if policy else MemoryManagerState({}), rules)
+        self.policy = policy
+        self.state = policy.fresh_state() if policy else MemoryManagerState({})
+        self.rules = rules
+        self.metrics = MemoryMetrics()
 
     @property
     def name(self) -> str:
@@ -50,7 +46,9 @@ class MemoryProvider:
 
     def copy(self) -> MemoryProvider:
         """Return one of its own in the same state."""
-        return replace(self, state=self.state.copy(), metrics=self.metrics.copy())
+        copied = copy(self)
+        copied.state, copied.metrics = self.state.copy(), self.metrics.copy()
+        return copied
 
     def restore(self, saved: SavedMemoryState) -> StartRefused | KubeletFault | Undetermined | None:
         """Take over a state file as at kubelet start, or say in the kubelet's words why not."""

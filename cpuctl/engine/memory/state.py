@@ -6,10 +6,10 @@ Rule: kubelet v1.36 ``pkg/kubelet/cm/memorymanager``. Sets of NUMA nodes are mas
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 from cpuctl.cpuset import CPUSet
+from cpuctl.engine.changeable import Changeable
 from cpuctl.pods.model import Container, ContainerKind, Pod
 
 if TYPE_CHECKING:
@@ -29,8 +29,7 @@ def cpuset_mems(blocks: Iterable[MemoryBlock]) -> str:
     return ",".join(map(str, CPUSet.of(node for block in blocks for node in block.numa_affinity)))
 
 
-@dataclass(slots=True)
-class MemoryManagerState:
+class MemoryManagerState(Changeable):
     """What the kubelet keeps in ``memory_manager_state``, and the memory one pod may use again.
 
     The memory of an ordinary init container may go to later containers of its pod on the same nodes:
@@ -39,22 +38,18 @@ class MemoryManagerState:
     from it.
     """
 
-    tables: Tables
-    blocks: dict[str, dict[str, Blocks]] = field(default_factory=dict)
-    reusable_by: str = ""
-    reusable: dict[tuple[int, str], int] = field(default_factory=dict)
-    pod_blocks: dict[str, Blocks] = field(default_factory=dict)
+    def __init__(self, tables: Tables) -> None:
+        self.tables = tables
+        self.blocks: dict[str, dict[str, Blocks]] = {}
+        self.reusable_by = ""
+        self.reusable: dict[tuple[int, str], int] = {}
+        self.pod_blocks: dict[str, Blocks] = {}
 
-    def copy(self) -> MemoryManagerState:
+    def copy(self) -> Self:
         """Return a state of its own with the same content."""
-        blocks = {uid: dict(containers) for uid, containers in self.blocks.items()}
-        return replace(
-            self,
-            tables=dict(self.tables),
-            blocks=blocks,
-            reusable=dict(self.reusable),
-            pod_blocks=dict(self.pod_blocks),
-        )
+        copied = super().copy()
+        copied.blocks = {uid: dict(containers) for uid, containers in self.blocks.items()}
+        return copied
 
     def assigned(self, uid: str, container: str) -> Blocks | None:
         """Tell a container's memory, None when it has none of its own."""
@@ -128,8 +123,10 @@ class MemoryManagerState:
     @classmethod
     def of_file(cls, saved: MemoryStateFile) -> MemoryManagerState:
         """Return the state that a file holds."""
-        blocks = {uid: dict(containers) for uid, containers in saved.entries.items()}
-        return cls(dict(saved.machine_state), blocks, pod_blocks=dict(saved.pod_entries))
+        state = cls(dict(saved.machine_state))
+        state.blocks = {uid: dict(containers) for uid, containers in saved.entries.items()}
+        state.pod_blocks = dict(saved.pod_entries)
+        return state
 
 
 def _ended_before(pod: Pod, container: Container) -> Iterable[Container]:

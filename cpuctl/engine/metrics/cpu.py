@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import chain
 from operator import or_
 from typing import TYPE_CHECKING
 
+from cpuctl.engine.changeable import Changeable
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.cpu.state import CPUManagerState
 from cpuctl.pods.model import ContainerKind
@@ -25,50 +25,37 @@ if TYPE_CHECKING:
 _UNCORE, _CORE = "uncore_cache", "physical_cpu"
 
 
-@dataclass(slots=True)
-class CPUMetrics:
+class CPUMetrics(Changeable):
     """Counters since the kubelet's start, and gauges.
 
     ``aligned`` and ``unaligned`` count by boundary; ``allocations``, ``errors`` and ``assignments`` exist
     with the gate PodLevelResourceManagers only.
     """
 
-    pinning_requests: int = 0
-    pinning_errors: int = 0
-    shared_millicores: int = 0
-    exclusive: int = 0
-    per_numa_node: dict[int, int] = field(default_factory=dict)
-    aligned: Counter[str] = field(default_factory=Counter)
-    unaligned: Counter[str] = field(default_factory=Counter)
-    allocations: Counter[str] = field(default_factory=Counter)
-    errors: Counter[str] = field(default_factory=Counter)
-    assignments: Counter[str] = field(default_factory=Counter)
+    def __init__(self) -> None:
+        self.pinning_requests = 0
+        self.pinning_errors = 0
+        self.shared_millicores = 0
+        self.exclusive = 0
+        self.per_numa_node: dict[int, int] = {}
+        self.aligned: Counter[str] = Counter()
+        self.unaligned: Counter[str] = Counter()
+        self.allocations: Counter[str] = Counter()
+        self.errors: Counter[str] = Counter()
+        self.assignments: Counter[str] = Counter()
 
     @classmethod
     def at_start(cls, policy: StaticPolicy | None, state: CPUManagerState) -> CPUMetrics:
         """Set the gauges, and list alignment at 0, as a kubelet that has just started does."""
+        metrics = cls()
         if policy is None:
-            return cls()
-        metrics = cls(
-            shared_millicores=(state.default & ~policy.reserved).bit_count() * 1000,
-            exclusive=exclusive_cpus(state).bit_count(),
-            aligned=Counter({_CORE: 0, _UNCORE: 0}),
-            unaligned=Counter({_CORE: 0}),
-        )
+            return metrics
+        metrics.shared_millicores = (state.default & ~policy.reserved).bit_count() * 1000
+        metrics.exclusive = exclusive_cpus(state).bit_count()
+        metrics.aligned = Counter({_CORE: 0, _UNCORE: 0})
+        metrics.unaligned = Counter({_CORE: 0})
         metrics.count_nodes(policy, exclusive_cpus(state))
         return metrics
-
-    def copy(self) -> CPUMetrics:
-        """Return metrics of their own with the same figures."""
-        return replace(
-            self,
-            per_numa_node=dict(self.per_numa_node),
-            aligned=self.aligned.copy(),
-            unaligned=self.unaligned.copy(),
-            allocations=self.allocations.copy(),
-            errors=self.errors.copy(),
-            assignments=self.assignments.copy(),
-        )
 
     def container_allocated(
         self, policy: StaticPolicy, state: CPUManagerState, cpus: int, *, known: bool

@@ -6,30 +6,22 @@ Rule: kubelet v1.36 ``memorymanager/policy_static.go``.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+
+from cpuctl.engine.changeable import Changeable
 
 
-@dataclass(slots=True)
-class MemoryMetrics:
+class MemoryMetrics(Changeable):
     """Counters since the kubelet's start.
 
     ``allocations``, ``errors`` and ``assignments`` exist with the gate PodLevelResourceManagers only.
     """
 
-    pinning_requests: int = 0
-    pinning_errors: int = 0
-    allocations: Counter[str] = field(default_factory=Counter)
-    errors: Counter[str] = field(default_factory=Counter)
-    assignments: Counter[str] = field(default_factory=Counter)
-
-    def copy(self) -> MemoryMetrics:
-        """Return metrics of their own with the same figures."""
-        return replace(
-            self,
-            allocations=self.allocations.copy(),
-            errors=self.errors.copy(),
-            assignments=self.assignments.copy(),
-        )
+    def __init__(self) -> None:
+        self.pinning_requests = 0
+        self.pinning_errors = 0
+        self.allocations: Counter[str] = Counter()
+        self.errors: Counter[str] = Counter()
+        self.assignments: Counter[str] = Counter()
 
     def container(self, *, known: bool, failed: bool) -> None:
         """Count one container that asks for memory; *known* when it had it already."""

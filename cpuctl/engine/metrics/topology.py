@@ -8,24 +8,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 
 from cpuctl.engine.admission import Asked
+from cpuctl.engine.changeable import Changeable
 from cpuctl.engine.hints.topology_manager import Merged, TopologyManager
 
 
-@dataclass(slots=True)
-class TopologyMetrics:
+class TopologyMetrics(Changeable):
     """Counters since the kubelet's start; ``aligned`` and ``unaligned`` go by scope."""
 
-    requests: int = 0
-    errors: int = 0
-    aligned: Counter[str] = field(default_factory=Counter)
-    unaligned: Counter[str] = field(default_factory=Counter)
-
-    def copy(self) -> TopologyMetrics:
-        """Return metrics of their own with the same figures."""
-        return replace(self, aligned=self.aligned.copy(), unaligned=self.unaligned.copy())
+    def __init__(self) -> None:
+        self.requests = 0
+        self.errors = 0
+        self.aligned: Counter[str] = Counter()
+        self.unaligned: Counter[str] = Counter()
 
     def count(self, manager: TopologyManager, *, admitted: bool, placed: int, asked: Sequence[Asked]) -> None:
         """Count one admission of a pod, of which so many containers were *placed* after what was *asked*."""

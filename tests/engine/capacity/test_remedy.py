@@ -20,6 +20,7 @@ from cpuctl.machine.sources import read_machine
 from cpuctl.pods.model import Container, Pod
 from cpuctl.quantity import Quantity
 from tests.support.capacity_nodes import exclusive, held, kubelet, named, node_with, shared, whole
+from tests.support.changed import changed
 from tests.support.pods import app, resources
 
 BUDGET = 2000
@@ -233,7 +234,7 @@ def test_only_exclusive_cpus_are_told() -> None:
 
 def test_pods_move_on_a_node_of_which_the_totals_are_not_known() -> None:
     """What a node has for pods depends on more than its CPUs."""
-    node = replace(scattered(1, 4, 8, 12), allocatable=None)
+    node = changed(scattered(1, 4, 8, 12), allocatable=None)
     found = remedy(node, exclusive("a", 4))
     assert (found.kind, len(found.leaving)) == (RemedyKind.MOVES, 1)
 

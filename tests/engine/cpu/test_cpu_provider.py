@@ -33,7 +33,7 @@ def provider(rules: PodLevelRules = NEVER_DIVIDED) -> CPUProvider:
     """Set up a manager with CPU 0 reserved."""
     reserved = CPUReservation(1, CPUSet.parse("0"))
     static = StaticPolicy.construct(TWO_NODES, CPUPolicyOptions(), reserved, minor=36)
-    return CPUProvider.of(static, TWO_NODES, rules)
+    return CPUProvider(static, TWO_NODES, rules)
 
 
 def whole(cpus: int, name: str = "main") -> Container:
@@ -191,7 +191,7 @@ def test_what_a_pod_holds_is_free_for_it_where_it_makes_no_sense() -> None:
 
 
 def test_without_a_policy_all_cpus_are_shared() -> None:
-    manager = CPUProvider.of(None, TWO_NODES)
+    manager = CPUProvider(None, TWO_NODES)
     asked = candidate(whole(2))
     placed = Placement(container=asked.pod.containers[0])
     assert manager.state.default == TWO_NODES.cpus
@@ -229,4 +229,4 @@ def test_cpus_that_a_pod_has_taken_from_others() -> None:
     manager.state.pod_entries = {"three": mask("6-7")}
     assert CPUSet(manager.taken_from_others("one", mask("0,4-5"))) == CPUSet.parse("0,2,6")
     assert manager.taken_from_others("two", mask("1-4")) == 0
-    assert CPUProvider.of(None, TWO_NODES).taken_from_others("one", 0) == 0
+    assert CPUProvider(None, TWO_NODES).taken_from_others("one", 0) == 0

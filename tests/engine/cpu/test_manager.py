@@ -12,6 +12,7 @@ from cpuctl.engine.outcome import FaultKind, KubeletFault, Rejected
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
 from cpuctl.kubelet.reserving.reservations import CPUReservation
 from cpuctl.pods.model import Container, ContainerKind, Pod
+from tests.support.changed import changed
 from tests.support.topologies import CoreAt, mask, regular, topology
 
 EIGHT = regular(cores=4, threads=2)  # siblings c and c+4
@@ -112,7 +113,7 @@ def test_init_containers_lend_their_cpus_and_sidecars_keep_theirs() -> None:
 def test_an_init_container_that_has_its_cpus_lends_them_again() -> None:
     """What is lent is kept in memory only: after a restart it has to be learnt anew."""
     static = policy()
-    state = CPUManagerState(mask("0,3-4,7"), {"pod": {"init": mask("1-2,5-6")}})
+    state = changed(CPUManagerState(mask("0,3-4,7")), assignments={"pod": {"init": mask("1-2,5-6")}})
     assert take(static, state, "init", 4, INIT) == "1-2,5-6"
     assert state.reusable_for("pod") == mask("1-2,5-6")
     assert take(static, state, "app", 2) == "1,5"

@@ -14,6 +14,7 @@ from cpuctl.engine.cpu.state import CPUManagerState
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
 from cpuctl.kubelet.reserving.reservations import CPUReservation
 from cpuctl.pods.model import Container, ContainerKind, Pod
+from tests.support.changed import changed
 from tests.support.topologies import mask, regular
 
 APP, INIT, SIDECAR = ContainerKind.APP, ContainerKind.INIT, ContainerKind.SIDECAR
@@ -30,7 +31,7 @@ POD = Pod(
 
 def state(default: str, **held: str) -> CPUManagerState:
     assigned = {name: mask(cpus) for name, cpus in held.items()}
-    return CPUManagerState(mask(default), {"pod": assigned} if assigned else {})
+    return changed(CPUManagerState(mask(default)), assignments={"pod": assigned} if assigned else {})
 
 
 def shown(answer: CPUAnswer) -> str:

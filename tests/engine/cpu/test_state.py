@@ -10,6 +10,7 @@ from cpuctl.checkpoints.model import CPUStateFile
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.state import CPUManagerState, validate
 from cpuctl.pods.model import ContainerKind
+from tests.support.changed import changed
 from tests.support.topologies import mask
 
 INIT, APP = ContainerKind.INIT, ContainerKind.APP
@@ -132,7 +133,7 @@ def test_a_pod_gives_its_cpus_back_with_its_last_container() -> None:
 def test_a_container_without_a_baseline_gives_back_as_others_do() -> None:
     """A state file may have baselines of some containers only."""
     assigned = {"pod": {"main": mask("2"), "other": mask("3")}, "else": {"a": mask("4"), "b": mask("5")}}
-    state = CPUManagerState(mask("0"), assigned, baselines={"pod": {"other": mask("3")}})
+    state = changed(CPUManagerState(mask("0")), assignments=assigned, baselines={"pod": {"other": mask("3")}})
     assert (state.remove_container("pod", "main"), state.remove_container("else", "a")) == (0b100, 0b10000)
     assert state.assignments == {"pod": {"other": mask("3")}, "else": {"b": mask("5")}}
     assert state.baselines == {"pod": {"other": mask("3")}}
@@ -183,9 +184,9 @@ FILE = CPUStateFile(
 
 def test_a_state_file_is_read_as_it_was_written() -> None:
     state = CPUManagerState.of_file(FILE)
-    assert state == CPUManagerState(
-        mask("0-1"),
-        {"pod": {"main": mask("2-3")}},
+    assert state == changed(
+        CPUManagerState(mask("0-1")),
+        assignments={"pod": {"main": mask("2-3")}},
         baselines={"pod": {"main": mask("2")}},
         pod_entries={"pod": mask("2-5")},
     )

@@ -10,6 +10,7 @@ from cpuctl.engine.admission import Admitted
 from cpuctl.engine.outcome import Rejected
 from cpuctl.machine.devices.inventory import DeviceGroup, DeviceInventory
 from tests.engine.node.test_node import named
+from tests.support.changed import changed
 from tests.support.devices import (
     GPU,
     asking,
@@ -54,7 +55,7 @@ def test_a_removed_container_gives_nothing_back() -> None:
 def test_another_topology_policy_knows_the_same_nodes() -> None:
     node = started(inventory(gpu=[group("1", 1)]), "none")
     manager = started(None).topology_manager
-    assert merged(replace(node, topology_manager=manager).admit(named("p", asking(1)))) == ["1"]
+    assert merged(changed(node, topology_manager=manager).admit(named("p", asking(1)))) == ["1"]
 
 
 def test_a_copy_is_on_its_own() -> None:

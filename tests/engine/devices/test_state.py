@@ -8,6 +8,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.devices.state import DevicePool, DeviceState, device_pools
 from cpuctl.machine.devices.inventory import DeviceGroup, DeviceInventory, HeldDevices
 from cpuctl.pods.model import Container, ContainerKind, Pod
+from tests.support.changed import changed
 from tests.support.devices import GPU
 from tests.support.topologies import mask
 
@@ -35,7 +36,8 @@ def test_the_devices_of_an_inventory_are_numbered_group_by_group() -> None:
         GPU: DevicePool(by_nodes={1: mask("0-8,11"), 2: mask("9-10")}, healthy=mask("0-5,9-11")),
         NIC: DevicePool(by_nodes={}, healthy=0),
     }
-    assert state == DeviceState(
+    assert state == changed(
+        DeviceState(),
         in_use={GPU: mask("2-7,9-10"), NIC: 0},
         unclaimed={
             "default/p": {"a": {GPU: mask("2,6,9-10")}, "b": {GPU: mask("3-4,7")}},
@@ -55,7 +57,8 @@ def test_devices_are_counted_by_the_nodes_next_to_them() -> None:
 
 def lived_in() -> DeviceState:
     """Make a state in which everything is told."""
-    return DeviceState(
+    return changed(
+        DeviceState(),
         in_use={GPU: 0b1111, NIC: 0b1},
         held={"p": {"a": {GPU: 0b0001, NIC: 0b1}, "b": {GPU: 0b0010}}, "q": {"a": {GPU: 0b0100}}},
         unclaimed={"default/r": {"a": {GPU: 0b1000}}},
@@ -89,7 +92,8 @@ def test_a_pod_that_nobody_claims_keeps_its_devices_in_use() -> None:
     state = lived_in()
     state.claim(Pod(name="other", uid="other", containers=()))
     state.keep_only(["p"])
-    assert state == DeviceState(
+    assert state == changed(
+        DeviceState(),
         in_use={GPU: 0b1011, NIC: 0b1},
         held={"p": lived_in().held["p"]},
         unclaimed=lived_in().unclaimed,
@@ -109,7 +113,7 @@ def test_a_pod_that_nobody_claims_keeps_its_devices_in_use() -> None:
     ],
 )
 def test_what_init_containers_lend(steps: list[tuple[ContainerKind, int]], lent: int) -> None:
-    state = DeviceState(in_use={GPU: 0})
+    state = changed(DeviceState(), in_use={GPU: 0})
     for number, (kind, devices) in enumerate(steps):
         state.assign("p", f"c{number}", GPU, devices)
         state.remember_reuse("p", f"c{number}", kind)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from cpuctl.cpuset import CPUSet
@@ -16,6 +14,7 @@ from cpuctl.engine.hints.topology_manager import Answer, Merged, TopologyManager
 from cpuctl.engine.node import Node
 from cpuctl.pods.model import Container
 from tests.engine.explain.stories import GIB, TWO_NODES, named, story, told, whole
+from tests.support.changed import changed
 from tests.support.pods import app
 from tests.support.topologies import CoreAt, machine_info
 
@@ -30,7 +29,8 @@ def node(policy: str = "restricted", nodes: int = 2) -> Node:
     """Set up a node whose Topology Manager knows so many NUMA nodes."""
     info = machine_info(CoreAt(cpus=(number,), numa_node=number) for number in range(nodes))
     manager = TopologyManager.of(info, policy, "container", closest=False)
-    return replace(told(story(TWO_NODES, named("b", whole(1)))).before, topology_manager=manager)
+    before = told(story(TWO_NODES, named("b", whole(1)))).before
+    return changed(before.copy(), topology_manager=manager)
 
 
 def offers(answer: Answer, seen: Node, container: Container | None = ONE) -> list[Offer]:

@@ -18,6 +18,7 @@ from cpuctl.engine.pod_level.rules import NEVER_DIVIDED, PodLevelRules
 from cpuctl.engine.provider import Candidate
 from cpuctl.pods.model import Container, Pod
 from cpuctl.pods.qos import pod_qos
+from tests.support.changed import changed
 from tests.support.memory import memory_machine
 from tests.support.pod_level import containers, divided, made_of, size
 from tests.support.pods import app, resources
@@ -33,7 +34,7 @@ FRACTION = app("cpu=1 memory=1.5", "cpu=1 memory=1.5")
 def provider(rules: PodLevelRules = NEVER_DIVIDED, *, nodes: int = 2, pages: int = 0) -> MemoryProvider:
     """Set a manager up on nodes of 10 GiB and so many huge pages."""
     tables = fresh_tables(memory_machine([10 * GI] * nodes, [pages] * nodes), {})
-    return MemoryProvider.of(StaticMemoryPolicy(tables=tables), rules)
+    return MemoryProvider(StaticMemoryPolicy(tables=tables), rules)
 
 
 def candidate(pod: Pod) -> Candidate:
@@ -151,7 +152,7 @@ def test_what_is_counted_of_pods() -> None:
 
 
 def counted(requests: int, allocations: dict[str, int], assignments: dict[str, int]) -> MemoryMetrics:
-    metrics = MemoryMetrics(pinning_requests=requests)
+    metrics = changed(MemoryMetrics(), pinning_requests=requests)
     metrics.allocations.update(allocations)
     metrics.assignments.update(assignments)
     return metrics
@@ -191,7 +192,7 @@ def test_a_divided_pod_that_is_not_guaranteed_is_told_why() -> None:
 
 
 def test_the_policy_that_does_nothing_passes_placements_on() -> None:
-    manager, pod = MemoryProvider.of(None), divided(3, "2 -")
+    manager, pod = MemoryProvider(None), divided(3, "2 -")
     placed = [Placement(container=each) for each in pod.containers]
     assert manager.allocate(candidate(pod), ONE, placed[0]) is placed[0]
     assert manager.allocate_pod(candidate(pod), ONE, placed) is placed

@@ -29,7 +29,7 @@ Change = Callable[[MemoryStateFile], MemoryStateFile]
 
 
 def provider(info: MachineInfo = TWO) -> MemoryProvider:
-    return MemoryProvider.of(StaticMemoryPolicy(tables=fresh_tables(info, {})))
+    return MemoryProvider(StaticMemoryPolicy(tables=fresh_tables(info, {})))
 
 
 def busy() -> MemoryManagerState:
@@ -203,9 +203,9 @@ def test_a_file_that_cannot_be_loaded_asks_for_a_drain(
 
 def test_the_policy_that_does_nothing_insists_on_its_file_too() -> None:
     error = '[memorymanager] configured policy "None" differs from state checkpoint policy "Static"'
-    refused = MemoryProvider.of(None).restore(busy().as_file())
+    refused = MemoryProvider(None).restore(busy().as_file())
     assert refused == StartRefused(stage="memoryManagerStart", error=DRAIN.format(error))
-    assert MemoryProvider.of(None).restore(MemoryStateFile(policy_name="None")) is None
+    assert MemoryProvider(None).restore(MemoryStateFile(policy_name="None")) is None
 
 
 def test_a_node_in_two_groups_leaves_a_restart_to_chance() -> None:

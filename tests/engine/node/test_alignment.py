@@ -10,6 +10,7 @@ from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.cpu.provider import CPUProvider
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.hints.topology_manager import Merged, TopologyManager
+from cpuctl.engine.memory.provider import MemoryProvider
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import FaultKind, KubeletFault, Rejected
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
@@ -27,9 +28,10 @@ def aligned(policy: str, scope: str = "container", *, second_node: int = 1) -> N
     topology, reserved = CPUTopology.discover(info), CPUReservation(1, CPUSet.parse("0"))
     static = StaticPolicy.construct(topology, CPUPolicyOptions(), reserved, minor=36)
     return Node(
-        topology=topology,
-        cpu=CPUProvider.of(static, topology),
-        topology_manager=TopologyManager.of(info, policy, scope, closest=False),
+        topology,
+        CPUProvider(static, topology),
+        MemoryProvider(None),
+        TopologyManager.of(info, policy, scope, closest=False),
     )
 
 

@@ -9,6 +9,7 @@ from cpuctl.engine.cpu.state import CPUManagerState
 from cpuctl.engine.outcome import FaultKind, KubeletFault
 from cpuctl.engine.pod_level.cpu_bubble import CPUBubble, allocate_bubble
 from cpuctl.engine.pod_level.cpu_restore import give_back, restore_bubble, usable_bubble
+from tests.support.changed import changed
 from tests.support.pod_bubbles import policy, request, shown
 from tests.support.topologies import mask, regular
 
@@ -18,9 +19,9 @@ BUBBLE = "1-3,5-7"
 def left_by(bubble: str, default: str, **containers: str) -> CPUManagerState:
     """Make the state that another kubelet has left."""
     assignments = {"pod": {name: mask(cpus) for name, cpus in containers.items()}} if containers else {}
-    return CPUManagerState(
-        mask(default),
-        assignments,
+    return changed(
+        CPUManagerState(mask(default)),
+        assignments=assignments,
         pod_entries={"pod": mask(bubble)},
         baselines={uid: dict(given) for uid, given in assignments.items()},
     )

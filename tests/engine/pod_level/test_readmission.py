@@ -16,6 +16,7 @@ from cpuctl.engine.pod_level.readmission import (
     readmission_of,
 )
 from cpuctl.pods.model import Pod
+from tests.support.changed import changed
 from tests.support.memory import fresh_state, memory_machine, take
 from tests.support.pod_level import divided
 from tests.support.topologies import mask
@@ -40,7 +41,9 @@ def give(state: MemoryManagerState, pod: Pod) -> None:
 
 P, Q = divided(1, "-", name="p"), divided(1, "-", name="q")
 NO_CPUS, NO_MEMORY = CPUManagerState(mask("0-7")), memory()
-WITH_CPUS = CPUManagerState(mask("0-3"), {"p": {"1": mask("4-7")}}, pod_entries={"p": mask("4-7")})
+WITH_CPUS = changed(
+    CPUManagerState(mask("0-3")), assignments={"p": {"1": mask("4-7")}}, pod_entries={"p": mask("4-7")}
+)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +82,11 @@ def test_what_a_pod_holds(
 
 def test_cpus_that_nobody_is_recorded_for_are_lost() -> None:
     held = Holding(cpus=mask("4-7"), memory=(), ownerless=0)
-    again = CPUManagerState(mask("0-1,7"), {"p": {"1": mask("2-3,6")}}, pod_entries={"p": mask("2-3,6")})
+    again = changed(
+        CPUManagerState(mask("0-1,7")),
+        assignments={"p": {"1": mask("2-3,6")}},
+        pod_entries={"p": mask("2-3,6")},
+    )
     found = readmission_of(held, again, NO_MEMORY)
     assert found == Readmission(held=held, lost_cpus=mask("4-5"), lost_memory=())
     assert found.lost

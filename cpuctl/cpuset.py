@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import reduce
+from typing import Final
 
 MAX_CPU = (1 << 20) - 1
 """The largest CPU number accepted: far beyond any kernel's ``NR_CPUS``, small enough for a mask."""
@@ -28,11 +28,13 @@ class CPUSetLimitError(ValueError):
     """A list that is well-formed, and beyond what cpuctl computes with."""
 
 
-@dataclass(frozen=True, slots=True)
 class CPUSet:
     """An immutable set of CPU numbers: bit *n* of ``mask`` is set when CPU *n* is a member."""
 
-    mask: int = 0
+    __slots__ = ("mask",)
+
+    def __init__(self, mask: int = 0) -> None:
+        self.mask: Final = mask
 
     @classmethod
     def of(cls, cpus: Iterable[int]) -> CPUSet:
@@ -58,6 +60,9 @@ class CPUSet:
         for low, high in ranges:
             mask |= (1 << high + 1) - (1 << low)
         return cls(mask)
+
+    def __eq__(self, other: object) -> bool:
+        return self.mask == other.mask if isinstance(other, CPUSet) else NotImplemented
 
     def __hash__(self) -> int:
         # An integer's own hash repeats every 61 bits: CPUs 0, 61, 122 and so on would collide.

@@ -9,8 +9,8 @@ form* an arbitrary decimal that overflows in another way and is never an "exact 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from cpuctl.go_integers import INT64_MAX, fits_int64, long_count, low64, shifted, short_count, without_factors
 
@@ -53,7 +53,6 @@ _SUFFIXES = {text: (Format.DECIMAL_SI, power) for power, text in _DECIMAL_SUFFIX
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Quantity:
     """An immutable amount, ``unscaled * 10**exponent``; equality, order and hash go by that number.
 
@@ -62,11 +61,22 @@ class Quantity:
     the kubelet would print it back unchanged.
     """
 
-    unscaled: int = 0
-    exponent: int = 0
-    format: Format = Format.DECIMAL_SI
-    short: bool = True
-    verbatim: str = ""
+    __slots__ = ("exponent", "format", "short", "unscaled", "verbatim")
+
+    def __init__(
+        self,
+        unscaled: int = 0,
+        exponent: int = 0,
+        notation: Format = Format.DECIMAL_SI,
+        *,
+        short: bool = True,
+        verbatim: str = "",
+    ) -> None:
+        self.unscaled: Final = unscaled
+        self.exponent: Final = exponent
+        self.format: Final = notation
+        self.short: Final = short
+        self.verbatim: Final = verbatim
 
     @classmethod
     def parse(cls, text: str) -> Quantity:

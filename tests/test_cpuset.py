@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import FrozenInstanceError, dataclass
+from dataclasses import dataclass
 
 import pytest
 
@@ -183,8 +183,6 @@ def test_equality_and_hash_go_by_content() -> None:
     assert CPUSet(1) != object()
 
 
-def test_is_frozen_and_pickles() -> None:
+def test_pickles() -> None:
     cpus = CPUSet.parse("0-3,8")
-    with pytest.raises(FrozenInstanceError):
-        cpus.mask = 0  # type: ignore[misc]
     assert pickle.loads(pickle.dumps(cpus)) == cpus  # noqa: S301 - our own bytes

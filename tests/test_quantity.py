@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import FrozenInstanceError, dataclass
+from dataclasses import dataclass
 
 import pytest
 
@@ -366,8 +366,6 @@ def test_shows_its_text_when_debugged() -> None:
     assert repr(Quantity.parse("1.5Gi")) == "Quantity('1536Mi')"
 
 
-def test_is_frozen_and_pickles() -> None:
+def test_pickles() -> None:
     quantity = Quantity.parse("1.5Gi")
-    with pytest.raises(FrozenInstanceError):
-        quantity.unscaled = 0  # type: ignore[misc]
     assert pickle.loads(pickle.dumps(quantity)) == quantity  # noqa: S301 - our own bytes

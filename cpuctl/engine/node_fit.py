@@ -7,7 +7,6 @@ in milli, everything else in its own unit; of several shortages the first one is
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 
 from cpuctl.engine.outcome import Rejected, Undetermined
 from cpuctl.kubelet.config import KubeletConfiguration
@@ -54,7 +53,6 @@ class Usage(NamedTuple):
     amounts: Mapping[str, int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Allocatable:
     """What a node has for pods: amounts by resource name (CPU in milli), and the number of pods.
 
@@ -62,13 +60,18 @@ class Allocatable:
     ``requests`` spares adding up every running pod's containers again for every pod that comes.
     """
 
-    amounts: Mapping[str, int]
-    pods: int
-    requests: RequestTable = field(default_factory=RequestTable, compare=False, repr=False)
+    def __init__(
+        self, *, amounts: Mapping[str, int], pods: int, requests: RequestTable | None = None
+    ) -> None:
+        self.amounts = amounts
+        self.pods = pods
+        self.requests = requests or RequestTable()
 
     def with_amounts(self, amounts: Mapping[str, int]) -> Allocatable:
         """Add amounts of other resources."""
-        return replace(self, amounts={**self.amounts, **amounts}) if amounts else self
+        if not amounts:
+            return self
+        return Allocatable(amounts={**self.amounts, **amounts}, pods=self.pods, requests=self.requests)
 
 
 def allocatable_of(

@@ -7,7 +7,6 @@ of service with Guaranteed pods first, or by size: exclusive CPUs, then memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 
 from cpuctl.engine.cpu.exclusive_claim import exclusive_claim
 from cpuctl.engine.cpu.provider import pod_count
@@ -52,7 +51,7 @@ def exclusive_count(pod: Pod, *, pod_level: bool) -> int:
     *pod_level* as in ``ordered``.
     """
     if not pod_level:
-        pod = replace(pod, resources=None)
+        pod = pod._replace(resources=None)
     qos = pod_qos(pod)
     return pod_count(pod.all_containers, lambda container: exclusive_claim(pod, container, qos).cpus)
 

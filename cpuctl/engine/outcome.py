@@ -7,7 +7,6 @@ A kubelet's "no" is ``Rejected``; where the real kubelet would loop for ever or 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 
 from cpuctl.named_tuple import NamedTuple
@@ -81,10 +80,9 @@ class Picked(NamedTuple):
 PickResult = Picked | AllocationError | KubeletFault | Undetermined
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StartRefused:
+class StartRefused(NamedTuple):
     """The kubelet does not start: in which stage, its error text, and the settings to mend, by path."""
 
     stage: str
     error: str
-    settings: tuple[tuple[str, ...], ...] = field(default=(), compare=False)
+    settings: tuple[tuple[str, ...], ...] = ()

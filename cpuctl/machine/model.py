@@ -8,9 +8,9 @@ The words are those of *Documentation/admin-guide/cputopology.rst* and
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
+from typing import Self
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.named_tuple import NamedTuple
@@ -98,15 +98,12 @@ class NumaNode(NamedTuple):
     directory_cpus: CPUSet | None = None
 
 
-@dataclass(frozen=True, kw_only=True)  # no slots: cached_property needs a __dict__
-class Machine:
-    """A node's topology as one value; CPU sets cover online CPUs unless their name says otherwise.
+class MachineFacts(NamedTuple):
+    """What is recorded of a machine; CPU sets cover online CPUs unless their name says otherwise.
 
     ``offline`` are the CPUs that are present and do not run. ``hugepages`` counts pages by page size in KiB,
     ``cpuinfo_sockets`` the ``physical id``s of /proc/cpuinfo. ``findings`` say in plain sentences what is
     unusual.
-
-    Raise ValueError when the parts contradict each other (a CPU that is listed twice, say).
     """
 
     cpus: tuple[CPU, ...]
@@ -114,19 +111,24 @@ class Machine:
     caches: tuple[Cache, ...] = ()
     present: CPUSet | None = None
     possible: CPUSet | None = None
-    offline: CPUSet = field(default=CPUSet())
-    isolated: CPUSet = field(default=CPUSet())
-    nohz_full: CPUSet = field(default=CPUSet())
+    offline: CPUSet = CPUSet()
+    isolated: CPUSet = CPUSet()
+    nohz_full: CPUSet = CPUSet()
     performance_cpus: CPUSet | None = None
     efficiency_cpus: CPUSet | None = None
     memory_bytes: int | None = None
-    hugepages: Mapping[int, int] = field(default_factory=dict)
+    hugepages: Mapping[int, int] = {}
     cpuinfo_sockets: int = 0
     model_name: str | None = None
     architecture: str | None = None
     findings: tuple[str, ...] = ()
 
-    def __post_init__(self) -> None:
+
+class Machine(MachineFacts):
+    """A node's topology as one value: what is recorded of it, and what follows from that."""
+
+    def checked(self) -> Self:
+        """Return it; raise ValueError when its parts contradict each other (a CPU listed twice, say)."""
         numbers = [cpu.number for cpu in self.cpus]
         if numbers != sorted(set(numbers)):
             raise ValueError("CPUs must be listed once each, ascending")
@@ -140,6 +142,7 @@ class Machine:
             claimed |= node.cpus
         if not claimed <= self.online:
             raise ValueError(f"NUMA nodes list CPUs {claimed - self.online}, which are not online")
+        return self
 
     @cached_property
     def online(self) -> CPUSet:

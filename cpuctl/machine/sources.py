@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import replace
 from pathlib import Path
 
 from cpuctl.errors import CpuctlError, InputError, unreadable
@@ -81,7 +80,7 @@ def _seen_by_kubelet(machine: Machine, origin: str) -> MachineSource:
 def _live() -> MachineSource:
     source = read_machine_tree(DirectoryTree(Path("/")), LIVE)
     architecture = source.machine.architecture or os.uname().machine
-    return source._replace(machine=replace(source.machine, architecture=architecture))
+    return source._replace(machine=source.machine._replace(architecture=architecture))
 
 
 def _from_directory(path: Path) -> MachineSource:

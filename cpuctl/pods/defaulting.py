@@ -10,7 +10,6 @@ Rule: ``pkg/apis/core/v1/defaults.go`` of 1.36.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, Pod, ResourceRequirements, is_pod_level_resource
@@ -64,8 +63,7 @@ def _pod_level_steps(rules: ServerRules) -> tuple[Step, ...]:
 
 
 def _container_requests(pod: Pod) -> Pod:
-    return replace(
-        pod,
+    return pod._replace(
         containers=tuple(_with_requests(container) for container in pod.containers),
         init_containers=tuple(_with_requests(container) for container in pod.init_containers),
     )
@@ -124,14 +122,13 @@ def _pod_level(
         resources = pod.resources
         if resources is None or not (resources.requests or resources.limits):
             return pod
-        return replace(pod, resources=change(pod, resources))
+        return pod._replace(resources=change(pod, resources))
 
     return apply
 
 
 def _in_milli(pod: Pod) -> Pod:
-    return replace(
-        pod,
+    return pod._replace(
         containers=tuple(_rounded_container(container) for container in pod.containers),
         init_containers=tuple(_rounded_container(container) for container in pod.init_containers),
         resources=None if pod.resources is None else _rounded_requirements(pod.resources),
@@ -151,7 +148,7 @@ def _rounded(amounts: Mapping[str, Quantity]) -> Amounts:
     return {name: amount.rounded_up_to_milli() for name, amount in amounts.items()}
 
 
-_DROP = Step("dropped by the API server", lambda pod: replace(pod, resources=None))
+_DROP = Step("dropped by the API server", lambda pod: pod._replace(resources=None))
 _CONTAINERS = Step(REQUEST_FROM_LIMIT, _container_requests)
 _HUGEPAGES = Step("the containers' limits added up", _pod_level(_hugepage_limits))
 _LIMITS = Step("the containers' limits added up, as each has one", _pod_level(_limits_of_containers))

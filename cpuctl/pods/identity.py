@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import replace
 from itertools import count
 
 from cpuctl.pods.model import Pod
@@ -26,13 +25,13 @@ def with_uids(pods: Iterable[Pod], taken: Collection[str] = ()) -> tuple[Pod, ..
             derived = candidates.setdefault(pod.full_name, _derived_uids(pod.full_name))
             uid = next(candidate for candidate in derived if candidate not in used)
             used.add(uid)
-        identified.append(replace(pod, uid=uid))
+        identified.append(pod._replace(uid=uid))
     return tuple(identified)
 
 
 def copied(pods: Iterable[Pod], number: int, taken: Collection[str]) -> tuple[Pod, ...]:
     """Return *pods* once more as copy *number*: ``web`` is called ``web-2`` and has a UID of its own."""
-    return with_uids((replace(pod, name=f"{pod.name}-{number}", uid="") for pod in pods), taken)
+    return with_uids((pod._replace(name=f"{pod.name}-{number}", uid="") for pod in pods), taken)
 
 
 def _derived_uids(name: str) -> Iterator[str]:

@@ -6,7 +6,6 @@ Ephemeral containers are left out: Kubernetes gives them no resources.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -55,8 +54,7 @@ class Container(NamedTuple):
     restarts: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pod:
+class Pod(NamedTuple):
     """One pod. ``init_containers`` holds sidecars too, in the order of the manifest.
 
     ``resources`` are the pod-level ones: None where the manifest has none, which is not the same as an
@@ -75,7 +73,7 @@ class Pod:
     namespace: str = "default"
     uid: str = ""
     resources: ResourceRequirements | None = None
-    overhead: Mapping[str, Quantity] = field(default_factory=dict)
+    overhead: Mapping[str, Quantity] = {}
     priority: int | None = None
     priority_class_name: str = ""
     node_name: str = ""
@@ -86,7 +84,7 @@ class Pod:
     statuses: tuple[ContainerStatus, ...] = ()
     resize: ResizeStatus | None = None
     generation: int = 1
-    origin: object = field(default="", compare=False, repr=False)
+    origin: object = ""
     owner: str = ""
     has_deadline: bool = False
     crosses_namespaces: bool = False

@@ -7,7 +7,6 @@ Rules: ``pkg/controller/podautoscaler/replica_calculator.go``, ``pkg/api/v1/reso
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, ContainerKind, Pod, is_pod_level_resource
@@ -118,7 +117,7 @@ def _vpa(pod: Pod) -> Iterator[Reading]:
 def _cluster_autoscaler(pod: Pod, rules: ServerRules) -> Iterator[Reading]:
     knows = rules.pod_level and rules.minor >= _POD_LEVEL_IN_AUTOSCALER
     rule = "as the scheduler" if knows else "the containers' requests and overhead: it passes over the pod's"
-    for resource, amount in pod_requests(pod if knows else replace(pod, resources=None)).items():
+    for resource, amount in pod_requests(pod if knows else pod._replace(resources=None)).items():
         yield Reading(reader="cluster autoscaler", item=f"{resource} request", rule=rule, amount=amount)
 
 

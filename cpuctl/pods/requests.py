@@ -10,7 +10,6 @@ Rule: ``k8s.io/component-helpers/resource/helpers.go`` of 1.36.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import TypeAlias
 
 from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirements, is_pod_level_resource
@@ -55,7 +54,7 @@ def summed_up_once(pod: Pod) -> Pod:
         name: _with_stuck(name, amount, pod.overhead) if amount.sign else amount
         for name, amount in own.limits.items()
     }
-    return replace(pod, resources=own._replace(requests=requests, limits=limits))
+    return pod._replace(resources=own._replace(requests=requests, limits=limits))
 
 
 def _with_stuck(name: str, amount: Quantity, overhead: Mapping[str, Quantity]) -> Quantity:

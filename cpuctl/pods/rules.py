@@ -6,8 +6,6 @@ not agree. Everything else computes on pods that ``NodeRules.view`` has reduced 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Pod, ResourceRequirements
 
@@ -56,11 +54,11 @@ class NodeRules(NamedTuple):
         if resources is None:
             return pod
         if not self.pod_level:
-            return replace(pod, resources=None)
+            return pod._replace(resources=None)
         if not self.empty_counts and not resources.requests and not resources.limits:
-            return replace(pod, resources=None)
+            return pod._replace(resources=None)
         if self.minor < _HUGEPAGES_SINCE:
-            return replace(pod, resources=_without_hugepages(resources))
+            return pod._replace(resources=_without_hugepages(resources))
         return pod
 
     def known(self, pod: Pod) -> Pod:

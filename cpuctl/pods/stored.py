@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -106,7 +105,7 @@ def _steps(pod: Pod, rules: PodRules, limit_ranges: Iterable[LimitRange]) -> Ite
 def _with_priority(pod: Pod) -> Pod:
     """Fill in the priority of a class that every cluster has."""
     if pod.priority is None and pod.priority_class_name in _SYSTEM_PRIORITIES:
-        return replace(pod, priority=_SYSTEM_PRIORITIES[pod.priority_class_name])
+        return pod._replace(priority=_SYSTEM_PRIORITIES[pod.priority_class_name])
     return pod
 
 

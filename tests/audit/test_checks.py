@@ -273,12 +273,12 @@ def test_cpus_that_only_a_finished_init_container_holds_are_stranded() -> None:
     pod = pods[DATABASE]
     init = Container(name="warm-up", kind=ContainerKind.INIT)
     ended = ContainerStatus(name="warm-up", state=RunState.TERMINATED, container_id="ee" * 32)
-    pods[DATABASE] = replace(pod, init_containers=(init,), statuses=(ended, *pod.statuses))
+    pods[DATABASE] = pod._replace(init_containers=(init,), statuses=(ended, *pod.statuses))
     (finding,) = audit(node.picture(pods), ["stale"])
     assert (finding.code, finding.detected) == ("finished-init-container", "3")
     assert finding.fix == "kubectl -n shop delete pod database-0"
     running = replace(ended, state=RunState.RUNNING)
-    pods[DATABASE] = replace(pods[DATABASE], statuses=(running, *pod.statuses))
+    pods[DATABASE] = pods[DATABASE]._replace(statuses=(running, *pod.statuses))
     assert audit(node.picture(pods), ["stale"]) == ()
 
 
@@ -286,7 +286,7 @@ def test_a_pod_that_has_ended_gives_back_what_it_held() -> None:
     """Its entry is stale as soon as its group is gone; until then it is being ended."""
     node = clean_node()
     pods = node.pods()
-    pods[DATABASE] = replace(pods[DATABASE], phase="Succeeded", statuses=())
+    pods[DATABASE] = pods[DATABASE]._replace(phase="Succeeded", statuses=())
     assert audit(node.picture(pods), ["stale"]) == ()
     for path in [path for path in node.files if DATABASE.replace("-", "_") in path]:
         del node.files[path]

@@ -71,7 +71,7 @@ def test_no_name_of_a_group_gets_into_a_command_as_more_than_a_name() -> None:
 def test_no_name_of_a_pod_gets_into_a_command_as_an_option(name: str) -> None:
     """No API server takes such names, but a file of pods may have any."""
     node = clean_node()
-    pods = {uid: replace(pod, name=name, namespace=name) for uid, pod in node.pods().items()}
+    pods = {uid: pod._replace(name=name, namespace=name) for uid, pod in node.pods().items()}
     entries(node, DATABASE, server="1")
     (deletion,) = [shlex.split(each.fix) for each in audit(node.picture(pods), ["siblings"])]
     for path in [path for path in node.files if f"{node.front}/" in f"/{path}"]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from cpuctl.cgroups.desired import Wanted
 from cpuctl.cli.cgroups.apply.quotas import wanted_quotas
@@ -62,8 +61,7 @@ def test_a_pod_that_divides_its_cpus_keeps_its_quota_for_the_others() -> None:
     helper = server._replace(name="helper", resources=ResourceRequirements(requests=limits, limits=limits))
     whole = {"cpu": Quantity.parse("3"), "memory": Quantity.parse("2Gi")}
     pods = {
-        DATABASE: replace(
-            pod,
+        DATABASE: pod._replace(
             containers=(server, helper),
             resources=ResourceRequirements(requests=whole, limits=whole),
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import wraps
 from types import MappingProxyType
 from typing import Any
@@ -67,7 +66,7 @@ def qos(_case: Json, pod: Pod, _gates: FeatureGates) -> Json:
 @_of_pod
 def requests(_case: Json, pod: Pod, _gates: FeatureGates) -> Json:
     """Sum up a pod as a whole first, then without overhead, as the recordings did."""
-    bare, then = replace(pod, resources=None), summed_up_once(pod)
+    bare, then = pod._replace(resources=None), summed_up_once(pod)
     return {
         "requests": _texts(pod_requests(pod)),
         "requestsExcludeOverhead": _texts(pod_requests(then, overhead=False)),

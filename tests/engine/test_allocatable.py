@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import pytest
 
@@ -56,7 +55,7 @@ def test_pods_per_core_is_a_second_bound(per_core: int, want: int) -> None:
 
 
 def named(number: int) -> Pod:
-    return replace(pod(app()), uid=f"pod-{number}")
+    return pod(app())._replace(uid=f"pod-{number}")
 
 
 def test_a_table_forgets_once_it_holds_more_than_can_run() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from cpuctl.engine.ordering import exclusive_count, ordered, unknown_priority_classes
@@ -18,14 +16,14 @@ def names(*pods: Pod, order: str) -> str:
 
 
 def prioritized(name: str, priority: int | None = None, class_name: str = "") -> Pod:
-    return replace(shared(name), priority=priority, priority_class_name=class_name)
+    return shared(name)._replace(priority=priority, priority_class_name=class_name)
 
 
 PODS = (
-    replace(shared("best", ""), priority=7),
+    shared("best", "")._replace(priority=7),
     shared("burst"),
     named("three", whole(3)),
-    replace(named("five", whole(2, "a"), whole(3, "b")), priority=9),
+    named("five", whole(2, "a"), whole(3, "b"))._replace(priority=9),
     named("rich", whole(3, memory="2Gi")),
 )
 
@@ -82,14 +80,14 @@ def test_size_is_what_a_pod_needs_at_once() -> None:
 )
 def test_pod_level_resources_count_where_the_gate_is_on(order: str, pod_level: bool, want: str) -> None:
     own = resources("cpu=500m memory=8Gi", "cpu=500m memory=8Gi")
-    pods = [shared("plain", "memory=2Gi"), replace(shared("level", "memory=1Gi"), resources=own)]
+    pods = [shared("plain", "memory=2Gi"), shared("level", "memory=1Gi")._replace(resources=own)]
     assert " ".join(pod.name for pod in ordered(pods, PodOrder(order), pod_level=pod_level)) == want
 
 
 def test_pod_level_resources_take_containers_cpus_of_their_own_where_the_gate_is_on() -> None:
     """So the pod is the largest only for a kubelet that does not know them."""
     own = resources("cpu=4 memory=8Gi")
-    pods = [named("two", whole(2)), replace(named("level", whole(3)), resources=own)]
+    pods = [named("two", whole(2)), named("level", whole(3))._replace(resources=own)]
     assert exclusive_count(pods[1], pod_level=True) == 0
     for pod_level, want in ((True, ["two", "level"]), (False, ["level", "two"])):
         found = ordered(pods, PodOrder.LARGEST_FIRST, pod_level=pod_level)

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from cpuctl.engine.pod_facts import NodeOfPods, pod_facts
@@ -130,7 +128,7 @@ def test_alignment_is_ignored_with_pod_level_resources(own: str) -> None:
 @pytest.mark.parametrize("own", ["memory=1Gi", "cpu=0 memory=1Gi"])
 def test_without_cpus_of_its_own_there_is_none_to_align(own: str) -> None:
     """A pod may be Guaranteed by its status alone."""
-    given = replace(pod(app(), pod_level=resources(own, own)), qos_class=QosClass.GUARANTEED)
+    given = pod(app(), pod_level=resources(own, own))._replace(qos_class=QosClass.GUARANTEED)
     assert pod_facts(given, STATIC._replace(static=frozenset({"cpu", "memory"}))).notices == (MEMORY,)
 
 
@@ -144,7 +142,7 @@ def test_without_cpus_of_its_own_there_is_none_to_align(own: str) -> None:
     ],
 )
 def test_where_there_is_nothing_to_align(own: ResourceRequirements | None, node: NodeOfPods) -> None:
-    assert pod_facts(replace(LEVEL, resources=own), node).notices == ()
+    assert pod_facts(LEVEL._replace(resources=own), node).notices == ()
 
 
 def test_fractions_are_not_aligned_anyway() -> None:
@@ -205,8 +203,8 @@ def test_limit_ranges_look_at_new_pods_of_their_namespace() -> None:
     node = NodeOfPods(limit_ranges=(bounds("a", max="cpu=1"),))
     given = pod(app(*FULL))
     for other in (
-        replace(given, namespace="shop"),
-        replace(given, phase="Running"),
-        replace(given, static=True),
+        given._replace(namespace="shop"),
+        given._replace(phase="Running"),
+        given._replace(static=True),
     ):
         assert pod_facts(other, node).refusals == ()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from cpuctl.engine import repetition
@@ -93,7 +91,7 @@ def test_progress_is_told_before_every_round() -> None:
 
 def test_names_that_are_taken_do_not_lend_their_uids() -> None:
     """A pod that runs as ``a-2``, with the UID that a copy would get, is another one."""
-    running = repeat(node_with(), [replace(exclusive("a", 1), uid="first")], 2).admissions[1].pod
+    running = repeat(node_with(), [exclusive("a", 1)._replace(uid="first")], 2).admissions[1].pod
     node = node_with(running)
     done = repeat(node, [exclusive("a", 2)], 2)
     assert pod_names(done) == "a a-2"

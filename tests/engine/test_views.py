@@ -90,10 +90,10 @@ def test_cpus_that_one_side_does_not_know_come_first(cores: list[CoreAt], want: 
 def test_groups_of_cpus_that_one_side_lacks_are_named_for_the_other_only() -> None:
     """Without a cache the kubelet takes the socket for one."""
     uncached = [replace(core, cache=None) for core in AGREED]
-    assert told(uncached, replace(MACHINE, caches=())) == [
+    assert told(uncached, MACHINE._replace(caches=())) == [
         "L3 cache: 0 for the kernel, 2 for the kubelet; only the kubelet puts CPUs 0-3 together"
     ]
     outer = Cache(level=3, kind="Unified", cpus=CPUSet.parse("0-1"))
-    assert told(AGREED, replace(MACHINE, caches=(*MACHINE.caches, outer))) == [
+    assert told(AGREED, MACHINE._replace(caches=(*MACHINE.caches, outer))) == [
         "L3 cache: 3 for the kernel, 2 for the kubelet; only the kernel puts CPUs 0-1 together"
     ]

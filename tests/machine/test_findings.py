@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
 
@@ -20,11 +20,11 @@ def cpus(text: str) -> CPUSet:
 
 
 def with_cpus(machine: Machine, change: Callable[[CPU], CPU]) -> Machine:
-    return replace(machine, cpus=tuple(map(change, machine.cpus)))
+    return machine._replace(cpus=tuple(map(change, machine.cpus)))
 
 
 def with_nodes(machine: Machine, change: Callable[[NumaNode], NumaNode]) -> Machine:
-    return replace(machine, numa_nodes=tuple(map(change, machine.numa_nodes)))
+    return machine._replace(numa_nodes=tuple(map(change, machine.numa_nodes)))
 
 
 BASE = parse_synthetic("2s2n2c2t")
@@ -122,7 +122,7 @@ CASES = [
     ),
     Case(
         "memory that does not add up",
-        replace(BASE, memory_bytes=256 << 30),
+        BASE._replace(memory_bytes=256 << 30),
         "/proc/meminfo tells of 262144 MiB of memory, the NUMA nodes of 131072 MiB: "
         "a kubelet uses the one for the machine and the others for its Memory Manager.",
     ),
@@ -144,7 +144,7 @@ CASES = [
     ),
     Case(
         "caches without ids",
-        replace(BASE, caches=tuple(cache._replace(id=None) for cache in BASE.caches)),
+        BASE._replace(caches=tuple(cache._replace(id=None) for cache in BASE.caches)),
         "Caches have no ids: a kubelet does not see them and uses sockets in place of uncore caches.",
     ),
     Case("L3 for some", parse_synthetic("4c,l3=0-2"), "Not every CPU has a level-3 cache."),

@@ -72,4 +72,4 @@ def test_parts_that_contradict_each_other(
 ) -> None:
     numa_nodes = tuple(NumaNode(id=number, cpus=cpus(text)) for number, text in nodes)
     with pytest.raises(ValueError, match=f"^{want}$"):
-        Machine(cpus=tuple(map(cpu, members)), numa_nodes=numa_nodes)
+        Machine(cpus=tuple(map(cpu, members)), numa_nodes=numa_nodes).checked()

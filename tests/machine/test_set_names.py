@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from cpuctl.errors import InputError
@@ -28,7 +26,7 @@ def test_names_and_numbers_mix(text: str, want: str) -> None:
 
 def with_package_ids(offset: int) -> Machine:
     cpus = (cpu._replace(package_id=(cpu.package_id or 0) + offset) for cpu in MACHINE.cpus)
-    return replace(MACHINE, cpus=tuple(cpus))
+    return MACHINE._replace(cpus=tuple(cpus))
 
 
 LARGE = 9_000_000_000_000_000_000

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
 
@@ -12,7 +12,7 @@ MI = 1 << 20
 
 
 def named(name: str, memory: str = "", priority: int | None = None) -> Pod:
-    return replace(pod(app(memory and f"memory={memory}"), name=name), priority=priority)
+    return pod(app(memory and f"memory={memory}"), name=name)._replace(priority=priority)
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def test_order(case: Order) -> None:
 
 
 def test_critical_pods_are_spared_and_keep_their_place() -> None:
-    first, second = eviction_order([(named("a", "1Mi"), 5 * MI), (replace(named("b"), static=True), 9 * MI)])
+    first, second = eviction_order([(named("a", "1Mi"), 5 * MI), (named("b")._replace(static=True), 9 * MI)])
     assert [(first.pod.name, first.spared), (second.pod.name, second.spared)] == [("b", True), ("a", False)]
     assert first.reason == "uses more than it requests, priority 0"
 

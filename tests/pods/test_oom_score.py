@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
 
@@ -56,20 +56,20 @@ CASES = [
     ),
     Case("an init container is no sidecar", pod(app("memory=10Gi"), init("memory=1Gi")), [990, 900]),
     Case(
-        "node-critical", replace(PLAIN, priority=CRITICAL, priority_class_name="system-node-critical"), [-997]
+        "node-critical", PLAIN._replace(priority=CRITICAL, priority_class_name="system-node-critical"), [-997]
     ),
-    Case("node-critical by name only", replace(PLAIN, priority_class_name="system-node-critical"), [990]),
+    Case("node-critical by name only", PLAIN._replace(priority_class_name="system-node-critical"), [990]),
     Case(
         "cluster-critical",
-        replace(PLAIN, priority=CRITICAL, priority_class_name="system-cluster-critical"),
+        PLAIN._replace(priority=CRITICAL, priority_class_name="system-cluster-critical"),
         [990],
     ),
     Case(
         "static, node-critical",
-        replace(PLAIN, static=True, priority_class_name="system-node-critical"),
+        PLAIN._replace(static=True, priority_class_name="system-node-critical"),
         [-997],
     ),
-    Case("static", replace(PLAIN, static=True), [990]),
+    Case("static", PLAIN._replace(static=True), [990]),
     Case(
         "less for the pod than for its containers", pod(*TWO, pod_level=resources("memory=1Gi")), [995, 995]
     ),
@@ -94,7 +94,7 @@ def test_burstable_scores_take_the_nodes_memory() -> None:
 
 @pytest.mark.parametrize(
     ("given", "want"),
-    [(PLAIN, False), (replace(PLAIN, static=True), True), (replace(PLAIN, priority=CRITICAL), True)],
+    [(PLAIN, False), (PLAIN._replace(static=True), True), (PLAIN._replace(priority=CRITICAL), True)],
 )
 def test_critical(given: Pod, want: bool) -> None:
     assert is_critical(given) is want

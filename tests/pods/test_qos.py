@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
 
@@ -108,7 +108,7 @@ def test_class_and_reason(case: Verdict) -> None:
 
 
 def test_status_is_believed() -> None:
-    verdict = pod_qos(replace(pod(app(FULL, FULL)), qos_class=QosClass.BURSTABLE))
+    verdict = pod_qos(pod(app(FULL, FULL))._replace(qos_class=QosClass.BURSTABLE))
     assert (verdict.qos_class, verdict.reason) == (QosClass.BURSTABLE, "the status of the pod says so")
 
 

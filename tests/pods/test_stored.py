@@ -45,7 +45,7 @@ def test_limit_ranges_fill_in_what_is_missing_in_their_namespace() -> None:
     stored = stored_pod(pod(app()), RULES, [BOUNDS])
     rule = "the default of LimitRange bounds"
     assert told(stored) == {"main.requests.cpu": rule, "main.limits.cpu": rule}
-    elsewhere = stored_pod(replace(pod(app()), namespace="elsewhere"), RULES, [BOUNDS])
+    elsewhere = stored_pod(pod(app())._replace(namespace="elsewhere"), RULES, [BOUNDS])
     assert elsewhere.sources == {}
 
 
@@ -73,7 +73,7 @@ def test_what_the_server_does_not_take_is_told(server: ServerRules) -> None:
 
 
 def test_pods_of_the_cluster_keep_what_they_have() -> None:
-    running = replace(pod(app(), pod_level=resources("cpu=2")), phase="Running")
+    running = pod(app(), pod_level=resources("cpu=2"))._replace(phase="Running")
     stored = stored_pod(running, PodRules(server=ServerRules(pod_level=False)), [BOUNDS])
     assert stored.pod.resources == resources("cpu=2")
     assert stored.sources.keys() == {Place("", "requests", "cpu")}
@@ -81,7 +81,7 @@ def test_pods_of_the_cluster_keep_what_they_have() -> None:
 
 @pytest.mark.parametrize(("minor", "want"), [(36, "3"), (37, "")])
 def test_static_pods_get_the_kubelets_defaults(minor: int, want: str) -> None:
-    given = replace(pod(app("", "cpu=1"), pod_level=resources("", "cpu=3 memory=3")), static=True)
+    given = pod(app("", "cpu=1"), pod_level=resources("", "cpu=3 memory=3"))._replace(static=True)
     rules = PodRules(server=ServerRules(pod_level=False), node=NodeRules(minor=minor))
     stored = stored_pod(given, rules, [BOUNDS]).pod
     assert str(stored.containers[0].resources.requests["cpu"]) == "1"
@@ -99,5 +99,5 @@ def test_static_pods_get_the_kubelets_defaults(minor: int, want: str) -> None:
     ],
 )
 def test_priorities_that_every_cluster_has(name: str, priority: int | None, want: int | None) -> None:
-    given: Pod = replace(pod(app()), priority_class_name=name, priority=priority)
+    given: Pod = pod(app())._replace(priority_class_name=name, priority=priority)
     assert stored_pod(given, RULES).pod.priority == want

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -76,7 +75,7 @@ class CountedPods(RuleBasedStateMachine):
         """A pod that comes again under its UID is another one, and counts as that."""
         for pod in pods:
             own = ResourceRequirements(requests=WHOLE, limits=WHOLE) if pod_level else None
-            self.admit_one(replace(pod, resources=own))
+            self.admit_one(pod._replace(resources=own))
 
     def admit_one(self, pod: Pod) -> None:
         level, running = self.node.pod_level_resources, list(self.node.active.values())

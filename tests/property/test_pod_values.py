@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import combinations
 
 from hypothesis import assume, given
@@ -45,7 +44,7 @@ def numbered(pod: Pod) -> Pod:
     """Give every container a name of its own."""
     inits = tuple(each._replace(name=f"i{n}") for n, each in enumerate(pod.init_containers))
     apps = tuple(each._replace(name=f"a{n}") for n, each in enumerate(pod.containers))
-    return replace(pod, init_containers=inits, containers=apps)
+    return pod._replace(init_containers=inits, containers=apps)
 
 
 pods = st.builds(
@@ -148,7 +147,7 @@ def test_every_amount_has_a_source(pod: Pod, by: PodRules) -> None:
 @given(pods, rules)
 def test_storing_changes_nothing_that_is_stored(pod: Pod, by: PodRules) -> None:
     once = stored_pod(pod, by).pod
-    assert stored_pod(replace(once, phase="Running"), by).pod == replace(once, phase="Running")
+    assert stored_pod(once._replace(phase="Running"), by).pod == once._replace(phase="Running")
     assert with_api_defaults(once, by.server) == once
 
 
@@ -174,7 +173,7 @@ def test_exclusive_cpus_change_nothing_but_the_quota(pod: Pod, exclusive: bool) 
 @given(pods, st.integers(1 << 30, 1 << 40))
 def test_scores_are_kept_in_bounds(pod: Pod, memory: int) -> None:
     """Only requests that the API server refuses lead beyond 1000."""
-    sound = replace(pod, resources=None)
+    sound = pod._replace(resources=None)
     qos = pod_qos(sound).qos_class
     for container in sound.all_containers:
         score = oom_score(sound, container, qos, memory).value
@@ -222,7 +221,7 @@ def claimed(pod: Pod, name: str, changes: tuple[Change, ...]) -> int:
 
 def applied(pod: Pod, change: Change) -> Pod:
     if change.after is None:
-        return replace(pod, resources=None)
+        return pod._replace(resources=None)
     amount = change.after
 
     def edited(each: Container) -> Container:
@@ -233,8 +232,7 @@ def applied(pod: Pod, change: Change) -> Pod:
             return each._replace(resources=own._replace(requests={**own.requests, **more}))
         return each._replace(resources=own._replace(limits={**own.limits, **more}))
 
-    return replace(
-        pod,
+    return pod._replace(
         containers=tuple(map(edited, pod.containers)),
         init_containers=tuple(map(edited, pod.init_containers)),
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 from hypothesis import given
@@ -95,8 +94,8 @@ def test_pod_requests_cover_every_container(pod: Pod) -> None:
 @given(pods)
 def test_without_sidecars_order_of_init_containers_is_indifferent(pod: Pod) -> None:
     plain = [item._replace(kind=ContainerKind.INIT) for item in pod.init_containers]
-    forward = replace(pod, init_containers=tuple(plain))
-    backward = replace(pod, init_containers=tuple(reversed(plain)))
+    forward = pod._replace(init_containers=tuple(plain))
+    backward = pod._replace(init_containers=tuple(reversed(plain)))
     assert pod_requests(forward) == pod_requests(backward)
     assert pod_limits(forward) == pod_limits(backward)
 
@@ -114,5 +113,5 @@ def test_guaranteed_pods_request_what_they_are_limited_to(pod: Pod) -> None:
 
 @given(pods)
 def test_class_does_not_depend_on_other_resources_or_overhead(pod: Pod) -> None:
-    bare = replace(pod, overhead={})
+    bare = pod._replace(overhead={})
     assert pod_qos(bare) == pod_qos(pod)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from cpuctl.engine.admission import Admitted
 from cpuctl.engine.node import Node
@@ -59,7 +58,7 @@ def whole(count: int, name: str = "main", memory: str = "1Gi") -> Container:
 
 
 def named(name: str, *containers: Container) -> Pod:
-    return replace(pod(*containers, name=name), uid=name)
+    return pod(*containers, name=name)._replace(uid=name)
 
 
 def exclusive(name: str, cpus: int) -> Pod:

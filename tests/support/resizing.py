@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from cpuctl.cpuset import CPUSet
@@ -79,7 +79,7 @@ def guaranteed(cpus: str, name: str = "c", memory: str = "1Gi") -> Container:
 
 
 def pod_of(*containers: Container, name: str = "p", **more: Any) -> Pod:
-    return replace(pod(*containers, name=name), uid=name, **more)
+    return pod(*containers, name=name)._replace(uid=name, **more)
 
 
 def admitted(node: Node, given: Pod) -> Pod:
@@ -106,7 +106,7 @@ def with_policies(pod: Pod, policies: Mapping[str, frozenset[str]]) -> Pod:
     def told(containers: tuple[Container, ...]) -> tuple[Container, ...]:
         return tuple(each._replace(restarts=policies.get(each.name, frozenset())) for each in containers)
 
-    return replace(pod, containers=told(pod.containers), init_containers=told(pod.init_containers))
+    return pod._replace(containers=told(pod.containers), init_containers=told(pod.init_containers))
 
 
 def wish(given: Pod, **containers: str) -> ResizeWish:

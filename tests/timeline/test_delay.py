@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from cpuctl.cpuset import CPUSet
@@ -30,7 +28,7 @@ def sized(name: str, *cpus: int) -> Pod:
         app(f"cpu={count} memory=1Gi", f"cpu={count} memory=1Gi", name=f"c{number}")
         for number, count in enumerate(cpus)
     ]
-    return replace(pod(*containers, name=name), uid=name)
+    return pod(*containers, name=name)._replace(uid=name)
 
 
 def started(delay: str = "5s", **options: str) -> Node:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.resize.words import parse_set, target
@@ -83,8 +82,7 @@ def _by_manifests(planning: Planning, scene: Scene, names: Sequence[str]) -> lis
 
 def _edited(spec: Pod, edited: Pod) -> Pod:
     """Take containers and resources from the edited pod, everything else from the one that runs."""
-    return replace(
-        spec,
+    return spec._replace(
         containers=edited.containers,
         init_containers=edited.init_containers,
         resources=edited.resources,

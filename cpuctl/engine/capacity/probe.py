@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import replace
 from itertools import count
 
 from cpuctl.engine.capacity.holdings import known_uids
@@ -35,7 +34,7 @@ def exclusive_pod(node: Node, cpus: int) -> Pod:
 
 def copies_of(node: Node, pod: Pod) -> Iterator[Pod]:
     """Yield copies of a pod that the node does not know, without end."""
-    return (replace(pod, uid=uid) for uid in _unused_uids(node))
+    return (pod._replace(uid=uid) for uid in _unused_uids(node))
 
 
 def _unused_uids(node: Node) -> Iterator[str]:

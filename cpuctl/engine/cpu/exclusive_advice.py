@@ -6,7 +6,6 @@ Whether it is, ``exclusive_claim`` tells, of the changed pod too: advice that wo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 from cpuctl.engine.cpu.exclusive_claim import ExclusiveClaim, exclusive_claim
 from cpuctl.named_tuple import NamedTuple
@@ -63,7 +62,7 @@ def advise(
     claim = claims(pod, container, qos)
     if claim.cpus or len(pod.all_containers) > MOST_CONTAINERS:
         return ExclusiveAdvice(claim=claim)
-    changed, changes = _changed(replace(pod, qos_class=None), container.name)
+    changed, changes = _changed(pod._replace(qos_class=None), container.name)
     then = next(each for each in changed.all_containers if each.name == container.name)
     after = claims(changed, then, pod_qos(changed))
     if not after.cpus:
@@ -84,7 +83,7 @@ def _changed(pod: Pod, name: str) -> tuple[Pod, tuple[Change, ...]]:
 
     inits = tuple(mended(f"spec.initContainers[{n}]", each) for n, each in enumerate(pod.init_containers))
     apps = tuple(mended(f"spec.containers[{n}]", each) for n, each in enumerate(pod.containers))
-    return replace(pod, init_containers=inits, containers=apps, resources=None), tuple(changes)
+    return pod._replace(init_containers=inits, containers=apps, resources=None), tuple(changes)
 
 
 def _mends(path: str, container: Container, *, whole: bool) -> Iterator[Change]:

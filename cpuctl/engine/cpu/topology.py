@@ -8,12 +8,12 @@ averages are the kubelet's own rounding-down ones, wrong on hybrid or partly off
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import or_
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.cadvisor.machine_info import InfoCore, InfoNode, MachineInfo
+from cpuctl.named_tuple import NamedTuple
 
 Masks = Mapping[int, int]
 """CPU masks by element id, ids ascending."""
@@ -22,10 +22,7 @@ _Label = tuple[int, int, int, int, int]
 """NUMA node, socket, core and uncore cache of one core entry, and the mask of its threads."""
 
 
-@dataclass(frozen=True, kw_only=True)  # no slots: cached_property needs a __dict__
-class CPUTopology:
-    """Where every CPU sits, as masks; its fields ``num_`` come from the machine information instead."""
-
+class _Labels(NamedTuple):
     numa_nodes: Masks
     sockets: Masks
     cores: Masks
@@ -33,6 +30,10 @@ class CPUTopology:
     num_cpus: int
     num_sockets: int
     num_cores: int
+
+
+class CPUTopology(_Labels):
+    """Where every CPU sits, as masks; its fields ``num_`` come from the machine information instead."""
 
     @classmethod
     def discover(cls, info: MachineInfo) -> CPUTopology:

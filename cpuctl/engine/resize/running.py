@@ -7,7 +7,7 @@ KEP-1287 tells four states apart: desired (the spec), allocated (what the kubele
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from cpuctl.pods.model import Container, Pod, ResourceRequirements
 
@@ -78,8 +78,7 @@ def with_requirements(pod: Pod, wanted: Mapping[str, ResourceRequirements]) -> P
     def renewed(containers: tuple[Container, ...]) -> tuple[Container, ...]:
         return tuple(each._replace(resources=wanted.get(each.name, each.resources)) for each in containers)
 
-    return replace(
-        pod,
+    return pod._replace(
         containers=renewed(pod.containers),
         init_containers=renewed(pod.init_containers),
         resources=wanted.get(POD, pod.resources),

@@ -7,7 +7,7 @@ Rule: ``ValidatePodResize`` in ``pkg/apis/core/validation``, and from 1.36 on th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from cpuctl.engine.resize.rules import (
     CAPACITY_AT_SERVER_SINCE,
@@ -126,7 +126,7 @@ class _Review:
     def _pod(self) -> Iterator[str]:
         level = self.server.pod_level_resources
         old = pod_qos(self.old, pod_level=level).qos_class
-        if old is not pod_qos(replace(self.new, qos_class=None), pod_level=level).qos_class:
+        if old is not pod_qos(self.new._replace(qos_class=None), pod_level=level).qos_class:
             why = "Pod QOS Class may not change as a result of resizing"
             yield _SPEC.invalid(_CODE, str(old), why).message
         if not self.server.node_resizes and self.server.minor >= _SUBRESOURCE_SINCE:

@@ -7,7 +7,6 @@ tells, the kernel's.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.documents.cursor import Cursor
@@ -83,10 +82,10 @@ def decode_machine(cursor: Cursor, info: MachineInfo, source: str) -> Machine:
             caches=distinct_caches(cache for cache in _caches(cursor, info) if cache.cpus),
             memory_bytes=info.memory_bytes or None,
             cpuinfo_sockets=info.num_sockets,
-        )
+        ).checked()
     except ValueError as error:
         raise InputError(str(error), where=source) from None
-    return replace(machine, findings=(_NOTE, *topology_findings(machine)))
+    return machine._replace(findings=(_NOTE, *topology_findings(machine)))
 
 
 def _refuse_repeated_cpus(cursor: Cursor) -> None:

@@ -71,8 +71,8 @@ def build_machine(description: Description) -> Machine:
         hugepages={
             size: sum(node.hugepages.get(size, 0) for node in nodes) for size in description.hugepages
         },
-    )
-    return replace(machine, findings=machine_findings(machine))
+    ).checked()
+    return machine._replace(findings=machine_findings(machine))
 
 
 def _require_known_cpus(description: Description, numbered: CPUSet) -> None:

@@ -6,8 +6,6 @@ Files: *Documentation/ABI/testing/sysfs-kernel-mm-hugepages*, and for hybrid CPU
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from cpuctl.machine.findings import machine_findings
 from cpuctl.machine.kernel_text import ProcessorSummary, parse_cpuinfo, parse_meminfo, parse_word
 from cpuctl.machine.model import Machine
@@ -47,5 +45,5 @@ def read_machine_files(tree: Tree) -> Machine:
         cpuinfo_sockets=processor.sockets,
         model_name=processor.model_name,
         architecture=files.value("proc/sys/kernel/arch", parse_word),
-    )
-    return replace(machine, findings=(*files.notes, *machine_findings(machine)))
+    ).checked()
+    return machine._replace(findings=(*files.notes, *machine_findings(machine)))

@@ -130,8 +130,7 @@ def _injected(pod: Pod, requests: _Amounts, limits: _Amounts) -> Pod:
         resources = own._replace(requests={**requests, **own.requests}, limits={**limits, **own.limits})
         return container._replace(resources=resources)
 
-    return replace(
-        pod,
+    return pod._replace(
         containers=tuple(map(filled, pod.containers)),
         init_containers=tuple(map(filled, pod.init_containers)),
     )

@@ -7,7 +7,6 @@ API server would refuse beyond that is the business of validation.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from cpuctl.documents.cursor import Cursor
 from cpuctl.pods.governing.affinity import crosses_namespaces
@@ -31,8 +30,7 @@ def decode_pod(pod: Cursor) -> Pod:
     """Read a Pod object; raise InputError with the place of what is missing or wrong."""
     metadata = pod.required("metadata")
     status = pod.get("status")
-    decoded = replace(
-        decode_spec(pod.required("spec")),
+    decoded = decode_spec(pod.required("spec"))._replace(
         name=decode_name(metadata),
         namespace=decode_namespace(metadata),
         uid=_uid(metadata),
@@ -45,8 +43,7 @@ def decode_pod(pod: Cursor) -> Pod:
 
     from cpuctl.pods.reading.statuses import decode_resize_status, decode_statuses
 
-    return replace(
-        decoded,
+    return decoded._replace(
         phase=status.optional("phase", Cursor.text, ""),
         qos_class=status.optional("qosClass", _qos_class, None),
         statuses=decode_statuses(status),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 from cpuctl.documents.cursor import Cursor
 from cpuctl.named_tuple import NamedTuple
@@ -29,13 +28,12 @@ def decode_workload(workload: Cursor, kind: str) -> tuple[Pod, ...]:
     name = decode_name(metadata)
     if kind == "CronJob":
         spec = spec.required("jobTemplate").required("spec")
-    template = replace(
-        decode_spec(spec.required("template").required("spec")),
+    template = decode_spec(spec.required("template").required("spec"))._replace(
         namespace=decode_namespace(metadata),
         origin=workload.origin,
         owner=f"{kind}/{name}",
     )
-    return tuple(replace(template, name=f"{name}-{n}") for n in WORKLOADS[kind].ordinals(spec))
+    return tuple(template._replace(name=f"{name}-{n}") for n in WORKLOADS[kind].ordinals(spec))
 
 
 def _replicas(spec: Cursor) -> range:

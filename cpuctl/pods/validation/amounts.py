@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 from cpuctl.pods.model import Container, Pod, ResourceRequirements
 from cpuctl.quantity import Quantity
@@ -20,8 +19,7 @@ def with_amounts(pod: Pod, change: Change) -> Pod:
     def container(each: Container) -> Container:
         return each._replace(resources=changed(each.resources))
 
-    return replace(
-        pod,
+    return pod._replace(
         containers=tuple(map(container, pod.containers)),
         init_containers=tuple(map(container, pod.init_containers)),
         resources=None if pod.resources is None else changed(pod.resources),

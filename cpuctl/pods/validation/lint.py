@@ -100,7 +100,7 @@ def _linted(item: ManifestObject, rules: LintRules) -> Linted:
     read = read_draft(item.kind, item.value, item.place, item.spec_steps)
     draft = read.draft
     if rules.static:
-        draft = replace(draft, pod=replace(draft.pod, static=True))
+        draft = replace(draft, pod=draft.pod._replace(static=True))
     pods = rules.pods._replace(server=rules.server)
     resizable = rules.resizable or rules.static
     checks = chain(

@@ -7,7 +7,6 @@ since 1.37 (gate PodLevelResourcesFixKubeletQOSClass) an empty one is passed ove
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from cpuctl.pods.model import Pod, QosClass
 from cpuctl.pods.qos import pod_qos
@@ -22,10 +21,10 @@ def check_pod_level_meaning(pod: Pod, spec: Spot, rules: PodRules) -> Iterator[F
     """Look for containers whose requests do not count: the pod level says nothing of cpu and memory."""
     # The API server writes the class into the status, and the kubelet takes it from there.
     node = rules.node._replace(empty_counts=rules.node.empty_counts or rules.server.minor < _FIXED_SINCE)
-    seen = replace(node.view(pod), qos_class=None)
+    seen = node.view(pod)._replace(qos_class=None)
     if seen.resources is None:
         return
-    inside = pod_qos(replace(seen, resources=None)).qos_class
+    inside = pod_qos(seen._replace(resources=None)).qos_class
     if pod_qos(seen).qos_class is not QosClass.BEST_EFFORT or inside is QosClass.BEST_EFFORT:
         return
     spot = spec.child("resources")

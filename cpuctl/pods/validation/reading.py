@@ -7,7 +7,7 @@ quantities are told here, and their resources left out of account in the whole p
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from cpuctl.documents.numbers import amount_text
 from cpuctl.pods.model import Container, ContainerKind, Pod, QosClass, ResourceRequirements
@@ -40,7 +40,7 @@ def read_draft(kind: str, value: object, place: Spot, spec_steps: tuple[str, ...
     for step in spec_steps:
         spec = member_of(spec, step)
     spec, spot = mapping_of(spec), place.child(*spec_steps)
-    pod = replace(reader.pod(metadata, spec, spot), qos_class=_qos_class(value))
+    pod = reader.pod(metadata, spec, spot)._replace(qos_class=_qos_class(value))
     draft = PodDraft(
         kind=kind,
         metadata=place.child("metadata"),

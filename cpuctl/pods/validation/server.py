@@ -51,7 +51,7 @@ def defaulted_pod(draft: PodDraft, rules: ServerRules) -> Pod:
 
 def _template(draft: PodDraft, rules: ServerRules) -> Pod:
     """Return the pod of a template as it is: without pod-level resources where they are dropped."""
-    return draft.pod if rules.pod_level or draft.stored else replace(draft.pod, resources=None)
+    return draft.pod if rules.pod_level or draft.stored else draft.pod._replace(resources=None)
 
 
 def _later(finding: Finding, draft: PodDraft) -> Finding:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from cpuctl.engine.admission import Admission, Admitted
 from cpuctl.engine.outcome import KubeletFault, Rejected, Undetermined
 from cpuctl.engine.pod_rules import server_rules
@@ -47,7 +45,7 @@ def _born(world: World, event: Admit) -> PodLife:
     """Make the pod as it is stored; one that comes again has another UID."""
     pod = event.pod.pod
     if pod.uid in world.names:
-        (pod,) = with_uids([replace(pod, uid="")], world.names)
+        (pod,) = with_uids([pod._replace(uid="")], world.names)
     world.names[pod.uid] = pod.full_name
     stored = with_api_defaults(pod, server_rules(world.server.gates))
     return PodLife(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.model import CPU, Machine
 
@@ -14,8 +12,7 @@ def without(machine: Machine, offline: int) -> Machine:
     cpus = tuple(_cpu(cpu, gone) for cpu in machine.cpus if cpu.number not in gone)
     caches = tuple(cache._replace(cpus=cache.cpus - gone) for cache in machine.caches)
     sockets = {cpu.package_id for cpu in cpus}
-    return replace(
-        machine,
+    return machine._replace(
         cpus=cpus,
         numa_nodes=tuple(
             node._replace(

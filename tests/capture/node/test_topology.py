@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import tarfile
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -42,7 +41,7 @@ def test_a_recorded_machine_is_read_back_identically(name: str, tmp_path: Path) 
 def without_what_moves(machine: Machine) -> Machine:
     """Leave out what changes from one moment to the next: free memory."""
     nodes = tuple(each._replace(free_bytes=None, free_hugepages={}) for each in machine.numa_nodes)
-    return replace(machine, numa_nodes=nodes)
+    return machine._replace(numa_nodes=nodes)
 
 
 def test_the_live_machine_is_read_back(tmp_path: Path) -> None:

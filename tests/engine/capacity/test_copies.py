@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from cpuctl.engine.capacity.copies import Copies, alike, more_copies
@@ -71,7 +69,7 @@ def test_pods_are_alike_if_only_names_differ() -> None:
     base = named("a", whole(2, "main"))
     same = [
         base,
-        replace(base, name="b", uid="b", namespace="other", priority=5, owner="Deployment/b"),
+        base._replace(name="b", uid="b", namespace="other", priority=5, owner="Deployment/b"),
         named("c", whole(2, "other")),
         named("d", app("cpu=2000m memory=1024Mi", "cpu=2 memory=1Gi")),
     ]
@@ -80,9 +78,9 @@ def test_pods_are_alike_if_only_names_differ() -> None:
         named("f", whole(2), whole(2, "second")),
         named("g", init("cpu=2 memory=1Gi", "cpu=2 memory=1Gi"), whole(2)),
         named("h", sidecar("cpu=2 memory=1Gi", "cpu=2 memory=1Gi"), whole(2)),
-        replace(base, qos_class=QosClass.BURSTABLE),
-        replace(base, overhead={"cpu": base.containers[0].resources.requests["cpu"]}),
-        replace(base, resources=base.containers[0].resources),
+        base._replace(qos_class=QosClass.BURSTABLE),
+        base._replace(overhead={"cpu": base.containers[0].resources.requests["cpu"]}),
+        base._replace(resources=base.containers[0].resources),
     ]
     groups = alike([*same, *others])
     assert [len(group) for group in groups] == [len(same), *([1] * len(others))]

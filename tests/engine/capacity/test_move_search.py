@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
 
@@ -121,7 +121,7 @@ def moving(node: Node, new: Pod, candidates: Sequence[Pod]) -> MoveSearch:
 def test_the_largest_comes_back_first() -> None:
     """What a pod asks for as a whole counts as what its containers ask for."""
     small = shared("small", "cpu=1 memory=1Gi")
-    large = replace(named("large", app()), resources=resources("cpu=1 memory=2Gi"))
+    large = named("large", app())._replace(resources=resources("cpu=1 memory=2Gi"))
     found = attempt("none", [small, large], exclusive("new", 2), [small, large])
     assert found is not None
     assert found.leaving == (small, large)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Admitted
 from cpuctl.engine.capacity.remedy import Remedy, RemedyKind, remedy_for
 from cpuctl.engine.node import Node
+from cpuctl.engine.node_fit import Allocatable
 from cpuctl.engine.outcome import Rejected
 from cpuctl.engine.progress import nobody
 from cpuctl.engine.start import start_node
@@ -28,7 +27,7 @@ BUDGET = 2000
 
 def remedy(node: Node, pod: Pod, budget: int = BUDGET) -> Remedy:
     """Ask for two pods that are alike: it is told of both, and found with the first."""
-    pods = (pod, replace(pod, name=f"{pod.name} again", uid=f"{pod.uid} again"))
+    pods = (pod, pod._replace(name=f"{pod.name} again", uid=f"{pod.uid} again"))
     found = remedy_for(node, pods, budget, nobody)
     assert found.pods == pods
     return found
@@ -120,7 +119,7 @@ def test_more_than_a_pod_too_many_are_known_to_be_too_many() -> None:
     """
     node = node_with(*(shared(f"s{number}") for number in range(4)))
     assert node.allocatable is not None
-    node.allocatable = replace(node.allocatable, pods=2)
+    node.allocatable = Allocatable(amounts=node.allocatable.amounts, pods=2)
     found = remedy(node, shared("new"))
     assert (found.kind, found.fewest, len(found.leaving), found.runs) == (RemedyKind.EVICTIONS, True, 3, 6)
 
@@ -139,14 +138,14 @@ def test_what_pods_request_as_a_whole_is_nothing_to_a_kubelet_that_does_not_look
     """It runs such pods on if it was told so while they ran; it takes two of the others to make room."""
     config = kubelet().config._replace(feature_gates={"PodLevelResources": False})
     node = node_with(told=Kubelet(version=KubeletVersion(34), config=config))
-    whole_pod = replace(named("whole", app("cpu=1")), resources=resources("cpu=11"))
+    whole_pod = named("whole", app("cpu=1"))._replace(resources=resources("cpu=11"))
     node.resume([whole_pod, shared("middle", "cpu=5"), shared("large", "cpu=9")])
     found = remedy(node, exclusive("new", 10))
     assert (found.kind, list(leaving(found)), found.runs) == (RemedyKind.EVICTIONS, ["large", "middle"], 5)
 
 
 def pod_level(name: str, requests: str) -> Pod:
-    return replace(named(name, app()), resources=resources(requests))
+    return named(name, app())._replace(resources=resources(requests))
 
 
 def test_pods_go_that_use_what_is_missing() -> None:

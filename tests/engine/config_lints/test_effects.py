@@ -161,4 +161,4 @@ def test_nodes_are_not_said_to_be_equally_far_where_no_distance_is_known() -> No
     told = Told(config=aligned({"prefer-closest-numa-nodes": "true"}), machine="synthetic:3s3n8c").subject()
     nodes = tuple(node._replace(distances=()) for node in told.machine.numa_nodes)
     assert {lint.code for lint in lint_configuration(told)} == {"option-idle"}
-    assert lint_configuration(replace(told, machine=replace(told.machine, numa_nodes=nodes))) == []
+    assert lint_configuration(replace(told, machine=told.machine._replace(numa_nodes=nodes))) == []

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from cpuctl.cpuset import CPUSet
@@ -44,7 +42,7 @@ def whole(cpus: int, name: str = "main") -> Container:
 def candidate(*containers: Container, uid: str = "pod", total: int = 0) -> Candidate:
     """Ask for a pod; with a *total* of CPUs as a whole."""
     amounts = f"cpu={total} memory=4Gi"
-    given = replace(pod(*containers, pod_level=resources(amounts, amounts) if total else None), uid=uid)
+    given = pod(*containers, pod_level=resources(amounts, amounts) if total else None)._replace(uid=uid)
     return Candidate(given, pod_qos(given), divided=total > 0)
 
 

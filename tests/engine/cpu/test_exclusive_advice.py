@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
 
@@ -159,7 +159,7 @@ def test_who_is_due_cpus_needs_no_advice() -> None:
 
 
 def test_a_class_in_the_status_does_not_outlive_the_change() -> None:
-    given = replace(pod(app("cpu=2 memory=1Gi", "cpu=2")), qos_class=QosClass.BURSTABLE)
+    given = pod(app("cpu=2 memory=1Gi", "cpu=2"))._replace(qos_class=QosClass.BURSTABLE)
     assert advise(given, given.containers[0]).count_after == 2
 
 

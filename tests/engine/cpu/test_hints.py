@@ -82,7 +82,7 @@ def test_the_best_cut_is_of_the_nodes_left_by_other_providers(reusable: str, bes
 
 @pytest.mark.parametrize("sockets", [0, 5])
 def test_fewer_nodes_than_sockets_are_never_aligned(sockets: int) -> None:
-    odd = CPUTopology(**vars(FOUR) | {"num_sockets": sockets})
+    odd = FOUR._replace(num_sockets=sockets)
     assert hints(odd, "0-3", 1, align=True).socket_rule is None
 
 

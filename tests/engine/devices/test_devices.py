@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from cpuctl.cpuset import CPUSet
@@ -199,8 +197,8 @@ def test_a_pod_that_divides_its_own_resources_must_fit_but_is_not_refused_for_de
     scarce = inventory(gpu=[group("0", 1)])
     node = started(scarce, "best-effort", topology_manager_scope="pod", feature_gates=gates)
     own = amounts("cpu=2 memory=1Mi")
-    pod = replace(
-        named("p", asking(1, "a"), asking(1, "b")), resources=ResourceRequirements(requests=own, limits=own)
+    pod = named("p", asking(1, "a"), asking(1, "b"))._replace(
+        resources=ResourceRequirements(requests=own, limits=own)
     )
     admission = node.admit(pod)
     assert isinstance(admission.verdict, Rejected)

@@ -87,7 +87,7 @@ def test_another_number_than_is_held_is_refused() -> None:
 
 def test_running_pods_are_known_by_name() -> None:
     node = started(held(1))
-    running = replace(named("p", asking(1)), uid="uid-of-p")
+    running = named("p", asking(1))._replace(uid="uid-of-p")
     node.resume([running])
     node.admit(named("q", asking(1)))
     assert left(node) == {}
@@ -207,5 +207,5 @@ def test_what_is_lent_of_one_resource_is_nothing_of_another() -> None:
 def test_overhead_needs_no_devices() -> None:
     """The kubelet adds up what containers ask for."""
     node = started(inventory(gpu=[group("0", 1)]), topology_manager_scope="pod")
-    pod = replace(named("p", asking(1)), overhead=amounts(f"{GPU}=1"))
+    pod = named("p", asking(1))._replace(overhead=amounts(f"{GPU}=1"))
     assert merged(node.admit(pod)) == ["0"]

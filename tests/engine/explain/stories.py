@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from itertools import cycle
 from typing import Any
@@ -80,7 +79,7 @@ def named(name: str, *containers: Container) -> Pod:
 
 def divided(name: str, budget: str, *containers: Container) -> Pod:
     """Make a pod that has resources of its own, which the managers divide among its containers."""
-    return replace(named(name, *containers), resources=resources(budget, budget))
+    return named(name, *containers)._replace(resources=resources(budget, budget))
 
 
 def cards(**groups: int) -> DeviceInventory:

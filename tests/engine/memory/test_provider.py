@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from cpuctl.engine.admission import Placement
@@ -73,7 +71,7 @@ def test_answers_without_a_hint(pod: Pod, container: Container | None, wanted: o
 def test_a_divided_pod_of_a_fraction_is_admitted_without_memory() -> None:
     """The kubelet only logs that it cannot represent the amount; of a container it refuses it."""
     fraction = "cpu=1 memory=1.5"
-    manager, pod = provider(FORGETS), replace(made_of(FRACTION), resources=resources(fraction, fraction))
+    manager, pod = provider(FORGETS), made_of(FRACTION)._replace(resources=resources(fraction, fraction))
     placed = [Placement(container=FRACTION)]
     assert manager.allocate_pod(candidate(pod), ONE, placed) == placed
     assert not manager.state.blocks

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from cpuctl.engine.metrics.series import samples
@@ -45,7 +44,7 @@ def whole(count: int, name: str = "main") -> Container:
 
 
 def named(name: str, *containers: Container, **more: Any) -> Pod:
-    return replace(pod(*containers, **more), name=name, uid=name)
+    return pod(*containers, **more)._replace(name=name, uid=name)
 
 
 def read(node: Node) -> dict[str, int]:

@@ -101,7 +101,9 @@ REFUSALS = [
 
 @pytest.mark.parametrize("case", REFUSALS, ids=lambda case: case.name)
 def test_start_is_refused_with_the_kubelets_text(case: Refusal) -> None:
-    assert start(**case.config) == StartRefused(stage=case.stage, error=case.error)
+    refused = start(**case.config)
+    assert isinstance(refused, StartRefused)
+    assert (refused.stage, refused.error) == (case.stage, case.error)
 
 
 def test_a_gate_that_does_not_exist_crashes_a_kubelet_when_its_file_names_it() -> None:
@@ -113,7 +115,11 @@ def test_a_gate_that_does_not_exist_crashes_a_kubelet_when_its_file_names_it() -
 
 def test_a_gate_that_does_not_exist_is_an_error_when_a_flag_names_it() -> None:
     refused = start(gate_flags={"NoSuchGate": True})
-    assert refused == StartRefused(stage="featureGates", error="unrecognized feature gate: NoSuchGate")
+    assert refused == StartRefused(
+        stage="featureGates",
+        error="unrecognized feature gate: NoSuchGate",
+        settings=(("featureGates",),),
+    )
 
 
 def test_an_option_is_unknown_to_a_release_before_it() -> None:

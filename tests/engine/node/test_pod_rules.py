@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from cpuctl.engine.admission import Admission, Admitted
@@ -33,7 +31,7 @@ def admitted(minor: int, given: Pod, gates: dict[str, bool] | None = None) -> Ad
     )
     node = start_node(EIGHT, Kubelet(version=KubeletVersion(minor), config=told), fit=True)
     assert isinstance(node, Node), node
-    return node.admit(replace(given, uid="a"))
+    return node.admit(given._replace(uid="a"))
 
 
 WITH_RESOURCES = pod(app(WHOLE, WHOLE), pod_level=resources("cpu=4 memory=2Gi", "cpu=4 memory=2Gi"))
@@ -74,7 +72,7 @@ def test_a_pod_takes_the_room_of_its_own_resources() -> None:
     node = start_node(EIGHT, Kubelet(version=KubeletVersion(36), config=told), fit=True)
     assert isinstance(node, Node)
     verdicts = [
-        node.admit(replace(pod(app("cpu=1"), pod_level=resources(f"cpu={own}")), uid=f"of-{own}")).verdict
+        node.admit(pod(app("cpu=1"), pod_level=resources(f"cpu={own}"))._replace(uid=f"of-{own}")).verdict
         for own in (9, 5, 4)
     ]
     assert [each.details if isinstance(each, Rejected) else {} for each in verdicts] == [

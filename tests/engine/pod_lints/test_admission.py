@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -67,7 +66,7 @@ def test_the_kubelet_of_a_known_node_is_asked(count: int, options: dict[str, str
 
 def test_every_pod_finds_the_node_empty() -> None:
     node = trial()
-    assert [linted(replace(whole(7), name=name), STATIC, node) for name in ("a", "b")] == [[], []]
+    assert [linted(whole(7)._replace(name=name), STATIC, node) for name in ("a", "b")] == [[], []]
     assert node.node.state.default == node.node.topology.cpus
 
 
@@ -117,7 +116,7 @@ OTHERS = {
         pod(app(), pod_level=resources(EIGHT)),
     ),
     "overhead": (whole(4), pod(app(HALF, HALF), overhead="cpu=4")),
-    "class": (whole(8), replace(whole(8), qos_class=QosClass.BURSTABLE)),
+    "class": (whole(8), whole(8)._replace(qos_class=QosClass.BURSTABLE)),
 }
 
 
@@ -156,7 +155,7 @@ def test_a_pod_that_is_refused_anyway_is_not_tried() -> None:
     assert isinstance(node, Node)
     view = KubeletView.of(kubelet())
     amounts = "cpu=1 memory=1.5Gi"
-    manifest = replace(pod(app(amounts, amounts)), static=True)
+    manifest = pod(app(amounts, amounts))._replace(static=True)
     assert len(linted(manifest, view, Trial(node))) == len(linted(manifest, view)) == 1
     warned = pod(app("cpu=20", "cpu=20"))
     assert [text.partition(" ")[0] for text in linted(warned, view, Trial(node))] == ["warning", "error"]

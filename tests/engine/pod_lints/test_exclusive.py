@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from cpuctl.pods.model import QosClass
@@ -60,7 +58,7 @@ CASES = [
     ),
     Case(
         "Guaranteed by its status, with a container that asks for no CPUs",
-        replace(pod(app()), qos_class=QosClass.GUARANTEED),
+        pod(app())._replace(qos_class=QosClass.GUARANTEED),
         STATIC,
     ),
     Case("less than nothing asked for", pod(app("cpu=-1", "cpu=-1")), STATIC),

@@ -58,7 +58,7 @@ CASES = [
     *(
         Case(
             f"Guaranteed by its status, with {asked} for the whole pod",
-            replace(pod(app(), pod_level=resources(asked, asked)), qos_class=QosClass.GUARANTEED),
+            pod(app(), pod_level=resources(asked, asked))._replace(qos_class=QosClass.GUARANTEED),
             STATIC,
         )
         for asked in ("memory=1Gi", "cpu=0 memory=1Gi", "cpu=-1 memory=1Gi")

@@ -20,7 +20,7 @@ SMALL = resources("cpu=500m memory=2Gi", "cpu=500m memory=2Gi")
 
 
 def static_pod(*containers: Any) -> Pod:
-    return replace(pod(*containers), static=True)
+    return pod(*containers)._replace(static=True)
 
 
 CASES = [
@@ -53,7 +53,7 @@ CASES = [
     ),
     Case(
         "a static pod with pod-level resources",
-        replace(pod(app("memory=1.5Gi", "memory=1.5Gi"), pod_level=SMALL), static=True),
+        pod(app("memory=1.5Gi", "memory=1.5Gi"), pod_level=SMALL)._replace(static=True),
         replace(UNKNOWN, memory_policy="Static"),
     ),
     *(
@@ -74,7 +74,7 @@ CASES = [
     ),
     Case(
         "a divided static pod",
-        replace(pod(app("cpu=500m memory=1.5Gi", "cpu=500m memory=1.5Gi"), pod_level=SMALL), static=True),
+        pod(app("cpu=500m memory=1.5Gi", "cpu=500m memory=1.5Gi"), pod_level=SMALL)._replace(static=True),
         replace(UNKNOWN, rules=NodeRules(managers=True), memory_policy="Static"),
         [
             "error uncountable-memory spec.containers[0].resources.requests[memory]: UnexpectedAdmissionError:"

@@ -54,7 +54,7 @@ def test_the_most_is_taken_container_by_container_and_resource_by_resource() -> 
     """Whoever names one: a container, an amount or the pod's own resources."""
     first = pod_of(init("cpu=1", "", "i"), app("cpu=2 memory=3Gi", "cpu=9", "a"), app("", "", "b"))
     second = pod_of(init("cpu=3", "", "i"), app("cpu=1 memory=4Gi", "", "a"), app("cpu=1", "", "b"))
-    third = replace(second, resources=resources("cpu=7", "cpu=8"))
+    third = second._replace(resources=resources("cpu=7", "cpu=8"))
     found = most_requested(first, second, third)
     asked = {each.name: each.resources for each in found.all_containers}
     assert asked == {"i": resources("cpu=3"), "a": resources("cpu=2 memory=4Gi"), "b": resources("cpu=1")}
@@ -115,11 +115,11 @@ MANAGERS = NodeRules(managers=True)
 @pytest.mark.parametrize(
     ("name", "given", "view", "want"),
     [
-        ("one shares with its pod", replace(pod_of(A, HALF), resources=LEVEL), MANAGERS,
+        ("one shares with its pod", pod_of(A, HALF)._replace(resources=LEVEL), MANAGERS,
          {POD: 400_000, "a": -1, "b": 150_000}),
-        ("all have their own", replace(pod_of(A, guaranteed("1", "b")), resources=LEVEL), MANAGERS,
+        ("all have their own", pod_of(A, guaranteed("1", "b"))._replace(resources=LEVEL), MANAGERS,
          {POD: -1, "a": -1, "b": -1}),
-        ("nobody divides", replace(pod_of(A, HALF), resources=LEVEL), NodeRules(),
+        ("nobody divides", pod_of(A, HALF)._replace(resources=LEVEL), NodeRules(),
          {POD: -1, "a": -1, "b": -1}),
         ("nothing to divide", pod_of(A, HALF), MANAGERS, {POD: -1, "a": -1, "b": -1}),
     ],
@@ -148,7 +148,7 @@ def test_memory_is_reserved_by_the_class_of_the_pod(given: Pod, reserved: tuple[
 
 
 def test_a_kubelet_that_knows_no_pod_level_resources_writes_what_containers_ask_for() -> None:
-    shared = replace(pod_of(app("cpu=1", "cpu=2", "a")), resources=LEVEL)
+    shared = pod_of(app("cpu=1", "cpu=2", "a"))._replace(resources=LEVEL)
     known, unknown = (
         change(shared, shared, {}, NodeRules(pod_level=level))[1][POD] for level in (True, False)
     )

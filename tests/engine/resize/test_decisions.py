@@ -102,7 +102,7 @@ def test_containers_of_a_divided_pod_are_due_no_number_of_cpus() -> None:
     setting = Setting(minor=36, gates=gates, config=config)
     node = setting.node()
     parts = pod_of(guaranteed("2", "a"), guaranteed("1500m", "b"))
-    running = admitted(node, replace(parts, resources=resources(*["cpu=4 memory=4Gi"] * 2)))
+    running = admitted(node, parts._replace(resources=resources(*["cpu=4 memory=4Gi"] * 2)))
     outcome = decide(node, wish(running, a="memory=2Gi"), path(setting))
     assert (outcome.ruling, outcome.unfollowed, len(outcome.shares)) == (Ruling.ADMITTED, (), 2)
 
@@ -192,7 +192,7 @@ def test_a_pods_own_resources_are_compared_with_the_node(*, level: bool, judge: 
     setting = Setting()
     node = setting.node(fit=True)
     node.pod_rules = node.pod_rules._replace(pod_level=level)
-    running = replace(pod_of(app("cpu=1", "cpu=2", "c")), resources=resources("memory=65Gi"))
+    running = pod_of(app("cpu=1", "cpu=2", "c"))._replace(resources=resources("memory=65Gi"))
     node.resume([running])
     outcome = decide(node, wish(running, c="cpu=2"), path(setting))
     assert (outcome.judge, outcome.ruling.accepted) == (judge, judge is Judge.MANAGERS)
@@ -206,7 +206,7 @@ def test_several_refusals_of_the_api_server_are_one_list(minor: int, gates: dict
     server = ResizeServer(minor=minor, node_resizes=False)
     one = wish(running, c="cpu=4")
     two = replace(
-        one, desired=replace(running, containers=(app("cpu=1 memory=1Gi", "cpu=2 memory=1Gi", "c"),))
+        one, desired=running._replace(containers=(app("cpu=1 memory=1Gi", "cpu=2 memory=1Gi", "c"),))
     )
     told = [decide(node, each, replace(path(setting), server=server)).message for each in (one, two)]
     no_node = "spec: Forbidden: Pod running on node without support for resize"

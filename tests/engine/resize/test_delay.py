@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from cpuctl.engine.resize.delay import NO_DELAY, DelayRules, delay_of
@@ -36,7 +34,7 @@ def test_the_delay_comes_from_the_node_or_as_announced_from_the_pod(
 @pytest.mark.parametrize("rules", [FIVE_SECONDS, DelayRules(by_pod=True)])
 def test_pods_with_resources_of_their_own_do_not_wait(rules: DelayRules) -> None:
     """KEP-6122, non-goals: they are not resized at all."""
-    level = replace(pod_of(guaranteed("2")), resources=resources("cpu=2", "cpu=2"), scale_down_grace=7)
+    level = pod_of(guaranteed("2"))._replace(resources=resources("cpu=2", "cpu=2"), scale_down_grace=7)
     assert delay_of(level, rules) == 0
 
 

@@ -34,7 +34,7 @@ SHARING = pod_of(app("cpu=1 memory=1Gi", "cpu=2 memory=2Gi", "c"))
 
 
 def limits_of(pod: Pod, requests: str, limits: str) -> Pod:
-    return replace(pod, containers=(app(requests, limits, "c"),))
+    return pod._replace(containers=(app(requests, limits, "c"),))
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_what_changes_of_a_container(to: tuple[str, str], names: tuple[tuple[str
 
 
 def test_what_changes_of_a_pod_itself() -> None:
-    desired = replace(SHARING, resources=resources("cpu=3", "memory=4Gi"))
+    desired = SHARING._replace(resources=resources("cpu=3", "memory=4Gi"))
     found = changed_amounts(ResizeWish(RunningPod.settled(SHARING), desired), POD)
     assert found == (("requests", "cpu"), ("limits", "memory"))
 
@@ -80,7 +80,7 @@ def test_what_restarts_a_container(
 
 
 def test_resources_of_the_pod_itself_restart_nothing() -> None:
-    desired = replace(SHARING, resources=resources("cpu=3", "memory=4Gi"))
+    desired = SHARING._replace(resources=resources("cpu=3", "memory=4Gi"))
     assert restarting(ResizeWish(RunningPod.settled(SHARING), desired), POD, 36) == ()
 
 
@@ -117,8 +117,8 @@ def test_the_scheduler_counts_what_is_still_in_use() -> None:
 
 
 def test_pod_level_requests_count_as_a_whole() -> None:
-    small = replace(SHARING, resources=resources("cpu=3 memory=4Gi", "cpu=3 memory=4Gi"))
-    large = replace(small, resources=resources("cpu=5 memory=4Gi", "cpu=5 memory=4Gi"))
+    small = SHARING._replace(resources=resources("cpu=3 memory=4Gi", "cpu=3 memory=4Gi"))
+    large = small._replace(resources=resources("cpu=5 memory=4Gi", "cpu=5 memory=4Gi"))
     given = ResizeWish(RunningPod.settled(small), large)
     told = counted(outcome_of(given, Ruling.ADMITTED), ResizeRules())
     assert [str(each["cpu"]) for each in (told.before, told.meanwhile, told.settled)] == ["3", "5", "5"]

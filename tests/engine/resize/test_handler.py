@@ -114,18 +114,18 @@ def test_swap(name: str, before: tuple[str, str], after: str, restarts: frozense
     running = admitted(node, pod_of(app(*before, "c")))
     desired = changed(running, c=after)
     if name == "Burstable":
-        desired = replace(running, containers=(app("memory=1Gi", "memory=3Gi", "c"),))
+        desired = running._replace(containers=(app("memory=1Gi", "memory=3Gi", "c"),))
     else:
         limit = running.containers[0].resources.limits
         new = desired.containers[0].resources._replace(limits=limit)
-        desired = replace(desired, containers=(desired.containers[0]._replace(resources=new),))
+        desired = desired._replace(containers=(desired.containers[0]._replace(resources=new),))
     given = RunningPod.settled(with_policies(running, {"c": restarts}))
     outcome = decide(node, ResizeWish(given, desired), ResizePath(kubelet=setting.rules()))
     assert outcome.message == message
 
 
 def level(running: Pod, text: str) -> Pod:
-    return replace(running, resources=resources(text, text))
+    return running._replace(resources=resources(text, text))
 
 
 def test_pod_level_resources_need_a_gate_of_their_own() -> None:

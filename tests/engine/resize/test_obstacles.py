@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -59,11 +58,11 @@ FULLER = beside(app("memory=3Gi", "memory=3Gi", "c"))
          beside(app("memory=0", "memory=1Gi", "c")), 36, ""),
         ("only the limit changes", ROOM, beside(app("memory=1Gi", "memory=4Gi", "c")), 36, ""),
         ("a Guaranteed pod", pod_of(guaranteed("1")), pod_of(guaranteed("1", memory="2Gi")), 36, ""),
-        ("a static pod", replace(ROOM, static=True), replace(MORE_ROOM, static=True), 36, ""),
-        ("a critical pod", replace(ROOM, priority=SYSTEM_CRITICAL),
-         replace(MORE_ROOM, priority=SYSTEM_CRITICAL), 36, ""),
-        ("an important pod", replace(ROOM, priority=SYSTEM_CRITICAL - 1),
-         replace(MORE_ROOM, priority=SYSTEM_CRITICAL - 1), 36, NO_SWAP),
+        ("a static pod", ROOM._replace(static=True), MORE_ROOM._replace(static=True), 36, ""),
+        ("a critical pod", ROOM._replace(priority=SYSTEM_CRITICAL),
+         MORE_ROOM._replace(priority=SYSTEM_CRITICAL), 36, ""),
+        ("an important pod", ROOM._replace(priority=SYSTEM_CRITICAL - 1),
+         MORE_ROOM._replace(priority=SYSTEM_CRITICAL - 1), 36, NO_SWAP),
     ],
 )  # fmt: skip
 def test_another_memory_request_of_who_may_swap(name: str, old: Pod, new: Pod, minor: int, want: str) -> None:
@@ -83,7 +82,7 @@ def test_one_container_that_restarts_does_not_excuse_another() -> None:
 
 def test_only_containers_that_run_are_compared() -> None:
     """Without an API server nobody has refused others yet."""
-    more = replace(ROOM, containers=(app("memory=1Gi", "memory=2Gi", "new"), *ROOM.containers))
+    more = ROOM._replace(containers=(app("memory=1Gi", "memory=2Gi", "new"), *ROOM.containers))
     assert objection(ROOM, more, swap=True) == ""
     assert (
         objection(pod_of(guaranteed("1")), pod_of(guaranteed("1"), guaranteed("1", "d")), static_cpus=True)
@@ -93,8 +92,8 @@ def test_only_containers_that_run_are_compared() -> None:
 
 TWO, FOUR = pod_of(guaranteed("2")), pod_of(guaranteed("4"))
 LARGER = pod_of(guaranteed("2", memory="2Gi"))
-BY_LEVEL = replace(pod_of(app("cpu=1", "", "c")), resources=resources(*["cpu=4 memory=4Gi"] * 2))
-BY_LEVEL_MORE = replace(BY_LEVEL, containers=(app("cpu=2", "", "c"),))
+BY_LEVEL = pod_of(app("cpu=1", "", "c"))._replace(resources=resources(*["cpu=4 memory=4Gi"] * 2))
+BY_LEVEL_MORE = BY_LEVEL._replace(containers=(app("cpu=2", "", "c"),))
 
 
 @pytest.mark.parametrize(
@@ -134,7 +133,7 @@ def test_an_init_container_that_is_not_resized_is_no_obstacle(*, init_containers
 
 
 def test_other_pod_level_resources_need_a_gate() -> None:
-    other = replace(BY_LEVEL, resources=resources(*["cpu=5 memory=4Gi"] * 2))
+    other = BY_LEVEL._replace(resources=resources(*["cpu=5 memory=4Gi"] * 2))
     told = "InPlacePodLevelResourcesVerticalScaling is disabled"
     assert objection(BY_LEVEL, other, pod_level=False) == told
     assert objection(BY_LEVEL, other) == ""

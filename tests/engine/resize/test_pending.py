@@ -71,9 +71,9 @@ def test_up_to_1_33_they_come_as_they_came(name: str) -> None:
 
 
 def test_pod_level_requests_tell_who_asks_for_more() -> None:
-    small = replace(pod_of(app(name="c"), name="a"), resources=resources("cpu=3", "cpu=4"))
+    small = pod_of(app(name="c"), name="a")._replace(resources=resources("cpu=3", "cpu=4"))
     less = wish(small)
-    less = replace(less, desired=replace(small, resources=resources("cpu=2", "cpu=4")))
+    less = replace(less, desired=small._replace(resources=resources("cpu=2", "cpu=4")))
     assert names(retry_order([waiting("b"), less], KUBELET)) == ["a", "b"]
     blind = ResizePath(kubelet=ResizeRules(minor=36, pod_level_resources=False))
     assert names(retry_order([waiting("b", "2"), less], blind)) == ["b", "a"]
@@ -81,8 +81,8 @@ def test_pod_level_requests_tell_who_asks_for_more() -> None:
 
 def by_level(requests: str, wanted: str, name: str) -> ResizeWish:
     """Return the wish of a pod whose own resources are to change."""
-    old = replace(pod_of(app(name="c"), name=name), resources=resources(requests, requests))
-    return replace(wish(old), desired=replace(old, resources=resources(wanted, wanted)))
+    old = pod_of(app(name="c"), name=name)._replace(resources=resources(requests, requests))
+    return replace(wish(old), desired=old._replace(resources=resources(wanted, wanted)))
 
 
 LEVEL_ORDERS = {

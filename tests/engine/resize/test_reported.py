@@ -14,7 +14,7 @@ from cpuctl.pods.running import ContainerStatus, ReportedResources, ResizeStatus
 from tests.support.pods import amounts, app, resources
 from tests.support.resizing import guaranteed, pod_of
 
-ASKED = replace(pod_of(guaranteed("6", "c")), generation=3)
+ASKED = pod_of(guaranteed("6", "c"))._replace(generation=3)
 OLD = amounts("cpu=4 memory=1Gi")
 IN_FORCE = ReportedResources(requests=OLD, limits=OLD)
 BOTH = replace(IN_FORCE, granted=OLD)
@@ -23,7 +23,7 @@ PENDING, IN_PROGRESS = ResizeStatus(pending=True, waiting_since="then"), ResizeS
 
 def told(resize: ResizeStatus | None, reported: ReportedResources, *, ephemeral: bool = False) -> Pod:
     status = ContainerStatus(name="c", state=RunState.RUNNING, resources=reported, ephemeral=ephemeral)
-    return replace(ASKED, statuses=(status,), resize=resize)
+    return ASKED._replace(statuses=(status,), resize=resize)
 
 
 def cpus(pod: Pod) -> str:
@@ -61,12 +61,12 @@ def test_what_a_container_has(name: str, pod: Pod, allocated: str, actual: str) 
 
 def test_a_limit_above_the_request_is_the_one_in_force() -> None:
     """Of limits a status tells no other; where they are the requests, those say it."""
-    shares = replace(ASKED, containers=(app("cpu=2 memory=2Gi", "cpu=6 memory=2Gi", "c"),))
+    shares = ASKED._replace(containers=(app("cpu=2 memory=2Gi", "cpu=6 memory=2Gi", "c"),))
     reported = ReportedResources(
         granted=amounts("cpu=2 memory=2Gi"), requests=OLD, limits=amounts("cpu=4 memory=1Gi")
     )
     status = ContainerStatus(name="c", state=RunState.RUNNING, resources=reported)
-    running = running_pod(replace(shares, statuses=(status,), resize=IN_PROGRESS))
+    running = running_pod(shares._replace(statuses=(status,), resize=IN_PROGRESS))
     assert running.allocated.containers[0].resources.limits == amounts("cpu=4 memory=2Gi")
 
 
@@ -81,11 +81,11 @@ ASKED_MEMORY = ASKED.containers[0].resources.limits["memory"]
 
 
 def test_the_pods_own_resources_have_a_status_too() -> None:
-    whole = replace(ASKED, resources=resources("cpu=8", "cpu=8"))
+    whole = ASKED._replace(resources=resources("cpu=8", "cpu=8"))
     level = ReportedResources(granted=amounts("cpu=7"), limits=amounts("cpu=7"))
-    running = running_pod(replace(whole, resize=replace(PENDING, pod_level=level)))
+    running = running_pod(whole._replace(resize=replace(PENDING, pod_level=level)))
     assert requirements(running.allocated)[POD] == resources("cpu=7", "cpu=7")
-    unknown = running_pod(replace(ASKED, resize=replace(PENDING, pod_level=level)))
+    unknown = running_pod(ASKED._replace(resize=replace(PENDING, pod_level=level)))
     assert unknown.allocated.resources is None
 
 
@@ -95,9 +95,9 @@ def test_when_a_resize_became_pending_is_what_the_status_says() -> None:
 
 def test_what_a_status_tells_of_containers_that_no_manifest_names_is_left_out() -> None:
     (status,) = (given := told(PENDING, BOTH)).statuses
-    running = running_pod(replace(given, statuses=(replace(status, name="other"), status)))
+    running = running_pod(given._replace(statuses=(replace(status, name="other"), status)))
     assert (running.allocated, running.actual) == (
-        replace(running.spec, containers=running.allocated.containers),
+        running.spec._replace(containers=running.allocated.containers),
         running.allocated,
     )
     assert cpus(running.allocated) == "4"
@@ -111,8 +111,7 @@ def test_a_status_may_tell_of_limits_alone() -> None:
 
 SIZE = RecordedResources(requests=amounts("cpu=4"), limits=amounts("cpu=5"))
 LEVEL = RecordedResources(requests=amounts("cpu=7"), limits=amounts("cpu=8"))
-CLAIMING = replace(
-    ASKED,
+CLAIMING = ASKED._replace(
     containers=(
         ASKED.containers[0]._replace(resources=ASKED.containers[0].resources._replace(claims=("gpu",))),
     ),
@@ -132,7 +131,7 @@ def test_the_kubelets_files_say_what_is_granted_and_what_the_runtime_was_told() 
 
 
 def test_the_kubelets_files_say_what_the_pod_as_a_whole_was_granted() -> None:
-    whole = running_pod(replace(ASKED, resources=resources("cpu=9", "cpu=9")))
+    whole = running_pod(ASKED._replace(resources=resources("cpu=9", "cpu=9")))
     recorded = RecordedPod(pod_level=LEVEL)
     assert with_checkpoints(whole, recorded, None).allocated.resources == resources("cpu=7", "cpu=8")
     assert with_checkpoints(whole, RecordedPod(), None) == whole

@@ -35,11 +35,11 @@ def said(old: Pod, new: Pod, **rules: Any) -> tuple[str, ...]:
 def sized(given: Pod, requests: str, limits: str) -> Pod:
     """Give the one app container other resources, and what restarts it stays."""
     (container,) = given.containers
-    return replace(given, containers=(container._replace(resources=resources(requests, limits)),))
+    return given._replace(containers=(container._replace(resources=resources(requests, limits)),))
 
 
 def whole(given: Pod, requests: str, limits: str) -> Pod:
-    return replace(given, resources=resources(requests, limits))
+    return given._replace(resources=resources(requests, limits))
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_of_a_container_that_is_none_to_resize_nothing_else_is_said() -> None:
 
 
 def test_the_class_is_worked_out_anew_whatever_the_status_says() -> None:
-    status = replace(TWO, qos_class=QosClass.GUARANTEED)
+    status = TWO._replace(qos_class=QosClass.GUARANTEED)
     other = 'spec: Invalid value: "Guaranteed": Pod QOS Class may not change as a result of resizing'
     assert said(status, sized(status, "cpu=1 memory=1Gi", "cpu=2 memory=1Gi")) == (other,)
 

@@ -43,22 +43,22 @@ OTHER_CLASS = 'spec: Invalid value: "Guaranteed": Pod QOS Class may not change a
 def first(given: Pod, requests: str, limits: str) -> Pod:
     """Give the first app container other resources."""
     container = given.containers[0]._replace(resources=resources(requests, limits))
-    return replace(given, containers=(container, *given.containers[1:]))
+    return given._replace(containers=(container, *given.containers[1:]))
 
 
 def inner(given: Pod, place: int) -> Pod:
     """Give an init container or sidecar other resources."""
     inits = list(given.init_containers)
     inits[place] = inits[place]._replace(resources=resources("cpu=2", "cpu=3"))
-    return replace(given, init_containers=tuple(inits))
+    return given._replace(init_containers=tuple(inits))
 
 
 def level(given: Pod, requests: str, limits: str) -> Pod:
-    return replace(given, resources=resources(requests, limits))
+    return given._replace(resources=resources(requests, limits))
 
 
 def renamed(given: Pod, *containers: Container) -> Pod:
-    return replace(given, containers=containers)
+    return given._replace(containers=containers)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,10 +94,10 @@ CASES = [
     Case(name="another order", new=renamed(RUNNING, *reversed(RUNNING.containers)),
          said=("spec.containers[0].name: Forbidden: containers may not be renamed or reordered on resize",
                "spec.containers[1].name: Forbidden: containers may not be renamed or reordered on resize")),
-    Case(name="a static pod", old=replace(RUNNING, static=True),
+    Case(name="a static pod", old=RUNNING._replace(static=True),
          new=first(RUNNING, "cpu=3 memory=1Gi", "cpu=3 memory=1Gi"),
          said=("[]: Forbidden: static pods cannot be resized",)),
-    Case(name="a Windows pod", old=replace(RUNNING, os_name="windows"),
+    Case(name="a Windows pod", old=RUNNING._replace(os_name="windows"),
          new=first(RUNNING, "cpu=3 memory=1Gi", "cpu=3 memory=1Gi"),
          said=("[]: Forbidden: windows pods cannot be resized",)),
     Case(name="a kubelet without the gate", new=first(RUNNING, "cpu=3 memory=1Gi", "cpu=3 memory=1Gi"),
@@ -159,7 +159,7 @@ def test_what_is_refused(case: Case) -> None:
 
 def test_a_pod_whose_status_names_its_class_keeps_that_one() -> None:
     """The class in the status counts, whatever the resources say."""
-    burstable = RunningPod.settled(replace(RUNNING, qos_class=QosClass.BURSTABLE))
+    burstable = RunningPod.settled(RUNNING._replace(qos_class=QosClass.BURSTABLE))
     more = first(RUNNING, "cpu=3 memory=1Gi", "cpu=3 memory=1Gi")
     (said,) = ResizeServer().refusals(ResizeWish(burstable, more))
     assert said == OTHER_CLASS.replace("Guaranteed", "Burstable")

@@ -65,8 +65,8 @@ EMPTY = state("0-15", entries={})
 INIT, SIDECAR = (container("first", 2, kind) for kind in (ContainerKind.INIT, ContainerKind.SIDECAR))
 SMALL = container("app", 2)._replace(resources=resources("cpu=500m memory=1Gi", "cpu=500m memory=1Gi"))
 BURSTABLE = container("app", 2)._replace(resources=resources("cpu=2 memory=1Gi", "cpu=3 memory=1Gi"))
-DIVIDED = replace(
-    pod(DB, container("server", 4)), resources=resources("cpu=6 memory=4Gi", "cpu=6 memory=4Gi")
+DIVIDED = pod(DB, container("server", 4))._replace(
+    resources=resources("cpu=6 memory=4Gi", "cpu=6 memory=4Gi")
 )
 CASES = [
     Case(

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
 
@@ -203,9 +203,9 @@ def test_a_machine_without_description_says_why() -> None:
     base = parse_synthetic("4c")
     overlapping = [Cache(level=3, kind="Unified", cpus=CPUSet.parse(text)) for text in ("0-2", "2-3")]
     with pytest.raises(ValueError, match="CPUs 2 share more than one level-3 cache"):
-        describe_synthetic(replace(base, caches=tuple(overlapping)))
+        describe_synthetic(base._replace(caches=tuple(overlapping)))
     node, other = parse_synthetic("2n4c").numa_nodes
-    ragged = replace(parse_synthetic("2n4c"), numa_nodes=(node._replace(distances=()), other))
+    ragged = parse_synthetic("2n4c")._replace(numa_nodes=(node._replace(distances=()), other))
     with pytest.raises(ValueError, match="some NUMA nodes have distances and others have none"):
         describe_synthetic(ragged)
 

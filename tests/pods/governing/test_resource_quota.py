@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
 
@@ -35,7 +35,7 @@ def test_what_a_pod_is_charged() -> None:
 
 
 def test_a_pod_that_has_ended_counts_as_an_object_only() -> None:
-    assert set(pod_usage(replace(FULL, phase="Succeeded"))) == {"count/pods"}
+    assert set(pod_usage(FULL._replace(phase="Succeeded"))) == {"count/pods"}
 
 
 def test_overhead_and_pod_level_amounts_are_charged() -> None:
@@ -100,15 +100,15 @@ class Scoped:
     want: bool = True
 
 
-URGENT = replace(FULL, priority_class_name="urgent")
+URGENT = FULL._replace(priority_class_name="urgent")
 CLASSES = ("urgent", "calm")
 SCOPED = [
     Scoped("running for long", Scope("NotTerminating"), FULL),
     Scoped("running for long, other scope", Scope("Terminating"), FULL, want=False),
-    Scoped("with a deadline", Scope("Terminating"), replace(FULL, has_deadline=True)),
+    Scoped("with a deadline", Scope("Terminating"), FULL._replace(has_deadline=True)),
     Scoped("best effort", Scope("BestEffort"), FULL, QosClass.BEST_EFFORT),
     Scoped("not best effort", Scope("NotBestEffort"), FULL, QosClass.BEST_EFFORT, want=False),
-    Scoped("other namespaces", Scope("CrossNamespacePodAffinity"), replace(FULL, crosses_namespaces=True)),
+    Scoped("other namespaces", Scope("CrossNamespacePodAffinity"), FULL._replace(crosses_namespaces=True)),
     Scoped("has a class", Scope("PriorityClass"), URGENT),
     Scoped("has no class", Scope("PriorityClass", "DoesNotExist"), FULL),
     Scoped("one of classes", Scope("PriorityClass", "In", CLASSES), URGENT),
@@ -130,7 +130,7 @@ def test_quotas_that_pods_do_not_count_against(hard: str) -> None:
 
 
 def names(*pods: str, phase: str = "") -> list[tuple[Pod, QosClass]]:
-    return [(replace(FULL, name=name, phase=phase), BURSTABLE) for name in pods]
+    return [(FULL._replace(name=name, phase=phase), BURSTABLE) for name in pods]
 
 
 def test_pods_are_charged_one_after_the_other() -> None:
@@ -157,6 +157,6 @@ def test_what_the_status_says_counts_them() -> None:
 
 
 def test_other_namespaces_and_static_pods_are_not_charged() -> None:
-    elsewhere = (replace(FULL, namespace="elsewhere"), BURSTABLE)
-    static = (replace(FULL, static=True), BURSTABLE)
+    elsewhere = (FULL._replace(namespace="elsewhere"), BURSTABLE)
+    static = (FULL._replace(static=True), BURSTABLE)
     assert charge_in_turn([quota("pods=0")], [elsewhere, static]).charges == ((), ())

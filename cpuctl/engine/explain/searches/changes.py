@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from cpuctl.engine.explain.story import Story
@@ -56,8 +56,7 @@ class RequestChange:
     def asked_by(self, pod: Pod) -> Pod:
         """Return the pod as it asks for that much."""
         resources = None if pod.resources is None else self._changed(pod.resources, "")
-        return replace(
-            pod,
+        return pod._replace(
             resources=resources,
             containers=tuple(map(self._container, pod.containers)),
             init_containers=tuple(map(self._container, pod.init_containers)),

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -26,14 +24,14 @@ class Syntax(StrEnum):
     YAML = "YAML"
 
 
-@dataclass(slots=True, eq=False)
 class PlacedText:
     """A text that is read once more, with places, as far as somebody asks for a document of it."""
 
-    text: str = field(repr=False)
-    syntax: Syntax
-    _builders: Iterator[TreeBuilder] | None = field(default=None, repr=False)
-    _roots: list[object] = field(default_factory=list, repr=False)
+    def __init__(self, text: str, syntax: Syntax) -> None:
+        self.text = text
+        self.syntax = syntax
+        self._builders: Iterator[TreeBuilder] | None = None
+        self._roots: list[object] = []
 
     def root(self, index: int) -> Placed:
         """Return the document at *index*; those before it are kept for the next question."""
@@ -56,9 +54,8 @@ def _placed_builders(text: str, syntax: Syntax) -> Iterator[TreeBuilder]:
     return iter(YamlReader(text, places=True, last_wins=True))
 
 
-@dataclass(frozen=True, kw_only=True)  # no slots: cached_property needs a __dict__
-class Document:
-    """One document: ``source`` is a file name or ``<stdin>``, ``index`` counts the documents of ``text``.
+class Document(NamedTuple):
+    """One document: ``source`` is a file name or ``<stdin>``, ``number`` counts those of ``text`` from 0.
 
     ``line`` is where the document begins.
 
@@ -67,7 +64,7 @@ class Document:
     """
 
     source: str
-    index: int
+    number: int
     value: Value
     placed: PlacedText
     line: int = 1
@@ -83,9 +80,9 @@ class Document:
         """The notation of the text."""
         return self.placed.syntax
 
-    @cached_property
+    @property
     def _root(self) -> Placed:
-        return self.placed.root(self.index)
+        return self.placed.root(self.number)
 
     def line_of(self, path: Path) -> int | None:
         """Return the line (from 1) of the key or item at *path*; None where the text holds no such path."""

@@ -92,8 +92,8 @@ def json_documents(text: str, source: str, *, last_wins: bool = False) -> list[D
         return _built(careful_documents(text, last_wins=last_wins), text, source, Syntax.JSON)
     placed = PlacedText(text, Syntax.JSON)
     return [
-        Document(source=source, index=index, value=value, placed=placed, line=line)
-        for index, (line, value) in enumerate(values)
+        Document(source=source, number=number, value=value, placed=placed, line=line)
+        for number, (line, value) in enumerate(values)
     ]
 
 
@@ -102,13 +102,13 @@ def _built(builders: Iterable[TreeBuilder], text: str, source: str, syntax: Synt
     return [
         Document(
             source=source,
-            index=index,
+            number=number,
             value=cast("Value", builder.root),
             placed=placed,
             line=builder.line,
             repeats=tuple(builder.repeats),
         )
-        for index, builder in enumerate(_within_limits(builders))
+        for number, builder in enumerate(_within_limits(builders))
         if builder.root is not None
     ]
 

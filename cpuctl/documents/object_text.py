@@ -63,7 +63,7 @@ def _yaml_object(text: str, source: str) -> ObjectText:
     first = next(builders, None)
     document = Document(
         source=source,
-        index=0,
+        number=0,
         value=cast("Value", first.root if first else None),
         placed=PlacedText(text, Syntax.YAML),
         line=first.line if first else 1,

@@ -6,7 +6,6 @@ noticed, and an alias is counted with all that it stands for before anything wal
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from cpuctl.documents.paths import Path
@@ -31,19 +30,19 @@ class Measured(NamedTuple):
     height: int = 0
 
 
-@dataclass(slots=True, eq=False)
 class _Level:
     """A mapping or list that is still open."""
 
-    container: Container
-    place: Place
-    anchor: str | None
-    key: object = None
-    key_place: Place | None = None
-    repeated: bool = False
-    size: int = 1
-    height: int = 0
-    merged: list[object] | None = None
+    def __init__(self, container: Container, place: Place, anchor: str | None) -> None:
+        self.container = container
+        self.place = place
+        self.anchor = anchor
+        self.key: object = None
+        self.key_place: Place | None = None
+        self.repeated = False
+        self.size = 1
+        self.height = 0
+        self.merged: list[object] | None = None
 
 
 class TreeBuilder:

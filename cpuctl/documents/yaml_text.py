@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cpuctl.documents.numbers import exact_int, finite_float
@@ -46,13 +45,13 @@ _KINDS: dict[str, tuple[type, ...]] = {
 }
 
 
-@dataclass(slots=True, eq=False)
 class YamlReader:
     """The documents of one text; ``places`` and ``last_wins`` as in ``TreeBuilder``."""
 
-    text: str
-    places: bool = False
-    last_wins: bool = False
+    def __init__(self, text: str, *, places: bool = False, last_wins: bool = False) -> None:
+        self.text = text
+        self.places = places
+        self.last_wins = last_wins
 
     def __iter__(self) -> Iterator[TreeBuilder]:
         """Yield every document as a finished builder; raise TextError where the text is not usable."""

@@ -151,7 +151,7 @@ def test_refusals_say_where_and_why(case: Refusal) -> None:
 
 def test_documents_are_numbered_by_their_place_in_the_text() -> None:
     documents = load_documents("a: 1\n---\n---\nb: 2\n", "input")
-    assert [(document.index, document.value) for document in documents] == [(0, {"a": 1}), (2, {"b": 2})]
+    assert [(document.number, document.value) for document in documents] == [(0, {"a": 1}), (2, {"b": 2})]
 
 
 def test_json_values_may_follow_each_other() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from cpuctl.engine.admission import Admission, Admitted
 from cpuctl.engine.node import Node
@@ -41,7 +40,6 @@ class Story(NamedTuple):
         return self.pods[self.asked]
 
 
-@dataclass(slots=True, kw_only=True)
 class Runs:
     """Counts the pods that the engine looks at, up to a ``bound``; ``cut`` is set once more were wanted.
 
@@ -49,11 +47,12 @@ class Runs:
     who wait.
     """
 
-    bound: int = sys.maxsize
-    tick: Callable[[], None] = field(default=lambda: None)
-    made: int = 0
-    cut: bool = False
-    left_out: str = ""
+    def __init__(self, *, bound: int = sys.maxsize, tick: Callable[[], None] = lambda: None) -> None:
+        self.bound = bound
+        self.tick = tick
+        self.made = 0
+        self.cut = False
+        self.left_out = ""
 
     def allow(self, wanted: int = 1) -> bool:
         """Tell whether that many more runs stay within the bound."""

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from uuid import RFC_4122, UUID
+
 import pytest
 
-from cpuctl.pods.identity import copied, with_uids
+from cpuctl.pods.identity import _uuid, copied, with_uids
 from cpuctl.pods.model import Container, Pod
 
 
@@ -12,7 +14,14 @@ def pod(name: str, uid: str = "", namespace: str = "default") -> Pod:
 
 def test_derived_uids_are_the_same_in_every_run() -> None:
     (derived,) = with_uids([pod("web")])
-    assert derived.uid == "4731b3c4-1539-592a-87a1-dfa6f74503cd"
+    assert derived.uid == "3ad17846-0d2e-8a8a-96fd-14e214b038ab"
+    uid = UUID(derived.uid)
+    assert (uid.version, uid.variant) == (8, RFC_4122)
+
+
+def test_derived_uids_are_spread_by_a_known_hash() -> None:
+    """FNV-1a of 128 bits, but for six: 343e1662793c64bf6f0d3597ba446f18 is its value of ``foobar``."""
+    assert _uuid("foobar") == "343e1662-793c-84bf-af0d-3597ba446f18"
 
 
 def test_derived_uids_are_unique() -> None:

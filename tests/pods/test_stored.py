@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from cpuctl.pods.governing.limit_range import LimitRange, LimitRangeItem
@@ -58,7 +56,7 @@ def test_pod_level_defaults_come_before_or_after_limit_ranges(rules: PodRules, w
 
 
 def test_reading_from_storage_adds_what_containers_were_given() -> None:
-    memory = replace(BOUNDS, items=(LimitRangeItem(type="Container", default_request=amounts("memory=1Gi")),))
+    memory = BOUNDS._replace(items=(LimitRangeItem(type="Container", default_request=amounts("memory=1Gi")),))
     stored = stored_pod(pod(app(), pod_level=resources("", "cpu=4")), RULES, [memory]).pod
     assert stored.resources is not None
     assert str(stored.resources.requests["memory"]) == "1Gi"

@@ -8,9 +8,9 @@ object itself: ``pkg/apis/core/v1/defaults.go`` and ``pkg/apis/core/validation``
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from functools import partial
 
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.defaulting import Step
 from cpuctl.pods.model import Container, Pod
 from cpuctl.pods.requests import Amounts, container_limits, container_requests
@@ -20,19 +20,18 @@ _Amounts = Mapping[str, Quantity]
 _OVERRIDDEN = ("cpu", "memory")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LimitRangeItem:
+class LimitRangeItem(NamedTuple):
     """What holds for one ``type``: Container, Pod, or another that pods have nothing to do with.
 
     ``max_ratio`` is maxLimitRequestRatio: how many times its request a limit may be.
     """
 
     type: str
-    min: _Amounts = field(default_factory=dict)
-    max: _Amounts = field(default_factory=dict)
-    default: _Amounts = field(default_factory=dict)
-    default_request: _Amounts = field(default_factory=dict)
-    max_ratio: _Amounts = field(default_factory=dict)
+    min: Mapping[str, Quantity] = {}
+    max: Mapping[str, Quantity] = {}
+    default: Mapping[str, Quantity] = {}
+    default_request: Mapping[str, Quantity] = {}
+    max_ratio: Mapping[str, Quantity] = {}
 
     @property
     def amounts(self) -> tuple[_Amounts, ...]:
@@ -44,17 +43,16 @@ class LimitRangeItem:
         if self.type != "Container":
             return self
         default = {**self.max, **self.default}
-        return replace(self, default=default, default_request={**self.min, **default, **self.default_request})
+        return self._replace(default=default, default_request={**self.min, **default, **self.default_request})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LimitRange:
+class LimitRange(NamedTuple):
     """One object; its items carry their defaults. ``str(origin)`` says where it was read."""
 
     name: str
     namespace: str = "default"
     items: tuple[LimitRangeItem, ...] = ()
-    origin: object = field(default="", compare=False, repr=False)
+    origin: object = ""
 
     @property
     def weight(self) -> int:
@@ -106,7 +104,7 @@ def _problems(item: LimitRangeItem) -> Iterator[str]:
             if amounts:
                 yield f"{field_name}: Forbidden: may not be specified when `type` is 'Pod'"
         # Bounds are compared with defaults for other types only: here there are none that count.
-        item = replace(item, default={}, default_request={})
+        item = item._replace(default={}, default_request={})
     for name in sorted({name for amounts in item.amounts for name in amounts}):
         yield from _disordered(item, name)
 

@@ -7,7 +7,6 @@ Of several exceeded quotas it names any one; here all are told, by name.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Pod, QosClass
@@ -29,16 +28,15 @@ class Scope(NamedTuple):
     values: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResourceQuota:
+class ResourceQuota(NamedTuple):
     """One object. ``used`` comes from its status, None where it has none: nobody has counted yet."""
 
     name: str
     namespace: str = "default"
-    hard: _Amounts = field(default_factory=dict)
+    hard: Mapping[str, Quantity] = {}
     used: _Amounts | None = None
     scopes: tuple[Scope, ...] = ()
-    origin: object = field(default="", compare=False, repr=False)
+    origin: object = ""
 
     def matches(self, pod: Pod, qos_class: QosClass) -> bool:
         """Tell whether the quota counts *pod*: it limits something of pods, and every scope fits."""

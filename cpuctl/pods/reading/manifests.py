@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from cpuctl.documents.cursor import Cursor
@@ -35,14 +34,13 @@ MAX_CHECKS = 10_000_000
 """Containers of a namespace times amounts of its LimitRanges and ResourceQuotas: each looks at each."""
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
+class Skipped(NamedTuple):
     """An object that makes no pods."""
 
     kind: str
 
 
-_Item: TypeAlias = "tuple[Pod, ...] | Skipped | NamespaceObject"
+_Item: TypeAlias = "list[Pod] | Skipped | NamespaceObject"
 
 
 class Manifests(NamedTuple):
@@ -54,16 +52,16 @@ class Manifests(NamedTuple):
     quotas: tuple[ResourceQuota, ...] = ()
 
 
-@dataclass(slots=True, eq=False)
 class Allowance:
     """How much may still be read, of one text or of several together."""
 
-    pods: int = field(default_factory=lambda: MAX_PODS)
-    parts: int = field(default_factory=lambda: MAX_PARTS)
+    def __init__(self) -> None:
+        self.pods = MAX_PODS
+        self.parts = MAX_PARTS
 
     def spend(self, item: _Item, document: Document) -> None:
         """Count what one object made; raise InputError with the place of its document beyond the limits."""
-        pods, parts = (len(item), _parts(item)) if isinstance(item, tuple) else (0, 1)
+        pods, parts = (len(item), _parts(item)) if isinstance(item, list) else (0, 1)
         self.pods, self.parts = self.pods - pods, self.parts - parts
         if self.pods < 0:
             raise InputError(f"more than {MAX_PODS:,} pods", where=document.where(()))
@@ -72,7 +70,7 @@ class Allowance:
             raise InputError(message, where=document.where(()))
 
 
-def _parts(replicas: tuple[Pod, ...]) -> int:
+def _parts(replicas: list[Pod]) -> int:
     """Count the containers and amounts of pods that are all alike."""
     if not replicas:
         return 0
@@ -92,9 +90,9 @@ def decode_manifests(text: str | bytes, source: str, allowance: Allowance | None
         for item in _objects(Cursor.at_root(document), ""):
             allowance.spend(item, document)
             items.append(item)
-    limit_ranges, quotas = _by_kind([item for item in items if not isinstance(item, (tuple, Skipped))])
+    limit_ranges, quotas = _by_kind([item for item in items if not isinstance(item, (list, Skipped))])
     return Manifests(
-        pods=tuple(pod for item in items if isinstance(item, tuple) for pod in item),
+        pods=tuple(pod for item in items if isinstance(item, list) for pod in item),
         skipped=tuple(item for item in items if isinstance(item, Skipped)),
         limit_ranges=limit_ranges,
         quotas=quotas,
@@ -161,9 +159,9 @@ def _objects(cursor: Cursor, kind_in_list: str) -> Iterator[_Item]:
         for item in cursor.required("items").items():
             yield from _objects(item, kind.removesuffix("List"))
     elif kind == "Pod" and not group:
-        yield (decode_pod(cursor),)
+        yield [decode_pod(cursor)]
     elif kind in WORKLOADS and group in (WORKLOADS[kind].group, "extensions", ""):
-        yield decode_workload(cursor, kind)
+        yield list(decode_workload(cursor, kind))
     elif kind in _GOVERNING and not group:
         from cpuctl.pods.reading.namespace_objects import decode_namespace_object
 

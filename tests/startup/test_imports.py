@@ -177,7 +177,8 @@ def test_nothing_is_defined_that_writes_its_own_source(words: tuple[str, ...]) -
 
 
 def test_dataclasses_would_be_seen() -> None:
-    assert "cpuctl.capture.collected.Area" in probed("config", "show", "-m", MACHINE)["dataclasses"]
+    found = probed("topology", "-q", "-m", MACHINE)["dataclasses"]
+    assert "cpuctl.machine.synthetic.layout.Figures" in found
 
 
 def test_python_hardly_looks_for_cycles() -> None:

@@ -7,7 +7,7 @@ five times as long. This one compiles nothing and is otherwise the same; to type
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Self
 
 __all__ = ["NamedTuple"]
@@ -30,6 +30,7 @@ else:
                 body |= {
                     "__slots__": (),
                     "__match_args__": fields,
+                    "__new__": _constructor(fields),
                     "_fields": fields,
                     "_field_defaults": defaults,
                 }
@@ -39,17 +40,6 @@ else:
         """The base of classes whose annotated names are the fields of an immutable tuple."""
 
         __slots__ = ()
-
-        def __new__(cls, /, *given: object, **named: object) -> Self:
-            """Take the fields in their order, or by name; raise TypeError for others, or fewer."""
-            fields = cls._fields
-            if not named and len(given) == len(fields):
-                return tuple.__new__(cls, given)
-            values = named if len(named) == len(fields) and not given else _by_name(cls, given, named)
-            try:
-                return tuple.__new__(cls, map(values.__getitem__, fields))
-            except KeyError:
-                raise _misfit(cls, given, named) from None
 
         def __getnewargs__(self) -> tuple[object, ...]:
             return tuple(self)
@@ -69,6 +59,21 @@ else:
             return type(self)(**{**self._asdict(), **changes})
 
         __replace__ = _replace
+
+    def _constructor(fields: tuple[str, ...]) -> Callable[..., Any]:
+        """Return what makes an instance, from the fields in their order, by name, or both."""
+        count, make = len(fields), tuple.__new__
+
+        def __new__(cls: type[NamedTuple], /, *given: object, **named: object) -> object:  # noqa: N807
+            if not named and len(given) == count:
+                return make(cls, given)
+            values = named if len(named) == count and not given else _by_name(cls, given, named)
+            try:
+                return make(cls, map(values.__getitem__, fields))
+            except KeyError:
+                raise _misfit(cls, given, named) from None
+
+        return __new__
 
     def _by_name(cls: type[NamedTuple], given: tuple[object, ...], named: dict[str, Any]) -> dict[str, Any]:
         values = {**cls._field_defaults, **named}

@@ -29,7 +29,7 @@ _WRONG_SUFFIX = "unable to parse quantity's suffix"
 # The kubelet quotes the expression above but scans more freely: the digits may be missing ("Gi" is 0).
 # Possessive repeats keep hostile text linear.
 _GRAMMAR = re.compile(r"([+-]?)(0*+)([0-9]*+)(?:\.([0-9]*+))?([eEinumkKMGTP]*+[+-]?[0-9]*+)")
-_EXPONENT = re.compile(r"[eE]([+-]?)([0-9]++)")
+_EXPONENT = r"[eE]([+-]?)([0-9]++)"
 
 _LONGEST_VERBATIM = 5 * MAX_PLACES  # what is longer only adds zeros, millions of them if somebody means ill
 _SHORT_DIGITS = 18
@@ -222,7 +222,7 @@ class Quantity:
 
 def _exponent(suffix: str) -> int:
     """Read ``e<int>`` as Go's ``strconv.ParseInt`` does, errors included."""
-    match = _EXPONENT.fullmatch(suffix)
+    match = re.fullmatch(_EXPONENT, suffix)
     if match is None:
         raise ValueError(_WRONG_SUFFIX)
     sign, digits = match.groups()

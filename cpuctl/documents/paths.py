@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 Path: TypeAlias = tuple[str | int, ...]
 
-_PLAIN_KEY = re.compile(r"[A-Za-z_][\w-]*", re.ASCII)
+_PLAIN_KEY = r"[A-Za-z_][\w-]*"
 
 
 def path_text(path: Path) -> str:
@@ -16,7 +16,7 @@ def path_text(path: Path) -> str:
     for step in path:
         if isinstance(step, int):
             text += f"[{step}]"
-        elif _PLAIN_KEY.fullmatch(step):
+        elif re.fullmatch(_PLAIN_KEY, step, re.ASCII):
             text += f".{step}" if text else step
         else:
             text += f'["{step}"]'

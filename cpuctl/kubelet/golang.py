@@ -12,10 +12,8 @@ from cpuctl.go_text import quoted as quoted  # noqa: PLC0414  # the rest of Go's
 
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
-_INTEGER = re.compile(
-    r"[+-]?(?:0[xX](?:_?[0-9a-fA-F])+|0[oO]?(?:_?[0-7])+|0[bB](?:_?[01])+|0|[1-9](?:_?[0-9])*)", re.ASCII
-)
-_FLOAT = re.compile(r"[+-]?(?:[0-9]++\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
+_INTEGER = r"[+-]?(?:0[xX](?:_?[0-9a-fA-F])+|0[oO]?(?:_?[0-7])+|0[bB](?:_?[01])+|0|[1-9](?:_?[0-9])*)"
+_FLOAT = r"[+-]?(?:[0-9]++\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _NOT_FINITE = frozenset({"nan", *(sign + word for sign in ("", "+", "-") for word in ("inf", "infinity"))})
 _MOST_DIGITS = 64
 _BASES = {"0x": 16, "0b": 2, "0o": 8}
@@ -33,7 +31,7 @@ def parse_bool(text: str) -> bool:
 def parse_int(text: str, *, bits: int = 64) -> int:
     """Read an integer as ``strconv.ParseInt(text, 0, bits)`` does; raise ValueError with its text."""
     wrong = f"strconv.ParseInt: parsing {quoted(text)}"
-    if _INTEGER.fullmatch(text) is None:
+    if re.fullmatch(_INTEGER, text) is None:
         raise ValueError(f"{wrong}: {_first_wrong(text, bits)}")
     digits = text.lstrip("+-").replace("_", "")
     octal = len(digits) > 1 and digits.isdecimal() and digits.startswith("0")
@@ -78,7 +76,7 @@ def parse_float32(text: str) -> float:
     wrong = f"strconv.ParseFloat: parsing {quoted(text)}"
     if text.lower() in _NOT_FINITE:
         return float(text)
-    if _FLOAT.fullmatch(text) is None:
+    if re.fullmatch(_FLOAT, text) is None:
         raise ValueError(f"{wrong}: invalid syntax")
     number = float(text)
     if isfinite(number):

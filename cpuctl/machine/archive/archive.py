@@ -111,6 +111,7 @@ def _holds_sys(files: dict[str, str | None]) -> bool:
     return any(path.startswith("sys/") for path in files)
 
 
+@lru_cache(maxsize=1)  # a wanted member is asked for twice
 def _place(name: str) -> tuple[str, str] | None:
     """Split a member's name into common directory and path; None for what is not kept."""
     if len(name) > _LONGEST_NAME:
@@ -120,7 +121,6 @@ def _place(name: str) -> tuple[str, str] | None:
     return _place_of_parts(name)
 
 
-@lru_cache(maxsize=1)  # a wanted member is asked for twice
 def _place_of_parts(name: str) -> tuple[str, str] | None:
     if name.startswith("/"):
         return None

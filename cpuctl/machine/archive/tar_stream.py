@@ -8,6 +8,7 @@ untrusted archive may hold.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from struct import Struct
 from zlib import adler32
 
 from cpuctl.named_tuple import NamedTuple
@@ -19,11 +20,14 @@ _BLOCK = 512
 _END = bytes(_BLOCK)
 _MAX_EXTENDED_HEADER = 1 << 20
 _MAX_EXTENDED_BYTES = 64 << 20  # of all extended headers: about a hundred bytes for each member
-_CHECKSUM = slice(148, 156)
-_FILE_KINDS = frozenset(b"0\x007")
+_HEADER = Struct("100s 24x 12s 12x 8s c 100s 6s 82x 155s 12x")
+"""Name, size, checksum, kind, what a link stands for, magic and prefix."""
+_EXTENDED_KINDS = frozenset({b"x", b"L", b"K", b"g"})
+_FILE_KINDS = frozenset({b"0", b"\0", b"7"})
 _PAX_KEYS = frozenset({b"path", b"linkpath", b"size"})
 _SPARSE = "GNU.sparse."
-_KINDS_WITHOUT_DATA = frozenset(b"123456")  # links, devices, directories, pipes, whatever size they state
+_KINDS_WITHOUT_DATA = frozenset({b"1", b"2", b"3", b"4", b"5", b"6"})
+"""Links, devices, directories, pipes, whatever size they state."""
 
 
 class Member(NamedTuple):
@@ -77,55 +81,48 @@ def tar_members(stream: ByteStream, wanted: Callable[[str, int], bool]) -> Itera
     extended: dict[str, str] = {}
     extended_bytes = 0
     for index in range(MAX_MEMBERS):
-        header = stream.take(_BLOCK)
-        if header == _END:
+        block = stream.take(_BLOCK)
+        if block == _END:
             return
-        if not _has_right_checksum(header):
+        name, digits, checksum, kind, link, magic, prefix = _HEADER.unpack(block)
+        if not _is_checksum_of(checksum, block):
             raise ValueError(
                 f"a member's header is damaged (number {index})" if index else "it is no tar archive"
             )
-        kind = header[156:157]
-        size = _number(header[124:136])
-        if kind in b"xLKg":
+        size = _number(digits)
+        if kind in _EXTENDED_KINDS:
             extended_bytes += size
             if extended_bytes > _MAX_EXTENDED_BYTES:
                 raise ValueError(f"it has more than {_MAX_EXTENDED_BYTES >> 20} MiB of extended headers")
             extended |= _extended(kind, _padded(stream, size, _MAX_EXTENDED_HEADER))
             continue
-        yield _member(stream, header, size, extended, wanted)
+        if kind == b"S" or _SPARSE in extended:
+            raise ValueError("it holds sparse files: make it without tar's --sparse")
+        if extended:
+            size = _decimal(extended["size"]) if "size" in extended else size
+        path = extended.get("path") or _path(name, magic, prefix)
+        target = (extended.get("linkpath") or _text(link)) if kind == b"1" else ""
         extended = {}
+        yield Member(path, target, _data(stream, kind, path, size, wanted))
     raise ValueError(f"it has more than {MAX_MEMBERS} members")
 
 
-def _member(
-    stream: ByteStream,
-    header: bytes,
-    size: int,
-    extended: dict[str, str],
-    wanted: Callable[[str, int], bool],
-) -> Member:
-    name = extended.get("path") or _name(header)
-    if header[156] == ord("S") or _SPARSE in extended:
-        raise ValueError("it holds sparse files: make it without tar's --sparse")
-    if "size" in extended:
-        size = _decimal(extended["size"])
-    if header[156] in _FILE_KINDS and wanted(name, size):
-        return Member(name, "", _padded(stream, size, size))
-    if header[156] not in _KINDS_WITHOUT_DATA:
+def _data(
+    stream: ByteStream, kind: bytes, path: str, size: int, wanted: Callable[[str, int], bool]
+) -> bytes | None:
+    if kind in _FILE_KINDS and wanted(path, size):
+        return _padded(stream, size, size)
+    if kind not in _KINDS_WITHOUT_DATA:
         stream.skip(size + -size % _BLOCK)
-    is_link = header[156] == ord("1")
-    return Member(name, extended.get("linkpath") or _text(header[157:257]) if is_link else "", None)
+    return None
 
 
-def _has_right_checksum(header: bytes) -> bool:
+def _is_checksum_of(field: bytes, block: bytes) -> bool:
+    # The lower half of Adler-32 is one more than the sum modulo 65521, which ASCII characters never reach.
+    total = (adler32(block) & 0xFFFF) - 1 if block.isascii() else sum(block)
     # The checksum is computed as if its own field were blank.
-    total = _sum(header[:256]) + _sum(header[256:]) - _sum(header[_CHECKSUM]) + 8 * ord(" ")
-    return header[_CHECKSUM].strip(b" \0").lstrip(b"0") == b"%o" % total
-
-
-def _sum(piece: bytes) -> int:
-    """Add up to 256 bytes: the lower half of Adler-32 is one more than their sum, modulo 65521."""
-    return (adler32(piece) & 0xFFFF) - 1
+    expected = total - sum(field) + 8 * ord(" ")
+    return field.strip(b" \0").lstrip(b"0") == b"%o" % expected
 
 
 def _padded(stream: ByteStream, size: int, limit: int) -> bytes:
@@ -136,16 +133,15 @@ def _padded(stream: ByteStream, size: int, limit: int) -> bytes:
     return data
 
 
-def _name(header: bytes) -> str:
-    name = _text(header[:100])
+def _path(name: bytes, magic: bytes, prefix: bytes) -> str:
     # GNU tar writes another magic and keeps dates where POSIX has the prefix.
-    if header[257:263] == b"ustar\0" and header[345]:
-        return f"{_text(header[345:500])}/{name}"
-    return name
+    if prefix[0] and magic == b"ustar\0":
+        return f"{_text(prefix)}/{_text(name)}"
+    return _text(name)
 
 
 def _text(field: bytes) -> str:
-    return field.partition(b"\0")[0].decode(errors="replace")
+    return field.partition(b"\0")[0].decode("utf-8", "replace")
 
 
 def _number(field: bytes) -> int:

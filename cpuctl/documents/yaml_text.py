@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _UNPRINTABLE_ASCII = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _UNPRINTABLE = "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 """Not compiled yet: that takes as long as to read a thousand lines, and few texts need it."""
-_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+_HALF_CHARACTER = "[\ud800-\udfff]"
 _INTEGER = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)", re.ASCII)
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", re.ASCII)
 _WORDS: dict[str, object] = {
@@ -124,7 +124,7 @@ def _scalar(event: yaml.ScalarEvent, place: Place, *, as_key: bool) -> object:
 
 def _whole_text(text: str, place: Place) -> str:
     """Refuse the half characters that escapes can spell (only PyYAML's own parser lets them through)."""
-    if _HALF_CHARACTER.search(text):
+    if not text.isascii() and re.search(_HALF_CHARACTER, text):
         raise TextError("a text holds half a character (a lone surrogate)", place)
     return text
 

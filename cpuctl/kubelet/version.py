@@ -6,7 +6,7 @@ import re
 
 from cpuctl.named_tuple import NamedTuple
 
-_VERSION = re.compile(r"v?1\.(?P<minor>[0-9]{1,4})(?:\.[0-9]+)?(?:[-+][0-9A-Za-z.+~-]+)?", re.ASCII)
+_VERSION = r"v?1\.(?P<minor>[0-9]{1,4})(?:\.[0-9]+)?(?:[-+][0-9A-Za-z.+~-]+)?"
 OLDEST, NEWEST = 27, 38
 """The minors that cpuctl knows."""
 
@@ -22,7 +22,7 @@ class KubeletVersion(NamedTuple):
 
         Raise ValueError for other text, and for releases other than 1.27 to 1.38.
         """
-        found = _VERSION.fullmatch(text.strip())
+        found = re.fullmatch(_VERSION, text.strip(), re.ASCII)
         if found is None:
             raise ValueError(f'"{text}" is no kubelet version: expected one such as 1.36 or v1.36.2')
         version = cls(int(found["minor"]))

@@ -124,14 +124,14 @@ def _dependencies() -> tuple[tuple[str, Sequence[str]], ...]:
 
 
 def _outlived_its_gate(name: str, minor: int) -> bool:
-    tokens = [token for token in _table().get(name, ()) if int(token["since"]) <= minor]
+    tokens = _reached(name, minor)
     return len(tokens) > 1 and tokens[-1]["stage"] == "-" and tokens[-2]["stage"] == "G"
 
 
 @lru_cache(maxsize=1 << 14)  # more than all gates of all releases; names come from configurations, too
 def _stage(name: str, minor: int) -> GateStage | None:
     """Read the last stage that a gate has reached by a release."""
-    reached = [token for token in _table().get(name, ()) if int(token["since"]) <= minor]
+    reached = _reached(name, minor)
     if not reached or reached[-1]["stage"] == "-":
         return None
     token = reached[-1]
@@ -148,10 +148,16 @@ def _known(minor: int) -> tuple[str, ...]:
     return tuple(name for name in _table() if _stage(name, minor) is not None)
 
 
+def _reached(name: str, minor: int) -> list[re.Match[str]]:
+    """Return the stages of a gate up to a release, in their order."""
+    return [token for token in _TOKEN.finditer(_table().get(name, "")) if int(token["since"]) <= minor]
+
+
 @cache
-def _table() -> Mapping[str, list[re.Match[str]]]:
-    lines = (MANAGER_GATES + OTHER_GATES).split("\n")
-    return {words[0]: list(_TOKEN.finditer(" ".join(words[1:]))) for words in map(str.split, lines) if words}
+def _table() -> Mapping[str, str]:
+    """Return the lines of both tables by the gate's name: hundreds, of which one run reads a few."""
+    lines = (line.partition(" ") for line in (MANAGER_GATES + OTHER_GATES).split("\n") if line)
+    return {name: stages for name, _, stages in lines}
 
 
 def _verified_until(name: str) -> int:

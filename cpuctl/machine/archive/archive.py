@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 
 from cpuctl.errors import InputError, unreadable
-from cpuctl.machine.archive.tar_stream import ByteStream, Member, tar_members
+from cpuctl.machine.archive.tar_stream import ByteStream, tar_members
 from cpuctl.machine.archive.unpacking import unpacked_pieces
 from cpuctl.machine.recording_layout import RECORDED_DIRECTORIES, RECORDED_FILES
 from cpuctl.machine.tree import MAX_FILE_BYTES, MemoryTree
@@ -38,8 +38,8 @@ def read_archive(path: Path) -> MemoryTree:
     kept = _Kept()
     try:
         with path.open("rb") as packed:
-            for member in tar_members(ByteStream(unpacked_pieces(packed)), kept.wants):
-                kept.add(member)
+            for name, link, data in tar_members(ByteStream(unpacked_pieces(packed)), kept.wants):
+                kept.add(name, link, data)
         return MemoryTree(kept.only_tree())
     except InputError as error:
         raise error.within(str(path)) from None
@@ -73,9 +73,9 @@ class _Kept:
             )
         return True
 
-    def add(self, member: Member) -> None:
+    def add(self, name: str, link: str, data: bytes | None) -> None:
         """Keep a file's text; of links and directories only the name, as sysfs readers list them."""
-        place = _place(member.name)
+        place = _place(name)
         if place is None:
             return
         top, path = place
@@ -83,10 +83,10 @@ class _Kept:
         if self._name_characters > MAX_NAME_CHARACTERS:
             raise InputError(f"holds more than {MAX_NAME_CHARACTERS >> 20} MiB of names")
         files = self._trees.setdefault(top, {})
-        if member.data is not None:
+        if data is not None:
             # tar pads with NULs when a file is shorter than stat said, as all files of a live sysfs are.
-            files[path] = member.data.rstrip(b"\0").decode(errors="replace")
-        elif target := _place(member.link):
+            files[path] = data.rstrip(b"\0").decode(errors="replace")
+        elif target := _place(link):
             files[path] = self._trees.get(target[0], {}).get(target[1])
         else:
             files.setdefault(path, None)

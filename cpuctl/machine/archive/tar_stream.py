@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterator
 from struct import Struct
 from zlib import adler32
 
-from cpuctl.named_tuple import NamedTuple
-
 MAX_MEMBERS = 500_000
 """Twice what the complete CPU tree of 8192 CPUs would need."""
 
@@ -30,12 +28,8 @@ _KINDS_WITHOUT_DATA = frozenset({b"1", b"2", b"3", b"4", b"5", b"6"})
 """Links, devices, directories, pipes, whatever size they state."""
 
 
-class Member(NamedTuple):
-    """One entry; ``data`` is that of a wanted regular file, ``link`` the file that a hard link stands for."""
-
-    name: str
-    link: str
-    data: bytes | None
+Member = tuple[str, str, bytes | None]
+"""One entry: its name, the file that a hard link stands for, and the data of a wanted regular file."""
 
 
 class ByteStream:
@@ -48,11 +42,11 @@ class ByteStream:
 
     def take(self, length: int) -> bytes:
         """Return the next *length* bytes."""
-        taken = self._piece[self._at : self._at + length]
-        self._at += len(taken)
-        if len(taken) == length:
-            return taken
-        parts = [taken]
+        begin, end = self._at, self._at + length
+        if end <= len(self._piece):
+            self._at = end
+            return self._piece[begin:end]
+        parts = [self._piece[begin:]]
         while length := length - len(parts[-1]):
             self._refill()
             parts.append(self._piece[:length])
@@ -103,18 +97,12 @@ def tar_members(stream: ByteStream, wanted: Callable[[str, int], bool]) -> Itera
         path = extended.get("path") or _path(name, magic, prefix)
         target = (extended.get("linkpath") or _text(link)) if kind == b"1" else ""
         extended = {}
-        yield Member(path, target, _data(stream, kind, path, size, wanted))
+        if kind in _FILE_KINDS and wanted(path, size):
+            yield path, target, _padded(stream, size, size)
+        else:
+            stream.skip(0 if kind in _KINDS_WITHOUT_DATA else size + -size % _BLOCK)
+            yield path, target, None
     raise ValueError(f"it has more than {MAX_MEMBERS} members")
-
-
-def _data(
-    stream: ByteStream, kind: bytes, path: str, size: int, wanted: Callable[[str, int], bool]
-) -> bytes | None:
-    if kind in _FILE_KINDS and wanted(path, size):
-        return _padded(stream, size, size)
-    if kind not in _KINDS_WITHOUT_DATA:
-        stream.skip(size + -size % _BLOCK)
-    return None
 
 
 def _is_checksum_of(field: bytes, block: bytes) -> bool:

@@ -5,8 +5,9 @@ Rule: kubelet v1.36 ``pkg/kubelet/cm/cpumanager``. CPU sets are masks throughout
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.cpu.picking.picker import Picker
 from cpuctl.engine.cpu.state import CPUManagerState
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.outcome import (
@@ -24,6 +25,9 @@ from cpuctl.kubelet.policy_options import CPUPolicyOptions
 from cpuctl.kubelet.reserving.reservations import CPUReservation
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, Pod
+
+if TYPE_CHECKING:
+    from cpuctl.engine.cpu.picking.picker import Picker
 
 
 class Allocation(NamedTuple):
@@ -60,6 +64,8 @@ class StaticPolicy(NamedTuple):
 
         Raise ValueError with the kubelet's text when that fails, ReservingFailsError when it never ends.
         """
+        from cpuctl.engine.cpu.picking.picker import Picker
+
         picker = Picker.of(topology, options, minor)
         reserved = _reserved_cpus(topology, picker, reservation)
         unknown = reserved & ~topology.cpus

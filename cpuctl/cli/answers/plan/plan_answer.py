@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from cpuctl.cli.answers.explain.offers_answer import offers_answer
 from cpuctl.cli.answers.kubelet_view import topology_counts
 from cpuctl.cli.answers.memory_answer import container_memory, memory_left
 from cpuctl.cli.answers.plan.readmission_answer import readmission_warnings
@@ -14,10 +13,12 @@ from cpuctl.cli.answers.topology.devices_answer import container_devices, device
 from cpuctl.cli.output import API_VERSION, Document
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Admission, Admitted, Asked, Placement, PoolWarning, Verdict
-from cpuctl.engine.cpu.alignment import Alignment, alignment_of
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import KubeletFault, Rejected, StartRefused, Undetermined
+
+if TYPE_CHECKING:
+    from cpuctl.engine.cpu.alignment import Alignment
 
 OUTCOMES = ("Admitted", "Rejected", "KubeletFault", "Undetermined")
 
@@ -135,6 +136,8 @@ def pod_answer(topology: CPUTopology, admission: Admission) -> dict[str, Any]:
 
 def round_answer(asked: Asked) -> dict[str, Any]:
     """Describe one round of the Topology Manager: for a container, or (None) for the pod as a whole."""
+    from cpuctl.cli.answers.explain.offers_answer import offers_answer
+
     answer: dict[str, Any] = {"container": asked.container.name if asked.container else None}
     if isinstance(asked.merged, KubeletFault):
         return answer | {"outcome": "KubeletFault", **_fault(asked.merged)}
@@ -180,6 +183,9 @@ def _container(topology: CPUTopology, placement: Placement) -> dict[str, Any]:
     }
     if not placement.exclusive:
         return answer | {"whyShared": placement.claim.why_not}
+
+    from cpuctl.engine.cpu.alignment import alignment_of
+
     alignment = alignment_of(topology, placement.cpus)
     return answer | {
         "count": placement.cpus.bit_count(),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from cpuctl.cgroups.owners import Owner
+from cpuctl.named_tuple import NamedTuple
 
 
 class Severity(StrEnum):
@@ -16,8 +16,7 @@ class Severity(StrEnum):
     INFO = "info"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Finding(NamedTuple):
     """A remark about a part of the node.
 
     ``subject`` names that part for people; ``owner`` and ``path`` are the container or pod, and the control

@@ -8,7 +8,6 @@ kubelet v1.36 ``cm/qos_container_manager_linux.go``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from cpuctl.audit.picture import Picture
 from cpuctl.cgroups.groups import Cgroup
@@ -16,6 +15,7 @@ from cpuctl.cgroups.names import Driver, Level
 from cpuctl.cgroups.owners import Owner
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.isolation import Isolation, isolation_of
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.cgroups.files import CgroupHost, WeightFormula, v1_files, v2_files
 from cpuctl.pods.cgroups.linux_resources import page_size_name, shares_of
 from cpuctl.pods.cgroups.values import CgroupSettings, CgroupValues, container_cgroup, pod_cgroup
@@ -29,8 +29,7 @@ _ZERO = Quantity()
 _LEAST_SHARES = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(NamedTuple):
     """A file's text, None where there is no such file, and the texts it may have; none where nobody says."""
 
     actual: str | None
@@ -42,8 +41,7 @@ class Value:
         return bool(self.expected) and self.actual is not None and self.actual not in self.expected
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class Rules(NamedTuple):
     """By what a kubelet writes cgroup values; ``formula`` is None where the runtime is not known."""
 
     node: NodeRules

@@ -46,8 +46,7 @@ class Leader(NamedTuple):
     memory: Mapping[int, int] | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Interrupt:
+class Interrupt(NamedTuple):
     """An interrupt that something waits for; a set is None where the kernel does not tell.
 
     ``fired`` counts since boot, on exclusive CPUs only.
@@ -60,16 +59,14 @@ class Interrupt:
     fired: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Irqbalance:
+class Irqbalance(NamedTuple):
     """The daemon that spreads interrupts: from which CPUs it is told to stay away (None: not told)."""
 
     file: str
     banned: CPUSet | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Interrupts:
+class Interrupts(NamedTuple):
     """All interrupts, and where new ones and unbound kernel work go; None where that is not known.
 
     ``balancer`` is None where no irqbalance runs.
@@ -81,8 +78,7 @@ class Interrupts:
     balancer: Irqbalance | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Promises:
+class Promises(NamedTuple):
     """What the kubelet is configured to keep to. ``lifts_quota``: exclusive CPUs have no CFS quota.
 
     ``policy`` and ``memory_policy`` are the configured policies of the CPU Manager and the Memory Manager,
@@ -91,14 +87,13 @@ class Promises:
 
     policy: str = ""
     memory_policy: str = ""
-    reserved: CPUSet = field(default=CPUSet())
+    reserved: CPUSet = CPUSet()
     strict_reservation: bool = False
     full_cores: bool = False
     lifts_quota: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class State:
+class State(NamedTuple):
     """The kubelet's state files; None where there is none, or it is unusable: the problem says why.
 
     ``closed`` are the names of files that are there and could not be read. ``own``: the node's own were
@@ -118,8 +113,7 @@ class State:
         return self.cpu.entries if self.cpu else {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Expected:
+class Expected(NamedTuple):
     """The CPUs and NUMA nodes that the kubelet gives a container; None where it sets none, or nobody knows.
 
     ``choices`` are the sets that it may have as long as its name is not known.

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from cpuctl.audit.picture import Leader, Picture, Seen
 from cpuctl.cgroups.owners import Owner
 from cpuctl.cpuset import CPUSet
+from cpuctl.named_tuple import NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +24,7 @@ class Change:
     effective: CPUSet | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupChange:
+class GroupChange(NamedTuple):
     """What is to become of one group; ``first`` is the container's oldest process, None where none is."""
 
     path: str

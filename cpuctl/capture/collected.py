@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 from cpuctl.machine.recording_layout import CONFIG, STATE_DIRECTORY
+from cpuctl.named_tuple import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """A symbolic link inside the recorded tree."""
 
     target: str
@@ -24,26 +24,23 @@ class Directory:
 Content = str | Link | Directory
 
 
-@dataclass(frozen=True, slots=True)
-class Unreadable:
+class Unreadable(NamedTuple):
     """A file that is there and could not be recorded, and why."""
 
     path: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Area:
+class Area(NamedTuple):
     """One part of a capture: how many entries it has, what they describe, what the reader must know."""
 
     name: str
     entries: int
-    counts: Mapping[str, int] = field(default_factory=dict)
+    counts: Mapping[str, int] = {}
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Thread:
+class Thread(NamedTuple):
     """A thread and where it may run; a list is None where the kernel names none."""
 
     tid: int
@@ -52,8 +49,7 @@ class Thread:
     mems: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Process:
+class Process(NamedTuple):
     """A process and its threads; ``cgroup`` is the one that decides on its CPUs.
 
     ``user`` is its real user id. ``nested`` says that it lives in a PID namespace of its own, so that the
@@ -81,8 +77,7 @@ class FileState(StrEnum):
     UNREADABLE = "unreadable"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KubeletFacts:
+class KubeletFacts(NamedTuple):
     """What is known of the kubelet apart from its files.
 
     ``flags`` are those of the running kubelet that concern its resource managers, None where none runs.
@@ -101,8 +96,7 @@ class KubeletFacts:
     drop_ins_complete: bool = True
 
 
-@dataclass(frozen=True, kw_only=True)
-class Collected:
+class Collected(NamedTuple):
     """Everything recorded: files by their path in the archive, processes, and what is missing."""
 
     live: bool

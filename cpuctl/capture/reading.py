@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from cpuctl.capture.collected import Area, Collected
 from cpuctl.capture.node.topology import AREA
@@ -24,9 +23,9 @@ def with_reading(collected: Collected, describe: Callable[[MachineSource], str])
         source = read_machine_tree(_tree(collected), "capture")
     except CpuctlError as error:
         note = f"cpuctl itself cannot read this machine: {error.where}: {error.message}"
-        return replace(collected, areas=_changed(collected, note=note))
+        return collected._replace(areas=_changed(collected, note=note))
     members = {**collected.members, READING: describe(source)}
-    return replace(collected, members=members, areas=_changed(collected, entries=1))
+    return collected._replace(members=members, areas=_changed(collected, entries=1))
 
 
 def _tree(collected: Collected) -> MemoryTree:
@@ -37,7 +36,7 @@ def _tree(collected: Collected) -> MemoryTree:
 def _changed(collected: Collected, *, entries: int = 0, note: str = "") -> tuple[Area, ...]:
     notes = (note,) if note else ()
     return tuple(
-        replace(area, entries=area.entries + entries, notes=(*area.notes, *notes))
+        area._replace(entries=area.entries + entries, notes=(*area.notes, *notes))
         if area.name == AREA
         else area
         for area in collected.areas

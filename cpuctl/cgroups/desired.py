@@ -7,7 +7,6 @@ other the shared pool. A pod's sandbox is left alone, as the kubelet leaves it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from cpuctl.cgroups.groups import Cgroup
 from cpuctl.cgroups.owners import Owner, Part
@@ -19,16 +18,14 @@ NAMELESS = "which container of its pod it is, nobody says: --pods tells"
 NOT_HERE = "it does not run here"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
+class Member(NamedTuple):
     """A container that runs: whose it is, and its group."""
 
     owner: Owner
     group: Cgroup
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class Wanted(NamedTuple):
     """What a container's group is to have; None is left as it is.
 
     ``exclusive``: nobody else may have these CPUs. ``shared``: they are the shared pool, with whatever
@@ -50,8 +47,7 @@ class LeftOut(NamedTuple):
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Desired:
+class Desired(NamedTuple):
     """What is to be, and for whom nothing is done."""
 
     wanted: tuple[Wanted, ...] = ()
@@ -73,11 +69,10 @@ class Place(NamedTuple):
         return self.pod in (owner.pod_name, owner.uid) and (self.container == owner.container or by_id)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Assignment:
+class Assignment(NamedTuple):
     """The exclusive CPUs of containers, and the pool of all others; None where nobody says."""
 
-    own: Mapping[Place, CPUSet] = field(default_factory=dict)
+    own: Mapping[Place, CPUSet] = {}
     pool: CPUSet | None = None
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+
+from cpuctl.named_tuple import NamedTuple
 
 _ATTEMPTS = 6
 _FIRST_PAUSE = 0.005
@@ -19,8 +20,7 @@ GONE = frozenset({errno.ENOENT, errno.ENODEV, errno.ENOTDIR})
 """What the kernel says of a group that has vanished: its container has ended."""
 
 
-@dataclass(frozen=True, slots=True)
-class GroupFiles:
+class GroupFiles(NamedTuple):
     """The groups of one mounted hierarchy: ``root`` is where it is mounted, ``pause`` waits some seconds."""
 
     root: Path

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from cpuctl.cgroups.hierarchies import Hierarchies, is_interface_file
 from cpuctl.cgroups.names import Role, role_of
@@ -15,6 +14,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
 from cpuctl.machine.kernel_text import within_limit
 from cpuctl.machine.tree import Tree
+from cpuctl.named_tuple import NamedTuple
 
 MAX_GROUPS = 100_000
 MAX_VISITED = 400_000
@@ -25,8 +25,7 @@ _V1_NO_LIMIT = 1 << 62
 """A v1 limit at least this large is the kernel's way to say that there is none."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CpusetValues:
+class CpusetValues(NamedTuple):
     """A group's CPU set: what was asked for, and what the kernel makes of it.
 
     ``cpus`` and ``mems`` are empty on v2 where the parent's hold; a value is None where there is no such
@@ -40,8 +39,7 @@ class CpusetValues:
     partition: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CpuValues:
+class CpuValues(NamedTuple):
     """A group's part of the CPU time: ``shares`` on v1 or ``weight`` on v2; quota and period in us.
 
     ``quota`` is None where nothing limits it, and where the file is not there ``period`` is None, too.
@@ -53,8 +51,7 @@ class CpuValues:
     period: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryValues:
+class MemoryValues(NamedTuple):
     """A group's memory bounds in bytes; None where there is none, or no such file.
 
     ``known``: the group has such files. ``hugepages`` are limits by page size, both in bytes.
@@ -65,11 +62,10 @@ class MemoryValues:
     high: int | None = None
     low: int | None = None
     minimum: int | None = None
-    hugepages: Mapping[int, int | None] = field(default_factory=dict)
+    hugepages: Mapping[int, int | None] = {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cgroup:
+class Cgroup(NamedTuple):
     """One group at or below ``kubepods``; ``path`` begins with a slash, at its hierarchy's root."""
 
     path: str

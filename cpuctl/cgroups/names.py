@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import QosClass
 
 KUBEPODS = "kubepods"
@@ -44,8 +44,7 @@ class Level(StrEnum):
     """A group that a container, or something else, has made below its own."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Role:
+class Role(NamedTuple):
     """What a group is: its level, and the pod and container it belongs to as far as names tell."""
 
     level: Level
@@ -100,13 +99,13 @@ def _below(role: Role, part: str, prefix: str) -> Role:
         word = part.removesuffix(_SLICE).removeprefix(prefix) if prefix else part
         word = word.removeprefix(_QOS_COMPONENT.get(role.qos, "") + "-") if role.level is Level.QOS else word
         if role.level is Level.KUBEPODS and word in _QOS_OF:
-            return replace(role, level=Level.QOS, qos=_QOS_OF[word])
+            return role._replace(level=Level.QOS, qos=_QOS_OF[word])
         if word.startswith("pod") and len(word) > 3:
             uid = word.removeprefix("pod")
-            return replace(role, level=Level.POD, uid=uid.replace("_", "-") if prefix else uid)
+            return role._replace(level=Level.POD, uid=uid.replace("_", "-") if prefix else uid)
     if role.level is Level.POD:
         return _in_pod(role, part)
-    return replace(role, level=Level.BELOW)
+    return role._replace(level=Level.BELOW)
 
 
 def ancestors(path: str) -> Iterator[str]:
@@ -119,8 +118,8 @@ def ancestors(path: str) -> Iterator[str]:
 
 def _in_pod(role: Role, part: str) -> Role:
     if found := _MONITOR.fullmatch(part):
-        return replace(role, level=Level.HELPER, container_id=found[1], runtime=_RUNTIME["crio"])
+        return role._replace(level=Level.HELPER, container_id=found[1], runtime=_RUNTIME["crio"])
     if found := _SCOPE.fullmatch(part) or _PLAIN.fullmatch(part):
         runtime = _RUNTIME.get(found[1] or "", "")
-        return replace(role, level=Level.CONTAINER, container_id=found[2], runtime=runtime)
-    return replace(role, level=Level.BELOW)
+        return role._replace(level=Level.CONTAINER, container_id=found[2], runtime=runtime)
+    return role._replace(level=Level.BELOW)

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from cpuctl.cgroups.container_logs import LogName
 from cpuctl.cgroups.groups import Cgroup
 from cpuctl.cgroups.names import Level
 from cpuctl.cpuset import CPUSet
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import ContainerKind, Pod
 from cpuctl.pods.running import ContainerStatus, RunState
 
@@ -48,8 +48,7 @@ _PARTS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Owner:
+class Owner(NamedTuple):
     """Who a group was made for, down to what is known: names are empty where nothing tells them."""
 
     uid: str
@@ -75,14 +74,13 @@ class Owner:
         return f"{self.pod_name}/{self.name}" if self.name else self.pod_name
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Acquaintance:
+class Acquaintance(NamedTuple):
     """What tells names: pods by UID, links to logs and ids of sandboxes, exclusive CPUs in the state."""
 
-    pods: Mapping[str, Pod] = field(default_factory=dict)
-    logs: Mapping[str, LogName] = field(default_factory=dict)
+    pods: Mapping[str, Pod] = {}
+    logs: Mapping[str, LogName] = {}
     sandboxes: frozenset[str] = frozenset()
-    assigned: Mapping[str, Mapping[str, CPUSet]] = field(default_factory=dict)
+    assigned: Mapping[str, Mapping[str, CPUSet]] = {}
 
 
 def find_owners(groups: Iterable[Cgroup], known: Acquaintance) -> dict[str, Owner]:
@@ -106,7 +104,7 @@ def _is_nameless(owner: Owner) -> bool:
 
 
 def _sandbox(owner: Owner) -> Owner:
-    return replace(owner, part=Part.SANDBOX, known_by=KnownBy.STATUS)
+    return owner._replace(part=Part.SANDBOX, known_by=KnownBy.STATUS)
 
 
 def _below_or_above(group: Cgroup, owners: Mapping[str, Owner]) -> Owner:
@@ -127,7 +125,7 @@ def _pod_names(owners: Iterable[Owner], pods: Mapping[str, Pod]) -> dict[str, tu
 
 def _with_pod(owner: Owner, names: Mapping[str, tuple[str, str]]) -> Owner:
     namespace, pod = names.get(owner.uid, ("", ""))
-    return replace(owner, namespace=namespace, pod=pod)
+    return owner._replace(namespace=namespace, pod=pod)
 
 
 class _Finder:
@@ -150,12 +148,11 @@ class _Finder:
         if found := self.statuses.get(role.container_id):
             return self._named(owner, *found)
         if role.container_id in self.known.sandboxes:
-            return replace(owner, part=Part.SANDBOX, known_by=KnownBy.PROCESS)
+            return owner._replace(part=Part.SANDBOX, known_by=KnownBy.PROCESS)
         if log := self.known.logs.get(role.container_id):
             self.taken.add((owner.uid, log.container))
             pod = self.known.pods.get(owner.uid)
-            return replace(
-                owner,
+            return owner._replace(
                 namespace=log.namespace,
                 pod=log.pod,
                 container=log.container,
@@ -166,8 +163,7 @@ class _Finder:
 
     def _named(self, owner: Owner, pod: Pod, status: ContainerStatus) -> Owner:
         self.taken.add((owner.uid, status.name))
-        return replace(
-            owner,
+        return owner._replace(
             namespace=pod.namespace,
             pod=pod.name,
             container=status.name,

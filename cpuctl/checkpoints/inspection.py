@@ -6,7 +6,6 @@ A kubelet's reading (``read_cpu_state`` and its like) depends on release and gat
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeAlias
 
@@ -22,6 +21,7 @@ from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, PodsStateFil
 from cpuctl.checkpoints.pods_state import ALLOCATED_FILE_NAME, pods_state_of
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
+from cpuctl.named_tuple import NamedTuple
 
 _NEWEST = 38
 _NO_STATE = "this is no state file of a kubelet"
@@ -29,8 +29,7 @@ _NO_STATE = "this is no state file of a kubelet"
 State: TypeAlias = CPUStateFile | MemoryStateFile | PodsStateFile
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inspection:
+class Inspection(NamedTuple):
     """A state file.
 
     ``file_name`` is the name that such content belongs under, ``format`` ``V1`` to ``V4``; both are empty
@@ -44,13 +43,12 @@ class Inspection:
     format: str = ""
     checksums: tuple[Checked, ...] = ()
     state: State | None = None
-    container_ids: Mapping[str, CPUSet] = field(default_factory=dict)
+    container_ids: Mapping[str, CPUSet] = {}
     embedded_differs: bool = False
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Family:
+class _Family(NamedTuple):
     """The formats of one manager's file from the first that has pods and containers by name."""
 
     file_name: str
@@ -147,11 +145,11 @@ def _enveloped(outer: Loaded, family: _Family) -> Inspection:
 def _filled(inspection: Inspection, loaded: Loaded, family: _Family) -> Inspection:
     """Add the state that was found, or the problem."""
     if loaded.error:
-        return replace(inspection, problem=loaded.error)
+        return inspection._replace(problem=loaded.error)
     try:
-        return replace(inspection, state=family.state_of(loaded.document))
+        return inspection._replace(state=family.state_of(loaded.document))
     except (ValueError, InputError) as error:
-        return replace(inspection, problem=str(error))
+        return inspection._replace(problem=str(error))
 
 
 def _by_container_id(found: Json) -> Inspection | None:
@@ -165,7 +163,7 @@ def _by_container_id(found: Json) -> Inspection | None:
     state = inspection.state
     if not isinstance(state, CPUStateFile):
         return inspection
-    return replace(inspection, state=state._replace(entries={}), container_ids=state.entries[""])
+    return inspection._replace(state=state._replace(entries={}), container_ids=state.entries[""])
 
 
 def _of_pods(found: Members) -> Inspection:
@@ -181,6 +179,6 @@ def _of_pods(found: Members) -> Inspection:
     if outer.error:
         return inspection
     try:
-        return replace(inspection, state=pods_state_of(data, _NEWEST))
+        return inspection._replace(state=pods_state_of(data, _NEWEST))
     except ValueError as error:
-        return replace(inspection, problem=str(error))
+        return inspection._replace(problem=str(error))

@@ -17,6 +17,7 @@ from cpuctl.checkpoints.memory_state import write_memory_state
 from cpuctl.checkpoints.model import CPUStateFile, MemoryBlock, MemoryStateFile
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.cpuset import CPUSet
+from cpuctl.named_tuple import NamedTuple
 
 
 class Lost(StrEnum):
@@ -38,16 +39,14 @@ class Loss:
     meaning: str
 
 
-@dataclass(frozen=True, slots=True)
-class Migrated:
+class Migrated(NamedTuple):
     """The new file, and what it does not say any more."""
 
     text: str
     losses: tuple[Loss, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class NotMigrated:
+class NotMigrated(NamedTuple):
     """Why there is no safe file for that kubelet, and what to do instead."""
 
     reason: str

@@ -6,17 +6,15 @@ it knows, null where there is nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from cpuctl.checkpoints.formats import CHECKSUM
 from cpuctl.checkpoints.go_containers import Field, ListOf, MapOf, Struct
 from cpuctl.checkpoints.go_json import Json, Number, go_string, kind_of
 from cpuctl.checkpoints.go_types import Decoding, Path, Text, Value
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.quantity import Quantity
 
 
-@dataclass(frozen=True, slots=True)
-class _QuantityType:
+class _QuantityType(NamedTuple):
     """A quantity, which has a reader of its own."""
 
     name: str = "resource.Quantity"
@@ -61,8 +59,7 @@ _RESOURCES = Struct(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Pointer:
+class _Pointer(NamedTuple):
     """A pointer to a struct, nil or not."""
 
     to: Struct

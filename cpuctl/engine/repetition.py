@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import count, islice
 
 from cpuctl.engine.admission import Admission, Admitted
 from cpuctl.engine.capacity.holdings import known_uids
 from cpuctl.engine.node import Node
 from cpuctl.engine.progress import Progress, nobody
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.identity import copied
 from cpuctl.pods.model import Pod
 
@@ -19,8 +19,7 @@ MAX_PODS = 2000
 _WHAT = "admitting copies"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Repetition:
+class Repetition(NamedTuple):
     """Rounds of the same pods on ``node``, which holds what they left.
 
     The first ``fitted`` rounds were admitted whole. ``stop`` is the first decision that was not an

@@ -4,48 +4,43 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from cpuctl import __version__
 from cpuctl.exports.markup import Markup, element, joined, leaf, text
+from cpuctl.named_tuple import NamedTuple
 
 Tone = Literal["", "good", "warn", "bad"]
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
+class Words(NamedTuple):
     """Some text, and whether it is good or bad news."""
 
     text: str
     tone: Tone = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Sentences:
+class Sentences(NamedTuple):
     """Lines of text, one below the other."""
 
     lines: tuple[Words, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(NamedTuple):
     """A column's name, and whether it holds numbers."""
 
     name: str
     numbers: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Grid:
+class Grid(NamedTuple):
     """Rows under headings."""
 
     headings: tuple[Heading, ...]
     rows: tuple[tuple[Words, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(NamedTuple):
     """A picture, as SVG."""
 
     svg: Markup
@@ -57,8 +52,7 @@ _SHORT_LIST = re.compile(r"[0-9][0-9,-]{0,29}")
 Part = Sentences | Grid | Figure
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """Parts under a heading."""
 
     title: str

@@ -7,10 +7,10 @@ see all colours; who sees none goes by letters and hatchings.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from cpuctl.exports.markup import Attributes, Markup, element, joined, leaf
+from cpuctl.named_tuple import NamedTuple
 
 FONTS = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
 
@@ -22,8 +22,7 @@ HATCHES = ("", "rising", "falling", "dots", "lines", "bars")
 """What is drawn over an owner's colour; each comes with every colour before the next does."""
 
 
-@dataclass(frozen=True, slots=True)
-class Theme:
+class Theme(NamedTuple):
     """The colours of one medium; frames go from the outermost to the innermost."""
 
     paper: str

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 
 from cpuctl.exports.markup import Attributes, Markup, element, joined, leaf, text
 from cpuctl.exports.palette import hatchings, style_sheet
 from cpuctl.exports.text_width import bounded, fitted, text_width, wrapped
+from cpuctl.named_tuple import NamedTuple
 
 MARGIN = 20.0
 """What stays free around everything; all lengths are in the picture's unit, a pixel at its own size."""
@@ -25,8 +25,7 @@ _FREE = 4.0
 _MOST_LINES, _LONGEST_DESCRIPTION = 20, 4000
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """An entry of a legend: classes and hatching of its swatch, the letters in it, and what it means."""
 
     classes: str
@@ -36,8 +35,7 @@ class Item:
     words: str
 
 
-@dataclass(frozen=True, slots=True)
-class Drawing:
+class Drawing(NamedTuple):
     """A drawing from its corner on, with its size."""
 
     markup: Markup
@@ -45,8 +43,7 @@ class Drawing:
     height: float
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
+class Spot(NamedTuple):
     """A rectangle of the drawing."""
 
     x: float
@@ -80,8 +77,7 @@ def hatched(spot: Spot, hatch: str, letters: str = "") -> Markup:
     return joined(box(x, spot.y, side, spot.height, fill=f"url(#{hatch})") for x in starts if side > 0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sheet:
+class Sheet(NamedTuple):
     """What stands around a drawing; ``notes`` come behind the legend, ``description`` is read out."""
 
     title: str

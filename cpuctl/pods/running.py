@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.quantity import Quantity
 
 Amounts = Mapping[str, Quantity] | None
@@ -20,8 +20,7 @@ class RunState(StrEnum):
     TERMINATED = "terminated"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReportedResources:
+class ReportedResources(NamedTuple):
     """Resources by a status (KEP-1287): requests that are ``granted``, requests and limits in force."""
 
     granted: Amounts = None
@@ -32,8 +31,7 @@ class ReportedResources:
 NOTHING_REPORTED = ReportedResources()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResizeStatus:
+class ResizeStatus(NamedTuple):
     """How far a resize has come; ``pod_level`` is what the status tells of the pod's own resources.
 
     ``waiting_since`` is when it became pending, as the API writes times: RFC 3339.
@@ -45,8 +43,7 @@ class ResizeStatus:
     pod_level: ReportedResources = NOTHING_REPORTED
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContainerStatus:
+class ContainerStatus(NamedTuple):
     """One container; ``runtime`` and ``container_id`` are empty before it is created.
 
     ``ephemeral``: it was added for debugging, so that no manifest of the pod names it.

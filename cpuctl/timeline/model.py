@@ -13,6 +13,7 @@ from cpuctl.kubelet.duration import MILLISECOND
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.machine.sources import MachineSource
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Pod, ResourceRequirements
 
 ASSIGNED_CPUSET_GATE = "DownwardAPIAssignedResources"
@@ -20,8 +21,7 @@ CPU_FILE, MEMORY_FILE = "cpu_manager_state", "memory_manager_state"
 """The state files that somebody may edit."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KubeletSetup:
+class KubeletSetup(NamedTuple):
     """A kubelet as it is installed: what it is told, or why it cannot load that.
 
     ``preview``: the gate of KEP-5554 brings its allocator, whichever the release. ``grace_of_pods``: the
@@ -39,8 +39,7 @@ class KubeletSetup:
         return f"1.{self.minor}"
 
 
-@dataclass(frozen=True, slots=True)
-class ApiServer:
+class ApiServer(NamedTuple):
     """The API server: its release and gates."""
 
     gates: FeatureGates
@@ -56,16 +55,14 @@ class ApiServer:
         return self.gates.enabled(ASSIGNED_CPUSET_GATE)
 
 
-@dataclass(frozen=True, slots=True)
-class TimelinePod:
+class TimelinePod(NamedTuple):
     """A pod of a manifest; ``exposed`` are the containers whose ``assigned.cpuset`` a volume tells."""
 
     pod: Pod
     exposed: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Admit:
+class Admit(NamedTuple):
     """A pod is created on the node, or (``scheduled``) as soon as the scheduler sees room for it there.
 
     Its containers run at once, init containers having ended, unless *start* is False.
@@ -76,31 +73,27 @@ class Admit:
     scheduled: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Resize:
+class Resize(NamedTuple):
     """Containers of a pod are to have other resources: ``PATCH`` of its subresource ``resize``."""
 
     pod: str
     resources: Mapping[str, ResourceRequirements]
 
 
-@dataclass(frozen=True, slots=True)
-class Update:
+class Update(NamedTuple):
     """The pod object is written anew, with these containers exposed."""
 
     pod: str
     exposed: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Remove:
+class Remove(NamedTuple):
     """A pod is deleted."""
 
     pod: str
 
 
-@dataclass(frozen=True, slots=True)
-class ContainerChange:
+class ContainerChange(NamedTuple):
     """A container of a pod starts, or ends."""
 
     pod: str
@@ -120,8 +113,7 @@ class KubeletAction(StrEnum):
     REBOOT = "reboot"
 
 
-@dataclass(frozen=True, slots=True)
-class KubeletChange:
+class KubeletChange(NamedTuple):
     """The kubelet stops, or starts with a setup; *takes* is how long it is away in between."""
 
     action: KubeletAction
@@ -129,38 +121,34 @@ class KubeletChange:
     takes: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ServerChange:
+class ServerChange(NamedTuple):
     """The API server is another one from now on."""
 
     server: ApiServer
 
 
-@dataclass(frozen=True, slots=True)
-class CPUsChange:
+class CPUsChange(NamedTuple):
     """CPUs (masks) go offline or come back: the kernel and the next start of a kubelet see it."""
 
     offline: int = 0
     online: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class StateFileEdit:
+class StateFileEdit(NamedTuple):
     """Somebody edits a state file: deletes it (``text`` None), or replaces it."""
 
     file: str
     text: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StateFilePatch:
+class StateFilePatch(NamedTuple):
     """Somebody changes what ``cpu_manager_state`` says, with the right checksum.
 
     ``entries`` are CPUs (masks) by the full name of a pod and container, None for an entry that goes.
     """
 
     default: int | None = None
-    entries: Mapping[tuple[str, str], int | None] = field(default_factory=dict)
+    entries: Mapping[tuple[str, str], int | None] = {}
 
 
 Event: TypeAlias = (
@@ -180,18 +168,16 @@ Wanted: TypeAlias = "Mapping[str, Wanted] | str | int | bool | None"
 """What is expected: a part of what ``views`` tells, in the same words."""
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(NamedTuple):
     """At a time something happens, or is expected, or both; ``where`` is the place in the file."""
 
     at: int
     event: Event | None = None
-    expect: Mapping[str, Wanted] = field(default_factory=dict)
+    expect: Mapping[str, Wanted] = {}
     where: Origin | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timing:
+class Timing(NamedTuple):
     """What takes how long.
 
     ``volume_sync`` passes from a pod's sync to the new content of its volumes (a kubelet looks every 100 ms:

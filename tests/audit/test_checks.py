@@ -33,7 +33,7 @@ def without_cpu_5(node: NodeTree) -> None:
 
 
 def promise(node: NodeTree, **promises: object) -> None:
-    node.promises = replace(node.promises, **promises)  # type: ignore[arg-type]  # of the fields' types
+    node.promises = node.promises._replace(**promises)  # type: ignore[arg-type]  # of the fields' types
 
 
 def codes(node: NodeTree, *checks: str) -> dict[str, str]:
@@ -277,7 +277,7 @@ def test_cpus_that_only_a_finished_init_container_holds_are_stranded() -> None:
     (finding,) = audit(node.picture(pods), ["stale"])
     assert (finding.code, finding.detected) == ("finished-init-container", "3")
     assert finding.fix == "kubectl -n shop delete pod database-0"
-    running = replace(ended, state=RunState.RUNNING)
+    running = ended._replace(state=RunState.RUNNING)
     pods[DATABASE] = pods[DATABASE]._replace(statuses=(running, *pod.statuses))
     assert audit(node.picture(pods), ["stale"]) == ()
 

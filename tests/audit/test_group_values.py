@@ -33,7 +33,7 @@ def test_a_container_with_exclusive_cpus_on_version_2() -> None:
     node = clean_node()
     node.put("memory", node.server, "memory.max", str(1 << 30))
     node.put("hugetlb", node.server, "hugetlb.2MB.max", "0")
-    settings = replace(RULES, settings=CgroupSettings(page_sizes=(2 << 20,)))
+    settings = RULES._replace(settings=CgroupSettings(page_sizes=(2 << 20,)))
     assert expected(node, node.server, settings) == {
         "cpuset.cpus": OWN,
         "cpuset.cpus.effective": OWN,
@@ -87,12 +87,12 @@ def test_nobody_says_what_kubepods_itself_has() -> None:
 @pytest.mark.parametrize(("formula", "want"), [(WeightFormula.LINEAR, "79"), (WeightFormula.CURVED, "174")])
 def test_a_known_runtime_has_one_weight(formula: WeightFormula, want: str) -> None:
     node = clean_node()
-    assert expected(node, node.server, replace(RULES, formula=formula))["cpu.weight"] == want
+    assert expected(node, node.server, RULES._replace(formula=formula))["cpu.weight"] == want
 
 
 def test_a_kubelet_that_keeps_quotas_is_expected_to() -> None:
     node = clean_node()
-    rules = replace(RULES, settings=CgroupSettings(lifts_quota=False))
+    rules = RULES._replace(settings=CgroupSettings(lifts_quota=False))
     assert values(node, node.server, rules)["cpu.max"] == Value("max 100000", ("200000 100000",))
 
 

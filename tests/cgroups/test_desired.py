@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import NamedTuple
 
 import pytest
@@ -34,7 +33,7 @@ def group(path: str, own: str = "", effective: str = "0-7", **more: object) -> C
         cpu=CpuValues(),
         memory=MemoryValues(),
     )
-    return replace(made, **more)  # type: ignore[arg-type]
+    return made._replace(**more)  # type: ignore[arg-type]
 
 
 def member(pod: str, container: str = "app", own: str = "0-7", part: Part = Part.APP) -> Member:
@@ -212,7 +211,7 @@ def test_a_container_with_groups_below_gives_up_its_own_cpus_before_another_gets
 
 def test_a_group_without_the_controller_cannot_have_a_list() -> None:
     bare = group("/kubepods/a/app", "0-7", "0-7")
-    here = tree(replace(bare, cpuset=CpusetValues()))
+    here = tree(bare._replace(cpuset=CpusetValues()))
     with pytest.raises(ValueError, match="/kubepods/a/app has no CPU set: the cpuset controller is off"):
         written(here, a="2-3")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -48,7 +47,7 @@ def busy(tmp_path: Path, *states: str) -> LiveNode:
     root = written({**node.files, STATE: states[0]}, tmp_path / "node")
     words = PictureWords(machine="live", root=str(root), kubelet=NO_WORDS, state="", pods="")
     found = load_node(words, Sources())
-    return replace(found, files=NodeFiles(BusyTree(node, list(states[1:])), str))
+    return found._replace(files=NodeFiles(BusyTree(node, list(states[1:])), str))
 
 
 def test_a_pod_that_comes_meanwhile_is_no_finding(tmp_path: Path) -> None:

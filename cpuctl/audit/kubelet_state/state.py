@@ -7,7 +7,6 @@ another policy, or one that makes no sense, keeps the kubelet from starting.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from cpuctl.audit.finding import Finding, Severity
 from cpuctl.audit.picture import Picture
@@ -15,6 +14,7 @@ from cpuctl.audit.sets import union
 from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.wording import are
+from cpuctl.named_tuple import NamedTuple
 
 _CPU_FILE, _MEMORY_FILE = "cpu_manager_state", "memory_manager_state"
 _NO_POLICY = ("", "none", "None")
@@ -26,8 +26,7 @@ _REPAIR = (
 happens."""
 
 
-@dataclass(frozen=True, slots=True)
-class _File:
+class _File(NamedTuple):
     """One of the two files: whose it is, what policy is configured, and what came of reading it."""
 
     name: str

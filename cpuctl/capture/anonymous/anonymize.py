@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 from cpuctl.capture.anonymous.names import AnonymousNames
 from cpuctl.capture.anonymous.state import anonymous_state
@@ -39,8 +38,7 @@ def anonymized(collected: Collected) -> Collected:
             members[names.file(path)] = _content(path, content, names)
         except ValueError as error:
             refused.append(Unreadable(path, str(error)))
-    return replace(
-        collected,
+    return collected._replace(
         members=members,
         processes=tuple(_process(process, names) for process in collected.processes),
         kubelet=_kubelet(collected.kubelet, names),
@@ -55,7 +53,7 @@ def _without(area: Area, refused: int) -> Area:
     if area.name != KUBELET_AREA or not refused:
         return area
     counts = {**area.counts, "stateFiles": area.counts["stateFiles"] - refused}
-    return replace(area, entries=area.entries - refused, counts=counts)
+    return area._replace(entries=area.entries - refused, counts=counts)
 
 
 def _content(path: str, content: Content, names: AnonymousNames) -> Content:
@@ -78,15 +76,15 @@ def _configuration(text: str, names: AnonymousNames) -> str:
 
 def _process(process: Process, names: AnonymousNames) -> Process:
     threads = tuple(
-        replace(thread, comm=names.command(thread.comm, kernel=process.kernel)) for thread in process.threads
+        thread._replace(comm=names.command(thread.comm, kernel=process.kernel)) for thread in process.threads
     )
-    return replace(process, cgroup=names.cgroup(process.cgroup), threads=threads)
+    return process._replace(cgroup=names.cgroup(process.cgroup), threads=threads)
 
 
 def _kubelet(facts: KubeletFacts, names: AnonymousNames) -> KubeletFacts:
     if facts.flags is None:
         return facts
-    return replace(facts, flags=tuple(_flag(flag, names) for flag in facts.flags))
+    return facts._replace(flags=tuple(_flag(flag, names) for flag in facts.flags))
 
 
 def _flag(flag: str, names: AnonymousNames) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 
 from cpuctl.capture.collected import Area, FileState, KubeletFacts, Process
@@ -12,6 +11,7 @@ from cpuctl.capture.kubelet.command import flag_value, read_flags, running_kubel
 from cpuctl.capture.kubelet.config import reduced_configuration
 from cpuctl.capture.node.files import NodeFiles
 from cpuctl.machine.recording_layout import CONFIG, DROP_INS, STATE_DIRECTORY, STATE_FILES
+from cpuctl.named_tuple import NamedTuple
 
 AREA = "kubelet"
 MAX_DROP_INS = 200
@@ -44,8 +44,7 @@ def record_kubelet(
     return facts, Area(name=AREA, entries=len(files.members) - before, counts=counts, notes=_notes(facts))
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
+class Places(NamedTuple):
     """Where the node has the kubelet's files; empty where it has none."""
 
     root: str

@@ -10,13 +10,13 @@ import os
 import posixpath
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from cpuctl.capture.kubelet.command import flag_value, kept_flags
 from cpuctl.errors import CpuctlError
 from cpuctl.machine.recording_layout import STATE_DIRECTORY
 from cpuctl.machine.tree import DirectoryTree, Tree
+from cpuctl.named_tuple import NamedTuple
 
 _NAMES = frozenset({"hyperkube", "k3s", "k3s-agent", "k3s-server", "kubelet", "kubelite"})
 """Programs that are a kubelet, or have one inside."""
@@ -27,8 +27,7 @@ _NAME = re.compile(r"^Name:[ \t]*(.*)$", re.MULTILINE)
 _ENDED = re.compile(r"^State:[ \t]*[ZX]", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class RunningKubelet:
+class RunningKubelet(NamedTuple):
     """A process, what it calls itself, and its root directory as it sees it."""
 
     pid: int

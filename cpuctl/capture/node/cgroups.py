@@ -15,6 +15,7 @@ from cpuctl.capture.progress import Progress
 from cpuctl.cgroups.container_logs import log_names
 from cpuctl.cgroups.hierarchies import CGROUPS, UNIFIED, is_interface_file, mount_points
 from cpuctl.machine.recording_layout import CONTAINER_LOGS
+from cpuctl.named_tuple import NamedTuple
 
 MAX_CGROUPS = 20_000
 MAX_VISITED = 200_000
@@ -86,8 +87,7 @@ def _groups_above(path: str, root: str) -> Iterator[str]:
         parent = parent.rpartition("/")[0]
 
 
-@dataclass(frozen=True, slots=True)
-class _Group:
+class _Group(NamedTuple):
     path: str
     files: tuple[str, ...]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from cpuctl.capture.collected import Area, Collected
@@ -15,10 +14,10 @@ from cpuctl.capture.node.processes import read_processes
 from cpuctl.capture.node.topology import record_topology
 from cpuctl.capture.progress import Progress, silent
 from cpuctl.machine.tree import DirectoryTree, Tree
+from cpuctl.named_tuple import NamedTuple
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class Node(NamedTuple):
     """What to record: ``kubelet_version`` is a version and the program that told it, both empty if unknown.
 
     ``architecture`` stands in where the kernel has no file that names it (before Linux 6.1).

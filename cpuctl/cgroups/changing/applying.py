@@ -14,6 +14,7 @@ from enum import StrEnum
 
 from cpuctl.cgroups.group_files import GONE, GroupFiles
 from cpuctl.cpuset import CPUSet
+from cpuctl.named_tuple import NamedTuple
 
 _EFFECTIVE = {
     "cpuset.cpus": ("cpuset.cpus.effective", "cpuset.effective_cpus"),
@@ -47,8 +48,7 @@ class Step(StrEnum):
     NOT_RESTORED = "not restored"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(NamedTuple):
     """One line of the log; ``problem`` says in words what went wrong.
 
     ``touched`` tells that the file may hold what we wrote, or what the kernel made of it; ``in_force`` is
@@ -62,8 +62,7 @@ class Entry:
     in_force: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Applied:
+class Applied(NamedTuple):
     """What has been done, line by line."""
 
     entries: tuple[Entry, ...]

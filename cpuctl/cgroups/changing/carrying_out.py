@@ -8,19 +8,18 @@ Rule: ``reconcileState`` in kubelet v1.36 ``cm/cpumanager/cpu_manager.go``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 from cpuctl.cgroups.changing.applying import Applied, Applier, Change, Entry, Step
 from cpuctl.cgroups.group_files import GONE
 from cpuctl.errors import os_reason
+from cpuctl.named_tuple import NamedTuple
 
 INTERRUPTED = "interrupted"
 _POLL = 0.5
 _FORKING = 0.1
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """Everything that was done, and why it was given up; ``watched`` are seconds."""
 
     entries: tuple[Entry, ...] = ()
@@ -39,8 +38,7 @@ class Outcome:
         return tuple(entry for entry in self.entries if entry.step is Step.GONE)
 
 
-@dataclass(frozen=True, slots=True)
-class Guard:
+class Guard(NamedTuple):
     """Asks whether all is still well; an answer that is not empty says in words what is not.
 
     ``moved_on`` looks at what the writes were worked out from, ``strayed`` at threads; ``pause`` waits some

@@ -7,7 +7,6 @@ are taken in silence and never come into force. What the kubelet promises one co
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 
 from cpuctl.cgroups.desired import Member, Wanted
@@ -15,6 +14,7 @@ from cpuctl.cgroups.groups import Cgroup
 from cpuctl.cgroups.names import ancestors
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.wording import are, named
+from cpuctl.named_tuple import NamedTuple
 
 _NOT_PARTITIONS = ("", "member")
 
@@ -27,8 +27,7 @@ class Force(StrEnum):
     EXCLUSIVE = "exclusive"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Objection:
+class Objection(NamedTuple):
     """A reason to write nothing; ``force`` names the option that overrules it, where one does."""
 
     code: str
@@ -37,8 +36,7 @@ class Objection:
     force: Force | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Situation:
+class Situation(NamedTuple):
     """What wanted sets are held against.
 
     ``held`` are the exclusive CPUs of the kubelet's state by pod and container, ``divided`` the pods whose
@@ -46,11 +44,11 @@ class Situation:
     """
 
     online: CPUSet
-    reserved: CPUSet = field(default=CPUSet())
+    reserved: CPUSet = CPUSet()
     reach: CPUSet | None = None
-    groups: Mapping[str, Cgroup] = field(default_factory=dict)
+    groups: Mapping[str, Cgroup] = {}
     members: Sequence[Member] = ()
-    held: Mapping[str, Mapping[str, CPUSet]] = field(default_factory=dict)
+    held: Mapping[str, Mapping[str, CPUSet]] = {}
     divided: frozenset[str] = frozenset()
 
 

@@ -8,16 +8,15 @@ the same order. A container first loses what it is not to keep, then gets what o
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 
 from cpuctl.cgroups.names import ancestors
 from cpuctl.cpuset import CPUSet
+from cpuctl.named_tuple import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(NamedTuple):
     """One group's CPU set and what it becomes; ``why`` says in two words which step this is."""
 
     path: str

@@ -7,7 +7,6 @@ runtimes make below a container's, get their place in it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from cpuctl.cgroups.changing.applying import Change
 from cpuctl.cgroups.changing.ordering import order_writes
@@ -16,12 +15,12 @@ from cpuctl.cgroups.groups import Cgroup, CpusetValues
 from cpuctl.cgroups.hierarchies import CGROUPS, Hierarchies
 from cpuctl.cgroups.names import ancestors
 from cpuctl.cpuset import CPUSet
+from cpuctl.named_tuple import NamedTuple
 
 CPUS, MEMS = "cpuset.cpus", "cpuset.mems"
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedWrite:
+class PlannedWrite(NamedTuple):
     """One write to a group of the kubelet's hierarchy, and which step this is."""
 
     path: str
@@ -60,8 +59,7 @@ def _require_lists(groups: Mapping[str, Cgroup], wanted: Iterable[Wanted]) -> No
             raise ValueError(f"{one.path} has no CPU set: the cpuset controller is off above it")
 
 
-@dataclass(frozen=True, slots=True)
-class _Lists:
+class _Lists(NamedTuple):
     """A group's own list, empty where it has none, and what is in force."""
 
     own: CPUSet

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from cpuctl.capture.kubelet.running import RunningKubelet, kubelets_using
 from cpuctl.checkpoints.inspection import Inspection, inspect_state
 from cpuctl.cli.stop_signals import StopSignal, held_back
 from cpuctl.errors import CpuctlError, NodeAccessError, NotRestoredError, UsageError
+from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from cpuctl.checkpoints.migration import Loss
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
     from cpuctl.engine.state_repair.actions import Action
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(NamedTuple):
     """Why there is no new file, and what to do instead."""
 
     reason: str
@@ -56,18 +56,17 @@ class FileChange:
     def as_input(self) -> StateInput:
         """Return the new file as if it had been read."""
         assert self.state is not None
-        return replace(self.state, content=self.text.encode(), inspection=self.after)
+        return self.state._replace(content=self.text.encode(), inspection=self.after)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class Target(NamedTuple):
     """Where new files go: into a directory, at once, or in the place of the old ones, with ``yes`` only."""
 
     directory: str = ""
     force: bool = False
     yes: bool = False
     force_running: bool = False
-    root: Path = field(default=Path("/"))
+    root: Path = Path("/")
 
     @property
     def writes(self) -> bool:

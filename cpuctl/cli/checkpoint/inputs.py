@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from cpuctl.cli.sources.known_kubelet import load_known_kubelet
 from cpuctl.cli.sources.sources import Sources
 from cpuctl.cli.sources.state_inputs import StateInput, StatePlace, is_recording, read_states
 from cpuctl.engine.state_checks.owners import Owners
+from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from cpuctl.machine.sources import MachineSource
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class Node(NamedTuple):
     """The machine and its kubelet, whose release is known."""
 
     source: MachineSource
@@ -38,8 +37,7 @@ class Node:
         return self.told.kubelet
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class Case(NamedTuple):
     """State files, who runs, and how the kubelet reads them."""
 
     node: Node

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cpuctl.checkpoints.cpu_state import write_cpu_state
@@ -19,6 +19,7 @@ from cpuctl.engine.state_repair.actions import Action, Did, NotRepaired, Repaire
 from cpuctl.engine.state_repair.cpu_repair import CPURules, repair_cpu_state
 from cpuctl.engine.state_repair.memory_repair import MemoryRules, repair_memory_state
 from cpuctl.errors import InputError
+from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from cpuctl.cli.checkpoint.inputs import Case
@@ -26,8 +27,7 @@ if TYPE_CHECKING:
     from cpuctl.engine.state_checks.verify import StateVerdict
 
 
-@dataclass(frozen=True, slots=True)
-class Repairs:
+class Repairs(NamedTuple):
     """What comes of every file, and the verdict on all of them together."""
 
     changes: tuple[FileChange, ...]
@@ -43,7 +43,7 @@ def repair(case: Case) -> Repairs:
     changes = tuple(_repaired(state, case, managers, before) for state in case.states)
     if any(change.refused for change in changes):
         return Repairs(changes, before)
-    after = replace(case, states=tuple(change.as_input() for change in changes)).verdict()
+    after = case._replace(states=tuple(change.as_input() for change in changes)).verdict()
     if not isinstance(after.start, Started):
         reason = _of_start(after.start)
         changes = tuple(replace(each, refused=reason) if each.changed else each for each in changes)
@@ -86,8 +86,8 @@ def _readable(state: StateInput) -> tuple[StateInput, tuple[Action, ...]]:
         hint = "drain the node and delete the file, or write a new one: cpuctl checkpoint new"
         raise InputError(f"cannot be read: {found.problem}", where=state.source, hint=hint)
     why = f"{found.format} is broken ({found.problem}): taken from the copy for older kubelets"
-    taken = replace(embedded, format=found.format)
-    return replace(state, inspection=taken), (Action(did=Did.FORMAT, reason=why),)
+    taken = embedded._replace(format=found.format)
+    return state._replace(inspection=taken), (Action(did=Did.FORMAT, reason=why),)
 
 
 _State = CPUStateFile | MemoryStateFile | PodsStateFile

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
@@ -11,10 +10,10 @@ import typer
 
 from cpuctl.cli.app import app
 from cpuctl.cli.command_table import COMMANDS
+from cpuctl.named_tuple import NamedTuple
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Option:
+class Option(NamedTuple):
     """An option. ``metavar`` is empty for a flag; ``default`` where there is one worth telling."""
 
     names: tuple[str, ...]
@@ -31,8 +30,7 @@ class Option:
         return not self.metavar
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Argument:
+class Argument(NamedTuple):
     """A word that is no option; brackets and dots of ``metavar`` show that it may be left out or repeated."""
 
     metavar: str
@@ -41,8 +39,7 @@ class Argument:
     repeated: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
+class Command(NamedTuple):
     """A command or group; ``words`` are what is typed after ``cpuctl``, none for ``cpuctl`` itself.
 
     ``summary`` is its line in the list of commands. ``default_verb`` is the verb that may be left out.

@@ -7,6 +7,8 @@ import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from cpuctl.named_tuple import NamedTuple
+
 MAX_BYTES = 4 << 20
 """How much JSON is read of all files together while somebody types: what is larger is passed over."""
 _SLOWER = 16
@@ -14,8 +16,7 @@ _SLOWER = 16
 _MOST_FILES = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(NamedTuple):
     """Words before the one that is being typed (``current``), without the shell's quotes."""
 
     words: tuple[str, ...]

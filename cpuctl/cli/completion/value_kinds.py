@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from cpuctl.cli.completion.command_tree import Argument, Command, Option
 from cpuctl.kubelet.version import NEWEST, OLDEST
+from cpuctl.named_tuple import NamedTuple
 
 
 class Kind(StrEnum):
@@ -30,8 +30,7 @@ class Kind(StrEnum):
     COLUMNS = "columns"
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(NamedTuple):
     """What follows an option, or stands for an argument; ``words`` where they are known."""
 
     kind: Kind
@@ -93,4 +92,4 @@ def complete_commands(root: Command) -> Iterator[Command]:
 def with_default_verb(command: Command) -> Command:
     """Give a group the options of the verb that may be left out."""
     verb = next((each for each in command.verbs if each.words[-1] == command.default_verb), None)
-    return command if verb is None else replace(command, options=verb.options)
+    return command if verb is None else command._replace(options=verb.options)

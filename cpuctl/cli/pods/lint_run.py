@@ -11,6 +11,7 @@ from cpuctl.documents.places import Place
 from cpuctl.engine.pod_lints.lints import lint_pod
 from cpuctl.engine.pod_lints.subject import PodLintSubject
 from cpuctl.errors import InputError
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.validation.finding import Finding, Refuser, Severity
 from cpuctl.pods.validation.lint import MOST_FINDINGS, Linted, lint_document
 from cpuctl.pods.validation.texts import Unreadable, documents_of
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
     from cpuctl.pods.reading.manifest_files import ManifestFile
 
 
-@dataclass(frozen=True, slots=True)
-class Remark:
+class Remark(NamedTuple):
     """A finding, and where it stands; ``about`` is the object that it is about."""
 
     source: str

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from cpuctl.named_tuple import NamedTuple
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+
+class Cell(NamedTuple):
     """Some text and the style it is shown in, where colour is possible."""
 
     text: str
     style: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """A column's heading and alignment."""
 
     name: str
     justify: Literal["left", "right"] = "left"
 
 
-@dataclass(frozen=True, slots=True)
-class Lines:
+class Lines(NamedTuple):
     """Lines of text, one below the other."""
 
     lines: tuple[Cell, ...]
@@ -34,31 +32,27 @@ class Lines:
         return cls(tuple(Cell(text) for text in texts))
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(NamedTuple):
     """Rows under headings."""
 
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Flow:
+class Flow(NamedTuple):
     """Items side by side, as many as fit; an item is a run of cells that stays together."""
 
     items: tuple[tuple[Cell, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Box:
+class Box(NamedTuple):
     """Blocks inside a titled frame."""
 
     title: str
     content: tuple[Picture, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
+class Stretch(NamedTuple):
     """A stretch of time in nanoseconds, and the mark that every moment of it has."""
 
     start: int
@@ -66,16 +60,14 @@ class Stretch:
     mark: Cell
 
 
-@dataclass(frozen=True, slots=True)
-class ChartLine:
+class ChartLine(NamedTuple):
     """One history: stretches that follow each other."""
 
     name: str
     stretches: tuple[Stretch, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Chart:
+class Chart(NamedTuple):
     """Histories over the same time, from 0 nanoseconds to ``end``."""
 
     heading: str

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cpuctl.errors import InputError
+from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from cpuctl.checkpoints.model import RecordedPod
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 _IN_ANSWERS = {"allocated_pods_state": "allocatedState", "actuated_pods_state": "actuatedState"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResizeWords:
+class ResizeWords(NamedTuple):
     """The words of a command line that only a resize has."""
 
     amounts: Sequence[str] = ()
@@ -33,8 +32,7 @@ class ResizeWords:
     server_gates: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Scene:
+class Scene(NamedTuple):
     """A node and the pods that run on it, with the release's gates."""
 
     node: Node

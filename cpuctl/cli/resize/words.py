@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cpuctl.errors import UsageError
+from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,8 +18,7 @@ OPTION = "--set"
 HINT = "write [NAMESPACE/]POD[/CONTAINER]:cpu=REQUEST[/LIMIT][,memory=REQUEST[/LIMIT]]"
 
 
-@dataclass(frozen=True, slots=True)
-class SetWords:
+class SetWords(NamedTuple):
     """One ``--set``: the pod's (and container's) name, and amounts by resource as (request, limit).
 
     An amount is None where nothing is said of that side, and both are the same where one is given for both.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.output import Style, note
@@ -13,6 +12,7 @@ from cpuctl.cli.sources.inputs import load_machine, refuse_stdin_twice
 from cpuctl.cli.sources.kubelet_inputs import load_kubelet
 from cpuctl.cli.sources.sources import Sources
 from cpuctl.errors import CpuctlError, NodeAccessError, UsageError
+from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 CPU_FILE, MEMORY_FILE = "cpu_manager_state", "memory_manager_state"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PictureWords:
+class PictureWords(NamedTuple):
     """The words of a command line that say which node is looked at, and what its kubelet is told."""
 
     machine: str
@@ -41,16 +40,14 @@ class PictureWords:
     pods: str
 
 
-@dataclass(frozen=True, slots=True)
-class StateFile:
+class StateFile(NamedTuple):
     """A state file that was read: its path on the node, and the SHA-256 of its text."""
 
     path: str
     sha256: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LiveNode:
+class LiveNode(NamedTuple):
     """The node, its files, and everything that is known before they are looked at."""
 
     source: MachineSource
@@ -65,8 +62,6 @@ def load_node(words: PictureWords, sources: Sources) -> LiveNode:
 
     Raise UsageError for a machine that has no files to look at.
     """
-    from dataclasses import replace
-
     from cpuctl.audit.reading import Known
 
     refuse_stdin_twice(words.kubelet.config, words.state, words.pods)
@@ -81,7 +76,7 @@ def load_node(words: PictureWords, sources: Sources) -> LiveNode:
     texts = _state_texts(words.state, files, kubelet, source, sources)
     known = Known(
         machine=source.machine,
-        state=replace(_state(texts, _closed(files), kubelet, pods or {}), own=not words.state),
+        state=_state(texts, _closed(files), kubelet, pods or {})._replace(own=not words.state),
         promises=_promises(source, kubelet, sources),
         pods=pods,
         cgroup_root=kubelet.config.cgroup_root,
@@ -104,8 +99,8 @@ def with_fresh_state(node: LiveNode) -> LiveNode:
         return node
     texts = _state_texts("", node.files, node.kubelet, node.source, Sources())
     state = _state(texts, _closed(node.files), node.kubelet, node.known.pods or {})
-    return replace(
-        node, known=replace(node.known, state=state), state_files=_state_files(texts, node.kubelet)
+    return node._replace(
+        known=replace(node.known, state=state), state_files=_state_files(texts, node.kubelet)
     )
 
 

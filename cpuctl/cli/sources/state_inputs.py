@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from cpuctl.cli.sources.sources import Sources
 from cpuctl.documents.files import STDIN, read_input, source_name
 from cpuctl.errors import InputError, UsageError, unreadable
 from cpuctl.machine.recording_layout import STATE_DIRECTORY, STATE_FILES
+from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from cpuctl.checkpoints.inspection import Inspection
@@ -28,8 +28,7 @@ _EXPECTED = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StateInput:
+class StateInput(NamedTuple):
     """One state file: which it is, where it was read, what is in it, what that is.
 
     ``path`` is where it can be written in place, None for standard input and recordings.
@@ -47,8 +46,7 @@ class StateInput:
         return self.content.decode("utf-8", "replace")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatePlace:
+class StatePlace(NamedTuple):
     """Where state files are looked for when none is named.
 
     ``root`` is where the node's file tree stands, ``directory`` the kubelet's root directory in it.
@@ -56,7 +54,7 @@ class StatePlace:
     """
 
     machine: MachineSource | None = None
-    root: Path = field(default=Path("/"))
+    root: Path = Path("/")
     directory: str = _USUAL
     in_place: bool = False
 
@@ -106,7 +104,7 @@ def _named(name: str, place: StatePlace) -> Iterator[StateInput]:
     elif is_recording(name):
         from cpuctl.machine.sources import read_machine
 
-        yield from _of_machine(replace(place, root=Path("/"), machine=read_machine(name)))
+        yield from _of_machine(place._replace(root=Path("/"), machine=read_machine(name)))
     elif os.path.isdir(name):  # noqa: PTH112
         yield from _in_directory(path, place)
     else:

@@ -6,7 +6,6 @@ Everything is found by admitting pods on copies of the node; what bounds a searc
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from cpuctl.engine.admission import Admission
 from cpuctl.engine.capacity.copies import Copies, alike, more_copies
@@ -20,6 +19,7 @@ from cpuctl.engine.outcome import Rejected
 from cpuctl.engine.progress import Progress, nobody
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
+from cpuctl.named_tuple import NamedTuple
 
 MAX_SHAPES = 32
 """Kinds of pods of which copies are counted, at most."""
@@ -28,8 +28,7 @@ MAX_RUNS = 10_000
 """Admissions that are tried to find remedies, at most; kinds of refused pods share them equally."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Capacity:
+class Capacity(NamedTuple):
     """How many more copies of each kind of pod fit, the largest requests, and what would let pods in.
 
     ``largest`` is the largest request for exclusive CPUs by policy of the Topology Manager; without a

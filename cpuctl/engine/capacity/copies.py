@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import islice
 
 from cpuctl.engine.admission import Admitted, Verdict
 from cpuctl.engine.capacity.probe import copies_of, shape_of
 from cpuctl.engine.node import Node
 from cpuctl.engine.progress import Progress
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Pod
 
 MAX_COPIES = 500
 """Copies that are tried of one pod; a kubelet's own limit of pods nearly always comes first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Copies:
+class Copies(NamedTuple):
     """``fits`` more of each of these pods, which are alike; ``stop`` refuses the next, None at the bound."""
 
     pods: tuple[Pod, ...]

@@ -8,15 +8,13 @@ best all. A node without containers is not fragmented, whatever its shape.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from cpuctl.engine.capacity.probe import free_cpus
 from cpuctl.engine.cpu.topology import Masks
 from cpuctl.engine.node import Node
+from cpuctl.named_tuple import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Scatter:
+class Scatter(NamedTuple):
     """``reached`` CPUs of a ``possible`` number keep together."""
 
     reached: int
@@ -31,8 +29,7 @@ class Scatter:
         return max(lost, 1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fragmentation:
+class Fragmentation(NamedTuple):
     """The figures of a node's levels."""
 
     core: Scatter

@@ -3,33 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from cpuctl.engine.admission import Admitted, Verdict
 from cpuctl.engine.capacity.probe import exclusive_pod, free_cpus
 from cpuctl.engine.cpu.topology import Masks
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Rejected
+from cpuctl.named_tuple import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(NamedTuple):
     """What becomes of a request that is too large: how many CPUs it was for, and the verdict."""
 
     cpus: int
     verdict: Verdict
 
 
-@dataclass(frozen=True, slots=True)
-class Largest:
+class Largest(NamedTuple):
     """The most CPUs that one container would get; ``stop`` refuses more, None where no more are free."""
 
     cpus: int
     stop: Refusal | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ElementRoom:
+class ElementRoom(NamedTuple):
     """What is left of a NUMA node or an uncore cache: CPUs (masks), and the largest request inside it.
 
     That is a request which gets all its CPUs here when every free CPU elsewhere is taken; what the node has

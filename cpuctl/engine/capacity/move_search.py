@@ -17,14 +17,14 @@ from cpuctl.engine.node import Node
 from cpuctl.engine.ordering import ordered
 from cpuctl.engine.pod_order import PodOrder
 from cpuctl.engine.progress import Progress
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Pod
 
 MAX_LEAVING = 8
 """Pods that leave at most: nobody wants to do more by hand."""
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(NamedTuple):
     """A set that helps: the pods that leave, the pod's admission then, and theirs where they come back."""
 
     leaving: tuple[Pod, ...]
@@ -32,8 +32,7 @@ class Attempt:
     again: tuple[Admission, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """The best set, None where none was found; no set of up to ``excluded`` pods helps."""
 
     attempt: Attempt | None

@@ -7,7 +7,6 @@ node; of several the largest comes back first. Every answer has been run through
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import accumulate
 
@@ -19,6 +18,7 @@ from cpuctl.engine.node import Node
 from cpuctl.engine.node_fit import check_fit
 from cpuctl.engine.outcome import Rejected
 from cpuctl.engine.progress import Progress
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Pod
 from cpuctl.pods.requests import pod_requests
 from cpuctl.quantity import Quantity
@@ -40,8 +40,7 @@ class RemedyKind(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Leaving:
+class Leaving(NamedTuple):
     """A pod that leaves: its exclusive CPUs (a mask), and those it has when it has come back, if it does."""
 
     pod: Pod
@@ -49,8 +48,7 @@ class Leaving:
     after: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Remedy:
+class Remedy(NamedTuple):
     """How one of ``pods``, which are alike and refused, would be admitted.
 
     ``verdict`` and ``cpus`` (a mask) are what the pod gets then; where it is impossible, the verdict of the
@@ -86,11 +84,10 @@ def remedy_for(node: Node, pods: tuple[Pod, ...], budget: int, progress: Progres
     if not isinstance(verdict, Admitted):
         return Remedy(pods=pods, kind=RemedyKind.IMPOSSIBLE, verdict=verdict, runs=2)
     found = _Case(node, pods, verdict, budget, progress).remedy()
-    return replace(found, runs=found.runs + 2)
+    return found._replace(runs=found.runs + 2)
 
 
-@dataclass(frozen=True, slots=True)
-class _Case:
+class _Case(NamedTuple):
     """A refused pod that the empty node would admit."""
 
     node: Node
@@ -104,14 +101,14 @@ class _Case:
         running = tuple(self.node.active.values())
         if short := self._shortage():
             # What the node as a whole lacks does not come from moving pods about on it.
-            return replace(self._relieved(short, running), immovable=None)
+            return self._relieved(short, running)._replace(immovable=None)
         holders = [pod for pod in running if holdings(self.node, pod)]
         moves = self._search(holders, by_place(self.node, holders), comes_back=True)
         if moves.kind is RemedyKind.MOVES:
             return moves
         goes = self._search(holders, by_place(self.node, holders), comes_back=False)
         immovable = None if moves.excluded == len(holders) else moves.excluded
-        return replace(goes, immovable=immovable, runs=moves.runs + goes.runs)
+        return goes._replace(immovable=immovable, runs=moves.runs + goes.runs)
 
     def _shortage(self) -> Rejected | None:
         """Tell of what the node as a whole has too little left for the pod, if of anything."""
@@ -160,8 +157,7 @@ class _Case:
         )
         if finding.attempt is None:
             return remedy
-        return replace(
-            remedy,
+        return remedy._replace(
             kind=RemedyKind.MOVES if comes_back else RemedyKind.EVICTIONS,
             cpus=_exclusive(finding.attempt.admission),
             leaving=tuple(self._leaving(finding.attempt)),

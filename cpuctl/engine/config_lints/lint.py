@@ -10,6 +10,7 @@ from cpuctl.engine.start import Started
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.machine.model import Machine
+from cpuctl.named_tuple import NamedTuple
 
 
 class Severity(StrEnum):
@@ -20,8 +21,7 @@ class Severity(StrEnum):
     INFO = "info"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lint:
+class Lint(NamedTuple):
     """A finding about one setting, named by its path; ``expected``, ``detected`` and ``fix`` may be empty.
 
     ``code`` is its stable name in answers.

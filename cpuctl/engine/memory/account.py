@@ -6,18 +6,17 @@ The kubelet's sums wrap around at 64 bits where more is taken than there is; her
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from cpuctl.engine.memory.tables import MEMORY, fresh_tables
 from cpuctl.kubelet.config import ReservedMemory
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
+from cpuctl.named_tuple import NamedTuple
 
 _BYTE = 10**9
 """One byte in the unit of ``Quantity.nano``."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeAmounts:
+class NodeAmounts(NamedTuple):
     """One resource of one NUMA node in bytes.
 
     ``huge_pages`` is what of memory is set aside as huge pages. Where that and ``reserved`` are more than

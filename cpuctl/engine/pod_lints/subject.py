@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from cpuctl.engine.pod_rules import node_rules
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.kubelet import Kubelet
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, Pod
 from cpuctl.pods.qos import Qos, pod_qos
 from cpuctl.pods.rules import DEFAULT_NODE, NodeRules
 from cpuctl.pods.validation.finding import Spot
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KubeletView:
+class KubeletView(NamedTuple):
     """What decides on exclusive CPUs and memory; a policy is empty where nobody has told it."""
 
     rules: NodeRules = DEFAULT_NODE

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.named_tuple import NamedTuple
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +28,7 @@ class CPUWish:
     isolated: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CPUChoice:
+class CPUChoice(NamedTuple):
     """The CPUs to reserve; of those, the ones whose core or cache is shared with pods, and fast ones."""
 
     cpus: int

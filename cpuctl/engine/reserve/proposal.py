@@ -7,7 +7,6 @@ systemReserved and hard eviction keep. Nothing is proposed that ``check_start`` 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.topology import CPUTopology
@@ -20,38 +19,35 @@ from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.reserving.reserved_memory import countable
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.quantity import Quantity
 
 _BYTE = 10**9
 """One byte in the unit of ``Quantity.nano``."""
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryWish:
+class MemoryWish(NamedTuple):
     """How to lay memory out; *node* names the node where one gives all."""
 
     spread: Spread = Spread.EVEN
     node: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReserveWish:
+class ReserveWish(NamedTuple):
     """What to choose; None leaves the configuration's own setting as it is."""
 
     cpus: CPUWish | None = None
     memory: MemoryWish | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryProposal:
+class MemoryProposal(NamedTuple):
     """The bytes to reserve in all, and those of each NUMA node."""
 
     total: int
     parts: Mapping[int, int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
+class Proposal(NamedTuple):
     """A configuration with which the kubelet starts, and what was chosen for it."""
 
     config: KubeletConfiguration
@@ -60,8 +56,7 @@ class Proposal:
     memory: MemoryProposal | None
 
 
-@dataclass(frozen=True, slots=True)
-class NoProposal:
+class NoProposal(NamedTuple):
     """Nothing of what was asked for makes the kubelet start: why, and its own answer where it has one."""
 
     why: str

@@ -7,12 +7,12 @@ counts the most of desired, allocated and actual.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 
 from cpuctl.engine.cpu.isolation import Isolation, isolation_of
 from cpuctl.engine.resize.outcome import ResizeOutcome, Ruling
 from cpuctl.engine.resize.rules import CONDITIONS_SINCE, ResizeRules
 from cpuctl.engine.resize.running import RESIZABLE, ResizeWish, requirements, with_requirements
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.cgroups.values import CgroupSettings, CgroupValues, container_cgroup, pod_cgroup
 from cpuctl.pods.model import Pod, ResourceRequirements
 from cpuctl.pods.qos import pod_qos
@@ -48,8 +48,7 @@ def restarting(wish: ResizeWish, container: str, minor: int) -> tuple[str, ...]:
     return tuple(sorted(changed & policy))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counted:
+class Counted(NamedTuple):
     """What the scheduler counts for a pod: before, while the resize is under way, and in the end."""
 
     before: Mapping[str, Quantity]
@@ -90,8 +89,7 @@ def most_requested(first: Pod, *others: Pod) -> Pod:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CgroupChange:
+class CgroupChange(NamedTuple):
     """Values of cgroups before and after, of the pod (``POD``) and by container."""
 
     before: Mapping[str, CgroupValues]

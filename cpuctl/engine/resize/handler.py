@@ -7,7 +7,7 @@ CPU Manager leaves what a container has, and has no hint for one of another size
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 
 from cpuctl.engine.admission import Admission, Admitted, Asked, Placement, Verdict
@@ -25,6 +25,7 @@ from cpuctl.engine.resize.rules import DEFAULT_RULES, ResizeRules
 from cpuctl.engine.resize.running import ResizeWish
 from cpuctl.engine.resize.semantics import Semantics
 from cpuctl.engine.resize.server_side import ResizeServer
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Pod
 from cpuctl.pods.qos import pod_qos
 
@@ -33,8 +34,7 @@ _ALLOCATORS: Mapping[Semantics, Callable[[Resizing], Resized]] = MappingProxyTyp
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResizePath:
+class ResizePath(NamedTuple):
     """Who decides on a resize; without ``server`` the API server has agreed already.
 
     *capacity* is what the whole node has for pods by the kubelet's count (CPU in milli), None where it is
@@ -47,8 +47,7 @@ class ResizePath:
     capacity: Mapping[str, int] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
+class _Found(NamedTuple):
     """What the managers and the fit into the node have come to."""
 
     judge: Judge
@@ -150,7 +149,7 @@ def _by_allocator(node: Node, wish: ResizeWish, path: ResizePath) -> _Found:
     if not on_trial:
         node.active[pod.uid] = running
     kept = (Departure.NOTHING_KEPT,) if on_trial and _cpus(used, pod) != held else ()
-    return replace(found, judge=Judge.NODE_FIT, verdict=short, departures=kept)
+    return found._replace(judge=Judge.NODE_FIT, verdict=short, departures=kept)
 
 
 def _more_departures(resized: Resized, path: ResizePath) -> tuple[Departure, ...]:

@@ -6,11 +6,11 @@ Rule: ``canResizePod`` (1.27 to 1.33), then ``podResizesAdmitHandler``, whose te
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from cpuctl.engine.resize.rules import CONDITIONS_SINCE, REFUSED_BY_RESOURCE_SINCE, ResizeRules
 from cpuctl.engine.resize.rules import MANAGERS_REFUSE_SINCE as MANAGERS_SINCE
 from cpuctl.engine.resize.running import ResizeWish
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, Pod, QosClass
 from cpuctl.pods.oom_score import is_critical
 from cpuctl.pods.qos import pod_qos
@@ -20,8 +20,7 @@ from cpuctl.quantity import Quantity
 _NOTHING = Quantity()
 
 
-@dataclass(frozen=True, slots=True)
-class Objecting:
+class Objecting(NamedTuple):
     """A resize as one kubelet looks at it.
 
     *capacity* is what the whole node has for pods (CPU in milli), None where that is not known.

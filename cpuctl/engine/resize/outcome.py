@@ -11,6 +11,7 @@ from cpuctl.engine.outcome import Rejected
 from cpuctl.engine.resize.allocator.resized import Departure
 from cpuctl.engine.resize.rules import ResizeRules
 from cpuctl.engine.resize.running import ResizeWish
+from cpuctl.named_tuple import NamedTuple
 
 
 class Ruling(StrEnum):
@@ -46,8 +47,7 @@ class Judge(StrEnum):
     NODE_FIT = "nodeFit"
 
 
-@dataclass(frozen=True, slots=True)
-class CPUShare:
+class CPUShare(NamedTuple):
     """A container's exclusive CPUs (masks), None where it shares; ``baseline`` are those it was promised."""
 
     before: int | None
@@ -84,8 +84,7 @@ class ResizeOutcome:
         return str(self.verdict.reason) if isinstance(self.verdict, Rejected) else ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Condition:
+class Condition(NamedTuple):
     """A condition of the pod that is ``True``; ``observed_generation`` is None where releases tell none."""
 
     type: str

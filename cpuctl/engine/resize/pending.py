@@ -7,13 +7,13 @@ tries again every three minutes, and whenever a pod comes, goes, is changed or h
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 
 from cpuctl.engine.node import Node
 from cpuctl.engine.resize.handler import ResizePath, decide
 from cpuctl.engine.resize.outcome import ResizeOutcome, Ruling
 from cpuctl.engine.resize.running import ResizeWish
 from cpuctl.engine.resize.semantics import Semantics
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import QosClass
 from cpuctl.pods.qos import pod_qos
 from cpuctl.pods.requests import pod_requests
@@ -25,8 +25,7 @@ ORDERED_SINCE = 34
 _NOTHING = Quantity()
 
 
-@dataclass(frozen=True, slots=True)
-class Attempted:
+class Attempted(NamedTuple):
     """What has come of a resize after so many attempts.
 
     ``reference`` is the first attempt's answer of the reference implementation, where it is another one.
@@ -53,7 +52,7 @@ def _reference(before: Node, outcome: ResizeOutcome, path: ResizePath) -> Resize
     """Ask the reference implementation, where the KEP's text wants something else."""
     if not outcome.departures:
         return None
-    return decide(before, outcome.wish, replace(path, semantics=Semantics.REFERENCE))
+    return decide(before, outcome.wish, path._replace(semantics=Semantics.REFERENCE))
 
 
 def _retry(node: Node, done: list[Attempted], path: ResizePath) -> bool:
@@ -63,7 +62,7 @@ def _retry(node: Node, done: list[Attempted], path: ResizePath) -> bool:
     for wish in retry_order([done[place].outcome.wish for place in waiting.values()], path):
         place = waiting[wish.desired.uid]
         outcome = decide(node, wish, path)
-        done[place] = replace(done[place], outcome=outcome, attempts=done[place].attempts + 1)
+        done[place] = done[place]._replace(outcome=outcome, attempts=done[place].attempts + 1)
         granted |= outcome.ruling.accepted
     return granted
 

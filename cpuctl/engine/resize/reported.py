@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 
 from cpuctl.checkpoints.model import RecordedPod
 from cpuctl.engine.resize.running import POD, RunningPod, requirements, with_requirements
@@ -26,8 +25,7 @@ def running_pod(pod: Pod) -> RunningPod:
         granted = actual
     settled = not (status.pending or status.in_progress)
     current = with_requirements(pod, granted if settled else granted | actual)
-    return replace(
-        running,
+    return running._replace(
         allocated=with_requirements(pod, granted),
         actuated=current,
         actual=current,
@@ -41,7 +39,7 @@ def with_checkpoints(
     """Put in what the kubelet's own files say it has granted, and has told the runtime."""
     granted = running.allocated if allocated is None else _recorded(running.spec, allocated)
     told = running.actuated if actuated is None else _recorded(running.spec, actuated)
-    return replace(running, allocated=granted, actuated=told)
+    return running._replace(allocated=granted, actuated=told)
 
 
 def _recorded(spec: Pod, recorded: RecordedPod) -> Pod:

@@ -7,8 +7,8 @@ KEP-1287 tells four states apart: desired (the spec), allocated (what the kubele
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, Pod, ResourceRequirements
 
 RESIZABLE = ("cpu", "memory")
@@ -18,8 +18,7 @@ POD = ""
 """Stands for the pod as a whole where resources are named by container."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunningPod:
+class RunningPod(NamedTuple):
     """A pod with the resources it is ``allocated``; ``spec`` has those that it is to have already.
 
     ``actuated`` has what its runtime was told, ``actual`` what that reports. ``waiting_since`` is when a
@@ -43,8 +42,7 @@ class RunningPod:
         return next((each.restarts for each in self.spec.all_containers if each.name == container), _NONE)
 
 
-@dataclass(frozen=True, slots=True)
-class ResizeWish:
+class ResizeWish(NamedTuple):
     """A running pod, and the same pod with the resources it is to have."""
 
     running: RunningPod

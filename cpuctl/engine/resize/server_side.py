@@ -7,7 +7,6 @@ Rule: ``ValidatePodResize`` in ``pkg/apis/core/validation``, and from 1.36 on th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from cpuctl.engine.resize.rules import (
     CAPACITY_AT_SERVER_SINCE,
@@ -18,6 +17,7 @@ from cpuctl.engine.resize.rules import (
 )
 from cpuctl.engine.resize.running import RESIZABLE, ResizeWish
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirements
 from cpuctl.pods.qos import pod_qos
 from cpuctl.pods.requests import pod_requests
@@ -34,8 +34,7 @@ _ONLY = "only cpu and memory resources are mutable"
 _SIDES = ("requests", "limits")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResizeServer:
+class ResizeServer(NamedTuple):
     """An API server 1.*minor* and its gates; ``node_resizes`` is the kubelet's gate.
 
     ``allocatable`` is what the node's status says it has for pods (CPU in milli), None where not known.
@@ -77,8 +76,7 @@ def _without_gate(minor: int) -> str:
     return "the API server does not let resources of pods change: InPlacePodVerticalScaling is off"
 
 
-@dataclass(frozen=True, slots=True)
-class _Review:
+class _Review(NamedTuple):
     server: ResizeServer
     old: Pod
     new: Pod

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 
@@ -28,8 +27,7 @@ class Held(NamedTuple):
         return self.uid, self.container
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CPUSubject:
+class CPUSubject(NamedTuple):
     """A state as a kubelet reads it, and all that its file says; who runs on the node.
 
     ``held`` is who holds exclusive CPUs in it: every pod as a whole, then its containers.

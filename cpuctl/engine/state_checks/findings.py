@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from cpuctl.engine.config_lints.lint import Severity
+from cpuctl.named_tuple import NamedTuple
 
 CPU_FILE, MEMORY_FILE = "cpu_manager_state", "memory_manager_state"
 PODS_FILES = ("allocated_pods_state", "actuated_pods_state")
@@ -18,8 +18,7 @@ MOST_ALIKE = 50
 """Of findings with the same code, as many are told: a file may have one for every entry."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StateFinding:
+class StateFinding(NamedTuple):
     """A finding about one file.
 
     An error is what a kubelet refuses, a warning what it does not notice although it is wrong or does harm

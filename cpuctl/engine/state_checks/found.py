@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, PodsStateFile, UnreadableState
+from cpuctl.named_tuple import NamedTuple
 
 _State = TypeVar("_State")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileFacts:
+class FileFacts(NamedTuple):
     """What a file is, whoever reads it.
 
     ``wrong_checksums`` are the members whose checksum is not that of the content. ``embedded_differs``: the
@@ -43,10 +43,9 @@ class FoundFile(Generic[_State]):
         return self.whole if isinstance(self.read, UnreadableState) else self.read
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundStates:
+class FoundStates(NamedTuple):
     """The files of one kubelet; None where there is none. ``pods`` are those that in-place resize keeps."""
 
     cpu: FoundFile[CPUStateFile] | None = None
     memory: FoundFile[MemoryStateFile] | None = None
-    pods: Mapping[str, FoundFile[PodsStateFile]] = field(default_factory=dict)
+    pods: Mapping[str, FoundFile[PodsStateFile]] = {}

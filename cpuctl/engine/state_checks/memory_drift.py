@@ -8,13 +8,13 @@ and 64 MiB more. No release does.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 
 from cpuctl.checkpoints.diff import TableChange
 from cpuctl.checkpoints.model import MemoryNode, MemoryStateFile, MemoryTable
 from cpuctl.engine.memory.tables import MEMORY
 from cpuctl.engine.state_checks.memory_replay import replayed
+from cpuctl.named_tuple import NamedTuple
 
 MOST_DRIFT = 128 << 20
 """The most that a reboot changes of a NUMA node's memory, in bytes."""
@@ -37,8 +37,7 @@ class Cause(StrEnum):
     RESERVED = "reserved"
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryDrift:
+class MemoryDrift(NamedTuple):
     """All differences of totals, what is reserved, and what pods may have; with the cause of each.
 
     ``misfit``: what pods hold does not fit any more, however small the difference.

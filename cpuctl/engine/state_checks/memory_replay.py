@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from cpuctl.checkpoints.model import MemoryNode, MemoryStateFile
 from cpuctl.engine.memory.restart import HeldBlock, held_blocks, replay
 from cpuctl.engine.memory.state import MemoryManagerState
 from cpuctl.engine.memory.tables import Tables, free_in
+from cpuctl.named_tuple import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Misfit:
+class Misfit(NamedTuple):
     """A block that has no place, and why; ``missing`` are the bytes that are too many, if it is that."""
 
     held: HeldBlock
@@ -20,8 +19,7 @@ class Misfit:
     missing: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Replayed:
+class Replayed(NamedTuple):
     """Tables with every block charged as far as possible, and the blocks that do not fit."""
 
     tables: Tables

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, Pod
 
 _LONGEST = 120
@@ -21,8 +21,7 @@ class Standing(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class Owners:
+class Owners(NamedTuple):
     """The pods that run, by the UID that their kubelet knows them by; None where nobody says who runs."""
 
     pods: Mapping[str, Pod] | None = None

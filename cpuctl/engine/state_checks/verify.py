@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 
 from cpuctl.checkpoints.model import MemoryNode, UnreadableState
 from cpuctl.checkpoints.refusal import kubelet_refusal
@@ -25,6 +24,7 @@ from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, Pod
 from cpuctl.pods.qos import pod_qos
 
@@ -32,8 +32,7 @@ _ROOT = "/var/lib/kubelet"
 _PODS_FILES_SINCE = 33
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StateVerdict:
+class StateVerdict(NamedTuple):
     """``start`` is how the start ends; ``refusals`` is what stands against each file by itself.
 
     ``reached`` is False where the kubelet ends before it opens any of them. ``drift`` is how the machine's
@@ -42,7 +41,7 @@ class StateVerdict:
 
     start: Started | NotStarted
     findings: tuple[StateFinding, ...]
-    refusals: Mapping[str, NotStarted] = field(default_factory=dict)
+    refusals: Mapping[str, NotStarted] = {}
     reached: bool = True
     drift: MemoryDrift | None = None
 
@@ -94,8 +93,7 @@ def _below(refused: NotStarted, root: str, name: str) -> NotStarted:
     return refused._replace(error=refused.error.replace(f'"{_ROOT}/{name}"', f'"{root}/{name}"'))
 
 
-@dataclass(frozen=True, slots=True)
-class _Look:
+class _Look(NamedTuple):
     """Looks at all files; ``node`` is None where the kubelet does not even get to them."""
 
     version: str

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Generic, TypeVar
 
+from cpuctl.named_tuple import NamedTuple
+
 _State = TypeVar("_State")
 
 
@@ -23,8 +25,7 @@ class Did(StrEnum):
     FORMAT = "format"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Action:
+class Action(NamedTuple):
     """One thing that was done, to whom, and why; ``before`` and ``after`` are lists of CPUs or amounts."""
 
     did: Did
@@ -43,8 +44,7 @@ class Repaired(Generic[_State]):
     actions: tuple[Action, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class NotRepaired:
+class NotRepaired(NamedTuple):
     """Why no state is safe, and what to do instead."""
 
     reason: str

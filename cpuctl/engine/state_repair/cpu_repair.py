@@ -18,10 +18,10 @@ from cpuctl.engine.state_checks.owners import Owners
 from cpuctl.engine.state_repair.actions import Action, Did, NotRepaired, Repaired
 from cpuctl.engine.state_repair.gone import gone, kept
 from cpuctl.engine.state_repair.moves import Moves, moved, moves_of
+from cpuctl.named_tuple import NamedTuple
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CPURules:
+class CPURules(NamedTuple):
     """The CPU Manager that is to start: ``policy`` is None for the policy ``none``.
 
     ``keeps_pods`` and ``keeps_baselines`` tell whether it reads what pods hold as a whole, and baselines.

@@ -6,7 +6,6 @@ Nothing is moved: memory stays where it is, whatever a file says. What has no pl
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from cpuctl.checkpoints.model import MemoryNode, MemoryStateFile
 from cpuctl.engine.memory.restart import restored
@@ -17,6 +16,7 @@ from cpuctl.engine.state_checks.memory_replay import Misfit, replayed
 from cpuctl.engine.state_checks.owners import Owners
 from cpuctl.engine.state_repair.actions import Action, Did, NotRepaired, Repaired
 from cpuctl.engine.state_repair.gone import gone, kept
+from cpuctl.named_tuple import NamedTuple
 
 _SHOWN = 3
 _DRAIN = "remove these pods from the node, then repair again with --pods; or drain it and delete the file"
@@ -27,8 +27,7 @@ _REASONS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryRules:
+class MemoryRules(NamedTuple):
     """The Memory Manager that is to start: ``fresh`` are the tables of the machine, None for the policy None.
 
     ``keeps_pods`` tells whether it reads what pods hold as a whole.

@@ -13,6 +13,7 @@ from cpuctl.exports.machine.nesting import Row
 from cpuctl.exports.plan_words import counts_words, kubelet_words, start_sentence
 from cpuctl.exports.text_width import bounded
 from cpuctl.exports.wording import byte_text, counted
+from cpuctl.named_tuple import NamedTuple
 
 Json = Mapping[str, Any]
 
@@ -32,8 +33,7 @@ class Use(StrEnum):
     OFFLINE = "offline"
 
 
-@dataclass(frozen=True, slots=True)
-class CPU:
+class CPU(NamedTuple):
     """A CPU: its row of the answer, what it is for, and the marks of its owners, the first one's above all.
 
     ``disputed``: more than one has it, or somebody and the shared pool.
@@ -55,8 +55,7 @@ class CPU:
         return not self.row["online"] and bool(self.marks or self.row.get("shared"))
 
 
-@dataclass(frozen=True, slots=True)
-class Owner:
+class Owner(NamedTuple):
     """Who has CPUs: the letters that stand for it, its name, its CPUs as a list."""
 
     mark: str

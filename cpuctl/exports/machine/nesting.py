@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
+
+from cpuctl.named_tuple import NamedTuple
 
 Row = Mapping[str, Any]
 """A CPU as answers tell it: ``cpu``, ``online`` and where it is (``socket``, ``node``, ``l3``, ``core``)."""
@@ -14,15 +15,13 @@ LEVELS = (("socket", "Socket"), ("node", "NUMA node"), ("l3", "L3"))
 """The member of a row that tells the place, and what people call such a place."""
 
 
-@dataclass(frozen=True, slots=True)
-class Core:
+class Core(NamedTuple):
     """The CPUs of one core, or of which no core is known."""
 
     rows: tuple[Row, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A socket, NUMA node or L3 cache; ``level`` is its key in rows."""
 
     level: str

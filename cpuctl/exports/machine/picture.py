@@ -13,6 +13,7 @@ from cpuctl.exports.markup import Markup, element, joined, leaf, text
 from cpuctl.exports.palette import owner_class, owner_hatch
 from cpuctl.exports.sheet import SMALL, Drawing, Spot, box, hatched, words
 from cpuctl.exports.text_width import text_width
+from cpuctl.named_tuple import NamedTuple
 
 _CELL_WIDTH, _CELL_HEIGHT, _PLAIN_HEIGHT = 32.0, 30.0, 22.0
 _FLAG_ROOM = 9.0
@@ -31,8 +32,7 @@ def machine_svg(facts: MachineFacts) -> Markup:
     return sheet.around(_Drawer(facts, _Cells.of(facts)).drawing())
 
 
-@dataclass(frozen=True, slots=True)
-class _Frame:
+class _Frame(NamedTuple):
     """A place's box, or the one around offline CPUs."""
 
     name: str
@@ -44,8 +44,7 @@ _Content = _Frame | Core | CPU | None
 """What an area shows; None: nothing but what is inside."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Cells:
+class _Cells(NamedTuple):
     """How CPUs are drawn: the size of each, and the place of each mark's owner."""
 
     width: float

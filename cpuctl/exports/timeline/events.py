@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from cpuctl.exports.markup import Markup, element, joined, leaf, text
 from cpuctl.exports.sheet import Drawing, words
 from cpuctl.exports.text_width import fitted, text_width, wrapped
 from cpuctl.exports.timeline.facts import Event, TimelineFacts
 from cpuctl.exports.wording import counted
+from cpuctl.named_tuple import NamedTuple
 
 RADIUS = 9.0
 """That of the circle around a number, in the picture's unit."""
@@ -19,8 +19,7 @@ _TIME_MOST, _WHO_MOST = 90.0, 200.0
 _MOST_AT_ONCE, _MOST_FAILURES = 12, 20
 
 
-@dataclass(frozen=True, slots=True)
-class Cluster:
+class Cluster(NamedTuple):
     """What happens so close together that one number stands for it; ``x`` is where, from the plot's edge."""
 
     number: int

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from cpuctl.exports.marks import mark_of
 from cpuctl.exports.timeline.time_scale import drawn_until
 from cpuctl.exports.wording import counted
+from cpuctl.named_tuple import NamedTuple
 
 Json = Mapping[str, Any]
 
@@ -37,8 +37,7 @@ def owner_names(rows: Iterable[Json]) -> list[str]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """Something that happens, at a time in nanoseconds, which ``at`` is in words."""
 
     time: int
@@ -48,8 +47,7 @@ class Event:
     bad: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimelineFacts:
+class TimelineFacts(NamedTuple):
     """A picture's content; ``marks`` are the letters of each container.
 
     ``end`` is where the drawing ends, in nanoseconds from the start.

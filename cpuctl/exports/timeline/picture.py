@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from cpuctl.exports.markup import Markup, element, joined, leaf, text
@@ -14,6 +13,7 @@ from cpuctl.exports.timeline.events import RADIUS, Cluster, clusters, event_list
 from cpuctl.exports.timeline.facts import TimelineFacts, short
 from cpuctl.exports.timeline.time_scale import tick_step, tick_text
 from cpuctl.exports.wording import counted
+from cpuctl.named_tuple import NamedTuple
 
 _PLOT = 880.0
 _LABEL_LEAST, _LABEL_MOST = 60.0, 190.0
@@ -42,8 +42,7 @@ def timeline_svg(facts: TimelineFacts) -> Markup:
     return sheet.around(plot.drawing(), event_list(facts, plot.clusters, plot.label + _PLOT))
 
 
-@dataclass(frozen=True, slots=True)
-class _Plot:
+class _Plot(NamedTuple):
     facts: TimelineFacts
     label: float
     clusters: list[Cluster]

@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Protocol
 
 from cpuctl.documents.files import read_input
 from cpuctl.errors import InputError, unreadable
 from cpuctl.kubelet.configuration.head import STAGE
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError, Refusal
+from cpuctl.named_tuple import NamedTuple
 
 EXTENSION = ".conf"
 _OTHERS = (".yaml", ".yml", ".json")
@@ -35,8 +35,7 @@ class DropInSource(Protocol):
         """Yield the path of what looks as if it counted and does not, and why."""
 
 
-@dataclass(frozen=True, slots=True)
-class DropInDirectory:
+class DropInDirectory(NamedTuple):
     """A directory of this host.
 
     The kubelet walks directories by the bytes of their names and does not follow links to directories; of

@@ -9,7 +9,6 @@ from __future__ import annotations
 import shlex
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import PurePath
 
 from cpuctl.documents.document import Value
@@ -29,14 +28,14 @@ from cpuctl.kubelet.flags.table import (
 )
 from cpuctl.kubelet.flags.values import read_flag
 from cpuctl.kubelet.golang import quoted
+from cpuctl.named_tuple import NamedTuple
 
 _ARGUMENTS = "--kubelet-args"
 _GATES = "featureGates"
 _KNOWN = CONFIG_FLAGS.keys() | NODE_FLAGS.keys()
 
 
-@dataclass(frozen=True, slots=True)
-class _Use:
+class _Use(NamedTuple):
     """One use of a flag; the value is None where there is none."""
 
     name: str

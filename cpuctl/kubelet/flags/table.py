@@ -6,7 +6,8 @@ Source: ``cmd/kubelet/app/options/options.go``. A line is a flag, its kind and t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from cpuctl.named_tuple import NamedTuple
 
 _TABLE = """
 cgroup-driver string cgroupDriver
@@ -70,8 +71,7 @@ topology-manager-scope string topologyManagerScope
 """
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigFlag:
+class ConfigFlag(NamedTuple):
     """A flag that sets a field: how its value is written, and the field."""
 
     kind: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates, GateStage
@@ -13,10 +12,10 @@ from cpuctl.kubelet.releases.concerns import Use, difference_concerns, gate_conc
 from cpuctl.kubelet.releases.difference import Difference
 from cpuctl.kubelet.releases.differences import DIFFERENCES
 from cpuctl.kubelet.topology_options import TOPOLOGY_OPTIONS
+from cpuctl.named_tuple import NamedTuple
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GateChange:
+class GateChange(NamedTuple):
     """A gate that is something else in the other release; a stage is None where the gate does not exist.
 
     ``on_before`` and ``on_after`` tell whether the feature is on, the configuration taken into account.
@@ -33,8 +32,7 @@ class GateChange:
     concerns: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OptionChange:
+class OptionChange(NamedTuple):
     """A policy option that moves to another stage; nothing where the release does not know it."""
 
     field: str
@@ -44,8 +42,7 @@ class OptionChange:
     concerns: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BehaviourChange:
+class BehaviourChange(NamedTuple):
     """A difference that comes into force (``begins``), or is left behind on the way down."""
 
     name: str
@@ -54,8 +51,7 @@ class BehaviourChange:
     concerns: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FieldChange:
+class FieldChange(NamedTuple):
     """A field of the configuration that one of the two releases does not know."""
 
     field: str
@@ -63,8 +59,7 @@ class FieldChange:
     concerns: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VersionChanges:
+class VersionChanges(NamedTuple):
     """Everything that differs between two minors; ``concerns`` marks what the configuration depends on."""
 
     gates: tuple[GateChange, ...]
@@ -73,12 +68,11 @@ class VersionChanges:
     fields: tuple[FieldChange, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeSubject:
+class ChangeSubject(NamedTuple):
     """A configuration, the gates it sets in files and flags, and the fields that somebody has set."""
 
     config: KubeletConfiguration
-    gates: Mapping[str, bool] = field(default_factory=dict)
+    gates: Mapping[str, bool] = {}
     set_fields: frozenset[str] = frozenset()
     uses_drop_ins: bool = False
 

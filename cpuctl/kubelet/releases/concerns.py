@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.duration import MILLISECOND
 from cpuctl.kubelet.golang import parse_bool
 from cpuctl.kubelet.policy_options import ALIGN_BY_SOCKET, DISTRIBUTE_CORES, DISTRIBUTE_NUMA, SCALE_DELAY
 from cpuctl.kubelet.releases.difference import Area, Difference
+from cpuctl.named_tuple import NamedTuple
 
 _DEFAULT_PERIOD = 100 * MILLISECOND
 _ENFORCEMENT = frozenset({"cgroupsPerQOS", "enforceNodeAllocatable"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Use:
+class Use(NamedTuple):
     """What a configuration makes use of."""
 
     static_cpus: bool

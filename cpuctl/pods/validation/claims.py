@@ -6,8 +6,8 @@ Rule: ``validateResourceClaimNames`` in ``pkg/apis/core/validation``, 1.36.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.validation.finding import Finding, Spot
 from cpuctl.pods.validation.names import label_problems
 
@@ -15,8 +15,7 @@ _LONGEST_LIST = 1000
 """Characters of all names together that are listed: as many as any real pod has."""
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(NamedTuple):
     """A claim by name, and which request in it; none stands for all of them."""
 
     name: str
@@ -28,8 +27,7 @@ class Claim:
         return f"{self.name}/{self.request}" if self.request else self.name
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimNames:
+class ClaimNames(NamedTuple):
     """The names of a pod's claims; ``words`` is how the API server lists them."""
 
     names: frozenset[str] = frozenset()

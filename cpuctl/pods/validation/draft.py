@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Pod, ResourceRequirements
 from cpuctl.pods.validation.claims import Claim, ClaimNames
 from cpuctl.pods.validation.finding import Spot
 
 
-@dataclass(frozen=True, slots=True)
-class ResizePolicy:
+class ResizePolicy(NamedTuple):
     """What an in-place resize of one resource does to a container."""
 
     resource: str
     restart: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContainerDraft:
+class ContainerDraft(NamedTuple):
     """What the model of a container leaves out; its amounts stand in the pod's model."""
 
     spot: Spot
@@ -28,8 +27,7 @@ class ContainerDraft:
     restart_policy: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EphemeralDraft:
+class EphemeralDraft(NamedTuple):
     """An ephemeral container: it should have no resources, but a manifest can say so."""
 
     container: ContainerDraft

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
+from cpuctl.named_tuple import NamedTuple
+
 Path: TypeAlias = tuple[str | int, ...]
 
 
@@ -28,8 +30,7 @@ class Refuser(StrEnum):
     NOBODY = "nobody"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Finding(NamedTuple):
     """A remark about the part of a document at *path*.
 
     ``field`` is the part's name in the words of the refuser, ``detail`` what is said about it.

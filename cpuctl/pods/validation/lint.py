@@ -8,6 +8,7 @@ from itertools import chain, islice
 
 from cpuctl.documents.document import Document
 from cpuctl.errors import InputError
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Pod
 from cpuctl.pods.rules import PodRules, ServerRules
 from cpuctl.pods.validation.amounts import as_sent
@@ -49,8 +50,7 @@ class LintRules:
         return ServerRules(minor=node.minor, pod_level=node.pod_level) if self.static else self.pods.server
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Linted:
+class Linted(NamedTuple):
     """What there is to say about one object.
 
     ``pod`` is what a kubelet gets of it; None for objects that make no pods, and where it is refused before.
@@ -94,7 +94,7 @@ def _containers(item: ManifestObject) -> int:
 def _linted(item: ManifestObject, rules: LintRules) -> Linted:
     named = Linted(kind=item.kind, namespace=item.namespace, name=item.name)
     if rules.static and item.kind != "Pod":
-        return replace(named, findings=(_no_static_pod(item),))
+        return named._replace(findings=(_no_static_pod(item),))
     if not item.spec_steps:
         return named
     read = read_draft(item.kind, item.value, item.place, item.spec_steps)
@@ -116,7 +116,7 @@ def _linted(item: ManifestObject, rules: LintRules) -> Linted:
         findings += check_pod_level_meaning(pod, draft.spec, pods)
     if rules.static:
         findings = [_by_kubelet(finding) for finding in findings]
-    return replace(named, draft=draft, pod=pod, findings=tuple(findings))
+    return named._replace(draft=draft, pod=pod, findings=tuple(findings))
 
 
 def _no_static_pod(item: ManifestObject) -> Finding:
@@ -136,4 +136,4 @@ def _sent(draft: PodDraft, rules: ServerRules) -> Pod:
 
 def _by_kubelet(finding: Finding) -> Finding:
     by_server = finding.refused_by is Refuser.API_SERVER
-    return replace(finding, refused_by=Refuser.KUBELET) if by_server else finding
+    return finding._replace(refused_by=Refuser.KUBELET) if by_server else finding

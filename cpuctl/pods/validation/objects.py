@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from cpuctl.documents.document import Document
 from cpuctl.documents.text_errors import describe
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.reading.workloads import WORKLOADS
 from cpuctl.pods.validation.finding import Finding, Refuser, Spot
 from cpuctl.pods.validation.raw import items_of, member_of, text_of
@@ -15,8 +15,7 @@ _TEMPLATE = ("spec", "template", "spec")
 _SPECS = {"Pod": ("spec",), "CronJob": ("spec", "jobTemplate", *_TEMPLATE)}
 
 
-@dataclass(frozen=True, slots=True)
-class ManifestObject:
+class ManifestObject(NamedTuple):
     """An object with the pod spec that it holds; ``spec_steps`` is empty where it holds none."""
 
     kind: str

@@ -7,7 +7,6 @@ where 1.32 and 1.33 differ, theirs.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from cpuctl.pods.model import Pod, ResourceRequirements
 from cpuctl.pods.requests import container_limits, container_requests
@@ -54,9 +53,9 @@ def _with_origin(finding: Finding, draft: PodDraft) -> Finding:
     if finding.code != "limit-below-request" or written is None:
         return finding
     if name not in written.requests:
-        return replace(finding, hint="the request is not given: it is the sum of the containers' requests")
+        return finding._replace(hint="the request is not given: it is the sum of the containers' requests")
     if name not in written.limits:
-        return replace(finding, hint="the limit is not given: it is the sum of the containers' limits")
+        return finding._replace(hint="the limit is not given: it is the sum of the containers' limits")
     return finding
 
 

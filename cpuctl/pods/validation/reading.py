@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from cpuctl.documents.numbers import amount_text
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, ContainerKind, Pod, QosClass, ResourceRequirements
 from cpuctl.pods.validation.amounts import with_amounts
 from cpuctl.pods.validation.claims import Claim, ClaimNames
@@ -24,8 +25,7 @@ _STORED = ("uid", "resourceVersion", "creationTimestamp")
 _HINT = "write an amount such as 4, 500m or 2Gi"
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(NamedTuple):
     """A draft, and what could not be read of its amounts."""
 
     draft: PodDraft

@@ -7,7 +7,6 @@ when a pod is made of it, so templates are looked at twice. Rule: ``pkg/apis/cor
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from cpuctl.pods.defaulting import creation_steps, decoding_steps, storing_steps
 from cpuctl.pods.model import Pod, ResourceRequirements
@@ -58,8 +57,7 @@ def _later(finding: Finding, draft: PodDraft) -> Finding:
     """Word a refusal of the pods of a workload, whose own object the API server takes."""
     whose = f"the API server takes the {draft.kind}, and refuses its pods"
     field = finding.field.removeprefix(draft.spec.field).removeprefix(".")
-    return replace(
-        finding,
+    return finding._replace(
         field=f"spec.{field}" if field else "spec",
         hint=f"{whose}; {finding.hint}" if finding.hint else whose,
     )
@@ -95,7 +93,7 @@ def _check_overhead(draft: PodDraft, pod: Pod) -> Iterator[Finding]:
     amounts = ResourceRequirements(limits=pod.overhead)
     for finding in check_requirements(amounts, spot, container_resource):
         # The API server checks overhead as if it were limits.
-        yield replace(finding, path=tuple(step for step in finding.path if step != "limits"))
+        yield finding._replace(path=tuple(step for step in finding.path if step != "limits"))
     if pod.overhead and not draft.runtime_class and not draft.stored and not pod.static:
         why = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
         hint = "leave it to the admission plug-in RuntimeClass, which fills it in"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from cpuctl.documents.document import Document
 from cpuctl.documents.loading import EMPTY, load_documents
 from cpuctl.documents.places import Place
 from cpuctl.errors import InputError
+from cpuctl.named_tuple import NamedTuple
 
 _BETWEEN = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 _MOST_TEXT = 64 << 20
@@ -17,8 +17,7 @@ _MOST_TEXT = 64 << 20
 _PLACE = re.compile(r":([0-9]+):([0-9]+)")
 
 
-@dataclass(frozen=True, slots=True)
-class Unreadable:
+class Unreadable(NamedTuple):
     """Why a text, or one of its documents, cannot be read, and where."""
 
     place: Place

@@ -8,7 +8,6 @@ them (scenario 8 of the KEP's tests). With the announced delay of pods a wait ou
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from cpuctl.engine.provider import Candidate
 from cpuctl.engine.resize.outcome import Condition
@@ -38,7 +37,7 @@ def take_back(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
     if not take_verdict(world, life, kubelet.node.admit(as_held if allocates else granted)):
         return
     if as_held != granted and (allocates or IN_PROGRESS in life.conditions):
-        life.running = replace(life.running, allocated=as_held)
+        life.running = life.running._replace(allocated=as_held)
         life.conditions.pop(IN_PROGRESS, None)
     if waits:
         _go_on(world, kubelet, life, granted, waits)
@@ -90,7 +89,7 @@ def _go_on(
             kubelet.timers.due[life.uid, name] = wait.due
     if kept:
         allocated = with_requirements(life.running.allocated, kept)
-        life.running = replace(life.running, allocated=allocated)
+        life.running = life.running._replace(allocated=allocated)
         life.conditions[IN_PROGRESS] = Condition(type=IN_PROGRESS)
         kubelet.node.active[life.uid] = kubelet.node.pod_rules.known(allocated)
 

@@ -6,8 +6,6 @@ resources, once all of its CPU sets are applied and no delay goes on.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from cpuctl.timeline.pods.containers import requested_milli, weight_of
 from cpuctl.timeline.pods.downward import tell_inside
 from cpuctl.timeline.pods.resizing import IN_PROGRESS, retry_deferred
@@ -25,7 +23,7 @@ def sync_pod(world: World, kubelet: KubeletProcess, uid: str) -> None:
     kubelet.plan(world.now + world.timeline.timing.volume_sync, Work.VOLUMES, uid)
     waits = kubelet.waits_for_cpusets and cpusets_change(kubelet, life)
     if not waits or not world.timeline.defers_actual:
-        life.running = replace(life.running, actual=life.running.allocated)
+        life.running = life.running._replace(actual=life.running.allocated)
     if IN_PROGRESS in life.conditions and not waits:
         del life.conditions[IN_PROGRESS]
         world.tell(What.RESIZE_COMPLETED, "resize is complete", life)

@@ -7,7 +7,6 @@ when its delay has passed; the resize is complete when all CPU sets of the pod a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 
 from cpuctl.engine.outcome import KubeletFault
 from cpuctl.engine.pod_rules import server_rules
@@ -17,6 +16,7 @@ from cpuctl.engine.resize.pending import retry_order
 from cpuctl.engine.resize.running import POD, ResizeWish, requirements, same_resources, with_requirements
 from cpuctl.engine.resize.server_side import ResizeServer
 from cpuctl.kubelet.duration import duration_text
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.defaulting import with_api_defaults
 from cpuctl.pods.model import Pod, ResourceRequirements
 from cpuctl.timeline.model import Resize
@@ -58,7 +58,7 @@ def request_resize(world: World, life: PodLife, event: Resize) -> None:
         # No new generation of the pod: its kubelet does not even hear of it.
         world.tell(What.RESIZE_UNCHANGED, "is to have these resources already", life)
         return
-    life.running = replace(life.running, spec=desired, generation=wish.generation)
+    life.running = life.running._replace(spec=desired, generation=wish.generation)
     if world.kubelet is None:
         world.tell(What.UPDATED, "is to be resized, once a kubelet runs", life)
     elif life.uid in world.kubelet.node.active:
@@ -98,7 +98,7 @@ def handle_resize(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
 
 def _accept(world: World, kubelet: KubeletProcess, life: PodLife, outcome: ResizeOutcome) -> None:
     before, desired = life.running.allocated, life.running.spec
-    life.running = replace(life.running, allocated=desired, waiting_since="")
+    life.running = life.running._replace(allocated=desired, waiting_since="")
     life.conditions = {condition.type: condition for condition in conditions_of(outcome, kubelet.rules)}
     changes = ", ".join(_changes(before, desired)) or "nothing that counts"
     unfollowed = f"; its exclusive CPUs do not follow ({', '.join(outcome.unfollowed)})"
@@ -118,8 +118,7 @@ def _changes(before: Pod, after: Pod) -> list[str]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Before:
+class _Before(NamedTuple):
     """What containers of a pod had (``held``) and were to keep of it (``waiting``) before a resize; masks."""
 
     held: Mapping[str, int]
@@ -175,7 +174,7 @@ def _scale_down(world: World, life: PodLife, name: str, cpus: tuple[int, int], d
 
 def _refuse(world: World, kubelet: KubeletProcess, life: PodLife, outcome: ResizeOutcome) -> None:
     if outcome.ruling is Ruling.UNCHANGED:
-        life.running = replace(life.running, waiting_since="")
+        life.running = life.running._replace(waiting_since="")
         if life.conditions.pop(PENDING, None) is not None:
             world.tell(What.RESIZE_UNCHANGED, "is to have what it has been granted", life)
         return
@@ -186,7 +185,7 @@ def _refuse(world: World, kubelet: KubeletProcess, life: PodLife, outcome: Resiz
     if outcome.ruling is Ruling.DEFERRED:
         since = life.running.waiting_since or f"{world.now:020}"
         kubelet.retry_after = world.now if kubelet.retry_after is None else kubelet.retry_after
-    life.running = replace(life.running, waiting_since=since)
+    life.running = life.running._replace(waiting_since=since)
     if news:
         what, words = _TOLD[outcome.ruling]
         text = f"resize {words}: {outcome.message}"

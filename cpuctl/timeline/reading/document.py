@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.loading import load_documents
 from cpuctl.errors import CpuctlError
 from cpuctl.machine.sources import MachineSource
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.timeline.model import Moment, Timeline, Timing
 from cpuctl.timeline.reading.events import ACTIONS, EventReader
 from cpuctl.timeline.reading.expectations import ExpectationReader
@@ -40,8 +40,7 @@ _MEMBERS = (
 _TIMING = ("volumeSync", "podSync", "reconcilePass")
 
 
-@dataclass(frozen=True, slots=True)
-class Outside:
+class Outside(NamedTuple):
     """How a timeline gets at what it names: machines and files."""
 
     machine: ReadMachine

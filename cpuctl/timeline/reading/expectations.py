@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from cpuctl.documents.cursor import Cursor
 from cpuctl.kubelet.duration import duration_text
 from cpuctl.machine.model import Machine
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.timeline.model import TimelinePod, Wanted
 from cpuctl.timeline.reading.fields import container_of, cpu_list, duration, pod_name, refuse_others
 
@@ -20,8 +20,7 @@ PHASES = ("Unscheduled", "Pending", "Running", "Failed")
 SLIS = ("notification", "application")
 
 
-@dataclass(frozen=True, slots=True)
-class ExpectationReader:
+class ExpectationReader(NamedTuple):
     """Reads what is expected of a machine and pods."""
 
     machine: Machine

@@ -17,6 +17,7 @@ from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import DEFAULT_VERSION, KubeletVersion
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.timeline.model import ApiServer, KubeletAction, KubeletChange, KubeletSetup
 from cpuctl.timeline.reading.fields import duration, refuse_others
 
@@ -33,12 +34,11 @@ _NEEDS_VERSION = {KubeletAction.UPGRADE: "newer", KubeletAction.DOWNGRADE: "olde
 _BARE = (KubeletAction.STOP, KubeletAction.START, KubeletAction.RESTART, KubeletAction.REBOOT)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KubeletWords:
+class KubeletWords(NamedTuple):
     """What was said of the kubelet so far: every change adds to it."""
 
     version: KubeletVersion = DEFAULT_VERSION
-    config: Mapping[str, Value] = field(default_factory=dict)
+    config: Mapping[str, Value] = {}
     preview: bool = True
     grace_of_pods: bool = False
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from cpuctl.documents.cursor import Cursor
 from cpuctl.errors import UsageError
@@ -32,7 +31,7 @@ def read_pods(pods: Cursor) -> dict[str, TimelinePod]:
         identified = with_uids(each.pod for each in found.values())
     except ValueError as error:
         raise pods.error(str(error)) from None
-    return {pod.full_name: replace(found[pod.full_name], pod=pod) for pod in identified}
+    return {pod.full_name: found[pod.full_name]._replace(pod=pod) for pod in identified}
 
 
 def _pods(item: Cursor) -> tuple[TimelinePod, ...]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from cpuctl.cpuset import CPUSet
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.timeline.seen.ownership import NOBODY, Holding, Owners, Sample
 
 _NOTHING = Holding(0)
@@ -26,16 +26,14 @@ class Use(StrEnum):
     NONE = "none"
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
+class Status(NamedTuple):
     """What a CPU is at a moment; ``container`` is empty where it is nobody's own."""
 
     use: Use
     container: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """A time in which a CPU's status stays, from ``start`` to before ``end`` in nanoseconds."""
 
     start: int
@@ -43,8 +41,7 @@ class Span:
     status: Status
 
 
-@dataclass(frozen=True, slots=True)
-class ChartRow:
+class ChartRow(NamedTuple):
     """CPUs (a mask) with their history."""
 
     cpus: int

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from cpuctl.documents.document import Origin
 from cpuctl.documents.paths import path_text
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.timeline.model import Moment, Wanted
 from cpuctl.timeline.seen.views import VIEWS, Seen
 from cpuctl.timeline.world.world import World
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(NamedTuple):
     """One value that is not as expected: where the expectation stands, of what, and both values.
 
     ``at`` is the time in nanoseconds.

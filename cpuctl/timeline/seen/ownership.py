@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from cpuctl.engine.node import Node
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.timeline.world.world import World
 
 
-@dataclass(frozen=True, slots=True)
-class Holding:
+class Holding(NamedTuple):
     """What one container has (masks): CPUs that stay, and CPUs that are to go but are in its cgroup still."""
 
     stays: int
     goes: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Owners:
+class Owners(NamedTuple):
     """Exclusive CPUs by pod and container (``namespace/pod/container``), and the shared pool.
 
     What a pod holds as a whole and gives to no container (KEP-5526) is under the pod's own name.
@@ -32,8 +30,7 @@ NOBODY = Owners({}, 0)
 """Before there is a kubelet."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(NamedTuple):
     """Who has what from a time on, which is in nanoseconds."""
 
     at: int

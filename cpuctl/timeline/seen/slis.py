@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.timeline.world.scale_downs import ScaleDown
 
 
@@ -23,8 +24,7 @@ class Latency:
         return cls(len(values), values[0] if values else None, values[-1] if values else None)
 
 
-@dataclass(frozen=True, slots=True)
-class Slis:
+class Slis(NamedTuple):
     """The three of them.
 
     ``notification``: from the decision until the volume tells it. ``application``: from the end of the delay

@@ -13,10 +13,10 @@ from cpuctl.checkpoints.cpu_state import read_cpu_state, write_cpu_state
 from cpuctl.checkpoints.memory_state import read_memory_state, write_memory_state
 from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, SavedCPUState, SavedMemoryState
 from cpuctl.checkpoints.reader import StateReader
+from cpuctl.named_tuple import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenCPUs:
+class WrittenCPUs(NamedTuple):
     """``cpu_manager_state`` as a kubelet wrote it."""
 
     state: CPUStateFile
@@ -28,8 +28,7 @@ class WrittenCPUs:
         return write_cpu_state(self.state, self.writer)
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenMemory:
+class WrittenMemory(NamedTuple):
     """``memory_manager_state`` as a kubelet wrote it."""
 
     state: MemoryStateFile
@@ -45,8 +44,7 @@ CPUFile: TypeAlias = WrittenCPUs | str | None
 MemoryFile: TypeAlias = WrittenMemory | str | None
 
 
-@dataclass(frozen=True, slots=True)
-class SavedWait:
+class SavedWait(NamedTuple):
     """A scale-down that outlasts a restart, as announced: what is left, when it is due, since which boot.
 
     ``cpus`` is a mask, ``due`` in nanoseconds.

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from cpuctl.engine.pod_lints.subject import KubeletView
@@ -80,7 +78,7 @@ CASES = [
     Case(
         "pod-level managers, best effort, and nothing to share",
         pod(app(FULL, FULL, "a"), sidecar(name="b"), pod_level=resources(FULL, FULL)),
-        replace(MANAGERS, topology_policy="best-effort"),
+        MANAGERS._replace(topology_policy="best-effort"),
         [
             "error empty-pod-shared-pool spec.resources: EmptyPodSharedPoolError: pod rejected, sum of exclusive"
             " container cpu requests equals pod budget, leaving no cpus for shared containers"
@@ -95,7 +93,7 @@ CASES = [
             *(app(name=name) for name in "cdef"),
             pod_level=resources("cpu=3 memory=3Gi", "cpu=3 memory=3Gi"),
         ),
-        replace(MANAGERS, topology_policy="single-numa-node"),
+        MANAGERS._replace(topology_policy="single-numa-node"),
         [f"{NO_POOL} | leave CPUs for c, d, e: raise cpu in spec.resources"],
     ),
     Case(
@@ -157,17 +155,17 @@ CASES = [
     Case(
         "pod-level managers without a topology policy",
         pod(app(FULL, FULL, "a"), app(name="b"), pod_level=resources(FULL, FULL)),
-        replace(MANAGERS, topology_policy="none"),
+        MANAGERS._replace(topology_policy="none"),
     ),
     Case(
         "pod-level managers, and nobody is known to pin",
         pod(app(FULL, FULL, "a"), app(name="b"), pod_level=resources(FULL, FULL)),
-        replace(MANAGERS, cpu_policy=""),
+        MANAGERS._replace(cpu_policy=""),
     ),
     Case(
         "pod-level managers in container scope",
         pod(app(FULL, FULL, "a"), app(name="b"), pod_level=resources(FULL, FULL)),
-        replace(MANAGERS, topology_scope="container"),
+        MANAGERS._replace(topology_scope="container"),
     ),
     Case(
         "pod-level managers, all exclusive",

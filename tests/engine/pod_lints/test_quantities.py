@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -36,7 +35,7 @@ CASES = [
     Case(
         "a static pod with milli bytes, where they are counted",
         static_pod(app("cpu=500m memory=1000m", "cpu=500m memory=1000m")),
-        replace(UNKNOWN, memory_policy="Static"),
+        UNKNOWN._replace(memory_policy="Static"),
         [
             "error uncountable-memory spec.containers[0].resources.requests[memory]: UnexpectedAdmissionError:"
             f" {NOT_COUNTED} | write 1"
@@ -45,7 +44,7 @@ CASES = [
     Case(
         "a static pod where memory is not counted",
         static_pod(app("cpu=500m memory=1.5Gi", "cpu=500m memory=1.5Gi")),
-        replace(UNKNOWN, memory_policy="None"),
+        UNKNOWN._replace(memory_policy="None"),
     ),
     Case("a burstable static pod", static_pod(app("memory=1.5Gi", "memory=2Gi"))),
     Case(
@@ -54,13 +53,13 @@ CASES = [
     Case(
         "a static pod with pod-level resources",
         pod(app("memory=1.5Gi", "memory=1.5Gi"), pod_level=SMALL)._replace(static=True),
-        replace(UNKNOWN, memory_policy="Static"),
+        UNKNOWN._replace(memory_policy="Static"),
     ),
     *(
         Case(
             f"a static pod with {asked}, for which the next best is to be written",
             static_pod(app(f"cpu=500m memory=1Mi {asked}", f"cpu=500m memory=1Mi {asked}")),
-            replace(UNKNOWN, rules=NodeRules(managers=True), memory_policy="Static"),
+            UNKNOWN._replace(rules=NodeRules(managers=True), memory_policy="Static"),
             [
                 f"error uncountable-memory spec.containers[0].resources.requests[{name}]: UnexpectedAdmissionError:"
                 f" {NOT_COUNTED} | write {better}"
@@ -75,7 +74,7 @@ CASES = [
     Case(
         "a divided static pod",
         pod(app("cpu=500m memory=1.5Gi", "cpu=500m memory=1.5Gi"), pod_level=SMALL)._replace(static=True),
-        replace(UNKNOWN, rules=NodeRules(managers=True), memory_policy="Static"),
+        UNKNOWN._replace(rules=NodeRules(managers=True), memory_policy="Static"),
         [
             "error uncountable-memory spec.containers[0].resources.requests[memory]: UnexpectedAdmissionError:"
             f" {NOT_COUNTED} | write 1536Mi"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import pytest
 
@@ -41,8 +40,8 @@ def test_of_which_versions_the_scheduler_counts_the_most(
     ruling: Ruling, allocated: int, actual: int, desired: int, takes: tuple[int, ...]
 ) -> None:
     """Of a pod whose spec asks for five CPUs since an earlier resize."""
-    running = replace(
-        RunningPod.settled(sized(5)), allocated=sized(allocated), actual=sized(actual), actuated=sized(8)
+    running = RunningPod.settled(sized(5))._replace(
+        allocated=sized(allocated), actual=sized(actual), actuated=sized(8)
     )
     given = ResizeWish(running, sized(desired))
     told = counted(ResizeOutcome(wish=given, ruling=ruling, judge=Judge.MANAGERS), ResizeRules())

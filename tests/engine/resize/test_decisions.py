@@ -51,7 +51,7 @@ def test_what_no_manager_hears_of_leaves_the_cpus_as_they_are(
 ) -> None:
     node = setting.node()
     running = admitted(node, pod_of(guaranteed("2"), guaranteed("500m", "d")))
-    outcome = decide(node, wish(running, c=f"cpu={to}"), replace(path(setting), server=server))
+    outcome = decide(node, wish(running, c=f"cpu={to}"), path(setting)._replace(server=server))
     assert (outcome.ruling, outcome.shares) == (ruling, {"c": TWO})
     assert (outcome.preview, outcome.placements, outcome.delay) == (False, (), 0)
     assert outcome.wish.running.spec == running
@@ -92,7 +92,7 @@ def test_what_nobody_has_promised_has_no_baseline() -> None:
     assert again.restore(file._replace(baselines={"q": file.baselines["q"]})) is None
     again.resume([running, other])
     outcome = decide(again, wish(running, c="cpu=2"), path(Setting()))
-    assert outcome.shares == {"c": replace(TWO, baseline=None)}
+    assert outcome.shares == {"c": TWO._replace(baseline=None)}
 
 
 def test_containers_of_a_divided_pod_are_due_no_number_of_cpus() -> None:
@@ -205,10 +205,10 @@ def test_several_refusals_of_the_api_server_are_one_list(minor: int, gates: dict
     running = admitted(node, pod_of(guaranteed("2")))
     server = ResizeServer(minor=minor, node_resizes=False)
     one = wish(running, c="cpu=4")
-    two = replace(
-        one, desired=running._replace(containers=(app("cpu=1 memory=1Gi", "cpu=2 memory=1Gi", "c"),))
+    two = one._replace(
+        desired=running._replace(containers=(app("cpu=1 memory=1Gi", "cpu=2 memory=1Gi", "c"),))
     )
-    told = [decide(node, each, replace(path(setting), server=server)).message for each in (one, two)]
+    told = [decide(node, each, path(setting)._replace(server=server)).message for each in (one, two)]
     no_node = "spec: Forbidden: Pod running on node without support for resize"
     other = 'spec: Invalid value: "Guaranteed": Pod QOS Class may not change as a result of resizing'
     assert told == [no_node, f"[{other}, {no_node}]"]

@@ -111,7 +111,7 @@ def test_what_the_scheduler_counts(ruling: Ruling, to: str, takes: tuple[str, ..
 def test_the_scheduler_counts_what_is_still_in_use() -> None:
     """A resize is asked for while another one is under way."""
     small, large = pod_of(guaranteed("2")), pod_of(guaranteed("6"))
-    running = replace(RunningPod.settled(small), actual=large)
+    running = RunningPod.settled(small)._replace(actual=large)
     told = counted(outcome_of(ResizeWish(running, changed(small, c="cpu=3")), Ruling.ADMITTED), ResizeRules())
     assert [str(each["cpu"]) for each in (told.before, told.meanwhile, told.settled)] == ["6", "6", "3"]
 

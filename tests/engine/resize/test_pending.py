@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from cpuctl.engine.resize.allocator.resized import Departure
@@ -27,7 +25,7 @@ def waiting(
     given = pod_of(container, name=name, priority=priority)
     wanted = changed(given, c=f"cpu={to}")
     made = ResizeWish(wish(given, c=f"cpu={to}").running, wanted)
-    return replace(made, running=replace(made.running, waiting_since=since))
+    return made._replace(running=made.running._replace(waiting_since=since))
 
 
 def names(wishes: list[ResizeWish]) -> list[str]:
@@ -73,7 +71,7 @@ def test_up_to_1_33_they_come_as_they_came(name: str) -> None:
 def test_pod_level_requests_tell_who_asks_for_more() -> None:
     small = pod_of(app(name="c"), name="a")._replace(resources=resources("cpu=3", "cpu=4"))
     less = wish(small)
-    less = replace(less, desired=small._replace(resources=resources("cpu=2", "cpu=4")))
+    less = less._replace(desired=small._replace(resources=resources("cpu=2", "cpu=4")))
     assert names(retry_order([waiting("b"), less], KUBELET)) == ["a", "b"]
     blind = ResizePath(kubelet=ResizeRules(minor=36, pod_level_resources=False))
     assert names(retry_order([waiting("b", "2"), less], blind)) == ["b", "a"]
@@ -82,7 +80,7 @@ def test_pod_level_requests_tell_who_asks_for_more() -> None:
 def by_level(requests: str, wanted: str, name: str) -> ResizeWish:
     """Return the wish of a pod whose own resources are to change."""
     old = pod_of(app(name="c"), name=name)._replace(resources=resources(requests, requests))
-    return replace(wish(old), desired=old._replace(resources=resources(wanted, wanted)))
+    return wish(old)._replace(desired=old._replace(resources=resources(wanted, wanted)))
 
 
 LEVEL_ORDERS = {
@@ -190,6 +188,6 @@ def test_nobody_else_is_asked_where_both_agree() -> None:
     (own,) = resize_all(
         node,
         [wish(node.active["p"], c="cpu=1")],
-        replace(setting_path(setting), semantics=Semantics.REFERENCE),
+        setting_path(setting)._replace(semantics=Semantics.REFERENCE),
     )
     assert (own.outcome.ruling, own.reference) == (Ruling.DEFERRED, None)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from cpuctl.checkpoints.model import RecordedPod, RecordedResources
@@ -17,7 +15,7 @@ from tests.support.resizing import guaranteed, pod_of
 ASKED = pod_of(guaranteed("6", "c"))._replace(generation=3)
 OLD = amounts("cpu=4 memory=1Gi")
 IN_FORCE = ReportedResources(requests=OLD, limits=OLD)
-BOTH = replace(IN_FORCE, granted=OLD)
+BOTH = IN_FORCE._replace(granted=OLD)
 PENDING, IN_PROGRESS = ResizeStatus(pending=True, waiting_since="then"), ResizeStatus(in_progress=True)
 
 
@@ -40,12 +38,12 @@ def cpus(pod: Pod) -> str:
         ("granted, pending, and not said what is in force", told(PENDING, ReportedResources(granted=OLD)),
          "4", "4"),
         ("granted and in force, but still pending",
-         told(PENDING, replace(BOTH, granted=amounts("cpu=5"))), "5", "4"),
+         told(PENDING, BOTH._replace(granted=amounts("cpu=5"))), "5", "4"),
         ("no resize is under way, and the runtime lags behind", told(ResizeStatus(), IN_FORCE), "6", "6"),
         ("pending", told(PENDING, BOTH), "4", "4"),
         ("pending, of a release that does not say what is granted", told(PENDING, IN_FORCE), "4", "4"),
-        ("granted and carried out", told(ResizeStatus(), replace(BOTH, granted=amounts("cpu=6"))), "6", "6"),
-        ("being carried out", told(IN_PROGRESS, replace(BOTH, granted=amounts("cpu=6"))), "6", "4"),
+        ("granted and carried out", told(ResizeStatus(), BOTH._replace(granted=amounts("cpu=6"))), "6", "6"),
+        ("being carried out", told(IN_PROGRESS, BOTH._replace(granted=amounts("cpu=6"))), "6", "4"),
         ("being carried out, of such a release", told(IN_PROGRESS, IN_FORCE), "6", "4"),
         ("a container for debugging", told(PENDING, BOTH, ephemeral=True), "6", "6"),
     ],
@@ -83,9 +81,9 @@ ASKED_MEMORY = ASKED.containers[0].resources.limits["memory"]
 def test_the_pods_own_resources_have_a_status_too() -> None:
     whole = ASKED._replace(resources=resources("cpu=8", "cpu=8"))
     level = ReportedResources(granted=amounts("cpu=7"), limits=amounts("cpu=7"))
-    running = running_pod(whole._replace(resize=replace(PENDING, pod_level=level)))
+    running = running_pod(whole._replace(resize=PENDING._replace(pod_level=level)))
     assert requirements(running.allocated)[POD] == resources("cpu=7", "cpu=7")
-    unknown = running_pod(ASKED._replace(resize=replace(PENDING, pod_level=level)))
+    unknown = running_pod(ASKED._replace(resize=PENDING._replace(pod_level=level)))
     assert unknown.allocated.resources is None
 
 
@@ -95,7 +93,7 @@ def test_when_a_resize_became_pending_is_what_the_status_says() -> None:
 
 def test_what_a_status_tells_of_containers_that_no_manifest_names_is_left_out() -> None:
     (status,) = (given := told(PENDING, BOTH)).statuses
-    running = running_pod(given._replace(statuses=(replace(status, name="other"), status)))
+    running = running_pod(given._replace(statuses=(status._replace(name="other"), status)))
     assert (running.allocated, running.actual) == (
         running.spec._replace(containers=running.allocated.containers),
         running.allocated,
@@ -125,8 +123,8 @@ def test_the_kubelets_files_say_what_is_granted_and_what_the_runtime_was_told() 
     recorded = RecordedPod(containers={"c": SIZE, "gone": LEVEL})
     granted = with_checkpoints(known, recorded, None)
     assert granted.allocated.containers[0].resources == small
-    assert granted == replace(known, allocated=granted.allocated)
-    assert with_checkpoints(known, None, recorded) == replace(known, actuated=granted.allocated)
+    assert granted == known._replace(allocated=granted.allocated)
+    assert with_checkpoints(known, None, recorded) == known._replace(actuated=granted.allocated)
     assert with_checkpoints(known, None, None) == known
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from cpuctl.engine.resize.running import ResizeWish, RunningPod
@@ -17,8 +15,8 @@ FOUR = changed(TWO, c="cpu=4")
     ("name", "running", "generation", "new"),
     [
         ("what it has", RunningPod.settled(FOUR), 7, False),
-        ("what it asks for already", replace(RunningPod.settled(TWO), spec=FOUR), 7, True),
-        ("what it had asked for before", replace(RunningPod.settled(TWO), allocated=FOUR), 8, False),
+        ("what it asks for already", RunningPod.settled(TWO)._replace(spec=FOUR), 7, True),
+        ("what it had asked for before", RunningPod.settled(TWO)._replace(allocated=FOUR), 8, False),
         ("something new", RunningPod.settled(TWO), 8, True),
     ],
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import pytest
 
@@ -175,7 +175,7 @@ def test_a_refused_pod_stays_as_it_is_and_the_kubelet_hears_of_nothing() -> None
     assert outcome.message.startswith("spec: Invalid value")
     assert node.state == before
     several = wish(running, c="cpu=1")
-    gone = replace(several, desired=first(running, "cpu=1", "cpu=2"))
+    gone = several._replace(desired=first(running, "cpu=1", "cpu=2"))
     told = decide(node, gone, ResizePath(server=ResizeServer())).message
     assert told.startswith("[")
     assert told.endswith("]")

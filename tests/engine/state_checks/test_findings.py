@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from cpuctl.engine.config_lints.lint import Severity
@@ -17,13 +15,13 @@ REST = StateFinding(severity=Severity.WARNING, code="held-twice", file_name="a",
     ("count", "rest"),
     [
         (50, []),
-        (51, [replace(REST, message="1 more of the same kind")]),
-        (199, [replace(REST, message="149 more of the same kind")]),
+        (51, [REST._replace(message="1 more of the same kind")]),
+        (199, [REST._replace(message="149 more of the same kind")]),
     ],
 )
 def test_one_kind_does_not_bury_the_others(count: int, rest: list[StateFinding]) -> None:
     """Findings are alike where file, code and severity are the same."""
-    others = [replace(ONE, severity=Severity.ERROR), replace(ONE, file_name="b"), replace(ONE, code="other")]
+    others = [ONE._replace(severity=Severity.ERROR), ONE._replace(file_name="b"), ONE._replace(code="other")]
     assert [*limited([*[ONE] * count, *others])] == [*[ONE] * 50, *others, *rest]
 
 
@@ -32,5 +30,5 @@ def test_what_is_not_known_is_not_told() -> None:
 
 
 def test_findings_stay_in_their_order() -> None:
-    mixed = [replace(ONE, code=str(number % 3), message=str(number)) for number in range(12)]
+    mixed = [ONE._replace(code=str(number % 3), message=str(number)) for number in range(12)]
     assert [*limited(mixed)] == mixed

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import pytest
 
@@ -46,7 +45,7 @@ def told(message: str, detected: int | str = "", expected: int | str = "") -> St
 
 def benign(amount: str, detected: int) -> StateFinding:
     message = f"NUMA node 1 has {amount} memory than the file says: a reboot does that"
-    return replace(told(f"{message}; safe to take over as it is now", detected, 8 * GIB), code="memory-drift")
+    return told(f"{message}; safe to take over as it is now", detected, 8 * GIB)._replace(code="memory-drift")
 
 
 PLAIN = tables(8 * GIB, 8 * GIB)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import pytest
 
@@ -120,7 +119,7 @@ def test_memory_that_has_no_place(blocks: tuple[MemoryBlock, ...], messages: lis
 def test_too_much_memory_of_a_machine_that_is_smaller_now_is_refused() -> None:
     smaller = {**FRESH, 1: fresh_tables(memory_machine([6 * GIB, 6 * GIB]), {})[1]}
     message = "7Gi of memory of p/c on NUMA node 1: there is not enough: 1Gi too little"
-    assert found(saved(block(7 * GIB, 1)), smaller) == [replace(misfit(message), severity=Severity.ERROR)]
+    assert found(saved(block(7 * GIB, 1)), smaller) == [misfit(message)._replace(severity=Severity.ERROR)]
 
 
 def test_too_much_memory_of_a_group() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from cpuctl.engine.state_checks.findings import StateFinding
@@ -17,14 +15,13 @@ ENTRIES = CPU_STATE.entries
 
 
 def left(what: str, uid: str, name: str, file_name: str = "cpu_manager_state") -> StateFinding:
-    return replace(
-        cpu_warning(
-            code="owner-gone" if uid == GONE else "container-gone",
-            message=f"{what}; what it holds comes back when the next pod is admitted",
-            fix="cpuctl checkpoint repair --pods FILE",
-            pod_uid=uid,
-            container=name,
-        ),
+    return cpu_warning(
+        code="owner-gone" if uid == GONE else "container-gone",
+        message=f"{what}; what it holds comes back when the next pod is admitted",
+        fix="cpuctl checkpoint repair --pods FILE",
+        pod_uid=uid,
+        container=name,
+    )._replace(
         file_name=file_name,
     )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from cpuctl.cli.answers.pods.facts_answer import CgroupView, pod_answer
@@ -29,8 +28,7 @@ class _Item(NamedTuple):
         return self.text or self.value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
+class Side(NamedTuple):
     """One side of a comparison: what it is called, its pods and how their cgroups are written down."""
 
     head: Mapping[str, Any]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from cpuctl.cli.answers.plan.plan_answer import cpu_list
@@ -26,7 +25,7 @@ def container_answer(
     """Describe one container: its resources, whether it restarts, its exclusive CPUs."""
     share = outcome.shares.get(container.name)
     if share is not None and not rules.exclusive_cpus:
-        share = replace(share, baseline=None)  # without the gate nothing is promised
+        share = share._replace(baseline=None)  # without the gate nothing is promised
     return {
         "name": container.name,
         "kind": str(container.kind),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from cpuctl.cli.answers.config.parts import start_answer
@@ -31,14 +30,14 @@ from cpuctl.engine.resize.pending import ORDERED_SINCE, Attempted, retry_order
 from cpuctl.engine.resize.rules import EXCLUSIVE_CPUS, MANAGERS_REFUSE_SINCE
 from cpuctl.engine.resize.running import POD
 from cpuctl.engine.start import NotStarted
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.cgroups.values import CgroupSettings
 from cpuctl.pods.qos import pod_qos
 
 SOURCE = "KEP-5554"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resizes:
+class Resizes(NamedTuple):
     """Resizes that were decided, the node afterwards, and by what cgroups are written there.
 
     ``state_file`` is the text that ``cpu_manager_state`` has then.

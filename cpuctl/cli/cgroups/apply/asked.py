@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cpuctl.cgroups.desired import Assignment, Desired, Place, Wanted, by_assignment, by_reference
 from cpuctl.cli.cgroups.apply.documents import request_of_file
 from cpuctl.cli.cgroups.apply.request import Request, members_of, places_of
 from cpuctl.errors import InputError, NodeAccessError, UsageError
+from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from cpuctl.audit.picture import Picture
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 _REFERENCE = "write NAMESPACE/POD/CONTAINER=CPUS or UID/CONTAINER=CPUS, shop/web-0/app=2-3 for instance"
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(NamedTuple):
     """The words that say what is wanted: a file's content and name, or references."""
 
     content: bytes | None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +23,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.errors import CpuctlError, NodeAccessError
 from cpuctl.machine.kernel_text import parse_cpu_list
 from cpuctl.machine.tree import DirectoryTree
+from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from cpuctl.cli.cgroups.apply.log import WriteLog
@@ -32,8 +33,7 @@ _ONLINE = "sys/devices/system/cpu/online"
 _SHOWN = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Watching:
+class Watching(NamedTuple):
     """How long it is watched whether all holds, and who is told that time goes by."""
 
     seconds: float
@@ -49,7 +49,7 @@ class Watching:
 def perform(prepared: Prepared, log: WriteLog, stop: StopSignal, watching: Watching) -> Outcome:
     """Write under a lock, look whether it holds, and undo everything where it does not."""
     files = GroupFiles(prepared.root / CGROUPS, time.sleep)
-    online = _Online(prepared.root / _ONLINE)
+    online = partial(_online, prepared.root / _ONLINE)
     changes = [write.change(prepared.at) for write in prepared.writes]
     applier = Applier(files=files, log=log, interrupted=lambda: bool(stop), online=online)
     with locked(prepared.root / prepared.at.cpuset):
@@ -100,14 +100,9 @@ def _strayed(prepared: Prepared, files: GroupFiles) -> str:
     return f"{strays[0].group}: threads may still run elsewhere: {shown}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Online:
-    """Reads which CPUs run, at every question anew."""
-
-    path: Path
-
-    def __call__(self) -> CPUSet | None:
-        try:
-            return parse_cpu_list(self.path.read_text())
-        except (OSError, ValueError):
-            return None
+def _online(path: Path) -> CPUSet | None:
+    """Read which CPUs run now."""
+    try:
+        return parse_cpu_list(path.read_text())
+    except (OSError, ValueError):
+        return None

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from cpuctl.cgroups.desired import Desired, Member, Place
+from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from cpuctl.audit.picture import Picture
     from cpuctl.cpuset import CPUSet
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(NamedTuple):
     """What is to be, and what it was worked out from.
 
     ``held`` are exclusive CPUs by pod and container, ``recorded`` the SHA-256 of state files by their path.
@@ -23,9 +22,9 @@ class Request:
 
     kind: str
     desired: Desired
-    held: Mapping[str, Mapping[str, CPUSet]] = field(default_factory=dict)
+    held: Mapping[str, Mapping[str, CPUSet]] = {}
     recorded: Mapping[str, str] | None = None
-    now: Mapping[tuple[str, str], CPUSet] = field(default_factory=dict)
+    now: Mapping[tuple[str, str], CPUSet] = {}
 
 
 def members_of(picture: Picture) -> list[Member]:

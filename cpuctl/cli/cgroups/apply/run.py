@@ -19,6 +19,7 @@ from cpuctl.cgroups.names import Driver, Level
 from cpuctl.cli.cgroups.apply.request import Request, members_of
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError, UsageError
+from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from cpuctl.audit.picture import Picture
@@ -32,8 +33,7 @@ _SYSTEMD = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Insisted:
+class Insisted(NamedTuple):
     """What the user overrules, and whether quotas are to follow."""
 
     forced: frozenset[Force]

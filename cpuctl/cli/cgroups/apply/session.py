@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.answers.cgroups.apply_answer import apply_document
@@ -15,6 +15,7 @@ from cpuctl.cli.progress import ProgressBar
 from cpuctl.cli.sources.node_picture import PictureWords, load_node
 from cpuctl.cli.sources.sources import Sources
 from cpuctl.cli.stop_signals import held_back
+from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from contextlib import ExitStack
@@ -30,8 +31,7 @@ _PERIODS = 2
 _MARGIN = 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
+class Session(NamedTuple):
     """What one command line says: which node, what for, and how."""
 
     words: PictureWords

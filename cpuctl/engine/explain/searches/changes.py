@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 
 from cpuctl.engine.explain.story import Story
@@ -36,8 +35,7 @@ class Amount(NamedTuple):
         return (self.before, self.before.exact_int64) != (self.after, self.after.exact_int64)
 
 
-@dataclass(frozen=True, slots=True)
-class RequestChange:
+class RequestChange(NamedTuple):
     """Other requests, and limits where there are some."""
 
     amounts: tuple[Amount, ...]
@@ -83,8 +81,7 @@ def _requesting(resources: ResourceRequirements, amount: Amount) -> ResourceRequ
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SettingChange:
+class SettingChange(NamedTuple):
     """Another value of one setting, as in ``config``; ``option`` is the one that changes in ``options``."""
 
     setting: str
@@ -92,7 +89,7 @@ class SettingChange:
     after: str
     config: KubeletConfiguration
     option: str = ""
-    options: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = {}
 
     @property
     def kind(self) -> ChangeKind:
@@ -104,8 +101,7 @@ class SettingChange:
         return story._replace(kubelet=story.kubelet._replace(config=self.config))
 
 
-@dataclass(frozen=True, slots=True)
-class Removal:
+class Removal(NamedTuple):
     """Other pods that end before the pod comes."""
 
     pods: tuple[Pod, ...]
@@ -120,8 +116,7 @@ class Removal:
         return story._replace(removed=story.removed | {pod.uid for pod in self.pods})
 
 
-@dataclass(frozen=True, slots=True)
-class Earlier:
+class Earlier(NamedTuple):
     """The pod comes before others, at another place in their order; ``overtaken`` are those."""
 
     place: int

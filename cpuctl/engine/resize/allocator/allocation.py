@@ -6,20 +6,18 @@ stays when it shrinks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.outcome import AllocationError, Picked, PickResult
 from cpuctl.engine.resize.allocator.distributed_again import take_distributed_again
 from cpuctl.engine.resize.allocator.packed_again import take_packed_again
 from cpuctl.engine.resize.allocator.request import not_a_subset
+from cpuctl.named_tuple import NamedTuple
 
 RETAINED = "requested CPUs to be retained"
 """What the reference implementation calls the baseline in its errors."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Holding:
+class Holding(NamedTuple):
     """What a container has (``current``) and was promised (``baseline``), and what is free; all masks.
 
     ``current`` is None for a container that has no exclusive CPUs, which may use ``lent`` ones of earlier

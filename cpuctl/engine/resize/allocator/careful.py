@@ -20,11 +20,11 @@ from cpuctl.engine.resize.allocator.allocation import RETAINED, allocate_again, 
 from cpuctl.engine.resize.allocator.packed_again import KEPT, take_packed_again
 from cpuctl.engine.resize.allocator.reference import Resizing
 from cpuctl.engine.resize.allocator.request import cannot_allocate, not_a_subset
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, ContainerKind
 
 
-@dataclass(frozen=True, slots=True)
-class _Room:
+class _Room(NamedTuple):
     """Where a container's CPUs come from: those it keeps, and others; masks."""
 
     kept: int

@@ -6,12 +6,12 @@ Rule: KEP-5554; the texts are those of its reference implementation, as no relea
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.state import CPUManagerState
 from cpuctl.engine.outcome import Rejected
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, Pod
 from cpuctl.quantity import Quantity
 
@@ -30,8 +30,7 @@ Status = Mapping[str, Quantity | None]
 """The CPUs that a pod's status says are allocated, by container; None where it has no such value."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResizeRequest:
+class ResizeRequest(NamedTuple):
     """A pod with its desired resources, as it is ``before``, and the CPUs its status says are allocated.
 
     ``allocated`` has None for a container without such a value; a container that is not listed has no
@@ -51,7 +50,7 @@ class ResizeRequest:
     def with_all_allocated(self) -> ResizeRequest:
         """Return the request with a status for init containers and sidecars, too."""
         inner = {each.name: each.resources.requests.get("cpu") for each in self.before.init_containers}
-        return replace(self, allocated=inner | dict(self.allocated))
+        return self._replace(allocated=inner | dict(self.allocated))
 
     def allocated_cpus(self, container: Container) -> int:
         """Count the CPUs a container's status says it has, rounded up; 0 where it says nothing."""

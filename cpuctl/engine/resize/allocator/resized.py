@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from cpuctl.engine.admission import Admitted, Asked, Placement
 from cpuctl.engine.provider import Refusal
+from cpuctl.named_tuple import NamedTuple
 
 
 class Departure(StrEnum):
@@ -19,8 +19,7 @@ class Departure(StrEnum):
     FINAL = "a refusal by the resource managers is final, not tried again"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resized:
+class Resized(NamedTuple):
     """The verdict on a resize, the rounds of hints it rests on, and what each container came to until then.
 
     ``departures`` say where the KEP's text and its reference implementation differ on it.

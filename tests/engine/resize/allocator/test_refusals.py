@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from cpuctl.engine.outcome import Rejected
@@ -95,9 +93,9 @@ def test_which_moves_are_forbidden(move: tuple[str, str, str | None]) -> None:
 
 def test_a_container_without_a_status_may_move() -> None:
     """As init containers and sidecars do in the reference implementation."""
-    request = replace(request_for("2", "500m"), allocated={})
+    request = request_for("2", "500m")._replace(allocated={})
     assert infeasible(request, request.pod.containers[0], None) is None
-    request = replace(request, allocated={"c": None})
+    request = request._replace(allocated={"c": None})
     assert request.allocated_cpus(request.pod.containers[0]) == 0
 
 
@@ -148,7 +146,7 @@ def test_a_status_tells_what_app_containers_run_with() -> None:
     complete = request.with_all_allocated()
     assert complete.allocated == {**amounts("i=3 s=1500m a=2"), "b": None}
     assert [complete.allocated_cpus(each) for each in running.all_containers] == [3, 2, 2, 0]
-    assert replace(complete, allocated=request.allocated) == request
+    assert complete._replace(allocated=request.allocated) == request
 
 
 def test_while_a_delay_lasts_the_status_tells_what_a_container_still_has() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from cpuctl.audit.node.expected import Expectations
 from cpuctl.audit.node.interrupt_files import read_interrupts
@@ -22,16 +22,16 @@ from cpuctl.cgroups.names import KUBEPODS, Driver, Level, group_path, root_compo
 from cpuctl.cgroups.owners import Acquaintance, Owner, find_owners
 from cpuctl.machine.model import Machine
 from cpuctl.machine.recording_layout import CONTAINER_LOGS, PROCESSES
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Pod
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class Known(NamedTuple):
     """What is known of a node before its files are looked at; ``pods`` is None where nobody named them."""
 
     machine: Machine
-    state: State = field(default_factory=State)
-    promises: Promises = field(default_factory=Promises)
+    state: State = State()
+    promises: Promises = Promises()
     pods: Mapping[str, Pod] | None = None
     cgroup_root: str = ""
     live: bool = False

@@ -12,7 +12,6 @@ or list that is nil in Go is None.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 from cpuctl.checkpoints.go_json import Json, Number, go_string, kind_of
@@ -30,16 +29,16 @@ MAX_SHOWN_BITS = 1 << 21
 _INTEGER = re.compile(r"-?[0-9]+")
 
 
-@dataclass(slots=True, eq=False)
 class Decoding:
     """One run of the decoder into a struct: it notes the first complaint, the one that Go returns.
 
     ``root`` is Go's name of the struct, ``spent`` how many bits of sets of CPUs were read.
     """
 
-    root: str
-    complaint: str = ""
-    spent: int = 0
+    def __init__(self, root: str, complaint: str = "", spent: int = 0) -> None:
+        self.root = root
+        self.complaint = complaint
+        self.spent = spent
 
     def refuse(self, found: str, path: Path, go_type: str) -> None:
         """Note a value of a wrong type; *path* leads to it from the root."""

@@ -6,7 +6,6 @@ import json
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import count, islice
 from typing import TYPE_CHECKING, Any
 
@@ -63,11 +62,11 @@ def _refuse_too_many(text: str) -> None:
         raise too_many_values(Place.at(text, beyond.start()))
 
 
-@dataclass(slots=True, eq=False)
 class _Hooks:
     """What ``json`` calls back; oddities are noted and not raised, so that all syntax is checked first."""
 
-    odd: bool = False
+    def __init__(self) -> None:
+        self.odd = False
 
     def decoder(self) -> json.JSONDecoder:
         return json.JSONDecoder(

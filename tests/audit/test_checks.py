@@ -151,7 +151,7 @@ def test_a_memory_state_of_another_policy_is_told() -> None:
 def test_a_node_without_its_state_is_not_clean() -> None:
     """Somebody has deleted the files: what runs where cannot be right or wrong any more."""
     node = clean_node()
-    known = replace(node.known(), state=State())
+    known = node.known()._replace(state=State())
     picture = take_picture(NodeFiles(MemoryTree(dict(node.files)), str), known, silent)
     found = audit(picture, ["state"])
     assert [(each.code, each.severity, each.subject) for each in found] == [

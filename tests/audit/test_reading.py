@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import replace
 
 import pytest
 
@@ -111,7 +110,7 @@ def test_what_is_beyond_a_bound_is_told(
 
 
 def test_a_state_that_is_closed_to_us_is_no_clean_answer() -> None:
-    known = replace(clean_node().known(), state=State(closed=("/var/lib/kubelet/cpu_manager_state",)))
+    known = clean_node().known()._replace(state=State(closed=("/var/lib/kubelet/cpu_manager_state",)))
     picture = take_picture(NodeFiles(MemoryTree({}), str), known, silent)
     assert node_answer(picture)["cpuManagerState"] == "closed"
     findings = audit(picture)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 
 from cpuctl.audit.commands import for_each, mask_text, operand
 from cpuctl.audit.finding import Finding, Severity
@@ -23,14 +22,14 @@ interrupts, which go where these go, and the one that only makes the others."""
 _SHOWN = 3
 
 
-@dataclass(slots=True)
 class _Group:
     """Threads that one command moves: those below one group at the top, or of one kind."""
 
-    path: str
-    title: str
-    kind: str
-    tasks: list[Task] = field(default_factory=list)
+    def __init__(self, path: str, title: str, kind: str) -> None:
+        self.path = path
+        self.title = title
+        self.kind = kind
+        self.tasks: list[Task] = []
 
 
 def check_foreign_processes(picture: Picture) -> Iterator[Finding]:

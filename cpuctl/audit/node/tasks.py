@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 
 from cpuctl.audit.picture import Leader, Task
 from cpuctl.capture.collected import Process
@@ -18,13 +17,13 @@ _OUTSIDE = "/.."
 """How the path of a group outside of the reader's namespace begins (*cgroup_namespaces(7)*)."""
 
 
-@dataclass(slots=True)
 class Sorted:
     """Threads and processes by the path of their container's group, and the threads of no container."""
 
-    tasks: dict[str, list[Task]] = field(default_factory=dict)
-    leaders: dict[str, list[Leader]] = field(default_factory=dict)
-    others: list[Task] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.tasks: dict[str, list[Task]] = {}
+        self.leaders: dict[str, list[Leader]] = {}
+        self.others: list[Task] = []
 
 
 def sort_tasks(processes: Iterable[Process], groups: Mapping[str, Cgroup]) -> Sorted:

@@ -93,14 +93,12 @@ def load_node(words: PictureWords, sources: Sources) -> LiveNode:
 
 def with_fresh_state(node: LiveNode) -> LiveNode:
     """Read the node's own state files once more; those that somebody named stay as they are."""
-    from dataclasses import replace
-
     if not node.known.state.own:
         return node
     texts = _state_texts("", node.files, node.kubelet, node.source, Sources())
     state = _state(texts, _closed(node.files), node.kubelet, node.known.pods or {})
     return node._replace(
-        known=replace(node.known, state=state), state_files=_state_files(texts, node.kubelet)
+        known=node.known._replace(state=state), state_files=_state_files(texts, node.kubelet)
     )
 
 

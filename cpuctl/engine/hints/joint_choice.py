@@ -8,7 +8,6 @@ memory in bytes say, it is the bounds that leave little to try.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from itertools import islice
 from typing import TypeAlias
@@ -28,16 +27,16 @@ _NOT_KNOWN = -1
 """Stands for a set that nobody has looked for yet."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
     """What is asked of the sets: all ``coverages``, and ``rules`` for the sockets that they touch.
 
     ``failed`` remembers dead ends.
     """
 
-    coverages: tuple[Coverage, ...]
-    rules: tuple[SocketRule, ...] = ()
-    failed: set[tuple[object, ...]] = field(default_factory=set)
+    def __init__(self, *, coverages: tuple[Coverage, ...], rules: tuple[SocketRule, ...] = ()) -> None:
+        self.coverages = coverages
+        self.rules = rules
+        self.failed: set[tuple[object, ...]] = set()
 
     def taking(self, state: State, node: int) -> State:
         """Take a node into the set."""
@@ -83,7 +82,6 @@ class Terms:
         return all(coverage.within_reach(done, remaining, count) for coverage, done in pairs)
 
 
-@dataclass(frozen=True, kw_only=True)  # no slots: cached_property needs a __dict__
 class JointChoice:
     """Sets of the nodes ``taken`` and ``count`` of the ``remaining`` ones (masks) that meet the terms.
 
@@ -91,12 +89,22 @@ class JointChoice:
     use like ``cpuctl.engine.hints.node_search.Choice``.
     """
 
-    terms: Terms
-    taken: int
-    remaining: int
-    count: int
-    state: State
-    known: int | None = _NOT_KNOWN
+    def __init__(
+        self,
+        *,
+        terms: Terms,
+        taken: int,
+        remaining: int,
+        count: int,
+        state: State,
+        known: int | None = _NOT_KNOWN,
+    ) -> None:
+        self.terms = terms
+        self.taken = taken
+        self.remaining = remaining
+        self.count = count
+        self.state = state
+        self.known = known
 
     @classmethod
     def common(

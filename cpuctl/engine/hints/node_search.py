@@ -7,7 +7,6 @@ decided on one by one from the highest down, each left out before it is taken in
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Protocol, Self
 
 from cpuctl.cpuset import CPUSet
@@ -44,18 +43,20 @@ class Sets(Protocol):
         """Find the lowest of the sets."""
 
 
-@dataclass(frozen=True, slots=True)
 class Choice:
     """Sets of the nodes ``taken`` and ``count`` others that bring the ``missing`` CPUs between them.
 
     ``free`` has the free CPUs of the others by id, ascending; ``rule`` limits the sockets of the whole set.
     """
 
-    taken: int
-    free: Mapping[int, int]
-    count: int
-    missing: int
-    rule: SocketRule | None = None
+    def __init__(
+        self, taken: int, free: Mapping[int, int], count: int, missing: int, rule: SocketRule | None = None
+    ) -> None:
+        self.taken = taken
+        self.free = free
+        self.count = count
+        self.missing = missing
+        self.rule = rule
 
     @property
     def possible(self) -> bool:

@@ -79,4 +79,4 @@ class PodLintSubject:
         if name not in self._places:
             return self.spec
         group, number = self._places[name]
-        return self.spec.child(group).index(number).child("resources")
+        return self.spec.child(group).item(number).child("resources")

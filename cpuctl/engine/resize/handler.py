@@ -7,7 +7,6 @@ CPU Manager leaves what a container has, and has no hint for one of another size
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from types import MappingProxyType
 
 from cpuctl.engine.admission import Admission, Admitted, Asked, Placement, Verdict
@@ -68,7 +67,7 @@ def decide(node: Node, wish: ResizeWish, path: ResizePath) -> ResizeOutcome:
     before = _cpus(node, wish.desired)
     early = _early(wish, path)
     if early is not None:
-        return replace(early, shares=_shares(node, wish.desired, before))
+        return early._replace(shares=_shares(node, wish.desired, before))
     by_allocator = path.kubelet.allocates and node.policy is not None
     found = _by_allocator(node, wish, path) if by_allocator else _by_admission(node, wish.desired)
     unfollowed = _unfollowed(node, wish.desired) if isinstance(found.verdict, Admitted) else ()

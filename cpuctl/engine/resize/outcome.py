@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 
 from cpuctl.engine.admission import Admitted, Asked, Placement, Verdict
@@ -55,8 +54,7 @@ class CPUShare(NamedTuple):
     baseline: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResizeOutcome:
+class ResizeOutcome(NamedTuple):
     """The decision on one resize and what it rests on.
 
     ``message`` is in the words of who decided. ``shares`` has the containers that hold or held exclusive
@@ -68,9 +66,9 @@ class ResizeOutcome:
     wish: ResizeWish
     ruling: Ruling
     judge: Judge
-    verdict: Verdict = field(default_factory=Admitted)
+    verdict: Verdict = Admitted()
     message: str = ""
-    shares: Mapping[str, CPUShare] = field(default_factory=dict)
+    shares: Mapping[str, CPUShare] = {}
     unfollowed: tuple[str, ...] = ()
     asked: tuple[Asked, ...] = ()
     placements: tuple[Placement, ...] = ()

@@ -118,7 +118,7 @@ class _Review(NamedTuple):
                 continue
             for number, (before, after) in enumerate(zip(old, new, strict=True)):
                 if before.name != after.name:
-                    place = spot.index(number).child("name")
+                    place = spot.item(number).child("name")
                     yield _forbidden(place, f"{kind} may not be renamed or reordered on resize")
 
     def _pod(self) -> Iterator[str]:
@@ -147,7 +147,7 @@ class _Review(NamedTuple):
         for kind, old, new in self._groups():
             for number, (before, after) in enumerate(zip(old, new, strict=True)):
                 if before.resources != after.resources:
-                    yield from self._container(before, after, _SPEC.child(kind).index(number))
+                    yield from self._container(before, after, _SPEC.child(kind).item(number))
 
     def _container(self, before: Container, after: Container, spot: Spot) -> Iterator[str]:
         old, new, place = before.resources, after.resources, spot.child("resources")

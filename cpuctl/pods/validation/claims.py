@@ -52,7 +52,7 @@ def check_claims(claims: Sequence[Claim], of_pod: ClaimNames, spot: Spot) -> Ite
     seen: set[str] = set()
     partly: set[str] = set()
     for number, claim in enumerate(claims):
-        place = spot.index(number)
+        place = spot.item(number)
         if not claim.name:
             yield place.required("claim-name")
             continue

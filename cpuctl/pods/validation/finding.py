@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -50,8 +49,7 @@ class Finding(NamedTuple):
         return f"{self.field}: {self.detail}" if self.field else self.detail
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
+class Spot(NamedTuple):
     """A part of a document: its *path* there, and what the API server calls it.
 
     The two differ in lists of objects and for amounts: ``spec.containers[0].resources.limits[cpu]``.
@@ -64,7 +62,7 @@ class Spot:
         """Step to a member below, and below that."""
         return Spot((*self.path, *names), ".".join((self.field, *names) if self.field else names))
 
-    def index(self, number: int) -> Spot:
+    def item(self, number: int) -> Spot:
         """Step to an item of a list."""
         return Spot((*self.path, number), f"{self.field}[{number}]")
 

@@ -89,7 +89,7 @@ def _check_hugepages(
 def _check_containers(pod: Pod, resources: ResourceRequirements, spec: Spot) -> Iterator[Finding]:
     """Compare every app container's limits with the pod's; those of init containers are not looked at."""
     for number, container in enumerate(pod.containers):
-        limits = spec.child("containers").index(number).child("resources", "limits")
+        limits = spec.child("containers").item(number).child("resources", "limits")
         for name, limit in container.resources.limits.items():
             bound = resources.limits.get(name)
             if bound is not None and bound < limit:

@@ -105,7 +105,7 @@ class _Reader:
                 name=text_of(member_of(item, "name")),
                 kind=_kind(item, kind),
                 resources=self._requirements(
-                    member_of(item, "resources"), spot.index(number).child("resources")
+                    member_of(item, "resources"), spot.item(number).child("resources")
                 ),
             )
             for number, item in enumerate(items_of(value))
@@ -154,7 +154,7 @@ def _kind(container: object, kind: ContainerKind) -> ContainerKind:
 def _containers(value: object, spot: Spot) -> tuple[ContainerDraft, ...]:
     return tuple(
         ContainerDraft(
-            spot=spot.index(number),
+            spot=spot.item(number),
             name=text_of(member_of(item, "name")),
             claims=_claims(member_of(member_of(item, "resources"), "claims")),
             resize_policy=tuple(

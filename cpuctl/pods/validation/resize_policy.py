@@ -23,7 +23,7 @@ def check_resize_policy(raw: ContainerDraft, pod_restart: str) -> Iterator[Findi
     seen: set[str] = set()
     for number, policy in enumerate(raw.resize_policy):
         if policy.resource in seen:
-            yield spot.index(number).duplicate(_CODE, policy.resource)
+            yield spot.item(number).duplicate(_CODE, policy.resource)
         seen.add(policy.resource)
         for word, known in ((policy.resource, _RESOURCES), (policy.restart, _RESTARTS)):
             if not word:
@@ -42,4 +42,4 @@ def check_init_policy(raw: ContainerDraft, minor: int) -> Iterator[Finding]:
     for number, policy in enumerate(raw.resize_policy if minor >= _INIT_SINCE and not sidecar else ()):
         if policy.restart == "RestartContainer":
             why = "must not be set to 'RestartContainer' for non-sidecar initContainers"
-            yield spot.index(number).child("restartPolicy").invalid(_CODE, policy.restart, why)
+            yield spot.item(number).child("restartPolicy").invalid(_CODE, policy.restart, why)

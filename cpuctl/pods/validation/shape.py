@@ -48,7 +48,7 @@ class Shapes:
         yield from self._misspelt(spec, spot, "podSpec", _WATCHED_IN_SPEC)
         for name in CONTAINER_LISTS:
             for number, container in enumerate(items_of(member_of(spec, name))):
-                where = spot.child(name).index(number)
+                where = spot.child(name).item(number)
                 yield from self._misspelt(container, where, "container", _WATCHED_IN_CONTAINER)
 
     def _validator(self, kind: str) -> Validator:
@@ -88,7 +88,7 @@ def _inlined(part: Any, definitions: Mapping[str, Any]) -> Any:  # noqa: ANN401 
 def _explained(error: Any, place: Spot) -> Iterator[Finding]:  # noqa: ANN401  # jsonschema is imported on use
     spot = place
     for step in error.absolute_path:
-        spot = spot.index(step) if isinstance(step, int) else spot.child(step)
+        spot = spot.item(step) if isinstance(step, int) else spot.child(step)
     if error.validator == "additionalProperties":
         known = error.schema["properties"]
         for name in error.instance:

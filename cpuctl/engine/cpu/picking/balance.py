@@ -12,7 +12,6 @@ from __future__ import annotations
 from bisect import bisect
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from math import isqrt
 
@@ -55,7 +54,6 @@ class _Best(NamedTuple):
     in_socket: bool
 
 
-@dataclass(frozen=True, kw_only=True)  # no slots: cached_property needs a __dict__
 class Search:
     """Candidate nodes in the kubelet's order (free CPUs and sockets of each), and what is wanted.
 
@@ -64,12 +62,22 @@ class Search:
     the container stays on all of its nodes.
     """
 
-    free: tuple[int, ...]
-    sockets: tuple[frozenset[int], ...]
-    need: int
-    group: int
-    rules: PickerRules
-    held: tuple[int, ...] = ()
+    def __init__(
+        self,
+        *,
+        free: tuple[int, ...],
+        sockets: tuple[frozenset[int], ...],
+        need: int,
+        group: int,
+        rules: PickerRules,
+        held: tuple[int, ...] = (),
+    ) -> None:
+        self.free = free
+        self.sockets = sockets
+        self.need = need
+        self.group = group
+        self.rules = rules
+        self.held = held
 
     def run(self, fewest: int, most: int) -> Split | KubeletFault | None:
         """Find the split over the fewest nodes of these numbers; None when no number of nodes fits."""

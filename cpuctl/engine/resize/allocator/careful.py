@@ -7,8 +7,6 @@ that a later one gives up do not help an earlier one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from cpuctl.engine.admission import Admitted
 from cpuctl.engine.cpu.hints import CPUHints
 from cpuctl.engine.cpu.picking.packed import not_enough
@@ -31,7 +29,6 @@ class _Room(NamedTuple):
     others: int
 
 
-@dataclass(slots=True)
 class Careful:
     """Drives a round of its own over the containers whose size changes.
 
@@ -39,8 +36,9 @@ class Careful:
     they get none here, but what others may have stays comparable.
     """
 
-    round: Resizing
-    withheld: int = 0
+    def __init__(self, question: Resizing) -> None:
+        self.round = question
+        self.withheld = 0
 
     def run(self) -> Admitted | Rejected | KubeletFault:
         """Give every changed container its new size, in order, or say which one cannot have it."""

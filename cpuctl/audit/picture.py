@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 
 from cpuctl.audit.sets import union
@@ -125,16 +124,17 @@ class Expected(NamedTuple):
     choices: tuple[CPUSet, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)  # no slots: cached_property needs a __dict__
-class Seen:
-    """A container as it is on the node, with the groups below its own."""
-
+class _Container(NamedTuple):
     owner: Owner
     group: Cgroup
     expected: Expected
     below: tuple[Cgroup, ...] = ()
     tasks: Sequence[Task] = ()
     leaders: Sequence[Leader] = ()
+
+
+class Seen(_Container):
+    """A container as it is on the node, with the groups below its own."""
 
     @property
     def sleeps(self) -> bool:
@@ -153,25 +153,26 @@ class Seen:
         return union(task.cpus for task in self.tasks)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Picture:
+class _Parts(NamedTuple):
+    machine: Machine
+    hierarchies: Hierarchies | None = None
+    groups: Mapping[str, Cgroup] = {}
+    owners: Mapping[str, Owner] = {}
+    containers: tuple[Seen, ...] = ()
+    others: Sequence[Task] = ()
+    pods: Mapping[str, Pod] = {}
+    pods_known: bool = False
+    state: State = State()
+    promises: Promises = Promises()
+    interrupts: Interrupts = Interrupts()
+
+
+class Picture(_Parts):
     """Everything there is to compare.
 
     ``pods`` are those that the API server knows, by UID; empty where nobody said (``pods_known``).
     ``others`` are the threads that belong to no container.
     """
-
-    machine: Machine
-    hierarchies: Hierarchies | None = None
-    groups: Mapping[str, Cgroup] = field(default_factory=dict)
-    owners: Mapping[str, Owner] = field(default_factory=dict)
-    containers: tuple[Seen, ...] = ()
-    others: Sequence[Task] = ()
-    pods: Mapping[str, Pod] = field(default_factory=dict)
-    pods_known: bool = False
-    state: State = field(default_factory=State)
-    promises: Promises = field(default_factory=Promises)
-    interrupts: Interrupts = field(default_factory=Interrupts)
 
     @cached_property
     def uids(self) -> frozenset[str]:

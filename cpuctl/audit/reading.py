@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from cpuctl.audit.node.expected import Expectations
 from cpuctl.audit.node.interrupt_files import read_interrupts
@@ -47,7 +46,7 @@ def take_picture(files: NodeFiles, known: Known, progress: Progress) -> Picture:
     picture = _picture_of_groups(files, known, groups, processes)
     balanced = any(thread.comm == "irqbalance" for process in processes for thread in process.threads)
     interrupts = read_interrupts(files, progress, exclusive=picture.exclusive, balanced=balanced)
-    return replace(picture, hierarchies=hierarchies, interrupts=interrupts)
+    return picture._replace(hierarchies=hierarchies, interrupts=interrupts)
 
 
 def take_group_picture(files: NodeFiles, known: Known, progress: Progress) -> Picture:
@@ -58,7 +57,7 @@ def take_group_picture(files: NodeFiles, known: Known, progress: Progress) -> Pi
     hierarchies, groups = kubelet_groups(files, known.cgroup_root, progress)
     containers = {path for path, group in groups.items() if group.role.level is Level.CONTAINER}
     processes = tuple(read_members(files, containers, progress))
-    return replace(_picture_of_groups(files, known, groups, processes), hierarchies=hierarchies)
+    return _picture_of_groups(files, known, groups, processes)._replace(hierarchies=hierarchies)
 
 
 def _picture_of_groups(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from cpuctl.audit.checks import audit
@@ -160,10 +158,10 @@ def test_a_node_without_its_state_is_not_clean() -> None:
     ]
     assert {each.fix for each in found} == {"systemctl restart kubelet"}
     for quiet in (
-        replace(picture, groups={}),
-        replace(picture, state=State(own=False)),
-        replace(picture, promises=Promises()),
-        replace(picture, promises=Promises(policy="none", memory_policy="None")),
+        picture._replace(groups={}),
+        picture._replace(state=State(own=False)),
+        picture._replace(promises=Promises()),
+        picture._replace(promises=Promises(policy="none", memory_policy="None")),
     ):
         assert audit(quiet, ["state"]) == ()
 

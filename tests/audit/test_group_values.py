@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from cpuctl.audit.group_values import Rules, Value, group_values
@@ -110,7 +108,7 @@ def test_a_cpu_that_does_not_run_is_not_missed() -> None:
     machine = picture.machine
     without = tuple(cpu for cpu in machine.cpus if cpu.number != 5)
     nodes = tuple(each._replace(cpus=each.cpus - CPUSet.of([5])) for each in machine.numa_nodes)
-    picture = replace(picture, machine=machine._replace(cpus=without, numa_nodes=nodes, caches=()))
+    picture = picture._replace(machine=machine._replace(cpus=without, numa_nodes=nodes, caches=()))
     found = group_values(picture, picture.groups[node.server], RULES)
     assert found["cpuset.cpus"] == Value(OWN, (OWN,))
     assert found["cpuset.cpus.effective"].expected == ("1",)

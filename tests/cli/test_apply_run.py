@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -35,7 +34,7 @@ def test_quotas_are_written_to_a_real_hierarchy_only(tmp_path: Path) -> None:
     (mounts / "cpu").mkdir(parents=True)
     (mounts / "cpuset").symlink_to(V1)
     at = Hierarchies(version=1, cpuset="sys/fs/cgroup/cpuset", cpu="sys/fs/cgroup/cpu", memory="", hugetlb="")
-    picture = replace(clean_node(version=1).picture(), hierarchies=at)
+    picture = clean_node(version=1).picture()._replace(hierarchies=at)
     assert require_kernel(tmp_path, picture, quota=False) == at
     with pytest.raises(InputError, match=r"expected the kernel's control groups \(cgroup\)"):
         require_kernel(tmp_path, picture, quota=True)

@@ -23,14 +23,14 @@ else:
 
         def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> type:
             if bases[0] is not tuple and bases[0].__base__ is tuple:
-                fields = tuple(body.get("__annotations__", ()))
+                fields = tuple(body["__annotations__"])
                 defaults = {field: body[field] for field in fields if field in body}
                 for place, field in enumerate(fields):
                     body[field] = _tuplegetter(place, f"Alias for field number {place}")
                 body |= {
                     "__slots__": (),
                     "__match_args__": fields,
-                    "__new__": _constructor(fields),
+                    "__new__": _constructor(fields, tuple(defaults.values())),
                     "_fields": fields,
                     "_field_defaults": defaults,
                 }
@@ -50,23 +50,29 @@ else:
 
         @classmethod
         def _make(cls, values: Iterable[object]) -> Self:
-            return cls(*values)
+            return cls(**dict(zip(cls._fields, values, strict=True)))
 
         def _asdict(self) -> dict[str, Any]:
             return dict(zip(self._fields, self, strict=True))
 
         def _replace(self, /, **changes: object) -> Self:
-            return type(self)(**{**self._asdict(), **changes})
+            values = {**self._asdict(), **changes}
+            if len(values) != len(self):
+                raise _misfit(type(self), (), changes)
+            return tuple.__new__(type(self), values.values())
 
         __replace__ = _replace
 
-    def _constructor(fields: tuple[str, ...]) -> Callable[..., Any]:
+    def _constructor(fields: tuple[str, ...], defaults: tuple[object, ...]) -> Callable[..., Any]:
         """Return what makes an instance, from the fields in their order, by name, or both."""
         count, make = len(fields), tuple.__new__
 
         def __new__(cls: type[NamedTuple], /, *given: object, **named: object) -> object:  # noqa: N807
-            if not named and len(given) == count:
+            missing = count - len(given)
+            if not named and not missing:
                 return make(cls, given)
+            if not named and 0 < missing <= len(defaults):
+                return make(cls, given + defaults[-missing:])
             values = named if len(named) == count and not given else _by_name(cls, given, named)
             try:
                 return make(cls, map(values.__getitem__, fields))
@@ -76,11 +82,10 @@ else:
         return __new__
 
     def _by_name(cls: type[NamedTuple], given: tuple[object, ...], named: dict[str, Any]) -> dict[str, Any]:
-        values = {**cls._field_defaults, **named}
-        if given:
-            values |= zip(cls._fields, given, strict=False)
-            if len(given) > len(cls._fields) or not named.keys().isdisjoint(cls._fields[: len(given)]):
-                raise _misfit(cls, given, named)
+        first = cls._fields[: len(given)]
+        if len(first) < len(given) or not named.keys().isdisjoint(first):
+            raise _misfit(cls, given, named)
+        values = {**cls._field_defaults, **named, **dict(zip(first, given, strict=True))}
         if len(values) != len(cls._fields):
             raise _misfit(cls, given, named)
         return values

@@ -121,6 +121,14 @@ def test_matches_patterns() -> None:
             pytest.fail("a point is no point")
 
 
+def test_parts_are_neither_added_nor_left_out() -> None:
+    for wrong in ((1,), (1, 2, "", 4)):
+        with pytest.raises(ValueError, match="zip"):
+            Point._make(wrong)
+    with pytest.raises(TypeError, match=r"^Point has the fields x, y, label, not \(z=\.\.\.\)$"):
+        Point(1)._replace(z=2)  # type: ignore[call-arg]
+
+
 @pytest.mark.parametrize(
     ("values", "named", "words"),
     [

@@ -65,7 +65,7 @@ class Allocatable:
     ) -> None:
         self.amounts = amounts
         self.pods = pods
-        self.requests = requests or RequestTable()
+        self.requests = RequestTable() if requests is None else requests
 
     def with_amounts(self, amounts: Mapping[str, int]) -> Allocatable:
         """Add amounts of other resources."""

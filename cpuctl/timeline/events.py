@@ -79,7 +79,7 @@ def _change_container(world: World, life: PodLife, event: ContainerChange) -> No
         containers = {each.name: each for each in life.running.allocated.all_containers}
         start(world, kubelet, life, containers[event.container])
     if kubelet is not None:
-        kubelet.plan(world.now + world.timeline.timing.pod_sync, Work.SYNC, life.uid)
+        kubelet.plan(world.now + world.timeline.timing.pod_sync, Work.SYNC, life)
 
 
 def _why_not(world: World, life: PodLife, event: ContainerChange) -> str:

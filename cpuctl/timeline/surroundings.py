@@ -80,4 +80,4 @@ def update(world: World, life: PodLife, event: Update) -> None:
     told = ", ".join(sorted(life.exposed)) or "nothing"
     world.tell(What.UPDATED, f"is written anew, and exposes the CPUs of {told}", life, exposes=told)
     if world.kubelet is not None and life.runs:
-        world.kubelet.plan(world.now + world.timeline.timing.pod_sync, Work.SYNC, life.uid)
+        world.kubelet.plan(world.now + world.timeline.timing.pod_sync, Work.SYNC, life)

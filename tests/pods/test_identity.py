@@ -4,7 +4,7 @@ from uuid import RFC_4122, UUID
 
 import pytest
 
-from cpuctl.pods.identity import _uuid, copied, with_uids
+from cpuctl.pods.identity import _fnv1a_128, copied, with_uids
 from cpuctl.pods.model import Container, Pod
 
 
@@ -14,14 +14,19 @@ def pod(name: str, uid: str = "", namespace: str = "default") -> Pod:
 
 def test_derived_uids_are_the_same_in_every_run() -> None:
     (derived,) = with_uids([pod("web")])
-    assert derived.uid == "3ad17846-0d2e-8a8a-96fd-14e214b038ab"
+    assert derived.uid == "9084e481-40f3-8a5f-b02c-0039a3fb6fc5"
     uid = UUID(derived.uid)
     assert (uid.version, uid.variant) == (8, RFC_4122)
 
 
 def test_derived_uids_are_spread_by_a_known_hash() -> None:
-    """FNV-1a of 128 bits, but for six: 343e1662793c64bf6f0d3597ba446f18 is its value of ``foobar``."""
-    assert _uuid("foobar") == "343e1662-793c-84bf-af0d-3597ba446f18"
+    """FNV-1a of 128 bits, whose published value of ``foobar`` this is."""
+    assert _fnv1a_128(b"foobar") == 0x343E1662793C64BF6F0D3597BA446F18
+
+
+def test_the_first_digits_of_derived_uids_differ() -> None:
+    replicas = with_uids(pod(f"web-{number}") for number in range(100))
+    assert len({replica.uid[:8] for replica in replicas}) == 100
 
 
 def test_derived_uids_are_unique() -> None:

@@ -32,6 +32,20 @@ def test_passes_come_at_the_start_and_a_period_after_each_end() -> None:
     assert writes(simulation) == [(1500 * MILLISECOND, "1-2,11-12"), (7500 * MILLISECOND, "1-2,11")]
 
 
+@pytest.mark.parametrize("uids", ["ab", "ba"])
+def test_what_is_due_at_once_is_done_for_the_oldest_pod_first(uids: str) -> None:
+    """Whatever the UIDs are, which may have been derived."""
+    names = ["first", "second"]
+    pods = [small(name) for name in names]
+    for pod, uid in zip(pods, uids, strict=True):
+        pod["metadata"]["uid"] = uid
+    admitted = [{"at": "0s", "admit": name} for name in names]
+    resized = [{"at": "500ms", "resize": {"pod": name, "cpu": 3}} for name in names]
+    ended = told(play(*admitted, *resized, pods=pods, until="5s"), What.RESIZE_COMPLETED)
+    assert [entry.pod for entry in ended] == [f"default/{name}" for name in names]
+    assert len({entry.at for entry in ended}) == 1
+
+
 def test_a_pass_at_the_very_end_of_the_delay_is_in_time() -> None:
     down = {"at": "2s", "resize": {"pod": "dpdk", "cpu": 3}}
     assert writes(play(ADMIT, UP, down, until="20s"))[-1] == (7 * SECOND, "1-2,11")

@@ -45,7 +45,7 @@ def take_back(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
         if life.containers[container.name].comes_back:
             life.containers[container.name].comes_back = False
             start(world, kubelet, life, container)
-    kubelet.plan(world.now + world.timeline.timing.pod_sync, Work.SYNC, life.uid)
+    kubelet.plan(world.now + world.timeline.timing.pod_sync, Work.SYNC, life)
 
 
 def _as_held(kubelet: KubeletProcess, pod: Pod) -> Pod:

@@ -37,7 +37,7 @@ def _release(world: World, kubelet: KubeletProcess) -> None:
         if released and life is not None:
             if not life.containers[key[1]].runs:
                 # Nobody is told to write anything, so nobody else asks for this.
-                kubelet.plan(world.now + world.timeline.timing.pod_sync, Work.SYNC, life.uid)
+                kubelet.plan(world.now + world.timeline.timing.pod_sync, Work.SYNC, life)
             world.tell(
                 What.DELAY_PASSED,
                 f"gives up {some_cpus(released)}: its delay has passed",
@@ -73,4 +73,4 @@ def _settle(
     cpus = {"before": cpus_text(before), "cpus": cpus_text(wanted)}
     world.tell(What.CPUSET_WRITTEN, text, life, name, **cpus)
     if kubelet.node.state.assigned(*key) is not None:
-        kubelet.plan(world.now + world.timeline.timing.pod_sync, Work.SYNC, life.uid)
+        kubelet.plan(world.now + world.timeline.timing.pod_sync, Work.SYNC, life)

@@ -20,7 +20,7 @@ def sync_pod(world: World, kubelet: KubeletProcess, uid: str) -> None:
     if life is None or not life.runs:
         return
     _write_weights(world, life)
-    kubelet.plan(world.now + world.timeline.timing.volume_sync, Work.VOLUMES, uid)
+    kubelet.plan(world.now + world.timeline.timing.volume_sync, Work.VOLUMES, life)
     waits = kubelet.waits_for_cpusets and cpusets_change(kubelet, life)
     if not waits or not world.timeline.defers_actual:
         life.running = life.running._replace(actual=life.running.allocated)

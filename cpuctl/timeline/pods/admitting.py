@@ -76,7 +76,7 @@ def admit(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
     if take_verdict(world, life, admission):
         if life.starts:
             start_all(world, kubelet, life)
-        kubelet.plan(world.now + world.timeline.timing.pod_sync, Work.SYNC, life.uid)
+        kubelet.plan(world.now + world.timeline.timing.pod_sync, Work.SYNC, life)
     if world.kubelet is kubelet:
         retry_deferred(world, kubelet)
 

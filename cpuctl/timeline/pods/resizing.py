@@ -104,7 +104,7 @@ def _accept(world: World, kubelet: KubeletProcess, life: PodLife, outcome: Resiz
     unfollowed = f"; its exclusive CPUs do not follow ({', '.join(outcome.unfollowed)})"
     text = f"resize is accepted: {changes}{unfollowed if outcome.unfollowed else ''}"
     world.tell(What.RESIZE_ACCEPTED, text, life, ruling=str(outcome.ruling), preview=outcome.preview)
-    kubelet.plan(world.now + world.timeline.timing.pod_sync, Work.SYNC, life.uid)
+    kubelet.plan(world.now + world.timeline.timing.pod_sync, Work.SYNC, life)
 
 
 def _changes(before: Pod, after: Pod) -> list[str]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from heapq import heappop, heappush
+from typing import TYPE_CHECKING
 
 from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile
 from cpuctl.checkpoints.reader import StateReader
@@ -20,6 +21,9 @@ from cpuctl.named_tuple import NamedTuple
 from cpuctl.timeline.model import KubeletSetup
 from cpuctl.timeline.world.scale_downs import Key
 from cpuctl.timeline.world.timers import Timers
+
+if TYPE_CHECKING:
+    from cpuctl.timeline.world.world import PodLife
 
 _FIRST_RETRY, _RETRY_PERIOD = 30 * SECOND, 3 * MINUTE
 ASSIGNED_CPUSET_SINCE = 37
@@ -34,10 +38,11 @@ class Work(IntEnum):
 
 
 class Job(NamedTuple):
-    """Work for one pod, by UID."""
+    """Work for one pod: of what is due at once, the oldest pod's comes first."""
 
     at: int
     work: Work
+    number: int
     uid: str
 
 
@@ -80,9 +85,9 @@ class KubeletProcess:
         """Whether it writes ``assigned.cpuset`` into volumes."""
         return self.setup.minor >= ASSIGNED_CPUSET_SINCE
 
-    def plan(self, at: int, work: Work, uid: str) -> None:
+    def plan(self, at: int, work: Work, life: PodLife) -> None:
         """Do something for a pod at a time."""
-        job = Job(at, work, uid)
+        job = Job(at, work, life.number, life.uid)
         if job not in self.jobs:
             heappush(self.jobs, job)
 

@@ -30,7 +30,7 @@ else:
                 body |= {
                     "__slots__": (),
                     "__match_args__": fields,
-                    "__new__": _constructor(fields, tuple(defaults.values())),
+                    "__new__": _constructor(fields, defaults),
                     "_fields": fields,
                     "_field_defaults": defaults,
                 }
@@ -63,32 +63,31 @@ else:
 
         __replace__ = _replace
 
-    def _constructor(fields: tuple[str, ...], defaults: tuple[object, ...]) -> Callable[..., Any]:
+    def _constructor(fields: tuple[str, ...], defaults: dict[str, object]) -> Callable[..., Any]:
         """Return what makes an instance, from the fields in their order, by name, or both."""
-        count, make = len(fields), tuple.__new__
+        count, make, tail = len(fields), tuple.__new__, tuple(defaults.values())
 
         def __new__(cls: type[NamedTuple], /, *given: object, **named: object) -> object:  # noqa: N807
-            missing = count - len(given)
-            if not named and not missing:
-                return make(cls, given)
-            if not named and 0 < missing <= len(defaults):
-                return make(cls, given + defaults[-missing:])
-            values = named if len(named) == count and not given else _by_name(cls, given, named)
+            if not named:
+                missing = count - len(given)
+                if not missing:
+                    return make(cls, given)
+                if 0 < missing <= len(tail):
+                    return make(cls, given + tail[-missing:])
+            values = named if len(named) == count else {**defaults, **named}
+            if given:
+                first = fields[: len(given)]
+                if len(first) < len(given) or not named.keys().isdisjoint(first):
+                    raise _misfit(cls, given, named)
+                values = {**values, **dict(zip(first, given, strict=True))}
+            if len(values) != count:
+                raise _misfit(cls, given, named)
             try:
                 return make(cls, map(values.__getitem__, fields))
             except KeyError:
                 raise _misfit(cls, given, named) from None
 
         return __new__
-
-    def _by_name(cls: type[NamedTuple], given: tuple[object, ...], named: dict[str, Any]) -> dict[str, Any]:
-        first = cls._fields[: len(given)]
-        if len(first) < len(given) or not named.keys().isdisjoint(first):
-            raise _misfit(cls, given, named)
-        values = {**cls._field_defaults, **named, **dict(zip(first, given, strict=True))}
-        if len(values) != len(cls._fields):
-            raise _misfit(cls, given, named)
-        return values
 
     def _misfit(cls: type[NamedTuple], given: tuple[object, ...], named: dict[str, Any]) -> TypeError:
         words = ", ".join([*("..." for _ in given), *(f"{name}=..." for name in named)])

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile
 from cpuctl.checkpoints.reader import StateReader
@@ -22,9 +22,6 @@ from cpuctl.timeline.model import KubeletSetup
 from cpuctl.timeline.world.scale_downs import Key
 from cpuctl.timeline.world.timers import Timers
 
-if TYPE_CHECKING:
-    from cpuctl.timeline.world.world import PodLife
-
 _FIRST_RETRY, _RETRY_PERIOD = 30 * SECOND, 3 * MINUTE
 ASSIGNED_CPUSET_SINCE = 37
 """The first kubelet that knows ``assigned.cpuset``, whatever its gates (KEP-6122)."""
@@ -35,6 +32,15 @@ class Work(IntEnum):
 
     SYNC = 1
     VOLUMES = 2
+
+
+class _Aged(Protocol):
+    """A pod as far as it matters when something is done for it."""
+
+    @property
+    def number(self) -> int: ...
+    @property
+    def uid(self) -> str: ...
 
 
 class Job(NamedTuple):
@@ -85,7 +91,7 @@ class KubeletProcess:
         """Whether it writes ``assigned.cpuset`` into volumes."""
         return self.setup.minor >= ASSIGNED_CPUSET_SINCE
 
-    def plan(self, at: int, work: Work, life: PodLife) -> None:
+    def plan(self, at: int, work: Work, life: _Aged) -> None:
         """Do something for a pod at a time."""
         job = Job(at, work, life.number, life.uid)
         if job not in self.jobs:

@@ -6,12 +6,9 @@ The line is what the kubelet's printer makes of the file's struct, its checksum 
 
 from __future__ import annotations
 
-_OFFSET, _PRIME = 2_166_136_261, 16_777_619
+from cpuctl import fnv
 
 
 def fnv1a_32(text: str) -> int:
     """Hash the UTF-8 bytes of *text*."""
-    value = _OFFSET
-    for byte in text.encode("utf-8", "surrogatepass"):
-        value = (value ^ byte) * _PRIME & 0xFFFF_FFFF
-    return value
+    return fnv.fnv1a_32(text.encode("utf-8", "surrogatepass"))

@@ -35,10 +35,10 @@ class Decoding:
     ``root`` is Go's name of the struct, ``spent`` how many bits of sets of CPUs were read.
     """
 
-    def __init__(self, root: str, complaint: str = "", spent: int = 0) -> None:
+    def __init__(self, root: str) -> None:
         self.root = root
-        self.complaint = complaint
-        self.spent = spent
+        self.complaint = ""
+        self.spent = 0
 
     def refuse(self, found: str, path: Path, go_type: str) -> None:
         """Note a value of a wrong type; *path* leads to it from the root."""

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import ItemsView, Iterator, Mapping, MutableMapping, ValuesView
 from types import MappingProxyType
 
+from cpuctl.engine.changeable import Copied
 from cpuctl.engine.node_fit import RequestTable, Usage
 from cpuctl.pods.model import Pod
 
 
-class ActivePods(MutableMapping[str, Pod]):
+class ActivePods(Copied, MutableMapping[str, Pod]):
     """Pods by UID, in the order in which they came; equal to any mapping of the same pods.
 
     ``counted`` has the amounts (CPU in milli) by which each pod is part of the ``sums``, ``uncounted`` the
@@ -29,17 +30,6 @@ class ActivePods(MutableMapping[str, Pod]):
         self.uncounted = set(pods)
         self.pod_level = False
         self.containers = {uid: _names(pod) for uid, pod in pods.items()}
-
-    def copy(self) -> ActivePods:
-        """Return a mapping of its own in the same state."""
-        copied = ActivePods()
-        copied.pods = dict(self.pods)
-        copied.sums = dict(self.sums)
-        copied.counted = dict(self.counted)
-        copied.uncounted = set(self.uncounted)
-        copied.pod_level = self.pod_level
-        copied.containers = dict(self.containers)
-        return copied
 
     def usage_beside(self, uid: str, requests: RequestTable, *, pod_level: bool) -> Usage:
         """Tell what all pods but one use together."""

@@ -6,11 +6,11 @@ A node is started from values and asked for decisions; it holds the state in bet
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
-from copy import copy
 from typing import TYPE_CHECKING
 
 from cpuctl.engine.active_pods import ActivePods
 from cpuctl.engine.admission import Admission, Admitted, Asked, Verdict
+from cpuctl.engine.changeable import Copied
 from cpuctl.engine.devices.provider import DeviceProvider
 from cpuctl.engine.hints.topology_manager import TopologyManager
 from cpuctl.engine.memory.provider import MemoryProvider
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from cpuctl.engine.resize.allocator.resized import Resized
 
 
-class Node:
+class Node(Copied):
     """A started kubelet; ``fault`` is set once it hangs or crashes.
 
     ``allocatable`` is what pods must fit into, None where that is not to be checked. ``active`` are the
@@ -95,16 +95,6 @@ class Node:
     def state(self) -> CPUManagerState:
         """The CPU Manager's state."""
         return self.cpu.state
-
-    def copy(self) -> Node:
-        """Return a node of its own in the same state, to try things on."""
-        copied = copy(self)
-        copied.cpu = self.cpu.copy()
-        copied.memory = self.memory.copy()
-        copied.devices = self.devices.copy()
-        copied.active = self._running.copy()
-        copied.topology_metrics = self.topology_metrics.copy()
-        return copied
 
     def restore(
         self, cpu: SavedCPUState, memory: SavedMemoryState = None

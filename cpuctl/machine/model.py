@@ -98,7 +98,7 @@ class NumaNode(NamedTuple):
     directory_cpus: CPUSet | None = None
 
 
-class MachineFacts(NamedTuple):
+class _Recorded(NamedTuple):
     """What is recorded of a machine; CPU sets cover online CPUs unless their name says otherwise.
 
     ``offline`` are the CPUs that are present and do not run. ``hugepages`` counts pages by page size in KiB,
@@ -124,7 +124,7 @@ class MachineFacts(NamedTuple):
     findings: tuple[str, ...] = ()
 
 
-class Machine(MachineFacts):
+class Machine(_Recorded):
     """A node's topology as one value: what is recorded of it, and what follows from that."""
 
     def checked(self) -> Self:

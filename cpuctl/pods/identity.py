@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from itertools import count
+from uuid import UUID
 
+from cpuctl.fnv import fnv1a_128
 from cpuctl.pods.model import Pod
 
-_OFFSET, _PRIME = 0x6C62272E_07BB0142_62B82175_6295C58D, 0x13B + (1 << 88)
-_ALL = (1 << 128) - 1
 _FIXED_BITS = 0xF << 76 | 0b11 << 62
 _VERSION_AND_VARIANT = 8 << 76 | 0b10 << 62
 
@@ -45,18 +45,10 @@ def _derived_uids(name: str) -> Iterator[str]:
 
 
 def _uuid(text: str) -> str:
-    # Twice, so that the first digits tell web-1 from web-2: people compare no more of a UID.
-    value = _fnv1a_128(2 * text.encode("utf-8", "surrogatepass"))
-    digits = f"{value & ~_FIXED_BITS | _VERSION_AND_VARIANT:032x}"
-    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
-
-
-def _fnv1a_128(data: bytes) -> int:
-    """Hash without ``hashlib``, which version 5 needs: it takes as long to load as half of Python."""
-    value = _OFFSET
-    for byte in data:
-        value = (value ^ byte) * _PRIME & _ALL
-    return value
+    # FNV, as the hashlib that version 5 needs takes as long to load as half of Python; twice, so that the
+    # first digits tell web-1 from web-2: people compare no more of a UID.
+    value = fnv1a_128(2 * text.encode("utf-8", "surrogatepass"))
+    return str(UUID(int=value & ~_FIXED_BITS | _VERSION_AND_VARIANT))
 
 
 def _given_uids(pods: Iterable[Pod]) -> set[str]:

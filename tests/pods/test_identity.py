@@ -4,7 +4,8 @@ from uuid import RFC_4122, UUID
 
 import pytest
 
-from cpuctl.pods.identity import _fnv1a_128, copied, with_uids
+from cpuctl.fnv import fnv1a_128
+from cpuctl.pods.identity import copied, with_uids
 from cpuctl.pods.model import Container, Pod
 
 
@@ -21,7 +22,7 @@ def test_derived_uids_are_the_same_in_every_run() -> None:
 
 def test_derived_uids_are_spread_by_a_known_hash() -> None:
     """FNV-1a of 128 bits, whose published value of ``foobar`` this is."""
-    assert _fnv1a_128(b"foobar") == 0x343E1662793C64BF6F0D3597BA446F18
+    assert fnv1a_128(b"foobar") == 0x343E1662793C64BF6F0D3597BA446F18
 
 
 def test_the_first_digits_of_derived_uids_differ() -> None:

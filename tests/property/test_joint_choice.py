@@ -24,7 +24,7 @@ decisions = st.lists(st.tuples(st.booleans(), st.booleans()), max_size=NODES)
 def searched_anew(choice: JointChoice) -> int | None:
     """Find the lowest set of a choice without what is known from the choices that it comes from."""
     terms = Terms(coverages=choice.terms.coverages, rules=choice.terms.rules)
-    return terms.lowest(choice.state, choice.remaining, choice.count, choice.taken)
+    return terms.lowest(choice.state, choice.remaining, choice.more, choice.taken)
 
 
 @given(requests, st.integers(0, NODES), decisions)

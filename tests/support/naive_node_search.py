@@ -11,7 +11,7 @@ from cpuctl.engine.hints.node_search import Choice
 def all_sets(choice: Choice) -> list[int]:
     return [
         nodes
-        for others in (combinations(choice.free, choice.count) if choice.count >= 0 else ())
+        for others in (combinations(choice.free, choice.more) if choice.more >= 0 else ())
         if sum(choice.free[node] for node in others) >= choice.missing
         for nodes in [choice.taken | CPUSet.of(others).mask]
         if choice.rule is None or choice.rule.allows(nodes)

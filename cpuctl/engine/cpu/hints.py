@@ -123,7 +123,7 @@ class CPUHints:
         return Choice(
             taken=taken,
             free={node: free for node, free in self.free.items() if (inside & ~taken) >> node & 1},
-            count=size - taken.bit_count(),
+            more=size - taken.bit_count(),
             missing=self.request - self.reusable - self._free_in(self.all_nodes & ~inside | taken),
             rule=rule,
         )

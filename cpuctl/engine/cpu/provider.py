@@ -6,13 +6,13 @@ Rule: kubelet v1.36 ``policy_static.go``, ``GetTopologyHints`` and ``GetPodTopol
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from copy import copy
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, TypeAlias
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Placement, PoolWarning
+from cpuctl.engine.changeable import Copied
 from cpuctl.engine.cpu.exclusive_claim import ExclusiveClaim, exclusive_claim
 from cpuctl.engine.cpu.manager import Allocation, StaticPolicy
 from cpuctl.engine.cpu.state import CPUManagerState, validate
@@ -39,7 +39,7 @@ CPUAnswer: TypeAlias = "dict[str, HintList] | None"
 _STAGE = "cpuManagerStart"
 
 
-class CPUProvider:
+class CPUProvider(Copied):
     """The CPU Manager of a node; ``policy`` is None for the policy ``none``.
 
     ``keeps_baselines``: its state file tells what containers were promised at admission (KEP-5554).
@@ -59,12 +59,6 @@ class CPUProvider:
     def name(self) -> str:
         """What to call it in a trace."""
         return "cpu"
-
-    def copy(self) -> CPUProvider:
-        """Return one of its own in the same state."""
-        copied = copy(self)
-        copied.state, copied.metrics = self.state.copy(), self.metrics.copy()
-        return copied
 
     def restore(self, saved: SavedCPUState) -> StartRefused | None:
         """Take over a state file as at kubelet start, or say in the kubelet's words why not."""

@@ -7,11 +7,11 @@ limits, which of extended resources are the requests, too.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from copy import copy
 from typing import TYPE_CHECKING
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Placement
+from cpuctl.engine.changeable import Copied
 from cpuctl.engine.devices.state import DevicePool, DeviceState, device_pools
 from cpuctl.engine.outcome import Rejected, RejectionReason
 from cpuctl.engine.provider import Candidate
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _UNREGISTERED = DevicePool(by_nodes={}, healthy=0)
 
 
-class DeviceProvider:
+class DeviceProvider(Copied):
     """The device manager of a node, by itself without any device; ``nodes`` are all NUMA nodes (a mask).
 
     ``registered`` is False right after a kubelet's start: it knows the resources from its checkpoint, but
@@ -66,12 +66,6 @@ class DeviceProvider:
             names |= dict.fromkeys(name for name in asked if "/" in name and name not in self.pools)
             names |= dict.fromkeys(f"claim {claim}" for claim in resources.claims)
         return list(names)
-
-    def copy(self) -> DeviceProvider:
-        """Return one of its own in the same state."""
-        copied = copy(self)
-        copied.state = self.state.copy()
-        return copied
 
     def claim(self, pods: Iterable[Pod]) -> None:
         """Learn the UIDs of pods: what their names hold is theirs."""

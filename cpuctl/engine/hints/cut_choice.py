@@ -7,7 +7,7 @@ many nodes as it has more than it needs. So the nodes to leave out are divided a
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import reduce
 
 from cpuctl.cpuset import CPUSet
@@ -18,16 +18,15 @@ from cpuctl.named_tuple import NamedTuple
 _SCALE = 1 << 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CutChoice:
-    """Sets of the nodes ``taken`` and ``count`` of the ``remaining`` ones (masks), the others left out.
+class CutChoice(NamedTuple):
+    """Sets of the nodes ``taken`` and ``more`` of the ``remaining`` ones (masks), the others left out.
 
     Those of the latter that are decided on are ``left_out``. For use like ``node_search.Choice``.
     """
 
     requests: tuple[tuple[Coverage, ...], ...]
     remaining: int
-    count: int
+    more: int
     taken: int = 0
     left_out: int = 0
 
@@ -40,7 +39,7 @@ class CutChoice:
         """
         asked = tuple(map(tuple, requests))
         shared = reduce(int.__and__, (each.nodes for coverages in asked for each in coverages), inside)
-        return cls(requests=asked, remaining=shared, count=size)
+        return cls(requests=asked, remaining=shared, more=size)
 
     @property
     def free(self) -> Collection[int]:
@@ -50,22 +49,22 @@ class CutChoice:
     @property
     def possible(self) -> bool:
         """Tell whether there is any such set."""
-        if not 0 <= self.count <= self.remaining.bit_count():
+        if not 0 <= self.more <= self.remaining.bit_count():
             return False
         served = tuple(_Served.all_nodes(coverages) for coverages in self.requests)
         if any(surplus < 0 for each in served for surplus in each.surplus):
             return False
-        return _Division(must=self.left_out, may=self.remaining, kept=self.count).works(served)
+        return _Division(must=self.left_out, may=self.remaining, kept=self.more).works(served)
 
     def without(self, node: int) -> CutChoice:
         """Leave a node out."""
         bit = 1 << node
-        return replace(self, remaining=self.remaining & ~bit, left_out=self.left_out | bit)
+        return self._replace(remaining=self.remaining & ~bit, left_out=self.left_out | bit)
 
     def taking(self, node: int) -> CutChoice:
         """Take a node in."""
         bit = 1 << node
-        return replace(self, remaining=self.remaining & ~bit, taken=self.taken | bit, count=self.count - 1)
+        return self._replace(remaining=self.remaining & ~bit, taken=self.taken | bit, more=self.more - 1)
 
     def lowest(self) -> int | None:
         """Find the lowest of the sets."""

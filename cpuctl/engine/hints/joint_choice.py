@@ -16,6 +16,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.coverage import Coverage, Progress
 from cpuctl.engine.hints.coverage_balance import balances
 from cpuctl.engine.hints.socket_rule import SocketRule
+from cpuctl.named_tuple import NamedTuple
 
 State: TypeAlias = tuple[Progress, ...]
 """How far all coverages are."""
@@ -82,29 +83,21 @@ class Terms:
         return all(coverage.within_reach(done, remaining, count) for coverage, done in pairs)
 
 
-class JointChoice:
-    """Sets of the nodes ``taken`` and ``count`` of the ``remaining`` ones (masks) that meet the terms.
+class _Parts(NamedTuple):
+    terms: Terms
+    taken: int
+    remaining: int
+    more: int
+    state: State
+    known: int | None = _NOT_KNOWN
+
+
+class JointChoice(_Parts):
+    """Sets of the nodes ``taken`` and ``more`` of the ``remaining`` ones (masks) that meet the terms.
 
     ``state`` is how far the nodes taken have come, ``known`` the lowest of the sets where it is known. For
     use like ``cpuctl.engine.hints.node_search.Choice``.
     """
-
-    def __init__(
-        self,
-        *,
-        terms: Terms,
-        taken: int,
-        remaining: int,
-        count: int,
-        state: State,
-        known: int | None = _NOT_KNOWN,
-    ) -> None:
-        self.terms = terms
-        self.taken = taken
-        self.remaining = remaining
-        self.count = count
-        self.state = state
-        self.known = known
 
     @classmethod
     def common(
@@ -119,7 +112,7 @@ class JointChoice:
             terms=Terms(coverages=asked, rules=tuple(rules)),
             taken=0,
             remaining=nodes,
-            count=size,
+            more=size,
             state=tuple(each.start for each in asked),
         )
 
@@ -141,27 +134,21 @@ class JointChoice:
     def _lowest(self) -> int | None:
         if self.known != _NOT_KNOWN:
             return self.known
-        return self.terms.lowest(self.state, self.remaining, self.count, self.taken)
+        return self.terms.lowest(self.state, self.remaining, self.more, self.taken)
 
     def without(self, node: int) -> JointChoice:
         """Leave a node out."""
-        return JointChoice(
-            terms=self.terms,
-            taken=self.taken,
-            remaining=self.remaining & ~(1 << node),
-            count=self.count,
-            state=self.state,
-            known=self._lowest_if(node, taken=False),
+        return self._replace(
+            remaining=self.remaining & ~(1 << node), known=self._lowest_if(node, taken=False)
         )
 
     def taking(self, node: int) -> JointChoice:
         """Take a node in."""
         bit = 1 << node
-        return JointChoice(
-            terms=self.terms,
+        return self._replace(
             taken=self.taken | bit,
             remaining=self.remaining & ~bit,
-            count=self.count - 1,
+            more=self.more - 1,
             state=self.terms.taking(self.state, node),
             known=self._lowest_if(node, taken=True),
         )

@@ -12,10 +12,11 @@ from typing import Protocol, Self
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.socket_rule import SocketRule
+from cpuctl.named_tuple import NamedTuple
 
 
 class Sets(Protocol):
-    """Sets of the nodes ``taken`` and ``count`` others of those ``free``, whatever is asked of them."""
+    """Sets of the nodes ``taken`` and ``more`` others of those ``free``, whatever is asked of them."""
 
     @property
     def taken(self) -> int:
@@ -26,7 +27,7 @@ class Sets(Protocol):
         """The nodes to choose from."""
 
     @property
-    def count(self) -> int:
+    def more(self) -> int:
         """How many of them."""
 
     @property
@@ -43,40 +44,37 @@ class Sets(Protocol):
         """Find the lowest of the sets."""
 
 
-class Choice:
-    """Sets of the nodes ``taken`` and ``count`` others that bring the ``missing`` CPUs between them.
+class Choice(NamedTuple):
+    """Sets of the nodes ``taken`` and ``more`` others that bring the ``missing`` CPUs between them.
 
     ``free`` has the free CPUs of the others by id, ascending; ``rule`` limits the sockets of the whole set.
     """
 
-    def __init__(
-        self, taken: int, free: Mapping[int, int], count: int, missing: int, rule: SocketRule | None = None
-    ) -> None:
-        self.taken = taken
-        self.free = free
-        self.count = count
-        self.missing = missing
-        self.rule = rule
+    taken: int
+    free: Mapping[int, int]
+    more: int
+    missing: int
+    rule: SocketRule | None = None
 
     @property
     def possible(self) -> bool:
         """Tell whether there is any such set."""
-        if not 0 <= self.count <= len(self.free):
+        if not 0 <= self.more <= len(self.free):
             return False
         if self.rule is None:
-            return sum(sorted(self.free.values(), reverse=True)[: self.count]) >= self.missing
-        most = self.rule.most_free(self.taken, self.free, self.count)
+            return sum(sorted(self.free.values(), reverse=True)[: self.more]) >= self.missing
+        most = self.rule.most_free(self.taken, self.free, self.more)
         return most is not None and most >= self.missing
 
     def without(self, node: int) -> Choice:
         """Leave a node out."""
         free = {other: cpus for other, cpus in self.free.items() if other != node}
-        return Choice(self.taken, free, self.count, self.missing, self.rule)
+        return Choice(self.taken, free, self.more, self.missing, self.rule)
 
     def taking(self, node: int) -> Choice:
         """Take a node in."""
         rest, missing = self.without(node).free, self.missing - self.free[node]
-        return Choice(self.taken | 1 << node, rest, self.count - 1, missing, self.rule)
+        return Choice(self.taken | 1 << node, rest, self.more - 1, missing, self.rule)
 
     def lowest(self) -> int | None:
         """Find the lowest of the sets."""
@@ -138,7 +136,7 @@ class _Search:
         """Go through the sets of a choice: *apart* so far, *added* by each node that may be taken in."""
         if not choice.possible or not self._may_be_closer(choice, apart, added):
             return
-        if not choice.count:
+        if not choice.more:
             self.best, self.apart = choice.taken, apart
             return
         node = max(choice.free)
@@ -158,10 +156,10 @@ class _Search:
         """
         if self.best is None:
             return True
-        nearest = max(choice.count - 1, 0)
+        nearest = max(choice.more - 1, 0)
         least = []
         for node in choice.free:
             between = self.between[node]
             near = sorted([between[other] for other in choice.free if other != node])[:nearest]
             least.append(2 * added[node] + sum(near))
-        return 2 * apart + sum(sorted(least)[: choice.count]) < 2 * self.apart
+        return 2 * apart + sum(sorted(least)[: choice.more]) < 2 * self.apart

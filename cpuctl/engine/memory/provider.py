@@ -6,10 +6,10 @@ Rule: kubelet v1.36 ``pkg/kubelet/cm/memorymanager``, ``GetTopologyHints`` and `
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from copy import copy
 from typing import TYPE_CHECKING
 
 from cpuctl.engine.admission import Placement
+from cpuctl.engine.changeable import Copied
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.memory.state import Blocks, MemoryManagerState, nodes_of
 from cpuctl.engine.metrics.memory import MemoryMetrics
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _STAGE = "memoryManagerStart"
 
 
-class MemoryProvider:
+class MemoryProvider(Copied):
     """The Memory Manager of a node; ``policy`` is None for the policy ``None``, and the state empty then."""
 
     def __init__(self, policy: StaticMemoryPolicy | None, rules: PodLevelRules = NEVER_DIVIDED) -> None:
@@ -43,12 +43,6 @@ class MemoryProvider:
     def name(self) -> str:
         """What to call it in a trace."""
         return "memory"
-
-    def copy(self) -> MemoryProvider:
-        """Return one of its own in the same state."""
-        copied = copy(self)
-        copied.state, copied.metrics = self.state.copy(), self.metrics.copy()
-        return copied
 
     def restore(self, saved: SavedMemoryState) -> StartRefused | KubeletFault | Undetermined | None:
         """Take over a state file as at kubelet start, or say in the kubelet's words why not."""

@@ -92,8 +92,8 @@ def tar_members(stream: ByteStream, wanted: Callable[[str, int], bool]) -> Itera
             continue
         if kind == b"S" or _SPARSE in extended:
             raise ValueError("it holds sparse files: make it without tar's --sparse")
-        if extended:
-            size = _decimal(extended["size"]) if "size" in extended else size
+        if "size" in extended:
+            size = _decimal(extended["size"])
         path = extended.get("path") or _path(name, magic, prefix)
         target = (extended.get("linkpath") or _text(link)) if kind == b"1" else ""
         extended = {}

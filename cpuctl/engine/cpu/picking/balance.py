@@ -54,30 +54,22 @@ class _Best(NamedTuple):
     in_socket: bool
 
 
-class Search:
+class _Wanted(NamedTuple):
+    free: tuple[int, ...]
+    sockets: tuple[frozenset[int], ...]
+    need: int
+    group: int
+    rules: PickerRules
+    held: tuple[int, ...] = ()
+
+
+class Search(_Wanted):
     """Candidate nodes in the kubelet's order (free CPUs and sockets of each), and what is wanted.
 
     ``sockets`` may be empty where the rules do not align by socket.
     ``held`` has the CPUs of a resized container on each node, counted as free, and is empty without one:
     the container stays on all of its nodes.
     """
-
-    def __init__(
-        self,
-        *,
-        free: tuple[int, ...],
-        sockets: tuple[frozenset[int], ...],
-        need: int,
-        group: int,
-        rules: PickerRules,
-        held: tuple[int, ...] = (),
-    ) -> None:
-        self.free = free
-        self.sockets = sockets
-        self.need = need
-        self.group = group
-        self.rules = rules
-        self.held = held
 
     def run(self, fewest: int, most: int) -> Split | KubeletFault | None:
         """Find the split over the fewest nodes of these numbers; None when no number of nodes fits."""

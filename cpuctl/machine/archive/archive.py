@@ -7,12 +7,11 @@ are limited while they stream by.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 
 from cpuctl.errors import InputError, unreadable
-from cpuctl.machine.archive.tar_stream import ByteStream, tar_members
+from cpuctl.machine.archive.tar_stream import ByteStream, TarMembers
 from cpuctl.machine.archive.unpacking import unpacked_pieces
 from cpuctl.machine.recording_layout import RECORDED_DIRECTORIES, RECORDED_FILES
 from cpuctl.machine.tree import MAX_FILE_BYTES, MemoryTree
@@ -38,8 +37,7 @@ def read_archive(path: Path) -> MemoryTree:
     kept = _Kept()
     try:
         with path.open("rb") as packed:
-            for name, link, data in tar_members(ByteStream(unpacked_pieces(packed)), kept.wants):
-                kept.add(name, link, data)
+            kept.read(TarMembers(ByteStream(unpacked_pieces(packed))))
         return MemoryTree(kept.only_tree())
     except InputError as error:
         raise error.within(str(path)) from None
@@ -61,35 +59,34 @@ class _Kept:
         self._bytes = 0
         self._name_characters = 0
 
-    def wants(self, name: str, size: int) -> bool:
-        """Decide on a regular file before it is read; raise InputError beyond the limits."""
-        if _place(name) is None:
-            return False
+    def read(self, members: TarMembers) -> None:
+        """Keep the texts of files; of links and directories only the names, as sysfs readers list them."""
+        for name, link, size in members:
+            place = _place(name)
+            if place is None:
+                continue
+            top, path = place
+            self._count(name, len(path), size or 0)
+            files = self._trees.setdefault(top, {})
+            if size is not None:
+                # tar pads with NULs when a file is shorter than stat said, as all files of a live sysfs are.
+                files[path] = members.data(size).rstrip(b"\0").decode(errors="replace")
+            elif target := _place(link):
+                files[path] = self._trees.get(target[0], {}).get(target[1])
+            else:
+                files.setdefault(path, None)
+
+    def _count(self, name: str, characters: int, size: int) -> None:
+        """Raise InputError beyond the limits."""
         self._bytes += size
         if size > MAX_FILE_BYTES or self._bytes > MAX_KEPT_BYTES:
             raise InputError(
                 f"{name} has {size} bytes; at most {MAX_FILE_BYTES >> 20} MiB in one file "
                 f"and {MAX_KEPT_BYTES >> 20} MiB in all are read"
             )
-        return True
-
-    def add(self, name: str, link: str, data: bytes | None) -> None:
-        """Keep a file's text; of links and directories only the name, as sysfs readers list them."""
-        place = _place(name)
-        if place is None:
-            return
-        top, path = place
-        self._name_characters += len(path)
+        self._name_characters += characters
         if self._name_characters > MAX_NAME_CHARACTERS:
             raise InputError(f"holds more than {MAX_NAME_CHARACTERS >> 20} MiB of names")
-        files = self._trees.setdefault(top, {})
-        if data is not None:
-            # tar pads with NULs when a file is shorter than stat said, as all files of a live sysfs are.
-            files[path] = data.rstrip(b"\0").decode(errors="replace")
-        elif target := _place(link):
-            files[path] = self._trees.get(target[0], {}).get(target[1])
-        else:
-            files.setdefault(path, None)
 
     def only_tree(self) -> dict[str, str | None]:
         """Return the one tree that the archive holds, the one at its top before any other."""
@@ -111,7 +108,6 @@ def _holds_sys(files: dict[str, str | None]) -> bool:
     return any(path.startswith("sys/") for path in files)
 
 
-@lru_cache(maxsize=1)  # a wanted member is asked for twice
 def _place(name: str) -> tuple[str, str] | None:
     """Split a member's name into common directory and path; None for what is not kept."""
     if len(name) > _LONGEST_NAME:

@@ -7,7 +7,8 @@ untrusted archive may hold.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import lru_cache
 from struct import Struct
 from zlib import adler32
 
@@ -15,6 +16,7 @@ MAX_MEMBERS = 500_000
 """Twice what the complete CPU tree of 8192 CPUs would need."""
 
 _BLOCK = 512
+_OCTAL = b"01234567"
 _END = bytes(_BLOCK)
 _MAX_EXTENDED_HEADER = 1 << 20
 _MAX_EXTENDED_BYTES = 64 << 20  # of all extended headers: about a hundred bytes for each member
@@ -28,8 +30,8 @@ _KINDS_WITHOUT_DATA = frozenset({b"1", b"2", b"3", b"4", b"5", b"6"})
 """Links, devices, directories, pipes, whatever size they state."""
 
 
-Member = tuple[str, str, bytes | None]
-"""One entry: its name, the file that a hard link stands for, and the data of a wanted regular file."""
+Member = tuple[str, str, int | None]
+"""One entry: its name, the file that a hard link stands for, and the size of a regular file."""
 
 
 class ByteStream:
@@ -40,17 +42,19 @@ class ByteStream:
         self._piece = b""
         self._at = 0
 
-    def take(self, length: int) -> bytes:
-        """Return the next *length* bytes."""
+    def take(self, length: int, padding: int = 0) -> bytes:
+        """Return the next *length* bytes, and pass over *padding* more."""
         begin, end = self._at, self._at + length
-        if end <= len(self._piece):
-            self._at = end
+        if end + padding <= len(self._piece):
+            self._at = end + padding
             return self._piece[begin:end]
-        parts = [self._piece[begin:]]
+        parts = [self._piece[begin:end]]
+        self._at = begin + len(parts[0])
         while length := length - len(parts[-1]):
             self._refill()
             parts.append(self._piece[:length])
             self._at = len(parts[-1])
+        self.skip(padding)
         return b"".join(parts)
 
     def skip(self, length: int) -> None:
@@ -67,58 +71,71 @@ class ByteStream:
             raise EOFError("the archive ends too early")
 
 
-def tar_members(stream: ByteStream, wanted: Callable[[str, int], bool]) -> Iterator[Member]:
-    """Yield every member in the archive's order, with the data of files for which *wanted(name, size)*.
+class TarMembers:
+    """The members of an archive in its order; iterate once, and ask for ``data`` on the way."""
 
-    Raise ValueError for what is no tar archive, EOFError for a truncated one.
-    """
-    extended: dict[str, str] = {}
-    extended_bytes = 0
-    for index in range(MAX_MEMBERS):
-        block = stream.take(_BLOCK)
-        if block == _END:
-            return
-        name, digits, checksum, kind, link, magic, prefix = _HEADER.unpack(block)
-        if not _is_checksum_of(checksum, block):
-            raise ValueError(
-                f"a member's header is damaged (number {index})" if index else "it is no tar archive"
+    def __init__(self, stream: ByteStream) -> None:
+        self._stream = stream
+        self._unread = 0
+        self._extended_bytes = 0
+
+    def __iter__(self) -> Iterator[Member]:
+        """Raise ValueError for what is no tar archive, EOFError for a truncated one."""
+        extended: dict[str, str] = {}
+        for index in range(MAX_MEMBERS):
+            self._stream.skip(self._unread)
+            block = self._stream.take(_BLOCK)
+            if block == _END:
+                return
+            name, digits, checksum, kind, link, magic, prefix = _HEADER.unpack(block)
+            if _stated_sum(checksum) != _sum(block):
+                raise ValueError(
+                    f"a member's header is damaged (number {index})" if index else "it is no tar archive"
+                )
+            size = _number(digits)
+            if kind in _EXTENDED_KINDS:
+                extended |= self._extended(kind, size)
+                continue
+            if kind == b"S" or _SPARSE in extended:
+                raise ValueError("it holds sparse files: make it without tar's --sparse")
+            if "size" in extended:
+                size = _decimal(extended["size"])
+            self._unread = 0 if kind in _KINDS_WITHOUT_DATA else size + -size % _BLOCK
+            yield (
+                extended.get("path") or _path(name, magic, prefix),
+                (extended.get("linkpath") or _text(link)) if kind == b"1" else "",
+                size if kind in _FILE_KINDS else None,
             )
-        size = _number(digits)
-        if kind in _EXTENDED_KINDS:
-            extended_bytes += size
-            if extended_bytes > _MAX_EXTENDED_BYTES:
-                raise ValueError(f"it has more than {_MAX_EXTENDED_BYTES >> 20} MiB of extended headers")
-            extended |= _extended(kind, _padded(stream, size, _MAX_EXTENDED_HEADER))
-            continue
-        if kind == b"S" or _SPARSE in extended:
-            raise ValueError("it holds sparse files: make it without tar's --sparse")
-        if "size" in extended:
-            size = _decimal(extended["size"])
-        path = extended.get("path") or _path(name, magic, prefix)
-        target = (extended.get("linkpath") or _text(link)) if kind == b"1" else ""
-        extended = {}
-        if kind in _FILE_KINDS and wanted(path, size):
-            yield path, target, _padded(stream, size, size)
-        else:
-            stream.skip(0 if kind in _KINDS_WITHOUT_DATA else size + -size % _BLOCK)
-            yield path, target, None
-    raise ValueError(f"it has more than {MAX_MEMBERS} members")
+            extended = {}
+        raise ValueError(f"it has more than {MAX_MEMBERS} members")
+
+    def data(self, size: int) -> bytes:
+        """Read the regular file that came last, whose size is this; what is not read is passed over."""
+        padding, self._unread = self._unread - size, 0
+        return self._stream.take(size, padding)
+
+    def _extended(self, kind: bytes, size: int) -> dict[str, str]:
+        self._extended_bytes += size
+        if self._extended_bytes > _MAX_EXTENDED_BYTES:
+            raise ValueError(f"it has more than {_MAX_EXTENDED_BYTES >> 20} MiB of extended headers")
+        if size > _MAX_EXTENDED_HEADER:
+            raise ValueError(f"an extended header of {size} bytes")
+        self._unread = 0
+        return _extended(kind, self._stream.take(size, -size % _BLOCK))
 
 
-def _is_checksum_of(field: bytes, block: bytes) -> bool:
+def _sum(block: bytes) -> int:
     # The lower half of Adler-32 is one more than the sum modulo 65521, which ASCII characters never reach.
-    total = (adler32(block) & 0xFFFF) - 1 if block.isascii() else sum(block)
-    # The checksum is computed as if its own field were blank.
-    expected = total - sum(field) + 8 * ord(" ")
-    return field.strip(b" \0").lstrip(b"0") == b"%o" % expected
+    return (adler32(block) & 0xFFFF) - 1 if block.isascii() else sum(block)
 
 
-def _padded(stream: ByteStream, size: int, limit: int) -> bytes:
-    if size > limit:
-        raise ValueError(f"an extended header of {size} bytes")
-    data = stream.take(size)
-    stream.skip(-size % _BLOCK)
-    return data
+@lru_cache(maxsize=1 << 12)
+def _stated_sum(checksum: bytes) -> int | None:
+    """Tell the sum of a header with this checksum, which is computed as if its own field were blank."""
+    digits = checksum.strip(b" \0")
+    if not digits.isdigit() or digits.translate(None, _OCTAL):
+        return None
+    return int(digits, 8) + sum(checksum) - len(checksum) * ord(" ")
 
 
 def _path(name: bytes, magic: bytes, prefix: bytes) -> str:
@@ -132,12 +149,13 @@ def _text(field: bytes) -> str:
     return field.partition(b"\0")[0].decode("utf-8", "replace")
 
 
+@lru_cache(maxsize=1 << 12)  # nearly all members have one of a few sizes
 def _number(field: bytes) -> int:
     """Read an octal field, or the binary form that GNU tar uses for large files."""
     if field[0] & 0x80:
         return int.from_bytes(field[1:], "big")
     digits = field.strip(b" \0")
-    if digits.translate(None, b"01234567"):
+    if digits.translate(None, _OCTAL):
         raise ValueError(f"a member's header holds {digits!r} where an octal number belongs")
     return int(digits or b"0", 8)
 

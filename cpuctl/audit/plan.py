@@ -7,7 +7,6 @@ still so, and by container id, first process and the checksum of the state file 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from cpuctl.audit.picture import Leader, Picture, Seen
 from cpuctl.cgroups.owners import Owner
@@ -15,8 +14,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.named_tuple import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """A group's list as it is now, as it is to be, and what is in force now (None: not known)."""
 
     now: CPUSet

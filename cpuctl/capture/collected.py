@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeAlias
 
 from cpuctl.machine.recording_layout import CONFIG, STATE_DIRECTORY
 from cpuctl.named_tuple import NamedTuple
@@ -16,12 +16,8 @@ class Link(NamedTuple):
     target: str
 
 
-@dataclass(frozen=True, slots=True)
-class Directory:
-    """A directory whose name alone tells something, a CPU's or an interrupt action's."""
-
-
-Content = str | Link | Directory
+Content: TypeAlias = "str | Link | None"
+"""A file's text, a link, or None: a directory whose name alone tells something, as that of a CPU."""
 
 
 class Unreadable(NamedTuple):

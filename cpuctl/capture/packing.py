@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from enum import StrEnum
 from typing import IO, cast
 
-from cpuctl.capture.collected import Content, Directory, Link
+from cpuctl.capture.collected import Content, Link
 
 _MODES = {tarfile.REGTYPE: 0o644, tarfile.DIRTYPE: 0o755, tarfile.SYMTYPE: 0o777}
 
@@ -63,7 +63,7 @@ def _add(tar: tarfile.TarFile, path: str, content: Content) -> None:
             member.size = len(data)
         case Link():
             member.type, member.linkname = tarfile.SYMTYPE, content.target
-        case Directory():
+        case None:
             member.type = tarfile.DIRTYPE
     member.mode = _MODES[member.type]
     tar.addfile(member, io.BytesIO(data))

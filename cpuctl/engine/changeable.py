@@ -1,7 +1,8 @@
-"""What changes over a kubelet's life: managers, their states and counters."""
+"""What a node consists of: managers, states and counters that change, and what they compare."""
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Self
 
 
@@ -16,14 +17,27 @@ class Copied:
         return copied
 
 
-class Changeable(Copied):
-    """Something that is equal to what has the same content."""
+class ByContent:
+    """Something that is equal to what has the same content, whatever either has computed from it."""
 
     def __eq__(self, other: object) -> bool:
-        return vars(self) == vars(other) if type(other) is type(self) else NotImplemented
+        return _content(self) == _content(other) if type(other) is type(self) else NotImplemented
 
-    __hash__ = None  # type: ignore[assignment]  # it changes
+    __hash__ = None  # type: ignore[assignment]  # it changes, or holds what does
 
     def __repr__(self) -> str:
-        content = (f"{name}={value!r}" for name, value in vars(self).items())
+        content = (f"{name}={value!r}" for name, value in _content(self).items())
         return f"{type(self).__name__}({', '.join(content)})"
+
+
+class Changeable(Copied, ByContent):
+    """What is equal by its content, and whose copies go their own way."""
+
+
+def _content(thing: object) -> dict[str, object]:
+    computed = vars(type(thing))
+    return {
+        name: value
+        for name, value in vars(thing).items()
+        if not isinstance(computed.get(name), cached_property)
+    }

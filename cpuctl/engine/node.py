@@ -172,6 +172,8 @@ class Node(Copied):
                 request=request,
                 candidate=self._candidate(pod),
                 postpones=delay_of(pod, self.delays) > 0,
+                asked=[],
+                placements=[],
             )
             resized = (semantics or resize_by_kep)(resizing)
         if isinstance(resized.verdict, Admitted):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -190,8 +189,7 @@ class Timing(NamedTuple):
     reconcile_pass: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timeline:
+class Timeline(NamedTuple):
     """A whole timeline; ``moments`` are in order of time. ``running``: a kubelet starts with it.
 
     ``defers_actual``: a pod's status tells its new resources only when its CPU sets are applied, as
@@ -204,8 +202,8 @@ class Timeline:
     moments: tuple[Moment, ...]
     until: int
     running: bool = True
-    timing: Timing = field(default_factory=Timing)
+    timing: Timing = Timing()
     cgroup_version: int = 2
     defers_actual: bool = True
     description: str = ""
-    pods: Mapping[str, TimelinePod] = field(default_factory=dict)
+    pods: Mapping[str, TimelinePod] = {}

@@ -7,7 +7,6 @@ comes first; each event sees what those before it have done, and each expectatio
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 
 from cpuctl.errors import InputError
 from cpuctl.timeline.events import happen
@@ -27,34 +26,22 @@ MAX_STEPS = 1_000_000
 """Passes, syncs and the like of a replay: beyond, a timeline asks for something else than it wants."""
 
 
-@dataclass(slots=True)
 class Simulation:
     """A world and what has been found in it so far.
 
     ``checked`` counts expectations, ``settled`` the entries whose consequences have been drawn.
     """
 
-    world: World
-    samples: list[Sample] = field(default_factory=list)
-    failures: list[Failure] = field(default_factory=list)
-    checked: int = 0
-    steps: int = 0
-    settled: int = 0
-
-    @classmethod
-    def of(cls, timeline: Timeline) -> Simulation:
-        """Begin a timeline."""
-        world = World(
-            timeline=timeline,
-            setup=timeline.setup,
-            server=timeline.server,
-            online=timeline.machine.machine.online.mask,
-        )
-        simulation = cls(world)
+    def __init__(self, timeline: Timeline) -> None:
+        self.world = World(timeline)
+        self.samples: list[Sample] = []
+        self.failures: list[Failure] = []
+        self.checked = 0
+        self.steps = 0
+        self.settled = 0
         if timeline.running:
-            start_kubelet(world)
-        simulation._settle()
-        return simulation
+            start_kubelet(self.world)
+        self._settle()
 
     def play(self, moments: Sequence[Moment], until: int) -> Iterator[int]:
         """Let moments come to pass, up to a time; yield the time after every step."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuctl.capture.collected import Content, Directory, Link
+from cpuctl.capture.collected import Content, Link
 from cpuctl.capture.manifest import make_capture
 from cpuctl.capture.packing import Compression, compression_of, write_members
 from cpuctl.machine.archive.archive import read_archive
@@ -17,7 +17,7 @@ LONG = "sys/fs/cgroup/" + "kubepods-burstable/" * 20 + "cpuset.cpus"
 MEMBERS: Mapping[str, Content] = {
     "sys/a": "0-3\n",
     "sys/empty": "",
-    "sys/cpu0": Directory(),
+    "sys/cpu0": None,
     "sys/node0/cpu0": Link("../../cpu/cpu0"),
     LONG: "1\n",
     "sys/Füße": "grün\n",

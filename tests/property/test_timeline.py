@@ -200,7 +200,7 @@ class Watcher:
 @given(timelines())
 def test_cpus_change_hands_as_the_proposals_say(drawn: tuple[Timeline, int]) -> None:
     timeline, delay = drawn
-    simulation, watcher = Simulation.of(timeline), Watcher(delay * MILLISECOND)
+    simulation, watcher = Simulation(timeline), Watcher(delay * MILLISECOND)
     watcher.look(simulation.world)
     for _ in simulation.play(timeline.moments, timeline.until):
         watcher.look(simulation.world)
@@ -212,7 +212,7 @@ def test_a_replay_goes_on_from_where_it_ended(drawn: tuple[Timeline, int], cut: 
     """Whatever there is at a moment can be put away, and the rest comes as it would have come."""
     timeline, _ = drawn
     whole = replay(timeline)
-    first = Simulation.of(timeline)
+    first = Simulation(timeline)
     at = cut * MILLISECOND
     for _ in first.play([moment for moment in timeline.moments if moment.at <= at], at):
         pass

@@ -68,7 +68,7 @@ def read(written: Mapping[str, Any]) -> Timeline:
 
 def replay(timeline: Timeline) -> Simulation:
     """Play a timeline that was read, to its end."""
-    simulation = Simulation.of(timeline)
+    simulation = Simulation(timeline)
     for _ in simulation.play(timeline.moments, timeline.until):
         pass
     return simulation

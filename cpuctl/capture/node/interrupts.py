@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from cpuctl.capture.collected import Area, Directory
+from cpuctl.capture.collected import Area
 from cpuctl.capture.node.files import NodeFiles
 from cpuctl.capture.progress import Progress
 from cpuctl.machine.recording_layout import IRQBALANCE_FILES
@@ -55,7 +55,7 @@ def _record_interrupt(files: NodeFiles, directory: str) -> None:
         if name in _WANTED:
             files.copy(f"{directory}/{name}")
     for name in action_names(names):
-        files.keep(f"{directory}/{name}", Directory())
+        files.keep(f"{directory}/{name}", None)
 
 
 def _record_irqbalance(files: NodeFiles, path: str) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from cpuctl.capture.collected import Area, Directory, Link
+from cpuctl.capture.collected import Area, Link
 from cpuctl.capture.node.cpuinfo import reduced_cpuinfo
 from cpuctl.capture.node.files import NodeFiles
 from cpuctl.capture.progress import Progress
@@ -72,7 +72,7 @@ def _record_procfs(files: NodeFiles, architecture: str) -> None:
 
 
 def _record_cpu(files: NodeFiles, directory: str) -> None:
-    files.keep(directory, Directory())
+    files.keep(directory, None)
     files.copy_some(f"{directory}/topology", _TOPOLOGY_FILES)
     files.copy_some(f"{directory}/cpufreq", _FREQUENCY_FILES)
     for name in files.names(directory):
@@ -86,7 +86,7 @@ def _record_cpu(files: NodeFiles, directory: str) -> None:
 
 
 def _record_node(files: NodeFiles, directory: str) -> None:
-    files.keep(directory, Directory())
+    files.keep(directory, None)
     for name in files.names(directory):
         if name in _NODE_FILES:
             files.copy(f"{directory}/{name}")

@@ -1,6 +1,5 @@
 """``cpuctl replay``: a node's history over simulated time."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -100,7 +99,7 @@ def replay(
     told = _cut(_load(timeline, machine, sources), until)
     sources.tell(style)
     if pace is None:
-        simulation = Simulation.of(told)
+        simulation = Simulation(told)
         with ProgressBar(style) as progress:
             for now in simulation.play(told.moments, told.until):
                 progress("replaying", now, told.until)
@@ -159,4 +158,4 @@ def _cut(timeline: "Timeline", until: str) -> "Timeline":
     if end < 0:
         raise UsageError(f"expected a duration such as 30s, found {until!r}", where="--until")
     kept = tuple(moment for moment in timeline.moments if moment.at <= end)
-    return replace(timeline, moments=kept, until=min(end, timeline.until))
+    return timeline._replace(moments=kept, until=min(end, timeline.until))

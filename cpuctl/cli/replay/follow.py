@@ -6,7 +6,6 @@ import json
 import re
 import sys
 import time
-from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, TextIO
 
@@ -47,12 +46,12 @@ def read_pace(text: str, style: Style, *, follow: bool) -> float | None:
     return float(found["number"]) * 1e9
 
 
-@dataclass(slots=True)
 class Clock:
     """Tells when a time of the timeline has come; ``pace`` is its nanoseconds in one second."""
 
-    pace: float
-    began: float = field(default_factory=time.monotonic)
+    def __init__(self, pace: float) -> None:
+        self.pace = pace
+        self.began = time.monotonic()
 
     def wait_for(self, moment: int, progress: ProgressBar, total: int) -> None:
         """Sleep until it is time for a *moment*, in nanoseconds of the timeline, as *total* is."""
@@ -67,7 +66,7 @@ def follow(timeline: Timeline, pace: float, style: Style) -> Simulation:
 
     # The bar takes over sys.stdout for as long as it is there, to print above it: not for a pipe.
     pipe = None if sys.stdout.isatty() else sys.stdout
-    simulation, told = Simulation.of(timeline), 0
+    simulation, told = Simulation(timeline), 0
     with ProgressBar(style, patience=0) as progress:
         clock = Clock(pace)
         for _ in chain((0,), simulation.play(timeline.moments, timeline.until)):

@@ -5,12 +5,12 @@ Rule: kubelet v1.36 ``policy_static.go``, hint generation. Sets of NUMA nodes ar
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, combinations
 
 from cpuctl.cpuset import CPUSet
+from cpuctl.engine.changeable import ByContent
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.hints.coverage import Coverage
 from cpuctl.engine.hints.fit import Fit
@@ -19,8 +19,7 @@ from cpuctl.engine.hints.node_search import Choice, best_sets
 from cpuctl.engine.hints.socket_rule import SocketRule
 
 
-@dataclass(frozen=True, kw_only=True)  # no slots: cached_property needs a __dict__
-class CPUHints:
+class CPUHints(ByContent):
     """Hints for ``request`` CPUs out of those ``free`` in each NUMA node (by id) and the ``reusable`` ones.
 
     A set of nodes is a hint when it holds every reusable CPU (in the ``required`` nodes) and its free CPUs
@@ -28,12 +27,22 @@ class CPUHints:
     that wide are preferred, with ``align-by-socket`` also those that the ``socket_rule`` allows.
     """
 
-    free: dict[int, int]
-    required: int
-    reusable: int
-    request: int
-    width: int
-    socket_rule: SocketRule | None
+    def __init__(
+        self,
+        *,
+        free: Mapping[int, int],
+        required: int,
+        reusable: int,
+        request: int,
+        width: int,
+        socket_rule: SocketRule | None,
+    ) -> None:
+        self.free = free
+        self.required = required
+        self.reusable = reusable
+        self.request = request
+        self.width = width
+        self.socket_rule = socket_rule
 
     @classmethod
     def generate(

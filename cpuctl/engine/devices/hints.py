@@ -7,26 +7,26 @@ ids; the device manager goes through the sets of all nodes of the machine, also 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
 from cpuctl.cpuset import CPUSet
+from cpuctl.engine.changeable import ByContent
 from cpuctl.engine.hints.coverage import Coverage
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.joint_choice import JointChoice
 
 
-@dataclass(frozen=True, kw_only=True)  # no slots: cached_property needs a __dict__
-class DeviceHints:
+class DeviceHints(ByContent):
     """Hints: the sets that have enough devices next to them, and each one that is to be used again.
 
     ``width`` is the fewest nodes that have enough of all devices next to them, in use and unhealthy ones
     too, 0 where that is never enough; hints that wide are preferred.
     """
 
-    coverage: Coverage
-    width: int
+    def __init__(self, *, coverage: Coverage, width: int) -> None:
+        self.coverage = coverage
+        self.width = width
 
     @classmethod
     def generate(

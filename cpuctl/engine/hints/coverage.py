@@ -7,26 +7,26 @@ is in the set, and only once.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import TypeAlias
 
 from cpuctl.cpuset import CPUSet
+from cpuctl.engine.changeable import ByContent
 
 Progress: TypeAlias = tuple[int, int]
 """How much is still missing, and which of the things next to several nodes are counted (a mask)."""
 
 
-@dataclass(frozen=True, kw_only=True)  # no slots: cached_property needs a __dict__
-class Coverage:
+class Coverage(ByContent):
     """Sets of ``nodes`` that have ``wanted`` next to them; ``amounts`` tells by mask what there is.
 
     Whatever has to be next to the set is in ``amounts`` with more than all the rest together, and wanted.
     """
 
-    nodes: int
-    amounts: Mapping[int, int]
-    wanted: int
+    def __init__(self, *, nodes: int, amounts: Mapping[int, int], wanted: int) -> None:
+        self.nodes = nodes
+        self.amounts = amounts
+        self.wanted = wanted
 
     @classmethod
     def of(cls, nodes: int, amounts: Mapping[int, int], required: Iterable[int], wanted: int) -> Coverage:

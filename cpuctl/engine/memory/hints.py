@@ -8,12 +8,12 @@ sets are listed. Sets of NUMA nodes are masks of node ids.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, chain, combinations
 
 from cpuctl.checkpoints.model import MemoryNode
 from cpuctl.cpuset import CPUSet
+from cpuctl.engine.changeable import ByContent
 from cpuctl.engine.hints.coverage import Coverage
 from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.hints import Hint
@@ -26,17 +26,17 @@ Reusable = Mapping[tuple[int, str], int]
 """Bytes that a pod may use again, by nodes and resource."""
 
 
-@dataclass(frozen=True, kw_only=True)  # no slots: cached_property needs a __dict__
-class MemoryHints:
+class MemoryHints(ByContent):
     """Hints: sets of unused nodes that have enough free of everything (``coverages``), and ``others``.
 
     ``width`` is the fewest nodes that would do if all memory were free; hints that wide are preferred. No
     hint is narrower, and there is none where it is 0.
     """
 
-    coverages: tuple[Coverage, ...]
-    others: tuple[int, ...]
-    width: int
+    def __init__(self, *, coverages: tuple[Coverage, ...], others: tuple[int, ...], width: int) -> None:
+        self.coverages = coverages
+        self.others = others
+        self.width = width
 
     @classmethod
     def generate(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.documents.cursor import Cursor
@@ -52,14 +51,16 @@ ACTIONS = (
 _POD_LEVEL = "pod-level"
 
 
-@dataclass(slots=True)
 class EventReader:
     """Reads events in order of time: kubelets and API servers build on those before."""
 
-    machine: Machine
-    pods: Mapping[str, TimelinePod]
-    kubelet: KubeletReader
-    server: ApiServer
+    def __init__(
+        self, machine: Machine, pods: Mapping[str, TimelinePod], kubelet: KubeletReader, server: ApiServer
+    ) -> None:
+        self.machine = machine
+        self.pods = pods
+        self.kubelet = kubelet
+        self.server = server
 
     def read(self, item: Cursor) -> Event | None:
         """Read what happens at one moment; None where nothing does.

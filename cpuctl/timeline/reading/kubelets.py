@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from cpuctl.documents.cursor import Cursor
@@ -43,12 +42,12 @@ class KubeletWords(NamedTuple):
     grace_of_pods: bool = False
 
 
-@dataclass(slots=True)
 class KubeletReader:
     """Reads the kubelet's settings and what changes them, in order of time."""
 
-    read_file: ReadFile
-    words: KubeletWords = field(default_factory=KubeletWords)
+    def __init__(self, read_file: ReadFile) -> None:
+        self.read_file = read_file
+        self.words = KubeletWords()
 
     def setup(self, cursor: Cursor, others: tuple[str, ...] = ()) -> KubeletSetup:
         """Read settings on top of those before; *others* are members that are not among them."""

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.timeline.world.scale_downs import ScaleDown
 
 
-@dataclass(frozen=True, slots=True)
-class Latency:
+class Latency(NamedTuple):
     """How often something was measured, and its bounds in nanoseconds; None where it never was."""
 
-    count: int
+    measured: int
     shortest: int | None
     longest: int | None
 
     @classmethod
-    def of(cls, measured: Iterable[int]) -> Latency:
+    def of(cls, times: Iterable[int]) -> Latency:
         """Sum up."""
-        values = sorted(measured)
+        values = sorted(times)
         return cls(len(values), values[0] if values else None, values[-1] if values else None)
 
 

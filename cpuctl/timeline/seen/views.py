@@ -171,7 +171,7 @@ def slis_view(world: World) -> Seen:
 
 def _latency(latency: Latency) -> Seen:
     return {
-        "count": latency.count,
+        "count": latency.measured,
         "shortest": None if latency.shortest is None else duration_text(latency.shortest),
         "longest": None if latency.longest is None else duration_text(latency.longest),
     }

@@ -6,7 +6,6 @@ What a kubelet has written is kept as the value and who wrote it, and made into 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from cpuctl.checkpoints.cpu_state import read_cpu_state, write_cpu_state
@@ -55,13 +54,13 @@ class SavedWait(NamedTuple):
     boot: int
 
 
-@dataclass(slots=True)
 class Disk:
     """The files; None where there is none. ``waits`` are there with the announced delay of pods only."""
 
-    cpu: CPUFile = None
-    memory: MemoryFile = None
-    waits: dict[tuple[str, str], SavedWait] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.cpu: CPUFile = None
+        self.memory: MemoryFile = None
+        self.waits: dict[tuple[str, str], SavedWait] = {}
 
     def read_cpu(self, reader: StateReader) -> SavedCPUState:
         """Read ``cpu_manager_state`` as a kubelet does at start."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from cpuctl.named_tuple import NamedTuple
 
 Detail = Mapping[str, "str | int | bool | None"]
 
@@ -67,8 +68,7 @@ MOVES = frozenset(
 """What may change who has which CPUs, or what the state files say: a refusal can leave traces, too."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(NamedTuple):
     """One thing that happened; ``pod`` and ``container`` are empty where it is about the node.
 
     ``at`` is the time in nanoseconds.
@@ -79,4 +79,4 @@ class Entry:
     text: str
     pod: str = ""
     container: str = ""
-    details: Detail = field(default_factory=dict)
+    details: Mapping[str, str | int | bool | None] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -47,12 +47,12 @@ class ScaleDown:
         return self.exposed and self.applied is not None and (self.told is None or self.told > self.applied)
 
 
-@dataclass(slots=True)
 class ScaleDowns:
     """All of them, and the last one of each container by UID and name."""
 
-    all: list[ScaleDown] = field(default_factory=list)
-    last: dict[Key, ScaleDown] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.all: list[ScaleDown] = []
+        self.last: dict[Key, ScaleDown] = {}
 
     def begin(self, key: Key, scale_down: ScaleDown) -> None:
         """Begin one; it replaces the container's open one."""

@@ -6,18 +6,18 @@ takes is told by one function, ``cpuctl.engine.resize.delay.delay_of``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from cpuctl.engine.cpu.state import CPUManagerState
 from cpuctl.timeline.world.scale_downs import Key
 
 
-@dataclass(slots=True)
 class Timers:
     """When each waiting container's delay has passed (nanoseconds), by UID and name."""
 
-    due: dict[Key, int] = field(default_factory=dict)
+    def __init__(self, due: Mapping[Key, int] = MappingProxyType({})) -> None:
+        self.due = dict(due)
 
     def restart(self, state: CPUManagerState, uid: str, containers: Iterable[str], due: int) -> None:
         """Start over for the containers of a pod that wait now, and forget about those that do not.

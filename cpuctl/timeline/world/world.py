@@ -10,7 +10,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.node_fit import Allocatable
 from cpuctl.engine.resize.outcome import Condition
 from cpuctl.engine.resize.running import RunningPod
-from cpuctl.timeline.model import ApiServer, KubeletSetup, Timeline
+from cpuctl.timeline.model import Timeline
 from cpuctl.timeline.world.disk import Disk
 from cpuctl.timeline.world.happenings import Detail, Entry, What
 from cpuctl.timeline.world.kubelet_process import KubeletProcess
@@ -101,7 +101,6 @@ class PodLife:
         return Phase.RUNNING if runs else Phase.PENDING
 
 
-@dataclass(slots=True)
 class World:
     """Everything there is at one moment.
 
@@ -111,21 +110,22 @@ class World:
     ``names`` also has those that did.
     """
 
-    timeline: Timeline
-    setup: KubeletSetup
-    server: ApiServer
-    online: int
-    now: int = 0
-    boot: int = 1
-    kubelet: KubeletProcess | None = None
-    why_down: str = ""
-    starts_at: int | None = None
-    allocatable: Allocatable | None = None
-    pods: dict[str, PodLife] = field(default_factory=dict)
-    names: dict[str, str] = field(default_factory=dict)
-    disk: Disk = field(default_factory=Disk)
-    entries: list[Entry] = field(default_factory=list)
-    scale_downs: ScaleDowns = field(default_factory=ScaleDowns)
+    def __init__(self, timeline: Timeline) -> None:
+        self.timeline = timeline
+        self.setup = timeline.setup
+        self.server = timeline.server
+        self.online = timeline.machine.machine.online.mask
+        self.now = 0
+        self.boot = 1
+        self.kubelet: KubeletProcess | None = None
+        self.why_down = ""
+        self.starts_at: int | None = None
+        self.allocatable: Allocatable | None = None
+        self.pods: dict[str, PodLife] = {}
+        self.names: dict[str, str] = {}
+        self.disk = Disk()
+        self.entries: list[Entry] = []
+        self.scale_downs = ScaleDowns()
 
     def find(self, name: str) -> PodLife | None:
         """Find the pod that has a full name now."""

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.capture.collected import Directory
 from cpuctl.capture.node import interrupts
 from tests.capture.node_texts import node_texts, recorded
 
@@ -13,7 +12,7 @@ def test_affinities_and_the_names_of_actions_are_recorded() -> None:
         "proc/irq/default_smp_affinity": "ff\n",
         "proc/irq/24/smp_affinity_list": "0-3\n",
         "proc/irq/24/effective_affinity_list": "2\n",
-        "proc/irq/24/eth0-rx-0": Directory(),
+        "proc/irq/24/eth0-rx-0": None,
     }
 
 

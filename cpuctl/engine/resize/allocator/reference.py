@@ -6,8 +6,6 @@ CPU sets are masks throughout.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-
 from cpuctl.engine.admission import Admitted, Asked, Placement
 from cpuctl.engine.cpu.exclusive_claim import ExclusiveClaim
 from cpuctl.engine.cpu.manager import StaticPolicy
@@ -29,11 +27,11 @@ from cpuctl.engine.resize.allocator.feasibility import infeasible
 from cpuctl.engine.resize.allocator.hints import resize_hints
 from cpuctl.engine.resize.allocator.request import ResizeRequest, cannot_allocate, divided_pod
 from cpuctl.engine.resize.allocator.resized import Departure, Resized
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, QosClass
 
 
-@dataclass(slots=True, kw_only=True)
-class Resizing:
+class Resizing(NamedTuple):
     """One pod's resize on a node: who decides, what it asks for, and what has come of it so far.
 
     ``postpones``: containers that shrink keep what they have until their delay has passed (KEP-6122).
@@ -46,17 +44,17 @@ class Resizing:
     request: ResizeRequest
     candidate: Candidate
     postpones: bool
-    asked: list[Asked] = field(default_factory=list)
-    placements: list[Placement] = field(default_factory=list)
+    asked: list[Asked]
+    placements: list[Placement]
 
     def fresh(self) -> Resizing:
         """Return the same question on a state of its own, to try an answer on."""
-        return replace(self, cpu=self.cpu.copy(), asked=[], placements=[])
+        return self._replace(cpu=self.cpu.copy(), asked=[], placements=[])
 
     def adopt(self, other: Resizing) -> None:
         """Take over what a try has come to."""
         self.cpu.state = other.cpu.state
-        self.asked, self.placements = other.asked, other.placements
+        self.asked[:], self.placements[:] = other.asked, other.placements
 
     @property
     def state(self) -> CPUManagerState:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
 
@@ -10,6 +10,7 @@ from cpuctl.engine.cpu.hints import CPUHints
 from cpuctl.engine.explain.decision import Rule
 from cpuctl.engine.explain.rules.cpus import blocked_by_cpus, not_enough_cpus
 from cpuctl.engine.hints.socket_rule import SocketRule
+from tests.support.changed import changed
 
 
 def hints(*free: int, request: int, width: int = 1, required: int = 0, reusable: int = 0) -> CPUHints:
@@ -113,9 +114,8 @@ def test_why_no_hint_is_taken(case: Case) -> None:
 def test_whole_sockets_are_preferred_sizes_too_where_the_policy_aligns_by_them() -> None:
     of_node = {node: frozenset({node // 2}) for node in range(4)}
     socket_rule = SocketRule(wanted=1, of_node=of_node)
-    found = blocked_by_cpus(
-        replace(hints(3, 3, 3, 3, request=7, width=2), socket_rule=socket_rule), "restricted"
-    )
+    asked = changed(hints(3, 3, 3, 3, request=7, width=2), socket_rule=socket_rule)
+    found = blocked_by_cpus(asked, "restricted")
     assert found[0] is Rule.WIDTH_FROM_CAPACITY
     assert "so only sets of that size, or of as few whole sockets, are preferred; what" in found[1]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -134,7 +134,7 @@ class Busy:
 
 
 def with_busy(node: Node, wanted: Pod, reading: Reading, busy: Any) -> Resized:
-    return node.resize(wanted, lambda asked: reading(replace(asked, others=(busy,))))
+    return node.resize(wanted, lambda asked: reading(asked._replace(others=(busy,))))
 
 
 def two(scope: str) -> tuple[Node, Pod]:

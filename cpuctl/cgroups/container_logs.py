@@ -12,9 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from cpuctl.named_tuple import NamedTuple
 
 _NAME = r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?"
-_LINK = re.compile(
-    rf"(?P<pod>{_NAME})_(?P<namespace>{_NAME})_(?P<container>{_NAME})-(?P<id>[0-9a-f]{{64}})\.log"
-)
+_LINK = rf"(?P<pod>{_NAME})_(?P<namespace>{_NAME})_(?P<container>{_NAME})-(?P<id>[0-9a-f]{{64}})\.log"
 
 
 class LogName(NamedTuple):
@@ -32,7 +30,7 @@ class LogName(NamedTuple):
 def log_names(names: Iterable[str]) -> Iterator[LogName]:
     """Understand the names in the kubelet's directory of links; others are passed over."""
     for name in names:
-        if found := _LINK.fullmatch(name):
+        if found := re.fullmatch(_LINK, name):
             yield LogName(found["pod"], found["namespace"], found["container"], found["id"])
 
 

@@ -19,7 +19,7 @@ from cpuctl.named_tuple import NamedTuple
 MAX_GROUPS = 100_000
 MAX_VISITED = 400_000
 _MAX_DEPTH = 40
-_PAGE_FILE = re.compile(r"hugetlb\.[0-9]{1,5}[KMGTP]?B\.(max|limit_in_bytes)", re.ASCII)
+_PAGE_FILE = r"hugetlb\.[0-9]{1,5}[KMGTP]?B\.(max|limit_in_bytes)"
 _UNITS = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40, "PB": 1 << 50}
 _V1_NO_LIMIT = 1 << 62
 """A v1 limit at least this large is the kernel's way to say that there is none."""
@@ -224,7 +224,8 @@ def _amount(text: str, path: str, name: str) -> int | None:
 
 def _page_files(names: Sequence[str], suffix: str) -> list[tuple[int, str]]:
     """Find the limits of huge pages among a group's files, by page size in bytes."""
-    files = [name for name in names if _PAGE_FILE.fullmatch(name) and name.endswith(suffix)]
+    limits = [name for name in names if name.startswith("hugetlb.") and name.endswith(suffix)]
+    files = [name for name in limits if re.fullmatch(_PAGE_FILE, name, re.ASCII)]
     return sorted((_page_size(name.split(".")[1]), name) for name in files)
 
 

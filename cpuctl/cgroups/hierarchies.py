@@ -6,7 +6,6 @@ which has both, counts as v1: that is what a kubelet takes it for.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from cpuctl.machine.tree import Tree
@@ -17,16 +16,17 @@ CONTROLLERS = frozenset({"cpu", "cpuacct", "cpuset", "hugetlb", "memory", "pids"
 UNIFIED = "unified"
 """Where a hybrid node mounts its v2 hierarchy."""
 
-_INTERFACE_FILE = re.compile(
-    r"(blkio|cgroup|cpu|cpuacct|cpuset|debug|devices|dmem|freezer|hugetlb|io|irq|memory|misc|net_cls|net_prio"
-    r"|perf_event|pids|rdma)\..+|notify_on_release|release_agent|tasks"
-)
+_ON_V1 = ("blkio", "debug", "devices", "freezer", "net_cls", "net_prio", "perf_event", "rdma")
+_FILE_PREFIXES = CONTROLLERS.union(_ON_V1, ("cgroup", "dmem", "io", "irq", "misc"))
+_V1_FILES = frozenset({"notify_on_release", "release_agent", "tasks"})
 _UNIT = (".slice", ".scope", ".service")
 
 
 def is_interface_file(name: str) -> bool:
     """Tell a control group's own files from the groups below it, which no listing does."""
-    return _INTERFACE_FILE.fullmatch(name) is not None and not name.endswith(_UNIT)
+    prefix, _, rest = name.partition(".")
+    ours = (prefix in _FILE_PREFIXES and rest) or name in _V1_FILES
+    return bool(ours) and not name.endswith(_UNIT)
 
 
 class Hierarchies(NamedTuple):

@@ -21,7 +21,7 @@ _SLICE = ".slice"
 _ID = r"[0-9a-f]{12,}"
 _SCOPE = re.compile(rf"(cri-containerd|crio|docker|libpod)-({_ID})\.scope")
 _PLAIN = re.compile(rf"(?:(crio)-)?({_ID})")
-_MONITOR = re.compile(rf"crio-conmon-({_ID})(?:\.scope)?")
+_MONITOR = rf"crio-conmon-({_ID})(?:\.scope)?"
 _RUNTIME = {"cri-containerd": "containerd", "crio": "cri-o", "docker": "docker", "libpod": "podman"}
 
 
@@ -117,9 +117,9 @@ def ancestors(path: str) -> Iterator[str]:
 
 
 def _in_pod(role: Role, part: str) -> Role:
-    if found := _MONITOR.fullmatch(part):
-        return role._replace(level=Level.HELPER, container_id=found[1], runtime=_RUNTIME["crio"])
     if found := _SCOPE.fullmatch(part) or _PLAIN.fullmatch(part):
         runtime = _RUNTIME.get(found[1] or "", "")
         return role._replace(level=Level.CONTAINER, container_id=found[2], runtime=runtime)
+    if found := re.fullmatch(_MONITOR, part):
+        return role._replace(level=Level.HELPER, container_id=found[1], runtime=_RUNTIME["crio"])
     return role._replace(level=Level.BELOW)

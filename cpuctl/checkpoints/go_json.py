@@ -15,7 +15,7 @@ MAX_CHARACTERS = 16 << 20
 MAX_VALUES = 250_000
 """Values in one text: a node full of pods has some thousands."""
 
-_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+_HALF_CHARACTER = "[\ud800-\udfff]"
 _TEXTS = json.JSONEncoder(ensure_ascii=False)
 _HTML_ESCAPES = str.maketrans(
     {"<": r"\u003c", ">": r"\u003e", "&": r"\u0026", "\u2028": r"\u2028", "\u2029": r"\u2029"}
@@ -91,7 +91,9 @@ def _members(pairs: list[tuple[str, Json]]) -> Members:
 
 def _whole(value: Json) -> Json:
     """Replace the half characters that escapes can spell (lone surrogates), as Go does."""
-    return _HALF_CHARACTER.sub("\ufffd", value) if isinstance(value, str) else value
+    if not isinstance(value, str) or value.isascii():
+        return value
+    return re.sub(_HALF_CHARACTER, "\ufffd", value)
 
 
 def _no_json(_word: str) -> NoReturn:

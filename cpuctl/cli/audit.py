@@ -22,6 +22,7 @@ from cpuctl.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cpuctl.audit.picture import Picture
     from cpuctl.cli.sources.node_picture import LiveNode
 
 app = command_group()
@@ -95,18 +96,18 @@ def audit(
 ) -> None:
     """Read the node, compare, answer."""
     from cpuctl.cli.sources.node_picture import PictureWords, load_node, tell_unreadable
-    from cpuctl.cli.sources.settled_picture import tell_recent_change
+    from cpuctl.cli.sources.settled_picture import settled_picture, tell_recent_change
 
     checks = _checks(check)
     form = ListOutput.JSON if output is AuditOutput.PLAN else ListOutput(output)
     style, sources = Style(form, color=not no_color, quiet=quiet), Sources()
     words = PictureWords(machine=machine, root=root, kubelet=kubelet, state=state, pods=pods)
-    node = load_node(words, sources)
-    audited, plan = _audited(node, checks, sources, style)
+    node, picture = settled_picture(load_node(words, sources), style)
+    audited = _audited(node, picture, checks, sources)
     sources.tell(style)
     tell_unreadable(node, style)
     tell_recent_change(node, style)
-    emit(plan if output is AuditOutput.PLAN else audited, style)
+    emit(_plan(node, picture, sources) if output is AuditOutput.PLAN else audited, style)
     if not exit_zero and (audited["summary"]["error"] or audited["summary"]["warning"]):
         raise typer.Exit(EXIT_NO)
 
@@ -123,17 +124,16 @@ def _checks(text: str) -> "Sequence[str]":
     return names or list(CHECKS)
 
 
-def _audited(
-    node: "LiveNode", checks: "Sequence[str]", sources: Sources, style: Style
-) -> tuple[Document, Document]:
-    """Return the answer, and the plan that leads to what is expected."""
+def _audited(node: "LiveNode", picture: "Picture", checks: "Sequence[str]", sources: Sources) -> Document:
     from cpuctl.audit.checks import audit as compare
     from cpuctl.cli.answers.audit_answer import audit_document
-    from cpuctl.cli.answers.cgroups.plan_answer import plan_document
-    from cpuctl.cli.sources.settled_picture import settled_picture
 
-    node, picture = settled_picture(node, style)
-    head = {"sources": sources.entries}
-    findings = compare(picture, checks)
-    answer = audit_document(picture, findings, head, checks=checks, unreadable=node.files.unreadable)
-    return answer, plan_document(picture, node.state_files, head)
+    findings, head = compare(picture, checks), {"sources": sources.entries}
+    return audit_document(picture, findings, head, checks=checks, unreadable=node.files.unreadable)
+
+
+def _plan(node: "LiveNode", picture: "Picture", sources: Sources) -> Document:
+    """Describe what leads to what is expected."""
+    from cpuctl.cli.answers.cgroups.plan_answer import plan_document
+
+    return plan_document(picture, node.state_files, {"sources": sources.entries})

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from cpuctl.documents.tree import TreeBuilder
 
 # Possessive repeats: without them the expression remembers a way back for every character of a text.
-_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[{}\[\]]|[^\s{}\[\],:"]+')
-_TEXT_OR_MARK = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[{](?!\s*[\]}])|,')
+_LEXEME = r'"(?:[^"\\]++|\\.)*+"|[{}\[\]]|[^\s{}\[\],:"]+'
+_TEXT_OR_MARK = r'"(?:[^"\\]++|\\.)*+"|[\[{](?!\s*[\]}])|,'
 """A text, or what stands before every value but the first: a bracket or a comma."""
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]|\\\\u[dD][89a-fA-F]")
+_LONE_SURROGATE = "[\ud800-\udfff]|\\\\u[dD][89a-fA-F]"
 
 
 class NotPlainJsonError(Exception):
@@ -48,15 +48,20 @@ def fast_values(text: str) -> list[tuple[int, Any]]:
     except RecursionError:
         raise NotPlainJsonError from None
     values = [value for _, value in found]
-    if hooks.odd or not _shallow(values) or (_LONE_SURROGATE.search(text) and not _encodable(values)):
+    if hooks.odd or not _shallow(values) or (_has_surrogates(text) and not _encodable(values)):
         raise NotPlainJsonError
     return found
+
+
+def _has_surrogates(text: str) -> bool:
+    might = "\\u" in text or not text.isascii()
+    return might and re.search(_LONE_SURROGATE, text) is not None
 
 
 def _refuse_too_many(text: str) -> None:
     if sum(map(text.count, "[{,")) < MAX_NODES:
         return  # a quick guess, too high where texts hold such characters
-    marks = (found for found in _TEXT_OR_MARK.finditer(text) if found[0][0] != '"')
+    marks = (found for found in re.finditer(_TEXT_OR_MARK, text) if found[0][0] != '"')
     beyond = next(islice(marks, MAX_NODES - 1, None), None)
     if beyond is not None:
         raise too_many_values(Place.at(text, beyond.start()))
@@ -164,7 +169,7 @@ def _encodable(values: list[Any]) -> bool:
 
 def _tokens(text: str) -> Iterator[tuple[str, Place]]:
     line, line_start, seen = 1, 0, 0
-    for found in _TOKEN.finditer(text):
+    for found in re.finditer(_LEXEME, text):
         breaks = text.count("\n", seen, found.start())
         if breaks:
             line, line_start = line + breaks, text.rindex("\n", seen, found.start()) + 1
@@ -177,7 +182,7 @@ def token_at(text: str, place: Place, *, after_key: bool) -> str:
     start = 0
     for _ in range(place.line - 1):
         start = text.index("\n", start) + 1
-    tokens = _TOKEN.finditer(text, start + place.column - 1)
+    tokens = re.compile(_LEXEME).finditer(text, start + place.column - 1)
     return next(islice(tokens, int(after_key), None))[0]
 
 

@@ -11,7 +11,7 @@ _UNITS = {
     "ns": 1, "us": MICROSECOND, "µs": MICROSECOND, "μs": MICROSECOND, "ms": MILLISECOND,
     "s": SECOND, "m": MINUTE, "h": HOUR,
 }  # fmt: skip
-_PART = re.compile(r"(?P<whole>[0-9]*)(?:\.(?P<fraction>[0-9]*))?(?P<unit>[^0-9.]*)", re.ASCII)
+_PART = r"(?P<whole>[0-9]*)(?:\.(?P<fraction>[0-9]*))?(?P<unit>[^0-9.]*)"
 _LARGEST = (1 << 63) - 1
 
 
@@ -68,7 +68,7 @@ def _escaped(char: str) -> str:
 
 def _part(text: str, rest: str, position: int) -> tuple[int, int]:
     """Read one number with its unit; return nanoseconds, cut off below one, and where to go on."""
-    found = _PART.match(rest, position)
+    found = re.compile(_PART, re.ASCII).match(rest, position)
     assert found is not None  # every piece of the expression may be empty
     whole, fraction, unit = found["whole"], found["fraction"] or "", found["unit"]
     if not whole and not fraction:

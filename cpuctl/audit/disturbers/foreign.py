@@ -16,7 +16,7 @@ from cpuctl.cgroups.names import Level, role_of
 from cpuctl.machine.wording import count, named
 
 _UNIT = (".slice", ".scope", ".service")
-_BOUND = re.compile(r".*/[0-9]+|kworker/.*|irq/.*|kthreadd")
+_BOUND = r".*/[0-9]+|kworker/.*|irq/.*|kthreadd"
 """Names of kernel threads that cannot or need not be moved: one for each CPU, workers, handlers of
 interrupts, which go where these go, and the one that only makes the others."""
 _SHOWN = 3
@@ -87,7 +87,7 @@ def _candidates(picture: Picture) -> Iterator[Task]:
 
 
 def _is_movable(task: Task) -> bool:
-    return task.kernel and not task.fixed and not _BOUND.fullmatch(task.comm)
+    return task.kernel and not task.fixed and not re.fullmatch(_BOUND, task.comm)
 
 
 def _group_of(path: str) -> _Group:

@@ -24,7 +24,7 @@ from cpuctl.machine.kernel_text import parse_cpu_list, parse_cpu_map
 from cpuctl.machine.recording_layout import IRQBALANCE_FILES
 
 _HEADING = re.compile(r"CPU([0-9]{1,5})(?![0-9])", re.ASCII)
-_BANNED = re.compile(r"IRQBALANCE_BANNED_CPU(S|LIST)=[\"']?([0-9a-fA-F,-]*)", re.ASCII)
+_BANNED = r"IRQBALANCE_BANNED_CPU(S|LIST)=[\"']?([0-9a-fA-F,-]*)"
 _HEX_GROUP = 8
 
 
@@ -87,7 +87,7 @@ def banned_cpus(text: str) -> CPUSet | None:
     Raise ValueError for a value that is neither.
     """
     active = (line for line in text.splitlines() if not line.lstrip().startswith("#"))
-    told = {found[1]: found[2] for line in active if (found := _BANNED.search(line)) and found[2]}
+    told = {found[1]: found[2] for line in active if (found := re.search(_BANNED, line)) and found[2]}
     if "LIST" in told:
         return parse_cpu_list(told["LIST"])
     return _loose_map(told["S"]) if "S" in told else None

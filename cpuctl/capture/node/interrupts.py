@@ -20,9 +20,7 @@ WORKQUEUES = "sys/devices/virtual/workqueue/cpumask"
 
 _WANTED = frozenset({"effective_affinity_list", "smp_affinity_list"})
 _OTHER_FILES = frozenset({"affinity_hint", "effective_affinity", "node", "smp_affinity", "spurious"})
-_BANNED = re.compile(
-    r"^[ \t]*(?:export[ \t]+)?IRQBALANCE_BANNED_CPU(?:S|LIST)=[\"'0-9a-fA-F,-]*", re.MULTILINE
-)
+_BANNED = r"^[ \t]*(?:export[ \t]+)?IRQBALANCE_BANNED_CPU(?:S|LIST)=[\"'0-9a-fA-F,-]*"
 
 
 def record_interrupts(files: NodeFiles, progress: Progress) -> Area:
@@ -62,7 +60,7 @@ def _record_irqbalance(files: NodeFiles, path: str) -> None:
     """Keep the lines that name CPUs: what else such a file sets is nobody's business."""
     text = files.read(path)
     if text is not None:
-        files.keep(path, "".join(f"{line}\n" for line in _BANNED.findall(text)))
+        files.keep(path, "".join(f"{line}\n" for line in re.findall(_BANNED, text, re.MULTILINE)))
 
 
 def _notes(found: int) -> tuple[str, ...]:

@@ -12,8 +12,8 @@ MAX_PROCESSES = 2000
 """The kernel walks through all pages of a process for this file."""
 
 _WITH_MEMORY = "sys/devices/system/node/has_memory"
-_ON_NODE = re.compile(r" N([0-9]{1,4})=([0-9]{1,15})(?= |$)", re.ASCII)
-_PAGE_SIZE = re.compile(r" kernelpagesize_kB=([0-9]{1,9})(?= |$)", re.ASCII)
+_ON_NODE = r" N([0-9]{1,4})=([0-9]{1,15})(?= |$)"
+_PAGE_SIZE = r" kernelpagesize_kB=([0-9]{1,9})(?= |$)"
 _FILE = " file="
 _HUGE = " huge"
 
@@ -42,14 +42,15 @@ class NumaMemory:
 
 def private_memory(text: str) -> dict[int, int]:
     """Add up the bytes on every node, without the pages of files: others may have brought those in."""
+    page_size, on_node = re.compile(_PAGE_SIZE, re.ASCII), re.compile(_ON_NODE, re.ASCII)
     amounts: dict[int, int] = {}
     for line in text.splitlines():
         if _FILE in line and _HUGE not in line:
             continue
-        size = _PAGE_SIZE.search(line)
+        size = page_size.search(line)
         if size is None:
             continue
-        for node, pages in _ON_NODE.findall(line):
+        for node, pages in on_node.findall(line):
             amounts[int(node)] = amounts.get(int(node), 0) + int(pages) * (int(size[1]) << 10)
     return dict(sorted(amounts.items()))
 

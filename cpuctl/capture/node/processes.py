@@ -18,9 +18,7 @@ MAX_THREADS = 200_000
 MAX_TEXT = 30 << 20
 """Bytes of the list of processes: close to the largest file that the reader of an archive accepts."""
 
-_STATUS_LINE = re.compile(
-    r"^(Name|PPid|Uid|NSpid|Kthread|Cpus_allowed_list|Mems_allowed_list):[ \t]*(.*?)[ \t]*$", re.MULTILINE
-)
+_STATUS_LINE = r"^(Name|PPid|Uid|NSpid|Kthread|Cpus_allowed_list|Mems_allowed_list):[ \t]*(.*?)[ \t]*$"
 _KTHREADD = "2"
 _FLAGS, _START_TIME = 9, 22
 """Fields of /proc/PID/stat, counted from 1."""
@@ -128,7 +126,7 @@ def _threads(files: NodeFiles, pid: int, status: dict[str, str]) -> Iterator[Thr
 
 def _status(files: NodeFiles, directory: str) -> dict[str, str] | None:
     text = files.read(f"{directory}/status")
-    return None if text is None else dict(_STATUS_LINE.findall(text))
+    return None if text is None else dict(re.findall(_STATUS_LINE, text, re.MULTILINE))
 
 
 def _is_kernel_thread(pid: int, status: dict[str, str]) -> bool:

@@ -9,6 +9,8 @@ from cpuctl.errors import InputError
 from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from cpuctl.checkpoints.model import RecordedPod
     from cpuctl.cli.plan.planning_inputs import Planning
     from cpuctl.engine.node import Node
@@ -64,33 +66,37 @@ def set_scene(planning: Planning) -> Scene | NotStarted:
 
 def _with_checkpoints(pods: tuple[RunningPod, ...], planning: Planning) -> tuple[RunningPod, ...]:
     """Add what the kubelet's files about granted resources say, where the state's directory has them."""
+    from pathlib import Path
+
+    from cpuctl.documents.files import STDIN
+
+    state = planning.words.state
+    if not state or state == STDIN:
+        return pods
     from cpuctl.checkpoints.pods_state import ACTUATED_FILE_NAME, ALLOCATED_FILE_NAME
     from cpuctl.engine.resize.reported import with_checkpoints
 
-    allocated, actuated = (_pods_state(name, planning) for name in (ALLOCATED_FILE_NAME, ACTUATED_FILE_NAME))
+    files = (Path(state) / name for name in (ALLOCATED_FILE_NAME, ACTUATED_FILE_NAME))
+    allocated, actuated = (_pods_state(path, planning) for path in files)
     return tuple(
         with_checkpoints(each, allocated.get(each.spec.uid), actuated.get(each.spec.uid)) for each in pods
     )
 
 
-def _pods_state(name: str, planning: Planning) -> Mapping[str, RecordedPod]:
-    from pathlib import Path
-
+def _pods_state(path: Path, planning: Planning) -> Mapping[str, RecordedPod]:
     from cpuctl.checkpoints.model import UnreadableState
     from cpuctl.checkpoints.pods_state import read_pods_state
     from cpuctl.checkpoints.reader import StateReader
-    from cpuctl.documents.files import STDIN, read_input
+    from cpuctl.documents.files import read_input
 
-    state = planning.words.state
-    path = Path(state) / name
-    if not state or state == STDIN or not path.exists():
+    if not path.exists():
         return {}
     found = read_pods_state(
         read_input(str(path)).decode("utf-8", "replace"), StateReader(minor=planning.kubelet.version.minor)
     )
     if isinstance(found, UnreadableState):
         raise InputError(f"a kubelet panics over it: {found.error}", where=str(path))
-    planning.sources.add(_IN_ANSWERS[name], str(path), "given")
+    planning.sources.add(_IN_ANSWERS[path.name], str(path), "given")
     return found.pods
 
 

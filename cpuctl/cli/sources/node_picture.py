@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from typing import TYPE_CHECKING
 
@@ -41,10 +40,17 @@ class PictureWords(NamedTuple):
 
 
 class StateFile(NamedTuple):
-    """A state file that was read: its path on the node, and the SHA-256 of its text."""
+    """A state file that was read: its path on the node, and its text."""
 
     path: str
-    sha256: str
+    text: str
+
+    @property
+    def sha256(self) -> str:
+        """The checksum of its text."""
+        from hashlib import sha256  # takes as long to load as half of Python
+
+        return sha256(self.text.encode()).hexdigest()
 
 
 class LiveNode(NamedTuple):
@@ -92,21 +98,19 @@ def load_node(words: PictureWords, sources: Sources) -> LiveNode:
 
 
 def with_fresh_state(node: LiveNode) -> LiveNode:
-    """Read the node's own state files once more; those that somebody named stay as they are."""
+    """Read the node's own state files once more; return *node* itself where they are the same."""
     if not node.known.state.own:
         return node
     texts = _state_texts("", node.files, node.kubelet, node.source, Sources())
+    files = _state_files(texts, node.kubelet)
+    if files == node.state_files:
+        return node
     state = _state(texts, _closed(node.files), node.kubelet, node.known.pods or {})
-    return node._replace(
-        known=node.known._replace(state=state), state_files=_state_files(texts, node.kubelet)
-    )
+    return node._replace(known=node.known._replace(state=state), state_files=files)
 
 
 def _state_files(texts: Mapping[str, str], kubelet: Kubelet) -> tuple[StateFile, ...]:
-    return tuple(
-        StateFile(f"{kubelet.config.root_dir}/{name}", hashlib.sha256(text.encode()).hexdigest())
-        for name, text in texts.items()
-    )
+    return tuple(StateFile(f"{kubelet.config.root_dir}/{name}", text) for name, text in texts.items())
 
 
 def picture_of(node: LiveNode, style: Style) -> Picture:

@@ -23,7 +23,7 @@ def settled_picture(node: LiveNode, style: Style) -> tuple[LiveNode, Picture]:
     for _ in range(_ATTEMPTS):
         picture = picture_of(node, style)
         fresh = with_fresh_state(node)
-        if fresh.state_files == node.state_files:
+        if fresh is node:
             return node, picture
         node = fresh
     note("note: the kubelet's state has changed each time the node was looked at: look again", style)

@@ -19,7 +19,7 @@ from cpuctl.pods.cgroups.linux_resources import (
 )
 from cpuctl.pods.cgroups.values import CgroupValues
 
-_RUNTIME = re.compile(r"(?P<name>runc|crun)[ -]?v?(?P<version>[0-9]{1,4}(?:\.[0-9]{1,4}){0,3})", re.ASCII)
+_RUNTIME = r"(?P<name>runc|crun)[ -]?v?(?P<version>[0-9]{1,4}(?:\.[0-9]{1,4}){0,3})"
 _CURVED_SINCE = {"runc": (1, 3, 2), "crun": (1, 23)}
 _V1_UNLIMITED = -1
 
@@ -37,7 +37,7 @@ class WeightFormula(StrEnum):
 
 def formula_of_runtime(text: str) -> WeightFormula:
     """Tell which formula an OCI runtime such as ``runc 1.3.2`` uses; raise ValueError for other text."""
-    found = _RUNTIME.fullmatch(text.strip())
+    found = re.fullmatch(_RUNTIME, text.strip(), re.ASCII)
     if found is None:
         raise ValueError(f'expected runc or crun and its version, such as runc-1.2.6, found "{text}"')
     version = tuple(map(int, found["version"].split(".")))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.outcome import AllocationError, Picked, PickResult
-from cpuctl.engine.resize.allocator.distributed_again import take_distributed_again
 from cpuctl.engine.resize.allocator.packed_again import take_packed_again
 from cpuctl.engine.resize.allocator.request import not_a_subset
 from cpuctl.named_tuple import NamedTuple
@@ -85,6 +84,8 @@ def complete(policy: StaticPolicy, offered: int, count: int, kept: int) -> PickR
     """Complete *kept* CPUs (a mask) to *count* by the policy's picker."""
     picker = policy.picker
     if picker.distribute:
+        from cpuctl.engine.resize.allocator.distributed_again import take_distributed_again
+
         return take_distributed_again(policy.topology, offered, count, kept, picker.dealing)
     spread, uncore = picker.dealing.spread, picker.prefer_uncore
     return take_packed_again(policy.topology, offered, count, kept, spread=spread, prefer_uncore=uncore)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Generic, TypeAlias, TypeVar
 
@@ -32,8 +31,7 @@ class Holder(NamedTuple):
     container: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Change(Generic[_Held]):
+class Change(NamedTuple, Generic[_Held]):
     """What a holder had and has; None where there was no such holder, or is none any more."""
 
     holder: Holder
@@ -76,8 +74,7 @@ class TableChange(NamedTuple):
     after: int | tuple[int, ...] | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CPUDiff:
+class CPUDiff(NamedTuple):
     """The difference of two states of the CPU Manager; ``policies`` are both names where they differ."""
 
     policies: tuple[str, str] | None
@@ -87,8 +84,7 @@ class CPUDiff:
         return self.policies is not None or bool(self.changes)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryDiff:
+class MemoryDiff(NamedTuple):
     """The difference of two states of the Memory Manager."""
 
     policies: tuple[str, str] | None

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 
 from cpuctl.checkpoints.cpu_state import write_cpu_state
@@ -28,15 +27,14 @@ class Lost(StrEnum):
     BASELINE = "baseline"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Loss:
+class Loss(NamedTuple):
     """One thing that is lost: whose, what it was, and what that means."""
 
     kind: Lost
     pod_uid: str
-    container: str = ""
     was: str
     meaning: str
+    container: str = ""
 
 
 class Migrated(NamedTuple):

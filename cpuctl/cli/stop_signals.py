@@ -5,18 +5,17 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from types import FrameType
 
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _SHELL_OFFSET = 128
 
 
-@dataclass(slots=True)
 class StopSignal:
     """The signal that has come, 0 as long as none has."""
 
-    number: int = 0
+    def __init__(self) -> None:
+        self.number = 0
 
     def __bool__(self) -> bool:
         return self.number != 0

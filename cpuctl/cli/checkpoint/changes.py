@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,16 +29,17 @@ class Refused(NamedTuple):
     advice: str
 
 
-@dataclass(frozen=True, kw_only=True)  # no slots: cached_property needs a __dict__
-class FileChange:
-    """What comes of one file: ``text`` is the new content; ``state`` is None where there was no file."""
-
+class _FileChange(NamedTuple):
     file_name: str
     state: StateInput | None
     text: str = ""
     actions: tuple[Action, ...] = ()
     losses: tuple[Loss, ...] = ()
     refused: Refused | None = None
+
+
+class FileChange(_FileChange):
+    """What comes of one file: ``text`` is the new content; ``state`` is None where there was no file."""
 
     @property
     def changed(self) -> bool:
@@ -74,12 +74,12 @@ class Target(NamedTuple):
         return bool(self.directory) or self.yes
 
 
-@dataclass(frozen=True, slots=True)
 class Applied:
     """What was written, by file name: the path, and the backup of what stood there before."""
 
-    paths: dict[str, Path] = field(default_factory=dict)
-    backups: dict[str, Path] = field(default_factory=dict)
+    def __init__(self, paths: dict[str, Path]) -> None:
+        self.paths = paths
+        self.backups: dict[str, Path] = {}
 
 
 def running_kubelets(changes: Sequence[FileChange], target: Target) -> list[RunningKubelet]:
@@ -99,7 +99,7 @@ def apply_changes(changes: Sequence[FileChange], target: Target) -> Applied:
     """
     todo = [change for change in changes if change.changed or (target.directory and not change.refused)]
     if not target.writes or not todo:
-        return Applied()
+        return Applied({})
     if not target.force_running and (found := running_kubelets(todo, target)):
         raise _runs(found[0])
     if target.directory:
@@ -120,7 +120,7 @@ def _runs(kubelet: RunningKubelet) -> NodeAccessError:
 
 def _replaced(changes: Sequence[FileChange]) -> Applied:
     places = list(_places(changes))
-    applied = Applied()
+    applied = Applied({})
     with held_back() as stop:
         try:
             for place in places:

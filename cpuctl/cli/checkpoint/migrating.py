@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cpuctl.checkpoints.cpu_state import read_cpu_state
@@ -41,7 +40,7 @@ def proven(changes: tuple[FileChange, ...], case: Case) -> tuple[tuple[FileChang
         f"the kubelet would not start on it: {text}",
         "cpuctl checkpoint repair makes files that it starts on, or says which pods are in the way",
     )
-    return tuple(replace(each, refused=reason) if each.changed else each for each in changes), verdict
+    return tuple(each._replace(refused=reason) if each.changed else each for each in changes), verdict
 
 
 def _migrated(state: StateInput, to: StateReader) -> FileChange:
@@ -52,15 +51,15 @@ def _migrated(state: StateInput, to: StateReader) -> FileChange:
     wrong = [each.name for each in found.checksums if not each.ok and each.written]
     if wrong:
         reason = f"{' and '.join(wrong)} is not that of the content, so that the content may be wrong"
-        return replace(change, refused=Refused(reason, _REPAIR))
+        return change._replace(refused=Refused(reason, _REPAIR))
     result = _rewritten(state, to)
     match result:
         case None:
             return change
         case NotMigrated(reason=reason, advice=advice):
-            return replace(change, refused=Refused(reason, advice))
+            return change._replace(refused=Refused(reason, advice))
         case _:
-            return _checked(replace(change, text=result.text, losses=result.losses), to)
+            return _checked(change._replace(text=result.text, losses=result.losses), to)
 
 
 def _rewritten(state: StateInput, to: StateReader) -> Migrated | NotMigrated | None:
@@ -79,5 +78,5 @@ def _checked(change: FileChange, to: StateReader) -> FileChange:
     result = read(change.text, to)
     if isinstance(result, UnreadableState):
         advice = "drain the node and delete the file"
-        return replace(change, refused=Refused(f"that kubelet does not load it: {result.error}", advice))
+        return change._replace(refused=Refused(f"that kubelet does not load it: {result.error}", advice))
     return change

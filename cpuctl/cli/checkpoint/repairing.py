@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cpuctl.checkpoints.cpu_state import write_cpu_state
@@ -46,7 +45,7 @@ def repair(case: Case) -> Repairs:
     after = case._replace(states=tuple(change.as_input() for change in changes)).verdict()
     if not isinstance(after.start, Started):
         reason = _of_start(after.start)
-        changes = tuple(replace(each, refused=reason) if each.changed else each for each in changes)
+        changes = tuple(each._replace(refused=reason) if each.changed else each for each in changes)
     return Repairs(changes, after)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from enum import StrEnum
 
 from cpuctl.engine.cpu.topology import CPUTopology
@@ -36,8 +36,7 @@ class Lint(NamedTuple):
     fix: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LintSubject:
+class LintSubject(NamedTuple):
     """A configuration on a machine: with what gates, and what came of the start (None where nothing did).
 
     ``gate_flags`` are the gates given as flags, on top of the configuration's.
@@ -48,4 +47,4 @@ class LintSubject:
     machine: Machine
     topology: CPUTopology | None
     started: Started | None = None
-    gate_flags: dict[str, bool] = field(default_factory=dict)
+    gate_flags: Mapping[str, bool] = {}

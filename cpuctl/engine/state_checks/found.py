@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, PodsStateFile, UnreadableState
@@ -26,8 +25,7 @@ class FileFacts(NamedTuple):
     readable_by: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundFile(Generic[_State]):
+class FoundFile(NamedTuple, Generic[_State]):
     """One file: ``read`` is what the kubelet makes of it, ``whole`` all that it says.
 
     ``whole`` is None where that cannot be told.
@@ -35,7 +33,7 @@ class FoundFile(Generic[_State]):
 
     read: _State | UnreadableState
     whole: _State | None = None
-    facts: FileFacts = field(default_factory=FileFacts)
+    facts: FileFacts = FileFacts()
 
     @property
     def state(self) -> _State | None:

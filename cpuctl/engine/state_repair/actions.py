@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Generic, TypeVar
 
@@ -36,8 +35,7 @@ class Action(NamedTuple):
     after: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Repaired(Generic[_State]):
+class Repaired(NamedTuple, Generic[_State]):
     """A state that fits, and how it came to be; without actions it is the one that was given."""
 
     state: _State

@@ -8,7 +8,6 @@ in all that it holds, so that what its containers share they still share, and ba
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from cpuctl.checkpoints.model import CPUStateFile
 from cpuctl.cpuset import CPUSet
@@ -62,14 +61,14 @@ def repair_cpu_state(
     return Repaired(work.state, tuple(work.actions))
 
 
-@dataclass(slots=True)
 class _Work:
     """The state as far as it is repaired, and what was done to it."""
 
-    state: CPUStateFile
-    rules: CPURules
-    owners: Owners
-    actions: list[Action] = field(default_factory=list)
+    def __init__(self, state: CPUStateFile, rules: CPURules, owners: Owners) -> None:
+        self.state = state
+        self.rules = rules
+        self.owners = owners
+        self.actions: list[Action] = []
 
     def give_up(self) -> None:
         """Hold nothing: the policy none knows no exclusive CPUs."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import chain, islice
 
 from cpuctl.cpuset import CPUSet
@@ -35,14 +34,14 @@ def moved(cpus: CPUSet, moves: Mapping[int, int], leaving: CPUSet) -> CPUSet:
     return (cpus - there) | CPUSet.of(moves[cpu] for cpu in there) if there else cpus
 
 
-@dataclass(slots=True)
 class _Search:
     """``parts`` is what every pod holds, ``taken`` what somebody keeps or has got."""
 
-    owners: Owners
-    policy: StaticPolicy
-    parts: Mapping[str, Sequence[Held]]
-    taken: CPUSet = field(default=CPUSet())
+    def __init__(self, owners: Owners, policy: StaticPolicy, parts: Mapping[str, Sequence[Held]]) -> None:
+        self.owners = owners
+        self.policy = policy
+        self.parts = parts
+        self.taken = CPUSet()
 
     def run(self) -> Moves | NotRepaired:
         lost = dict(self._lost())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from cpuctl.engine.config_lints.lint import Severity
@@ -129,12 +127,10 @@ def test_a_mistake_is_found_and_nothing_else(case: Case) -> None:
 
 
 def test_idle_options_need_a_machine() -> None:
-    subject = replace(
-        Told(config=static({"distribute-cpus-across-numa": "true"}), machine="synthetic:8c2t").subject(),
-        started=None,
-    )
+    told = Told(config=static({"distribute-cpus-across-numa": "true"}), machine="synthetic:8c2t")
+    subject = told.subject()._replace(started=None)
     assert {lint.code for lint in lint_configuration(subject)} == {"option-idle"}
-    assert lint_configuration(replace(subject, topology=None)) == []
+    assert lint_configuration(subject._replace(topology=None)) == []
 
 
 @pytest.mark.parametrize("option", ["full-pcpus-only", "distribute-cpus-across-cores"])
@@ -149,11 +145,9 @@ def test_options_for_cores_need_cores_of_one_cpu_only(
     option: str, cores: list[tuple[int, ...]], unlisted_cpus: int
 ) -> None:
     """The kubelet goes by an average, which says one where some cores have more, and more where none has."""
-    subject = replace(
-        Told(config=static({option: "true"})).subject(),
-        topology=topology((CoreAt(cpus) for cpus in cores), unlisted_cpus=unlisted_cpus),
-        started=None,
-    )
+    told = Told(config=static({option: "true"})).subject()
+    cpus = topology((CoreAt(cpus) for cpus in cores), unlisted_cpus=unlisted_cpus)
+    subject = told._replace(topology=cpus, started=None)
     assert lint_configuration(subject) == []
 
 
@@ -161,4 +155,4 @@ def test_nodes_are_not_said_to_be_equally_far_where_no_distance_is_known() -> No
     told = Told(config=aligned({"prefer-closest-numa-nodes": "true"}), machine="synthetic:3s3n8c").subject()
     nodes = tuple(node._replace(distances=()) for node in told.machine.numa_nodes)
     assert {lint.code for lint in lint_configuration(told)} == {"option-idle"}
-    assert lint_configuration(replace(told, machine=told.machine._replace(numa_nodes=nodes))) == []
+    assert lint_configuration(told._replace(machine=told.machine._replace(numa_nodes=nodes))) == []

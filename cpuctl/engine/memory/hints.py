@@ -20,7 +20,7 @@ from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.joint_choice import JointChoice
 from cpuctl.engine.hints.node_search import best_sets
 from cpuctl.engine.memory.requests import MemoryRequest
-from cpuctl.engine.memory.tables import allocatable_in, free_in
+from cpuctl.engine.memory.tables import allocatable_in, free_in, violates_groups
 
 Reusable = Mapping[tuple[int, str], int]
 """Bytes that a pod may use again, by nodes and resource."""
@@ -157,11 +157,4 @@ def _is_hint(
     return not grouped_otherwise and all(
         free_in(tables, members, name) + reusable.get((nodes, name), 0) >= amount
         for name, amount in request.items()
-    )
-
-
-def violates_groups(tables: Mapping[int, MemoryNode], members: list[int]) -> bool:
-    """Tell whether one of several nodes is in use by itself or in another group."""
-    return any(
-        tables[node].number_of_assignments and set(tables[node].cells) != set(members) for node in members
     )

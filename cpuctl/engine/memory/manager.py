@@ -7,18 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from cpuctl.checkpoints.model import MemoryBlock, MemoryNode
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.topology_manager import LARGEST_NODE_ID
-from cpuctl.engine.memory.hints import MemoryHints, violates_groups
 from cpuctl.engine.memory.requests import MemoryRequest, container_request
 from cpuctl.engine.memory.state import Blocks, MemoryManagerState
-from cpuctl.engine.memory.tables import MEMORY, charge, free_in
+from cpuctl.engine.memory.tables import MEMORY, charge, free_in, violates_groups
 from cpuctl.engine.outcome import FaultKind, KubeletFault, Rejected, RejectionReason
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, Pod
+
+if TYPE_CHECKING:
+    from cpuctl.engine.memory.hints import MemoryHints
 
 
 class AllocationFailure(StrEnum):
@@ -109,6 +112,8 @@ def find_hints(
         return unknown
     if not request:
         return None
+    from cpuctl.engine.memory.hints import MemoryHints
+
     hints = MemoryHints.generate(state.tables, request, state.reusable_for(uid))
     return hints or None
 

@@ -104,3 +104,10 @@ def _moved(tables: Mapping[str, MemoryTable], resource: str, taken: int) -> Mapp
         return tables
     table = tables[resource]
     return {**tables, resource: table._replace(reserved=table.reserved + taken, free=table.free - taken)}
+
+
+def violates_groups(tables: Mapping[int, MemoryNode], members: list[int]) -> bool:
+    """Tell whether one of several nodes is in use by itself or in another group."""
+    return any(
+        tables[node].number_of_assignments and set(tables[node].cells) != set(members) for node in members
+    )

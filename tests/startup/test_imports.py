@@ -189,7 +189,7 @@ def test_rooms_that_have_something_to_do_are_loaded() -> None:
         _RESIZE,
         _AUDIT,
         ("cgroups", "show", *_NODE),
-        ("checkpoint", "repair", *_NODE),
+        ("checkpoint", "repair", *_NODE, "--kubelet-version", "1.36"),
     ],
     ids=lambda words: " ".join(word for word in words[:2] if word != "-q"),
 )

@@ -26,6 +26,7 @@ def test_cpus_that_changed_hands() -> None:
         baselines={"p": {"grows": cpus("6")}},
     )
     difference = diff_cpu_states(before, after)
+    assert difference
     assert difference.policies is None
     assert [
         (tuple(each.holder), str(each.gained), str(each.lost), each.before is None, each.after is None)
@@ -73,6 +74,13 @@ def test_every_part_of_a_memory_state_can_differ() -> None:
 
 def block(size: int, *nodes: int) -> MemoryBlock:
     return MemoryBlock(numa_affinity=nodes, type="memory", size=size)
+
+
+def test_blocks_are_told_resource_by_resource() -> None:
+    pages = MemoryBlock(numa_affinity=(1,), type="hugepages-2Mi", size=2)
+    held = MemoryStateFile(policy_name="Static", entries={"p": {"c": (block(3, 1), block(4, 0), pages)}})
+    difference = diff_memory_states(held, MemoryStateFile(policy_name="Static"))
+    assert difference.changes[0].before == (pages, block(4, 0), block(3, 1))
 
 
 def test_memory_that_changed_hands() -> None:

@@ -176,7 +176,9 @@ MEMORY = MemoryStateFile(
     entries={"p": {"c": (block(5, 0), block(2, 0, 1))}},
     pod_entries={"p": (block(5, 0), block(2, 1, 0))},
 )
-TWO_CONTAINERS = MEMORY._replace(entries={"p": {"a": (block(2, 0),), "b": (block(3, 0),)}})
+TWO_CONTAINERS = MEMORY._replace(
+    entries={"p": {"a": (block(2, 0),), "b": (block(3, 0),)}}, pod_entries={"p": (block(5, 0),)}
+)
 APART = MEMORY._replace(
     entries={"p": {"a": (block(2, 0),), "b": (block(3, 1),)}},
     pod_entries={"p": (block(5, 0, 1),)},

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from typing import Any
@@ -29,16 +29,27 @@ refused and nothing was changed, 6 changed and not fully restored, 130 interrupt
 class LazyGroup(TyperGroup):
     """A group that imports a command's module when that command is asked for, not before."""
 
+    modules: Mapping[str, str] = {}
+    """The commands in the order of the help, and where each lives below ``cpuctl.cli``."""
+
+    def __init__(self, **settings: Any) -> None:  # noqa: ANN401  # handed on to typer as they are
+        super().__init__(**settings)
+        self.commands = dict.fromkeys(self.modules, self)  # names, for typos
+
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401, ARG002  # typer's context type is private
         """Name the commands without importing them."""
-        return list(COMMANDS)
+        return list(self.modules)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401, ARG002
         """Import the one command that is wanted."""
-        entry = COMMANDS.get(cmd_name)
-        if entry is None:
-            return None
-        return typer.main.get_command(import_module(f"cpuctl.cli.{entry.module}").app)
+        module = self.modules.get(cmd_name)
+        return module and typer.main.get_command(import_module(f"cpuctl.cli.{module}").app)
+
+
+class Root(LazyGroup):
+    """All commands; their lines of help stand in the table, so that none of them is imported for these."""
+
+    modules: Mapping[str, str] = {name: entry.module for name, entry in COMMANDS.items()}
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401, ARG002
         """Print the table's own help lines."""
@@ -46,7 +57,7 @@ class LazyGroup(TyperGroup):
             formatter.write_dl([(name, entry.help) for name, entry in COMMANDS.items()])
 
 
-class HelpByDefault(TyperGroup):
+class HelpByDefault(LazyGroup):
     """A group that prints its help where no verb is given."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  # typer's type is private
@@ -65,7 +76,13 @@ def command_group(**settings: Any) -> typer.Typer:  # noqa: ANN401  # handed on 
     )
 
 
-app = command_group(cls=LazyGroup)
+def verb_group(name: str, help_text: str, modules: Mapping[str, str]) -> typer.Typer:
+    """Make a group of verbs, each of which lives in a module below ``cpuctl.cli``."""
+    group = type("Verbs", (HelpByDefault,), {"modules": modules})
+    return command_group(cls=group, name=name, help=help_text, callback=lambda: None)
+
+
+app = command_group(cls=Root)
 
 
 def _print_version(wanted: bool) -> None:  # typer calls it so
@@ -86,7 +103,6 @@ def root(
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code; nothing else in cpuctl catches or exits."""
     command = typer.main.get_command(app)
-    command.commands = dict.fromkeys(COMMANDS, command)  # type: ignore[attr-defined]  # names, for typos
     try:
         code = command.main(list(arguments) or ["--help"], prog_name="cpuctl", standalone_mode=False)
         sys.stdout.flush()

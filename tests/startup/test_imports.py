@@ -149,6 +149,7 @@ _AUDIT = ("audit", *_NODE)
         (_RESIZE, "cpuctl.engine.resize.allocator.distributed_again"),
         (_AUDIT, "cpuctl.engine.memory.hints"),
         (_AUDIT, "hashlib"),
+        (("checkpoint", "dump", *_NODE), "cpuctl.cli.checkpoint.repair"),
     ],
     ids=[
         "JSON for YAML",
@@ -159,6 +160,7 @@ _AUDIT = ("audit", *_NODE)
         "dealing CPUs out to NUMA nodes that a policy packs",
         "hints for an audit, which admits nothing",
         "checksums for an audit, which only a plan tells",
+        "other verbs",
     ],
 )
 def test_rooms_that_some_inputs_need_are_left_out_for_others(words: tuple[str, ...], room: str) -> None:

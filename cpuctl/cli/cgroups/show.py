@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from cpuctl.cli.app import EXIT_NO
+from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
 from cpuctl.cli.options import (
     NoColorOption,
@@ -20,6 +20,8 @@ from cpuctl.cli.sources.sources import Sources
 if TYPE_CHECKING:
     from cpuctl.audit.group_values import Rules
     from cpuctl.cli.sources.node_picture import LiveNode
+
+app = command_group()
 
 HELP = """Show the tree of kubepods: CPUs, memory nodes, weights and quotas, expected beside actual.
 
@@ -39,6 +41,7 @@ Exit codes: 0 shown, 3 with --exit-code where something differs, 2 usage, 4 unus
 """
 
 
+@app.command(name="show", help=HELP)
 @with_kubelet_options
 def show(
     machine: NodeMachineOption = "live",

@@ -1,7 +1,6 @@
 """``cpuctl checkpoint``: the kubelet's state files, looked at and changed without a kubelet."""
 
-from cpuctl.cli.app import HelpByDefault, command_group
-from cpuctl.cli.checkpoint import diff, dump, migrate, new, repair, verify, versions
+from cpuctl.cli.app import verb_group
 
 HELP = """Look at the kubelet's state files, tell whether it would start on them, and change them.
 
@@ -17,11 +16,16 @@ says who reads which. Nothing is written without being told to, nothing is repla
 nor under a running kubelet.
 """
 
-app = command_group(cls=HelpByDefault, name="checkpoint", help=HELP)
-app.command(name="dump", help=dump.HELP)(dump.dump)
-app.command(name="verify", help=verify.HELP)(verify.verify)
-app.command(name="diff", help=diff.HELP)(diff.diff)
-app.command(name="migrate", help=migrate.HELP)(migrate.migrate)
-app.command(name="repair", help=repair.HELP)(repair.repair)
-app.command(name="new", help=new.HELP)(new.new)
-app.command(name="versions", help=versions.HELP)(versions.versions)
+app = verb_group(
+    "checkpoint",
+    HELP,
+    {
+        "dump": "checkpoint.dump",
+        "verify": "checkpoint.verify",
+        "diff": "checkpoint.diff",
+        "migrate": "checkpoint.migrate",
+        "repair": "checkpoint.repair",
+        "new": "checkpoint.new",
+        "versions": "checkpoint.versions",
+    },
+)

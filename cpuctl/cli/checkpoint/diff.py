@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cpuctl.cli.app import EXIT_NO
+from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.checkpoint.options import ExitCodeOption
 from cpuctl.cli.options import NoColorOption, OutputOption, QuietOption, RunningPodsOption
 from cpuctl.cli.output import Output, Style, emit
@@ -14,6 +14,8 @@ from cpuctl.errors import InputError
 
 if TYPE_CHECKING:
     from cpuctl.cli.sources.state_inputs import StateInput
+
+app = command_group()
 
 HELP = """Tell who gained or lost which CPUs and which memory between two states.
 
@@ -36,6 +38,7 @@ OldArgument = Annotated[
 NewArgument = Annotated[str, typer.Argument(metavar="B", help="What to compare with.")]
 
 
+@app.command(name="diff", help=HELP)
 def diff(
     a: OldArgument,
     b: NewArgument,

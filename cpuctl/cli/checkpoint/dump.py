@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cpuctl.cli.app import command_group
 from cpuctl.cli.checkpoint.options import (
     MapOption,
     MetricsOutputOption,
@@ -21,6 +22,8 @@ from cpuctl.errors import InputError
 
 if TYPE_CHECKING:
     from cpuctl.machine.sources import MachineSource
+
+app = command_group()
 
 HELP = """Show who holds which CPUs and memory in the kubelet's state files.
 
@@ -52,6 +55,7 @@ MachineOption = Annotated[
 ]
 
 
+@app.command(name="dump", help=HELP)
 def dump(
     state: StateArgument = "",
     state_option: StateAsOption = "",

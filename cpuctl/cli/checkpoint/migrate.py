@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from cpuctl.cli.app import command_group
 from cpuctl.cli.checkpoint.commit import commit
 from cpuctl.cli.checkpoint.options import (
     ExitCodeOption,
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from cpuctl.checkpoints.reader import StateReader
     from cpuctl.cli.checkpoint.changes import FileChange
 
+app = command_group()
+
 HELP = """Rewrite state files for a kubelet of another minor, or with other gates, up or down.
 
 Tells what gets lost: CPUs and memory that pods hold as a whole, baselines. Refuses what the other kubelet
@@ -59,6 +62,7 @@ permitted: nothing was changed, 6 changed and not fully restored.
 """
 
 
+@app.command(name="migrate", help=HELP)
 def migrate(
     state: StateArgument = "",
     state_option: StateAsOption = "",

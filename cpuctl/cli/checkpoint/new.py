@@ -1,5 +1,6 @@
 """``cpuctl checkpoint new``: the state files that a kubelet would have with these pods."""
 
+from cpuctl.cli.app import command_group
 from cpuctl.cli.checkpoint.commit import commit
 from cpuctl.cli.checkpoint.options import ForceRunningOption, RootOption, WriteStateOption
 from cpuctl.cli.checkpoint.words import CommitWords
@@ -17,6 +18,8 @@ from cpuctl.cli.output import Output, Style
 from cpuctl.cli.plan.planning_inputs import PlanningWords, read_planning
 from cpuctl.cli.sources.config_inputs import KubeletWords
 from cpuctl.cli.sources.known_kubelet import require_version, with_installed_version
+
+app = command_group()
 
 HELP = """Make the state files that a kubelet would have with these pods on an otherwise empty node.
 
@@ -36,6 +39,7 @@ kubelet runs there, or writing is not permitted.
 """
 
 
+@app.command(name="new", help=HELP)
 @with_kubelet_options
 def new(
     filename: PodFilesOption = [],  # noqa: B006  # typer copies it

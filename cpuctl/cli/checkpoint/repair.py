@@ -1,5 +1,6 @@
 """``cpuctl checkpoint repair``: state files that the kubelet starts on, with every container where it was."""
 
+from cpuctl.cli.app import command_group
 from cpuctl.cli.checkpoint.commit import commit
 from cpuctl.cli.checkpoint.options import (
     ExitCodeOption,
@@ -26,6 +27,8 @@ from cpuctl.cli.sources.config_inputs import KubeletWords
 from cpuctl.cli.sources.sources import Sources
 from cpuctl.errors import InputError
 
+app = command_group()
+
 HELP = """Make state files that the kubelet starts on, and prove that it does.
 
 Computes checksums again; drops owners that are gone (with --pods); gives CPUs that came to the machine to the
@@ -47,6 +50,7 @@ meanwhile, or writing is not permitted: nothing was changed, 6 changed and not f
 """
 
 
+@app.command(name="repair", help=HELP)
 @with_kubelet_options
 def repair(
     state: StateArgument = "",

@@ -2,7 +2,7 @@
 
 import typer
 
-from cpuctl.cli.app import EXIT_NO
+from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.checkpoint.options import (
     MetricsOutputOption,
     StateArgument,
@@ -24,6 +24,8 @@ from cpuctl.cli.sources.config_inputs import KubeletWords
 from cpuctl.cli.sources.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 
+app = command_group()
+
 HELP = """Tell whether a kubelet would start on this machine with these state files.
 
 Runs the start-up checks of the kubelet's minor and answers in its words; then says what else is wrong: whose
@@ -43,6 +45,7 @@ warnings; with --exit-zero 0), 2 usage, 4 unusable input.
 """
 
 
+@app.command(name="verify", help=HELP)
 @with_kubelet_options
 def verify(
     state: StateArgument = "",

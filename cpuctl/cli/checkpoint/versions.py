@@ -1,7 +1,10 @@
 """``cpuctl checkpoint versions``: which kubelet writes which format, and which reads it."""
 
+from cpuctl.cli.app import command_group
 from cpuctl.cli.options import NoColorOption, OutputOption, QuietOption
 from cpuctl.cli.output import Output, Style, emit
+
+app = command_group()
 
 HELP = """List the formats of the state files: which kubelet writes one, and what every other makes of it.
 
@@ -16,6 +19,7 @@ Examples:
 """
 
 
+@app.command(name="versions", help=HELP)
 def versions(
     output: OutputOption = Output.TABLE,
     no_color: NoColorOption = False,

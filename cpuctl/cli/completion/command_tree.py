@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib import import_module
 from typing import Any
 
 import typer
@@ -67,23 +66,22 @@ class Command(NamedTuple):
 
 def command_tree() -> Command:
     """Read every command; all of their modules are imported."""
-    root = typer.main.get_command(app)
+    root: Any = typer.main.get_command(app)
     verbs = tuple(
-        _read(typer.main.get_command(import_module(f"cpuctl.cli.{entry.module}").app), (name,), entry.help)
-        for name, entry in COMMANDS.items()
+        _read(root.get_command(None, name), (name,), entry.help) for name, entry in COMMANDS.items()
     )
     return Command(words=(), summary="", help=_help(root), options=_options(root), verbs=verbs)
 
 
 def _read(command: Any, words: tuple[str, ...], summary: str = "") -> Command:  # noqa: ANN401  # typer's types are private
-    below = getattr(command, "commands", {})
+    below = command.list_commands(None) if hasattr(command, "list_commands") else ()
     return Command(
         words=words,
         summary=summary or _help(command).partition("\n\n")[0].replace("\n", " "),
         help=_help(command),
         options=_options(command),
         arguments=tuple(_argument(each) for each in command.params if each.param_type_name == "argument"),
-        verbs=tuple(_read(verb, (*words, name)) for name, verb in below.items()),
+        verbs=tuple(_read(command.get_command(None, name), (*words, name)) for name in below),
         default_verb=getattr(command, "default_verb", ""),
     )
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cpuctl.cli.app import EXIT_NO
+from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
 from cpuctl.cli.options import (
     CgroupVersionOption,
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from cpuctl.engine.reserve.proposal import MemoryWish, ReserveWish
     from cpuctl.machine.model import Machine
     from cpuctl.machine.sources import MachineSource
+
+app = command_group()
 
 HELP = """Propose reservedMemory, and reservedSystemCPUs, that the kubelet accepts.
 
@@ -82,6 +84,7 @@ SnippetOption = Annotated[
 ]
 
 
+@app.command(name="reserve", help=HELP)
 @with_kubelet_options
 def reserve(
     machine: MachineOption = "live",

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cpuctl.cli.app import EXIT_NO
+from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.options import (
     CgroupVersionOption,
     FeatureGatesOption,
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from cpuctl.cli.answers.pods.diff_answer import Side
     from cpuctl.pods.reading.manifests import Manifests
 
+app = command_group()
+
 HELP = """Tell what differs between two manifests, or for one under two kubelets.
 
 Compared are admission, QoS class, defaults, the scheduler's sums, cgroup files, OOM scores, exclusive CPUs
@@ -56,6 +58,7 @@ OldArgument = Annotated[str, typer.Argument(metavar="OLD", help="Manifests: a fi
 NewArgument = Annotated[str, typer.Argument(metavar="[NEW]", help="What to compare with; else OLD itself.")]
 
 
+@app.command(name="diff", help=HELP)
 def diff(
     old: OldArgument,
     new: NewArgument = "",

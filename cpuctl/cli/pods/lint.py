@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cpuctl.cli.app import EXIT_NO
+from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
 from cpuctl.cli.options import (
     CgroupVersionOption,
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cpuctl.cli.pods.lint_run import LintRun
+
+app = command_group()
 
 HELP = """Tell before kubectl apply why the API server or the kubelet would refuse pods.
 
@@ -63,6 +65,7 @@ StrictOption = Annotated[
 OutputOption = Annotated[ListOutput, typer.Option("-o", "--output", help="The form of the answer.")]
 
 
+@app.command(name="lint", help=HELP)
 @with_kubelet_options
 def lint(
     filename: PodFilesOption = [],  # noqa: B006  # typer copies it

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from cpuctl.cli.app import command_group
 from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
 from cpuctl.cli.options import (
     CgroupVersionOption,
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from cpuctl.pods.model import Pod
     from cpuctl.pods.reading.manifests import Manifests
 
+app = command_group()
+
 HELP = """Show what follows from pods' resources: defaults, QoS class, requests, cgroups, OOM scores.
 
 Every value comes with its rule, and whether somebody wrote it, a default filled it in, or it was derived. For
@@ -50,6 +53,7 @@ Exit codes: 0 shown, 2 usage, 4 unusable input.
 """
 
 
+@app.command(name="show", help=HELP)
 @with_kubelet_options
 def show(
     filename: PodFilesOption = [],  # noqa: B006  # typer copies it

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from cpuctl.cli.app import EXIT_NO
+from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
 from cpuctl.cli.options import (
     NoColorOption,
@@ -18,6 +18,8 @@ from cpuctl.cli.sources.config_inputs import KubeletWords
 from cpuctl.cli.sources.inputs import refuse_stdin_twice
 from cpuctl.cli.sources.node_options import NodeMachineOption, NodeStateOption, RootOption
 from cpuctl.cli.sources.sources import Sources
+
+app = command_group()
 
 HELP = """Write CPU sets to control groups, in an order that breaks no running container.
 
@@ -74,6 +76,7 @@ ExitCodeOption = Annotated[
 ]
 
 
+@app.command(name="apply", help=HELP)
 @with_kubelet_options
 def apply(
     containers: ContainersArgument = [],  # noqa: B006  # typer copies it

@@ -1,0 +1,117 @@
+"""``cpuctl config check``: whether a kubelet would start with a configuration."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cpuctl.cli.app import EXIT_NO, command_group
+from cpuctl.cli.config.head import head
+from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
+from cpuctl.cli.options import (
+    CgroupVersionOption,
+    EphemeralStorageOption,
+    ExitZeroOption,
+    MachineOption,
+    NoColorOption,
+    OutputOption,
+    QuietOption,
+)
+from cpuctl.cli.output import Document, Output, Style, emit
+from cpuctl.cli.sources.config_inputs import KubeletWords, ToldKubelet
+from cpuctl.cli.sources.inputs import load_machine
+from cpuctl.cli.sources.kubelet_inputs import load_cgroup_version, load_kubelet
+from cpuctl.cli.sources.sources import Sources
+from cpuctl.cli.sources.storage_inputs import with_storage
+
+if TYPE_CHECKING:
+    from cpuctl.machine.sources import MachineSource
+
+app = command_group()
+
+HELP = """Tell whether a kubelet with this configuration would start on this machine.
+
+Answers with the kubelet's own error and where to mend it, and remarks on what is legal but wrong. State files
+are looked at with --state, as cpuctl checkpoint verify looks at them.
+
+Examples:
+
+\b
+  cpuctl config check && systemctl restart kubelet
+  cpuctl config check -m node7.tar.xz --kubelet-version 1.37
+  cpuctl config check --kubelet-config new.yaml -o json | jq .start.error
+
+Exit codes: 0 it would start, 3 it would not or that cannot be said (with --strict also where there are
+warnings; with --exit-zero 0), 2 usage, 4 unusable input.
+"""
+
+CheckedStateOption = Annotated[
+    str,
+    typer.Option("--state", metavar="DIR|FILE", help="Would it start on these state files of the kubelet?"),
+]
+StrictOption = Annotated[bool, typer.Option("--strict", help="Exit 3 also where there are warnings.")]
+
+
+@app.command(name="check", help=HELP)
+@with_kubelet_options
+def check(
+    machine: MachineOption = "live",
+    kubelet: KubeletWords = NOTHING_TOLD,
+    cgroup_version: CgroupVersionOption = "",
+    ephemeral_storage: EphemeralStorageOption = "",
+    state: CheckedStateOption = "",
+    strict: StrictOption = False,
+    output: OutputOption = Output.TABLE,
+    no_color: NoColorOption = False,
+    quiet: QuietOption = False,
+    exit_zero: ExitZeroOption = False,
+) -> None:
+    """Tell whether the kubelet would start."""
+    style, sources = Style(output, color=not no_color, quiet=quiet, layout="config_check"), Sources()
+    source = with_storage(load_machine(machine, sources), ephemeral_storage, sources)
+    cgroup = load_cgroup_version(cgroup_version, source, sources)
+    document = _checked(kubelet, source, sources, cgroup, state)
+    # Warnings of the configuration are findings here, and need no line of their own on stderr.
+    sources.warnings.clear()
+    sources.tell(style)
+    emit(document, style)
+    if not exit_zero and not _is_clean(document, strict=strict):
+        raise typer.Exit(EXIT_NO)
+
+
+def _checked(
+    words: KubeletWords, source: "MachineSource", sources: Sources, cgroup_version: int, state: str
+) -> Document:
+    from cpuctl.cli.answers.config.check_answer import check_document, unloaded_document
+    from cpuctl.cli.config.checks import check_told
+    from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
+
+    load = _load_known if state else load_kubelet
+    try:
+        told = load(words, sources, machine=source)
+    except ConfigRefusedError as refused:
+        known = sources.entries.get("kubeletVersion")
+        version = {"kubelet": {"version": known["value"]}} if known else {}
+        return unloaded_document(refused, {"sources": sources.entries} | version)
+    told = told._replace(kubelet=told.kubelet._replace(cgroup_version=cgroup_version))
+    outcome, lints = check_told(source, told)
+    if not state:
+        return check_document(told.loaded, outcome, lints, head(told, sources))
+    from cpuctl.cli.answers.checkpoint.verdict_answer import with_states
+    from cpuctl.cli.checkpoint.inputs import Node, read_case
+    from cpuctl.cli.checkpoint.words import CheckpointWords
+
+    case = read_case(CheckpointWords(state=state), Node(source=source, told=told), sources)
+    verdict = case.verdict()
+    document = check_document(told.loaded, verdict.start, lints, head(told, sources))
+    return with_states(document, verdict, case.states)
+
+
+def _load_known(words: KubeletWords, sources: Sources, *, machine: "MachineSource") -> ToldKubelet:
+    from cpuctl.cli.sources.known_kubelet import load_known_kubelet
+
+    return load_known_kubelet(words, sources, machine=machine)
+
+
+def _is_clean(document: Document, *, strict: bool) -> bool:
+    started = document["start"]["outcome"] == "Started"
+    return started and not (strict and document["summary"]["warning"])

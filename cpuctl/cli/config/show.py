@@ -1,0 +1,73 @@
+"""``cpuctl config show``: the configuration in force, and where every value comes from."""
+
+from typing import TYPE_CHECKING
+
+from cpuctl.cli.app import command_group
+from cpuctl.cli.config.head import head
+from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
+from cpuctl.cli.options import (
+    EphemeralStorageOption,
+    MachineOption,
+    NoColorOption,
+    OutputOption,
+    QuietOption,
+)
+from cpuctl.cli.output import Output, Style, emit
+from cpuctl.cli.sources.config_inputs import KubeletWords, ToldKubelet
+from cpuctl.cli.sources.inputs import load_machine
+from cpuctl.cli.sources.kubelet_inputs import load_kubelet
+from cpuctl.cli.sources.sources import Sources
+from cpuctl.cli.sources.storage_inputs import with_storage
+
+if TYPE_CHECKING:
+    from cpuctl.engine.reservation_summary import ReservationSummary
+    from cpuctl.machine.sources import MachineSource
+
+app = command_group()
+
+HELP = """Show the configuration in force, with the origin of every value, and what it keeps from pods.
+
+A table shows what somebody has set and the managers' policies; wide shows every field.
+
+Examples:
+
+\b
+  cpuctl config show                                    # this host
+  cpuctl config show --kubelet-config kubelet.yaml --config-dir kubelet.conf.d
+  cpuctl config show -m node7.tar.xz --kubelet-args '--max-pods=200' -o wide
+"""
+
+
+@app.command(name="show", help=HELP)
+@with_kubelet_options
+def show(
+    machine: MachineOption = "live",
+    kubelet: KubeletWords = NOTHING_TOLD,
+    ephemeral_storage: EphemeralStorageOption = "",
+    output: OutputOption = Output.TABLE,
+    no_color: NoColorOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Show the effective configuration."""
+    from cpuctl.cli.answers.config.show_answer import show_document
+    from cpuctl.kubelet.gates.feature_gates import FeatureGates
+
+    style, sources = Style(output, color=not no_color, quiet=quiet, layout="config_show"), Sources()
+    source = with_storage(load_machine(machine, sources), ephemeral_storage, sources)
+    told = load_kubelet(kubelet, sources, machine=source)
+    sources.tell(style)
+    known = told.kubelet
+    gates = FeatureGates(known.version.minor, {**known.config.feature_gates, **known.gate_flags})
+    emit(show_document(told.loaded, gates, _reservation(source, told), head(told, sources)), style)
+
+
+def _reservation(source: "MachineSource", told: ToldKubelet) -> "ReservationSummary | str":
+    from cpuctl.engine.node_resources import node_capacity, node_reservations
+    from cpuctl.engine.reservation_summary import summarize
+
+    config = told.kubelet.config
+    try:
+        kept = node_reservations(source.info, config)
+    except ValueError as error:
+        return str(error)
+    return summarize(source.info, config, kept, node_capacity(source.info))

@@ -1,0 +1,92 @@
+"""``cpuctl config versions``: what another release of the kubelet changes for a configuration."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cpuctl.cli.app import command_group
+from cpuctl.cli.config.head import head
+from cpuctl.cli.options import (
+    ConfigDirOption,
+    FeatureGatesOption,
+    KubeletArgsOption,
+    KubeletConfigOption,
+    MachineOption,
+    NoColorOption,
+    OutputOption,
+    QuietOption,
+)
+from cpuctl.cli.output import Document, Output, Style, emit
+from cpuctl.cli.sources.config_inputs import KubeletWords
+from cpuctl.cli.sources.inputs import load_machine
+from cpuctl.cli.sources.kubelet_inputs import load_kubelet
+from cpuctl.cli.sources.sources import Sources
+
+if TYPE_CHECKING:
+    from cpuctl.machine.sources import MachineSource
+
+app = command_group()
+
+HELP = """List what changes for this configuration between two minors of the kubelet.
+
+Examples:
+
+\b
+  cpuctl config versions --to 1.37
+  cpuctl config versions --from 1.34 --to 1.37 --kubelet-config kubelet.yaml
+  cpuctl config versions --from 1.37 --to 1.36 --all -o json
+"""
+
+FromOption = Annotated[
+    str, typer.Option("--from", metavar="VERSION", help="The minor to come from; else the kubelet's.")
+]
+ToOption = Annotated[str, typer.Option("--to", metavar="VERSION", help="The minor to go to; else the next.")]
+AllOption = Annotated[bool, typer.Option("--all", help="Also what this configuration cannot notice.")]
+
+
+@app.command(name="versions", help=HELP)
+def versions(
+    from_version: FromOption = "",
+    to_version: ToOption = "",
+    everything: AllOption = False,
+    machine: MachineOption = "live",
+    kubelet_config: KubeletConfigOption = None,
+    config_dir: ConfigDirOption = None,
+    kubelet_args: KubeletArgsOption = "",
+    feature_gates: FeatureGatesOption = "",
+    output: OutputOption = Output.TABLE,
+    no_color: NoColorOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """List what changes between two minors."""
+    style, sources = Style(output, color=not no_color, quiet=quiet, layout="config_versions"), Sources()
+    words = KubeletWords(
+        config=kubelet_config,
+        config_dir=config_dir,
+        arguments=kubelet_args,
+        version=from_version,
+        version_option="--from",
+        gates=feature_gates,
+    )
+    source = load_machine(machine, sources)
+    document = _compared(words, to_version, source, sources, everything=everything)
+    sources.tell(style)
+    emit(document, style)
+
+
+def _compared(
+    words: KubeletWords,
+    to_version: str,
+    source: "MachineSource",
+    sources: Sources,
+    *,
+    everything: bool,
+) -> Document:
+    from cpuctl.cli.answers.config.versions_answer import versions_document
+    from cpuctl.cli.config.checks import compare_versions, next_version
+
+    told = load_kubelet(words, sources, machine=source)
+    target = next_version(to_version, told.kubelet.version)
+    changes, starts = compare_versions(source, told, target)
+    versions = {"from": str(told.kubelet.version), "to": str(target)}
+    return versions_document(changes, starts, head(told, sources) | versions, everything=everything)

@@ -16,8 +16,10 @@ CONTROLLERS = frozenset({"cpu", "cpuacct", "cpuset", "hugetlb", "memory", "pids"
 UNIFIED = "unified"
 """Where a hybrid node mounts its v2 hierarchy."""
 
-_ON_V1 = ("blkio", "debug", "devices", "freezer", "net_cls", "net_prio", "perf_event", "rdma")
-_FILE_PREFIXES = CONTROLLERS.union(_ON_V1, ("cgroup", "dmem", "io", "irq", "misc"))
+_FILE_PREFIXES = CONTROLLERS | {
+    "blkio", "cgroup", "debug", "devices", "dmem", "freezer", "io", "irq", "misc", "net_cls", "net_prio",
+    "perf_event", "rdma",
+}  # fmt: skip
 _V1_FILES = frozenset({"notify_on_release", "release_agent", "tasks"})
 _UNIT = (".slice", ".scope", ".service")
 
@@ -25,8 +27,8 @@ _UNIT = (".slice", ".scope", ".service")
 def is_interface_file(name: str) -> bool:
     """Tell a control group's own files from the groups below it, which no listing does."""
     prefix, _, rest = name.partition(".")
-    ours = (prefix in _FILE_PREFIXES and rest) or name in _V1_FILES
-    return bool(ours) and not name.endswith(_UNIT)
+    ours = name in _V1_FILES or (prefix in _FILE_PREFIXES and rest != "")
+    return ours and not name.endswith(_UNIT)
 
 
 class Hierarchies(NamedTuple):

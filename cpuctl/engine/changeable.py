@@ -10,7 +10,7 @@ class Copied:
     """Something whose copies go their own way."""
 
     def copy(self) -> Self:
-        """Return one in the same state: what can be copied is its own, values and members are shared."""
+        """Return one in the same state: mappings, sets and what is copied are its own, all else is shared."""
         copied = object.__new__(type(self))
         for name, value in vars(self).items():
             setattr(copied, name, value.copy() if isinstance(value, (dict, set, Copied)) else value)
@@ -35,9 +35,9 @@ class Changeable(Copied, ByContent):
 
 
 def _content(thing: object) -> dict[str, object]:
-    computed = vars(type(thing))
+    kind = type(thing)
     return {
         name: value
         for name, value in vars(thing).items()
-        if not isinstance(computed.get(name), cached_property)
+        if not isinstance(getattr(kind, name, None), cached_property)
     }

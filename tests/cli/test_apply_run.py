@@ -38,3 +38,11 @@ def test_quotas_are_written_to_a_real_hierarchy_only(tmp_path: Path) -> None:
     assert require_kernel(tmp_path, picture, quota=False) == at
     with pytest.raises(InputError, match=r"expected the kernel's control groups \(cgroup\)"):
         require_kernel(tmp_path, picture, quota=True)
+
+
+def test_the_hierarchy_of_the_cpu_sets_is_named_first(tmp_path: Path) -> None:
+    at = Hierarchies(version=1, cpuset="sys/fs/cgroup/cpuset", cpu="sys/fs/cgroup/cpu", memory="", hugetlb="")
+    picture = clean_node(version=1).picture()._replace(hierarchies=at)
+    with pytest.raises(InputError) as refused:
+        require_kernel(tmp_path, picture, quota=True)
+    assert refused.value.where.endswith("/cpuset")

@@ -195,7 +195,8 @@ def test_a_resize_starts_all_timers_of_its_pod_over() -> None:
 
 
 def test_other_pods_timers_run_on() -> None:
-    timers = Timers({("v", "c"): 3})
+    timers = Timers()
+    timers.due["v", "c"] = 3
     timers.restart(waiting("c"), "u", ["c"], 5)
     timers.forget("u")
     assert timers.due == {("v", "c"): 3}

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cpuctl.errors import InputError
 from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from cpuctl.checkpoints.model import RecordedPod
     from cpuctl.cli.plan.planning_inputs import Planning
     from cpuctl.engine.node import Node
@@ -66,8 +65,6 @@ def set_scene(planning: Planning) -> Scene | NotStarted:
 
 def _with_checkpoints(pods: tuple[RunningPod, ...], planning: Planning) -> tuple[RunningPod, ...]:
     """Add what the kubelet's files about granted resources say, where the state's directory has them."""
-    from pathlib import Path
-
     from cpuctl.documents.files import STDIN
 
     state = planning.words.state

@@ -98,7 +98,7 @@ def load_node(words: PictureWords, sources: Sources) -> LiveNode:
 
 
 def with_fresh_state(node: LiveNode) -> LiveNode:
-    """Read the node's own state files once more; return *node* itself where they are the same."""
+    """Read the node's own state files again; return *node* itself if they are the same or not its own."""
     if not node.known.state.own:
         return node
     texts = _state_texts("", node.files, node.kubelet, node.source, Sources())

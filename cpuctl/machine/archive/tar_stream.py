@@ -83,7 +83,7 @@ class TarMembers:
         """Raise ValueError for what is no tar archive, EOFError for a truncated one."""
         extended: dict[str, str] = {}
         for index in range(MAX_MEMBERS):
-            self._stream.skip(self._unread)
+            self._pass_over()
             block = self._stream.take(_BLOCK)
             if block == _END:
                 return
@@ -110,9 +110,14 @@ class TarMembers:
         raise ValueError(f"it has more than {MAX_MEMBERS} members")
 
     def data(self, size: int) -> bytes:
-        """Read the regular file that came last, whose size is this; what is not read is passed over."""
+        """Read the regular file that came last, once; *size* is what was said of it."""
         padding, self._unread = self._unread - size, 0
         return self._stream.take(size, padding)
+
+    def _pass_over(self) -> None:
+        if self._unread:
+            self._stream.skip(self._unread)
+            self._unread = 0
 
     def _extended(self, kind: bytes, size: int) -> dict[str, str]:
         self._extended_bytes += size
@@ -120,7 +125,6 @@ class TarMembers:
             raise ValueError(f"it has more than {_MAX_EXTENDED_BYTES >> 20} MiB of extended headers")
         if size > _MAX_EXTENDED_HEADER:
             raise ValueError(f"an extended header of {size} bytes")
-        self._unread = 0
         return _extended(kind, self._stream.take(size, -size % _BLOCK))
 
 
@@ -129,11 +133,11 @@ def _sum(block: bytes) -> int:
     return (adler32(block) & 0xFFFF) - 1 if block.isascii() else sum(block)
 
 
-@lru_cache(maxsize=1 << 12)
+@lru_cache(maxsize=1 << 12)  # two thirds of a recording's members share theirs
 def _stated_sum(checksum: bytes) -> int | None:
     """Tell the sum of a header with this checksum, which is computed as if its own field were blank."""
     digits = checksum.strip(b" \0")
-    if not digits.isdigit() or digits.translate(None, _OCTAL):
+    if not digits or digits.translate(None, _OCTAL):
         return None
     return int(digits, 8) + sum(checksum) - len(checksum) * ord(" ")
 

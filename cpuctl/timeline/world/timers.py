@@ -6,8 +6,7 @@ takes is told by one function, ``cpuctl.engine.resize.delay.delay_of``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from types import MappingProxyType
+from collections.abc import Iterable
 
 from cpuctl.engine.cpu.state import CPUManagerState
 from cpuctl.timeline.world.scale_downs import Key
@@ -16,8 +15,8 @@ from cpuctl.timeline.world.scale_downs import Key
 class Timers:
     """When each waiting container's delay has passed (nanoseconds), by UID and name."""
 
-    def __init__(self, due: Mapping[Key, int] = MappingProxyType({})) -> None:
-        self.due = dict(due)
+    def __init__(self) -> None:
+        self.due: dict[Key, int] = {}
 
     def restart(self, state: CPUManagerState, uid: str, containers: Iterable[str], due: int) -> None:
         """Start over for the containers of a pod that wait now, and forget about those that do not.

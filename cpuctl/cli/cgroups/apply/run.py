@@ -75,7 +75,7 @@ def require_kernel(root: Path, picture: Picture, *, quota: bool) -> Hierarchies:
     at = picture.hierarchies
     if at is None or not at.cpuset:
         raise InputError("no control groups that hold CPU sets are mounted here", where=str(root / CGROUPS))
-    for hierarchy in {at.cpuset, at.cpu if quota and at.cpu else at.cpuset}:
+    for hierarchy in dict.fromkeys((at.cpuset, at.cpu if quota and at.cpu else at.cpuset)):
         _require_mount((root / hierarchy).resolve(), CGROUP_TYPES[at.version])
     return at
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from cpuctl.engine.changeable import ByContent
 from cpuctl.engine.cpu.exclusive_claim import ExclusiveClaim
 from cpuctl.engine.cpu.isolation import Isolation
 from cpuctl.engine.memory.state import cpuset_mems
@@ -63,17 +64,8 @@ class Asked(NamedTuple):
     merged: Merged | KubeletFault
 
 
-class Admitted:
+class Admitted(ByContent):
     """The kubelet runs the pod."""
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Admitted)
-
-    def __hash__(self) -> int:
-        return hash(Admitted)
-
-    def __repr__(self) -> str:
-        return "Admitted()"
 
 
 Verdict = Admitted | Rejected | KubeletFault | Undetermined

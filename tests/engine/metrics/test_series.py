@@ -148,7 +148,7 @@ def test_numa_nodes_show_a_divided_pod_with_the_next_change() -> None:
 def test_a_pod_whose_slices_do_not_fit_is_counted_as_far_as_it_came() -> None:
     """Its CPUs are gone: the kubelet never gives them back."""
     node = started(topology_manager_policy="best-effort")
-    node.admit(divided(4, "i- i- s1 s- i1 i4 2 -"))
+    node.admit(divided(4, "i- i- i- s1 s- i1 i4 2 -"))
     assert figures(
         node,
         "cpu_manager_pinning_requests_total",
@@ -159,7 +159,7 @@ def test_a_pod_whose_slices_do_not_fit_is_counted_as_far_as_it_came() -> None:
     assert [line for line in written(node) if line.startswith("resource_manager_")] == [
         "resource_manager_allocation_errors_total{resource_name=cpu,source=pod} 1",
         "resource_manager_container_assignments{resource_name=cpu,assignment_type=pod_exclusive} 2",
-        "resource_manager_container_assignments{resource_name=cpu,assignment_type=pod_shared} 2",
+        "resource_manager_container_assignments{resource_name=cpu,assignment_type=pod_shared} 3",
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.engine.hints.coverage import Coverage
-from cpuctl.engine.hints.joint_choice import JointChoice
+from cpuctl.engine.hints.joint_choice import JointChoice, Terms
 from cpuctl.engine.hints.socket_rule import SocketRule
 from tests.support.costs import seconds_below
 
@@ -83,3 +83,7 @@ def test_requests_that_exclude_each_other_are_known_at_once(most: int) -> None:
     with seconds_below(10):
         assert all(JointChoice.common([each], 20).possible for each in asked)
         assert not JointChoice.common(asked, 20).possible
+
+
+def test_what_is_taken_serves_where_nothing_is_left_to_choose_from() -> None:
+    assert Terms(coverages=()).lowest((), remaining=0, count=0, taken=0b10) == 0b10

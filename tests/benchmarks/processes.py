@@ -59,7 +59,7 @@ COMMANDS = (
     Command(("resize", *MACHINE, *POD, "--set", "web:cpu=6", *JSON), 100),
     Command(("replay", *TIMELINE, *JSON), 120),
     Command(("checkpoint", "dump", *NODE, *JSON), 100),
-    Command(("checkpoint", "new", *MACHINE, *POD, *JSON), 100),
+    Command(("checkpoint", "new", *MACHINE, *POD, "--kubelet-version", "1.36", *JSON), 100),
     Command(("cgroups", "show", *NODE, *JSON), 100),
     Command(("audit", *NODE, *JSON), 100),
 )

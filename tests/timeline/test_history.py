@@ -26,6 +26,17 @@ def writes(simulation: Simulation, name: str = "app") -> list[tuple[int, Any]]:
     return [(entry.at, entry.details["cpus"]) for entry in entries if entry.container == name]
 
 
+def test_a_resize_that_ends_where_it_began_is_complete_when_its_delay_has_passed() -> None:
+    """Grown and shrunk between two passes: no pass has anything to write, and still somebody must look."""
+    up, down = UP | {"at": "1100ms"}, {"at": "1200ms", "resize": {"pod": "dpdk", "cpu": 2}}
+    simulation = play(
+        ADMIT, up, down, kubelet=kubelet(cpuManagerReconcilePeriod="10s"), pods=[small()], until="30s"
+    )
+    assert writes(simulation) == []
+    assert [entry.at for entry in told(simulation, What.DELAY_PASSED)] == [10 * SECOND]
+    assert [entry.at for entry in told(simulation, What.RESIZE_COMPLETED)] == [10 * SECOND]
+
+
 def test_passes_come_at_the_start_and_a_period_after_each_end() -> None:
     """With passes of 500 ms every second, they begin at 0 s, 1.5 s, 3 s, 4.5 s, 6 s, 7.5 s."""
     simulation = play(ADMIT, UP, DOWN, until="10s", timing={"reconcilePass": "500ms"})

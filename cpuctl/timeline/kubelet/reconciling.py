@@ -35,7 +35,8 @@ def _release(world: World, kubelet: KubeletProcess) -> None:
         world.disk.waits.pop(key, None)
         life = world.pods.get(key[0])
         if released and life is not None:
-            if not life.containers[key[1]].runs:
+            written = own_or_shared(kubelet, key) == kubelet.last_update.get(key, 0)
+            if written or not life.containers[key[1]].runs:
                 # Nobody is told to write anything, so nobody else asks for this.
                 kubelet.plan(world.now + world.timeline.timing.pod_sync, Work.SYNC, life)
             world.tell(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
-from cpuctl.cli.config.head import head
+from cpuctl.cli.config.head import answer_head
 from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
 from cpuctl.cli.options import (
     CgroupVersionOption,
@@ -95,14 +95,14 @@ def _checked(
     told = told._replace(kubelet=told.kubelet._replace(cgroup_version=cgroup_version))
     outcome, lints = check_told(source, told)
     if not state:
-        return check_document(told.loaded, outcome, lints, head(told, sources))
+        return check_document(told.loaded, outcome, lints, answer_head(told, sources))
     from cpuctl.cli.answers.checkpoint.verdict_answer import with_states
     from cpuctl.cli.checkpoint.inputs import Node, read_case
     from cpuctl.cli.checkpoint.words import CheckpointWords
 
     case = read_case(CheckpointWords(state=state), Node(source=source, told=told), sources)
     verdict = case.verdict()
-    document = check_document(told.loaded, verdict.start, lints, head(told, sources))
+    document = check_document(told.loaded, verdict.start, lints, answer_head(told, sources))
     return with_states(document, verdict, case.states)
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
+from cpuctl.cli.config.head import answer_head
 from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
 from cpuctl.cli.options import (
     CgroupVersionOption,
@@ -196,7 +197,7 @@ def _answer(source: "MachineSource", told: ToldKubelet, wish: "ReserveWish", sou
         proposal = propose(source.info, told.kubelet, wish)
     except ValueError as error:
         raise UsageError(str(error), where="--reserved-cpus") from None
-    head = {"sources": sources.entries, "kubelet": {"version": str(told.kubelet.version)}}
+    head = answer_head(told, sources)
     if isinstance(proposal, NoProposal):
         return refusal_document(told.loaded, proposal, head)
     changed = told._replace(kubelet=told.kubelet._replace(config=proposal.config))

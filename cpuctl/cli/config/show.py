@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.app import command_group
-from cpuctl.cli.config.head import head
+from cpuctl.cli.config.head import answer_head
 from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
 from cpuctl.cli.options import (
     EphemeralStorageOption,
@@ -58,7 +58,7 @@ def show(
     sources.tell(style)
     known = told.kubelet
     gates = FeatureGates(known.version.minor, {**known.config.feature_gates, **known.gate_flags})
-    emit(show_document(told.loaded, gates, _reservation(source, told), head(told, sources)), style)
+    emit(show_document(told.loaded, gates, _reservation(source, told), answer_head(told, sources)), style)
 
 
 def _reservation(source: "MachineSource", told: ToldKubelet) -> "ReservationSummary | str":

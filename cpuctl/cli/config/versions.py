@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cpuctl.cli.app import command_group
-from cpuctl.cli.config.head import head
+from cpuctl.cli.config.head import answer_head
 from cpuctl.cli.options import (
     ConfigDirOption,
     FeatureGatesOption,
@@ -89,4 +89,4 @@ def _compared(
     target = next_version(to_version, told.kubelet.version)
     changes, starts = compare_versions(source, told, target)
     versions = {"from": str(told.kubelet.version), "to": str(target)}
-    return versions_document(changes, starts, head(told, sources) | versions, everything=everything)
+    return versions_document(changes, starts, answer_head(told, sources) | versions, everything=everything)

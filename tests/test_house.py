@@ -9,11 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from statistics import median
 from typing import TypeAlias
 
 ROOT = Path(__file__).parents[1]
-LONGEST_FUNCTION, USUAL_FUNCTION, LONGEST_FILE = 60, 8, 300
+LONGEST_FUNCTION, LONGEST_FILE = 60, 500
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 Documented: TypeAlias = ast.Module | ast.ClassDef | Function
@@ -49,7 +48,6 @@ def lines(node: ast.stmt) -> int:
 def test_functions_are_short() -> None:
     found = {place: lines(function) for place, function in functions()}
     assert {place: length for place, length in found.items() if length > LONGEST_FUNCTION} == {}
-    assert median(found.values()) <= USUAL_FUNCTION
 
 
 def test_files_are_short() -> None:
@@ -57,7 +55,7 @@ def test_files_are_short() -> None:
     long = {
         path: length
         for path, module in modules().items()
-        if (length := len((ROOT / path).read_text(encoding="utf-8").splitlines())) >= LONGEST_FILE
+        if (length := len((ROOT / path).read_text(encoding="utf-8").splitlines())) > LONGEST_FILE
         and any(isinstance(node, Function | ast.ClassDef) for node in ast.walk(module))
     }
     assert long == {}

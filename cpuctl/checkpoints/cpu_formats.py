@@ -28,7 +28,7 @@ class _PodEntry(NamedTuple):
 
     def decode(self, found: Json, old: Value, _path: Path, to: Decoding) -> Value:
         """Read it as the type's own reader does: its complaint does not say which pod it is about."""
-        own = Decoding(_POD_ENTRY_JSON.name)
+        own = Decoding(_POD_ENTRY_JSON.name, names_keys=to.names_keys)
         entry = _POD_ENTRY_JSON.decode(found, _POD_ENTRY_JSON.zero(), (), own)
         try:
             cpus = CPUSet.parse(entry["cpuSet"])

@@ -25,17 +25,17 @@ def load(found: Json, reader: StateReader) -> Loaded:
 
 
 def _load_v4(found: Json, reader: StateReader) -> Loaded:
-    loaded = formats.V4.load(found)
+    loaded = formats.V4.load(found, reader)
     if not loaded.error:
         return loaded
     if formats.V4.meant(loaded.document):
         return loaded._replace(error=f"could not load v4 checkpoint: {loaded.error}")
-    older = formats.V3_FROM_1_37.load(found)
-    return older if not older.error else _v2(reader).load(found)
+    older = formats.V3_FROM_1_37.load(found, reader)
+    return older if not older.error else _v2(reader).load(found, reader)
 
 
 def _load_v3(found: Json, reader: StateReader) -> Loaded:
-    loaded = formats.V3.load(found)
+    loaded = formats.V3.load(found, reader)
     if not loaded.error:
         return loaded
     older = _load_v2(found, reader)
@@ -46,17 +46,17 @@ def _load_v3(found: Json, reader: StateReader) -> Loaded:
 
 
 def _load_v2(found: Json, reader: StateReader) -> Loaded:
-    loaded = _v2(reader).load(found)
+    loaded = _v2(reader).load(found, reader)
     if not loaded.error:
         return loaded
-    oldest = formats.V1.load(found)
+    oldest = formats.V1.load(found, reader)
     return oldest if oldest.error else _migrated(oldest, reader, "failed to migrate checkpoint from v1 to v2")
 
 
 def _load_before_1_36(found: Json, reader: StateReader) -> Loaded:
-    loaded = formats.V1.load(found)
+    loaded = formats.V1.load(found, reader)
     if loaded.error:
-        return formats.BEFORE_1_36.load(found)
+        return formats.BEFORE_1_36.load(found, reader)
     return _migrated(loaded, reader, "error migrating v1 checkpoint state to v2 checkpoint state")
 
 

@@ -9,6 +9,7 @@ from cpuctl.checkpoints.checksum import fnv1a_32
 from cpuctl.checkpoints.go_containers import Field, Struct
 from cpuctl.checkpoints.go_json import GoJsonError, Json, parsed_json
 from cpuctl.checkpoints.go_types import Decoding, Text, Value, Whole
+from cpuctl.checkpoints.reader import StateReader
 from cpuctl.named_tuple import NamedTuple
 
 CORRUPTED = "checkpoint is corrupted"
@@ -49,9 +50,9 @@ class Format(NamedTuple):
     hashed_as: tuple[str, ...]
     zero_sum: bool = False
 
-    def load(self, found: Json) -> Loaded:
+    def load(self, found: Json, reader: StateReader) -> Loaded:
         """Load as the kubelet does: decode, then verify the checksum."""
-        loaded = decoded(self.struct, found)
+        loaded = decoded(self.struct, found, names_keys=reader.names_keys)
         unseen = self.zero_sum and loaded.document["checksum"] == 0
         if loaded.error or unseen or self.checked(loaded.document).ok:
             return loaded
@@ -76,17 +77,20 @@ class Format(NamedTuple):
         return document | {"checksum": fnv1a_32(self.hashed(document, self.hashed_as[0]))}
 
 
-def decoded(struct: Struct, found: Json) -> Loaded:
-    """Decode into what the kubelet decodes into: a struct whose maps are made, not nil."""
+def decoded(struct: Struct, found: Json, *, names_keys: bool = True) -> Loaded:
+    """Decode into what the kubelet decodes into: a struct whose maps are made, not nil.
+
+    ``names_keys``: in a complaint, map keys stand on the way to the place (see ``Decoding``).
+    """
     empty = {name: {} if value is None else value for name, value in struct.zero().items()}
-    decoding = Decoding(struct.name)
+    decoding = Decoding(struct.name, names_keys=names_keys)
     return Loaded(struct.decode(found, empty, (), decoding), decoding.complaint)
 
 
-def decoded_text(struct: Struct, text: str) -> Loaded:
+def decoded_text(struct: Struct, text: str, *, names_keys: bool = True) -> Loaded:
     """Decode JSON text; ``error`` is Go's complaint where it is none."""
     try:
-        return decoded(struct, parsed_json(text))
+        return decoded(struct, parsed_json(text), names_keys=names_keys)
     except GoJsonError as error:
         return Loaded(struct.zero(), str(error))
 
@@ -102,12 +106,12 @@ class Envelope(NamedTuple):
     data: Struct
     manager: str
 
-    def load(self, found: Json) -> Loaded:
+    def load(self, found: Json, reader: StateReader) -> Loaded:
         """Load ``data``; the older document beside it is not looked at."""
-        outer = decoded(self.struct, found)
+        outer = decoded(self.struct, found, names_keys=reader.names_keys)
         if outer.error:
             return self._failed(outer, outer.error, "")
-        inner = decoded_text(self.data, outer.document["data"])
+        inner = decoded_text(self.data, outer.document["data"], names_keys=reader.names_keys)
         if inner.error:
             return self._failed(outer, inner.error, " data")
         return inner if self.checked(outer.document).ok else Loaded(outer.document, CORRUPTED)

@@ -131,7 +131,9 @@ class Struct(NamedTuple):
             meant = self._field(name)
             if meant is not None:
                 at = meant.json_name
+                to.fields.append((self.name, at))
                 into[at] = meant.type.decode(member, into[at], (*path, name), to)
+                to.fields.pop()
         return into
 
     def shown(self, value: Value) -> str:

@@ -32,23 +32,34 @@ _INTEGER = re.compile(r"-?[0-9]+")
 class Decoding:
     """One run of the decoder into a struct: it notes the first complaint, the one that Go returns.
 
-    ``root`` is Go's name of the struct, ``spent`` how many bits of sets of CPUs were read.
+    ``root`` is Go's name of the struct, ``spent`` how many bits of sets of CPUs were read. Go 1.27 names a
+    place by the way that leads to it, map keys and indices included (``names_keys``); Go up to 1.26 by the
+    innermost struct and the fields on the way (``fields``: the struct and the JSON name of each).
     """
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, *, names_keys: bool) -> None:
         self.root = root
+        self.names_keys = names_keys
+        self.fields: list[tuple[str, str]] = []
         self.complaint = ""
         self.spent = 0
 
     def refuse(self, found: str, path: Path, go_type: str) -> None:
         """Note a value of a wrong type; *path* leads to it from the root."""
-        dotted = ".".join(step.replace("~", "~0").replace("/", "~1") for step in path)
-        where = f"struct field {self.root.rpartition('.')[2]}.{dotted}" if path else "value"
-        self.note(f"json: cannot unmarshal {found} into Go {where} of type {go_type}")
+        self.note(f"json: cannot unmarshal {found} into Go {self._place(path)} of type {go_type}")
 
     def note(self, complaint: str) -> None:
         """Note a complaint unless there is an earlier one."""
         self.complaint = self.complaint or complaint
+
+    def _place(self, path: Path) -> str:
+        if not path:
+            return "value"
+        if self.names_keys:
+            struct, steps = self.root, [step.replace("~", "~0").replace("/", "~1") for step in path]
+        else:
+            struct, steps = self.fields[-1][0], [name for _, name in self.fields]
+        return f"struct field {struct.rpartition('.')[2]}.{'.'.join(steps)}"
 
     def spend(self, bits: int) -> None:
         """Count the bits of a set of CPUs that the checksum is taken over one by one.

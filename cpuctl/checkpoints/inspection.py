@@ -19,11 +19,12 @@ from cpuctl.checkpoints.memory_state import FILE_NAME as MEMORY_FILE
 from cpuctl.checkpoints.memory_state import memory_state_of
 from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, PodsStateFile
 from cpuctl.checkpoints.pods_state import ALLOCATED_FILE_NAME, pods_state_of
+from cpuctl.checkpoints.reader import StateReader
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
 from cpuctl.named_tuple import NamedTuple
 
-_NEWEST = 38
+_NEWEST = StateReader(minor=38)
 _NO_STATE = "this is no state file of a kubelet"
 
 State: TypeAlias = CPUStateFile | MemoryStateFile | PodsStateFile

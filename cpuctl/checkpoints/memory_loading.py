@@ -18,26 +18,26 @@ def load(found: Json, reader: StateReader) -> Loaded:
     ``error`` is set where no format of this kubelet takes it.
     """
     if reader.minor >= 37:
-        return _load_v3(found)
+        return _load_v3(found, reader)
     if reader.minor < 36:
-        return formats.BEFORE_1_36.load(found)
-    return _load_v2(found) if reader.keeps_pods else formats.V1.load(found)
+        return formats.BEFORE_1_36.load(found, reader)
+    return _load_v2(found, reader) if reader.keeps_pods else formats.V1.load(found, reader)
 
 
-def _load_v3(found: Json) -> Loaded:
-    loaded = formats.V3.load(found)
+def _load_v3(found: Json, reader: StateReader) -> Loaded:
+    loaded = formats.V3.load(found, reader)
     if not loaded.error:
         return loaded
     if formats.V3.meant(loaded.document):
         return loaded._replace(error=f"could not load v3 checkpoint: {loaded.error}")
-    older = formats.V2_FROM_1_37.load(found)
-    return older if not older.error else formats.V1_REPLACED.load(found)
+    older = formats.V2_FROM_1_37.load(found, reader)
+    return older if not older.error else formats.V1_REPLACED.load(found, reader)
 
 
-def _load_v2(found: Json) -> Loaded:
-    loaded = formats.V2.load(found)
+def _load_v2(found: Json, reader: StateReader) -> Loaded:
+    loaded = formats.V2.load(found, reader)
     if not loaded.error:
         return loaded
-    older = formats.V1_REPLACED.load(found)
+    older = formats.V1_REPLACED.load(found, reader)
     # What the failed attempt left is not cleared: pods keep the memory of a file whose checksum was wrong.
     return older if older.error else Loaded(loaded.document | older.document)

@@ -36,23 +36,23 @@ def write_pods_state(state: PodsStateFile, writer: StateReader = DEFAULT_READER)
     return OUTER.written({"data": data, "checksum": data_checksum(data)})
 
 
-def pods_state_of(data: str, minor: int) -> PodsStateFile:
+def pods_state_of(data: str, reader: StateReader) -> PodsStateFile:
     """Turn a file's ``data`` into a state; raise ValueError with Go's complaint about it."""
-    loaded = decoded_text(data_struct(minor), data)
+    loaded = decoded_text(data_struct(reader.minor), data, names_keys=reader.names_keys)
     if loaded.error:
         raise ValueError(loaded.error)
     return PodsStateFile(pods={uid: _pod(pod) for uid, pod in (loaded.document["entries"] or {}).items()})
 
 
 def _read(text: str, reader: StateReader) -> PodsStateFile | UnreadableState:
-    outer = decoded_text(OUTER, text)
+    outer = decoded_text(OUTER, text, names_keys=reader.names_keys)
     if outer.error:
         return UnreadableState(outer.error)
     data = outer.document["data"]
     if outer.document["checksum"] != data_checksum(data):
         return UnreadableState(CORRUPTED)
     try:
-        return pods_state_of(data, reader.minor)
+        return pods_state_of(data, reader)
     except ValueError as error:
         return UnreadableState(f"failed to get pod resource information: {error}")
 

@@ -36,6 +36,11 @@ class StateReader(NamedTuple):
         return self.minor >= 36 and self.pod_level_managers
 
     @property
+    def names_keys(self) -> bool:
+        """Tell whether Go's complaints about JSON name map keys: those of Go 1.27, which builds 1.37."""
+        return self.minor >= 37
+
+    @property
     def keeps_baselines(self) -> bool:
         """Tell whether baselines are read and written (KEP-5554)."""
         return self.minor >= 37 and self.exclusive_resize

@@ -54,7 +54,6 @@ def with_pods(size: int = 9, kind: str = "memory") -> MemoryStateFile:
 
 DATA_FIELD = "Go struct field MemoryManagerCheckpointData"
 BROKEN_DATA = "could not load v3 checkpoint: failed to deserialize memory manager checkpoint data: "
-NODE_ERROR = f"{UNMARSHAL} %s into Go struct field MemoryManagerCheckpointV1.%s of type %s"
 MEMORY_CASES: list[tuple[str, str, StateReader, MemoryStateFile | str]] = [
     ("V1, old", M1, OLD, PLAIN),
     ("a list, old", "[]", OLD, f"{UNMARSHAL} array into Go value of type state.MemoryManagerCheckpoint"),
@@ -97,36 +96,6 @@ MEMORY_CASES: list[tuple[str, str, StateReader, MemoryStateFile | str]] = [
     ("V3, gate on", M3, ON, PLAIN),
     ("V3, gates", M3, NEW_ALL, MEMORY),
     ("V3, data edited", M3.replace("9}", "8}"), NEW, f"could not load v3 checkpoint: {CORRUPTED}"),
-    (
-        "a number where a node is",
-        changed(M1, machineState={"0": 5}),
-        OFF,
-        NODE_ERROR % ("number", "machineState.0", "state.NUMANodeState"),
-    ),
-    (
-        "a node that is no number",
-        changed(M1, machineState={"x": {}}),
-        OFF,
-        NODE_ERROR % ("number x", "machineState.x", "int"),
-    ),
-    (
-        "a table that is a number",
-        changed(M1, machineState={"0": {"memoryMap": {"memory": 5}}}),
-        OFF,
-        NODE_ERROR % ("number", "machineState.0.memoryMap.memory", "state.MemoryTable"),
-    ),
-    (
-        "a block that is a number",
-        changed(M1, entries={"p": {"c": [5]}}),
-        OFF,
-        NODE_ERROR % ("number", "entries.p.c.0", "state.Block"),
-    ),
-    (
-        "a pod that is a number",
-        changed(M1, entries={"p": 5}),
-        OFF,
-        NODE_ERROR % ("number", "entries.p", "map[string][]state.Block"),
-    ),
     *(
         (
             f"data that is {data}",
@@ -139,24 +108,6 @@ MEMORY_CASES: list[tuple[str, str, StateReader, MemoryStateFile | str]] = [
             ('{"podEntries":5}', f"{DATA_FIELD}.podEntries of type state.PodMemoryAssignments"),
             ('{"podEntries":{"p":5}}', f"{DATA_FIELD}.podEntries.p of type state.PodEntry"),
         )
-    ),
-    (
-        "a list of nodes that is a number",
-        changed(M1, machineState={"0": {"cells": 5}}),
-        OFF,
-        NODE_ERROR % ("number", "machineState.0.cells", "[]int"),
-    ),
-    (
-        "blocks that are an object",
-        changed(M1, entries={"p": {"c": {}}}),
-        OFF,
-        NODE_ERROR % ("object", "entries.p.c", "[]state.Block"),
-    ),
-    (
-        "a size that is too large",
-        changed(M1, entries={"p": {"c": [{"size": 1 << 64}]}}),
-        OFF,
-        NODE_ERROR % (f"number {1 << 64}", "entries.p.c.0.size", "uint64"),
     ),
 ]
 
@@ -178,6 +129,65 @@ def test_the_v2_sum_is_over_the_pods_blocks() -> None:
 )
 def test_who_reads_which_memory_state(text: str, reader: StateReader, wanted: MemoryStateFile | str) -> None:
     assert read_memory_state(text, reader) == (UnreadableState(wanted) if isinstance(wanted, str) else wanted)
+
+
+ENTRIES, MACHINE = "entries", "machineState"
+WRONG_TYPES = [
+    ({MACHINE: {"0": 5}}, "number", "machineState", "machineState.0", "state.NUMANodeState"),
+    ({MACHINE: {"x": {}}}, "number x", "machineState", "machineState.x", "int"),
+    (
+        {MACHINE: {"0": {"memoryMap": {"memory": 5}}}},
+        "number",
+        "NUMANodeState:machineState.memoryMap",
+        "machineState.0.memoryMap.memory",
+        "state.MemoryTable",
+    ),
+    ({ENTRIES: {"p": {"c": [5]}}}, "number", "entries", "entries.p.c.0", "state.Block"),
+    ({ENTRIES: {"p": 5}}, "number", "entries", "entries.p", "map[string][]state.Block"),
+    (
+        {MACHINE: {"0": {"cells": 5}}},
+        "number",
+        "NUMANodeState:machineState.cells",
+        "machineState.0.cells",
+        "[]int",
+    ),
+    (
+        {MACHINE: {"0": {"cells": [5, "x"]}}},
+        "string",
+        "NUMANodeState:machineState.cells",
+        "machineState.0.cells.1",
+        "int",
+    ),
+    ({ENTRIES: {"p": {"c": {}}}}, "object", "entries", "entries.p.c", "[]state.Block"),
+    (
+        {ENTRIES: {"p": {"c": [{"size": 1 << 64}]}}},
+        f"number {1 << 64}",
+        "Block:entries.size",
+        "entries.p.c.0.size",
+        "uint64",
+    ),
+    (
+        {ENTRIES: {"p": {"c": [{"SIZE": "5"}]}}},
+        "string",
+        "Block:entries.size",
+        "entries.p.c.0.SIZE",
+        "uint64",
+    ),
+]
+"""Of each wrong type: where 1.36 says it is (in which struct, if not the outermost), and where 1.37 does."""
+
+
+@pytest.mark.parametrize(("change", "found", "fields", "way", "go_type"), WRONG_TYPES)
+def test_where_a_wrong_type_is_depends_on_the_go_release(
+    change: dict[str, Any], found: str, fields: str, way: str, go_type: str
+) -> None:
+    """Go up to 1.26 names the innermost struct and the fields on the way, Go 1.27 also keys and indices."""
+    text, outermost = changed(M1, **change), "MemoryManagerCheckpointV1"
+    struct, _, names = f"{outermost}:{fields}".rpartition(":")
+    struct = struct.rpartition(":")[2]
+    for reader, place in ((OFF, f"{struct}.{names}"), (NEW, f"{outermost}.{way}")):
+        told = f"{UNMARSHAL} {found} into Go struct field {place} of type {go_type}"
+        assert read_memory_state(text, reader) == UnreadableState(told)
 
 
 NO_TABLES = "NumberOfAssignments:(int)0 MemoryMap:(map[v1.ResourceName]*state.MemoryTable)<nil>"

@@ -75,6 +75,21 @@ PODS = [
         )
     ),
 ]
+UP_TO_1_36 = [
+    ('{"entries":{"u":5}}', "PodResourceCheckpointInfo.entries of type state.PodResourceInfo"),
+    (
+        '{"entries":{"u":{"containerResources":{"c":{"claims":[5]}}}}}',
+        "ResourceRequirements.entries.ContainerResources.claims of type v1.ResourceClaim",
+    ),
+]
+
+
+@pytest.mark.parametrize(("data", "place"), UP_TO_1_36)
+def test_a_broken_pods_state_in_the_words_of_go_up_to_1_26(data: str, place: str) -> None:
+    wanted = f"{NO_INFORMATION}: {UNMARSHAL} number into Go struct field {place}"
+    assert read_pods_state(pods_file(data), StateReader(minor=36)) == UnreadableState(wanted)
+
+
 WRONG_AMOUNT = '{"entries":{"u":{"ContainerResources":{"c":{"limits":{"cpu":"2x"}}}}}}'
 
 

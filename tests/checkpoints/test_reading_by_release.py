@@ -76,7 +76,7 @@ OWN_V3_NAME = fnv1a_32(
     "map[string]string)map[p:map[c:4-7]] PodEntries:(state.PodCPUAssignments)map[p:{CPUSet:(cpuset.CPUSet){"
     "elems:(map[int]struct {})map[4:{} 5:{} 6:{} 7:{}]}}] Checksum:(checksum.Checksum)0}"
 )
-V1_ERROR = f"{UNMARSHAL} object into Go struct field CPUManagerCheckpointV1.entries.p of type string"
+V1_ERROR = f"{UNMARSHAL} object into Go struct field CPUManagerCheckpointV1.entries of type string"
 V2_FIELD = "Go struct field CPUManagerCheckpointV2"
 BROKEN_V4 = "could not load v4 checkpoint: "
 BROKEN_DATA = f"{BROKEN_V4}failed to deserialize cpu manager checkpoint data: "
@@ -127,6 +127,12 @@ CASES = [
         v1(),
         NEW,
         f"{UNMARSHAL} string into {V2_FIELD}.entries.cid of type map[string]string",
+    ),
+    Case(
+        "a slash in a name, old",
+        changed(V2, entries={"a/b~": 7}),
+        OLD,
+        f"{UNMARSHAL} number into Go struct field CPUManagerCheckpoint.entries of type map[string]string",
     ),
     Case(
         "a slash in a name",

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from cpuctl.engine.outcome import Rejected
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
-from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.kubelet.releases.differences import DIFFERENCES
 from cpuctl.pods.model import Pod
 from cpuctl.pods.rules import NodeRules, ServerRules
@@ -76,7 +75,9 @@ def differences_in_force(server: FeatureGates, node: FeatureGates) -> dict[str, 
 
 
 def _holds(difference: Difference, gates: FeatureGates) -> bool:
-    return gates.minor >= difference.since and (not difference.gate or gates.enabled(difference.gate))
+    return difference.holds(gates.minor, gates.patch) and (
+        not difference.gate or gates.enabled(difference.gate)
+    )
 
 
 def cgroup_settings(
@@ -91,7 +92,7 @@ def cgroup_settings(
     from cpuctl.pods.cgroups.values import CgroupSettings
 
     factor = config.memory_throttling_factor
-    if factor is None and not behaviours(gates.minor).memory_throttling_is_opt_in:
+    if factor is None and not gates.release.memory_throttling_is_opt_in:
         factor = _DEFAULT_FACTOR
     custom_period = gates.enabled("CustomCPUCFSQuotaPeriod")
     return CgroupSettings(

@@ -128,6 +128,7 @@ def start_managers(info: MachineInfo, kubelet: Kubelet) -> Started | NotStarted:
             kubelet.version.minor,
             [kubelet.gates_of_main_file, kubelet.config.feature_gates],
             kubelet.gate_flags,
+            patch=kubelet.version.patch,
         )
         return _start(info, kubelet, gates)
     except BadGatesError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.named_tuple import NamedTuple
 
@@ -20,3 +21,9 @@ class Kubelet(NamedTuple):
     gate_flags: Mapping[str, bool] = {}
     gates_of_main_file: Mapping[str, bool] = {}
     cgroup_version: int = 2
+
+    @property
+    def gates(self) -> FeatureGates:
+        """The gates of the release as they are set, right or wrong: no error is looked for."""
+        settings = {**self.config.feature_gates, **self.gate_flags}
+        return FeatureGates(self.version.minor, settings, self.version.patch)

@@ -3,35 +3,52 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from cpuctl.named_tuple import NamedTuple
 
-_VERSION = r"v?1\.(?P<minor>[0-9]{1,4})(?:\.[0-9]+)?(?:[-+][0-9A-Za-z.+~-]+)?"
+_VERSION = r"v?1\.(?P<minor>[0-9]{1,4})(?:\.(?P<patch>[0-9]{1,4}))?(?:[-+][0-9A-Za-z.+~-]+)?"
 OLDEST, NEWEST = 27, 38
 """The minors that cpuctl knows."""
 
+LAST_PATCHES: Mapping[int, int] = {
+    27: 16, 28: 15, 29: 14, 30: 14, 31: 14, 32: 13, 33: 13, 34: 9, 35: 6, 36: 3,
+}  # fmt: skip
+"""The last patch release of each minor that is known: the one that is meant where nobody names one."""
+
 
 class KubeletVersion(NamedTuple):
-    """A Kubernetes minor release; patch releases do not change what cpuctl computes."""
+    """A Kubernetes release; ``patch`` None is the last one that is known of the minor."""
 
     minor: int
+    patch: int | None = None
 
     @classmethod
     def parse(cls, text: str) -> KubeletVersion:
-        """Read ``1.36``, ``v1.36.2``, ``1.38-alpha`` or ``v1.36.2+k3s1``.
+        """Read ``1.36``, ``v1.36.2``, ``1.38-alpha``, ``v1.36.2+k3s1`` or ``v1.33.4-gke.100``.
 
         Raise ValueError for other text, and for releases other than 1.27 to 1.38.
         """
         found = re.fullmatch(_VERSION, text.strip(), re.ASCII)
         if found is None:
             raise ValueError(f'"{text}" is no kubelet version: expected one such as 1.36 or v1.36.2')
-        version = cls(int(found["minor"]))
-        if not OLDEST <= version.minor <= NEWEST:
-            raise ValueError(f"kubelet {version} is not supported: expected 1.{OLDEST} to 1.{NEWEST}")
-        return version
+        minor, patch = int(found["minor"]), found["patch"]
+        if not OLDEST <= minor <= NEWEST:
+            raise ValueError(f"kubelet 1.{minor} is not supported: expected 1.{OLDEST} to 1.{NEWEST}")
+        return cls(minor, None if patch is None else int(patch))
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """Where a release stands among the others."""
+        return self.minor, effective_patch(self.minor, self.patch)
 
     def __str__(self) -> str:
-        return f"1.{self.minor}"
+        return f"1.{self.minor}" if self.patch is None else f"1.{self.minor}.{self.patch}"
+
+
+def effective_patch(minor: int, patch: int | None) -> int:
+    """Return the patch that is meant: the last one that is known where none is named."""
+    return LAST_PATCHES.get(minor, 0) if patch is None else patch
 
 
 DEFAULT_VERSION = KubeletVersion(36)

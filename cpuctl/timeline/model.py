@@ -11,6 +11,7 @@ from cpuctl.engine.outcome import KubeletFault, StartRefused
 from cpuctl.kubelet.duration import MILLISECOND
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.kubelet import Kubelet
+from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.sources import MachineSource
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Pod, ResourceRequirements
@@ -28,14 +29,19 @@ class KubeletSetup(NamedTuple):
     """
 
     kubelet: Kubelet | StartRefused | KubeletFault
-    minor: int
+    release: KubeletVersion
     preview: bool = True
     grace_of_pods: bool = False
 
     @property
+    def minor(self) -> int:
+        """The minor of the release."""
+        return self.release.minor
+
+    @property
     def version(self) -> str:
         """Name the release."""
-        return f"1.{self.minor}"
+        return str(self.release)
 
 
 class ApiServer(NamedTuple):

@@ -55,7 +55,7 @@ def merge_hints(case: Json) -> Run:
 
 def admit_pods(case: Json) -> Run:
     """Admit pods on a node that has just started; the kubelet's figure includes writing its state files."""
-    node = start_kubelet(case["machine"], case["kubelet"], DEFAULT_VERSION.minor)
+    node = start_kubelet(case["machine"], case["kubelet"], DEFAULT_VERSION)
     assert isinstance(node, Node), node
     return partial(_admit_all, node, [read_pod(step) for step in case["steps"]])
 

@@ -19,7 +19,7 @@ from cpuctl.checkpoints.model import (
 from cpuctl.checkpoints.reader import ContainerName, StateReader
 from cpuctl.checkpoints.refusal import kubelet_refusal
 from cpuctl.cpuset import CPUSet
-from tests.conformance.corpus import Json
+from tests.conformance.corpus import Json, version_of
 
 _WRITTEN: Mapping[str, Format | Envelope] = {
     # The recorded code writes V1 under its new name; no release that knows this name writes V1.
@@ -53,7 +53,7 @@ def checkpoint_read(case: Json) -> Json:
     """Read a file, or start without one, and write it again."""
     gates = case.get("featureGates", {})
     reader = StateReader(
-        minor=int(case.get("kubeletVersion", "1.36").removeprefix("1.")),
+        minor=version_of(case).minor,
         pod_level_managers=gates.get("PodLevelResourceManagers", False),
         exclusive_resize=gates.get("InPlacePodVerticalScalingExclusiveCPUs", False),
         initial_containers={

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from cpuctl.kubelet.version import DEFAULT_VERSION, KubeletVersion
+
 Json = dict[str, Any]
 
 
@@ -29,6 +31,11 @@ class Recorded:
     def operation(self) -> str:
         """The operation, whole-node scenario where none is named."""
         return str(self.case.get("op", "node"))
+
+
+def version_of(case: Json) -> KubeletVersion:
+    """Return the release that a case was run on, 1.36 where it names none."""
+    return KubeletVersion.parse(case["kubeletVersion"]) if "kubeletVersion" in case else DEFAULT_VERSION
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from cpuctl.engine.outcome import StartRefused
 from cpuctl.engine.start import StartResult
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.pods.model import Pod
-from tests.conformance.corpus import CorpusFile, Json, Recorded, corpus_files
+from tests.conformance.corpus import CorpusFile, Json, Recorded, corpus_files, version_of
 from tests.conformance.coverage import GAPS
 from tests.conformance.node_scenario import _Scenario, read_pod
 from tests.conformance.node_start import kubelet_of
@@ -115,8 +115,8 @@ def _story(refusal: Refusal) -> Story:
         read_pod(step) for step in case["steps"][first : refusal.step + 1] if step["op"] == "admit"
     ]
     asked = len(pods) - 1
-    minor = int(case.get("kubeletVersion", "1.36").removeprefix("1."))
-    kubelet = kubelet_of(refusal.config, minor)
+    version = version_of(case)
+    kubelet = kubelet_of(refusal.config, version)
     found = _started(refusal, kubelet)
     assert isinstance(found, Node), found
     if refusal.uid:

@@ -9,7 +9,7 @@ from cpuctl.engine.outcome import KubeletFault
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.machine.cadvisor.machine_info import InfoNode, MachineInfo
-from tests.conformance.corpus import Json
+from tests.conformance.corpus import Json, version_of
 from tests.conformance.hint_answers import written
 
 
@@ -20,7 +20,7 @@ def merge_hints(case: Json) -> Json:
         topology_manager_policy_options=case.get("policyOptions", {}),
     )
     try:
-        manager = start_topology_manager(_machine(case), config, FeatureGates.for_minor(36))
+        manager = start_topology_manager(_machine(case), config, _gates(case))
     except ValueError as error:
         return {"error": str(error)}
     answers = [
@@ -31,6 +31,11 @@ def merge_hints(case: Json) -> Json:
     if isinstance(merged, KubeletFault):
         return {"panic": merged.why}
     return {"admit": merged.admit, **written(merged.hint)}
+
+
+def _gates(case: Json) -> FeatureGates:
+    version = version_of(case)
+    return FeatureGates(version.minor, case.get("featureGates", {}), version.patch)
 
 
 def _machine(case: Json) -> MachineInfo:

@@ -20,7 +20,7 @@ from cpuctl.pods.defaulting import with_api_defaults
 from cpuctl.pods.model import Container, Pod
 from cpuctl.pods.reading.pods import decode_pod
 from cpuctl.pods.validation.amounts import as_sent
-from tests.conformance.corpus import Json
+from tests.conformance.corpus import Json, version_of
 from tests.conformance.hint_answers import merged, provider_calls
 from tests.conformance.node_start import start_kubelet, start_managers_only, started_answer, state_reader
 from tests.conformance.resize_steps import resize, resize_answer, resized_pod, restore_baselines
@@ -39,8 +39,8 @@ class _Scenario:
         self.case = case
         self.kubelet: Json = case["kubelet"]
         self.machine: Json = case["machine"]
-        self.minor = int(case.get("kubeletVersion", "1.36").removeprefix("1."))
-        self.files = StateFiles(state_reader(self.kubelet, self.minor))
+        self.version = version_of(case)
+        self.files = StateFiles(state_reader(self.kubelet, self.version))
         self.files.replaced(case)
         self.node: Node | None = None
         self.active: list[Pod] = []
@@ -62,17 +62,17 @@ class _Scenario:
 
     def _start(self) -> Json:
         self.node = None
-        self.files.reader = state_reader(self.kubelet, self.minor)
-        started = start_kubelet(self.machine, self.kubelet, self.minor)
+        self.files.reader = state_reader(self.kubelet, self.version)
+        started = start_kubelet(self.machine, self.kubelet, self.version)
         last_check = isinstance(started, StartRefused) and started.stage == "nodeAllocatable"
-        node = start_managers_only(self.machine, self.kubelet, self.minor) if last_check else started
+        node = start_managers_only(self.machine, self.kubelet, self.version) if last_check else started
         refused = self._restore(node) if isinstance(node, Node) else None
         if refused is not None:
             return _not_started(refused)
         if not isinstance(started, Node):
             return _not_started(started)
         self.node = started
-        return started_answer(started, self.machine, self.kubelet, self.minor)
+        return started_answer(started, self.machine, self.kubelet, self.version)
 
     def _restore(self, node: Node) -> NotStarted | None:
         """Let the managers read their files and write them: the CPU Manager's first."""

@@ -21,29 +21,29 @@ from tests.support.kubelet_config import read_kubelet_config
 _HEAD = {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration"}
 
 
-def start_kubelet(machine: Json, config: Json, minor: int) -> StartResult:
+def start_kubelet(machine: Json, config: Json, version: KubeletVersion) -> StartResult:
     """Start a kubelet on a recorded machine; one that cannot load its configuration does not start."""
     try:
-        started = _checked(json.dumps(machine), json.dumps(config), minor)
+        started = _checked(json.dumps(machine), json.dumps(config), version)
     except ConfigRefusedError as error:
         return StartRefused(stage=error.refusal.stage, error=error.refusal.error)
     return node_of(started) if isinstance(started, Started) else started
 
 
-def kubelet_of(config: Json, minor: int) -> Kubelet:
+def kubelet_of(config: Json, version: KubeletVersion) -> Kubelet:
     """Read a recorded configuration; raise ConfigRefusedError for one that cannot be loaded."""
-    return _read_kubelet(json.dumps(config), minor)
+    return _read_kubelet(json.dumps(config), version)
 
 
-def start_managers_only(machine: Json, config: Json, minor: int) -> StartResult:
+def start_managers_only(machine: Json, config: Json, version: KubeletVersion) -> StartResult:
     """Start a kubelet up to its last check."""
-    started = start_managers(machine_info(machine), kubelet_of(config, minor))
+    started = start_managers(machine_info(machine), kubelet_of(config, version))
     return node_of(started) if isinstance(started, Started) else started
 
 
-def started_answer(node: Node, machine: Json, config: Json, minor: int) -> Json:
+def started_answer(node: Node, machine: Json, config: Json, version: KubeletVersion) -> Json:
     """Tell what a kubelet that came up has made of its configuration."""
-    started = _checked(json.dumps(machine), json.dumps(config), minor)
+    started = _checked(json.dumps(machine), json.dumps(config), version)
     assert isinstance(started, Started)
     answer = {
         "ok": True,
@@ -68,11 +68,11 @@ def started_answer(node: Node, machine: Json, config: Json, minor: int) -> Json:
     return answer
 
 
-def state_reader(config: Json, minor: int) -> StateReader:
+def state_reader(config: Json, version: KubeletVersion) -> StateReader:
     """Tell which state files a kubelet reads and writes."""
     gates = config.get("featureGates") or {}
     return StateReader(
-        minor=minor,
+        minor=version.minor,
         pod_level_managers=gates.get("PodLevelResourceManagers") is True,
         exclusive_resize=gates.get("InPlacePodVerticalScalingExclusiveCPUs") is True,
     )
@@ -80,11 +80,11 @@ def state_reader(config: Json, minor: int) -> StateReader:
 
 # Scenarios start the same kubelet on the same machine several times, and so do their neighbours.
 @lru_cache(maxsize=16)
-def _checked(machine: str, config: str, minor: int) -> Started | NotStarted:
-    return check_start(machine_info(json.loads(machine)), _read_kubelet(config, minor))
+def _checked(machine: str, config: str, version: KubeletVersion) -> Started | NotStarted:
+    return check_start(machine_info(json.loads(machine)), _read_kubelet(config, version))
 
 
 @lru_cache(maxsize=256)
-def _read_kubelet(config: str, minor: int) -> Kubelet:
-    told = read_kubelet_config(json.dumps(_HEAD | json.loads(config)), "case", minor).config
-    return Kubelet(version=KubeletVersion(minor), config=told)
+def _read_kubelet(config: str, version: KubeletVersion) -> Kubelet:
+    told = read_kubelet_config(json.dumps(_HEAD | json.loads(config)), "case", version.minor).config
+    return Kubelet(version=version, config=told)

@@ -14,9 +14,10 @@ from cpuctl.engine.cpu.picking.rules import picker_rules
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.outcome import AllocationError, KubeletFault, Picked, PickResult, Undetermined
 from cpuctl.engine.views import cpu_labels
+from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.machine.cadvisor.reading import decode_machine_info
 from cpuctl.quantity import Quantity
-from tests.conformance.corpus import Json
+from tests.conformance.corpus import Json, version_of
 from tests.conformance.hint_answers import hint_list
 from tests.conformance.machines import machine_info
 
@@ -87,8 +88,7 @@ def take_by_topology(case: Json) -> Json:
 def pick(topology: CPUTopology, case: Json) -> PickResult:
     """Run the picker that the case names, under the rules of its minor."""
     offered, count = CPUSet.parse(case["available"]).mask, case["numCPUs"]
-    minor = int(case.get("kubeletVersion", "1.36").removeprefix("1."))
-    rules = picker_rules(minor, align_by_socket=case.get("alignBySocket", False))
+    rules = picker_rules(behaviours(*version_of(case)), align_by_socket=case.get("alignBySocket", False))
     spread = Spread.by(rules) if case.get("sorting") == "spread" else Spread.OFF
     if case["mode"] == "packed":
         uncore = case.get("preferUncore", False)

@@ -76,12 +76,12 @@ class _Asking(_Scenario):
     def _question(self) -> _Question | None:
         texts = self.files.cpu, self.files.memory
         try:
-            kubelet = kubelet_of(self.kubelet, self.minor)
+            kubelet = kubelet_of(self.kubelet, self.version)
         except ConfigRefusedError:
             return None
         if texts == (None, None):
             return None
-        return machine_info(self.machine), kubelet, state_reader(self.kubelet, self.minor), texts
+        return machine_info(self.machine), kubelet, state_reader(self.kubelet, self.version), texts
 
 
 def found(texts: tuple[str | None, str | None], reader: StateReader) -> FoundStates:

@@ -18,6 +18,7 @@ from cpuctl.engine.cpu.picking.packed import Spread, take_packed
 from cpuctl.engine.cpu.picking.rules import PickerRules, picker_rules
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.outcome import AllocationError, KubeletFault, Picked, PickResult, Undetermined
+from cpuctl.kubelet.releases.behaviours import behaviours
 from tests.support.drawn_machines import nested_machines, offers, regular_machines, tangled_machines
 from tests.support.naive_distributed import (
     ENDLESS,
@@ -32,7 +33,7 @@ from tests.support.topologies import topology
 
 SPREADS = st.sampled_from(Spread)
 RULES = st.builds(
-    lambda minor, aligned: picker_rules(minor, align_by_socket=aligned),
+    lambda minor, aligned: picker_rules(behaviours(minor), align_by_socket=aligned),
     st.sampled_from([36, 37, 38]),
     st.booleans(),
 )

@@ -22,6 +22,7 @@ from cpuctl.engine.state_repair.actions import Did, NotRepaired, Repaired
 from cpuctl.engine.state_repair.cpu_repair import CPURules, repair_cpu_state
 from cpuctl.engine.state_repair.memory_repair import MemoryRules, repair_memory_state
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
+from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.kubelet.reserving.reservations import CPUReservation
 from cpuctl.pods.model import Container, Pod
 from tests.support.memory import memory_machine
@@ -64,7 +65,10 @@ def worlds(draw: st.DrawFn) -> World:
     machine = sorted(CPUSet(topology.cpus))
     reserved = CPUSet.of(draw(st.sets(st.sampled_from(machine), min_size=1, max_size=3)))
     policy = StaticPolicy.construct(
-        topology, CPUPolicyOptions(**draw(OPTIONS)), CPUReservation(len(reserved), reserved), minor=36
+        topology,
+        CPUPolicyOptions(**draw(OPTIONS)),
+        CPUReservation(len(reserved), reserved),
+        behaviours(36),
     )
     known = st.sampled_from([*machine, machine[-1] + 1, machine[-1] + 2])
     some = st.sets(known, min_size=1, max_size=4).map(CPUSet.of)

@@ -7,6 +7,7 @@ from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.pod_level.cpu_bubble import BubbleRequest, CPUBubble
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
+from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.kubelet.reserving.reservations import CPUReservation
 from cpuctl.pods.model import Container, ContainerKind, Pod
 from tests.support.topologies import regular
@@ -18,7 +19,7 @@ KINDS = {"i": ContainerKind.INIT, "s": ContainerKind.SIDECAR, "a": ContainerKind
 def policy(topology: CPUTopology = EIGHT, *, reserved: str = "0", **options: bool) -> StaticPolicy:
     kept = CPUSet.parse(reserved)
     return StaticPolicy.construct(
-        topology, CPUPolicyOptions(**options), CPUReservation(len(kept), kept), minor=36
+        topology, CPUPolicyOptions(**options), CPUReservation(len(kept), kept), behaviours(36)
     )
 
 

@@ -15,7 +15,6 @@ from cpuctl.errors import UsageError
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.configuration.schema import SINCE
 from cpuctl.kubelet.configuration.settings import OriginKind
-from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.releases.changes import ChangeSubject, VersionChanges, version_changes
 from cpuctl.kubelet.version import NEWEST, KubeletVersion
@@ -35,7 +34,7 @@ def check_told(
     outcome = check_start(source.info, kubelet)
     subject = LintSubject(
         config=kubelet.config,
-        gates=FeatureGates(kubelet.version.minor, _gate_settings(kubelet)),
+        gates=kubelet.gates,
         gate_flags=dict(kubelet.gate_flags),
         machine=source.machine,
         topology=_topology(source.info),
@@ -84,7 +83,7 @@ def compare_versions(
         ),
         uses_drop_ins=told.told.drop_ins is not None,
     )
-    changes = version_changes(subject, kubelet.version.minor, version.minor, SINCE)
+    changes = version_changes(subject, kubelet.version, version, SINCE)
     here = check_start(source.info, kubelet)
     try:
         other = load_told(told.told._replace(version=version), Sources())

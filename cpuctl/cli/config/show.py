@@ -50,14 +50,13 @@ def show(
 ) -> None:
     """Show the effective configuration."""
     from cpuctl.cli.answers.config.show_answer import show_document
-    from cpuctl.kubelet.gates.feature_gates import FeatureGates
 
     style, sources = Style(output, color=not no_color, quiet=quiet, layout="config_show"), Sources()
     source = with_storage(load_machine(machine, sources), ephemeral_storage, sources)
     told = load_kubelet(kubelet, sources, machine=source)
     sources.tell(style)
     known = told.kubelet
-    gates = FeatureGates(known.version.minor, {**known.config.feature_gates, **known.gate_flags})
+    gates = known.gates
     emit(show_document(told.loaded, gates, _reservation(source, told), answer_head(told, sources)), style)
 
 

@@ -26,11 +26,11 @@ def kubelet_gates(kubelet: Kubelet, sources: Sources) -> FeatureGates:
 
     files = [kubelet.gates_of_main_file, kubelet.config.feature_gates]
     try:
-        return gates_at_start(kubelet.version.minor, files, kubelet.gate_flags)
+        return gates_at_start(kubelet.version.minor, files, kubelet.gate_flags, patch=kubelet.version.patch)
     except BadGatesError as error:
         sources.warnings.append(f"a kubelet {kubelet.version} would not start with these gates: {error}")
-        settings = {**kubelet.config.feature_gates, **kubelet.gate_flags}
-        return _known(kubelet.version.minor, settings)
+        known = _known(kubelet.version.minor, kubelet.gates.settings)
+        return known._replace(patch=kubelet.version.patch)
 
 
 def server_gates(version: str, gates: str, kubelet: FeatureGates, sources: Sources) -> FeatureGates:

@@ -240,13 +240,12 @@ def _promises(source: MachineSource, kubelet: Kubelet, sources: Sources) -> Prom
     from cpuctl.audit.picture import Promises
     from cpuctl.cpuset import CPUSet
     from cpuctl.engine.start import Started, check_start
-    from cpuctl.kubelet.gates.feature_gates import FeatureGates
     from cpuctl.kubelet.policy_options import FULL_PCPUS_ONLY, STRICT_RESERVATION
 
     config = kubelet.config
     started = check_start(source.info, kubelet)
     policy = started.policy if isinstance(started, Started) else None
-    gates = FeatureGates(kubelet.version.minor, {**config.feature_gates, **kubelet.gate_flags})
+    gates = kubelet.gates
     configured = sources.entries["kubeletConfiguration"]["from"] != "default"
     return Promises(
         policy=config.cpu_manager_policy if configured else "",

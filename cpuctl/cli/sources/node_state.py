@@ -149,9 +149,7 @@ def reader_of_gates(gates: FeatureGates) -> StateReader:
 
 
 def _gates(kubelet: Kubelet) -> FeatureGates:
-    from cpuctl.kubelet.gates.feature_gates import FeatureGates
-
-    return FeatureGates(kubelet.version.minor, {**kubelet.config.feature_gates, **kubelet.gate_flags})
+    return kubelet.gates
 
 
 def rules_of_pods(kubelet: Kubelet) -> PodRules:

@@ -22,6 +22,7 @@ from cpuctl.engine.outcome import (
     Undetermined,
 )
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
+from cpuctl.kubelet.releases.behaviours import Behaviours
 from cpuctl.kubelet.reserving.reservations import CPUReservation
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, Pod
@@ -58,7 +59,11 @@ class StaticPolicy(NamedTuple):
 
     @classmethod
     def construct(
-        cls, topology: CPUTopology, options: CPUPolicyOptions, reservation: CPUReservation, minor: int
+        cls,
+        topology: CPUTopology,
+        options: CPUPolicyOptions,
+        reservation: CPUReservation,
+        release: Behaviours,
     ) -> StaticPolicy:
         """Choose the reserved CPUs.
 
@@ -66,7 +71,7 @@ class StaticPolicy(NamedTuple):
         """
         from cpuctl.engine.cpu.picking.picker import Picker
 
-        picker = Picker.of(topology, options, minor)
+        picker = Picker.of(topology, options, release)
         reserved = _reserved_cpus(topology, picker, reservation)
         unknown = reserved & ~topology.cpus
         if unknown:

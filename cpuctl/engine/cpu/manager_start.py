@@ -61,4 +61,4 @@ def _static_policy(
     options = parse_cpu_policy_options(config.cpu_manager_policy_options, gates)
     check_align_by_socket(options, config.topology_manager_policy)
     check_sockets_for_alignment(options, sockets=topology.num_sockets, numa_nodes=topology.num_numa_nodes)
-    return StaticPolicy.construct(topology, options, reservation, gates.minor)
+    return StaticPolicy.construct(topology, options, reservation, gates.release)

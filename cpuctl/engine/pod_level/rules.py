@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
-from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Pod
 
@@ -22,7 +21,7 @@ class PodLevelRules(NamedTuple):
     @classmethod
     def of(cls, gates: FeatureGates) -> PodLevelRules:
         """Choose the rules of a release with its gates."""
-        release = behaviours(gates.minor)
+        release = gates.release
         return cls(
             managers=gates.enabled("PodLevelResourceManagers") and gates.enabled("PodLevelResources"),
             restores_cpus=release.restores_pod_level_cpus,

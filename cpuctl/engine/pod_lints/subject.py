@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cpuctl.engine.pod_rules import node_rules
-from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, Pod
@@ -27,7 +26,7 @@ class KubeletView(NamedTuple):
     def of(cls, kubelet: Kubelet) -> KubeletView:
         """Look at a kubelet whose configuration is known."""
         config = kubelet.config
-        gates = FeatureGates(kubelet.version.minor, {**config.feature_gates, **kubelet.gate_flags})
+        gates = kubelet.gates
         return cls(
             rules=node_rules(gates),
             cpu_policy=config.cpu_manager_policy,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
-from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, ContainerKind
 
@@ -61,7 +60,7 @@ class ResizeRules(NamedTuple):
     ) -> ResizeRules:
         """Take the rules of a release; with *preview* its gate brings the allocator, released or not."""
         exclusive = gates.enabled(EXCLUSIVE_CPUS)
-        released = behaviours(gates.minor).resizes_exclusive_cpus
+        released = gates.release.resizes_exclusive_cpus
         return cls(
             minor=gates.minor,
             in_place=gates.enabled(IN_PLACE),
@@ -104,7 +103,7 @@ DEFAULT_RULES = ResizeRules()
 
 def keeps_baselines(gates: FeatureGates) -> bool:
     """Tell whether the CPU Manager's state file records what was promised at admission."""
-    return behaviours(gates.minor).keeps_baselines and gates.enabled(EXCLUSIVE_CPUS)
+    return gates.release.keeps_baselines and gates.enabled(EXCLUSIVE_CPUS)
 
 
 def _frees_memory(gates: FeatureGates) -> bool:

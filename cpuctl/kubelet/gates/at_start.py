@@ -25,13 +25,17 @@ class BadGatesError(ValueError):
 
 
 def gates_at_start(
-    minor: int, in_files: Iterable[Mapping[str, bool]], in_flags: Mapping[str, bool]
+    minor: int,
+    in_files: Iterable[Mapping[str, bool]],
+    in_flags: Mapping[str, bool],
+    *,
+    patch: int | None = None,
 ) -> FeatureGates:
     """Set gates as the kubelet does; flags win per gate. Raise BadGatesError where it gives up.
 
     *in_files* are the gates of the main file, and then those with drop-ins merged: each is tried.
     """
-    release = FeatureGates.for_minor(minor)
+    release = FeatureGates(minor, patch=patch)
     by_flags = _set(release, in_flags, crash=False)
     last: Mapping[str, bool] = {}
     for last in in_files:

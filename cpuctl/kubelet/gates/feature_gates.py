@@ -11,6 +11,7 @@ from functools import cache, lru_cache
 
 from cpuctl.kubelet.gates.manager_gates import DEPENDENCIES, DEPENDENCIES_SINCE, MANAGER_GATES
 from cpuctl.kubelet.gates.other_gates import OTHER_DEPENDENCIES, OTHER_GATES
+from cpuctl.kubelet.releases.behaviours import Behaviours, behaviours
 from cpuctl.kubelet.version import NEWEST, OLDEST
 from cpuctl.named_tuple import NamedTuple
 
@@ -29,15 +30,21 @@ class GateStage(NamedTuple):
 
 
 class FeatureGates(NamedTuple):
-    """The gates of a kubelet 1.*minor*; ``settings`` are those that a configuration sets."""
+    """The gates of a kubelet 1.*minor*.*patch*; ``settings`` are those that a configuration sets."""
 
     minor: int
     settings: Mapping[str, bool] = {}
+    patch: int | None = None
 
     @classmethod
     def for_minor(cls, minor: int) -> FeatureGates:
         """Return the defaults of a release."""
         return cls(minor)
+
+    @property
+    def release(self) -> Behaviours:
+        """How the kubelet behaves by its release alone."""
+        return behaviours(self.minor, self.patch)
 
     def with_overrides(self, overrides: Mapping[str, bool]) -> FeatureGates:
         """Set gates as the kubelet does; several calls add up, the last one wins per gate.
@@ -45,7 +52,7 @@ class FeatureGates(NamedTuple):
         Raise ValueError with the kubelet's text for a gate that this release does not have, one that is
         locked to the other value, and one that is on while a gate it depends on is off.
         """
-        gates = FeatureGates(self.minor, {**self.settings, **overrides})
+        gates = FeatureGates(self.minor, {**self.settings, **overrides}, self.patch)
         problems = list(gates._refusals()) or list(gates._broken_dependencies())
         if problems:
             raise ValueError(problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]")

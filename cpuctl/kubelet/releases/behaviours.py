@@ -37,6 +37,6 @@ class Behaviours(NamedTuple):
 
 
 @cache
-def behaviours(minor: int) -> Behaviours:
-    """Return how kubelet 1.*minor* behaves."""
-    return Behaviours(**{name: minor >= DIFFERENCES[name].since for name in Behaviours._fields})
+def behaviours(minor: int, patch: int | None = None) -> Behaviours:
+    """Return how kubelet 1.*minor*.*patch* behaves; without a patch the last one that is known."""
+    return Behaviours(**{name: DIFFERENCES[name].holds(minor, patch) for name in Behaviours._fields})

@@ -12,6 +12,7 @@ from cpuctl.kubelet.releases.concerns import Use, difference_concerns, gate_conc
 from cpuctl.kubelet.releases.difference import Difference
 from cpuctl.kubelet.releases.differences import DIFFERENCES
 from cpuctl.kubelet.topology_options import TOPOLOGY_OPTIONS
+from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.named_tuple import NamedTuple
 
 
@@ -60,7 +61,7 @@ class FieldChange(NamedTuple):
 
 
 class VersionChanges(NamedTuple):
-    """Everything that differs between two minors; ``concerns`` marks what the configuration depends on."""
+    """Everything that differs between two releases; ``concerns`` marks what the configuration depends on."""
 
     gates: tuple[GateChange, ...]
     options: tuple[OptionChange, ...]
@@ -88,17 +89,17 @@ class ChangeSubject(NamedTuple):
 
 
 def version_changes(
-    subject: ChangeSubject, before: int, after: int, fields: Mapping[str, int]
+    subject: ChangeSubject, before: KubeletVersion, after: KubeletVersion, fields: Mapping[str, int]
 ) -> VersionChanges:
-    """Compare two minors; *fields* are the fields that came later than 1.27, with their releases."""
+    """Compare two releases; *fields* are the fields that came later than 1.27, with their minors."""
     return VersionChanges(
-        gates=tuple(_gates(subject, before, after)),
-        options=tuple(_options(subject.config, before, after)),
+        gates=tuple(_gates(subject, before.minor, after.minor)),
+        options=tuple(_options(subject.config, before.minor, after.minor)),
         behaviours=tuple(_behaviours(subject, before, after)),
         fields=tuple(
             FieldChange(field=name, since=since, concerns=name in subject.set_fields)
             for name, since in fields.items()
-            if _between(since, before, after)
+            if _between(since, before.minor, after.minor)
         ),
     )
 
@@ -150,14 +151,17 @@ def _options(config: KubeletConfiguration, before: int, after: int) -> Iterator[
                 )
 
 
-def _behaviours(subject: ChangeSubject, before: int, after: int) -> Iterator[BehaviourChange]:
-    newer = FeatureGates(max(before, after), subject.gates)
+def _behaviours(
+    subject: ChangeSubject, before: KubeletVersion, after: KubeletVersion
+) -> Iterator[BehaviourChange]:
     for name, difference in DIFFERENCES.items():
-        if _between(difference.since, before, after):
+        if difference.holds(*before) != difference.holds(*after):
+            begins = difference.holds(*after)
+            newer = FeatureGates((after if begins else before).minor, subject.gates)
             switched_on = not difference.gate or newer.enabled(difference.gate)
             yield BehaviourChange(
                 name=name,
                 difference=difference,
-                begins=after > before,
+                begins=begins,
                 concerns=switched_on and difference_concerns(name, difference, subject.use),
             )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 
+from cpuctl.kubelet.version import effective_patch
 from cpuctl.named_tuple import NamedTuple
 
 
@@ -30,10 +32,11 @@ class Area(StrEnum):
 
 
 class Difference(NamedTuple):
-    """What changes from 1.*since* on.
+    """What changes from 1.*since* on, and by backports: ``patches`` are the first patches that have it.
 
-    ``source`` is a pull request of kubernetes/kubernetes, a KEP or a source file; ``gate`` the feature gate
-    that it depends on, if it does: one that is on by default from then on, or alpha.
+    An older minor that is not in ``patches`` never got it. ``source`` is a pull request of
+    kubernetes/kubernetes, a KEP or a source file; ``gate`` the feature gate that it depends on, if it does:
+    one that is on by default from then on, or alpha.
     """
 
     since: int
@@ -43,3 +46,10 @@ class Difference(NamedTuple):
     source: str
     standing: Standing
     gate: str = ""
+    patches: Mapping[int, int] = {}
+
+    def holds(self, minor: int, patch: int | None = None) -> bool:
+        """Tell whether a release has it; without a patch the last one of the minor that is known."""
+        if minor >= self.since:
+            return True
+        return minor in self.patches and effective_patch(minor, patch) >= self.patches[minor]

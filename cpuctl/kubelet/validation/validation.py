@@ -13,7 +13,6 @@ from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.duration import MILLISECOND, SECOND, duration_text
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.golang import aggregated, float_text, quoted
-from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.kubelet.setting_error import SettingError
 from cpuctl.kubelet.validation.enforcement import check_enforcement, check_groups_of_enforcement
 from cpuctl.kubelet.validation.other_fields import check_other_fields
@@ -104,7 +103,7 @@ def _swap(subject: Subject) -> Iterator[SettingError]:
             text = "memorySwap.swapBehavior cannot be set when NodeSwap feature flag is disabled"
             yield _invalid(text, "memorySwap", "swapBehavior")
     else:
-        knows_none = behaviours(subject.gates.minor).knows_no_swap
+        knows_none = subject.gates.release.knows_no_swap
         other, separator = ("NoSwap", " or") if knows_none else ("UnlimitedSwap", ", or")
         if behaviour not in ("", "LimitedSwap", other):
             allowed = f'"", "LimitedSwap"{separator} {quoted(other)}'
@@ -113,11 +112,11 @@ def _swap(subject: Subject) -> Iterator[SettingError]:
 
 
 def _enforcement(subject: Subject) -> Iterator[SettingError]:
-    yield from check_enforcement(subject.config, behaviours(subject.gates.minor))
+    yield from check_enforcement(subject.config, subject.gates.release)
 
 
 def _groups_of_enforcement(subject: Subject) -> Iterator[SettingError]:
-    yield from check_groups_of_enforcement(subject.config, behaviours(subject.gates.minor))
+    yield from check_groups_of_enforcement(subject.config, subject.gates.release)
 
 
 def _reserved_cpus(subject: Subject) -> Iterator[SettingError]:
@@ -161,7 +160,7 @@ def _host(subject: Subject) -> Iterator[SettingError]:
         return
     refuses = subject.config.fail_cgroup_v1
     if refuses is None:
-        refuses = behaviours(subject.gates.minor).refuses_cgroup_v1_by_default
+        refuses = subject.gates.release.refuses_cgroup_v1_by_default
     if refuses:
         yield SettingError(
             "kubelet is configured to not run on a host using cgroup v1. cgroup v1 support is unsupported"

@@ -60,7 +60,10 @@ def _process(world: World, setup: KubeletSetup, kubelet: Kubelet) -> KubeletProc
     if not isinstance(node, Node):
         return node
     gates = gates_at_start(
-        setup.minor, [kubelet.gates_of_main_file, kubelet.config.feature_gates], kubelet.gate_flags
+        setup.minor,
+        [kubelet.gates_of_main_file, kubelet.config.feature_gates],
+        kubelet.gate_flags,
+        patch=kubelet.version.patch,
     )
     reader = state_reader(gates)
     if refused := node.restore(world.disk.read_cpu(reader), world.disk.read_memory(reader)):

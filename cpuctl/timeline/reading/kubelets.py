@@ -74,7 +74,7 @@ class KubeletReader:
     def _check(self, cursor: Cursor, action: KubeletAction, before: KubeletVersion) -> None:
         """Refuse an upgrade that is none."""
         after, wanted = self.words.version, _NEEDS_VERSION.get(action)
-        if wanted and (after == before or (after > before) != (wanted == "newer")):
+        if wanted and (after.order == before.order or (after.order > before.order) != (wanted == "newer")):
             message = f"expected a version {wanted} than {before}"
             raise cursor.required("version").error(message)
         if action is KubeletAction.RECONFIGURE and cursor.get("config") is None:
@@ -127,7 +127,7 @@ def _loaded(words: KubeletWords, cursor: Cursor) -> KubeletSetup:
             gates_of_main_file=loaded.gates_of_main_file,
         )
     return KubeletSetup(
-        kubelet=told, minor=words.version.minor, preview=words.preview, grace_of_pods=words.grace_of_pods
+        kubelet=told, release=words.version, preview=words.preview, grace_of_pods=words.grace_of_pods
     )
 
 

@@ -84,7 +84,7 @@ class KubeletProcess:
     @property
     def waits_for_cpusets(self) -> bool:
         """Whether a resize is complete only when its CPU sets are applied (KEP-6122)."""
-        return behaviours(self.setup.minor).delays_scale_down
+        return behaviours(*self.setup.release).delays_scale_down
 
     @property
     def tells_assigned_cpuset(self) -> bool:

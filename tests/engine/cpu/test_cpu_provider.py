@@ -15,6 +15,7 @@ from cpuctl.engine.outcome import PickStep, Rejected
 from cpuctl.engine.pod_level.rules import NEVER_DIVIDED, PodLevelRules
 from cpuctl.engine.provider import Candidate
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
+from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.kubelet.reserving.reservations import CPUReservation
 from cpuctl.pods.model import Container
 from cpuctl.pods.qos import pod_qos
@@ -30,7 +31,7 @@ RESTORES = PodLevelRules(managers=True, restores_cpus=True)
 def provider(rules: PodLevelRules = NEVER_DIVIDED) -> CPUProvider:
     """Set up a manager with CPU 0 reserved."""
     reserved = CPUReservation(1, CPUSet.parse("0"))
-    static = StaticPolicy.construct(TWO_NODES, CPUPolicyOptions(), reserved, minor=36)
+    static = StaticPolicy.construct(TWO_NODES, CPUPolicyOptions(), reserved, behaviours(36))
     return CPUProvider(static, TWO_NODES, rules)
 
 

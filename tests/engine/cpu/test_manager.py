@@ -10,6 +10,7 @@ from cpuctl.engine.cpu.state import CPUManagerState
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.outcome import FaultKind, KubeletFault, Rejected
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
+from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.kubelet.reserving.reservations import CPUReservation
 from cpuctl.pods.model import Container, ContainerKind, Pod
 from tests.support.changed import changed
@@ -25,7 +26,9 @@ def policy(
 ) -> StaticPolicy:
     listed = CPUSet.parse(reserved) if isinstance(reserved, str) else None
     count = reserved if isinstance(reserved, int) else len(CPUSet.parse(reserved))
-    return StaticPolicy.construct(topology, CPUPolicyOptions(**options), CPUReservation(count, listed), minor)
+    return StaticPolicy.construct(
+        topology, CPUPolicyOptions(**options), CPUReservation(count, listed), behaviours(minor)
+    )
 
 
 def take(
@@ -68,7 +71,7 @@ def test_more_reserved_than_there_are_cpus() -> None:
 def test_other_cpus_reserved_than_counted() -> None:
     reservation = CPUReservation(3, CPUSet.parse("0-1"))
     with pytest.raises(ValueError, match=r"\(size of 0-1 did not equal 3\)"):
-        StaticPolicy.construct(EIGHT, CPUPolicyOptions(), reservation, minor=36)
+        StaticPolicy.construct(EIGHT, CPUPolicyOptions(), reservation, behaviours(36))
 
 
 def test_the_endless_loop_may_come_while_cpus_are_reserved() -> None:

@@ -12,6 +12,7 @@ from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.cpu.provider import CPUAnswer, container_hints, pod_count, pod_hints
 from cpuctl.engine.cpu.state import CPUManagerState
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
+from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.kubelet.reserving.reservations import CPUReservation
 from cpuctl.pods.model import Container, ContainerKind, Pod
 from tests.support.changed import changed
@@ -19,7 +20,10 @@ from tests.support.topologies import mask, regular
 
 APP, INIT, SIDECAR = ContainerKind.APP, ContainerKind.INIT, ContainerKind.SIDECAR
 TWO_NODES = StaticPolicy.construct(
-    regular(sockets=2, cores=4), CPUPolicyOptions(), CPUReservation(1, CPUSet.parse("0")), minor=36
+    regular(sockets=2, cores=4),
+    CPUPolicyOptions(),
+    CPUReservation(1, CPUSet.parse("0")),
+    behaviours(36),
 )
 POD = Pod(
     name="pod",
@@ -123,7 +127,7 @@ def test_a_pod_needs_its_peak(containers: list[tuple[ContainerKind, int]], count
 def test_alignment_by_socket_goes_with_the_policy() -> None:
     options = CPUPolicyOptions(align_by_socket=True)
     reserved = CPUReservation(1, CPUSet.parse("0"))
-    static = StaticPolicy.construct(regular(sockets=2, nodes=2, cores=4), options, reserved, minor=36)
+    static = StaticPolicy.construct(regular(sockets=2, nodes=2, cores=4), options, reserved, behaviours(36))
     answer = container_hints(static, static.fresh_state(), POD, POD.containers[0], 2)
     assert answer is not None
     assert isinstance(answer["cpu"], CPUHints)

@@ -11,6 +11,7 @@ from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.metrics.cpu import CPUMetrics
 from cpuctl.engine.metrics.memory import MemoryMetrics
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
+from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.kubelet.reserving.reservations import CPUReservation
 from tests.support.changed import changed
 from tests.support.topologies import mask, regular
@@ -21,7 +22,7 @@ THREE_CACHES = regular(cores=6, cores_per_cache=2)
 @pytest.mark.parametrize(("cpus", "aligned"), [("2", 1), ("2-3", 1), ("1-2", 0), ("1,3,5", 0)])
 def test_cpus_of_one_cache_are_aligned(cpus: str, aligned: int) -> None:
     reserved = CPUReservation(1, CPUSet.parse("0"))
-    policy = StaticPolicy.construct(THREE_CACHES, CPUPolicyOptions(), reserved, minor=36)
+    policy = StaticPolicy.construct(THREE_CACHES, CPUPolicyOptions(), reserved, behaviours(36))
     metrics = CPUMetrics.at_start(policy, policy.fresh_state())
     metrics.pod_picked(policy, mask(cpus), 0)
     assert metrics.aligned == {"uncore_cache": aligned, "physical_cpu": 0}

@@ -14,6 +14,7 @@ from cpuctl.engine.memory.provider import MemoryProvider
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import FaultKind, KubeletFault, Rejected
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
+from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.kubelet.reserving.reservations import CPUReservation
 from cpuctl.pods.model import Container
 from tests.engine.node.test_node import named, whole
@@ -26,7 +27,7 @@ def aligned(policy: str, scope: str = "container", *, second_node: int = 1) -> N
     numbers = (0, second_node)
     info = machine_info(CoreAt(cpus=(cpu,), numa_node=numbers[cpu // 4]) for cpu in range(8))
     topology, reserved = CPUTopology.discover(info), CPUReservation(1, CPUSet.parse("0"))
-    static = StaticPolicy.construct(topology, CPUPolicyOptions(), reserved, minor=36)
+    static = StaticPolicy.construct(topology, CPUPolicyOptions(), reserved, behaviours(36))
     return Node(
         topology,
         CPUProvider(static, topology),

@@ -13,6 +13,7 @@ from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners
 from cpuctl.engine.state_repair.actions import Action, Did, Repaired
 from cpuctl.engine.state_repair.cpu_repair import CPURules, repair_cpu_state
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
+from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.kubelet.reserving.reservations import CPUReservation
 from tests.support.pods import app
 from tests.support.state_files import cpus
@@ -26,7 +27,10 @@ MACHINE = regular(cores=4, threads=2)
 def rules(*, strict: bool = False, **keeps: bool) -> CPURules:
     """Describe a CPU Manager with CPU 0 reserved."""
     policy = StaticPolicy.construct(
-        MACHINE, CPUPolicyOptions(strict_cpu_reservation=strict), CPUReservation(1, cpus("0")), minor=36
+        MACHINE,
+        CPUPolicyOptions(strict_cpu_reservation=strict),
+        CPUReservation(1, cpus("0")),
+        behaviours(36),
     )
     return CPURules(policy=policy, **keeps)
 

@@ -14,6 +14,7 @@ from cpuctl.engine.state_checks.owners import NOBODY_SAYS
 from cpuctl.engine.state_repair.actions import Did, NotRepaired, Repaired
 from cpuctl.engine.state_repair.cpu_repair import CPURules, repair_cpu_state
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
+from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.kubelet.reserving.reservations import CPUReservation
 from tests.support.topologies import CoreAt, regular, topology
 
@@ -31,7 +32,7 @@ def repair(
 ) -> Repaired[CPUStateFile] | NotRepaired:
     kept = CPUSet.parse(reserved)
     policy = StaticPolicy.construct(
-        machine, CPUPolicyOptions(**(options or {})), CPUReservation(len(kept), kept), minor=36
+        machine, CPUPolicyOptions(**(options or {})), CPUReservation(len(kept), kept), behaviours(36)
     )
     state = CPUStateFile(
         policy_name="static",

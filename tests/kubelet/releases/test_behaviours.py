@@ -61,10 +61,14 @@ def test_what_is_announced_is_not_called_verified() -> None:
 
 
 def test_picker_rules_follow_from_the_release() -> None:
-    assert all(picker_rules(minor, align_by_socket=True) == PickerRules() for minor in range(27, 37))
-    assert picker_rules(37, align_by_socket=True) == PickerRules(align_by_socket=True, limits_share=True)
-    assert picker_rules(37) == PickerRules(limits_share=True)
-    assert picker_rules(38) == PickerRules(
+    assert all(
+        picker_rules(behaviours(minor), align_by_socket=True) == PickerRules() for minor in range(27, 37)
+    )
+    assert picker_rules(behaviours(37), align_by_socket=True) == PickerRules(
+        align_by_socket=True, limits_share=True
+    )
+    assert picker_rules(behaviours(37)) == PickerRules(limits_share=True)
+    assert picker_rules(behaviours(38)) == PickerRules(
         limits_share=True,
         hint_floor=True,
         spreads_over_cores=True,
@@ -81,3 +85,13 @@ def test_defaults_of_the_configuration_follow_from_the_release() -> None:
         assert (config.memory_throttling_factor is None) == release.memory_throttling_is_opt_in
         if config.fail_cgroup_v1 is not None:
             assert config.fail_cgroup_v1 == release.refuses_cgroup_v1_by_default
+
+
+def test_a_backport_holds_from_its_patch_on() -> None:
+    mended = DIFFERENCES["drop_ins"]._replace(since=35, patches={33: 5, 34: 1})
+    assert [mended.holds(*version) for version in [(33, 4), (33, 5), (33, None), (34, 0), (34, 1)]] == [
+        *(False, True, True),
+        *(False, True),
+    ]
+    assert mended.holds(35, 0)
+    assert not mended.holds(32, 99)

@@ -12,6 +12,7 @@ from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.configuration.schema import SINCE
 from cpuctl.kubelet.releases.changes import ChangeSubject, VersionChanges, version_changes
 from cpuctl.kubelet.releases.differences import DIFFERENCES
+from cpuctl.kubelet.version import KubeletVersion
 
 STATIC = {"cpu_manager_policy": "static"}
 
@@ -32,7 +33,7 @@ class Told:
             set_fields=self.set_fields,
             uses_drop_ins=self.drop_ins,
         )
-        return version_changes(subject, before, after, SINCE)
+        return version_changes(subject, KubeletVersion(before), KubeletVersion(after), SINCE)
 
 
 def noticed(changes: VersionChanges) -> set[str]:

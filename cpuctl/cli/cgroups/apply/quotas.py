@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from cpuctl.cgroups.names import Level, ancestors
 from cpuctl.engine.cpu.isolation import Isolation, isolation_of
 from cpuctl.engine.pod_rules import cgroup_settings, node_rules
-from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.pods.cgroups.values import container_cgroup, pod_cgroup
 from cpuctl.pods.qos import pod_qos
 
@@ -31,7 +30,7 @@ def wanted_quotas(wanted: Sequence[Wanted], picture: Picture, kubelet: Kubelet) 
     Limits are those of the pod's manifest: without it, quotas are lifted and none is set.
     """
     config = kubelet.config
-    gates = FeatureGates(kubelet.version.minor, {**config.feature_gates, **kubelet.gate_flags})
+    gates = kubelet.gates
     quotas = _Quotas(picture, cgroup_settings(config, gates), node_rules(gates), wanted)
     found: dict[str, int | None] = {}
     for one in wanted:

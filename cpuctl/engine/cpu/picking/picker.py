@@ -12,6 +12,7 @@ from cpuctl.engine.cpu.picking.rules import PickerRules, picker_rules
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.outcome import PickResult
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
+from cpuctl.kubelet.releases.behaviours import Behaviours
 from cpuctl.named_tuple import NamedTuple
 
 
@@ -24,9 +25,9 @@ class Picker(NamedTuple):
     dealing: Dealing
 
     @classmethod
-    def of(cls, topology: CPUTopology, options: CPUPolicyOptions, minor: int) -> Picker:
-        """Choose the picker of a policy, under the rules of a kubelet minor."""
-        rules = picker_rules(minor, align_by_socket=options.align_by_socket)
+    def of(cls, topology: CPUTopology, options: CPUPolicyOptions, release: Behaviours) -> Picker:
+        """Choose the picker of a policy, under the rules of a kubelet release."""
+        rules = picker_rules(release, align_by_socket=options.align_by_socket)
         return cls(
             topology=topology,
             distribute=options.distribute_cpus_across_numa,

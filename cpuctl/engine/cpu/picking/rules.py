@@ -1,8 +1,8 @@
-"""How a minor's CPU pickers differ from those of v1.36."""
+"""How a release's CPU pickers differ from those of v1.36."""
 
 from __future__ import annotations
 
-from cpuctl.kubelet.releases.behaviours import behaviours
+from cpuctl.kubelet.releases.behaviours import Behaviours
 from cpuctl.named_tuple import NamedTuple
 
 
@@ -28,9 +28,8 @@ class PickerRules(NamedTuple):
 V1_36 = PickerRules()
 
 
-def picker_rules(minor: int, *, align_by_socket: bool = False) -> PickerRules:
-    """Choose the rules of a minor; *align_by_socket* says whether that policy option is on."""
-    release = behaviours(minor)
+def picker_rules(release: Behaviours, *, align_by_socket: bool = False) -> PickerRules:
+    """Choose the rules of a release; *align_by_socket* says whether that policy option is on."""
     return PickerRules(
         align_by_socket=align_by_socket and release.aligns_distribution_to_sockets,
         limits_share=release.limits_shares_to_whole_groups,

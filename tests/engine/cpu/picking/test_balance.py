@@ -9,6 +9,7 @@ import pytest
 from cpuctl.engine.cpu.picking.balance import Search, Split
 from cpuctl.engine.cpu.picking.rules import picker_rules
 from cpuctl.engine.outcome import FaultKind, KubeletFault
+from cpuctl.kubelet.releases.behaviours import behaviours
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ def searched(case: Case) -> Split | KubeletFault | None:
         sockets=tuple(frozenset({socket}) for socket in case.sockets),
         need=case.need,
         group=case.group,
-        rules=picker_rules(case.minor, align_by_socket=bool(case.sockets)),
+        rules=picker_rules(behaviours(case.minor), align_by_socket=bool(case.sockets)),
     ).run(case.fewest, min(case.need // case.group, len(case.free)))
 
 
@@ -120,6 +121,6 @@ def test_the_kubelet_hangs_in_a_combination_that_could_not_win(case: Case) -> No
 
 
 def test_a_resized_container_stays_where_a_better_balance_is_elsewhere() -> None:
-    rules = picker_rules(36)
+    rules = picker_rules(behaviours(36))
     search = Search(free=(4, 1, 4, 6), sockets=(), need=3, group=1, rules=rules, held=(0, 1, 0, 0))
     assert search.run(2, 2) == Split(positions=(1, 3), share=1, remainder=1, extra=(3,))

@@ -12,6 +12,7 @@ from cpuctl.engine.cpu.picking.packed import Spread
 from cpuctl.engine.cpu.picking.rules import picker_rules
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.outcome import AllocationError, FaultKind, KubeletFault, Picked, PickResult, Undetermined
+from cpuctl.kubelet.releases.behaviours import behaviours
 from tests.support.topologies import CoreAt, mask, regular, topology, uneven
 
 # Siblings are far apart: that of CPU c is c + number of cores.
@@ -42,7 +43,7 @@ def take(case: Case) -> PickResult:
     dealing = Dealing(
         group_size=case.group,
         spread=case.spread,
-        rules=picker_rules(case.minor, align_by_socket=case.align_by_socket),
+        rules=picker_rules(behaviours(case.minor), align_by_socket=case.align_by_socket),
         hint_width=case.hint_width,
     )
     return take_distributed(case.topology, mask(case.free), case.count, dealing)
@@ -170,7 +171,7 @@ def test_kubernetes_issue_141237(minor: int, nodes: list[int]) -> None:
     """8 NUMA nodes of 32 CPUs, two of them with 30 free: 120 CPUs fit into one socket."""
     machine = regular(sockets=2, nodes=4, cores=32)
     free = machine.cpus & ~mask("96-97,224-225")
-    dealing = Dealing(rules=picker_rules(minor, align_by_socket=True))
+    dealing = Dealing(rules=picker_rules(behaviours(minor), align_by_socket=True))
     result = take_distributed(machine, free, 120, dealing)
     assert isinstance(result, Picked)
     assert [node for node, cpus in machine.numa_nodes.items() if cpus & result.cpus] == nodes

@@ -11,6 +11,7 @@ from cpuctl.engine.cpu.picking.packed import Spread, lowest_bits, numa_order, ta
 from cpuctl.engine.cpu.picking.rules import picker_rules
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.outcome import AllocationError, Picked
+from cpuctl.kubelet.releases.behaviours import behaviours
 from tests.support.topologies import CoreAt, four_way_288, mask, regular, topology, uneven
 
 # "Far": the sibling of CPU c is c + number of cores.
@@ -121,7 +122,7 @@ def test_spread_goes_round_the_cores_from_1_38(case: Case) -> None:
     ("minor", "want"), [(36, Spread.BY_NUMBER), (37, Spread.BY_NUMBER), (38, Spread.OVER_CORES)]
 )
 def test_the_minor_says_how_to_spread(minor: int, want: Spread) -> None:
-    assert Spread.by(picker_rules(minor)) is want
+    assert Spread.by(picker_rules(behaviours(minor))) is want
 
 
 @pytest.mark.parametrize(

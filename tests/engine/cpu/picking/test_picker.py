@@ -12,6 +12,7 @@ from cpuctl.engine.cpu.picking.rules import PickerRules, picker_rules
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.outcome import Picked
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
+from cpuctl.kubelet.releases.behaviours import behaviours
 from tests.support.topologies import mask, regular
 
 TWO_NODES = regular(sockets=2, cores=4, threads=2)
@@ -60,7 +61,7 @@ class Case:
     ids=lambda case: case.name,
 )
 def test_the_options_choose_the_picker(case: Case) -> None:
-    picker = Picker.of(case.topology, case.options, case.minor)
+    picker = Picker.of(case.topology, case.options, behaviours(case.minor))
     result = picker.pick(mask(case.free), case.count, hint_width=case.hint_width)
     assert isinstance(result, Picked)
     assert str(CPUSet(result.cpus)) == case.want
@@ -81,5 +82,5 @@ ALL = PickerRules(
     [(36, PickerRules()), (37, PickerRules(align_by_socket=True, limits_share=True)), (38, ALL)],
 )
 def test_the_minor_says_by_which_rules(minor: int, want: PickerRules) -> None:
-    assert picker_rules(minor, align_by_socket=True) == want
-    assert picker_rules(minor) == want._replace(align_by_socket=False)
+    assert picker_rules(behaviours(minor), align_by_socket=True) == want
+    assert picker_rules(behaviours(minor)) == want._replace(align_by_socket=False)

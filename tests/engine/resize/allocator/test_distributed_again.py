@@ -14,6 +14,7 @@ from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.outcome import AllocationError, FaultKind, KubeletFault, Picked, PickResult, Undetermined
 from cpuctl.engine.resize.allocator.distributed_again import take_distributed_again
 from cpuctl.engine.resize.allocator.packed_again import KEPT
+from cpuctl.kubelet.releases.behaviours import behaviours
 from tests.support.topologies import CoreAt, mask, regular, topology, uneven
 
 TWO_NODES = regular(sockets=2, cores=4)
@@ -74,7 +75,7 @@ def take(case: Case) -> PickResult:
     dealing = Dealing(
         group_size=case.group,
         spread=case.spread,
-        rules=picker_rules(case.minor, align_by_socket=case.aligned),
+        rules=picker_rules(behaviours(case.minor), align_by_socket=case.aligned),
     )
     return take_distributed_again(case.topology, mask(case.offered), case.count, mask(case.kept), dealing)
 

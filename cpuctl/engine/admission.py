@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from cpuctl.engine.changeable import ByContent
-from cpuctl.engine.cpu.exclusive_claim import ExclusiveClaim
+from cpuctl.engine.cpu.exclusive_claim import POLICY_NONE, ExclusiveClaim
 from cpuctl.engine.cpu.isolation import Isolation
 from cpuctl.engine.memory.state import cpuset_mems
 from cpuctl.engine.outcome import KubeletFault, PickStep, Rejected, Undetermined
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cpuctl.engine.hints.topology_manager import Answer, Merged
     from cpuctl.engine.pod_level.readmission import Readmission
 
-_NO_CLAIM = ExclusiveClaim(0, "the CPU Manager policy is none")
+_NO_CLAIM = ExclusiveClaim(0, POLICY_NONE)
 
 
 class Placement(NamedTuple):

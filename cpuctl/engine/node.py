@@ -187,6 +187,11 @@ class Node(Copied):
         """Ask for hints for a container, or for the pod where that is None, without admitting anything."""
         return self._admission_of(self.pod_rules.known(pod)).ask(container)
 
+    def why_shared(self, pod: Pod, container: Container) -> str:
+        """Say why a container of a pod gets no CPUs of its own here; nothing where it does."""
+        candidate = self._candidate(self.pod_rules.known(pod))
+        return self.cpu.why_shared(candidate, container, self.topology_manager.scope)
+
     def resume(self, pods: Iterable[Pod]) -> None:
         """Take these pods for the ones that run, as a kubelet does that finds them at start."""
         self.active = ActivePods({pod.uid: self.pod_rules.known(pod) for pod in pods})

@@ -6,8 +6,10 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from cpuctl.engine.cpu.exclusive_advice import ExclusiveAdvice, advise
-from cpuctl.engine.cpu.exclusive_claim import exclusive_claim
+from cpuctl.engine.cpu.exclusive_claim import exclusive_claim, why_shared
+from cpuctl.engine.cpu.isolation import Isolation
 from cpuctl.engine.outcome import Rejected
+from cpuctl.engine.pod_level.claims import pod_level_cpus
 from cpuctl.engine.pod_rules import pod_level_rejection
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.cgroups.rules import CgroupRules, container_cgroup_rules, pod_cgroup_rules
@@ -23,7 +25,6 @@ from cpuctl.pods.rules import POD_LEVEL_SINCE, PodRules
 from cpuctl.pods.stored import How, Source, StoredPod, stored_pod
 from cpuctl.quantity import Quantity
 
-_POLICY_NONE = "the CPU Manager policy is none"
 _IGNORED = "pod-level resources are ignored for {what} alignment (KEP-2837)"
 _SKIPPED = "pod is using pod-level resources which are not supported by the static {manager} manager policy"
 _NO_V1 = (
@@ -35,12 +36,14 @@ _NO_V1 = (
 class NodeOfPods(NamedTuple):
     """The node and the rules that pods are looked at by; ``static`` names managers with a static policy.
 
+    ``scope`` is the Topology Manager's, ``none`` where it does nothing.
     ``memory`` in bytes and ``allocatable`` by resource are None where the node is not known.
     """
 
     rules: PodRules = PodRules()
     settings: CgroupSettings = CgroupSettings()
     static: frozenset[str] = frozenset()
+    scope: str = "container"
     cgroup_version: int = 2
     memory: int | None = None
     allocatable: Mapping[str, Quantity] | None = None
@@ -53,7 +56,10 @@ class NodeOfPods(NamedTuple):
 
 
 class ContainerFacts(NamedTuple):
-    """What one container gets; ``exclusive``: CPUs of its own on this node, else ``why_shared``."""
+    """What one container gets; ``exclusive``: CPUs of its own on this node, else ``why_shared``.
+
+    ``isolation`` tells with whom it shares them.
+    """
 
     container: Container
     cgroup: CgroupValues
@@ -62,6 +68,7 @@ class ContainerFacts(NamedTuple):
     advice: ExclusiveAdvice
     exclusive: bool
     why_shared: str
+    isolation: Isolation
 
 
 class PodFacts(NamedTuple):
@@ -118,7 +125,7 @@ def _is_exclusive(pod: Pod, containers: list[bool], rules: PodRules) -> bool:
 def _container(
     pod: Pod, container: Container, qos: Qos, stored: StoredPod, node: NodeOfPods
 ) -> ContainerFacts:
-    claims = partial(exclusive_claim, pod_level_managers=node.rules.node.managers)
+    claims = partial(exclusive_claim, pod_level_managers=node.rules.node.managers, scope=node.scope)
     advice = advise(pod, container, qos=qos, claims=claims)
     exclusive = node.gives_cpus and advice.claim.cpus > 0
     return ContainerFacts(
@@ -128,8 +135,17 @@ def _container(
         oom=oom_score(pod, container, qos.qos_class, node.memory),
         advice=_only_written(advice, stored),
         exclusive=exclusive,
-        why_shared="" if exclusive else advice.claim.why_not or _POLICY_NONE,
+        why_shared=why_shared(advice.claim, static=node.gives_cpus),
+        isolation=_isolation(pod, qos, node, exclusive=exclusive),
     )
+
+
+def _isolation(pod: Pod, qos: Qos, node: NodeOfPods, *, exclusive: bool) -> Isolation:
+    """Tell with whom a container shares its CPUs: nobody, its pod, the node."""
+    if exclusive:
+        return Isolation.CONTAINER
+    divided = node.gives_cpus and node.scope == "pod" and node.rules.node.managers
+    return Isolation.POD if divided and pod_level_cpus(pod, qos) else Isolation.HOST
 
 
 def _only_written(advice: ExclusiveAdvice, stored: StoredPod) -> ExclusiveAdvice:

@@ -80,6 +80,7 @@ def load_view(words: NodeWords, sources: Sources) -> NodeView:
             page_sizes=page_sizes(machine),
         ),
         static=_static(kubelet.config),
+        scope=_scope(kubelet.config),
         cgroup_version=load_cgroup_version(words.cgroup_version, machine, sources),
         memory=(machine.info.memory_bytes or None) if machine else _memory(words.memory, sources),
         allocatable=allocatable,
@@ -122,6 +123,10 @@ def _static(config: KubeletConfiguration) -> frozenset[str]:
         "topology": config.topology_manager_policy != "none",
     }
     return frozenset(manager for manager, static in policies.items() if static)
+
+
+def _scope(config: KubeletConfiguration) -> str:
+    return config.topology_manager_scope if config.topology_manager_policy != "none" else "none"
 
 
 def _memory(text: str, sources: Sources) -> int | None:

@@ -62,12 +62,26 @@ def advise(
     claim = claims(pod, container, qos)
     if claim.cpus or len(pod.all_containers) > MOST_CONTAINERS:
         return ExclusiveAdvice(claim=claim)
-    changed, changes = _changed(pod._replace(qos_class=None), container.name)
-    then = next(each for each in changed.all_containers if each.name == container.name)
-    after = claims(changed, then, pod_qos(changed))
-    if not after.cpus:
-        return ExclusiveAdvice(claim=claim)
-    return ExclusiveAdvice(claim=claim, changes=changes, count_after=after.cpus)
+    computed = pod._replace(qos_class=None)
+    for changed, changes in (*_whole_pod(computed), _changed(computed, container.name)):
+        then = next(each for each in changed.all_containers if each.name == container.name)
+        if cpus := claims(changed, then, pod_qos(changed)).cpus:
+            return ExclusiveAdvice(claim=claim, changes=changes, count_after=cpus)
+    return ExclusiveAdvice(claim=claim)
+
+
+def _whole_pod(pod: Pod) -> Iterator[tuple[Pod, tuple[Change, ...]]]:
+    """Round the CPUs up that a pod has as a whole, where that is no whole number of them."""
+    request = pod.resources.requests.get("cpu", _ZERO) if pod.resources else _ZERO
+    if pod.resources is None or request.is_integral_cpu or pod.resources.limits.get("cpu") != request:
+        return
+    whole = Quantity.from_value(request.value)
+    changes = tuple(
+        Change(f"spec.resources.{side}.cpu", Place("", side, "cpu"), request, whole)
+        for side in ("requests", "limits")
+    )
+    requests, limits = ({**side, "cpu": whole} for side in (pod.resources.requests, pod.resources.limits))
+    yield pod._replace(resources=pod.resources._replace(requests=requests, limits=limits)), changes
 
 
 def _changed(pod: Pod, name: str) -> tuple[Pod, tuple[Change, ...]]:

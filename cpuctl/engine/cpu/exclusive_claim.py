@@ -6,11 +6,13 @@ pod-level resources.
 
 from __future__ import annotations
 
-from cpuctl.engine.pod_level.claims import guaranteed_equivalent
+from cpuctl.engine.pod_level.claims import guaranteed_equivalent, pod_level_cpus
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, Pod, QosClass
 from cpuctl.pods.qos import Qos
 from cpuctl.quantity import Quantity
+
+POLICY_NONE = "the CPU Manager policy is none"
 
 _ZERO = Quantity.parse("0")
 
@@ -23,15 +25,26 @@ class ExclusiveClaim(NamedTuple):
 
 
 def exclusive_claim(
-    pod: Pod, container: Container, qos: Qos, *, pod_level_managers: bool = False
+    pod: Pod,
+    container: Container,
+    qos: Qos,
+    *,
+    pod_level_managers: bool = False,
+    scope: str = "container",
 ) -> ExclusiveClaim:
     """Count the exclusive CPUs that a container of a pod of this QoS class is due.
 
-    *pod_level_managers* is the gate PodLevelResourceManagers.
+    *pod_level_managers* is the gate PodLevelResourceManagers, *scope* the Topology Manager's: with ``pod`` a
+    container gets a slice of what its pod has as a whole, or nothing where the pod has none.
     """
     if qos.qos_class is not QosClass.GUARANTEED:
         return ExclusiveClaim(0, f"the pod is {qos.qos_class}, not Guaranteed: {qos.reason}")
     divided = pod_level_managers and pod.has_pod_level_resources
+    if divided and scope == "pod" and not pod_level_cpus(pod, qos):
+        return ExclusiveClaim(0, _no_whole(pod))
+    if pod.has_pod_level_resources and not divided:
+        # With the managers' gate off the kubelet ignores the claim of any pod that sets spec.resources.
+        return ExclusiveClaim(0, "the pod sets spec.resources, which the CPU Manager does not align")
     if divided and not guaranteed_equivalent(container):
         return ExclusiveClaim(0, "its own requests of cpu and memory do not equal its limits")
     request = container.resources.requests.get("cpu", _ZERO)
@@ -41,7 +54,24 @@ def exclusive_claim(
     if count < 1:
         beyond = f"its cpu request {request} is beyond 64 bits, and the kubelet reads {count}"
         return ExclusiveClaim(0, beyond if request.sign > 0 else "it requests no cpu")
-    if pod.has_pod_level_resources and not divided:
-        # With the managers' gate off the kubelet ignores the claim of any pod that sets spec.resources.
-        return ExclusiveClaim(0, "the pod sets spec.resources, which the CPU Manager does not align")
     return ExclusiveClaim(count)
+
+
+def why_shared(claim: ExclusiveClaim, *, static: bool) -> str:
+    """Say why a container gets no CPUs of its own; nothing where it does.
+
+    *static*: whether that is the CPU Manager's policy.
+    """
+    return claim.why_not or ("" if static else POLICY_NONE)
+
+
+def _no_whole(pod: Pod) -> str:
+    """Say why a Guaranteed pod with resources of its own has no CPUs as a whole."""
+    assert pod.resources is not None
+    request = pod.resources.requests.get("cpu", _ZERO)
+    if request.is_integral_cpu:
+        return f"the pod's cpu request {request} is beyond 64 bits, and the kubelet reads {request.value}"
+    return (
+        f"the pod's cpu request {request} (spec.resources) is not a whole number of CPUs, and scope pod "
+        "allocates it as a whole or not at all (KEP-5526)"
+    )

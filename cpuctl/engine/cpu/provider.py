@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Placement, PoolWarning
 from cpuctl.engine.changeable import Copied
-from cpuctl.engine.cpu.exclusive_claim import ExclusiveClaim, exclusive_claim
+from cpuctl.engine.cpu.exclusive_claim import POLICY_NONE, ExclusiveClaim, exclusive_claim
 from cpuctl.engine.cpu.manager import Allocation, StaticPolicy
 from cpuctl.engine.cpu.state import CPUManagerState, validate
 from cpuctl.engine.cpu.topology import CPUTopology
@@ -123,10 +123,20 @@ class CPUProvider(Copied):
             return _hints(self.policy, free, 0, total)
         return _hints(self.policy, held, 0, total) if held.bit_count() == total else {"cpu": []}
 
-    def claim(self, candidate: Candidate, container: Container) -> ExclusiveClaim:
+    def claim(
+        self, candidate: Candidate, container: Container, *, scope: str = "container"
+    ) -> ExclusiveClaim:
         """Count the exclusive CPUs that a container of a pod is due."""
         managers = self.rules.managers
-        return exclusive_claim(candidate.pod, container, candidate.qos, pod_level_managers=managers)
+        return exclusive_claim(
+            candidate.pod, container, candidate.qos, pod_level_managers=managers, scope=scope
+        )
+
+    def why_shared(self, candidate: Candidate, container: Container, scope: str) -> str:
+        """Say why a container gets no CPUs of its own with this scope; nothing where it does."""
+        if self.policy is None:
+            return POLICY_NONE
+        return self.claim(candidate, container, scope=scope).why_not
 
     def _claims(self, candidate: Candidate) -> Claims:
         return lambda container: self.claim(candidate, container).cpus
@@ -151,8 +161,12 @@ class CPUProvider(Copied):
     ) -> Sequence[Placement] | Refusal:
         """Allocate for a pod that is divided, near the hint; add to the placements what containers get."""
         total = pod_level_cpus(candidate.pod, candidate.qos)
-        if self.policy is None or total == 0:
+        if self.policy is None:
             return placed
+        if total == 0:
+            return [
+                each._replace(claim=self.claim(candidate, each.container, scope="pod")) for each in placed
+            ]
 
         from cpuctl.engine.pod_level.cpu_bubble import BubbleRequest, CPUBubble, allocate_bubble
         from cpuctl.engine.pod_level.cpu_restore import restore_bubble

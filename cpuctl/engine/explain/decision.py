@@ -23,6 +23,7 @@ class Rule(StrEnum):
     GROUP_RULE = "groupRule"
     HUGE_PAGES_ALONE = "hugePagesAlone"
     QUANTITY_FORM = "quantityForm"
+    NO_OWN_RESOURCES = "noOwnResources"
     UNHEALTHY_DEVICES = "unhealthyDevices"
     WHOLE_CORES = "wholeCores"
     FREE_CORES = "freeCores"

@@ -40,6 +40,11 @@ _OF_RULE = {
         "and a node that serves one by itself joins no others",
         "KEP-1769",
     ),
+    Rule.NO_OWN_RESOURCES: KnownDefect(
+        "KEP-5526 lets Guaranteed pods with spec.resources have containers without resources of their own in "
+        "container scope; the CPU Manager lets them share, the Memory Manager serves every container or none",
+        "KEP-5526, Container Scope; kubelet v1.36 pkg/kubelet/cm/memorymanager/policy_static.go",
+    ),
     Rule.NODE_FIT: KnownDefect(
         "the resource managers come before this check: the pod has been given what they have for it",
         "kubelet v1.36 pkg/kubelet/kubelet.go",
@@ -81,7 +86,8 @@ def known_defects(telling: Telling, decision: Decision, rounds: Sequence[Round])
     if known := _OF_RULE.get(decision.rule):
         yield known
     last = rounds[-1].offers if rounds else ()
-    if decision.provider == "memory" and any(offer.standing is Standing.NO_HINTS for offer in last):
+    refused_late = decision.provider == "memory" and decision.rule is not Rule.NO_OWN_RESOURCES
+    if refused_late and any(offer.standing is Standing.NO_HINTS for offer in last):
         yield _NO_HINT_IS_ANY
     if decision.rule in (Rule.WHOLE_CORES, Rule.FREE_CORES):
         if telling.before.cpu.state.assigned(pod.uid, decision.container) is not None:

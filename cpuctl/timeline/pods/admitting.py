@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cpuctl.engine.admission import Admission, Admitted
+from cpuctl.engine.cpu.isolation import Isolation
 from cpuctl.engine.outcome import KubeletFault, Rejected, Undetermined
 from cpuctl.engine.pod_rules import server_rules
 from cpuctl.engine.resize.running import RunningPod
@@ -110,9 +111,24 @@ def fail(world: World, life: PodLife, reason: str, message: str) -> None:
 
 
 def _placed(admission: Admission) -> str:
-    """Say which containers have CPUs of their own."""
-    own = [f"{each.container.name} {cpus_text(each.cpus)}" for each in admission.placements if each.exclusive]
-    return "; ".join(own) if own else "its containers share"
+    """Say which containers have CPUs of their own, which their pod's, and why the others share the node's."""
+    parts = [
+        f"{each.container.name} {cpus_text(each.cpus)}" for each in admission.placements if each.exclusive
+    ]
+    pools: dict[int, list[str]] = {}
+    shared: dict[str, list[str]] = {}
+    for each in admission.placements:
+        if each.isolation is Isolation.POD:
+            pools.setdefault(each.cpus, []).append(each.container.name)
+        elif each.isolation is Isolation.HOST:
+            shared.setdefault(each.claim.why_not, []).append(each.container.name)
+    for cpus, names in pools.items():
+        parts.append(f"{', '.join(names)} in the pod's pool {cpus_text(cpus)}")
+    for why, names in shared.items():
+        every = len(names) == len(admission.placements)
+        share = "its containers share" if every else f"{', '.join(names)} shared"
+        parts.append(f"{share}, because {why}")
+    return "; ".join(parts)
 
 
 def remove(world: World, life: PodLife) -> None:

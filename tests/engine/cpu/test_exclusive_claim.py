@@ -26,6 +26,7 @@ def both(cpu: str) -> tuple[str, str]:
     return amounts, amounts
 
 
+NOT_ALIGNED = "the pod sets spec.resources, which the CPU Manager does not align"
 CASES = [
     Case("a whole number of CPUs", pod(app(*both("3"))), 3),
     Case("written in milli", pod(app(*both("2000m"))), 2),
@@ -46,9 +47,9 @@ CASES = [
         "pod-level resources",
         pod(app(*both("2")), pod_level=resources(*both("4"))),
         0,
-        "the pod sets spec.resources, which the CPU Manager does not align",
+        NOT_ALIGNED,
     ),
-    Case("pod-level only", pod(app(), pod_level=resources(*both("4"))), 0, "it requests no cpu"),
+    Case("pod-level only", pod(app(), pod_level=resources(*both("4"))), 0, NOT_ALIGNED),
     Case(
         "beyond 64 bits",
         pod(app(*both("100E"))),
@@ -85,3 +86,31 @@ def test_where_pods_are_divided_a_container_claims_what_it_is_guaranteed(
     container: Container, want: ExclusiveClaim
 ) -> None:
     assert exclusive_claim(DIVIDED, container, pod_qos(DIVIDED), pod_level_managers=True) == want
+
+
+WHOLE = (
+    "the pod's cpu request 2500m (spec.resources) is not a whole number of CPUs, and scope pod allocates it "
+    "as a whole or not at all (KEP-5526)"
+)
+
+
+@pytest.mark.parametrize(
+    ("scope", "total", "want"),
+    [
+        ("container", "2500m", ExclusiveClaim(2)),
+        ("none", "2500m", ExclusiveClaim(2)),
+        ("pod", "2500m", ExclusiveClaim(0, WHOLE)),
+        ("pod", "3", ExclusiveClaim(2)),
+        (
+            "pod",
+            "100E",
+            ExclusiveClaim(0, "the pod's cpu request 100E is beyond 64 bits, and the kubelet reads 0"),
+        ),
+    ],
+)
+def test_scope_pod_divides_whole_cpus_only(scope: str, total: str, want: ExclusiveClaim) -> None:
+    divided = pod(app(*both("2")), pod_level=resources(*both(total)))
+    claim = exclusive_claim(
+        divided, divided.containers[0], pod_qos(divided), pod_level_managers=True, scope=scope
+    )
+    assert claim == want

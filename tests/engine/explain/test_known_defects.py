@@ -65,6 +65,10 @@ ANEW = (
     "a pod with pod-level resources is",
     "kubernetes/kubernetes#140989, kubernetes/kubernetes#140906",
 )
+NO_OWN = (
+    "KEP-5526 lets Guaranteed pods with spec.resources",
+    "KEP-5526, Container Scope; kubelet v1.36 pkg/kubelet/cm/memorymanager/policy_static.go",
+)
 STAYS = ("what the pod's containers were given", "kubernetes/kubernetes#129819")
 
 
@@ -121,6 +125,13 @@ CASES = [
         TEN,
         (named("a", whole(1)), named("b", whole(1, memory="12Gi"))),
         RESTRICTED | MEMORY,
+    ),
+    Case(
+        "a container without resources of its own, scope container",
+        [NO_OWN, STAYS],
+        TEN,
+        (divided("a", "cpu=4 memory=4Gi", whole(1, memory="1Gi"), app(name="log")),),
+        DIVIDING | MEMORY | {"topology_manager_scope": "container"},
     ),
     Case(
         "memory has no hint, but it was not that",

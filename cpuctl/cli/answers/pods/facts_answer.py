@@ -139,6 +139,7 @@ def _container(facts: ContainerFacts, view: CgroupView) -> dict[str, Any]:
             "qualifies": advice.claim.cpus > 0,
             "count": advice.claim.cpus,
             "whyShared": facts.why_shared or None,
+            "isolation": str(facts.isolation),
             "changes": [_change(change) for change in advice.changes],
             "countAfter": advice.count_after,
         },

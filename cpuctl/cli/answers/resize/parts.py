@@ -7,7 +7,9 @@ from typing import Any
 
 from cpuctl.cli.answers.plan.plan_answer import cpu_list
 from cpuctl.cpuset import CPUSet
+from cpuctl.engine.cpu.isolation import isolation_of
 from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.node import Node
 from cpuctl.engine.resize.effects import CgroupChange, Counted, changed_amounts, restarting
 from cpuctl.engine.resize.outcome import CPUShare, ResizeOutcome, Ruling
 from cpuctl.engine.resize.rules import ResizeRules
@@ -20,10 +22,12 @@ from cpuctl.quantity import Quantity
 
 
 def container_answer(
-    outcome: ResizeOutcome, container: Container, topology: CPUTopology, rules: ResizeRules
+    outcome: ResizeOutcome, container: Container, node: Node, rules: ResizeRules
 ) -> dict[str, Any]:
-    """Describe one container: its resources, whether it restarts, its exclusive CPUs."""
+    """Describe one container: its resources, whether it restarts, its exclusive CPUs or why it has none."""
     share = outcome.shares.get(container.name)
+    pod = node.active.get(outcome.wish.running.allocated.uid, outcome.wish.running.allocated)
+    now = next((each for each in pod.all_containers if each.name == container.name), container)
     if share is not None and not rules.exclusive_cpus:
         share = share._replace(baseline=None)  # without the gate nothing is promised
     return {
@@ -32,7 +36,15 @@ def container_answer(
         "changed": bool(changed_amounts(outcome.wish, container.name)),
         "restarts": list(restarting(outcome.wish, container.name, rules.minor)),
         "resources": resources_answer(outcome, container.name),
-        "cpus": None if share is None else _cpus(outcome, container.name, share, topology),
+        "isolation": str(
+            isolation_of(
+                now,
+                assigned=node.state.assigned(pod.uid, container.name) is not None,
+                divided=pod.uid in node.state.pod_entries,
+            )
+        ),
+        "whyShared": node.why_shared(pod, now) or None,
+        "cpus": None if share is None else _cpus(outcome, container.name, share, node.topology),
     }
 
 

@@ -22,6 +22,7 @@ from cpuctl.cli.answers.resize.parts import (
 )
 from cpuctl.cli.output import API_VERSION, Document
 from cpuctl.engine.admission import Admitted
+from cpuctl.engine.cpu.exclusive_claim import POLICY_NONE
 from cpuctl.engine.node import Node
 from cpuctl.engine.resize.effects import cgroup_change, changed_amounts, counted
 from cpuctl.engine.resize.handler import ResizePath
@@ -90,7 +91,7 @@ def _allocator(resizes: Resizes) -> dict[str, Any]:
 def _why_not(resizes: Resizes) -> str:
     rules = resizes.path.kubelet
     if resizes.node.policy is None:
-        return "the CPU Manager policy is none"
+        return POLICY_NONE
     if not rules.exclusive_cpus and rules.minor >= MANAGERS_REFUSE_SINCE:
         return f"{EXCLUSIVE_CPUS} is off"
     return f"kubelet 1.{rules.minor} has none: {SOURCE} brings it"
@@ -117,8 +118,7 @@ def _pod(attempted: Attempted, resizes: Resizes) -> dict[str, Any]:
         "scheduler": scheduler_answer(counted(outcome, rules)),
         "hints": [round_answer(asked) for asked in outcome.asked],
         "containers": [
-            container_answer(outcome, each, node.topology, rules)
-            | {"cgroup": cgroup_answer(change, each.name)}
+            container_answer(outcome, each, node, rules) | {"cgroup": cgroup_answer(change, each.name)}
             for each in wish.running.allocated.all_containers
         ],
     }

@@ -63,7 +63,8 @@ def _facts(document: Document) -> Iterator[tuple[str, Cell]]:
     yield "QOS", Cell(f"{pod['qosClass']}: {pod['qosReason']}")
     for container in _containers(document):
         if not container["exclusive"]:
-            yield "SHARED", Cell(f"{container['name']}: {container['whyShared']}")
+            word = "POD POOL" if container["isolation"] == "pod" else "SHARED"
+            yield word, Cell(f"{container['name']}: {container['whyShared']}")
     for defect in document["defects"]:
         yield "KNOWN", Cell(f"{defect['text']} ({defect['reference']})")
     yield from _resize(document["resize"] or {})

@@ -117,10 +117,11 @@ def _exclusive(pod: _Pod, *, wide: bool) -> Iterator[Cell]:
             cpus = counted(claim["count"], "exclusive CPU")
             yield Cell(f"{container['name']}: qualifies for {cpus}, but {claim['whyShared']}")
         else:
-            sharing.setdefault(claim["whyShared"], []).append(container)
+            pool = "in its pod's pool" if claim["isolation"] == "pod" else "no exclusive CPUs"
+            sharing.setdefault(f"{pool}, because {claim['whyShared']}", []).append(container)
     for why, containers in sharing.items():
         names = ", ".join(each["name"] for each in containers)
-        yield Cell(f"{names}: no exclusive CPUs, because {why}")
+        yield Cell(f"{names}: {why}")
         for container in containers:
             if changes := container["exclusiveCPUs"]["changes"]:
                 cpus = counted(container["exclusiveCPUs"]["countAfter"], "exclusive CPU")

@@ -108,11 +108,23 @@ def _follows(pod: Mapping[str, Any]) -> Iterator[Cell]:
     if pod["statusResize"]:
         yield Cell(f"status.resize: {pod['statusResize']}")
     yield from _counts(pod["scheduler"])
+    yield from _sharing(pod)
     for container in pod["containers"]:
         cpus = container["cpus"]
         if cpus is not None and cpus["givenUpAfter"]:
             after = cpus["givenUpAfter"]
             yield Cell(f"{container['name']} keeps CPUs {cpus['lost']} for {after} at least (KEP-6122)")
+
+
+def _sharing(pod: Mapping[str, Any]) -> Iterator[Cell]:
+    """Say why containers share, each reason once."""
+    sharing: dict[str, list[str]] = {}
+    for container in pod["containers"]:
+        if why := container["whyShared"]:
+            pool = "in its pod's pool" if container["isolation"] == "pod" else "shared"
+            sharing.setdefault(f"{pool}, because {why}", []).append(container["name"])
+    for reason, names in sharing.items():
+        yield Cell(f"{', '.join(names)}: {reason}")
 
 
 def _counts(scheduler: Mapping[str, Mapping[str, str]]) -> Iterator[Cell]:

@@ -32,6 +32,9 @@ def _row(container: Mapping[str, Any], *, granted: bool) -> dict[str, Cell]:
     cpus = container["cpus"]
     if cpus is None:
         return row | {"BEFORE": Cell("shared"), "AFTER": Cell("shared")}
+    if container["isolation"] == "pod":
+        # KEP-5526: CPUs in the state file, and not its own all the same.
+        return row | {time.upper(): _in_pool(cpus[time]) for time in ("before", "after")}
     return row | {
         "PROMISED": Cell(cpus["promised"] or "-"),
         "BEFORE": Cell(cpus["before"] or "shared"),
@@ -39,6 +42,10 @@ def _row(container: Mapping[str, Any], *, granted: bool) -> dict[str, Cell]:
         "COMES": Cell(cpus["gained"] or "-", "green" if cpus["gained"] else ""),
         "GOES": Cell(cpus["lost"] or "-", "red" if cpus["lost"] else ""),
     }
+
+
+def _in_pool(cpus: str | None) -> Cell:
+    return Cell(f"pod: {cpus}", "cyan") if cpus else Cell("shared")
 
 
 def _amounts(resources: Mapping[str, Any]) -> dict[str, Cell]:

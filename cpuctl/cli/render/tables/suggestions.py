@@ -41,9 +41,9 @@ def command_lines(suggestions: Iterable[Mapping[str, Any]]) -> Iterator[Cell]:
 
 
 def _effect(suggestion: Mapping[str, Any]) -> str:
-    exclusive = [each for each in suggestion["containers"] if each["exclusive"]]
+    kept = [each for each in suggestion["containers"] if each["isolation"] != "host"]
     several = len(suggestion["containers"]) > 1
-    parts = [_placed(each, named=several) for each in exclusive] or ["admitted, on shared CPUs"]
+    parts = [_placed(each, named=several) for each in kept] or ["admitted, on the node's shared CPUs"]
     if lost := suggestion["lost"]:
         more = f" and {len(lost) - _NAMES_SHOWN} more" if len(lost) > _NAMES_SHOWN else ""
         parts.append(f"but not {', '.join(lost[:_NAMES_SHOWN])}{more}")
@@ -51,8 +51,10 @@ def _effect(suggestion: Mapping[str, Any]) -> str:
 
 
 def _placed(container: Mapping[str, Any], *, named: bool) -> str:
-    nodes = ",".join(container["aligned"]["numaNodes"])
     name = f"{container['name']}: " if named else ""
+    if not container["exclusive"]:
+        return f"{name}in its pod's pool, CPUs {container['cpus']}"
+    nodes = ",".join(container["aligned"]["numaNodes"])
     return f"{name}CPUs {container['cpus']} (node{'s' if ',' in nodes else ''} {nodes})"
 
 

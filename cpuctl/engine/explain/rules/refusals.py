@@ -74,8 +74,22 @@ def _of_memory(
     container = next((each for each in pod.all_containers if each.name == refused.container), None)
     request = memory_asked(telling.after, pod, container)
     affinity = None if merged is None or isinstance(merged, KubeletFault) else merged.hint.nodes
+    if container is not None and request == {} and telling.after.memory.rules.divides(pod):
+        return Rule.NO_OWN_RESOURCES, _no_own_resources(container.name, telling.after.topology_manager.policy)
     tables = telling.after.memory.state.tables
     return blocked_allocation(failure, request or {}, affinity, tables)
+
+
+def _no_own_resources(container: str, policy: str) -> str:
+    """Tell what the Memory Manager does with a container that asks for nothing by itself."""
+    no_policy = policy == "none"
+    how = "without a Topology Manager policy" if no_policy else "with scope container"
+    way_out = "a Topology Manager policy with scope pod" if no_policy else "topologyManagerScope pod"
+    return (
+        f"{how} the managers look at containers only, {container} has no cpu and memory requests equal to "
+        "its limits, and the Static policy fails at setting no memory aside; KEP-5526 has such a container "
+        f"run in the node's shared pool (way out: {way_out}, or requests of its own equal to limits)"
+    )
 
 
 def _of_cpus(telling: Telling, refused: Rejected) -> Blocked:

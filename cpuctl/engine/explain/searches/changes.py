@@ -73,7 +73,8 @@ class RequestChange(NamedTuple):
 def _requesting(resources: ResourceRequirements, amount: Amount) -> ResourceRequirements:
     limit = resources.limits.get(amount.resource)
     # Equal amounts stay equal, so that the pod keeps its QoS class; a limit never drops below a request.
-    moved = limit is not None and (limit == amount.before or limit < amount.after)
+    # Where nothing is said, the two become equal.
+    moved = limit == amount.before or limit < amount.after if limit else not amount.before.sign
     change = {amount.resource: amount.after}
     return resources._replace(
         requests={**resources.requests, **change},

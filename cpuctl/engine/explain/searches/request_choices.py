@@ -12,6 +12,7 @@ Choice = Mapping[tuple[str, str], Quantity]
 """What is requested instead, by container (empty for the pod itself) and resource."""
 
 _PARTS = 16
+_LEAST = {"cpu": Quantity.parse("100m"), MEMORY: Quantity.parse("64Mi")}
 _MEBI = 20
 
 
@@ -44,6 +45,26 @@ def in_proportion(pod: Pod, unit: int) -> Iterator[Choice]:
             for name, amount in each.resources.requests.items()
             if name in ("cpu", MEMORY)
         }
+
+
+def with_own_resources(pod: Pod) -> Iterator[Choice]:
+    """Give every container that asks for nothing cpu and memory of its own, or as much as its limits say."""
+    choice: dict[tuple[str, str], Quantity] = {}
+    for each in pod.all_containers:
+        for name, least in _LEAST.items():
+            request, limit = (side.get(name) for side in (each.resources.requests, each.resources.limits))
+            if request != limit or request is None:
+                choice[each.name, name] = limit or request or least
+    if choice and all(_within_pod(pod, choice, name) for name in _LEAST):
+        yield choice
+
+
+def _within_pod(pod: Pod, choice: Choice, name: str) -> bool:
+    """Tell whether containers then ask for no more than their pod has, which the API server wants."""
+    total = Quantity()
+    for each in pod.containers:
+        total += choice.get((each.name, name), each.resources.requests.get(name, Quantity()))
+    return pod.resources is None or not pod.resources.requests.get(name, Quantity()) < total
 
 
 def written_anew(pod: Pod) -> Iterator[Choice]:

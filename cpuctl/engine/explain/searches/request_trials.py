@@ -47,7 +47,7 @@ def first_admitted(telling: Telling, choices: Iterable[Choice], runs: Runs) -> I
         if not runs.allow():
             return
         amounts = (
-            Amount(name, resource, requests[name][resource], after)
+            Amount(name, resource, requests[name].get(resource, _NOTHING), after)
             for (name, resource), after in choice.items()
         )
         change = RequestChange(tuple(each for each in amounts if each.differs))

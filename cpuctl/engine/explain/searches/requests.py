@@ -14,6 +14,7 @@ from cpuctl.engine.explain.searches.request_choices import (
     fewer_for_all,
     in_bytes,
     in_proportion,
+    with_own_resources,
     written_anew,
 )
 from cpuctl.engine.explain.searches.request_trials import Asker, askers_to_change, first_admitted
@@ -37,6 +38,9 @@ def nearest_requests(telling: Telling, decision: Decision, runs: Runs) -> Iterat
         return
     if isinstance(verdict, Rejected) and verdict.reason.startswith(OUT_OF):
         yield from _fitting(telling, decision, verdict, runs)
+        return
+    if decision.rule is Rule.NO_OWN_RESOURCES:
+        yield from first_admitted(telling, with_own_resources(telling.story.pod), runs)
         return
     found: list[RequestChange] = []
     if decision.provider in ("cpu", ""):

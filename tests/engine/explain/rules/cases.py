@@ -205,6 +205,32 @@ CASES = [
         container="two",
     ),
     Case(
+        "a divided pod's container without resources of its own",
+        Rule.NO_OWN_RESOURCES,
+        "with scope container the managers look at containers only, log has no cpu and memory requests equal "
+        "to its limits, and the Static policy fails at setting no memory aside; KEP-5526 has such a "
+        "container run in the node's shared pool (way out: topologyManagerScope pod, or requests of its own "
+        "equal to limits)",
+        WITH_MEMORY,
+        (divided("a", "cpu=4 memory=4Gi", whole(2, memory="1Gi"), app(name="log")),),
+        RESTRICTED | DIVIDING | {"topology_manager_scope": "container"} | memory_config(),
+        container="log",
+        provider="memory",
+    ),
+    Case(
+        "the same without a Topology Manager policy",
+        Rule.NO_OWN_RESOURCES,
+        "without a Topology Manager policy the managers look at containers only, log has no cpu and memory "
+        "requests equal to its limits, and the Static policy fails at setting no memory aside; KEP-5526 has "
+        "such a container run in the node's shared pool (way out: a Topology Manager policy with scope pod, "
+        "or requests of its own equal to limits)",
+        WITH_MEMORY,
+        (divided("a", "cpu=4 memory=4Gi", whole(2, memory="1Gi"), app(name="log")),),
+        DIVIDING | memory_config(),
+        container="log",
+        provider="memory",
+    ),
+    Case(
         "too few CPUs for a divided pod",
         Rule.NOT_ENOUGH,
         "it asks for 16 exclusive CPUs, and 15 of the whole node are free for that",

@@ -214,6 +214,22 @@ OTHERS = [
         SINGLE | POD_SCOPE | MEMORY,
     ),
     Case(
+        "resources of its own for a container that has none",
+        TEN,
+        (divided("a", "cpu=4 memory=4Gi", whole(2, memory="1Gi"), app(name="log")),),
+        [{"log": "100m", "log memory": "64Mi"}],
+        1,
+        DIVIDING | MEMORY | {"topology_manager_scope": "container"},
+    ),
+    Case(
+        "what the API server would refuse is not tried",
+        TEN,
+        (divided("a", "cpu=2 memory=1Gi", whole(2, memory="1Gi"), app(name="log")),),
+        [],
+        0,
+        DIVIDING | MEMORY | {"topology_manager_scope": "container"},
+    ),
+    Case(
         "everything at once where nothing helps by itself",
         TEN,
         (named("a", whole(32, memory="64Gi")),),

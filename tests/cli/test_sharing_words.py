@@ -1,0 +1,105 @@
+"""Why a container shares its CPUs: plan, explain, pods show, resize and replay say it in the same words."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.cli.conftest import ROOT, Cpuctl
+
+MACHINE = "synthetic:1s2n8c2t"
+PODS = "fixtures/pod-level/sharing.yaml"
+CONFIG = "fixtures/pod-level/kubelet.yaml"
+KUBELET = ("-m", MACHINE, "--kubelet-config", CONFIG, "-f", PODS)
+FRACTION = (
+    "the pod's cpu request 2500m (spec.resources) is not a whole number of CPUs, and scope pod allocates it "
+    "as a whole or not at all (KEP-5526)"
+)
+BURSTABLE = "the pod is Burstable, not Guaranteed: spec.resources has cpu request 2 but limit 4"
+NO_CLAIM = "its own requests of cpu and memory do not equal its limits"
+REASONS = {
+    "fraction": {"app": ("host", FRACTION), "log": ("host", FRACTION)},
+    "burstable": {"app": ("host", BURSTABLE)},
+    "pool": {"app": ("container", None), "log": ("pod", NO_CLAIM)},
+}
+
+
+def answered(cpuctl: Cpuctl, *words: str) -> dict[str, Any]:
+    result = cpuctl(*words, "-q", "-o", "json")
+    assert result.out, result.err
+    document: dict[str, Any] = json.loads(result.out)
+    return document
+
+
+def told(containers: list[dict[str, Any]]) -> dict[str, Any]:
+    return {each["name"]: (each["isolation"], each.get("whyShared")) for each in containers}
+
+
+def test_plan(cpuctl: Cpuctl) -> None:
+    document = answered(cpuctl, "plan", *KUBELET)
+    assert {pod["name"]: told(pod["containers"]) for pod in document["pods"]} == REASONS
+
+
+@pytest.mark.parametrize("pod", REASONS)
+def test_explain(pod: str, cpuctl: Cpuctl) -> None:
+    document = answered(cpuctl, "explain", f"default/{pod}", *KUBELET)
+    assert told(document["pod"]["containers"]) == REASONS[pod]
+
+
+def test_pods_show(cpuctl: Cpuctl) -> None:
+    document = answered(cpuctl, "pods", "show", *KUBELET)
+    found = {
+        pod["name"]: told(
+            [{"name": each["name"], **each["exclusiveCPUs"]} for each in pod["containers"]],
+        )
+        for pod in document["pods"]
+    }
+    assert found == REASONS
+
+
+def test_the_quota_of_a_fraction_stays(cpuctl: Cpuctl) -> None:
+    """A container of its own whole CPUs has none here: its quota is not lifted."""
+    document = answered(cpuctl, "pods", "show", *KUBELET)
+    (app, _) = document["pods"][0]["containers"]
+    assert app["cgroup"]["cpuQuota"] == 100_000
+
+
+@pytest.mark.parametrize("pod", REASONS)
+def test_resize(pod: str, cpuctl: Cpuctl) -> None:
+    # More memory is what no manager follows, so every pod stays what it is.
+    document = answered(cpuctl, "resize", *KUBELET, "--set", f"{pod}/app:memory=1100Mi")
+    assert told(document["pods"][0]["containers"]) == REASONS[pod]
+
+
+def test_resize_names_the_pods_pool(cpuctl: Cpuctl) -> None:
+    out = cpuctl("resize", "-q", *KUBELET, "--set", "pool/app:cpu=1", columns=160).out
+    (row,) = (line for line in out.splitlines() if line.startswith("log   "))
+    assert row.split()[-2:] != ["-", "-"]
+    assert row.count("pod: 2,10") == 2
+
+
+def test_replay(cpuctl: Cpuctl) -> None:
+    pods = list(yaml.safe_load_all((ROOT / PODS).read_text()))
+    config = yaml.safe_load((ROOT / CONFIG).read_text())
+    timeline = {
+        "apiVersion": "cpuctl/v1alpha1",
+        "kind": "Timeline",
+        "machine": MACHINE,
+        "kubelet": {"config": config},
+        "pods": pods,
+        "events": [{"at": f"{n}s", "admit": pod["metadata"]["name"]} for n, pod in enumerate(pods)],
+    }
+    out = cpuctl("replay", "-", stdin=yaml.safe_dump(timeline).encode(), columns=300).out
+    assert f"is admitted: its containers share, because {FRACTION}" in out
+    assert f"is admitted: its containers share, because {BURSTABLE}" in out
+    assert "is admitted: app 1,9; log in the pod's pool 2,10" in out
+
+
+def test_what_a_change_comes_to_names_the_pods_pool(cpuctl: Cpuctl) -> None:
+    """Scope pod admits what scope container refuses: ``explain`` tells where every container is then."""
+    words = ("explain", "-q", "pool", *KUBELET, "--kubelet-args", "--topology-manager-scope=container")
+    out = cpuctl(*words, columns=200).out
+    assert "app: CPUs 1,9 (node 0); log: in its pod's pool, CPUs 2,10" in out

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator
 from functools import reduce
 from typing import Final
 
+from cpuctl.go_text import GoError
+
 MAX_CPU = (1 << 20) - 1
 """The largest CPU number accepted: far beyond any kernel's ``NR_CPUS``, small enough for a mask."""
 
@@ -45,7 +47,7 @@ class CPUSet:
     def parse(cls, text: str) -> CPUSet:
         """Read the list format, ``0-3,8``; empty text is the empty set.
 
-        Raise ValueError with the kubelet's own text: blanks, empty parts, strides and backward
+        Raise GoError with the kubelet's own text: blanks, empty parts, strides and backward
         ranges are refused, overlaps are not. Raise CPUSetLimitError with ours beyond cpuctl's limits.
         """
         if not text:
@@ -117,9 +119,9 @@ class CPUSet:
 
     @property
     def lowest(self) -> int:
-        """The smallest CPU number; raise ValueError for the empty set."""
+        """The smallest CPU number; raise IndexError for the empty set."""
         if not self.mask:
-            raise ValueError("the empty CPU set has no lowest CPU")
+            raise IndexError("the empty CPU set has no lowest CPU")
         return (self.mask & -self.mask).bit_length() - 1
 
 
@@ -128,7 +130,7 @@ def _range(part: str) -> tuple[int, int]:
     low = _integer(first)
     high = _integer(last) if dash else low
     if low > high:
-        raise ValueError(f'invalid range "{part}" ({low} > {high})')
+        raise GoError(f'invalid range "{part}" ({low} > {high})')
     return low, high
 
 
@@ -150,11 +152,11 @@ def _integer(text: str) -> int:
         return int(text)
     if not _INTEGER.fullmatch(text):
         shown = "".join(_GO_ESCAPES.get(char, char) for char in text)
-        raise ValueError(f'strconv.Atoi: parsing "{shown}": invalid syntax')
+        raise GoError(f'strconv.Atoi: parsing "{shown}": invalid syntax')
     # int() refuses very long digit strings with a text of its own, so length decides first.
     digits, sign = text.lstrip("+-").lstrip("0") or "0", -1 if text.startswith("-") else 1
     if len(digits) > 19 or not -(1 << 63) <= (number := sign * int(digits)) < 1 << 63:
-        raise ValueError(f'strconv.Atoi: parsing "{text}": value out of range')
+        raise GoError(f'strconv.Atoi: parsing "{text}": value out of range')
     if number > MAX_CPU:
         raise CPUSetLimitError(f"CPU {number} is beyond {MAX_CPU}, the largest CPU number cpuctl accepts")
     return number

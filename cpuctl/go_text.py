@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+
+class GoError(ValueError):
+    """An error text that Kubernetes' own code prints.
+
+    Only such a text may become a part of what a kubelet is said to say: those of other exceptions are ours,
+    or Python's.
+    """
+
+
 _ESCAPES = {"\\": r"\\", "\a": r"\a", "\b": r"\b", "\f": r"\f"} | {
     "\n": r"\n", "\r": r"\r", "\t": r"\t", "\v": r"\v",
 }  # fmt: skip

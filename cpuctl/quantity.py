@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Final
 
 from cpuctl.go_integers import INT64_MAX, fits_int64, long_count, low64, shifted, short_count, without_factors
+from cpuctl.go_text import GoError
 
 MAX_PLACES = 300
 """How far from the decimal point a digit may stand: parsing refuses 10^300 and beyond.
@@ -82,15 +83,15 @@ class Quantity:
     def parse(cls, text: str) -> Quantity:
         """Read a quantity; digits below nano round away from zero, binary suffixes cap at 2^63-1.
 
-        Raise ValueError with the kubelet's own text, or with ours beyond ``MAX_PLACES``.
+        Raise GoError with the kubelet's own text, or with ours beyond ``MAX_PLACES``.
         """
         match = _GRAMMAR.fullmatch(text)
         if match is None or not text:
-            raise ValueError(_WRONG_FORMAT)
+            raise GoError(_WRONG_FORMAT)
         sign, zeros, whole, fraction, suffix = match.groups("")
         notation, power = _SUFFIXES.get(suffix) or (Format.DECIMAL_EXPONENT, _exponent(suffix))
         if len(whole) + power > MAX_PLACES or len(fraction) - power > MAX_PLACES:
-            raise ValueError(
+            raise GoError(
                 f"quantity is too large or too finely divided: cpuctl computes with at most"
                 f" {MAX_PLACES} digits on either side of the decimal point"
             )
@@ -101,7 +102,7 @@ class Quantity:
         else:
             quantity = _decimal(verbatim, sign, digits, power - len(fraction), notation)
         if not (quantity.short or zeros or whole or fraction):
-            raise ValueError(_WRONG_NUMBER)
+            raise GoError(_WRONG_NUMBER)
         return quantity
 
     @classmethod
@@ -224,11 +225,11 @@ def _exponent(suffix: str) -> int:
     """Read ``e<int>`` as Go's ``strconv.ParseInt`` does, errors included."""
     match = re.fullmatch(_EXPONENT, suffix)
     if match is None:
-        raise ValueError(_WRONG_SUFFIX)
+        raise GoError(_WRONG_SUFFIX)
     sign, digits = match.groups()
     digits = digits.lstrip("0") or "0"
     if len(digits) > 19 or not fits_int64(exponent := int(sign + digits)):
-        raise ValueError(_WRONG_SUFFIX)
+        raise GoError(_WRONG_SUFFIX)
     return exponent
 
 

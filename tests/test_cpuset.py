@@ -168,7 +168,7 @@ def test_runs_are_first_and_last() -> None:
 
 def test_lowest() -> None:
     assert CPUSet.parse("65,8-9").lowest == 8
-    with pytest.raises(ValueError, match=r"^the empty CPU set has no lowest CPU$"):
+    with pytest.raises(IndexError, match=r"^the empty CPU set has no lowest CPU$"):
         _ = CPUSet().lowest
 
 

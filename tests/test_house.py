@@ -189,3 +189,39 @@ def test_public_functions_that_raise_say_so() -> None:
     """In their own docstring, or in that of their class or module, which then holds for all in it."""
     found = [place for path, module in modules().items() for place in silent(module, path, told=False)]
     assert found == []
+
+
+KUBELETS_WORDS = (
+    "cpuctl/engine/",
+    "cpuctl/kubelet/",
+    "cpuctl/checkpoints/",
+    "cpuctl/quantity.py",
+    "cpuctl/cpuset.py",
+)
+OWN_WORDS = {
+    "cpuctl/checkpoints/go_json.py": "the decoder's error only says that there is one",
+    "cpuctl/engine/reserve/cpu_choice.py": "a wish that cannot be met",
+    "cpuctl/engine/reserve/memory_split.py": "a wish that cannot be met",
+    "cpuctl/engine/reserve/proposal.py": "a wish that cannot be met",
+    "cpuctl/kubelet/configuration/setting_words.py": "a word of a command line",
+    "cpuctl/kubelet/flags/command_line.py": "a command line that no shell splits",
+    "cpuctl/kubelet/version.py": "a release that is none",
+}
+"""Modules that raise or quote a ValueError which no kubelet is said to have printed, and why."""
+
+
+def test_only_a_kubelets_own_error_texts_become_its_words() -> None:
+    """``GoError`` carries them; the text of any other exception is ours, or Python's."""
+    quoting = {
+        f"{path}:{node.lineno}"
+        for path, module in modules().items()
+        if path.startswith(KUBELETS_WORDS) and path not in OWN_WORDS
+        for node in ast.walk(module)
+        if (isinstance(node, ast.ExceptHandler) and node.name and {"ValueError", "Exception"} & _caught(node))
+        or (isinstance(node, ast.Raise) and node.exc and ast.unparse(node.exc).startswith("ValueError("))
+    }
+    assert not quoting, "raise and catch GoError where the text is the kubelet's"
+
+
+def _caught(handler: ast.ExceptHandler) -> set[str]:
+    return {each.id for each in ast.walk(handler.type or handler) if isinstance(each, ast.Name)}

@@ -10,7 +10,9 @@ from cpuctl.checkpoints.formats import CHECKSUM, Format, envelope
 from cpuctl.checkpoints.go_containers import Field, MapOf, Struct
 from cpuctl.checkpoints.go_json import Json
 from cpuctl.checkpoints.go_types import Decoding, Path, Text, Value
-from cpuctl.cpuset import CPUSet
+from cpuctl.cpuset import CPUSet, CPUSetLimitError
+from cpuctl.errors import InputError
+from cpuctl.go_text import GoError
 from cpuctl.named_tuple import NamedTuple
 
 _LEGACY = "CPUManagerCheckpoint"
@@ -32,7 +34,10 @@ class _PodEntry(NamedTuple):
         entry = _POD_ENTRY_JSON.decode(found, _POD_ENTRY_JSON.zero(), (), own)
         try:
             cpus = CPUSet.parse(entry["cpuSet"])
-        except ValueError as error:
+        except CPUSetLimitError as error:
+            # A bound of ours, not a mistake that a kubelet would find.
+            raise InputError(str(error)) from None
+        except GoError as error:
             own.note(f"failed to parse cpuset: {error}")
             cpus = old
         to.note(own.complaint)

@@ -16,7 +16,7 @@ from cpuctl.checkpoints.model import CPUStateFile, UnreadableState
 from cpuctl.checkpoints.reader import DEFAULT_READER, StateReader
 from cpuctl.cpuset import CPUSet, CPUSetLimitError
 from cpuctl.errors import InputError
-from cpuctl.go_text import quoted
+from cpuctl.go_text import GoError, quoted
 
 FILE_NAME = "cpu_manager_state"
 MAX_BITS = 64 << 23
@@ -34,7 +34,7 @@ def read_cpu_state(text: str, reader: StateReader = DEFAULT_READER) -> CPUStateF
         loaded = cpu_loading.load(parsed_json(text), reader)
         error = loaded.error or reader.objection(loaded.document["policyName"])
         return UnreadableState(error) if error else _as_read(loaded.document, reader)
-    except ValueError as error:
+    except GoError as error:
         return UnreadableState(str(error))
     except InputError as error:
         raise error.within(FILE_NAME) from None
@@ -69,7 +69,7 @@ def cpu_document(state: CPUStateFile) -> Value:
 def cpu_state_of(document: Value, *, later: bool) -> CPUStateFile:
     """Turn a document into a state with all that it holds; *later*: in the words of 1.37 and on.
 
-    Raise ValueError with the kubelet's text where a list of CPUs is none, InputError for CPU sets beyond
+    Raise GoError with the kubelet's text where a list of CPUs is none, InputError for CPU sets beyond
     ``MAX_BITS`` or with CPUs that no machine has.
     """
     pool = _pool(document["defaultCpuSet"], "CPU set" if later else "cpu set")
@@ -118,8 +118,8 @@ def _cpus(text: str) -> CPUSet:
 def _pool(text: str, what: str) -> CPUSet:
     try:
         return _cpus(text)
-    except ValueError as error:
-        raise ValueError(f"could not parse default {what} {quoted(text)}: {error}") from None
+    except GoError as error:
+        raise GoError(f"could not parse default {what} {quoted(text)}: {error}") from None
 
 
 class _Sets:
@@ -137,9 +137,9 @@ class _Sets:
     def _set(self, text: str, what: str, name: str, uid: str) -> CPUSet:
         try:
             cpus = _cpus(text)
-        except ValueError as error:
+        except GoError as error:
             where = f"for container {quoted(name)} in pod {quoted(uid)}"
-            raise ValueError(f"could not parse {what} {quoted(text)} {where}: {error}") from None
+            raise GoError(f"could not parse {what} {quoted(text)} {where}: {error}") from None
         self.bits += cpus.mask.bit_length()
         if self.bits > MAX_BITS:
             raise InputError(f"holds more than {MAX_BITS >> 23} MiB of CPU sets")

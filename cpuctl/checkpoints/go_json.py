@@ -8,6 +8,7 @@ from typing import Any, NoReturn, TypeAlias
 
 from cpuctl.errors import InputError
 from cpuctl.go_syntax import syntax_complaint
+from cpuctl.go_text import GoError
 from cpuctl.named_tuple import NamedTuple
 
 MAX_CHARACTERS = 16 << 20
@@ -25,7 +26,7 @@ Json: TypeAlias = Any
 """A JSON value: None, bool, str, Number, list or Members."""
 
 
-class GoJsonError(ValueError):
+class GoJsonError(GoError):
     """The text is no JSON; the message is Go's."""
 
 

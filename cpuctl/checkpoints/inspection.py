@@ -22,6 +22,7 @@ from cpuctl.checkpoints.pods_state import ALLOCATED_FILE_NAME, pods_state_of
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
+from cpuctl.go_text import GoError
 from cpuctl.named_tuple import NamedTuple
 
 _NEWEST = StateReader(minor=38)
@@ -82,7 +83,7 @@ def inspect_state(text: str) -> Inspection:
     """
     try:
         found = parsed_json(text)
-    except ValueError as error:
+    except GoError as error:
         return Inspection(problem=str(error))
     if not isinstance(found, Members):
         return Inspection(problem=_NO_STATE)
@@ -149,7 +150,7 @@ def _filled(inspection: Inspection, loaded: Loaded, family: _Family) -> Inspecti
         return inspection._replace(problem=loaded.error)
     try:
         return inspection._replace(state=family.state_of(loaded.document))
-    except (ValueError, InputError) as error:
+    except (GoError, InputError) as error:
         return inspection._replace(problem=str(error))
 
 
@@ -181,5 +182,5 @@ def _of_pods(found: Members) -> Inspection:
         return inspection
     try:
         return inspection._replace(state=pods_state_of(data, _NEWEST))
-    except ValueError as error:
+    except GoError as error:
         return inspection._replace(problem=str(error))

@@ -10,6 +10,7 @@ from cpuctl.checkpoints.formats import CHECKSUM
 from cpuctl.checkpoints.go_containers import Field, ListOf, MapOf, Struct
 from cpuctl.checkpoints.go_json import Json, Number, go_string, kind_of
 from cpuctl.checkpoints.go_types import Decoding, Path, Text, Value
+from cpuctl.go_text import GoError
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.quantity import Quantity
 
@@ -32,7 +33,7 @@ class _QuantityType(NamedTuple):
         )
         try:
             return Quantity.parse(text.strip())
-        except ValueError as error:
+        except GoError as error:
             to.note(str(error))
             return Quantity()
 

@@ -14,6 +14,7 @@ from cpuctl.checkpoints.model import PodsStateFile, RecordedPod, RecordedResourc
 from cpuctl.checkpoints.pods_formats import OUTER, data_struct
 from cpuctl.checkpoints.reader import DEFAULT_READER, StateReader
 from cpuctl.errors import InputError
+from cpuctl.go_text import GoError
 
 ALLOCATED_FILE_NAME, ACTUATED_FILE_NAME = "allocated_pods_state", "actuated_pods_state"
 
@@ -37,10 +38,10 @@ def write_pods_state(state: PodsStateFile, writer: StateReader = DEFAULT_READER)
 
 
 def pods_state_of(data: str, reader: StateReader) -> PodsStateFile:
-    """Turn a file's ``data`` into a state; raise ValueError with Go's complaint about it."""
+    """Turn a file's ``data`` into a state; raise GoError with Go's complaint about it."""
     loaded = decoded_text(data_struct(reader.minor), data, names_keys=reader.names_keys)
     if loaded.error:
-        raise ValueError(loaded.error)
+        raise GoError(loaded.error)
     return PodsStateFile(pods={uid: _pod(pod) for uid, pod in (loaded.document["entries"] or {}).items()})
 
 
@@ -53,7 +54,7 @@ def _read(text: str, reader: StateReader) -> PodsStateFile | UnreadableState:
         return UnreadableState(CORRUPTED)
     try:
         return pods_state_of(data, reader)
-    except ValueError as error:
+    except GoError as error:
         return UnreadableState(f"failed to get pod resource information: {error}")
 
 

@@ -11,6 +11,7 @@ from typing import Protocol, TypeVar
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.go_text import GoError
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.reserving.reservations import (
     Reservations,
@@ -53,7 +54,7 @@ def node_reservations(
 ) -> Reservations:
     """Work out what is kept from pods, in the kubelet's order; *run* is told the stage of every check.
 
-    Raise ValueError with the kubelet's text.
+    Raise GoError with the kubelet's text.
     """
     listed = run("reservedSystemCPUs", lambda: _listed(info, config))
     kube = run("kubeReserved", lambda: kube_reserved(config, listed))
@@ -68,6 +69,6 @@ def _listed(info: MachineInfo, config: KubeletConfiguration) -> CPUSet | None:
         return None
     try:
         topology = CPUTopology.discover(info)
-    except ValueError as error:
-        raise ValueError(f"unable to discover CPU topology info: {error}") from None
+    except GoError as error:
+        raise GoError(f"unable to discover CPU topology info: {error}") from None
     return listed_cpus(config, CPUSet(topology.cpus))

@@ -25,6 +25,7 @@ from cpuctl.engine.pod_level.rules import PodLevelRules
 from cpuctl.engine.pod_rules import node_rules
 from cpuctl.engine.resize.delay import DelayRules
 from cpuctl.engine.resize.rules import keeps_baselines
+from cpuctl.go_text import GoError
 from cpuctl.kubelet.gates.at_start import BadGatesError, gates_at_start
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.kubelet import Kubelet
@@ -170,7 +171,7 @@ def _check(stage: str, check: Callable[[], T]) -> T:
         return check()
     except SettingError as error:
         raise _RefusedError(stage, str(error), error.path) from None
-    except ValueError as error:
+    except GoError as error:
         raise _RefusedError(stage, str(error)) from None
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from cpuctl.go_text import GoError
+
 MICROSECOND, MILLISECOND, SECOND = 1_000, 1_000_000, 1_000_000_000
 MINUTE, HOUR = 60 * SECOND, 3600 * SECOND
 
@@ -16,19 +18,19 @@ _LARGEST = (1 << 63) - 1
 
 
 def parse_duration(text: str) -> int:
-    """Read a duration as ``time.ParseDuration`` does, in nanoseconds; raise ValueError with its text."""
+    """Read a duration as ``time.ParseDuration`` does, in nanoseconds; raise GoError with its text."""
     sign = -1 if text.startswith("-") else 1
     rest = text[1:] if text[:1] in ("-", "+") else text
     if rest == "0":
         return 0
     if not rest:
-        raise ValueError(f"time: invalid duration {_quoted(text)}")
+        raise GoError(f"time: invalid duration {_quoted(text)}")
     total, position = 0, 0
     while position < len(rest):
         nanoseconds, position = _part(text, rest, position)
         total += nanoseconds
         if total > _LARGEST + (sign < 0):
-            raise ValueError(f"time: invalid duration {_quoted(text)}")
+            raise GoError(f"time: invalid duration {_quoted(text)}")
     return sign * total
 
 
@@ -72,14 +74,14 @@ def _part(text: str, rest: str, position: int) -> tuple[int, int]:
     assert found is not None  # every piece of the expression may be empty
     whole, fraction, unit = found["whole"], found["fraction"] or "", found["unit"]
     if not whole and not fraction:
-        raise ValueError(f"time: invalid duration {_quoted(text)}")
+        raise GoError(f"time: invalid duration {_quoted(text)}")
     whole = whole.lstrip("0") or "0"
     if len(whole) > 19 or int(whole) > _LARGEST + 1:
-        raise ValueError(f"time: invalid duration {_quoted(text)}")
+        raise GoError(f"time: invalid duration {_quoted(text)}")
     if not unit:
-        raise ValueError(f"time: missing unit in duration {_quoted(text)}")
+        raise GoError(f"time: missing unit in duration {_quoted(text)}")
     if unit not in _UNITS:
-        raise ValueError(f"time: unknown unit {_quoted(unit)} in duration {_quoted(text)}")
+        raise GoError(f"time: unknown unit {_quoted(unit)} in duration {_quoted(text)}")
     digits = fraction[:18]
     nanoseconds = int(whole) * _UNITS[unit] + int(digits or "0") * _UNITS[unit] // 10 ** len(digits)
     return nanoseconds, found.end()

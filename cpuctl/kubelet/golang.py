@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from math import isfinite
 
+from cpuctl.go_text import GoError
 from cpuctl.go_text import quoted as quoted  # noqa: PLC0414  # the rest of Go's texts is here
 
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
@@ -20,25 +21,25 @@ _BASES = {"0x": 16, "0b": 2, "0o": 8}
 
 
 def parse_bool(text: str) -> bool:
-    """Read a boolean as ``strconv.ParseBool`` does; raise ValueError with its text."""
+    """Read a boolean as ``strconv.ParseBool`` does; raise GoError with its text."""
     if text in _TRUE:
         return True
     if text in _FALSE:
         return False
-    raise ValueError(f"strconv.ParseBool: parsing {quoted(text)}: invalid syntax")
+    raise GoError(f"strconv.ParseBool: parsing {quoted(text)}: invalid syntax")
 
 
 def parse_int(text: str, *, bits: int = 64) -> int:
-    """Read an integer as ``strconv.ParseInt(text, 0, bits)`` does; raise ValueError with its text."""
+    """Read an integer as ``strconv.ParseInt(text, 0, bits)`` does; raise GoError with its text."""
     wrong = f"strconv.ParseInt: parsing {quoted(text)}"
     if re.fullmatch(_INTEGER, text) is None:
-        raise ValueError(f"{wrong}: {_first_wrong(text, bits)}")
+        raise GoError(f"{wrong}: {_first_wrong(text, bits)}")
     digits = text.lstrip("+-").replace("_", "")
     octal = len(digits) > 1 and digits.isdecimal() and digits.startswith("0")
     number = int(digits, 8 if octal else 0) if len(digits) <= _MOST_DIGITS else 1 << bits
     signed = -number if text.startswith("-") else number
     if not -(1 << bits - 1) <= signed < 1 << bits - 1:
-        raise ValueError(f"{wrong}: value out of range")
+        raise GoError(f"{wrong}: value out of range")
     return signed
 
 
@@ -61,28 +62,28 @@ def _first_wrong(text: str, bits: int, base: int = 0) -> str:
 
 
 def parse_atoi(text: str) -> int:
-    """Read a decimal integer as ``strconv.Atoi`` does; raise ValueError with its text."""
+    """Read a decimal integer as ``strconv.Atoi`` does; raise GoError with its text."""
     sign, digits = (text[0], text[1:]) if text[:1] in ("-", "+") else ("", text)
     if not (digits.isascii() and digits.isdecimal()):
-        raise ValueError(f"strconv.Atoi: parsing {quoted(text)}: {_first_wrong(text, 64, 10)}")
+        raise GoError(f"strconv.Atoi: parsing {quoted(text)}: {_first_wrong(text, 64, 10)}")
     try:
         return parse_int(sign + (digits.lstrip("0") or "0"))
     except ValueError:
-        raise ValueError(f"strconv.Atoi: parsing {quoted(text)}: value out of range") from None
+        raise GoError(f"strconv.Atoi: parsing {quoted(text)}: value out of range") from None
 
 
 def parse_float32(text: str) -> float:
-    """Read a decimal as ``strconv.ParseFloat(text, 32)`` does; raise ValueError with its text."""
+    """Read a decimal as ``strconv.ParseFloat(text, 32)`` does; raise GoError with its text."""
     wrong = f"strconv.ParseFloat: parsing {quoted(text)}"
     if text.lower() in _NOT_FINITE:
         return float(text)
     if re.fullmatch(_FLOAT, text) is None:
-        raise ValueError(f"{wrong}: invalid syntax")
+        raise GoError(f"{wrong}: invalid syntax")
     number = float(text)
     if isfinite(number):
         with suppress(OverflowError):
             return float32(number)
-    raise ValueError(f"{wrong}: value out of range")
+    raise GoError(f"{wrong}: value out of range")
 
 
 def float32(number: float) -> float:

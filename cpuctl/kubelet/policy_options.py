@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from cpuctl.go_text import GoError
 from cpuctl.kubelet.duration import SECOND, parse_duration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.golang import map_text, parse_bool, quoted
@@ -101,7 +102,7 @@ def parse_scale_delay(text: str, gates: FeatureGates) -> int:
     wrong = f"bad value for option {quoted(SCALE_DELAY)}"
     try:
         delay = parse_duration(text)
-    except ValueError as error:
+    except GoError as error:
         raise SettingError(f"{wrong}: {error}", _FIELD, SCALE_DELAY) from None
     if not 0 <= delay <= LONGEST_SCALE_DELAY:
         raise SettingError(f"{wrong}: {text} is not between 0s and 10s", _FIELD, SCALE_DELAY)
@@ -164,5 +165,5 @@ def _read(name: str, value: str, gates: FeatureGates) -> bool:
         return False
     try:
         return parse_bool(value)
-    except ValueError as error:
+    except GoError as error:
         raise SettingError(f"bad value for option {quoted(name)}: {error}", _FIELD, name) from None

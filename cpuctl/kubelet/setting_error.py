@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from cpuctl.go_text import GoError
 
-class SettingError(ValueError):
+
+class SettingError(GoError):
     """The kubelet's text, and the path of the setting to mend, as in ``("kubeReserved", "cpu")``."""
 
     def __init__(self, text: str, *path: str) -> None:

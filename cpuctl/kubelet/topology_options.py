@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from cpuctl.go_text import GoError
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.golang import map_text, parse_atoi, parse_bool, quoted
 from cpuctl.kubelet.policy_options import OptionHistory
@@ -77,22 +78,22 @@ def _read(name: str, value: str, gates: FeatureGates) -> int:
         raise SettingError(text, _FIELD, name)
     try:
         return _switch(name, value) if name == PREFER_CLOSEST else _node_limit(name, value)
-    except ValueError as error:
+    except GoError as error:
         raise SettingError(str(error), _FIELD, name) from None
 
 
 def _switch(name: str, value: str) -> int:
     try:
         return int(parse_bool(value))
-    except ValueError as error:
-        raise ValueError(f"bad value for option {quoted(name)}: {error}") from None
+    except GoError as error:
+        raise GoError(f"bad value for option {quoted(name)}: {error}") from None
 
 
 def _node_limit(name: str, value: str) -> int:
     try:
         limit = parse_atoi(value)
-    except ValueError as error:
-        raise ValueError(f"unable to convert policy option to integer {quoted(name)}: {error}") from None
+    except GoError as error:
+        raise GoError(f"unable to convert policy option to integer {quoted(name)}: {error}") from None
     if limit < DEFAULT_MAX_NODES:
-        raise ValueError(f"the minimum value of {quoted(name)} should not be less than {DEFAULT_MAX_NODES}")
+        raise GoError(f"the minimum value of {quoted(name)} should not be less than {DEFAULT_MAX_NODES}")
     return limit

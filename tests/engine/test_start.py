@@ -392,3 +392,48 @@ def test_nothing_is_handed_out_without_a_policy() -> None:
     found = started()
     assert (found.policy, found.topology_manager.policy) == (None, "none")
     assert found.topology.num_cpus == 8
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        "cpuctl.engine.start.node_reservations",
+        "cpuctl.engine.start.refuse_gated_options",
+        "cpuctl.engine.start.start_topology_manager",
+        "cpuctl.engine.start.CPUTopology.discover",
+        "cpuctl.engine.start.start_cpu_manager",
+        "cpuctl.engine.start.start_memory_manager",
+        "cpuctl.engine.cpu.manager_start.StaticPolicy.construct",
+        "cpuctl.engine.cpu.manager_start.parse_cpu_policy_options",
+        "cpuctl.engine.hints.topology_manager_start.parse_topology_options",
+        "cpuctl.kubelet.reserving.eviction.parse_float32",
+        "cpuctl.kubelet.reserving.reservations.CPUSet.parse",
+    ],
+)
+def test_no_message_of_a_foreign_exception_passes_as_the_kubelets(
+    check: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A mistake of ours must stop the command, never read "would not start: negative shift count"."""
+
+    def mistaken(*_: object, **__: object) -> None:
+        raise ValueError("negative shift count")
+
+    monkeypatch.setattr(check, mistaken)
+    told = Told(
+        config={
+            "cpu_manager_policy": "static",
+            "reserved_system_cpus": "0",
+            "topology_manager_policy": "restricted",
+            "eviction_hard": {"memory.available": "5%"},
+        }
+    )
+    with pytest.raises(ValueError, match="negative shift count"):
+        told.start()
+
+
+@pytest.mark.parametrize("policy", ["none", "best-effort", "restricted", "single-numa-node"])
+def test_a_package_of_unknown_number_taken_for_a_node_lets_a_kubelet_start(policy: str) -> None:
+    """Without NUMA nodes cAdvisor takes packages for nodes; only an admission makes a mask of them."""
+    machine = machine_info(CoreAt((cpu,), numa_node=-1, socket=-1) for cpu in range(4))
+    config = {"cpu_manager_policy": "static", "reserved_system_cpus": "0", "topology_manager_policy": policy}
+    assert isinstance(Told(config=config, machine=machine).start(), Started)

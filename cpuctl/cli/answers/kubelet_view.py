@@ -6,6 +6,7 @@ from typing import Any
 
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.views import cpu_labels, differing_views
+from cpuctl.go_text import GoError
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.machine.model import Machine
 
@@ -14,7 +15,7 @@ def kubelet_view(machine: Machine, info: MachineInfo) -> dict[str, Any]:
     """Count and number as the kubelet does, or give its error where it would refuse the machine."""
     try:
         topology = CPUTopology.discover(info)
-    except ValueError as error:
+    except GoError as error:
         return {"error": str(error)}
     return {
         **topology_counts(topology),

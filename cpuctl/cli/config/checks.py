@@ -12,6 +12,7 @@ from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.outcome import KubeletFault, StartRefused, Undetermined
 from cpuctl.engine.start import Started, check_start
 from cpuctl.errors import UsageError
+from cpuctl.go_text import GoError
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.configuration.schema import SINCE
 from cpuctl.kubelet.configuration.settings import OriginKind
@@ -53,7 +54,7 @@ def _cpu_side(info: MachineInfo, kubelet: Kubelet) -> Started | None:
 def _topology(info: MachineInfo) -> CPUTopology | None:
     try:
         return CPUTopology.discover(info)
-    except ValueError:
+    except GoError:
         return None
 
 

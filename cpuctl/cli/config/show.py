@@ -63,10 +63,11 @@ def show(
 def _reservation(source: "MachineSource", told: ToldKubelet) -> "ReservationSummary | str":
     from cpuctl.engine.node_resources import node_capacity, node_reservations
     from cpuctl.engine.reservation_summary import summarize
+    from cpuctl.go_text import GoError
 
     config = told.kubelet.config
     try:
         kept = node_reservations(source.info, config)
-    except ValueError as error:
+    except GoError as error:
         return str(error)
     return summarize(source.info, config, kept, node_capacity(source.info))

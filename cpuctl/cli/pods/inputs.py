@@ -100,10 +100,11 @@ def allocatable_of_node(
     """Work out what a configuration leaves of a machine to pods; None, and a warning, where that fails."""
     from cpuctl.engine.node_resources import node_capacity, node_reservations
     from cpuctl.engine.reservation_summary import summarize
+    from cpuctl.go_text import GoError
 
     try:
         kept = node_reservations(machine.info, config)
-    except ValueError as error:
+    except GoError as error:
         sources.warnings.append(f"what the node keeps from pods cannot be said: {error}")
         return None
     lines = summarize(machine.info, config, kept, node_capacity(machine.info)).lines

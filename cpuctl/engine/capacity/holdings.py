@@ -51,7 +51,8 @@ def by_place(node: Node, pods: Sequence[Pod]) -> Iterator[list[Pod]]:
 
 def _places(node: Node) -> list[int]:
     """List sets of NUMA nodes: each alone, those that a socket has CPUs of, all."""
-    nodes = node.topology.numa_nodes
+    # A package of unknown number that is taken for a node (-1) is in no set.
+    nodes = {number: cpus for number, cpus in node.topology.numa_nodes.items() if number >= 0}
     sockets = (
         CPUSet.of(number for number, cpus in nodes.items() if cpus & socket).mask
         for socket in node.topology.sockets.values()

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from cpuctl.engine.config_lints.lint import Lint, LintSubject, Severity
 from cpuctl.engine.config_lints.names import CPU_OPTIONS, NUMA_OPTIONS
 from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.go_text import GoError
 from cpuctl.kubelet.golang import parse_bool
 from cpuctl.kubelet.policy_options import (
     ALIGN_BY_SOCKET,
@@ -121,5 +122,5 @@ def _idle(setting: tuple[str, ...], message: str, *, code: str = "option-idle") 
 def _is_on(value: str) -> bool:
     try:
         return parse_bool(value)
-    except ValueError:
+    except GoError:
         return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from cpuctl.engine.config_lints.lint import Lint, LintSubject, Severity
+from cpuctl.go_text import GoError
 from cpuctl.kubelet.configuration.nearest import MOST_TOLD, nearest
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.golang import parse_atoi, parse_bool, quoted
@@ -118,7 +119,7 @@ def _option_value(field: str, name: str, value: str, gates: FeatureGates) -> Lin
         return _delay(field, value, gates)
     try:
         wanted = parse_bool(value)
-    except ValueError:
+    except GoError:
         return _no_switch(field, name, value)
     if wanted:
         return None
@@ -134,7 +135,7 @@ def _delay(field: str, value: str, gates: FeatureGates) -> Lint:
     expected = ""
     try:
         nanoseconds = parse_scale_delay(value, gates)
-    except ValueError as error:
+    except GoError as error:
         severity, code, message = Severity.ERROR, "option-value", str(error)
         expected, fix = "a duration from 0s to 10s", f'{SCALE_DELAY}: "500ms"'
         if not gates.enabled(SCALE_DELAY_GATE):
@@ -161,7 +162,7 @@ def _is_number(text: str) -> bool:
     """Tell whether the kubelet takes a text for a number of NUMA nodes."""
     try:
         return parse_atoi(text) >= DEFAULT_MAX_NODES
-    except ValueError:
+    except GoError:
         return False
 
 

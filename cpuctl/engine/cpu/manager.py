@@ -21,6 +21,7 @@ from cpuctl.engine.outcome import (
     RejectionReason,
     Undetermined,
 )
+from cpuctl.go_text import GoError
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
 from cpuctl.kubelet.releases.behaviours import Behaviours
 from cpuctl.kubelet.reserving.reservations import CPUReservation
@@ -67,7 +68,7 @@ class StaticPolicy(NamedTuple):
     ) -> StaticPolicy:
         """Choose the reserved CPUs.
 
-        Raise ValueError with the kubelet's text when that fails, ReservingFailsError when it never ends.
+        Raise GoError with the kubelet's text when that fails, ReservingFailsError when it never ends.
         """
         from cpuctl.engine.cpu.picking.picker import Picker
 
@@ -75,7 +76,7 @@ class StaticPolicy(NamedTuple):
         reserved = _reserved_cpus(topology, picker, reservation)
         unknown = reserved & ~topology.cpus
         if unknown:
-            raise ValueError(
+            raise GoError(
                 "[cpumanager] unable to build the reserved physical CPUs from the reserved set: "
                 f"unknown CPU ID: {CPUSet(unknown).lowest}"
             )
@@ -197,7 +198,7 @@ def _reserved_cpus(topology: CPUTopology, picker: Picker, reservation: CPUReserv
         # The kubelet drops the picker's error here and goes on with the empty set.
         reserved = picked.cpus if isinstance(picked, Picked) else 0
     if reserved.bit_count() != reservation.number:
-        raise ValueError(
+        raise GoError(
             "[cpumanager] unable to reserve the required amount of CPUs "
             f"(size of {CPUSet(reserved)} did not equal {reservation.number})"
         )

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.go_text import GoError
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.policy_options import (
@@ -51,7 +52,7 @@ def _wrapped(policy: str, construct: Callable[[], T], *setting: str) -> T:
         return construct()
     except SettingError as error:
         raise SettingError(f"{prefix}{error}", *error.path) from None
-    except ValueError as error:
+    except GoError as error:
         raise SettingError(f"{prefix}{error}", *setting) from None
 
 

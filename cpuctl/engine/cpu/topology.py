@@ -12,6 +12,7 @@ from functools import cached_property, reduce
 from operator import or_
 
 from cpuctl.cpuset import CPUSet
+from cpuctl.go_text import GoError
 from cpuctl.machine.cadvisor.machine_info import InfoCore, InfoNode, MachineInfo
 from cpuctl.named_tuple import NamedTuple
 
@@ -37,9 +38,9 @@ class CPUTopology(_Labels):
 
     @classmethod
     def discover(cls, info: MachineInfo) -> CPUTopology:
-        """Label every CPU; raise ValueError with the kubelet's text when it would refuse to start."""
+        """Label every CPU; raise GoError with the kubelet's text when it would refuse to start."""
         if info.num_cpus == 0:
-            raise ValueError("could not detect number of cpus")
+            raise GoError("could not detect number of cpus")
         labels = _without_repeats([_labels(node, core) for node, core in _entries(info)])
         return cls(
             numa_nodes=_masks((node, threads) for node, _, _, _, threads in labels),
@@ -104,7 +105,7 @@ class CPUTopology(_Labels):
 
     def in_numa_nodes(self, nodes: int) -> int:
         """Mask of the CPUs of the NUMA nodes whose bits are set in *nodes*."""
-        return _union(mask for node, mask in self.numa_nodes.items() if nodes >> node & 1)
+        return _union(mask for node, mask in self.numa_nodes.items() if node >= 0 and nodes >> node & 1)
 
     def in_sockets_of(self, cpus: int) -> int:
         """Mask of the CPUs of every socket that *cpus* touch."""
@@ -121,10 +122,10 @@ def _entries(info: MachineInfo) -> Iterator[tuple[InfoNode, InfoCore]]:
 
 def _labels(node: InfoNode, core: InfoCore) -> _Label:
     if not core.threads:
-        raise ValueError("no cpus provided")
+        raise GoError("no cpus provided")
     threads = CPUSet.of(core.threads)
     if len(threads) != len(core.threads):
-        raise ValueError("cpus provided are not unique")
+        raise GoError("cpus provided are not unique")
     cache = core.uncore_cache_ids[0] if core.uncore_cache_ids else core.socket_id
     return node.id, core.socket_id, threads.lowest, cache, threads.mask
 

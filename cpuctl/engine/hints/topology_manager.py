@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 LARGEST_NODE_ID = 63
 """The kubelet keeps sets of NUMA nodes in 64 bits."""
 
+
+def in_mask(node: int) -> bool:
+    """Tell whether the kubelet's sets of NUMA nodes can hold this id."""
+    return 0 <= node <= LARGEST_NODE_ID
+
+
 Answer: TypeAlias = "Mapping[str, HintList | None] | None"
 """A provider's hints by resource; None, empty or a resource without a list mean no preference."""
 
@@ -34,22 +40,29 @@ class Merged(NamedTuple):
 
 
 class TopologyManager(NamedTuple):
-    """A policy and its scope; ``everything`` are all NUMA nodes (a mask), also those without CPUs."""
+    """A policy and its scope; ``everything`` are all NUMA nodes (a mask), also those without CPUs.
+
+    ``unmaskable`` is the id of a node that no mask can hold, where the machine has one: without NUMA nodes
+    cAdvisor takes packages for nodes, and a package that the kernel does not know has the id -1.
+    """
 
     policy: str
     scope: str
     everything: int
     fit: Fit
+    unmaskable: int | None = None
 
     @classmethod
     def of(cls, info: MachineInfo, policy: str, scope: str, *, closest: bool) -> TopologyManager:
         """Set the manager up for a machine; *closest* is the option ``prefer-closest-numa-nodes``."""
         measured = closest and policy != "single-numa-node"
+        ids = [node.id for node in info.nodes]
         return cls(
             policy=policy,
             scope=scope,
-            everything=CPUSet.of(node.id for node in info.nodes).mask,
+            everything=CPUSet.of(node for node in ids if in_mask(node)).mask,
             fit=Fit(distances={node.id: node.distances for node in info.nodes} if measured else {}),
+            unmaskable=next((node for node in ids if not in_mask(node)), None),
         )
 
     @classmethod
@@ -61,8 +74,8 @@ class TopologyManager(NamedTuple):
         """Merge all answers to one request; a fault where a mask or a row of distances is too short."""
         if self.policy == "none":
             return Merged(IMPOSSIBLE, admit=True)
-        if self.everything >> LARGEST_NODE_ID + 1:
-            return self._beyond_masks()
+        if self.fault is not None:
+            return self.fault
         lists = [hints for answer in answers for hints in _lists(answer)]
         hint = self._merge(lists)
         if isinstance(hint, KubeletFault):
@@ -81,12 +94,15 @@ class TopologyManager(NamedTuple):
             return Hint(None, hint.preferred)
         return hint
 
-    def _beyond_masks(self) -> KubeletFault:
-        highest = self.everything.bit_length() - 1
+    @property
+    def fault(self) -> KubeletFault | None:
+        """How every admission ends on a machine with a NUMA node that no mask can hold."""
+        if self.unmaskable is None:
+            return None
         return KubeletFault(
             kind=FaultKind.CRASH,
             where="Topology Manager, making a mask of all NUMA nodes",
-            why=f"NUMA node {highest} is beyond {LARGEST_NODE_ID}, the highest id that a mask can hold",
+            why=f"a mask holds NUMA nodes 0 to {LARGEST_NODE_ID}, and this machine has {self.unmaskable}",
         )
 
 

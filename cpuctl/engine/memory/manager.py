@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from cpuctl.checkpoints.model import MemoryBlock, MemoryNode
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.hints import Hint
-from cpuctl.engine.hints.topology_manager import LARGEST_NODE_ID
+from cpuctl.engine.hints.topology_manager import LARGEST_NODE_ID, in_mask
 from cpuctl.engine.memory.requests import MemoryRequest, container_request
 from cpuctl.engine.memory.state import Blocks, MemoryManagerState
 from cpuctl.engine.memory.tables import MEMORY, charge, free_in, violates_groups
@@ -105,9 +105,9 @@ def find_hints(
 
     A fault where a NUMA node has no table of a resource, or an id beyond what a mask holds.
     """
-    highest = max(state.tables, default=0)
-    if highest > LARGEST_NODE_ID:
-        return _crash(f"making a mask with NUMA node {highest}, when {LARGEST_NODE_ID} is the highest")
+    for node in state.tables:
+        if not in_mask(node):
+            return _crash(f"making a mask with NUMA node {node}, when one holds 0 to {LARGEST_NODE_ID}")
     if unknown := _unknown(state, state.tables, request):
         return unknown
     if not request:

@@ -15,6 +15,7 @@ from cpuctl.engine.reservation_summary import MEMORY_SETTINGS
 from cpuctl.engine.reserve.cpu_choice import CPUChoice, CPUWish, choose_reserved
 from cpuctl.engine.reserve.memory_split import Spread, split_memory
 from cpuctl.engine.start import NotStarted, Started, check_start
+from cpuctl.go_text import GoError
 from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.reserving.reserved_memory import countable
@@ -73,7 +74,7 @@ def propose(info: MachineInfo, kubelet: Kubelet, wish: ReserveWish) -> Proposal 
     if wish.cpus is not None:
         try:
             topology = CPUTopology.discover(info)
-        except ValueError as error:
+        except GoError as error:
             return NoProposal(f"the kubelet would not take this machine: {error}")
         choice = choose_reserved(topology, wish.cpus)
         # The list takes the place of kubeReserved's and systemReserved's CPUs, and changes no memory.

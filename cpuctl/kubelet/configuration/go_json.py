@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from cpuctl.documents.paths import Path
+from cpuctl.go_text import GoError
 from cpuctl.kubelet.duration import parse_duration
 from cpuctl.kubelet.golang import json_number
 from cpuctl.named_tuple import NamedTuple
@@ -139,7 +140,7 @@ def _duration_mistake(value: Value, place: _Place) -> Iterator[Mistake]:
         return
     try:
         parse_duration(value or "")
-    except ValueError as error:
+    except GoError as error:
         yield Mistake(place.path, DURATION, str(error), final=True)
 
 
@@ -149,7 +150,7 @@ def _quantity_mistake(value: Value, place: _Place) -> Iterator[Mistake]:
     text = value.strip() if isinstance(value, str) else _json_text(value)
     try:
         Quantity.parse(text)
-    except ValueError as error:
+    except GoError as error:
         yield Mistake(place.path, QUANTITY, str(error), final=True)
 
 

@@ -8,6 +8,7 @@ from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.document import Document
 from cpuctl.documents.paths import Path
 from cpuctl.errors import InputError
+from cpuctl.go_text import GoError
 from cpuctl.kubelet.configuration.go_json import DURATION, QUANTITY, Mistake
 from cpuctl.kubelet.configuration.schema import STRUCTS
 from cpuctl.kubelet.duration import parse_duration
@@ -45,7 +46,7 @@ def _duration(cursor: Cursor) -> int:
         raise cursor.expected("a duration", hint=_DURATION_HINT)
     try:
         return parse_duration(cursor.value)
-    except ValueError as error:
+    except GoError as error:
         raise cursor.error(str(error), hint=_DURATION_HINT) from None
 
 

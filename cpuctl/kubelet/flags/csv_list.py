@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import re
 
+from cpuctl.go_text import GoError
+
 _QUOTED = re.compile(r'"((?:[^"]|"")*+)"(?=,|$)')
 _UP_TO_LONE_QUOTE = re.compile(r'"(?:[^"]|"")*+')
 
 
 def csv_list(text: str) -> list[str]:
-    """Read the fields of a line; raise ValueError with Go's text where quotes are amiss."""
+    """Read the fields of a line; raise GoError with Go's text where quotes are amiss."""
     line = text.lstrip("\n").partition("\n")[0]
     if not line:
         if text:
-            raise ValueError("EOF")
+            raise GoError("EOF")
         return []
     fields: list[str] = []
     at = 0

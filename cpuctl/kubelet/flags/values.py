@@ -1,6 +1,6 @@
 """How the kubelet reads the value of a flag, and what a flag that is given twice adds up to.
 
-Rule: ``spf13/pflag`` and ``k8s.io/component-base/cli/flag``. Readers raise ValueError with their texts.
+Rule: ``spf13/pflag`` and ``k8s.io/component-base/cli/flag``. Readers raise GoError with their texts.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from cpuctl.documents.document import Value
+from cpuctl.go_text import GoError
 from cpuctl.kubelet.duration import duration_text, parse_duration
 from cpuctl.kubelet.flags.csv_list import csv_list
 from cpuctl.kubelet.golang import parse_atoi, parse_bool, parse_int, quoted
@@ -55,7 +56,7 @@ def _one_pair(text: str) -> dict[str, Value]:
     """Read one pair: commas belong to the value, so that several options need several flags."""
     name, equals, value = text.partition("=")
     if not equals:
-        raise ValueError("malformed pair, expect string=string")
+        raise GoError("malformed pair, expect string=string")
     return {name.strip(): value.strip()}
 
 
@@ -68,8 +69,8 @@ def _gates(text: str) -> dict[str, Value]:
 def _gate(name: str, value: str) -> bool:
     try:
         return parse_bool(value)
-    except ValueError as error:
-        raise ValueError(f"invalid value of {name}: {value}, err: {error}") from None
+    except GoError as error:
+        raise GoError(f"invalid value of {name}: {value}, err: {error}") from None
 
 
 def _split(parts: Iterable[str], separator: str, wanted: str) -> dict[str, Value]:
@@ -77,7 +78,7 @@ def _split(parts: Iterable[str], separator: str, wanted: str) -> dict[str, Value
     for part in filter(None, parts):
         name, found, value = part.partition(separator)
         if not found:
-            raise ValueError(f"malformed pair, expect {wanted}")
+            raise GoError(f"malformed pair, expect {wanted}")
         pairs[name.strip()] = value.strip()
     return pairs
 
@@ -103,12 +104,12 @@ def _reservation(text: str) -> Value:
     node, colon, limits = text.partition(":")
     if not colon or ":" in limits:
         form = "numaNodeID:type=quantity[,type=quantity...]"
-        raise ValueError(f"the reserved memory has incorrect format, expected {form}, got {text}")
+        raise GoError(f"the reserved memory has incorrect format, expected {form}, got {text}")
     try:
         number = parse_atoi(node)
-    except ValueError:
+    except GoError:
         # Misspelt in the kubelet.
-        raise ValueError(f"failed to convert the NUMA node ID, exptected integer, got {node}") from None
+        raise GoError(f"failed to convert the NUMA node ID, exptected integer, got {node}") from None
     return {
         "numaNode": (number + _INT32 // 2) % _INT32 - _INT32 // 2,
         "limits": dict(_limit(part) for part in limits.split(",")),
@@ -118,13 +119,13 @@ def _reservation(text: str) -> Value:
 def _limit(text: str) -> tuple[str, Value]:
     name, equals, amount = text.partition("=")
     if not equals or "=" in amount:
-        raise ValueError(f"the reserved limit has incorrect value, expected type=quantatity, got {text}")
+        raise GoError(f"the reserved limit has incorrect value, expected type=quantatity, got {text}")
     if name != "memory" and not name.startswith("hugepages-"):
-        raise ValueError(f"memory type conversion error, unknown type: {quoted(name)}")
+        raise GoError(f"memory type conversion error, unknown type: {quoted(name)}")
     try:
         Quantity.parse(amount)
-    except ValueError:
-        raise ValueError(f"failed to parse the quantatity, expected quantatity, got {amount}") from None
+    except GoError:
+        raise GoError(f"failed to parse the quantatity, expected quantatity, got {amount}") from None
     return name, amount
 
 

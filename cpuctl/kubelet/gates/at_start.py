@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from cpuctl.go_text import GoError
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 
 STAGE = "featureGates"
@@ -15,7 +16,7 @@ _FLAGS = "failed to set feature gates from initial flags-based config: "
 _PANIC = "failed to merge global and in-flight KubeletConfiguration while setting defaults, error: "
 
 
-class BadGatesError(ValueError):
+class BadGatesError(GoError):
     """The gates cannot be set: the kubelet's error, what it logs, and whether it crashes with it."""
 
     def __init__(self, error: str, *, logged: str, crash: bool) -> None:
@@ -46,7 +47,7 @@ def gates_at_start(
 def _set(gates: FeatureGates, settings: Mapping[str, bool], *, crash: bool) -> FeatureGates:
     try:
         return gates.with_overrides(settings)
-    except ValueError as error:
+    except GoError as error:
         text = f"{_PANIC}{error}" if crash else str(error)
         logged = text if crash else f"{_FLAGS}{error}"
         raise BadGatesError(text, logged=logged, crash=crash) from None

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 
+from cpuctl.go_text import GoError
 from cpuctl.kubelet.gates.manager_gates import DEPENDENCIES, DEPENDENCIES_SINCE, MANAGER_GATES
 from cpuctl.kubelet.gates.other_gates import OTHER_DEPENDENCIES, OTHER_GATES
 from cpuctl.kubelet.releases.behaviours import Behaviours, behaviours
@@ -49,13 +50,13 @@ class FeatureGates(NamedTuple):
     def with_overrides(self, overrides: Mapping[str, bool]) -> FeatureGates:
         """Set gates as the kubelet does; several calls add up, the last one wins per gate.
 
-        Raise ValueError with the kubelet's text for a gate that this release does not have, one that is
+        Raise GoError with the kubelet's text for a gate that this release does not have, one that is
         locked to the other value, and one that is on while a gate it depends on is off.
         """
         gates = FeatureGates(self.minor, {**self.settings, **overrides}, self.patch)
         problems = list(gates._refusals()) or list(gates._broken_dependencies())
         if problems:
-            raise ValueError(problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]")
+            raise GoError(problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]")
         return gates
 
     def enabled(self, name: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from cpuctl.go_text import GoError
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.duration import MILLISECOND
 from cpuctl.kubelet.golang import parse_bool
@@ -144,5 +145,5 @@ def _always(_: Use) -> bool:
 def _is_on(value: str) -> bool:
     try:
         return parse_bool(value)
-    except ValueError:
+    except GoError:
         return False

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from cpuctl.go_text import GoError
 from cpuctl.kubelet.config import DEFAULT_EVICTION_HARD, INODE_THRESHOLD_OF_IMAGES
 from cpuctl.kubelet.golang import float32, parse_float32
 from cpuctl.kubelet.releases.behaviours import behaviours
@@ -79,21 +80,21 @@ def _parse(signal: str, text: str) -> Threshold | None:
         return None
     try:
         return _percentage(signal, text) if text.endswith("%") else _amount(signal, text)
-    except ValueError as error:
+    except GoError as error:
         raise SettingError(str(error), _FIELD, signal) from None
 
 
 def _percentage(signal: str, text: str) -> Threshold:
     share = float32(parse_float32(text.rstrip("%")) / 100)
     if share < 0:
-        raise ValueError(f"eviction percentage threshold {signal} must be >= 0%: {text}")
+        raise GoError(f"eviction percentage threshold {signal} must be >= 0%: {text}")
     if share > 1:
-        raise ValueError(f"eviction percentage threshold {signal} must be <= 100%: {text}")
+        raise GoError(f"eviction percentage threshold {signal} must be <= 100%: {text}")
     return Threshold(share=share)
 
 
 def _amount(signal: str, text: str) -> Threshold:
     amount = Quantity.parse(text)
     if amount.sign <= 0:
-        raise ValueError(f"eviction threshold {signal} must be positive: {amount}")
+        raise GoError(f"eviction threshold {signal} must be positive: {amount}")
     return Threshold(amount)

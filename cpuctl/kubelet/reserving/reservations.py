@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cpuctl.cpuset import MAX_CPU, CPUSet, CPUSetLimitError
+from cpuctl.go_text import GoError
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.golang import quoted
 from cpuctl.kubelet.reserving.eviction import RESERVING_SIGNALS, Threshold, parse_thresholds
@@ -93,7 +94,7 @@ def listed_cpus(config: KubeletConfiguration, online: CPUSet) -> CPUSet | None:
         listed = CPUSet.parse(text)
     except CPUSetLimitError:
         listed = CPUSet(1 << MAX_CPU)  # one of them is on no machine, whichever the others are
-    except ValueError as error:
+    except GoError as error:
         raise SettingError(f"unable to parse reserved-cpus list: {error}", "reservedSystemCPUs") from None
     if not listed <= online:
         problem = f"reserved-cpus: {text} is not a subset of online-cpus: {online}"
@@ -128,7 +129,7 @@ def check_qos_reserved(shares: Mapping[str, str]) -> None:
     for name in sorted(shares):
         try:
             _check_share(name, shares[name])
-        except ValueError as error:
+        except GoError as error:
             text = f"--qos-reserved value failed to parse: {error}"
             raise SettingError(text, "qosReserved", name) from None
 
@@ -166,7 +167,7 @@ def _amount(name: str, text: str) -> Quantity:
         raise SettingError(f"cannot reserve {quoted(name)} resource", name)
     try:
         amount = Quantity.parse(text)
-    except ValueError as error:
+    except GoError as error:
         problem = f"failed to parse quantity {quoted(text)} for {quoted(name)} resource: {error}"
         raise SettingError(problem, name) from None
     if amount.sign < 0:
@@ -176,7 +177,7 @@ def _amount(name: str, text: str) -> Quantity:
 
 def _check_share(name: str, text: str) -> None:
     if name != "memory":
-        raise ValueError(f"cannot reserve {quoted(name)} resource")
+        raise GoError(f"cannot reserve {quoted(name)} resource")
     problem = ""
     digits = text.rstrip("%")
     sign, number = (digits[:1], digits[1:]) if digits[:1] in ("-", "+") else ("", digits)
@@ -187,7 +188,7 @@ def _check_share(name: str, text: str) -> None:
     elif (sign == "-" and number.strip("0")) or len(number.lstrip("0")) > 3 or int(number) > 100:
         problem = "percentage must be between 0 and 100"
     if problem:
-        raise ValueError(f"failed to parse percentage {quoted(text)} for {quoted(name)} resource: {problem}")
+        raise GoError(f"failed to parse percentage {quoted(text)} for {quoted(name)} resource: {problem}")
 
 
 def _raw(amount: Quantity) -> str:

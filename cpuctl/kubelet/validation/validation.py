@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from cpuctl.cpuset import CPUSet, CPUSetLimitError
+from cpuctl.go_text import GoError
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.duration import MILLISECOND, SECOND, duration_text
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
@@ -134,7 +135,7 @@ def _reserved_cpus(subject: Subject) -> Iterator[SettingError]:
         CPUSet.parse(text)
     except CPUSetLimitError:
         return  # well-formed, but of no machine: that is found out later
-    except ValueError as error:
+    except GoError as error:
         what = f"unable to parse reservedSystemCPUs (--reserved-cpus) {text}"
         yield _invalid(f"{what}, error: {error}", "reservedSystemCPUs")
 

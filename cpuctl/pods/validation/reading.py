@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from cpuctl.documents.numbers import amount_text
+from cpuctl.go_text import GoError
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, ContainerKind, Pod, QosClass, ResourceRequirements
 from cpuctl.pods.validation.amounts import with_amounts
@@ -127,7 +128,7 @@ class _Reader:
             try:
                 # What is no text and no number is compared as it is written, and never right.
                 amount = Quantity.parse(amount_text(raw) or "")
-            except ValueError as error:
+            except GoError as error:
                 self.doubtful.add(name)
                 whose = f'{self.kind} in version "v1" cannot be handled as a {self.kind}'
                 self.findings.append(spot.key(name).refused("bad-quantity", f"{whose}: {error}", hint=_HINT))

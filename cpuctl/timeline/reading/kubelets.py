@@ -11,6 +11,7 @@ from cpuctl.documents.document import Value
 from cpuctl.documents.loading import load_documents
 from cpuctl.engine.outcome import FaultKind, KubeletFault, StartRefused
 from cpuctl.errors import CpuctlError, InputError
+from cpuctl.go_text import GoError
 from cpuctl.kubelet.configuration.loading import ConfigSources, load_configuration
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
@@ -159,7 +160,7 @@ def read_server(cursor: Cursor | None, before: ApiServer) -> ApiServer:
     kept = {name: on for name, on in before.gates.settings.items() if release.stage(name) is not None}
     try:
         release.with_overrides(given)
-    except ValueError as error:
+    except GoError as error:
         raise cursor.error(f"an API server 1.{minor} would not start with these gates: {error}") from None
     return ApiServer(FeatureGates(minor, {**kept, **given}))
 

@@ -122,14 +122,19 @@ def test_a_set_that_is_compared_with_no_other_needs_no_distance() -> None:
     assert sparse("restricted", 0, 8).merge([{"cpu": [both]}]) == Merged(both, admit=True)
 
 
+@pytest.mark.parametrize("number", [-1, 64, 255])
 @pytest.mark.parametrize("policy", ["best-effort", "restricted", "single-numa-node"])
-def test_a_node_number_beyond_a_mask_crashes_the_kubelet(policy: str) -> None:
-    """Memory-only nodes of graphics cards are numbered 252 to 255 on some POWER machines."""
-    fault = sparse(policy, 0, 255).merge([{"cpu": [Hint(1, preferred=True)]}])
+def test_a_node_number_that_no_mask_holds_crashes_the_kubelet(policy: str, number: int) -> None:
+    """Memory-only nodes of graphics cards are numbered 252 to 255 on some POWER machines.
+
+    -1 is a package of unknown number where the kernel shows no nodes: ``NewBitMask`` returns no mask for
+    either, and ``And`` of ``topologymanager/bitmask`` takes it for one (1.27 to 1.36).
+    """
+    fault = sparse(policy, 0, number).merge([{"cpu": [Hint(1, preferred=True)]}])
     assert fault == KubeletFault(
         kind=FaultKind.CRASH,
         where="Topology Manager, making a mask of all NUMA nodes",
-        why="NUMA node 255 is beyond 63, the highest id that a mask can hold",
+        why=f"a mask holds NUMA nodes 0 to 63, and this machine has {number}",
     )
 
 

@@ -35,9 +35,10 @@ def nodes_of_ids(*numbers: int) -> MemoryManagerState:
     ("state", "where"),
     [
         (without_pages_on_node_1(), NO_PAGES),
-        (nodes_of_ids(0, 64), "Memory Manager, making a mask with NUMA node 64, when 63 is the highest"),
+        (nodes_of_ids(0, 64), "Memory Manager, making a mask with NUMA node 64, when one holds 0 to 63"),
+        (nodes_of_ids(-1), "Memory Manager, making a mask with NUMA node -1, when one holds 0 to 63"),
     ],
-    ids=["a node without such pages", "an id beyond masks"],
+    ids=["a node without such pages", "an id beyond masks", "a package of unknown number"],
 )
 def test_hints_that_crash_the_kubelet(state: MemoryManagerState, where: str) -> None:
     found = find_hints(state, "p", {"memory": 1, HUGE: 1})

@@ -5,11 +5,12 @@ A node is started from values and asked for decisions; it holds the state in bet
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from cpuctl.engine.active_pods import ActivePods
-from cpuctl.engine.admission import Admission, Admitted, Asked, Verdict
+from cpuctl.engine.admission import Admission, Admitted, Asked, Placement, Verdict
 from cpuctl.engine.changeable import Copied
 from cpuctl.engine.devices.provider import DeviceProvider
 from cpuctl.engine.hints.topology_manager import TopologyManager
@@ -46,6 +47,8 @@ class Node(Copied):
     back when a manager is next asked for anything, and never while ``sources_ready`` is False. ``stale``
     are the managers that may have something to clean up. ``delays`` tell how long a container that shrinks
     keeps its CPUs: until somebody who has a clock settles that (``CPUManagerState.settle``).
+    ``forgets_pods`` is False for a kubelet whose managers each take the pod that they last saw at admission
+    (``last_seen``, by manager) for an active one, for as long as no other comes.
     """
 
     def __init__(
@@ -68,6 +71,8 @@ class Node(Copied):
         self.active: MutableMapping[str, Pod] = ActivePods()
         self.sources_ready = True
         self.stale: frozenset[str] = frozenset()
+        self.forgets_pods = True
+        self.last_seen: dict[str, Pod] = {}
 
     @property
     def providers(self) -> tuple[Provider, ...]:
@@ -122,7 +127,7 @@ class Node(Copied):
             self.fault = verdict
         if not isinstance(verdict, Admitted):
             self.remove(pod.uid)
-        pool, placements = self.cpu.state.default, admission.placements
+        pool, placements = self.cpu.state.default, _of_pod(pod, admission.placements)
         return Admission(
             pod=pod,
             qos=admission.candidate.qos,
@@ -195,6 +200,7 @@ class Node(Copied):
     def resume(self, pods: Iterable[Pod]) -> None:
         """Take these pods for the ones that run, as a kubelet does that finds them at start."""
         self.active = ActivePods({pod.uid: self.pod_rules.known(pod) for pod in pods})
+        self.last_seen = {}
         self.devices.claim(self.active.values())
         self._changed()
 
@@ -229,22 +235,40 @@ class Node(Copied):
 
     def start_container(self, pod: Pod, container: str) -> None:
         """Let an admitted container run; ordinary init containers before it have ended by then."""
-        self.memory.start_container(pod, container)
+        self.memory.start_container(self.pod_rules.managed(pod), container)
 
     def _changed(self) -> None:
         self.stale = frozenset(provider.name for provider in self.providers)
 
-    def _cleaned_up(self) -> Iterator[Provider]:
-        """Yield the managers, each after it has cleaned up: the kubelet's do so whenever they are called."""
+    def _cleaned_up(self, asked_for: Pod | None = None) -> Iterator[Provider]:
+        """Yield the managers, each after it has cleaned up: the kubelet's do so whenever they are called.
+
+        *asked_for* is the pod that they are called for, if it is one.
+        """
         for provider in self.providers:
+            if asked_for is not None and not self.forgets_pods:
+                self._see(provider.name, asked_for)
             if self.sources_ready and provider.name in self.stale:
                 self.stale -= {provider.name}
-                provider.keep_only(self._running.containers)
+                provider.keep_only(self._kept(provider.name))
             yield provider
+
+    def _see(self, manager: str, pod: Pod) -> None:
+        before = self.last_seen.get(manager)
+        if before is not None and before.uid != pod.uid:
+            self.stale |= {manager}
+        self.last_seen[manager] = pod
+
+    def _kept(self, manager: str) -> Mapping[str, Collection[str]]:
+        """Name the containers that a manager takes for active, by pod."""
+        active, last = self._running.containers, self.last_seen.get(manager)
+        if last is None or last.uid in active:
+            return active
+        return {**active, last.uid: [each.name for each in last.all_containers]}
 
     def _candidate(self, pod: Pod) -> Candidate:
         qos = pod_qos(self.pod_rules.view(pod))
-        return Candidate(pod, qos, divided=self.cpu.rules.divides(pod))
+        return Candidate(self.pod_rules.managed(pod), qos, divided=self.cpu.rules.divides(pod))
 
     def _admission_of(self, pod: Pod) -> ScopedAdmission:
         # Running pods are admitted again before the plugins have found the new kubelet (kubernetes 118559).
@@ -252,7 +276,7 @@ class Node(Copied):
         return ScopedAdmission(
             candidate=self._candidate(pod),
             manager=self.topology_manager,
-            providers=self._cleaned_up,
+            providers=partial(self._cleaned_up, pod),
         )
 
     def _readmission(self, held: Holding | None, verdict: Verdict, *, divided: bool) -> Readmission | None:
@@ -264,7 +288,7 @@ class Node(Copied):
         return found if found.lost or (anew and isinstance(verdict, Rejected)) else None
 
     def _decide(self, admission: ScopedAdmission, given: Pod) -> Verdict:
-        pod = admission.candidate.pod
+        pod = self.active[given.uid]
         if unknown := self.devices.unknown(pod):
             return Undetermined(
                 f"it asks for {', '.join(unknown)}, and what the node has of them is not known"
@@ -284,3 +308,14 @@ class Node(Copied):
             misfit = fit_verdict(pod, beside, room, pod_level=level)
             return misfit or pod_level_rejection(given, self.pod_rules) or verdict
         return verdict
+
+
+def _of_pod(pod: Pod, placements: Sequence[Placement]) -> Sequence[Placement]:
+    """Return placements of a pod's own containers: its managers may have read them otherwise."""
+    containers = {each.name: each for each in pod.all_containers}
+    return [
+        each
+        if containers[each.container.name] is each.container
+        else each._replace(container=containers[each.container.name])
+        for each in placements
+    ]

@@ -125,7 +125,13 @@ def _is_exclusive(pod: Pod, containers: list[bool], rules: PodRules) -> bool:
 def _container(
     pod: Pod, container: Container, qos: Qos, stored: StoredPod, node: NodeOfPods
 ) -> ContainerFacts:
-    claims = partial(exclusive_claim, pod_level_managers=node.rules.node.managers, scope=node.scope)
+    rules = node.rules.node
+    claims = partial(
+        exclusive_claim,
+        pod_level_managers=rules.managers,
+        scope=node.scope,
+        passes_over=rules.passes_over,
+    )
     advice = advise(pod, container, qos=qos, claims=claims)
     exclusive = node.gives_cpus and advice.claim.cpus > 0
     return ContainerFacts(
@@ -181,6 +187,8 @@ def _notices(stored: StoredPod, seen: Pod, qos: Qos, node: NodeOfPods) -> Iterat
     if node.cgroup_version == 1:
         yield _NO_V1
     if qos.qos_class is not QosClass.GUARANTEED or node.rules.node.managers:
+        return
+    if not node.rules.node.passes_over:
         return
     assert seen.resources is not None
     cpus = seen.resources.requests.get("cpu", Quantity())

@@ -47,11 +47,14 @@ def server_rules(gates: FeatureGates) -> ServerRules:
 
 def node_rules(gates: FeatureGates) -> NodeRules:
     """Return how a kubelet with these gates looks at pods."""
+    release = behaviours(gates.minor)
     return NodeRules(
         minor=gates.minor,
         pod_level=gates.enabled("PodLevelResources"),
         empty_counts=not gates.enabled("PodLevelResourcesFixKubeletQOSClass"),
         managers=gates.enabled("PodLevelResourceManagers"),
+        passes_over=release.passes_over_pod_level_pods,
+        keeps_sidecars_apart=release.keeps_sidecars_apart,
     )
 
 

@@ -7,7 +7,7 @@ not agree. Everything else computes on pods that ``NodeRules.view`` has reduced 
 from __future__ import annotations
 
 from cpuctl.named_tuple import NamedTuple
-from cpuctl.pods.model import Pod, ResourceRequirements
+from cpuctl.pods.model import ContainerKind, Pod, ResourceRequirements
 
 POD_LEVEL_SINCE = 32
 """The first minor whose API has ``spec.resources`` at all; older ones pass over the field."""
@@ -40,13 +40,17 @@ class NodeRules(NamedTuple):
     """A kubelet 1.*minor*: ``pod_level`` is its gate PodLevelResources, on and known to its release.
 
     ``empty_counts`` is False with the gate PodLevelResourcesFixKubeletQOSClass (1.37), ``managers`` is the
-    gate PodLevelResourceManagers.
+    gate PodLevelResourceManagers. ``passes_over``: without that gate its resource managers leave pods with
+    resources of their own alone. ``keeps_sidecars_apart``: to its resource managers a sidecar is more than
+    an init container, and lends nothing to the containers after it.
     """
 
     minor: int = 36
     pod_level: bool = True
     empty_counts: bool = True
     managers: bool = False
+    passes_over: bool = True
+    keeps_sidecars_apart: bool = True
 
     def view(self, pod: Pod) -> Pod:
         """Return the pod as far as this kubelet looks at it: without pod-level resources it does not know."""
@@ -64,6 +68,14 @@ class NodeRules(NamedTuple):
     def known(self, pod: Pod) -> Pod:
         """Return the pod as this kubelet's code reads it: a gate that is off hides nothing from it."""
         return self.view(pod) if self.pod_level or self.minor < POD_LEVEL_SINCE else pod
+
+    def managed(self, pod: Pod) -> Pod:
+        """Return a pod that is known as the resource managers read it."""
+        if self.keeps_sidecars_apart or not pod.init_containers:
+            return pod
+        return pod._replace(
+            init_containers=tuple(each._replace(kind=ContainerKind.INIT) for each in pod.init_containers)
+        )
 
     def refuses_pod_level(self, pod: Pod) -> bool:
         """Tell whether this kubelet knows ``spec.resources``, has it switched off and so rejects *pod*."""

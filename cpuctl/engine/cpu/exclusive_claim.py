@@ -31,18 +31,20 @@ def exclusive_claim(
     *,
     pod_level_managers: bool = False,
     scope: str = "container",
+    passes_over: bool = True,
 ) -> ExclusiveClaim:
     """Count the exclusive CPUs that a container of a pod of this QoS class is due.
 
     *pod_level_managers* is the gate PodLevelResourceManagers, *scope* the Topology Manager's: with ``pod`` a
-    container gets a slice of what its pod has as a whole, or nothing where the pod has none.
+    container gets a slice of what its pod has as a whole, or nothing where the pod has none. *passes_over* is
+    False for a kubelet that aligns a pod with resources of its own as if it had none.
     """
     if qos.qos_class is not QosClass.GUARANTEED:
         return ExclusiveClaim(0, f"the pod is {qos.qos_class}, not Guaranteed: {qos.reason}")
     divided = pod_level_managers and pod.has_pod_level_resources
     if divided and scope == "pod" and not pod_level_cpus(pod, qos):
         return ExclusiveClaim(0, _no_whole(pod))
-    if pod.has_pod_level_resources and not divided:
+    if passes_over and pod.has_pod_level_resources and not divided:
         # With the managers' gate off the kubelet ignores the claim of any pod that sets spec.resources.
         return ExclusiveClaim(0, "the pod sets spec.resources, which the CPU Manager does not align")
     if divided and not guaranteed_equivalent(container):

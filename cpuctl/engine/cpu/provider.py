@@ -127,9 +127,14 @@ class CPUProvider(Copied):
         self, candidate: Candidate, container: Container, *, scope: str = "container"
     ) -> ExclusiveClaim:
         """Count the exclusive CPUs that a container of a pod is due."""
-        managers = self.rules.managers
+        rules = self.rules
         return exclusive_claim(
-            candidate.pod, container, candidate.qos, pod_level_managers=managers, scope=scope
+            candidate.pod,
+            container,
+            candidate.qos,
+            pod_level_managers=rules.managers,
+            scope=scope,
+            passes_over=rules.passes_over,
         )
 
     def why_shared(self, candidate: Candidate, container: Container, scope: str) -> str:

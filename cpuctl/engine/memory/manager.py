@@ -38,10 +38,15 @@ class AllocationFailure(StrEnum):
 class StaticMemoryPolicy(NamedTuple):
     """The static policy as constructed at kubelet start: the tables of a node that nobody has memory of.
 
-    Through it a provider reaches what this module does, which a node without the policy never loads.
+    ``refuses_overlaps``: several NUMA nodes are given only where none of them is in use by itself or in
+    another group; without it groups overlap. ``compares_groups``: a state file is held against what groups
+    have, not each of their nodes. Through the policy a provider reaches what this module does, which a node
+    without it never loads.
     """
 
     tables: Mapping[int, MemoryNode]
+    refuses_overlaps: bool = True
+    compares_groups: bool = True
 
     def fresh_state(self) -> MemoryManagerState:
         """Return the state a kubelet starts with when it finds no file."""
@@ -66,11 +71,17 @@ class StaticMemoryPolicy(NamedTuple):
         hint: Hint,
     ) -> Blocks | Rejected | KubeletFault:
         """Give a container the memory of its request, near the hint, and record it in *state*."""
-        return allocate(state, pod, container, request, hint)
+        return allocate(state, pod, container, request, hint, refuses_overlaps=self.refuses_overlaps)
 
 
 def allocate(
-    state: MemoryManagerState, pod: Pod, container: Container, request: MemoryRequest | None, hint: Hint
+    state: MemoryManagerState,
+    pod: Pod,
+    container: Container,
+    request: MemoryRequest | None,
+    hint: Hint,
+    *,
+    refuses_overlaps: bool = True,
 ) -> Blocks | Rejected | KubeletFault:
     """Give *container* the memory of its *request* and record it in *state*.
 
@@ -82,7 +93,7 @@ def allocate(
         return known
     if request is None:
         return _rejected(AllocationFailure.NOT_EXACT, container)
-    nodes = choose_nodes(state, pod.uid, request, hint, container)
+    nodes = choose_nodes(state, pod.uid, request, hint, container, refuses_overlaps=refuses_overlaps)
     return _take(state, pod, container, request, nodes) if isinstance(nodes, int) else nodes
 
 
@@ -92,9 +103,13 @@ def choose_nodes(
     request: MemoryRequest,
     hint: Hint,
     container: Container | None = None,
+    *,
+    refuses_overlaps: bool = True,
 ) -> int | Rejected | KubeletFault:
     """Choose the NUMA nodes (a mask) for a container's request, or for a pod's where that is None."""
     nodes = _affinity(state, uid, request, hint)
+    if refuses_overlaps and isinstance(nodes, int) and violates_groups(state.tables, list(CPUSet(nodes))):
+        nodes = AllocationFailure.VIOLATES_GROUPS
     return _rejected(nodes, container, request, state) if isinstance(nodes, AllocationFailure) else nodes
 
 
@@ -135,8 +150,6 @@ def _affinity(
             return extended
         assert extended.nodes is not None
         members = list(CPUSet(extended.nodes))
-    if len(members) > 1 and violates_groups(state.tables, members):
-        return AllocationFailure.VIOLATES_GROUPS
     return CPUSet.of(members).mask
 
 

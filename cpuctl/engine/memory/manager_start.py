@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from cpuctl.engine.outcome import Undetermined
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.kubelet.releases.behaviours import Behaviours, behaviours
 from cpuctl.kubelet.setting_error import SettingError
 from cpuctl.quantity import Quantity
 
@@ -35,15 +36,15 @@ def start_memory_manager(
         case "None":
             return None
         case "Static":
-            return _static(info, config, kept)
-        case "BestEffort":
+            return _static(info, config, kept, behaviours(gates.minor))
+        case "BestEffort" if behaviours(gates.minor).knows_best_effort_memory:
             raise SettingError('policy "BestEffort" is not available for platform "linux"', _SETTING)
         case other:
             raise SettingError(f'unknown policy: "{other}"', _SETTING)
 
 
 def _static(
-    info: MachineInfo, config: KubeletConfiguration, kept: Mapping[str, Quantity]
+    info: MachineInfo, config: KubeletConfiguration, kept: Mapping[str, Quantity], release: Behaviours
 ) -> StaticMemoryPolicy | Undetermined:
     from cpuctl.engine.memory.manager import StaticMemoryPolicy
     from cpuctl.engine.memory.tables import fresh_tables
@@ -53,7 +54,11 @@ def _static(
         return Undetermined("the machine information does not tell how much memory there is")
     nodes = {node.id for node in info.nodes}
     reserved = reserved_by_node(config.reserved_memory, nodes, kept)
-    return StaticMemoryPolicy(tables=fresh_tables(info, reserved))
+    return StaticMemoryPolicy(
+        tables=fresh_tables(info, reserved),
+        refuses_overlaps=release.refuses_overlapping_memory_groups,
+        compares_groups=release.compares_memory_of_groups,
+    )
 
 
 def overdrawn(policy: StaticMemoryPolicy | None) -> Undetermined | None:

@@ -60,7 +60,7 @@ class MemoryProvider(Copied):
             return _unusable(f"[memorymanager] {other_policy(wanted, saved.policy_name)}")
         if self.policy is None:
             return None
-        state = restored(saved, self.policy.tables)
+        state = restored(saved, self.policy.tables, compares_groups=self.policy.compares_groups)
         if isinstance(state, str):
             return StartRefused(stage=_STAGE, error=state)
         if isinstance(state, MemoryManagerState):
@@ -79,7 +79,7 @@ class MemoryProvider(Copied):
     def hints(self, candidate: Candidate, container: Container | None) -> Answer | KubeletFault:
         """Answer the Topology Manager for a container, or for the pod where that is None."""
         pod = candidate.pod
-        if self.policy is None or _why_not(candidate):
+        if self.policy is None or _why_not(candidate, self.rules):
             return None
         if container is None:
             request = _pod_request(candidate)
@@ -106,7 +106,7 @@ class MemoryProvider(Copied):
         """Allocate for the container that is placed, near the hint; add to the placement what it gets."""
         if self.policy is None:
             return placed
-        if why := _why_not(candidate):
+        if why := _why_not(candidate, self.rules):
             return placed._replace(why_no_memory=why)
         request = _request(self.policy, candidate, placed.container)
         known = self.state.assigned(candidate.pod.uid, placed.container.name) is not None
@@ -126,7 +126,7 @@ class MemoryProvider(Copied):
 
         from cpuctl.engine.pod_level.memory_bubble import allocate_bubble
 
-        if why := _why_not(candidate):
+        if why := _why_not(candidate, self.rules):
             return [each._replace(why_no_memory=why) for each in placed]
         parts: Mapping[str, Blocks] | Rejected | KubeletFault = self.state.blocks.get(pod.uid, {})
         if not (self.rules.restores_memory and pod.uid in self.state.pod_blocks):
@@ -150,12 +150,12 @@ class MemoryProvider(Copied):
         self.state.start_container(pod, container)
 
 
-def _why_not(candidate: Candidate) -> str:
+def _why_not(candidate: Candidate, rules: PodLevelRules) -> str:
     """Say why a pod gets no memory of its own; nothing where it does."""
     qos = candidate.qos
     if qos.qos_class is not QosClass.GUARANTEED:
         return f"the pod is {qos.qos_class}, not Guaranteed: {qos.reason}"
-    if candidate.pod.has_pod_level_resources and not candidate.divided:
+    if rules.skips(candidate.pod):
         return "the pod sets spec.resources, which the Memory Manager does not align"
     return ""
 

@@ -5,7 +5,8 @@ Rule: kubelet v1.36 ``memorymanager/policy_static.go``, ``validateState``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 
 from cpuctl.checkpoints.model import MemoryBlock, MemoryNode, MemoryStateFile
 from cpuctl.engine.memory.state import MemoryManagerState
@@ -30,19 +31,21 @@ class HeldBlock(NamedTuple):
 
 
 def restored(
-    saved: MemoryStateFile, fresh: Mapping[int, MemoryNode]
+    saved: MemoryStateFile, fresh: Mapping[int, MemoryNode], *, compares_groups: bool = True
 ) -> MemoryManagerState | str | KubeletFault | Undetermined:
     """Take over a file of the static policy, or return the kubelet's error.
 
-    *fresh* are the tables of the machine as it is now. A fault where the kubelet crashes on the file,
-    Undetermined where its answer depends on the order of a map.
+    *fresh* are the tables of the machine as it is now; *compares_groups* is False for a kubelet that holds
+    every NUMA node by itself against them. A fault where the kubelet crashes on the file, Undetermined where
+    its answer depends on the order of a map.
     """
+    difference = _difference if compares_groups else _difference_of_nodes
     state = MemoryManagerState.of_file(saved)
     if not state.tables:
         return _EMPTY if state.blocks else MemoryManagerState(dict(fresh))
     held = list(held_blocks(state))
-    objection = _objection(state.tables, fresh, held)
-    if bool(objection) != bool(_objection(state.tables, fresh, held[::-1])):
+    objection = _objection(fresh, held, partial(difference, state.tables))
+    if bool(objection) != bool(_objection(fresh, held[::-1], partial(difference, state.tables))):
         return _CHANCE
     return objection or state
 
@@ -56,14 +59,16 @@ def held_blocks(state: MemoryManagerState) -> Iterator[HeldBlock]:
 
 
 def _objection(
-    found: Tables, fresh: Mapping[int, MemoryNode], held: Iterable[HeldBlock]
+    fresh: Mapping[int, MemoryNode],
+    held: Iterable[HeldBlock],
+    difference: Callable[[Tables], str | KubeletFault],
 ) -> str | KubeletFault:
     """Return what the kubelet objects to when it replays all blocks in this order, or nothing."""
     expected = dict(fresh)
     for uid, container, block in held:
         if problem := replay(expected, block):
             return f"[memorymanager] (pod: {uid}, container: {container}) {problem}"
-    return _difference(found, expected)
+    return difference(expected)
 
 
 def replay(tables: Tables, block: MemoryBlock) -> str:
@@ -91,6 +96,15 @@ def _difference(found: Tables, expected: Tables) -> str | KubeletFault:
             if _of_group(found, node.cells, name) != _of_group(expected, node.cells, name):
                 return _DIFFERENT
     return ""
+
+
+def _difference_of_nodes(found: Tables, expected: Tables) -> str:
+    """Compare tables node by node and number by number, as up to 1.31."""
+    same = found.keys() == expected.keys() and all(
+        _alike(node, expected[number]) and node.memory_map == expected[number].memory_map
+        for number, node in found.items()
+    )
+    return "" if same else _DIFFERENT
 
 
 def _alike(node: MemoryNode, other: MemoryNode) -> bool:

@@ -36,6 +36,8 @@ def lint_pod_level(subject: PodLintSubject) -> Iterator[Finding]:
     if not kubelet.may_pin or not pod.has_pod_level_resources or not guaranteed:
         return
     if not kubelet.rules.managers:
+        if not kubelet.rules.passes_over:
+            return
         yield from _lint_alignment(subject)
     elif kubelet.pins and kubelet.topology_scope == "pod" and kubelet.topology_policy != "none":
         yield from _lint_shared_pool(subject)

@@ -23,7 +23,8 @@ def lint_static_quantities(subject: PodLintSubject) -> Iterator[Finding]:
     guaranteed = subject.qos.qos_class is QosClass.GUARANTEED
     if not subject.pod.static or not guaranteed or policy not in ("", "Static"):
         return
-    if subject.seen.has_pod_level_resources and not subject.kubelet.rules.managers:
+    rules = subject.kubelet.rules
+    if rules.passes_over and subject.seen.has_pod_level_resources and not rules.managers:
         return
     for container in subject.seen.all_containers:
         yield from _lint_container(subject, container)

@@ -17,6 +17,7 @@ class Behaviours(NamedTuple):
 
     aligns_distribution_to_sockets: bool
     checks_each_enforcement: bool
+    compares_memory_of_groups: bool
     copies_combinations: bool
     counts_whole_groups: bool
     default_inode_threshold_of_images: bool
@@ -25,11 +26,16 @@ class Behaviours(NamedTuple):
     drop_ins_without_variable: bool
     enforces_compressible: bool
     floors_distribution_by_hint: bool
+    forgets_removed_pods: bool
     keeps_baselines: bool
+    keeps_sidecars_apart: bool
+    knows_best_effort_memory: bool
     knows_no_swap: bool
     limits_shares_to_whole_groups: bool
     memory_throttling_is_opt_in: bool
+    passes_over_pod_level_pods: bool
     refuses_cgroup_v1_by_default: bool
+    refuses_overlapping_memory_groups: bool
     resizes_exclusive_cpus: bool
     restores_pod_level_cpus: bool
     restores_pod_level_memory: bool

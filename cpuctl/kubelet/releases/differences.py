@@ -130,6 +130,59 @@ DIFFERENCES: Mapping[str, Difference] = {
         standing=Standing.DOCUMENTED,
         gate="PodLevelResources",
     ),
+    "keeps_sidecars_apart": Difference(
+        since=29,
+        area=Area.EXCLUSIVE_CPUS,
+        before="CPUs, memory and devices of a sidecar are used again by the containers after it",
+        after="a sidecar keeps its CPUs, memory and devices for itself",
+        source="119447",
+        standing=Standing.VERIFIED,
+    ),
+    "refuses_overlapping_memory_groups": Difference(
+        since=32,
+        area=Area.MEMORY,
+        before="the Memory Manager gives several NUMA nodes together although one of them is in use alone or "
+        "in another group",
+        after="it refuses the pod: preferred hint violates NUMA node allocation",
+        source="123443",
+        standing=Standing.VERIFIED,
+    ),
+    "compares_memory_of_groups": Difference(
+        since=32,
+        area=Area.STATE_FILES,
+        before="a kubelet starts only if memory_manager_state has the free and reserved memory of every NUMA "
+        "node right",
+        after="it starts if those of every group of NUMA nodes are right together",
+        source="127074",
+        standing=Standing.VERIFIED,
+    ),
+    "knows_best_effort_memory": Difference(
+        since=32,
+        area=Area.CONFIGURATION,
+        before='memoryManagerPolicy BestEffort is unknown: unknown policy: "BestEffort"',
+        after='memoryManagerPolicy BestEffort is for Windows: policy "BestEffort" is not available for '
+        'platform "linux"',
+        source="memory_manager.go, 1.32",
+        standing=Standing.VERIFIED,
+    ),
+    "forgets_removed_pods": Difference(
+        since=32,
+        area=Area.STATE_FILES,
+        before="the pod that was admitted last keeps its CPUs, memory and devices after it has gone, until "
+        "another is admitted",
+        after="CPUs, memory and devices of any pod that has gone come back with the next clean-up",
+        source="cpu_manager.go, 1.32",
+        standing=Standing.VERIFIED,
+    ),
+    "passes_over_pod_level_pods": Difference(
+        since=34,
+        area=Area.POD_LEVEL,
+        before="containers of a pod with spec.resources get exclusive CPUs and memory like any others",
+        after="containers of a pod with spec.resources get no exclusive CPUs, memory or hints",
+        source="133279",
+        standing=Standing.VERIFIED,
+        gate="PodLevelResources",
+    ),
     "refuses_cgroup_v1_by_default": Difference(
         since=35,
         area=Area.CONFIGURATION,

@@ -47,7 +47,7 @@ def server_rules(gates: FeatureGates) -> ServerRules:
 
 def node_rules(gates: FeatureGates) -> NodeRules:
     """Return how a kubelet with these gates looks at pods."""
-    release = behaviours(gates.minor)
+    release = gates.release
     return NodeRules(
         minor=gates.minor,
         pod_level=gates.enabled("PodLevelResources"),

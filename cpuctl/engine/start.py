@@ -30,7 +30,6 @@ from cpuctl.kubelet.gates.at_start import BadGatesError, gates_at_start
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.policy_options import refuse_gated_options
-from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.kubelet.reserving.reservations import Reservations, check_capacity
 from cpuctl.kubelet.setting_error import SettingError
 from cpuctl.kubelet.validation.validation import Subject, validate, validation_text
@@ -103,7 +102,7 @@ def node_of(started: Started, allocatable: Allocatable | None = None) -> Node:
     memory = MemoryProvider(started.memory_policy, rules)
     node = Node(started.topology, cpu, memory, started.topology_manager)
     node.pod_rules = node_rules(gates)
-    node.forgets_pods = behaviours(gates.minor).forgets_removed_pods
+    node.forgets_pods = gates.release.forgets_removed_pods
     node.allocatable = allocatable
     node.delays = DelayRules(started.policy.options.scale_delay_time if started.policy else 0)
     return node

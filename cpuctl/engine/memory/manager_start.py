@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from cpuctl.engine.outcome import Undetermined
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
-from cpuctl.kubelet.releases.behaviours import Behaviours, behaviours
+from cpuctl.kubelet.releases.behaviours import Behaviours
 from cpuctl.kubelet.setting_error import SettingError
 from cpuctl.quantity import Quantity
 
@@ -36,8 +36,8 @@ def start_memory_manager(
         case "None":
             return None
         case "Static":
-            return _static(info, config, kept, behaviours(gates.minor))
-        case "BestEffort" if behaviours(gates.minor).knows_best_effort_memory:
+            return _static(info, config, kept, gates.release)
+        case "BestEffort" if gates.release.knows_best_effort_memory:
             raise SettingError('policy "BestEffort" is not available for platform "linux"', _SETTING)
         case other:
             raise SettingError(f'unknown policy: "{other}"', _SETTING)

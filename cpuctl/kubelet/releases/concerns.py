@@ -81,13 +81,18 @@ _AREAS: Mapping[Area, Predicate] = {
 _DIFFERENCES: Mapping[str, Predicate] = {
     "aligns_distribution_to_sockets": lambda use: {DISTRIBUTE_NUMA, ALIGN_BY_SOCKET} <= use.options,
     "checks_each_enforcement": lambda use: bool(_ENFORCEMENT & use.set_fields),
+    "compares_memory_of_groups": lambda use: use.static_memory,
     "default_inode_threshold_of_images": lambda use: "evictionHard" not in use.set_fields,
     "delays_scale_down": lambda use: SCALE_DELAY in use.options,
     "drop_ins": lambda use: use.drop_ins,
     "drop_ins_without_variable": lambda use: use.drop_ins,
     "enforces_compressible": lambda use: bool(_ENFORCEMENT & use.set_fields),
+    "forgets_removed_pods": lambda use: use.static,
+    "keeps_sidecars_apart": lambda use: use.static,
+    "knows_best_effort_memory": lambda use: "memoryManagerPolicy" in use.set_fields and not use.static_memory,
     "knows_no_swap": lambda use: use.swap,
     "memory_throttling_is_opt_in": lambda use: "memoryThrottlingFactor" not in use.set_fields,
+    "passes_over_pod_level_pods": lambda use: use.static,
     "pod_scope_memory_hints_after_restart": lambda use: (
         use.static_memory and use.pod_scope and use.pod_level_managers
     ),

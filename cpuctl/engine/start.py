@@ -32,7 +32,8 @@ from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.policy_options import refuse_gated_options
 from cpuctl.kubelet.reserving.reservations import Reservations, check_capacity
 from cpuctl.kubelet.setting_error import SettingError
-from cpuctl.kubelet.validation.validation import Subject, validate, validation_text
+from cpuctl.kubelet.validation.rule import Subject
+from cpuctl.kubelet.validation.validation import validate, validation_text
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.quantity import Quantity
 

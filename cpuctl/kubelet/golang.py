@@ -118,3 +118,25 @@ def aggregated(errors: Iterable[str]) -> str:
 def map_text(pairs: Mapping[str, object]) -> str:
     """Write a map as ``%v`` does, keys in order: ``map[a:1 b:2]``."""
     return f"map[{' '.join(f'{key}:{pairs[key]}' for key in sorted(pairs))}]"
+
+
+def url_scheme(text: str) -> str:
+    """Return the scheme of an address as ``url.Parse`` finds it; raise GoError with its text."""
+    wrong = f"parse {quoted(text)}: "
+    if any(char < " " or char == "\x7f" for char in text):
+        raise GoError(f"{wrong}net/url: invalid control character in URL")
+    if text.startswith(":"):
+        raise GoError(f"{wrong}missing protocol scheme")
+    found = re.match(r"([a-zA-Z][a-zA-Z0-9+.-]*):", text, re.ASCII)
+    scheme, rest = (found[1].lower(), text[found.end() :]) if found else ("", text)
+    if not rest.startswith("/") and not scheme and ":" in rest.partition("/")[0]:
+        raise GoError(f"{wrong}first path segment in URL cannot contain colon")
+    if escape := re.search(r"%(?![0-9a-fA-F]{2}).{0,2}", rest, re.ASCII):
+        raise GoError(f"{wrong}invalid URL escape {quoted(escape[0])}")
+    host = re.split(r"[/?#]", rest[2:], maxsplit=1)[0].rpartition("@")[2] if rest.startswith("//") else ""
+    if host.startswith("[") and "]" not in host:
+        raise GoError(f"{wrong}missing ']' in host")
+    port = host.rpartition("]")[2] if host.startswith("[") else host[host.find(":") :] if ":" in host else ""
+    if port and not re.fullmatch(r":[0-9]*", port, re.ASCII):
+        raise GoError(f"{wrong}invalid port {quoted(port)} after host")
+    return scheme

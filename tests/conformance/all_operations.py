@@ -11,6 +11,7 @@ from tests.conformance.merging import merge_hints
 from tests.conformance.node_scenario import node_scenario
 from tests.conformance.operations import cpu_hints, cpu_set, discover, quantity, take_by_topology
 from tests.conformance.pod_operations import POD_OPERATIONS
+from tests.conformance.validation_operations import validate_configuration
 
 OPERATIONS: Mapping[str, Callable[[Json], Json]] = MappingProxyType(
     {
@@ -23,6 +24,7 @@ OPERATIONS: Mapping[str, Callable[[Json], Json]] = MappingProxyType(
         "node": node_scenario,
         "quantity": quantity,
         "takeByTopology": take_by_topology,
+        "validate": validate_configuration,
         **POD_OPERATIONS,
     }
 )

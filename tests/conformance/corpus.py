@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -52,13 +53,19 @@ class CorpusFile:
             for line in lines:
                 entry = json.loads(line)
                 if "expect" in entry:
-                    case, expect = entry.pop("case"), entry.pop("expect")
+                    case, expect = self._of_release | entry.pop("case"), entry.pop("expect")
                     yield Recorded(self._with_machine(case), expect, entry)
 
     def inputs(self) -> Iterator[Json]:
         """Yield every line as it is: benchmark inputs have no recorded answer."""
         with gzip.open(self.path, "rt", encoding="utf-8") as lines:
             yield from map(json.loads, lines)
+
+    @property
+    def _of_release(self) -> Json:
+        """The release that a folder's name tells, for cases that do not."""
+        folder = self.path.parent.name
+        return {"kubeletVersion": folder} if re.fullmatch(r"1\.[0-9]+", folder, re.ASCII) else {}
 
     def _with_machine(self, case: Json) -> Json:
         """Put machines in the place of their names, in the case and in the steps that change hardware."""

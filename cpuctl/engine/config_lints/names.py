@@ -23,7 +23,7 @@ from cpuctl.kubelet.topology_options import (
     TOPOLOGY_OPTIONS,
     TOPOLOGY_STAGE_GATES,
 )
-from cpuctl.kubelet.validation.validation import TOPOLOGY_POLICIES, TOPOLOGY_SCOPES
+from cpuctl.kubelet.validation.rules import TOPOLOGY_POLICIES, TOPOLOGY_SCOPES
 
 CPU_OPTIONS, NUMA_OPTIONS = "cpuManagerPolicyOptions", "topologyManagerPolicyOptions"
 

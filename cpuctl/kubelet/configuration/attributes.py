@@ -5,61 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
+from cpuctl.kubelet.config import ATTRIBUTES, KubeletConfiguration, ReservedMemory
 from cpuctl.kubelet.configuration.decoded import quantity_of
 from cpuctl.kubelet.configuration.settings import Settings, plain
 from cpuctl.kubelet.duration import parse_duration
 
 if TYPE_CHECKING:
     from cpuctl.documents.document import Value
-
-ATTRIBUTES: Mapping[str, str] = {
-    "cgroupsPerQOS": "cgroups_per_qos",
-    "cgroupDriver": "cgroup_driver",
-    "cgroupRoot": "cgroup_root",
-    "kubeletCgroups": "kubelet_cgroups",
-    "systemCgroups": "system_cgroups",
-    "cpuManagerPolicy": "cpu_manager_policy",
-    "cpuManagerPolicyOptions": "cpu_manager_policy_options",
-    "cpuManagerReconcilePeriod": "cpu_manager_reconcile_period",
-    "memoryManagerPolicy": "memory_manager_policy",
-    "reservedMemory": "reserved_memory",
-    "topologyManagerPolicy": "topology_manager_policy",
-    "topologyManagerScope": "topology_manager_scope",
-    "topologyManagerPolicyOptions": "topology_manager_policy_options",
-    "reservedSystemCPUs": "reserved_system_cpus",
-    "kubeReserved": "kube_reserved",
-    "systemReserved": "system_reserved",
-    "kubeReservedCgroup": "kube_reserved_cgroup",
-    "systemReservedCgroup": "system_reserved_cgroup",
-    "enforceNodeAllocatable": "enforce_node_allocatable",
-    "evictionHard": "eviction_hard",
-    "evictionSoft": "eviction_soft",
-    "evictionSoftGracePeriod": "eviction_soft_grace_period",
-    "evictionMinimumReclaim": "eviction_minimum_reclaim",
-    "evictionPressureTransitionPeriod": "eviction_pressure_transition_period",
-    "mergeDefaultEvictionSettings": "merge_default_eviction_settings",
-    "cpuCFSQuota": "cpu_cfs_quota",
-    "cpuCFSQuotaPeriod": "cpu_cfs_quota_period",
-    "maxPods": "max_pods",
-    "podsPerCore": "pods_per_core",
-    "podPidsLimit": "pod_pids_limit",
-    "qosReserved": "qos_reserved",
-    "failSwapOn": "fail_swap_on",
-    "memorySwap": "swap_behavior",
-    "memoryThrottlingFactor": "memory_throttling_factor",
-    "memoryReservationPolicy": "memory_reservation_policy",
-    "failCgroupV1": "fail_cgroup_v1",
-    "singleProcessOOMKill": "single_process_oom_kill",
-    "oomScoreAdj": "oom_score_adj",
-    "nodeStatusUpdateFrequency": "node_status_update_frequency",
-    "featureGates": "feature_gates",
-    "staticPodPath": "static_pod_path",
-    "containerRuntimeEndpoint": "container_runtime_endpoint",
-    "port": "port",
-    "readOnlyPort": "read_only_port",
-}
-"""The fields that the resource managers depend on, and the attributes of ``KubeletConfiguration``."""
 
 
 def to_configuration(settings: Settings, **from_flags: Any) -> KubeletConfiguration:  # noqa: ANN401

@@ -24,7 +24,7 @@ from cpuctl.kubelet.configuration.mistakes import explained
 from cpuctl.kubelet.configuration.nearest import MOST_TOLD
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.configuration.remarks import ConfigWarning, unknown_fields
-from cpuctl.kubelet.configuration.schema import FIELD_TYPES, ROOT_TYPE, STRUCTS
+from cpuctl.kubelet.configuration.schema import FIELD_TYPES, ROOT_TYPE, structs_of
 from cpuctl.kubelet.configuration.settings import (
     OriginKind,
     Setting,
@@ -47,7 +47,7 @@ def merge_drop_ins(base: Settings, source: DropInSource, minor: int) -> Layer:
     merged = Setting(base)
     for _, patch in patches:
         merged = merge_patch(merged, Setting(patch))
-    if mistake := first_mistake(plain(merged), ROOT_TYPE, Walk(structs=STRUCTS, any_case=True)):
+    if mistake := first_mistake(plain(merged), ROOT_TYPE, Walk(structs=structs_of(minor), any_case=True)):
         raise _mistyped(mistake, merged)
     settings, _ = unknown_fields(folded(merged.members or {}), minor)
     warnings = [warning for _, patch in patches for warning in _warnings(patch, settings, minor)]

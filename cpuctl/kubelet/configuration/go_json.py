@@ -7,13 +7,14 @@ Types are written as Go writes them: ``*int32``, ``[]string``, ``map[string]bool
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from cpuctl.documents.paths import Path
 from cpuctl.go_text import GoError
 from cpuctl.kubelet.duration import parse_duration
-from cpuctl.kubelet.golang import json_number
+from cpuctl.kubelet.golang import json_number, quoted
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.quantity import Quantity
 
@@ -23,9 +24,21 @@ if TYPE_CHECKING:
 Structs: TypeAlias = Mapping[str, Mapping[str, str]]
 """The JSON names of every struct's fields with their types; a struct without fields takes any object."""
 
-DURATION, QUANTITY = "v1.Duration", "resource.Quantity"
-_ALIASES = {"v1.ResourceList": "map[v1.ResourceName]resource.Quantity"}
-_INTEGERS = {"int32": 1 << 31, "int64": 1 << 63}
+DURATION, QUANTITY, TIME = "v1.Duration", "resource.Quantity", "v1.Time"
+FLUSH_PERIOD = "v1.TimeOrMetaDuration"
+"""A duration as text, or as a whole number of nanoseconds."""
+_ALIASES = {
+    "v1.ResourceList": "map[v1.ResourceName]resource.Quantity",
+    "v1.VModuleConfiguration": "[]v1.VModuleItem",
+}
+_QUANTITIES = (QUANTITY, "resource.QuantityValue")
+_INTEGERS = {
+    "int32": (-(1 << 31), (1 << 31) - 1),
+    "int64": (-(1 << 63), (1 << 63) - 1),
+    "time.Duration": (-(1 << 63), (1 << 63) - 1),
+    "v1.VerbosityLevel": (0, (1 << 32) - 1),
+}
+_TIME = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]+)?(?:Z|[+-][0-9]{2}:[0-9]{2})"
 _KINDS: tuple[tuple[type, str], ...] = (
     (bool, "bool"), (str, "string"), (int, "number"), (float, "number"), (list, "array"), (dict, "object"),
 )  # fmt: skip
@@ -82,8 +95,12 @@ class Walk(NamedTuple):
             # Only a pointer takes null: the reader of durations itself reads it as an empty text.
             if value is not None or base == go_type:
                 yield from _duration_mistake(value, place)
-        elif base == QUANTITY:
+        elif base in _QUANTITIES:
             yield from _quantity_mistake(value, place)
+        elif base == FLUSH_PERIOD:
+            yield from self._flush_mistake(value, place)
+        elif base == TIME:
+            yield from _time_mistake(value, place)
         elif value is not None:
             yield from self._typed(value, base, place)
 
@@ -110,11 +127,20 @@ class Walk(NamedTuple):
         """Name what the value is where it does not fit, nothing where it does."""
         if base in _INTEGERS and isinstance(value, int | float) and not isinstance(value, bool):
             whole = isinstance(value, int) or (self.written is None and value.is_integer())
-            if whole and -_INTEGERS[base] <= value < _INTEGERS[base]:
+            low, high = _INTEGERS[base]
+            if whole and low <= value <= high:
                 return ""
             return f"number {self.written(path) if self.written else json_number(value)}"
         kind = _kind(value)
         return "" if kind == _expected_kind(base) else kind
+
+    def _flush_mistake(self, value: Value, place: _Place) -> Iterator[Mistake]:
+        if isinstance(value, str):
+            yield from _duration_mistake(value, place)
+        elif value is not None and (problem := self._scalar_problem(value, "time.Duration", place.path)):
+            told = f"json: cannot unmarshal {problem} into Go value of type time.Duration"
+            text = f"invalid duration {quoted(_json_text(value))}: {told}"
+            yield Mistake(place.path, FLUSH_PERIOD, text, final=True)
 
     def _members(self, value: dict[str, Value]) -> list[tuple[str, Value]]:
         return list(value.items()) if self.ordered else sorted(value.items())
@@ -142,6 +168,18 @@ def _duration_mistake(value: Value, place: _Place) -> Iterator[Mistake]:
         parse_duration(value or "")
     except GoError as error:
         yield Mistake(place.path, DURATION, str(error), final=True)
+
+
+def _time_mistake(value: Value, place: _Place) -> Iterator[Mistake]:
+    if value is None:
+        return
+    if not isinstance(value, str):
+        text = f"json: cannot unmarshal {_kind(value)} into Go value of type string"
+        yield Mistake(place.path, TIME, text, final=True)
+    elif re.fullmatch(_TIME, value, re.ASCII) is None:
+        layout = "2006-01-02T15:04:05Z07:00"
+        text = f'parsing time {quoted(value)} as "{layout}": cannot parse {quoted(value)} as "2006"'
+        yield Mistake(place.path, TIME, text, final=True)
 
 
 def _quantity_mistake(value: Value, place: _Place) -> Iterator[Mistake]:

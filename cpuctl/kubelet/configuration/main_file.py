@@ -27,7 +27,7 @@ from cpuctl.kubelet.configuration.head import (
 from cpuctl.kubelet.configuration.mistakes import explained
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError, Refusal
 from cpuctl.kubelet.configuration.remarks import ConfigWarning, unknown_fields
-from cpuctl.kubelet.configuration.schema import ROOT_TYPE, STRUCTS
+from cpuctl.kubelet.configuration.schema import ROOT_TYPE, structs_of
 from cpuctl.kubelet.configuration.settings import OriginKind, Setting, Settings, settings_of
 from cpuctl.named_tuple import NamedTuple
 
@@ -61,7 +61,7 @@ def read_main_file(text: str | bytes, source: str, minor: int, *, beside: str = 
     except NoObjectError as none:
         raise _refused(none.error, f"failed to decode: {none.text}", source) from None
     document = found.document
-    if mistake := first_mistake(document.value, ROOT_TYPE, walk_of(document)):
+    if mistake := first_mistake(document.value, ROOT_TYPE, walk_of(document, minor)):
         wrong = explained(mistake, document, mistake.path)
         raise _refused(wrong, f"failed to decode: {mistake.text}", source)
     given = settings_of(document, OriginKind.FILE)
@@ -73,11 +73,11 @@ def read_main_file(text: str | bytes, source: str, minor: int, *, beside: str = 
     )
 
 
-def walk_of(document: Document) -> Walk:
+def walk_of(document: Document, minor: int) -> Walk:
     """Decode as the main file is: from JSON in the order of the text and with numbers as they are written."""
     if document.syntax is Syntax.YAML:
-        return Walk(structs=STRUCTS)
-    return Walk(structs=STRUCTS, ordered=True, written=document.written)
+        return Walk(structs=structs_of(minor))
+    return Walk(structs=structs_of(minor), ordered=True, written=document.written)
 
 
 def empty(source: str) -> str:

@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from cpuctl.kubelet.configuration.go_json import Structs
+from cpuctl.kubelet.configuration.go_json import FLUSH_PERIOD, Structs
 from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
@@ -169,19 +169,40 @@ FIELD_TYPES: Mapping[str, FieldType] = {
 }
 
 SINCE: Mapping[str, int] = {
+    "imageMaximumGCAge": 29,
+    "containerLogMaxWorkers": 30,
+    "containerLogMonitorInterval": 30,
+    "podLogsDir": 30,
     "failCgroupV1": 31,
+    "crashLoopBackOff": 32,
     "singleProcessOOMKill": 32,
+    "imagePullCredentialsVerificationPolicy": 33,
     "mergeDefaultEvictionSettings": 33,
+    "preloadedImagesVerificationAllowlist": 33,
+    "userNamespaces": 33,
     "memoryReservationPolicy": 36,
+    "tlsCurvePreferences": 36,
 }
-"""The minor that brought a field, for those that the managers depend on; older ones do not know it."""
+"""The minor that brought a field; older ones do not know it. No field of 1.27 is gone in 1.36."""
+
+_OUTPUT: Mapping[str, str] = {"infoBufferSize": "resource.QuantityValue", "splitStream": "bool"}
 
 STRUCTS: Structs = {
     ROOT_TYPE: {"apiVersion": "string", "kind": "string"}
     | {name: field.go_type for name, field in FIELD_TYPES.items()},
-    "v1.LoggingConfiguration": {},
-    "v1.Taint": {"key": "string", "value": "string", "effect": "v1.TaintEffect"},
-    "v1.TracingConfiguration": {},
+    "v1.FormatOptions": {"json": "v1.JSONOptions", "text": "v1.TextOptions"},
+    "v1.JSONOptions": _OUTPUT,
+    "v1.LoggingConfiguration": {
+        "flushFrequency": FLUSH_PERIOD,
+        "format": "string",
+        "options": "v1.FormatOptions",
+        "verbosity": "v1.VerbosityLevel",
+        "vmodule": "v1.VModuleConfiguration",
+    },
+    "v1.Taint": {"effect": "v1.TaintEffect", "key": "string", "timeAdded": "*v1.Time", "value": "string"},
+    "v1.TextOptions": _OUTPUT,
+    "v1.TracingConfiguration": {"endpoint": "*string", "samplingRatePerMillion": "*int32"},
+    "v1.VModuleItem": {"filePattern": "string", "verbosity": "v1.VerbosityLevel"},
     "v1beta1.CrashLoopBackOffConfig": {"maxContainerRestartPeriod": "*v1.Duration"},
     "v1beta1.KubeletAnonymousAuthentication": {"enabled": "*bool"},
     "v1beta1.KubeletAuthentication": {
@@ -204,9 +225,28 @@ STRUCTS: Structs = {
     "v1beta1.ShutdownGracePeriodByPodPriority": {"priority": "int32", "shutdownGracePeriodSeconds": "int64"},
     "v1beta1.UserNamespaces": {"idsPerPod": "*int64"},
 }
-"""Structs inside the configuration; of logging and tracing, which nothing here depends on, no fields."""
+"""Structs inside the configuration, as 1.36 has them."""
+
+_LOGS_AS_TEXT_SINCE, _TEXT_PERIODS_SINCE = 30, 28
+
+
+def structs_of(minor: int) -> Structs:
+    """Return the structs of a release, whose decoder takes no notice of what came later."""
+    structs = {
+        name: {
+            field: go_type
+            for field, go_type in fields.items()
+            if name != ROOT_TYPE or SINCE.get(field, 0) <= minor
+        }
+        for name, fields in STRUCTS.items()
+    }
+    if minor < _LOGS_AS_TEXT_SINCE:
+        structs["v1.FormatOptions"].pop("text")
+    if minor < _TEXT_PERIODS_SINCE:
+        structs["v1.LoggingConfiguration"]["flushFrequency"] = "time.Duration"
+    return structs
 
 
 def known_fields(minor: int) -> frozenset[str]:
-    """Name the fields that a release knows, as far as that is tracked (``SINCE``)."""
+    """Name the fields that a release knows."""
     return frozenset(name for name in FIELD_TYPES if SINCE.get(name, 0) <= minor) | {"apiVersion", "kind"}

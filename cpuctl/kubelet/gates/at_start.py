@@ -40,7 +40,8 @@ def gates_at_start(
     by_flags = _set(release, in_flags, crash=False)
     last: Mapping[str, bool] = {}
     for last in in_files:
-        _set(by_flags, last, crash=True)
+        if release.release.defaults_by_gates:
+            _set(by_flags, last, crash=True)
     return _set(release, {**last, **in_flags}, crash=False)
 
 

@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 
 from cpuctl.go_text import GoError
 from cpuctl.kubelet.gates.manager_gates import DEPENDENCIES, DEPENDENCIES_SINCE, MANAGER_GATES
-from cpuctl.kubelet.gates.other_gates import OTHER_DEPENDENCIES, OTHER_GATES
+from cpuctl.kubelet.gates.other_gates import LATER_DEPENDENCIES, OTHER_DEPENDENCIES, OTHER_GATES
 from cpuctl.kubelet.releases.behaviours import Behaviours, behaviours
 from cpuctl.kubelet.version import NEWEST, OLDEST
 from cpuctl.named_tuple import NamedTuple
@@ -110,7 +110,7 @@ class FeatureGates(NamedTuple):
         for name in sorted(self.settings):
             if text := self.refusal(name):
                 yield text
-                if self.stage(name) is None:
+                if self.stage(name) is None or not self.release.collects_locked_gates:
                     return
 
     def _broken_dependencies(self) -> Iterator[str]:
@@ -121,9 +121,12 @@ class FeatureGates(NamedTuple):
             # The defaults of a release break nothing: only what is set can.
             if not groups and self.settings.keys().isdisjoint((name, *needed)):
                 continue
-            off = [gate for gate in needed if not self.enabled(gate)]
+            off = [gate for gate in needed if not self.enabled(gate) and self._depends(name, gate)]
             if off and self.enabled(name):
                 yield f"{name} is enabled, but depends on features that are disabled: [{' '.join(off)}]"
+
+    def _depends(self, name: str, needed: str) -> bool:
+        return self.minor >= LATER_DEPENDENCIES.get((name, needed), DEPENDENCIES_SINCE)
 
 
 @cache

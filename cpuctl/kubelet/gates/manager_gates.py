@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 MANAGER_GATES = """
-CPUManager                                 26G! 33G!? 35-
+CPUManager                                 26G! 33-
 CPUManagerPolicyAlphaOptions               26a
 CPUManagerPolicyBetaOptions                26B 37B?
 CPUManagerPolicyOptions                    26B 33G! 37G!?
@@ -28,7 +28,7 @@ InPlacePodVerticalScalingExclusiveMemory   34a 37a?
 InPlacePodVerticalScalingInitContainers    36B 37B?
 KubeletCgroupDriverFromCRI                 28a 31B 34G! 37G!?
 KubeletPodResourcesGet                     27a 34B 36G! 37G!?
-MemoryManager                              26B 32G! 35G!? 36-
+MemoryManager                              26B 32G! 36-
 MemoryQoS                                  26a 37B?
 NodeDeclaredFeatures                       35a 36B 37G!?
 NodeSwap                                   26a 28b 30B 34G! 37G!?
@@ -41,7 +41,7 @@ SidecarContainers                          28a 29B 33G! 37-?
 TopologyManager                            26B 27G! 29-
 TopologyManagerPolicyAlphaOptions          26a 37a?
 TopologyManagerPolicyBetaOptions           26b 28B 37B?
-TopologyManagerPolicyOptions               26a 28B 32G! 37G!?
+TopologyManagerPolicyOptions               26a 28B 32G 36G! 37G!?
 WindowsCPUAndMemoryAffinity                32a 37a?
 """
 

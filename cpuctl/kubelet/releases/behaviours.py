@@ -17,10 +17,12 @@ class Behaviours(NamedTuple):
 
     aligns_distribution_to_sockets: bool
     checks_each_enforcement: bool
+    collects_locked_gates: bool
     compares_memory_of_groups: bool
     copies_combinations: bool
     counts_whole_groups: bool
     default_inode_threshold_of_images: bool
+    defaults_by_gates: bool
     delays_scale_down: bool
     drop_ins: bool
     drop_ins_without_variable: bool

@@ -81,8 +81,10 @@ _AREAS: Mapping[Area, Predicate] = {
 _DIFFERENCES: Mapping[str, Predicate] = {
     "aligns_distribution_to_sockets": lambda use: {DISTRIBUTE_NUMA, ALIGN_BY_SOCKET} <= use.options,
     "checks_each_enforcement": lambda use: bool(_ENFORCEMENT & use.set_fields),
+    "collects_locked_gates": lambda use: "featureGates" in use.set_fields,
     "compares_memory_of_groups": lambda use: use.static_memory,
     "default_inode_threshold_of_images": lambda use: "evictionHard" not in use.set_fields,
+    "defaults_by_gates": lambda use: "featureGates" in use.set_fields,
     "delays_scale_down": lambda use: SCALE_DELAY in use.options,
     "drop_ins": lambda use: use.drop_ins,
     "drop_ins_without_variable": lambda use: use.drop_ins,

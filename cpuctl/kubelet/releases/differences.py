@@ -51,6 +51,22 @@ DIFFERENCES: Mapping[str, Difference] = {
         source="124268",
         standing=Standing.DOCUMENTED,
     ),
+    "collects_locked_gates": Difference(
+        since=31,
+        area=Area.CONFIGURATION,
+        before="of several locked feature gates that are set otherwise, the kubelet names one",
+        after="of several locked feature gates that are set otherwise, the kubelet names all",
+        source="feature_gate.go, 1.31",
+        standing=Standing.DOCUMENTED,
+    ),
+    "defaults_by_gates": Difference(
+        since=32,
+        area=Area.CONFIGURATION,
+        before="a feature gate in a file that cannot be set ends the start with an error",
+        after="a feature gate in a file that cannot be set crashes the kubelet",
+        source="defaults.go, 1.32",
+        standing=Standing.VERIFIED,
+    ),
     "enforces_compressible": Difference(
         since=32,
         area=Area.CONFIGURATION,

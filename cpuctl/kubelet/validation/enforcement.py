@@ -1,83 +1,126 @@
-"""Validation of ``enforceNodeAllocatable``, which kubelets do in three ways, one after the other.
+"""``enforceNodeAllocatable``, which kubelets validate in three ways, one after the other.
 
 Rule: ``pkg/kubelet/apis/config/validation``, 1.30, 1.31 (kubernetes 124268) and 1.32 (125982).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable
+from functools import partial
 
-from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.golang import quoted
-from cpuctl.kubelet.releases.behaviours import Behaviours
-from cpuctl.kubelet.setting_error import SettingError
+from cpuctl.kubelet.validation.rule import PREFIX, Breaks, Broken, Rule, Subject, when
 
 _FIELD = "enforceNodeAllocatable"
 _ENFORCE = "enforceNodeAllocatable (--enforce-node-allocatable)"
-_GROUPS = {"system-reserved": "systemReservedCgroup", "kube-reserved": "kubeReservedCgroup"}
-_SUFFIX = "-compressible"
+_SYSTEM, _KUBE, _SUFFIX = "system-reserved", "kube-reserved", "-compressible"
+_EACH_SINCE, _COMPRESSIBLE_SINCE = 31, 32
 
 
-def check_groups_of_enforcement(config: KubeletConfiguration, release: Behaviours) -> Iterator[SettingError]:
-    """Refuse any entry without groups per QoS class, as releases do that do not look at entries for that."""
-    if release.checks_each_enforcement or config.cgroups_per_qos or not config.enforce_node_allocatable:
-        return
-    text = f"{_ENFORCE} is not supported unless cgroupsPerQOS (--cgroups-per-qos) is set to true"
-    yield _invalid(text, "cgroupsPerQOS")
+def _entries(subject: Subject) -> Iterable[object]:
+    return enumerate(subject.config.enforce_node_allocatable)
 
 
-def check_enforcement(config: KubeletConfiguration, release: Behaviours) -> Iterator[SettingError]:
-    """Check entry by entry."""
-    entries = config.enforce_node_allocatable
-    for key in _GROUPS if release.enforces_compressible else ():
-        if key in entries and f"{key}{_SUFFIX}" in entries:
-            pair = f"both {quoted(key)} and {quoted(f'{key}{_SUFFIX}')}"
-            yield _invalid(f"{pair} cannot be specified together in {_ENFORCE}", _FIELD)
-    seen: set[str] = set()
-    for entry in entries:
-        if release.checks_each_enforcement and entry in seen:
-            yield _invalid(f"duplicated enforcements {quoted(entry)} in {_ENFORCE}", _FIELD)
-        else:
-            yield from _entry(config, entry, release)
-        seen.add(entry)
+_rule = partial(Rule, each=_entries)
 
 
-def _entry(config: KubeletConfiguration, entry: str, release: Behaviours) -> Iterator[SettingError]:
-    key = entry.removesuffix(_SUFFIX) if release.enforces_compressible else entry
-    if entry == "none":
-        if len(config.enforce_node_allocatable) > 1:
-            text = f'{_ENFORCE} may not contain additional enforcements when "none" is specified'
-            yield _invalid(text, _FIELD)
-        return
-    if entry != "pods" and key not in _GROUPS:
-        valid = _valid(release)
-        text = f"option {quoted(entry)} specified for {_ENFORCE}. Valid options are {valid}"
-        yield _invalid(text, _FIELD)
-        return
-    if key in _GROUPS and not _group(config, key):
-        what = f"{_GROUPS[key]} (--{key}-cgroup) must be specified when"
-        yield _invalid(f"{what} {_wanting(key, release)} {_ENFORCE}", _GROUPS[key])
-    if release.checks_each_enforcement and not config.cgroups_per_qos:
-        text = f"cgroupsPerQOS (--cgroups-per-qos) must be set to true when {quoted(entry)} contained in"
-        yield _invalid(f"{text} {_ENFORCE}", "cgroupsPerQOS")
+def _no_groups(subject: Subject) -> Broken:
+    config = subject.config
+    return when(not config.cgroups_per_qos and bool(config.enforce_node_allocatable))
 
 
-def _valid(release: Behaviours) -> str:
-    if not release.enforces_compressible:
-        return '"pods", "system-reserved", "kube-reserved", or "none"'
-    groups = ", ".join(f"{quoted(key)}, {quoted(f'{key}{_SUFFIX}')}" for key in _GROUPS)
-    return f'"pods", {groups} or "none"'
+def _both(key: str) -> Breaks:
+    pair = {key, f"{key}{_SUFFIX}"}
+    return lambda subject: when(pair <= set(subject.config.enforce_node_allocatable))
 
 
-def _wanting(key: str, release: Behaviours) -> str:
-    if release.enforces_compressible:
-        return f"{quoted(key)} or {quoted(f'{key}{_SUFFIX}')} included in"
-    return f"{quoted(key)} contained in"
+def _repeated(subject: Subject) -> Broken:
+    index, entry = subject.item
+    return when(entry in subject.config.enforce_node_allocatable[:index], quoted(entry))
 
 
-def _group(config: KubeletConfiguration, key: str) -> str:
-    return config.system_reserved_cgroup if key == "system-reserved" else config.kube_reserved_cgroup
+def _without_group(key: str, *, compressible: bool) -> Breaks:
+    meant = {key, f"{key}{_SUFFIX}"} if compressible else {key}
+    field = f"{key.removesuffix('-reserved')}ReservedCgroup"
+    return lambda subject: when(subject.item[1] in meant and not subject.text(field))
 
 
-def _invalid(text: str, field: str) -> SettingError:
-    return SettingError(f"invalid configuration: {text}", field)
+def _not_alone(subject: Subject) -> Broken:
+    return when(subject.item[1] == "none" and len(subject.config.enforce_node_allocatable) > 1)
+
+
+def _other_than(*known: str) -> Breaks:
+    return lambda subject: when(subject.item[1] not in known, quoted(subject.item[1]))
+
+
+def _needs_groups(subject: Subject) -> Broken:
+    entry = subject.item[1]
+    return when(entry != "none" and not subject.config.cgroups_per_qos, quoted(entry))
+
+
+def _both_rule(key: str) -> Rule:
+    pair = f'both "{key}" and "{key}{_SUFFIX}"'
+    text = f"{PREFIX}{pair} cannot be specified together in {_ENFORCE}"
+    return Rule(_FIELD, text, _both(key), since=_COMPRESSIBLE_SINCE)
+
+
+def _group_rules(key: str) -> tuple[Rule, Rule]:
+    short = key.removesuffix("-reserved")
+    field, rule = f"{short}ReservedCgroup", _rule
+    what = f"{PREFIX}{field} (--{key}-cgroup) must be specified when"
+    old = f'{what} "{key}" contained in {_ENFORCE}'
+    new = f'{what} "{key}" or "{key}{_SUFFIX}" included in {_ENFORCE}'
+    return (
+        rule(field, old, _without_group(key, compressible=False), until=_COMPRESSIBLE_SINCE),
+        rule(field, new, _without_group(key, compressible=True), since=_COMPRESSIBLE_SINCE),
+    )
+
+
+def _valid_rules() -> tuple[Rule, Rule]:
+    rule: Callable[..., Rule] = partial(_rule, _FIELD, ends=True)
+    what = f"{PREFIX}option {{}} specified for {_ENFORCE}. Valid options are"
+    compressible = (_SYSTEM, f"{_SYSTEM}{_SUFFIX}", _KUBE, f"{_KUBE}{_SUFFIX}")
+    groups = ", ".join(map(quoted, compressible))
+    return (
+        rule(
+            f'{what} "pods", "{_SYSTEM}", "{_KUBE}", or "none"',
+            _other_than("pods", _SYSTEM, _KUBE, "none"),
+            until=_COMPRESSIBLE_SINCE,
+        ),
+        rule(
+            f'{what} "pods", {groups} or "none"',
+            _other_than("pods", *compressible, "none"),
+            since=_COMPRESSIBLE_SINCE,
+        ),
+    )
+
+
+GROUPS_OF_ALL = Rule(
+    "cgroupsPerQOS",
+    f"{PREFIX}{_ENFORCE} is not supported unless cgroupsPerQOS (--cgroups-per-qos) is set to true",
+    _no_groups,
+    until=_EACH_SINCE,
+)
+"""How releases refuse groups per QoS class that do not look at entries for that."""
+
+ENFORCEMENT = (
+    _both_rule(_SYSTEM),
+    _both_rule(_KUBE),
+    _rule(
+        _FIELD, f"{PREFIX}duplicated enforcements {{}} in {_ENFORCE}", _repeated, since=_EACH_SINCE, ends=True
+    ),
+    *_valid_rules(),
+    _rule(
+        _FIELD,
+        f'{PREFIX}{_ENFORCE} may not contain additional enforcements when "none" is specified',
+        _not_alone,
+    ),
+    *_group_rules(_SYSTEM),
+    *_group_rules(_KUBE),
+    _rule(
+        "cgroupsPerQOS",
+        f"{PREFIX}cgroupsPerQOS (--cgroups-per-qos) must be set to true when {{}} contained in {_ENFORCE}",
+        _needs_groups,
+        since=_EACH_SINCE,
+    ),
+)

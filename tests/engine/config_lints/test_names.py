@@ -184,7 +184,7 @@ CASES = [
         Severity.ERROR,
         "featureGates.CPUManager",
         Told(config={"feature_gates": {"CPUManager": True}}),
-        'kubelet 1.36 has no feature gate "CPUManager"; it exists in 1.27 to 1.34',
+        'kubelet 1.36 has no feature gate "CPUManager"; it exists in 1.27 to 1.32',
         detected="CPUManager",
         fix=LEAVE_OUT,
     ),

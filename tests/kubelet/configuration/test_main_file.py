@@ -7,8 +7,7 @@ import pytest
 
 from cpuctl.documents.loading import load_documents
 from cpuctl.errors import InputError
-from cpuctl.kubelet.config import DEFAULT_EVICTION_HARD, KubeletConfiguration
-from cpuctl.kubelet.configuration.attributes import ATTRIBUTES
+from cpuctl.kubelet.config import ATTRIBUTES, DEFAULT_EVICTION_HARD, KubeletConfiguration
 from cpuctl.kubelet.configuration.go_json import Mistake
 from cpuctl.kubelet.configuration.head import API_VERSION, KIND
 from cpuctl.kubelet.configuration.mistakes import explained

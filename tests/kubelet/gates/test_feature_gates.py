@@ -23,7 +23,8 @@ class Cell:
 
 CELLS = [
     Cell("CPUManager", 27, GateStage("g", default=True, locked=True, verified=True)),
-    Cell("CPUManager", 33, GateStage("g", default=True, locked=True, verified=False)),
+    Cell("CPUManager", 32, GateStage("g", default=True, locked=True, verified=True)),
+    Cell("CPUManager", 33, None),
     Cell("CPUManager", 36, None),
     Cell("CPUManagerPolicyAlphaOptions", 36, GateStage("a", default=False, locked=False, verified=True)),
     Cell("CPUManagerPolicyOptions", 32, GateStage("b", default=True, locked=False, verified=True)),
@@ -168,7 +169,7 @@ def test_known_gates_are_those_of_the_release() -> None:
 @pytest.mark.parametrize(
     ("gate", "want"),
     [
-        ("CPUManager", "1.27 to 1.34"),
+        ("CPUManager", "1.27 to 1.32"),
         ("MemoryQoS", "1.27 to 1.38"),
         ("PodLevelResourceManagers", "1.36 to 1.38"),
         ("NoSuchGate", ""),

@@ -53,13 +53,14 @@ def test_a_release_compared_with_itself() -> None:
 
 
 def test_gates() -> None:
-    changes = {change.gate: change for change in Told(gates={"CPUManager": True}).changes(34, 35).gates}
+    changes = {change.gate: change for change in Told(gates={"CPUManager": True}).changes(32, 35).gates}
     gone = changes["CPUManager"]
     assert (gone.before and gone.before.stage, gone.after) == ("g", None)
     assert (gone.on_before, gone.on_after, gone.setting) == (True, True, True)
     assert gone.problem == "unrecognized feature gate: CPUManager"
     assert gone.concerns
-    locked = changes["InPlacePodVerticalScaling"]
+    later = {change.gate: change for change in Told().changes(34, 35).gates}
+    locked = later["InPlacePodVerticalScaling"]
     assert locked.after is not None
     assert (locked.after.locked, locked.setting, locked.problem, locked.concerns) == (True, None, "", False)
 
@@ -103,7 +104,8 @@ def test_options_that_reach_another_stage() -> None:
 def test_fields_that_one_release_does_not_know() -> None:
     fields = Told(set_fields=frozenset({"memoryReservationPolicy"})).changes(35, 36).fields
     assert [(change.field, change.since, change.concerns) for change in fields] == [
-        ("memoryReservationPolicy", 36, True)
+        ("memoryReservationPolicy", 36, True),
+        ("tlsCurvePreferences", 36, False),
     ]
 
 
@@ -119,6 +121,12 @@ class Case:
 
 
 CASES = [
+    Case(
+        "gates in a file",
+        Told(set_fields=frozenset({"featureGates"})),
+        (30, 32),
+        {"collects_locked_gates", "defaults_by_gates"},
+    ),
     Case(
         "a node without managers",
         Told(),

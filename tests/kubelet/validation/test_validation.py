@@ -12,7 +12,8 @@ from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
 from cpuctl.kubelet.duration import MILLISECOND, SECOND
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.setting_error import SettingError
-from cpuctl.kubelet.validation.validation import Subject, validate, validation_text
+from cpuctl.kubelet.validation.rule import Subject
+from cpuctl.kubelet.validation.validation import validate, validation_text
 from cpuctl.quantity import Quantity
 
 
@@ -364,6 +365,9 @@ def test_gates_decide() -> None:
     assert not found({"memory_reservation_policy": "TieredReservation"}, gates={"MemoryQoS": True})
 
 
+V1_REFUSED_BEFORE = (
+    "kubelet is configured to not run on a host using cgroup v1. cgroup v1 support is in maintenance mode"
+)
 V1_REFUSED = (
     "kubelet is configured to not run on a host using cgroup v1. cgroup v1 support is unsupported and will be"
     " removed in a future release"
@@ -383,7 +387,7 @@ class Host:
 HOSTS = [
     Host({}, 34, ()),
     Host({}, 35, (V1_REFUSED,)),
-    Host({"fail_cgroup_v1": True}, 34, (V1_REFUSED,)),
+    Host({"fail_cgroup_v1": True}, 34, (V1_REFUSED_BEFORE,)),
     Host({"fail_cgroup_v1": False}, 36, ()),
     Host({"fail_cgroup_v1": False, "single_process_oom_kill": False}, 36, (OOM,)),
     Host({"fail_cgroup_v1": False, "single_process_oom_kill": True}, 36, ()),

@@ -7,7 +7,7 @@ from typing import Any
 
 from cpuctl.cli.output import API_VERSION, Document
 from cpuctl.engine.reservation_summary import ReservationSummary, ResourceLine
-from cpuctl.kubelet.configuration.attributes import ATTRIBUTES
+from cpuctl.kubelet.config import ATTRIBUTES
 from cpuctl.kubelet.configuration.loading import LoadedConfiguration
 from cpuctl.kubelet.configuration.settings import Path, Setting, path_name, plain
 from cpuctl.kubelet.gates.feature_gates import FeatureGates

@@ -1,0 +1,142 @@
+"""A rule of the kubelet's validation: a row that checks, documents and compares releases alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeAlias
+
+from cpuctl.kubelet.config import ATTRIBUTES, KubeletConfiguration
+from cpuctl.kubelet.duration import parse_duration
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.named_tuple import NamedTuple
+
+NEVER = 1 << 16
+PREFIX = "invalid configuration: "
+
+
+class Build(NamedTuple):
+    """What a kubelet's binary brings along and a configuration is held against.
+
+    ``previous`` is the minor before its own, as it writes it; None stands for that of the release.
+    ``log_formats`` are those that are linked in, and ``image_patterns`` tells whether their parser is.
+    """
+
+    previous: str | None = None
+    log_formats: tuple[str, ...] = ("text", "json")
+    image_patterns: bool = True
+
+
+class Subject(NamedTuple):
+    """A configuration, the gates it runs with, and the host's cgroup version (1 or 2).
+
+    ``item`` is the element of a list that rules look at one by one.
+    """
+
+    config: KubeletConfiguration
+    gates: FeatureGates
+    cgroup_version: int = 2
+    build: Build = Build()
+    item: Any = None
+
+    @property
+    def minor(self) -> int:
+        """The kubelet's minor release."""
+        return self.gates.minor
+
+    def on(self, gate: str) -> bool:
+        """Tell whether a feature gate is on."""
+        return self.gates.enabled(gate)
+
+    def given(self, field: str) -> Any:  # noqa: ANN401  # whatever the field holds
+        """Return what a field holds, defaults filled in; None where it is not set and has no default."""
+        attribute = ATTRIBUTES.get(field)
+        return getattr(self.config, attribute) if attribute else self.config.others.get(field)
+
+    def number(self, field: str) -> int | None:
+        """Return a whole number."""
+        value = self.given(field)
+        return None if value is None else int(value)
+
+    def text(self, field: str) -> str:
+        """Return a text, which is empty where it is not set."""
+        return str(self.given(field) or "")
+
+    def duration(self, field: str) -> int:
+        """Return a duration in nanoseconds, 0 where it is not set."""
+        value = self.given(field)
+        return value if isinstance(value, int) else parse_duration(value) if value else 0
+
+    def member(self, field: str, *path: str) -> Any:  # noqa: ANN401  # whatever the field holds
+        """Return what a field of a struct holds, None where it or the struct is not set."""
+        value = self.given(field)
+        for name in path:
+            value = value.get(name) if isinstance(value, dict) else None
+        return value
+
+
+Broken: TypeAlias = Iterable[tuple[object, ...]]
+Breaks: TypeAlias = Callable[[Subject], Broken]
+"""Yields what is to be filled into the text, once for each time that a configuration breaks the rule."""
+
+
+class Rule(NamedTuple):
+    """A rule and the kubelet's words for what breaks it, ``{}`` where a value stands.
+
+    ``field`` is the setting to mend, as a path. In force from 1.*since* on and before 1.*until*. Rules with
+    the same ``each`` are tried element by element; one that ``ends`` spares the element those that follow.
+    """
+
+    field: str
+    text: str
+    breaks: Breaks
+    since: int = 0
+    until: int = NEVER
+    each: Callable[[Subject], Iterable[object]] | None = None
+    ends: bool = False
+
+    def holds_in(self, minor: int) -> bool:
+        """Tell whether a release has the rule."""
+        return self.since <= minor < self.until
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The setting as a path."""
+        return tuple(self.field.split("."))
+
+
+def when(condition: bool, *values: object) -> Iterator[tuple[object, ...]]:  # noqa: FBT001  # reads as one
+    """Yield the values for a text where a condition is met."""
+    if condition:
+        yield values
+
+
+def below(field: str, least: int) -> Breaks:
+    """Break where a number is less than *least*; the text is given the number."""
+
+    def breaks(subject: Subject) -> Broken:
+        number = subject.number(field)
+        return when(number is not None and number < least, number)
+
+    return breaks
+
+
+def outside(field: str, low: int, high: int) -> Breaks:
+    """Break where a number is out of a range; the text is given the number."""
+
+    def breaks(subject: Subject) -> Broken:
+        number = subject.number(field)
+        return when(number is not None and not low <= number <= high, number)
+
+    return breaks
+
+
+def not_negative(field: str, flag: str) -> Rule:
+    """Make the rule for a number that may not be negative."""
+    return Rule(field, f"{PREFIX}{field} (--{flag}) {{}} must not be a negative number", below(field, 0))
+
+
+def in_range(field: str, flag: str, low: int, high: int, said_low: int | None = None) -> Rule:
+    """Make the rule for a number of a range; *said_low* is the lower bound that its text names."""
+    told = low if said_low is None else said_low
+    text = f"{PREFIX}{field} (--{flag}) {{}} must be between {told} and {high}, inclusive"
+    return Rule(field, text, outside(field, low, high))

@@ -1,0 +1,43 @@
+"""Recorded validations of configurations: decoded, defaulted and checked as by a kubelet that starts."""
+
+from __future__ import annotations
+
+from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
+from cpuctl.kubelet.gates.at_start import STAGE, BadGatesError, gates_at_start
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.kubelet.validation.rule import Build, Subject
+from cpuctl.kubelet.validation.validation import validate, validation_text
+from tests.conformance.corpus import Json, version_of
+from tests.conformance.node_start import kubelet_of
+
+RECORDING = Build(previous="0.18446744073709551615", log_formats=("text",), image_patterns=False)
+"""The program that recorded: it has no version, and neither JSON logs nor the parser of image names in it.
+
+A kubelet registers the JSON format (``cmd/kubelet/kubelet.go``).
+"""
+
+
+def validate_configuration(case: Json) -> Json:
+    """Tell what a kubelet finds wrong with a configuration file."""
+    version = version_of(case)
+    try:
+        kubelet = kubelet_of(case["kubelet"], version)
+        gates = gates_at_start(version.minor, [kubelet.config.feature_gates], {}, patch=version.patch)
+    except ConfigRefusedError as refused:
+        return _refused(refused.refusal.stage, refused.refusal.error)
+    except BadGatesError as error:
+        return _refused("panic" if error.crash else STAGE, str(error))
+    gates = gates._replace(settings={**_set_by_the_recording(gates), **gates.settings})
+    if errors := validate(Subject(config=kubelet.config, gates=gates, build=RECORDING)):
+        return _refused("configValidation", validation_text(errors))
+    return {"ok": True}
+
+
+def _set_by_the_recording(gates: FeatureGates) -> dict[str, bool]:
+    """Return the gates that the recorded source trees, those of a distribution, have on by default."""
+    off_with_its_group = gates.minor < 30 and gates.settings.get("AllAlpha") is False
+    return {} if off_with_its_group else {"NodeLogQuery": True}
+
+
+def _refused(stage: str, error: str) -> Json:
+    return {"ok": False, "stage": stage, "error": error}

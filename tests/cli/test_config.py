@@ -34,11 +34,12 @@ featureGates: {{CPUManagerPolicyAlphaOptions: true}}
 maxPosd: 5
 """
 DROP_IN = f"{HEAD}kubeReserved: {{memory: 2Gi, pid: '1000'}}\nevictionHard: {{memory.available: 5%}}\n"
-FLAGS = "--max-pods=200 --v=2 --strange"
+FLAGS = "--max-pods=200 --v=2"
 
 FILES = {
     "main.yaml": MAIN,
     "conf.d/10.conf": DROP_IN,
+    "kubeadm-flags.env": 'KUBELET_KUBEADM_ARGS="--max-pods=50 --reserved-cpu=0,32"\n',
     "static.yaml": f"{HEAD}cpuManagerPolicy: static\nreservedSystemCPUs: 0,32\n",
     "case.yaml": f"{HEAD}cpuManagerPolicy: Static\nreservedSystemCPUs: 0,32\n",
     "several.yaml": f"{HEAD}maxPods: -1\npodsPerCore: -1\ntopologyManagerScope: node\n",
@@ -118,6 +119,21 @@ ANSWERS = [
     Case("versions to the next", ("versions", *told("static.yaml"), "--from=1.30")),
     Case("versions down", ("versions", *told("static.yaml"), "--from=1.37", "--to=1.36")),
     Case("versions, everything", ("versions", *MACHINE, "--from=1.35", "--to=1.36", "--all")),
+    Case(
+        "versions of which one has a flag no longer",
+        (
+            "versions",
+            *told("static.yaml"),
+            "--kubelet-args=--pod-infra-container-image=registry.k8s.io/pause:3.9",
+            "--from=1.34",
+            "--to=1.35",
+        ),
+    ),
+    Case(
+        "check of flags in a file, one of them misspelt",
+        ("check", *told("static.yaml"), "--kubelet-args=@kubeadm-flags.env"),
+        code=3,
+    ),
     Case("versions that are the same", ("versions", *told("static.yaml"), "--from=1.36", "--to=1.36")),
     Case(
         "versions from stdin",

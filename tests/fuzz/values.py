@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from cpuctl.cli.resize.words import parse_set
-from cpuctl.cli.sources.config_inputs import read_arguments
+from cpuctl.cli.sources.config_inputs import any_flags, given_arguments
 from cpuctl.cli.sources.kubelet_inputs import read_gates
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import CpuctlError
@@ -27,6 +27,10 @@ def run_cpuset(data: bytes) -> None:
     with suppress(ValueError):
         cpus = CPUSet.parse(text_of(data))
         assert CPUSet.parse(str(cpus)) == cpus
+
+
+def read_arguments(text: str) -> None:
+    any_flags(given_arguments(text.lstrip("@")))
 
 
 def run_quantity(data: bytes) -> None:

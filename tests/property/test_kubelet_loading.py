@@ -27,7 +27,7 @@ from cpuctl.kubelet.configuration.settings import (
 )
 from cpuctl.kubelet.flags.command_line import read_flags
 from cpuctl.kubelet.flags.given import KubeletFlags
-from cpuctl.kubelet.flags.table import CONFIG_FLAGS
+from cpuctl.kubelet.flags.table import FLAGS as KUBELET_FLAGS
 from cpuctl.kubelet.version import KubeletVersion
 
 HEAD = {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration"}
@@ -47,6 +47,9 @@ class Folder:
 
     def left_out(self) -> tuple[()]:
         return ()
+
+
+FIELD_FLAGS = {name: forms[-1].field for name, forms in KUBELET_FLAGS.items() if forms[-1].field}
 
 
 def load(main: Fields, *drop_ins: Fields, flags: KubeletFlags | None = None) -> LoadedConfiguration:
@@ -154,7 +157,7 @@ def test_flags_win(main: Fields, drop_in: Fields, given_flags: dict[str, str]) -
     assert {name: plain(setting) for name, setting in with_flags.settings.items()} == {
         name: plain(setting) for name, setting in {**without.settings, **flags.settings}.items()
     }
-    assert flags.settings.keys() == {CONFIG_FLAGS[name].field for name in given_flags}
+    assert flags.settings.keys() == {FIELD_FLAGS[name] for name in given_flags}
 
 
 @given(MAINS, DROP_INS)
@@ -228,7 +231,7 @@ anything = st.recursive(
 wild = st.dictionaries(
     st.sampled_from([*FIELD_TYPES, *map(str.upper, FIELD_TYPES), "bogus"]), anything, max_size=4
 )
-words = st.sampled_from([f"--{name}" for name in CONFIG_FLAGS]) | st.text(max_size=5)
+words = st.sampled_from([f"--{name}" for name in FIELD_FLAGS]) | st.text(max_size=5)
 
 
 @given(

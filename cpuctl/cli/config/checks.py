@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpuctl.cli.sources.config_inputs import load_told
+from cpuctl.cli.sources.config_inputs import flags_of, load_told
 from cpuctl.cli.sources.sources import Sources
 from cpuctl.engine.config_lints.lint import Lint, LintSubject
 from cpuctl.engine.config_lints.lints import lint_configuration
@@ -76,13 +76,15 @@ def compare_versions(
 ) -> tuple[VersionChanges, tuple[StartOutcome, StartOutcome]]:
     """Compare with another release: the differences, and whether each of the two would start."""
     kubelet, loaded = told.kubelet, told.loaded
+    uses_drop_ins = told.told.drop_ins is not None
     subject = ChangeSubject(
         config=kubelet.config,
         gates=_gate_settings(kubelet),
         set_fields=frozenset(
             name for name, setting in loaded.settings.items() if setting.origin.kind is not OriginKind.DEFAULT
         ),
-        uses_drop_ins=told.told.drop_ins is not None,
+        uses_drop_ins=uses_drop_ins,
+        flags=frozenset(flags_of(told.told.arguments).names) | ({"config-dir"} if uses_drop_ins else set()),
     )
     changes = version_changes(subject, kubelet.version, version, SINCE)
     here = check_start(source.info, kubelet)

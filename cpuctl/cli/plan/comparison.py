@@ -55,9 +55,8 @@ def _kubelet(told: Told, words: SettingWords, sources: Sources) -> Kubelet:
     patch = {name: change for name, change in words.patch.items() if _known(name, told, sources)}
     words = replace(words, patch=patch)
     settings = words.applied_to(load_told(told, Sources()).loaded.settings)
-    flags = told.flags._replace(settings={**told.flags.settings, **settings})
     gates = {**told.gate_flags, **words.gates}
-    return load_told(told._replace(flags=flags, gate_flags=gates), sources).kubelet
+    return load_told(told._replace(overrides=settings, gate_flags=gates), sources).kubelet
 
 
 def _known(name: str, told: Told, sources: Sources) -> bool:

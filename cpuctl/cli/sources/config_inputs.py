@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from cpuctl.cli.sources.sources import Sources
     from cpuctl.kubelet.configuration.drop_in_files import DropInSource
     from cpuctl.kubelet.configuration.loading import LoadedConfiguration
+    from cpuctl.kubelet.configuration.settings import Setting
     from cpuctl.kubelet.flags.given import KubeletFlags
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.kubelet.version import KubeletVersion
@@ -34,19 +35,56 @@ class KubeletWords(NamedTuple):
     gates: str = ""
 
 
+class Arguments(NamedTuple):
+    """The kubelet's command line: what the node's own is (*own*, at *where*), and what is *given* on top.
+
+    Of a node whose release nobody knows (not *released*) a flag that some release has is no mistake.
+    """
+
+    own: tuple[str, ...] = ()
+    where: str = ""
+    given: tuple[str, ...] = ()
+    released: bool = True
+
+    def read(self, version: KubeletVersion, sources: Sources) -> KubeletFlags:
+        """Read all flags as a kubelet of a release does; raise ConfigRefusedError where it would end."""
+        from cpuctl.kubelet.flags.given import KubeletFlags
+
+        if not self.own and not self.given:
+            return KubeletFlags()
+
+        from cpuctl.kubelet.flags.command_line import read_flags
+        from cpuctl.kubelet.flags.table import flag_of
+
+        minor = version.minor if self.released else None
+        found = read_flags(self.own, self.where, minor=minor)
+        if self.given:
+            read_flags(self.given, minor=version.minor)
+            found = read_flags([*self.own, *self.given], minor=minor)
+        for name in found.names:
+            if flag_of(name, version.minor) is None:
+                sources.warnings.append(
+                    f"{self.where}: kubelet 1.{version.minor}, which is assumed, has no flag --{name}: name"
+                    " the node's release with --kubelet-version"
+                )
+        return found
+
+
 class Told(NamedTuple):
     """Everything that was read: the main file's text and name (None where there is none), and the flags.
 
-    ``beside`` is the directory on the node to which relative paths of the main file belong.
+    ``beside`` is the directory on the node to which relative paths of the main file belong, ``overrides``
+    what is put on top of everything as flags would be.
     """
 
     version: KubeletVersion
     main: tuple[bytes | str, str] | None
     beside: str
     drop_ins: DropInSource | None
-    flags: KubeletFlags
+    arguments: Arguments
     gate_flags: Mapping[str, bool] = {}
     cgroup_version: int = 2
+    overrides: Mapping[str, Setting] = {}
 
 
 class ToldKubelet(NamedTuple):
@@ -57,16 +95,42 @@ class ToldKubelet(NamedTuple):
     told: Told
 
 
-def read_arguments(text: str) -> KubeletFlags:
-    """Read ``--kubelet-args``."""
+def given_arguments(text: str) -> tuple[str, ...]:
+    """Split what ``--kubelet-args`` says, or what stands in the file that it names (``@FILE``)."""
+    if not text:
+        return ()
+
+    from cpuctl.kubelet.flags.command_line import arguments_of_file, split_arguments
+
+    if not text.startswith("@"):
+        return tuple(split_arguments(text))
+
+    from cpuctl.documents.files import STDIN, read_input
+
+    name = text[1:]
+    if name in ("", STDIN):
+        raise UsageError("the name of a file is missing", where=f"--kubelet-args {text}")
+    try:
+        return tuple(arguments_of_file(read_input(name).decode("utf-8", "replace")))
+    except UsageError as error:
+        raise InputError(error.message, where=name) from None
+
+
+def flags_of(arguments: Arguments) -> KubeletFlags:
+    """Read all flags as some release reads them."""
+    return any_flags([*arguments.own, *arguments.given])
+
+
+def any_flags(arguments: Sequence[str]) -> KubeletFlags:
+    """Read flags as some release reads them: which files they name, say, before the release is known."""
     from cpuctl.kubelet.flags.given import KubeletFlags
 
-    if not text:
+    if not arguments:
         return KubeletFlags()
 
-    from cpuctl.kubelet.flags.command_line import read_flags, split_arguments
+    from cpuctl.kubelet.flags.command_line import read_flags
 
-    return read_flags(split_arguments(text))
+    return read_flags(arguments)
 
 
 def configuration_text(
@@ -132,29 +196,26 @@ def _live_configuration(running: RecordedKubelet) -> tuple[bytes, Path] | None:
         raise unreadable(error, str(path)) from None
 
 
-def with_recorded_flags(
-    given: KubeletFlags, text: str, recorded: RecordedKubelet, origin: str, sources: Sources
-) -> KubeletFlags:
-    """Put the flags of ``--kubelet-args`` (*text*) behind those of the node's kubelet, as on one line.
-
-    What is passed over goes to the warnings.
-    """
+def all_arguments(
+    given: tuple[str, ...], text: str, recorded: RecordedKubelet, origin: str, sources: Sources
+) -> Arguments:
+    """Put the flags of ``--kubelet-args`` (*text*) behind those of the node's kubelet, as on one line."""
     if text:
         sources.add("kubeletArguments", text, "given")
-    sources.warnings.extend(f"--kubelet-args: {note}" for note in given.notes)
     if not recorded.flags:
-        return given
-
-    from cpuctl.kubelet.flags.command_line import read_flags, split_arguments
-
+        return Arguments(given=given)
     live = origin == LIVE_MACHINE
     sources.add(
         "runningArguments" if live else "recordedArguments",
         " ".join(recorded.flags),
         "live" if live else "capture",
     )
-    read_flags(recorded.flags, where=f"{origin}: the {'running' if live else 'recorded'} kubelet's flags")
-    return read_flags([*recorded.flags, *split_arguments(text)])
+    return Arguments(
+        own=recorded.flags,
+        where=f"{origin}: the {'running' if live else 'recorded'} kubelet's flags",
+        given=given,
+        released=sources.entries.get("kubeletVersion", {}).get("from") != "default",
+    )
 
 
 def drop_in_source(name: str | None, recorded: RecordedKubelet, sources: Sources) -> DropInSource | None:
@@ -187,7 +248,10 @@ def load_told(told: Told, sources: Sources) -> ToldKubelet:
     from cpuctl.kubelet.configuration.loading import ConfigSources, load_configuration
     from cpuctl.kubelet.kubelet import Kubelet
 
-    flags = told.flags._replace(gates={**told.flags.gates, **told.gate_flags})
+    flags = told.arguments.read(told.version, sources)
+    flags = flags._replace(
+        settings={**flags.settings, **told.overrides}, gates={**flags.gates, **told.gate_flags}
+    )
     config = ConfigSources(main=told.main, beside=told.beside, drop_ins=told.drop_ins, flags=flags)
     loaded = load_configuration(config, told.version)
     sources.warnings.extend(map(str, loaded.warnings))

@@ -22,14 +22,16 @@ def load_kubelet(words: KubeletWords, sources: Sources, *, machine: MachineSourc
     """
     from cpuctl.cli.sources.config_inputs import (
         Told,
+        all_arguments,
+        any_flags,
         configuration_text,
         drop_in_source,
+        given_arguments,
         load_told,
-        read_arguments,
-        with_recorded_flags,
     )
 
-    given = read_arguments(words.arguments)
+    arguments = given_arguments(words.arguments)
+    given = any_flags(arguments)
     config = words.config if words.config is not None else given.config or None
     recorded = RecordedKubelet() if words.version and config is not None else _recorded_kubelet(machine)
     origin = machine.origin if machine else ""
@@ -43,7 +45,7 @@ def load_kubelet(words: KubeletWords, sources: Sources, *, machine: MachineSourc
         main=main,
         beside=beside,
         drop_ins=drop_in_source(directory, own, sources),
-        flags=with_recorded_flags(given, words.arguments, own, origin, sources),
+        arguments=all_arguments(arguments, words.arguments, own, origin, sources),
         gate_flags=read_gates(words.gates),
         # Of a machine that has no kubelet, nobody asks whether its control groups suit one.
         cgroup_version=(_found_cgroup_version(machine) if recorded.known else None) or 2,

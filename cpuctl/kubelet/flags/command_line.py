@@ -1,11 +1,11 @@
 """A kubelet's command line: what its flags set, and what they point to.
 
-Rule: ``spf13/pflag`` with ``_`` read as ``-``. Unlike the kubelet, flags that are not known are passed over:
-releases differ in flags that say nothing of resource managers.
+Rule: ``spf13/pflag`` with ``_`` read as ``-``: a kubelet ends at the first flag that it does not know.
 """
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -13,107 +13,147 @@ from pathlib import PurePath
 
 from cpuctl.documents.document import Value
 from cpuctl.errors import InputError, UsageError
+from cpuctl.kubelet.configuration.nearest import nearest
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError, Refusal
 from cpuctl.kubelet.configuration.settings import OriginKind, ValueOrigin, uniform
 from cpuctl.kubelet.flags.given import STAGE, KubeletFlags
 from cpuctl.kubelet.flags.table import (
     CONFIG,
     CONFIG_DIR,
-    CONFIG_FLAGS,
+    FLAGS,
     IGNORE_EVICTION,
-    NODE_FLAGS,
-    OTHER_FLAGS,
-    OTHER_SWITCHES,
     ROOT_DIR,
+    SWITCHES,
+    Flag,
+    flag_of,
 )
 from cpuctl.kubelet.flags.values import read_flag
 from cpuctl.kubelet.golang import quoted
 from cpuctl.named_tuple import NamedTuple
 
 _ARGUMENTS = "--kubelet-args"
-_GATES = "featureGates"
-_KNOWN = CONFIG_FLAGS.keys() | NODE_FLAGS.keys()
+_VARIABLE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=")
 
 
 class _Use(NamedTuple):
-    """One use of a flag; the value is None where there is none."""
+    """One use of a flag as it was written; the value is None where there is none."""
 
     name: str
+    flag: Flag
     value: str | None
+
+    @property
+    def called(self) -> str:
+        """The flag as the kubelet's parser calls it where it complains of a value."""
+        return {"v": "-v, --v", "help": "-h, --help"}.get(self.name, f"--{self.name}")
 
 
 def split_arguments(text: str) -> list[str]:
-    """Split a command line as a shell does; raise UsageError where it cannot be split."""
+    """Split a command line as a shell does; raise UsageError where it cannot be split.
+
+    Lines of a file for systemd (``KUBELET_EXTRA_ARGS="--max-pods=50"``) stand for the words in them; of one
+    variable the last counts.
+    """
+    words = _split(text)
+    if words and not words[0].startswith("-") and PurePath(words[0]).name == "kubelet":
+        words = words[1:]
+    found: dict[str, list[str]] = {"": []}
+    name = ""
+    for word in words:
+        if variable := _VARIABLE.match(word):
+            name = variable[1]
+            found.pop(name, None)
+            found[name] = _split(word[variable.end() :])
+        else:
+            found[name].append(word)
+    return [word for part in found.values() for word in part]
+
+
+def _split(text: str) -> list[str]:
     try:
-        words = shlex.split(text)
+        return shlex.split(text)
     except ValueError as error:
         problem = str(error)[:1].lower() + str(error)[1:]
         raise UsageError(f"cannot be split into words: {problem}", where=_ARGUMENTS) from None
-    is_program = bool(words) and not words[0].startswith("-") and PurePath(words[0]).name == "kubelet"
-    return words[1:] if is_program else words
 
 
-def read_flags(arguments: Sequence[str], where: str = _ARGUMENTS) -> KubeletFlags:
-    """Read the kubelet's flags; raise ConfigRefusedError with the kubelet's words for a bad value."""
+def arguments_of_file(text: str) -> list[str]:
+    """Split a file that holds a command line, or lines of variables as systemd reads them."""
+    lines = (line for line in text.splitlines() if not line.lstrip().startswith(("#", ";")))
+    return split_arguments("\n".join(lines).replace("\\\n", ""))
+
+
+def read_flags(
+    arguments: Sequence[str], where: str = _ARGUMENTS, *, minor: int | None = None
+) -> KubeletFlags:
+    """Read the flags of a kubelet of a release; raise ConfigRefusedError with its words for a bad one.
+
+    Without a release flags are taken that any has, and unknown ones passed over.
+    """
     try:
-        return _flags(arguments)
+        return _flags(arguments, minor, where)
     except _BadFlagError as bad:
         text = str(bad)
         refusal = Refusal(STAGE, text, f"failed to parse kubelet flag: {text}" if bad.parsing else text)
-        raise ConfigRefusedError.told(InputError(bad.message or text, where=where), refusal) from None
+        raise ConfigRefusedError.told(
+            InputError(bad.message or text, where=where, hint=bad.hint), refusal
+        ) from None
 
 
 class _BadFlagError(Exception):
-    """A command line that the kubelet refuses: its words, ours, and whether its parser says so."""
+    """A command line that the kubelet refuses: its words, ours, what to do; whether its parser says so."""
 
-    def __init__(self, text: str, message: str = "", *, parsing: bool = True) -> None:
+    def __init__(self, text: str, message: str = "", hint: str = "", *, parsing: bool = True) -> None:
         super().__init__(text)
         self.message = message
+        self.hint = hint
         self.parsing = parsing
 
 
-def _flags(arguments: Sequence[str]) -> KubeletFlags:
+def _flags(arguments: Sequence[str], minor: int | None, where: str) -> KubeletFlags:
     given: dict[str, Value] = {}
-    notes: list[str] = []
-    for use in _uses(arguments):
-        if use.name in _KNOWN:
-            given[use.name] = _read(use, given.get(use.name))
-        elif use.name in OTHER_FLAGS and use.value is None:
-            raise _lacking(use)
-        elif use.name not in OTHER_SWITCHES | OTHER_FLAGS:
-            notes.append(f"--{use.name} is no flag that cpuctl knows, and is passed over")
-    gates = given.pop("feature-gates", None)
+    used: dict[str, Flag] = {}
+    for use in _uses(arguments, minor):
+        used[use.name] = use.flag
+        given[use.name] = _read(use, given.get(use.name))
+    _check_short_circuits(given)
+    gates = given.get("feature-gates")
     return KubeletFlags(
         settings={
             flag.field: uniform(given[name], ValueOrigin(OriginKind.FLAG, f"--{name}"))
-            for name, flag in CONFIG_FLAGS.items()
-            if name in given
+            for name, flag in used.items()
+            if flag.field and name != "feature-gates"
         },
         gates={name: value is True for name, value in gates.items()} if isinstance(gates, dict) else {},
         config=str(given.get(CONFIG, "")),
         config_dir=str(given.get(CONFIG_DIR, "")),
         root_dir=str(given.get(ROOT_DIR, "")),
         ignores_eviction_thresholds=given.get(IGNORE_EVICTION) is True,
-        notes=tuple(notes),
+        arguments=tuple(arguments),
+        where=where,
+        names=tuple(used),
     )
 
 
+def _check_short_circuits(given: dict[str, Value]) -> None:
+    """Raise where the kubelet prints a text and ends: it has not started."""
+    for name in ("help", "version"):
+        if given.get(name):
+            text = f"--{name}: the kubelet prints its {name} and ends"
+            raise _BadFlagError(text, hint=f"remove --{name}", parsing=False)
+
+
 def _read(use: _Use, before: Value) -> Value:
-    kind = NODE_FLAGS.get(use.name) or CONFIG_FLAGS[use.name].kind
     if use.value is None:
-        raise _lacking(use)
+        raise _BadFlagError(f"flag needs an argument: --{use.name}", f"--{use.name} needs a value")
     try:
-        return read_flag(kind, use.value, before)
+        return read_flag(use.flag.kind, use.value, before)
     except ValueError as error:
-        text = f"invalid argument {quoted(use.value)} for {quoted(f'--{use.name}')} flag: {error}"
+        text = f"invalid argument {quoted(use.value)} for {quoted(use.called)} flag: {error}"
         raise _BadFlagError(text) from None
 
 
-def _lacking(use: _Use) -> _BadFlagError:
-    return _BadFlagError(f"flag needs an argument: --{use.name}", f"--{use.name} needs a value")
-
-
-def _uses(arguments: Sequence[str]) -> Iterator[_Use]:
+def _uses(arguments: Sequence[str], minor: int | None) -> Iterator[_Use]:
     """Tell flags and values apart; words that are no flags are refused when all the flags have been read."""
     words = deque(arguments)
     strays: list[str] = []
@@ -125,7 +165,7 @@ def _uses(arguments: Sequence[str]) -> Iterator[_Use]:
         if not word.startswith("-") or word == "-":
             strays.append(word)
         elif word.startswith("--"):
-            yield _long(word, words)
+            yield from _long(word, words, minor)
         else:
             yield from _short(word, words)
     if strays:
@@ -133,38 +173,57 @@ def _uses(arguments: Sequence[str]) -> Iterator[_Use]:
         raise _BadFlagError(f"unknown command {strays[0]}", found, parsing=False)
 
 
-def _long(word: str, following: deque[str]) -> _Use:
-    name, equals, value = word[2:].partition("=")
-    if not name or name.startswith("-"):
+def _long(word: str, following: deque[str], minor: int | None) -> Iterator[_Use]:
+    written, equals, value = word[2:].partition("=")
+    if not written or written.startswith("-"):
         raise _BadFlagError(f"bad flag syntax: {word}")
-    name = name.replace("_", "-")
-    if equals:
-        return _Use(name, value)
-    if _is_switch(name):
-        return _Use(name, "true")
-    return _Use(name, following.popleft() if following and _takes_value(name, following[0]) else None)
+    name = written.replace("_", "-")
+    flag = flag_of(name, minor)
+    if flag is None:
+        if minor is not None:
+            raise _unknown(written, name, minor)
+        if not equals and following and not following[0].startswith("-"):
+            following.popleft()
+    elif equals:
+        yield _Use(name, flag, value)
+    elif flag.kind in SWITCHES:
+        yield _Use(name, flag, "true")
+    else:
+        yield _Use(name, flag, following.popleft() if following else None)
+
+
+def _unknown(written: str, name: str, minor: int) -> _BadFlagError:
+    """Tell that a release has no such flag: since when it is gone, or what may be meant."""
+    text = f"unknown flag: --{written}"
+    forms = FLAGS.get(name, ())
+    if not forms:
+        near = nearest(name, FLAGS)
+        hint = f"did you mean --{near}?" if near else f"remove --{name}: no kubelet from 1.27 on knows it"
+        return _BadFlagError(text, hint=hint)
+    if minor < forms[0].first:
+        came = f"kubelet 1.{minor} has no flag --{name}, which came with 1.{forms[0].first}"
+        return _BadFlagError(text, f"{text}: {came}", f"remove --{name}")
+    gone = f"--{name} is gone since 1.{forms[-1].last + 1}"
+    return _BadFlagError(text, f"{text}: {gone}", f"remove --{name}")
 
 
 def _short(word: str, following: deque[str]) -> Iterator[_Use]:
     """Read ``-v=2``, ``-v2`` or ``-v 2``, and ``-h``: the kubelet has no other short flags."""
     letters = word[1:]
     while letters.startswith("h"):
-        letters = letters[1:]
-        yield _Use("help", "true")
+        has_value = len(letters) > 2 and letters[1] == "="  # -h=, and something behind it
+        yield _Use("help", FLAGS["help"][0], letters[2:] if has_value else "true")
+        letters = "" if has_value else letters[1:]
     if letters[:1] not in ("", "v"):
-        raise _BadFlagError(f"unknown shorthand flag: '{letters[0]}' in -{letters}")
+        raise _BadFlagError(f"unknown shorthand flag: {_rune(letters[0])} in -{letters}")
     if letters:
-        value = letters[1:].removeprefix("=")
+        value = letters[1:]
         if not value and not following:
             raise _BadFlagError(f"flag needs an argument: 'v' in -{letters}")
-        yield _Use("v", value or following.popleft())
+        # Of -v= alone the parser takes the equals sign for the value.
+        value = value[1:] if len(value) > 1 and value[0] == "=" else value or following.popleft()
+        yield _Use("v", FLAGS["v"][0], value)
 
 
-def _is_switch(name: str) -> bool:
-    kind = NODE_FLAGS.get(name) or (CONFIG_FLAGS[name].kind if name in CONFIG_FLAGS else "")
-    return kind == "bool" or name in OTHER_SWITCHES
-
-
-def _takes_value(name: str, following: str) -> bool:
-    """Tell whether the next word is the flag's value; of an unknown flag, unless it looks like a flag."""
-    return name in _KNOWN or name in OTHER_FLAGS or not following.startswith("-")
+def _rune(letter: str) -> str:
+    return "'\\''" if letter == "'" else f"'{letter}'"

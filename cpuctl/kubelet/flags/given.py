@@ -14,7 +14,7 @@ STAGE = "flags"
 
 
 class KubeletFlags(NamedTuple):
-    """What a command line says: fields, gates, files, and remarks about what was passed over."""
+    """What a command line says: fields, gates, files; the line itself, where it stands, its flags' names."""
 
     settings: Mapping[str, Setting] = {}
     gates: Mapping[str, bool] = {}
@@ -22,4 +22,6 @@ class KubeletFlags(NamedTuple):
     config_dir: str = ""
     root_dir: str = ""
     ignores_eviction_thresholds: bool = False
-    notes: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
+    where: str = ""
+    names: tuple[str, ...] = ()

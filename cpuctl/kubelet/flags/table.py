@@ -1,15 +1,17 @@
-"""The kubelet's command-line flags: those that set a field of the configuration, and the others.
+"""The kubelet's command-line flags, by release: those that set a field of the configuration, and the others.
 
-Source: ``cmd/kubelet/app/options/options.go``. A line is a flag, its kind and the field it sets.
+Source: ``cmd/kubelet/app/options`` of 1.27 to 1.36, and what it takes in of ``pkg/kubelet/config``,
+``component-base/logs`` and cAdvisor. Of 1.37 and 1.38 nobody has recorded another set than 1.36's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from cpuctl.named_tuple import NamedTuple
 
-_TABLE = """
+# A flag, the kind of its value, the field it sets, and the first and last minors that have it.
+_FIELDS = """
 cgroup-driver string cgroupDriver
 cgroup-root string cgroupRoot
 cgroups-per-qos bool cgroupsPerQOS
@@ -28,15 +30,15 @@ eviction-minimum-reclaim pairs evictionMinimumReclaim
 eviction-pressure-transition-period duration evictionPressureTransitionPeriod
 eviction-soft thresholds evictionSoft
 eviction-soft-grace-period pairs evictionSoftGracePeriod
-fail-cgroupv1 bool failCgroupV1
+fail-cgroupv1 bool failCgroupV1 31..
 fail-swap-on bool failSwapOn
 feature-gates gates featureGates
 hairpin-mode string hairpinMode
 healthz-port int32 healthzPort
 image-gc-high-threshold int32 imageGCHighThresholdPercent
 image-gc-low-threshold int32 imageGCLowThresholdPercent
-iptables-drop-bit int32 iptablesDropBit
-iptables-masquerade-bit int32 iptablesMasqueradeBit
+iptables-drop-bit int32 iptablesDropBit ..30
+iptables-masquerade-bit int32 iptablesMasqueradeBit ..30
 kube-api-burst int32 kubeAPIBurst
 kube-api-qps int32 kubeAPIQPS
 kube-reserved pairs kubeReserved
@@ -58,7 +60,8 @@ read-only-port int32 readOnlyPort
 registry-burst int32 registryBurst
 registry-qps int32 registryPullQPS
 reserved-cpus string reservedSystemCPUs
-reserved-memory memory reservedMemory
+reserved-memory misspelt-memory reservedMemory ..34
+reserved-memory memory reservedMemory 35..
 rotate-server-certificates bool serverTLSBootstrap
 runonce bool runOnce
 serialize-image-pulls bool serializeImagePulls
@@ -66,58 +69,99 @@ system-cgroups string systemCgroups
 system-reserved pairs systemReserved
 system-reserved-cgroup string systemReservedCgroup
 topology-manager-policy string topologyManagerPolicy
-topology-manager-policy-options one-pair topologyManagerPolicyOptions
+topology-manager-policy-options one-pair topologyManagerPolicyOptions ..30
+topology-manager-policy-options pairs topologyManagerPolicyOptions 31..
 topology-manager-scope string topologyManagerScope
 """
 
-
-class ConfigFlag(NamedTuple):
-    """A flag that sets a field: how its value is written, and the field."""
-
-    kind: str
-    field: str
-
-
-CONFIG_FLAGS: Mapping[str, ConfigFlag] = {
-    words[0]: ConfigFlag(words[1], words[2]) for words in map(str.split, _TABLE.split("\n")) if words
-}
+# A kind, the first and last minors, and the flags.
+_OTHERS = """
+bool .. anonymous-auth authentication-token-webhook contention-profiling enable-controller-attach-detach
+bool .. enable-debugging-handlers enable-server exit-on-lock-contention
+bool .. experimental-allocatable-ignore-eviction help kernel-memcg-notification
+bool .. local-storage-capacity-isolation log-json-split-stream make-iptables-util-chains
+bool .. protect-kernel-defaults register-node rotate-certificates seccomp-default
+bool ..30 keep-terminated-pod-volumes
+bool ..33 register-schedulable
+bool 30.. log-text-split-stream
+duration .. authentication-token-webhook-cache-ttl authorization-webhook-cache-authorized-ttl
+duration .. authorization-webhook-cache-unauthorized-ttl file-check-frequency http-check-frequency
+duration .. log-flush-frequency minimum-container-ttl-duration runtime-request-timeout
+duration .. streaming-connection-idle-timeout sync-frequency volume-stats-agg-period
+go-bool .. enable-load-reader log-cadvisor-usage storage-driver-secure
+go-duration .. global-housekeeping-interval housekeeping-interval max-housekeeping-interval
+go-duration .. storage-driver-buffer-duration
+go-int .. application-metrics-count-limit
+headers .. manifest-url-header
+int32 .. eviction-max-pod-grace-period maximum-dead-containers maximum-dead-containers-per-container
+ip .. address healthz-bind-address
+labels .. node-labels
+level .. v
+list .. allowed-unsafe-sysctls cluster-dns tls-cipher-suites
+size .. log-json-info-buffer-size
+size 30.. log-text-info-buffer-size
+string .. authorization-mode boot-id-file bootstrap-kubeconfig cert-dir client-ca-file cloud-provider
+string .. cluster-domain config container-hints container-log-max-size containerd containerd-namespace
+string .. event-storage-age-limit event-storage-event-limit experimental-mounter-path hostname-override
+string .. image-credential-provider-bin-dir image-credential-provider-config image-service-endpoint
+string .. kube-api-content-type kubeconfig lock-file logging-format machine-id-file manifest-url node-ip
+string .. pod-cidr provider-id resolv-conf root-dir runtime-cgroups storage-driver-db
+string .. storage-driver-host storage-driver-password storage-driver-table storage-driver-user
+string .. tls-cert-file tls-min-version tls-private-key-file volume-plugin-dir
+string ..29 azure-container-registry-config
+string ..33 cloud-config
+string ..34 pod-infra-container-image
+string 28.. config-dir
+taints .. register-with-taints
+version .. version
+vmodule .. vmodule
+"""
 
 CONFIG, CONFIG_DIR, ROOT_DIR = "config", "config-dir", "root-dir"
 IGNORE_EVICTION = "experimental-allocatable-ignore-eviction"
 
-NODE_FLAGS: Mapping[str, str] = {
-    CONFIG: "string",
-    CONFIG_DIR: "string",
-    ROOT_DIR: "string",
-    IGNORE_EVICTION: "bool",
-}
-"""Flags that say something of the node and have no field."""
+SWITCHES = frozenset({"bool", "go-bool", "version"})
+"""Kinds of flags that need no value."""
 
-_OTHER_SWITCHES = """
-anonymous-auth authentication-token-webhook contention-profiling enable-controller-attach-detach
-enable-debugging-handlers enable-server exit-on-lock-contention help keep-terminated-pod-volumes
-kernel-memcg-notification local-storage-capacity-isolation log-json-split-stream log-text-split-stream
-make-iptables-util-chains protect-kernel-defaults register-node register-schedulable rotate-certificates
-seccomp-default version
-"""
+_FIRST, _LAST = 27, 99
 
-_OTHERS = """
-address allowed-unsafe-sysctls authentication-token-webhook-cache-ttl authorization-mode
-authorization-webhook-cache-authorized-ttl authorization-webhook-cache-unauthorized-ttl
-bootstrap-kubeconfig cert-dir client-ca-file cloud-config cloud-provider cluster-dns cluster-domain
-container-log-max-size eviction-max-pod-grace-period experimental-mounter-path file-check-frequency
-healthz-bind-address hostname-override http-check-frequency image-credential-provider-bin-dir
-image-credential-provider-config image-service-endpoint kube-api-content-type kubeconfig lock-file
-log-flush-frequency log-json-info-buffer-size log-text-info-buffer-size logging-format manifest-url
-manifest-url-header maximum-dead-containers maximum-dead-containers-per-container
-minimum-container-ttl-duration node-ip node-labels pod-cidr pod-infra-container-image provider-id
-register-with-taints resolv-conf runtime-cgroups runtime-request-timeout
-streaming-connection-idle-timeout sync-frequency tls-cert-file tls-cipher-suites tls-min-version
-tls-private-key-file v vmodule volume-plugin-dir volume-stats-agg-period
-"""
 
-OTHER_SWITCHES = frozenset(_OTHER_SWITCHES.split())
-"""Flags that need no value and that no resource manager depends on."""
+class Flag(NamedTuple):
+    """A flag as some releases have it: how its value is written, and the field it sets, if any."""
 
-OTHER_FLAGS = frozenset(_OTHERS.split())
-"""Flags that need a value and that no resource manager depends on."""
+    kind: str
+    field: str = ""
+    first: int = _FIRST
+    last: int = _LAST
+
+
+def _flag(kind: str, field: str, releases: str) -> Flag:
+    first, _, last = releases.partition("..")
+    return Flag(kind, field, int(first or _FIRST), int(last or _LAST))
+
+
+def _rows() -> Iterator[tuple[str, Flag]]:
+    for name, kind, field, *releases in map(str.split, _FIELDS.strip().split("\n")):
+        yield name, _flag(kind, field, "".join(releases) or "..")
+    for kind, span, *names in map(str.split, _OTHERS.strip().split("\n")):
+        for name in names:
+            yield name, _flag(kind, "", span)
+
+
+def _by_name() -> Mapping[str, tuple[Flag, ...]]:
+    found: dict[str, tuple[Flag, ...]] = {}
+    for name, flag in _rows():
+        found[name] = (*found.get(name, ()), flag)
+    return found
+
+
+FLAGS: Mapping[str, tuple[Flag, ...]] = _by_name()
+"""Every flag, oldest form first; most have one form in all releases."""
+
+
+def flag_of(name: str, minor: int | None) -> Flag | None:
+    """Find a flag in a release; without one, its newest form in any."""
+    forms = FLAGS.get(name, ())
+    if minor is None:
+        return forms[-1] if forms else None
+    return next((flag for flag in forms if flag.first <= minor <= flag.last), None)

@@ -5,6 +5,7 @@ Rule: ``spf13/pflag`` and ``k8s.io/component-base/cli/flag``. Readers raise GoEr
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 
 from cpuctl.documents.document import Value
@@ -12,6 +13,7 @@ from cpuctl.go_text import GoError
 from cpuctl.kubelet.duration import duration_text, parse_duration
 from cpuctl.kubelet.flags.csv_list import csv_list
 from cpuctl.kubelet.golang import parse_atoi, parse_bool, parse_int, quoted
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.quantity import Quantity
 
 _INT32 = 1 << 32
@@ -27,7 +29,10 @@ def read_flag(kind: str, text: str, before: Value) -> Value:
         pairs.update(_MAPS[kind](text))
         return pairs
     items = before if isinstance(before, list) else []
-    items.extend(_LISTS[kind](text))
+    if kind in _MEMORY_TEXTS:
+        items.extend(_memory(text, _MEMORY_TEXTS[kind]))
+    else:
+        items.extend(csv_list(text))
     return items
 
 
@@ -35,12 +40,138 @@ def _duration(text: str) -> str:
     return duration_text(parse_duration(text))
 
 
+def _as_go_flag(read: Callable[[str], Value]) -> Callable[[str], Value]:
+    """Read as Go's own ``flag`` does, which tells less of what is wrong."""
+
+    def wrapped(text: str) -> Value:
+        try:
+            return read(text)
+        except GoError as error:
+            raise GoError(
+                "value out of range" if "out of range" in str(error) else "parse error"
+            ) from None
+
+    return wrapped
+
+
+def _level(text: str) -> int:
+    """Read a number as ``strconv.ParseUint(text, 10, 31)``."""
+    if not (text.isascii() and text.isdecimal()):
+        raise GoError(f"strconv.ParseUint: parsing {quoted(text)}: invalid syntax")
+    if int(text) > _MOST_31_BITS:
+        raise GoError(f"strconv.ParseUint: parsing {quoted(text)}: value out of range")
+    return int(text)
+
+
+def _vmodule(text: str) -> str:
+    for part in filter(None, text.split(",")):
+        words = part.split("=")
+        if len(words) != 2 or not all(words):  # a pattern and a number
+            raise GoError(f"{quoted(part)} does not have the pattern=N format")
+        try:
+            _level(words[1])
+        except GoError as error:
+            raise GoError(f"parsing verbosity in {quoted(part)}: {error}") from None
+    return text
+
+
+def _address(text: str) -> str:
+    from ipaddress import IPv6Address, ip_address
+
+    # Unlike Python, the kubelet takes zeros before a number, and never a zone.
+    plain = text if ":" in text else ".".join(part.lstrip("0") or part[-1:] for part in text.split("."))
+    try:
+        address = ip_address(plain) if text else None
+    except ValueError:
+        address = IPv6Address("::%none")
+    if isinstance(address, IPv6Address) and address.scope_id is not None:
+        raise GoError(f"{quoted(text)} is not a valid IP address")
+    return text
+
+
+def _size(text: str) -> str:
+    Quantity.parse(text)
+    return text
+
+
+def _headers(text: str) -> str:
+    if not all(":" in part for part in text.split(",") if part):
+        raise GoError("malformed pair, expect string:string")
+    return text
+
+
+def _version(text: str) -> Value:
+    return text if text == "raw" or text.startswith("v") else parse_bool(text)
+
+
+def _taints(text: str) -> str:
+    """Check taints as ``key=value:effect``, in a list."""
+    seen: set[tuple[str, str]] = set()
+    for part in text.split(",") if text else ():
+        key, effect = _taint(part.removesuffix("-"))
+        if part.endswith("-"):
+            continue
+        if not effect:
+            raise GoError(f"invalid taint spec: {part}")
+        if (key, effect) in seen:
+            raise GoError(f"duplicated taints with the same key and effect: {part}")
+        seen.add((key, effect))
+    return text
+
+
+def _taint(text: str) -> tuple[str, str]:
+    from cpuctl.pods.validation.names import qualified_name_problems
+
+    before, colon, effect = text.partition(":")
+    if ":" in effect:
+        raise GoError(f"invalid taint spec: {text}")
+    if colon and effect not in _EFFECTS:
+        raise GoError(f"invalid taint effect: {effect}, unsupported taint effect")
+    key, *values = before.split("=") if colon else [before]
+    if len(values) > 1:
+        raise GoError(f"invalid taint spec: {text}")
+    if problems := _value_problems(*values) or qualified_name_problems(key):
+        raise GoError(f"invalid taint spec: {text}, {'; '.join(problems)}")
+    return key, effect
+
+
+def _value_problems(value: str = "") -> list[str]:
+    """Say what keeps a text from being the value of a label."""
+    problems = []
+    if len(value.encode()) > _LONGEST_VALUE:
+        problems.append(f"must be no more than {_LONGEST_VALUE} bytes")
+    if not re.fullmatch(_VALUE, value):
+        examples = "'MyValue',  or 'my_value',  or '12345'"
+        problems.append(
+            "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', "
+            "and must start and end with an alphanumeric character "
+            f"(e.g. {examples}, regex used for validation is '{_VALUE}')"
+        )
+    return problems
+
+
+_VALUE = "(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?"
+_LONGEST_VALUE = 63
+_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_MOST_31_BITS = (1 << 31) - 1
+
 _SCALARS: Mapping[str, Callable[[str], Value]] = {
     "string": str,
     "bool": parse_bool,
     "int32": lambda text: parse_int(text, bits=32),
     "int64": parse_int,
     "duration": _duration,
+    "go-bool": _as_go_flag(parse_bool),
+    "go-int": _as_go_flag(parse_int),
+    "go-duration": _as_go_flag(_duration),
+    "ip": _address,
+    "labels": str,
+    "level": _level,
+    "vmodule": _vmodule,
+    "size": _size,
+    "headers": _headers,
+    "taints": _taints,
+    "version": _version,
 }
 
 
@@ -91,16 +222,28 @@ _MAPS: Mapping[str, Callable[[str], dict[str, Value]]] = {
 }
 
 
-def _list(text: str) -> list[Value]:
-    return list(csv_list(text))
+class _MemoryTexts(NamedTuple):
+    """What differs between releases in the texts about reserved memory."""
+
+    expected: str
+    quantity: str
+    no_quantity: str
 
 
-def _memory(text: str) -> list[Value]:
+_MEMORY_TEXTS = {
+    "memory": _MemoryTexts("expected", "quantity", "failed to parse the quantity: {}"),
+    "misspelt-memory": _MemoryTexts(
+        "exptected", "quantatity", "failed to parse the quantatity, expected quantatity, got {}"
+    ),
+}
+
+
+def _memory(text: str, texts: _MemoryTexts) -> list[Value]:
     """Read ``0:memory=1Gi,hugepages-1Gi=2Gi;1:memory=2Gi``."""
-    return [_reservation(part) for part in text.split(";")] if text else []
+    return [_reservation(part, texts) for part in text.split(";")] if text else []
 
 
-def _reservation(text: str) -> Value:
+def _reservation(text: str, texts: _MemoryTexts) -> Value:
     node, colon, limits = text.partition(":")
     if not colon or ":" in limits:
         form = "numaNodeID:type=quantity[,type=quantity...]"
@@ -108,25 +251,25 @@ def _reservation(text: str) -> Value:
     try:
         number = parse_atoi(node)
     except GoError:
-        # Misspelt in the kubelet.
-        raise GoError(f"failed to convert the NUMA node ID, exptected integer, got {node}") from None
+        raise GoError(
+            f"failed to convert the NUMA node ID, {texts.expected} integer, got {node}"
+        ) from None
     return {
         "numaNode": (number + _INT32 // 2) % _INT32 - _INT32 // 2,
-        "limits": dict(_limit(part) for part in limits.split(",")),
+        "limits": dict(_limit(part, texts) for part in limits.split(",")),
     }
 
 
-def _limit(text: str) -> tuple[str, Value]:
+def _limit(text: str, texts: _MemoryTexts) -> tuple[str, Value]:
     name, equals, amount = text.partition("=")
     if not equals or "=" in amount:
-        raise GoError(f"the reserved limit has incorrect value, expected type=quantatity, got {text}")
+        raise GoError(
+            f"the reserved limit has incorrect value, expected type={texts.quantity}, got {text}"
+        )
     if name != "memory" and not name.startswith("hugepages-"):
         raise GoError(f"memory type conversion error, unknown type: {quoted(name)}")
     try:
         Quantity.parse(amount)
     except GoError:
-        raise GoError(f"failed to parse the quantatity, expected quantatity, got {amount}") from None
+        raise GoError(texts.no_quantity.format(amount)) from None
     return name, amount
-
-
-_LISTS: Mapping[str, Callable[[str], list[Value]]] = {"list": _list, "memory": _memory}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.flags.table import FLAGS, flag_of
 from cpuctl.kubelet.gates.feature_gates import FeatureGates, GateStage
 from cpuctl.kubelet.gates.manager_gates import MANAGER_GATES
 from cpuctl.kubelet.policy_options import OPTIONS, OptionHistory
@@ -60,6 +61,18 @@ class FieldChange(NamedTuple):
     concerns: bool
 
 
+class FlagChange(NamedTuple):
+    """A flag that one of the two releases does not know: a kubelet that is given it ends at once.
+
+    ``since`` is the release from which on it is there (``known``), or gone.
+    """
+
+    flag: str
+    since: int
+    known: bool
+    concerns: bool
+
+
 class VersionChanges(NamedTuple):
     """Everything that differs between two releases; ``concerns`` marks what the configuration depends on."""
 
@@ -67,15 +80,17 @@ class VersionChanges(NamedTuple):
     options: tuple[OptionChange, ...]
     behaviours: tuple[BehaviourChange, ...]
     fields: tuple[FieldChange, ...]
+    flags: tuple[FlagChange, ...] = ()
 
 
 class ChangeSubject(NamedTuple):
-    """A configuration, the gates it sets in files and flags, and the fields that somebody has set."""
+    """A configuration, the gates it sets in files and flags, the fields that somebody has set, the flags."""
 
     config: KubeletConfiguration
     gates: Mapping[str, bool] = {}
     set_fields: frozenset[str] = frozenset()
     uses_drop_ins: bool = False
+    flags: frozenset[str] = frozenset()
 
     @property
     def use(self) -> Use:
@@ -101,7 +116,19 @@ def version_changes(
             for name, since in fields.items()
             if _between(since, before.minor, after.minor)
         ),
+        flags=tuple(_flags(subject, before, after)),
     )
+
+
+def _flags(subject: ChangeSubject, before: int, after: int) -> Iterator[FlagChange]:
+    for name in sorted(FLAGS):
+        known = flag_of(name, after) is not None
+        if known != (flag_of(name, before) is not None):
+            first, last = FLAGS[name][0].first, FLAGS[name][-1].last
+            came = _between(first, before, after)
+            yield FlagChange(
+                flag=name, since=first if came else last + 1, known=came, concerns=name in subject.flags
+            )
 
 
 def _between(since: int, before: int, after: int) -> bool:

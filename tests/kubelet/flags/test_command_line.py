@@ -10,13 +10,19 @@ from cpuctl.errors import UsageError
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.configuration.schema import FIELD_TYPES
 from cpuctl.kubelet.configuration.settings import plain
-from cpuctl.kubelet.flags.command_line import read_flags, split_arguments
+from cpuctl.kubelet.flags.command_line import arguments_of_file, read_flags, split_arguments
 from cpuctl.kubelet.flags.given import KubeletFlags
-from cpuctl.kubelet.flags.table import CONFIG_FLAGS, NODE_FLAGS, OTHER_FLAGS, OTHER_SWITCHES
+from cpuctl.kubelet.flags.table import FLAGS, flag_of
 
 
-def read(text: str) -> KubeletFlags:
-    return read_flags(split_arguments(text))
+def read(text: str, minor: int = 36) -> KubeletFlags:
+    return read_flags(split_arguments(text), minor=minor)
+
+
+def refused(text: str, minor: int = 36) -> ConfigRefusedError:
+    with pytest.raises(ConfigRefusedError) as caught:
+        read(text, minor)
+    return caught.value
 
 
 def fields(text: str) -> dict[str, Value]:
@@ -36,7 +42,7 @@ CASES = [
     Case("--max-pods=200", "maxPods", 200),
     Case("--max-pods 0xC8", "maxPods", 200),
     Case("--max-pods=1_000", "maxPods", 1000),
-    Case("-v 4 -v5 -v=6 -hv 7 -h --max-pods=200", "maxPods", 200),
+    Case("-v 4 -v5 -v=6 -h=false --max-pods=200", "maxPods", 200),
     Case("--max_pods=200", "maxPods", 200),
     Case("--max-pods=1 --max-pods=2", "maxPods", 2),
     Case("--pods-per-core=-1", "podsPerCore", -1),
@@ -117,12 +123,9 @@ def test_flags_that_are_beside_the_configuration() -> None:
         "/usr/bin/kubelet --config=/etc/k.yaml --config-dir /etc/k.d --root-dir=/data/kubelet"
         " --experimental-allocatable-ignore-eviction"
     )
-    assert flags == KubeletFlags(
-        config="/etc/k.yaml",
-        config_dir="/etc/k.d",
-        root_dir="/data/kubelet",
-        ignores_eviction_thresholds=True,
-    )
+    assert (flags.config, flags.config_dir, flags.root_dir) == ("/etc/k.yaml", "/etc/k.d", "/data/kubelet")
+    assert flags.ignores_eviction_thresholds
+    assert not flags.settings
     assert not read("--experimental-allocatable-ignore-eviction=false").ignores_eviction_thresholds
 
 
@@ -138,31 +141,95 @@ IRRELEVANT = [
 
 @pytest.mark.parametrize("arguments", IRRELEVANT)
 def test_flags_of_no_manager_are_accepted_with_their_values(arguments: str) -> None:
-    assert read(f"{arguments} --max-pods=3") == read("--max-pods=3")
+    assert read(f"{arguments} --max-pods=3").settings == read("--max-pods=3").settings
 
 
 @dataclass(frozen=True)
 class Unknown:
-    """Flags that no table has: what is said, and that the flag behind them is still read."""
+    """A flag that a release has not: the kubelet's words, ours, and what to do."""
 
     arguments: str
-    names: tuple[str, ...]
+    minor: int
+    error: str
+    message: str
+    hint: str
 
 
 UNKNOWN = [
-    Unknown("--bogus", ("bogus",)),
-    Unknown("--bogus value", ("bogus",)),
-    Unknown("--bogus=a --strange_one b", ("bogus", "strange-one")),
+    Unknown(
+        "--bogus", 36, "--bogus", "unknown flag: --bogus", "remove --bogus: no kubelet from 1.27 on knows it"
+    ),
+    Unknown("--max-pod=3", 36, "--max-pod", "unknown flag: --max-pod", "did you mean --max-pods?"),
+    # The flags of klog went with 1.26, those of dockershim with 1.24.
+    Unknown(
+        "--logtostderr",
+        27,
+        "--logtostderr",
+        "unknown flag: --logtostderr",
+        "remove --logtostderr: no kubelet from 1.27 on knows it",
+    ),
+    Unknown(
+        "--pod-infra-container-image=registry.k8s.io/pause:3.9",
+        35,
+        "--pod-infra-container-image",
+        "unknown flag: --pod-infra-container-image: --pod-infra-container-image is gone since 1.35",
+        "remove --pod-infra-container-image",
+    ),
+    Unknown(
+        "--config_dir=/etc/k.d",
+        27,
+        "--config_dir",
+        "unknown flag: --config_dir: kubelet 1.27 has no flag --config-dir, which came with 1.28",
+        "remove --config-dir",
+    ),
 ]
 
 
 @pytest.mark.parametrize("case", UNKNOWN, ids=lambda case: case.arguments)
-def test_unknown_flags_are_passed_over_with_a_note(case: Unknown) -> None:
-    flags = read(f"{case.arguments} --max-pods=3")
-    assert flags.settings == read("--max-pods=3").settings
-    assert flags.notes == tuple(
-        f"--{name} is no flag that cpuctl knows, and is passed over" for name in case.names
-    )
+def test_a_kubelet_ends_at_a_flag_that_it_does_not_know(case: Unknown) -> None:
+    error = refused(f"--max-pods=3 {case.arguments} --max-pods=many", case.minor)
+    assert error.refusal.logged == f"failed to parse kubelet flag: unknown flag: {case.error}"
+    assert (error.message, error.hint) == (case.message, case.hint)
+
+
+LIMITED = {
+    "azure-container-registry-config": (27, 29),
+    "cloud-config": (27, 33),
+    "config-dir": (28, 38),
+    "fail-cgroupv1": (31, 38),
+    "iptables-drop-bit": (27, 30),
+    "iptables-masquerade-bit": (27, 30),
+    "keep-terminated-pod-volumes": (27, 30),
+    "log-text-info-buffer-size": (30, 38),
+    "log-text-split-stream": (30, 38),
+    "pod-infra-container-image": (27, 34),
+    "register-schedulable": (27, 33),
+}
+COUNTS = [153, 154, 154, 155, 153, 153, 153, 151, 150, 150, 150, 150]
+
+
+def test_the_flags_of_every_release() -> None:
+    found = {name: [minor for minor in range(27, 39) if flag_of(name, minor)] for name in FLAGS}
+    limited = {name: (minors[0], minors[-1]) for name, minors in found.items() if len(minors) < len(COUNTS)}
+    assert limited == LIMITED
+    assert [sum(minor in minors for minors in found.values()) for minor in range(27, 39)] == COUNTS
+
+
+def test_of_a_node_of_any_release_flags_are_taken_that_any_has() -> None:
+    flags = read_flags(["--pod-infra-container-image=p", "--bogus", "value", "--max-pods=3"])
+    assert {name: plain(setting) for name, setting in flags.settings.items()} == {"maxPods": 3}
+    assert flags.names == ("pod-infra-container-image", "max-pods")
+
+
+def test_topology_options_are_split_at_commas_since_1_31() -> None:
+    line = "--topology-manager-policy-options=a=true,b=true"
+    found = [plain(read(line, minor).settings["topologyManagerPolicyOptions"]) for minor in (30, 31)]
+    assert found == [{"a": "true,b=true"}, {"a": "true", "b": "true"}]
+
+
+@pytest.mark.parametrize(("line", "ends"), [("--help", "help"), ("-h", "help"), ("--version=raw", "version")])
+def test_a_kubelet_that_is_asked_for_a_text_does_not_start(line: str, ends: str) -> None:
+    assert f"prints its {ends} and ends" in refused(line).message
 
 
 def test_words_that_are_no_flags_are_refused_after_all_flags_are_read() -> None:
@@ -190,6 +257,47 @@ REFUSALS = [
     Refusal("-max-pods=200", "unknown shorthand flag: 'm' in -max-pods=200"),
     Refusal("-hx", "unknown shorthand flag: 'x' in -x"),
     Refusal("-v", "flag needs an argument: 'v' in -v"),
+    Refusal("-v=", 'invalid argument "=" for "-v, --v" flag: strconv.ParseUint: parsing "=": invalid syntax'),
+    Refusal(
+        "--v=x", 'invalid argument "x" for "-v, --v" flag: strconv.ParseUint: parsing "x": invalid syntax'
+    ),
+    Refusal(
+        "--housekeeping-interval=10", 'invalid argument "10" for "--housekeeping-interval" flag: parse error'
+    ),
+    Refusal(
+        "--application-metrics-count-limit=99999999999999999999",
+        'invalid argument "99999999999999999999" for "--application-metrics-count-limit" flag:'
+        " value out of range",
+    ),
+    Refusal(
+        "--address=10.0.0",
+        'invalid argument "10.0.0" for "--address" flag: "10.0.0" is not a valid IP address',
+    ),
+    Refusal(
+        "--manifest-url-header=a",
+        f'invalid argument "a" for "--manifest-url-header" flag: {MALFORMED} string:string',
+    ),
+    Refusal(
+        "--register-with-taints=a=b",
+        'invalid argument "a=b" for "--register-with-taints" flag: invalid taint spec: a=b, name part must'
+        " consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric"
+        " character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is"
+        " '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')",
+    ),
+    Refusal(
+        "--register-with-taints=a:Sometimes",
+        'invalid argument "a:Sometimes" for "--register-with-taints" flag: invalid taint effect: Sometimes,'
+        " unsupported taint effect",
+    ),
+    Refusal(
+        "--register-with-taints=a:NoSchedule,b",
+        'invalid argument "a:NoSchedule,b" for "--register-with-taints" flag: invalid taint spec: b',
+    ),
+    Refusal(
+        "--vmodule=a=b",
+        'invalid argument "a=b" for "--vmodule" flag: parsing verbosity in "a=b": strconv.ParseUint:'
+        ' parsing "b": invalid syntax',
+    ),
     Refusal("--v", "flag needs an argument: --v"),
     Refusal(
         '--enforce-node-allocatable=po\\"ds',
@@ -242,12 +350,12 @@ REFUSALS = [
     Refusal(
         "--reserved-memory=x:memory=1Gi",
         'invalid argument "x:memory=1Gi" for "--reserved-memory" flag: failed to convert the NUMA node ID,'
-        " exptected integer, got x",
+        " expected integer, got x",
     ),
     Refusal(
         "--reserved-memory=0:memory",
         'invalid argument "0:memory" for "--reserved-memory" flag: the reserved limit has incorrect value,'
-        " expected type=quantatity, got memory",
+        " expected type=quantity, got memory",
     ),
     Refusal(
         "--reserved-memory=0:cpu=1",
@@ -256,10 +364,22 @@ REFUSALS = [
     ),
     Refusal(
         "--reserved-memory=0:memory=much",
-        'invalid argument "0:memory=much" for "--reserved-memory" flag: failed to parse the quantatity,'
-        " expected quantatity, got much",
+        'invalid argument "0:memory=much" for "--reserved-memory" flag: failed to parse the quantity: much',
     ),
 ]
+
+
+MISSPELT = [
+    ("x:memory=1Gi", "failed to convert the NUMA node ID, exptected integer, got x"),
+    ("0:memory", "the reserved limit has incorrect value, expected type=quantatity, got memory"),
+    ("0:memory=much", "failed to parse the quantatity, expected quantatity, got much"),
+]
+
+
+@pytest.mark.parametrize(("value", "text"), MISSPELT)
+def test_texts_about_reserved_memory_were_misspelt_before_1_35(value: str, text: str) -> None:
+    error = refused(f"--reserved-memory={value}", 34).refusal.error
+    assert error == f'invalid argument "{value}" for "--reserved-memory" flag: {text}'
 
 
 @pytest.mark.parametrize("case", REFUSALS, ids=lambda case: case.arguments)
@@ -289,8 +409,32 @@ def test_an_open_quote_is_a_usage_error() -> None:
         split_arguments("--a='b")
 
 
-def test_every_flag_is_in_one_table_and_every_field_is_known() -> None:
-    tables = (CONFIG_FLAGS.keys(), NODE_FLAGS.keys(), OTHER_FLAGS, OTHER_SWITCHES)
-    assert sum(map(len, tables)) == len(set().union(*tables))
-    assert {flag.field for flag in CONFIG_FLAGS.values()} <= FIELD_TYPES.keys()
-    assert len({flag.field for flag in CONFIG_FLAGS.values()}) == len(CONFIG_FLAGS)
+def test_every_field_is_known_and_set_by_one_flag() -> None:
+    fields = [forms[-1].field for forms in FLAGS.values() if forms[-1].field]
+    assert set(fields) <= FIELD_TYPES.keys()
+    assert len(set(fields)) == len(fields)
+
+
+LINES = [
+    ('KUBELET_EXTRA_ARGS="--max-pods=50 --v=2"', ["--max-pods=50", "--v=2"]),
+    ("KUBELET_EXTRA_ARGS=--max-pods=50 --v=2", ["--max-pods=50", "--v=2"]),
+    ('KUBELET_KUBEADM_ARGS="--a=1" KUBELET_EXTRA_ARGS=\'--b="x y"\'', ["--a=1", "--b=x y"]),
+    ("A=--a A=--b", ["--b"]),
+    ("A=", []),
+]
+
+
+@pytest.mark.parametrize(("line", "words"), LINES)
+def test_lines_for_systemd_are_taken_as_they_stand(line: str, words: list[str]) -> None:
+    assert split_arguments(line) == words
+
+
+def test_a_file_of_arguments_has_lines_and_comments() -> None:
+    text = """# made by kubeadm
+KUBELET_KUBEADM_ARGS="--node-ip=10.0.0.7 \\
+  --max-pods=50"
+; and here
+KUBELET_EXTRA_ARGS=
+"""
+    assert arguments_of_file(text) == ["--node-ip=10.0.0.7", "--max-pods=50"]
+    assert arguments_of_file("/usr/bin/kubelet --a\n--b\n") == ["--a", "--b"]

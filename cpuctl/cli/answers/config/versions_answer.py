@@ -12,6 +12,7 @@ from cpuctl.kubelet.gates.feature_gates import GateStage
 from cpuctl.kubelet.releases.changes import (
     BehaviourChange,
     FieldChange,
+    FlagChange,
     GateChange,
     OptionChange,
     VersionChanges,
@@ -31,6 +32,7 @@ def versions_document(
         "featureGates": [_gate(change) for change in changes.gates],
         "options": [_option(change) for change in changes.options],
         "fields": [_field(change) for change in changes.fields],
+        "flags": [_flag(change) for change in changes.flags],
     }
     shown = {
         name: [change for change in part if everything or change["concerns"]] for name, part in parts.items()
@@ -99,3 +101,12 @@ def _option(change: OptionChange) -> dict[str, Any]:
 
 def _field(change: FieldChange) -> dict[str, Any]:
     return {"field": change.field, "since": f"1.{change.since}", "concerns": change.concerns}
+
+
+def _flag(change: FlagChange) -> dict[str, Any]:
+    return {
+        "flag": f"--{change.flag}",
+        "since": f"1.{change.since}",
+        "known": change.known,
+        "concerns": change.concerns,
+    }

@@ -10,7 +10,7 @@ from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.exports.plan_words import start_sentence
 from cpuctl.exports.wording import counted
 
-_PARTS = ("behaviours", "featureGates", "options", "fields")
+_PARTS = ("behaviours", "featureGates", "options", "fields", "flags")
 
 
 def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
@@ -28,6 +28,8 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
         yield _options(document)
     if document["fields"]:
         yield Lines.of(*(f"{each['field']} came with {each['since']}" for each in document["fields"]))
+    if document["flags"]:
+        yield Lines.of(*map(_flag, document["flags"]))
     yield Lines.of(_closing(document))
 
 
@@ -78,6 +80,10 @@ def _options(document: Document) -> Table:
         for option in document["options"]
     )
     return Table((Column("OPTION"), Column(document["from"]), Column(document["to"])), rows)
+
+
+def _flag(change: Mapping[str, Any]) -> str:
+    return f"{change['flag']} {'came with' if change['known'] else 'is gone since'} {change['since']}"
 
 
 def _closing(document: Document) -> str:

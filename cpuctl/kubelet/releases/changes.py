@@ -116,7 +116,7 @@ def version_changes(
             for name, since in fields.items()
             if _between(since, before.minor, after.minor)
         ),
-        flags=tuple(_flags(subject, before, after)),
+        flags=tuple(_flags(subject, before.minor, after.minor)),
     )
 
 

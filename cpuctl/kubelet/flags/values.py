@@ -5,7 +5,6 @@ Rule: ``spf13/pflag`` and ``k8s.io/component-base/cli/flag``. Readers raise GoEr
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 
 from cpuctl.documents.document import Value
@@ -47,9 +46,7 @@ def _as_go_flag(read: Callable[[str], Value]) -> Callable[[str], Value]:
         try:
             return read(text)
         except GoError as error:
-            raise GoError(
-                "value out of range" if "out of range" in str(error) else "parse error"
-            ) from None
+            raise GoError("value out of range" if "out of range" in str(error) else "parse error") from None
 
     return wrapped
 
@@ -120,7 +117,7 @@ def _taints(text: str) -> str:
 
 
 def _taint(text: str) -> tuple[str, str]:
-    from cpuctl.pods.validation.names import qualified_name_problems
+    from cpuctl.object_names import label_value_problems, qualified_name_problems
 
     before, colon, effect = text.partition(":")
     if ":" in effect:
@@ -130,28 +127,11 @@ def _taint(text: str) -> tuple[str, str]:
     key, *values = before.split("=") if colon else [before]
     if len(values) > 1:
         raise GoError(f"invalid taint spec: {text}")
-    if problems := _value_problems(*values) or qualified_name_problems(key):
+    if problems := label_value_problems(*values or ("",)) or qualified_name_problems(key):
         raise GoError(f"invalid taint spec: {text}, {'; '.join(problems)}")
     return key, effect
 
 
-def _value_problems(value: str = "") -> list[str]:
-    """Say what keeps a text from being the value of a label."""
-    problems = []
-    if len(value.encode()) > _LONGEST_VALUE:
-        problems.append(f"must be no more than {_LONGEST_VALUE} bytes")
-    if not re.fullmatch(_VALUE, value):
-        examples = "'MyValue',  or 'my_value',  or '12345'"
-        problems.append(
-            "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', "
-            "and must start and end with an alphanumeric character "
-            f"(e.g. {examples}, regex used for validation is '{_VALUE}')"
-        )
-    return problems
-
-
-_VALUE = "(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?"
-_LONGEST_VALUE = 63
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _MOST_31_BITS = (1 << 31) - 1
 
@@ -251,9 +231,7 @@ def _reservation(text: str, texts: _MemoryTexts) -> Value:
     try:
         number = parse_atoi(node)
     except GoError:
-        raise GoError(
-            f"failed to convert the NUMA node ID, {texts.expected} integer, got {node}"
-        ) from None
+        raise GoError(f"failed to convert the NUMA node ID, {texts.expected} integer, got {node}") from None
     return {
         "numaNode": (number + _INT32 // 2) % _INT32 - _INT32 // 2,
         "limits": dict(_limit(part, texts) for part in limits.split(",")),
@@ -263,9 +241,7 @@ def _reservation(text: str, texts: _MemoryTexts) -> Value:
 def _limit(text: str, texts: _MemoryTexts) -> tuple[str, Value]:
     name, equals, amount = text.partition("=")
     if not equals or "=" in amount:
-        raise GoError(
-            f"the reserved limit has incorrect value, expected type={texts.quantity}, got {text}"
-        )
+        raise GoError(f"the reserved limit has incorrect value, expected type={texts.quantity}, got {text}")
     if name != "memory" and not name.startswith("hugepages-"):
         raise GoError(f"memory type conversion error, unknown type: {quoted(name)}")
     try:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from cpuctl.named_tuple import NamedTuple
+from cpuctl.object_names import label_problems
 from cpuctl.pods.validation.finding import Finding, Spot
-from cpuctl.pods.validation.names import label_problems
 
 _LONGEST_LIST = 1000
 """Characters of all names together that are listed: as many as any real pod has."""

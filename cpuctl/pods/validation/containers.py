@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cpuctl.object_names import label_problems
 from cpuctl.pods.model import Pod, ResourceRequirements
 from cpuctl.pods.validation.claims import check_claims
 from cpuctl.pods.validation.draft import ContainerDraft, EphemeralDraft, PodDraft
 from cpuctl.pods.validation.finding import Finding, Spot
-from cpuctl.pods.validation.names import label_problems
 from cpuctl.pods.validation.requirements import check_requirements
 from cpuctl.pods.validation.resize_policy import check_init_policy, check_resize_policy
 from cpuctl.pods.validation.resource_names import container_resource

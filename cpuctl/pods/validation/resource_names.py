@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cpuctl.object_names import qualified_name_problems
 from cpuctl.pods.model import is_pod_level_resource
 from cpuctl.pods.rules import ServerRules
 from cpuctl.pods.validation.finding import Finding, Spot
-from cpuctl.pods.validation.names import qualified_name_problems
 
 HUGEPAGES = "hugepages-"
 _CODE = "resource-name"

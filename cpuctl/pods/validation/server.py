@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cpuctl.object_names import subdomain_problems
 from cpuctl.pods.defaulting import creation_steps, decoding_steps, storing_steps
 from cpuctl.pods.model import Pod, ResourceRequirements
 from cpuctl.pods.rules import ServerRules
 from cpuctl.pods.validation.containers import check_containers, check_ephemeral_at_all
 from cpuctl.pods.validation.draft import PodDraft
 from cpuctl.pods.validation.finding import Finding, Refuser, Severity, Spot
-from cpuctl.pods.validation.names import subdomain_problems
 from cpuctl.pods.validation.pod_resources import check_pod_resources
 from cpuctl.pods.validation.requirements import check_requirements
 from cpuctl.pods.validation.resource_names import container_resource

@@ -294,6 +294,13 @@ REFUSALS = [
         'invalid argument "a:NoSchedule,b" for "--register-with-taints" flag: invalid taint spec: b',
     ),
     Refusal(
+        "--register-with-taints=a=-:NoSchedule",
+        'invalid argument "a=-:NoSchedule" for "--register-with-taints" flag: invalid taint spec:'
+        " a=-:NoSchedule, a valid label must be an empty string or consist of alphanumeric characters, '-',"
+        " '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value', "
+        " or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')",
+    ),
+    Refusal(
         "--vmodule=a=b",
         'invalid argument "a=b" for "--vmodule" flag: parsing verbosity in "a=b": strconv.ParseUint:'
         ' parsing "b": invalid syntax',

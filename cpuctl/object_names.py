@@ -25,6 +25,11 @@ _NAME_WORDS = (
     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "
     f"character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '{_NAME}')"
 )
+_VALUE_WORDS = (
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must "
+    "start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used "
+    f"for validation is '({_NAME})?')"
+)
 _PREFIX_WORDS = " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
 
 # The same sets of texts as above, in expressions that hostile input cannot slow down.
@@ -60,6 +65,14 @@ def qualified_name_problems(text: str) -> list[str]:
     problems += [f"name part {problem}" for problem in _too_long(name, _LONGEST_NAME)]
     if not _IS_NAME.fullmatch(name):
         problems.append(f"name part {_NAME_WORDS}")
+    return problems
+
+
+def label_value_problems(text: str) -> list[str]:
+    """Say what keeps a text from being the value of a label or a taint."""
+    problems = _too_long(text, _LONGEST_NAME)
+    if text and not _IS_NAME.fullmatch(text):
+        problems.append(_VALUE_WORDS)
     return problems
 
 

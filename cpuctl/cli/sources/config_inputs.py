@@ -96,7 +96,10 @@ class ToldKubelet(NamedTuple):
 
 
 def given_arguments(text: str) -> tuple[str, ...]:
-    """Split what ``--kubelet-args`` says, or what stands in the file that it names (``@FILE``)."""
+    """Split what ``--kubelet-args`` says, or what stands in the file that it names (``@FILE``).
+
+    Raise UsageError for words that cannot be split, InputError for such a file.
+    """
     if not text:
         return ()
 

@@ -13,6 +13,7 @@ from pathlib import PurePath
 
 from cpuctl.documents.document import Value
 from cpuctl.errors import InputError, UsageError
+from cpuctl.go_text import GoError
 from cpuctl.kubelet.configuration.nearest import nearest
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError, Refusal
 from cpuctl.kubelet.configuration.settings import OriginKind, ValueOrigin, uniform
@@ -148,7 +149,7 @@ def _read(use: _Use, before: Value) -> Value:
         raise _BadFlagError(f"flag needs an argument: --{use.name}", f"--{use.name} needs a value")
     try:
         return read_flag(use.flag.kind, use.value, before)
-    except ValueError as error:
+    except GoError as error:
         text = f"invalid argument {quoted(use.value)} for {quoted(use.called)} flag: {error}"
         raise _BadFlagError(text) from None
 

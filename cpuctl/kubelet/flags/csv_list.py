@@ -9,6 +9,8 @@ import re
 
 from cpuctl.go_text import GoError
 
+from cpuctl.go_text import GoError
+
 _QUOTED = re.compile(r'"((?:[^"]|"")*+)"(?=,|$)')
 _UP_TO_LONE_QUOTE = re.compile(r'"(?:[^"]|"")*+')
 
@@ -38,13 +40,13 @@ def csv_list(text: str) -> list[str]:
     return fields
 
 
-def _stray_quote(line: str, at: int) -> ValueError:
+def _stray_quote(line: str, at: int) -> GoError:
     """Blame the quote after which the field goes on, or the end of the line where none ends it."""
     found = _UP_TO_LONE_QUOTE.match(line, at)
     assert found is not None  # it begins with a quote
     return _mistake(line, found.end(), 'extraneous or missing " in quoted-field')
 
 
-def _mistake(line: str, at: int, what: str) -> ValueError:
+def _mistake(line: str, at: int, what: str) -> GoError:
     column = len(line[:at].encode(errors="surrogateescape")) + 1
-    return ValueError(f"parse error on line 1, column {column}: {what}")
+    return GoError(f"parse error on line 1, column {column}: {what}")

@@ -9,8 +9,6 @@ import re
 
 from cpuctl.go_text import GoError
 
-from cpuctl.go_text import GoError
-
 _QUOTED = re.compile(r'"((?:[^"]|"")*+)"(?=,|$)')
 _UP_TO_LONE_QUOTE = re.compile(r'"(?:[^"]|"")*+')
 

@@ -19,7 +19,7 @@ from cpuctl.engine.metrics.topology import TopologyMetrics
 from cpuctl.engine.node_fit import Allocatable, fit_verdict
 from cpuctl.engine.outcome import KubeletFault, Rejected, StartRefused, Undetermined
 from cpuctl.engine.pod_level.readmission import holding_of, readmission_of
-from cpuctl.engine.pod_rules import pod_level_rejection
+from cpuctl.engine.pod_rules import pod_level_rejection, sidecar_rejection
 from cpuctl.engine.provider import Candidate, Provider
 from cpuctl.engine.resize.delay import NO_DELAY, DelayRules, delay_of
 from cpuctl.engine.scoped_admission import ScopedAdmission
@@ -302,6 +302,8 @@ class Node(Copied):
         )
         if isinstance(verdict, Admitted) and self.allocatable is not None:
             # The managers come first: a pod that does not fit has been given its CPUs by then.
+            if forbidden := sidecar_rejection(pod, self.pod_rules):
+                return forbidden
             room = self.allocatable.with_amounts(self.devices.allocatable(pod))
             level = self.pod_level_resources
             beside = self._running.usage_beside(pod.uid, room.requests, pod_level=level)

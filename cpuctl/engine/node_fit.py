@@ -58,11 +58,18 @@ class Allocatable:
 
     A resource that is not listed is not checked, but for huge pages, of which a node without has none.
     ``requests`` spares adding up every running pod's containers again for every pod that comes.
+    ``fits_zero``: what a pod does not request is never short, however much of it is promised already.
     """
 
     def __init__(
-        self, *, amounts: Mapping[str, int], pods: int, requests: RequestTable | None = None
+        self,
+        *,
+        amounts: Mapping[str, int],
+        pods: int,
+        requests: RequestTable | None = None,
+        fits_zero: bool = True,
     ) -> None:
+        self.fits_zero = fits_zero
         self.amounts = amounts
         self.pods = pods
         self.requests = RequestTable() if requests is None else requests
@@ -71,11 +78,20 @@ class Allocatable:
         """Add amounts of other resources."""
         if not amounts:
             return self
-        return Allocatable(amounts={**self.amounts, **amounts}, pods=self.pods, requests=self.requests)
+        return Allocatable(
+            amounts={**self.amounts, **amounts},
+            pods=self.pods,
+            requests=self.requests,
+            fits_zero=self.fits_zero,
+        )
 
 
 def allocatable_of(
-    info: MachineInfo, config: KubeletConfiguration, reserved: Mapping[str, Quantity]
+    info: MachineInfo,
+    config: KubeletConfiguration,
+    reserved: Mapping[str, Quantity],
+    *,
+    fits_zero: bool = True,
 ) -> Allocatable:
     """Take what is *reserved*, and memory that huge pages hold, from what the machine has.
 
@@ -92,7 +108,7 @@ def allocatable_of(
     pods = config.max_pods
     if config.pods_per_core > 0:
         pods = min(pods, config.pods_per_core * info.num_cpus)
-    return Allocatable(amounts=amounts | pages, pods=pods)
+    return Allocatable(amounts=amounts | pages, pods=pods, fits_zero=fits_zero)
 
 
 def _hugepages(info: MachineInfo) -> dict[str, int]:
@@ -136,7 +152,8 @@ def check_fit(
     for name in (*_FIRST, *sorted(wanted.keys() - set(_FIRST))):
         capacity = allocatable.amounts.get(name, 0 if name.startswith("hugepages-") else None)
         amount, taken = wanted.get(name, 0), running.amounts.get(name, 0)
-        if capacity is not None and amount and amount > capacity - taken:
+        looked_at = amount or (wanted and name in _FIRST and not allocatable.fits_zero)
+        if capacity is not None and looked_at and amount > capacity - taken:
             return _short_of(name, amount, taken, capacity)
     return None
 

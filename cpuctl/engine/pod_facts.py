@@ -10,7 +10,7 @@ from cpuctl.engine.cpu.exclusive_claim import exclusive_claim, why_shared
 from cpuctl.engine.cpu.isolation import Isolation
 from cpuctl.engine.outcome import Rejected
 from cpuctl.engine.pod_level.claims import pod_level_cpus
-from cpuctl.engine.pod_rules import pod_level_rejection
+from cpuctl.engine.pod_rules import pod_level_rejection, sidecar_rejection
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.cgroups.rules import CgroupRules, container_cgroup_rules, pod_cgroup_rules
 from cpuctl.pods.cgroups.values import CgroupSettings, CgroupValues, container_cgroup, pod_cgroup
@@ -111,7 +111,8 @@ def pod_facts(pod: Pod, node: NodeOfPods) -> PodFacts:
         containers=containers,
         readings=tuple(readings(stored.pod, node.rules.server, seen, node.allocatable)),
         refusals=tuple(_refusals(stored.pod, node)),
-        rejected=pod_level_rejection(stored.pod, node.rules.node),
+        rejected=sidecar_rejection(stored.pod, node.rules.node)
+        or pod_level_rejection(stored.pod, node.rules.node),
         notices=tuple(_notices(stored, seen, qos, node)),
     )
 
@@ -138,7 +139,13 @@ def _container(
         container=container,
         cgroup=container_cgroup(pod, container, qos.qos_class, node.settings, exclusive=exclusive),
         cgroup_rules=container_cgroup_rules(pod, container, node.settings, exclusive=exclusive),
-        oom=oom_score(pod, container, qos.qos_class, node.memory),
+        oom=oom_score(
+            pod,
+            container,
+            qos.qos_class,
+            node.memory,
+            lowers_sidecars=node.rules.node.lowers_sidecar_scores,
+        ),
         advice=_only_written(advice, stored),
         exclusive=exclusive,
         why_shared=why_shared(advice.claim, static=node.gives_cpus),

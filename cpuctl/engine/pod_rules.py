@@ -55,6 +55,10 @@ def node_rules(gates: FeatureGates) -> NodeRules:
         managers=gates.enabled("PodLevelResourceManagers"),
         passes_over=release.passes_over_pod_level_pods,
         keeps_sidecars_apart=release.keeps_sidecars_apart,
+        knows_sidecars=release.knows_sidecars,
+        sidecars=gates.enabled("SidecarContainers"),
+        lowers_sidecar_scores=release.lowers_oom_scores_of_sidecars,
+        rejects_pod_level=release.rejects_pod_level_resources_switched_off,
     )
 
 
@@ -67,6 +71,20 @@ def pod_level_rejection(pod: Pod, rules: NodeRules) -> Rejected | None:
         return None
     return Rejected(
         reason="PodLevelResourcesNotSupported", message="PodLevelResources feature gate is disabled"
+    )
+
+
+def sidecar_rejection(pod: Pod, rules: NodeRules) -> Rejected | None:
+    """Tell how a kubelet rejects a sidecar while SidecarContainers is off; None where it does not.
+
+    Rule: ``pkg/kubelet/lifecycle/predicate.go`` of 1.28 to 1.32.
+    """
+    if not (name := rules.forbidden_sidecar(pod)):
+        return None
+    return Rejected(
+        reason="InitContainerRestartPolicyForbidden",
+        message=f'Init container "{name}" may not have a non-default restartPolicy',
+        container=name,
     )
 
 

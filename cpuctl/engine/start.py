@@ -88,7 +88,9 @@ def start_node(
     started = check_start(info, kubelet)
     if not isinstance(started, Started):
         return started
-    node = node_of(started, allocatable_of(info, kubelet.config, started.reserved) if fit else None)
+    zero = started.gates.release.fits_zero_requests
+    room = allocatable_of(info, kubelet.config, started.reserved, fits_zero=zero) if fit else None
+    node = node_of(started, room)
     if devices is not None:
         node.devices = DeviceProvider.of(devices, info)
     return node
@@ -118,7 +120,8 @@ def check_start(info: MachineInfo, kubelet: Kubelet) -> Started | NotStarted:
 def last_checks(started: Started) -> Started | NotStarted:
     """Do what a kubelet checks once its managers have their state."""
     try:
-        check_capacity(started.reservations, started.capacity)
+        told = started.gates.release.tells_what_capacity_is_expected
+        check_capacity(started.reservations, started.capacity, tells_what_is_expected=told)
     except SettingError as error:
         return StartRefused(stage="nodeAllocatable", error=str(error), settings=(error.path,))
     return overdrawn(started.memory_policy) or started

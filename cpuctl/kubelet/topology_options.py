@@ -72,9 +72,13 @@ def _read(name: str, value: str, gates: FeatureGates) -> int:
         raise SettingError(f"unknown Topology Manager Policy option: {quoted(name)}", _FIELD, name)
     gate = TOPOLOGY_STAGE_GATES.get(stage)
     if gate is not None and not gates.enabled(gate):
-        text = (
-            f"topology manager policy {stage}-level options not enabled, but option {quoted(name)} provided"
+        small = gates.release.writes_topology_options_small
+        words = (
+            f"topology manager policy {stage}-level options"
+            if small
+            else f"Topology Manager Policy {stage.title()}-level Options"
         )
+        text = f"{words} not enabled, but option {quoted(name)} provided"
         raise SettingError(text, _FIELD, name)
     try:
         return _switch(name, value) if name == PREFER_CLOSEST else _node_limit(name, value)

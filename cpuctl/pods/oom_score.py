@@ -33,8 +33,18 @@ def is_critical(pod: Pod) -> bool:
     return pod.static or (pod.priority is not None and pod.priority >= _SYSTEM_CRITICAL)
 
 
-def oom_score(pod: Pod, container: Container, qos_class: QosClass, memory: int | None) -> OomScore:
-    """Return the score of a container on a node with *memory* bytes, None where that is not known."""
+def oom_score(
+    pod: Pod,
+    container: Container,
+    qos_class: QosClass,
+    memory: int | None,
+    *,
+    lowers_sidecars: bool = True,
+) -> OomScore:
+    """Return the score of a container on a node with *memory* bytes, None where that is not known.
+
+    Unless *lowers_sidecars* (kubernetes pull request 128029) a sidecar's own request decides.
+    """
     if is_critical(pod) and pod.priority_class_name == _NODE_CRITICAL:
         return OomScore(_PROTECTED, f"{_NODE_CRITICAL} pods are protected")
     if qos_class is QosClass.GUARANTEED:
@@ -46,7 +56,7 @@ def oom_score(pod: Pod, container: Container, qos_class: QosClass, memory: int |
     if not memory:
         return OomScore(None, rule)
     score = _score(_memory_request(container) + remainder, memory)
-    if container.kind is ContainerKind.SIDECAR:
+    if lowers_sidecars and container.kind is ContainerKind.SIDECAR:
         least = min(map(_memory_request, pod.containers), default=0)
         if (apps := _score(least + remainder, memory)) < score:
             score, rule = apps, "as the app container with the least memory request"

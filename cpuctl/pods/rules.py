@@ -42,7 +42,8 @@ class NodeRules(NamedTuple):
     ``empty_counts`` is False with the gate PodLevelResourcesFixKubeletQOSClass (1.37), ``managers`` is the
     gate PodLevelResourceManagers. ``passes_over``: without that gate its resource managers leave pods with
     resources of their own alone. ``keeps_sidecars_apart``: to its resource managers a sidecar is more than
-    an init container, and lends nothing to the containers after it.
+    an init container, and lends nothing to the containers after it. ``knows_sidecars``: init containers may
+    go on running, ``sidecars``: such pods are admitted. ``lowers_sidecar_scores`` is for ``oom_score``.
     """
 
     minor: int = 36
@@ -51,9 +52,15 @@ class NodeRules(NamedTuple):
     managers: bool = False
     passes_over: bool = True
     keeps_sidecars_apart: bool = True
+    knows_sidecars: bool = True
+    sidecars: bool = True
+    rejects_pod_level: bool = True
+    lowers_sidecar_scores: bool = True
 
     def view(self, pod: Pod) -> Pod:
-        """Return the pod as far as this kubelet looks at it: without pod-level resources it does not know."""
+        """Return the pod as far as this kubelet looks at it: without what it does not know."""
+        if not self.knows_sidecars:
+            pod = _without_sidecars(pod)
         resources = pod.resources
         if resources is None:
             return pod
@@ -71,15 +78,16 @@ class NodeRules(NamedTuple):
 
     def managed(self, pod: Pod) -> Pod:
         """Return a pod that is known as the resource managers read it."""
-        if self.keeps_sidecars_apart or not pod.init_containers:
-            return pod
-        return pod._replace(
-            init_containers=tuple(each._replace(kind=ContainerKind.INIT) for each in pod.init_containers)
-        )
+        return pod if self.keeps_sidecars_apart else _without_sidecars(pod)
 
     def refuses_pod_level(self, pod: Pod) -> bool:
         """Tell whether this kubelet knows ``spec.resources``, has it switched off and so rejects *pod*."""
-        return self.minor >= POD_LEVEL_SINCE and not self.pod_level and pod.has_pod_level_resources
+        return self.rejects_pod_level and not self.pod_level and pod.has_pod_level_resources
+
+    def forbidden_sidecar(self, pod: Pod) -> str:
+        """Name the first sidecar of a pod that this kubelet rejects for it, nothing where it does not."""
+        kinds = pod.init_containers if self.knows_sidecars and not self.sidecars else ()
+        return next((each.name for each in kinds if each.kind is ContainerKind.SIDECAR), "")
 
 
 DEFAULT_SERVER, DEFAULT_NODE = ServerRules(), NodeRules()
@@ -91,6 +99,14 @@ class PodRules(NamedTuple):
 
     server: ServerRules = DEFAULT_SERVER
     node: NodeRules = DEFAULT_NODE
+
+
+def _without_sidecars(pod: Pod) -> Pod:
+    """Take sidecars for ordinary init containers: ``restartPolicy`` is not decoded."""
+    if all(each.kind is ContainerKind.INIT for each in pod.init_containers):
+        return pod
+    inits = tuple(each._replace(kind=ContainerKind.INIT) for each in pod.init_containers)
+    return pod._replace(init_containers=inits)
 
 
 def _without_hugepages(resources: ResourceRequirements) -> ResourceRequirements:

@@ -286,7 +286,7 @@ def test_a_plan_takes_configuration_and_version_from_the_capture(
         "recordedArguments": {"value": "--max-pods=200", "from": "capture"},
         "state": {"value": f"{archive}: var/lib/kubelet/cpu_manager_state", "from": "capture"},
     }
-    assert answer["kubelet"]["version"] == "1.37"
+    assert answer["kubelet"]["version"] == "1.37.1"
 
 
 def test_what_is_given_goes_over_the_capture(root: str, archive: str, cpuctl: Cpuctl) -> None:

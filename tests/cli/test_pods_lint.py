@@ -127,9 +127,9 @@ ANSWERS = [
         ("-f", "pod-level.yaml", "--apiserver-version=1.33", "--kubelet-version=1.34"),
     ),
     Case(
-        "a kubelet that refuses pod-level resources",
+        "a kubelet that passes over pod-level resources",
         ("-f", "pod-level.yaml", "--kubelet-version=1.33", "--apiserver-version=1.34"),
-        3,
+        0,
     ),
     Case(
         "gates of both",

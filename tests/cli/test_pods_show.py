@@ -139,6 +139,7 @@ class Case:
     stdin: bytes = b""
 
 
+SIDECARS = ("--feature-gates", "SidecarContainers=true")
 ANSWERS = [
     Case("show a template", ("show", "-T", "web=500m/1,1Gi x3")),
     Case("show on a node", ("show", "-f", "gateway.yaml", *NODE)),
@@ -178,7 +179,7 @@ ANSWERS = [
     Case("diff other pods", ("diff", "levels.yaml", "gateway.yaml")),
     Case(
         "diff what only autoscalers read",
-        ("diff", "sidecar.yaml", "--to-kubelet-version", "1.29", "--kubelet-version", "1.28"),
+        ("diff", "sidecar.yaml", "--kubelet-version", "1.28", "--to-kubelet-version", "1.29", *SIDECARS),
     ),
 ]
 

@@ -34,8 +34,10 @@ def merge_hints(case: Json) -> Json:
 
 
 def _gates(case: Json) -> FeatureGates:
+    """Return the gates of a case; whether options are allowed at all is asked before a manager is made."""
     version = version_of(case)
-    return FeatureGates(version.minor, case.get("featureGates", {}), version.patch)
+    settings = case.get("featureGates", {}) | {"TopologyManagerPolicyOptions": True}
+    return FeatureGates(version.minor, settings, version.patch)
 
 
 def _machine(case: Json) -> MachineInfo:

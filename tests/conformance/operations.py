@@ -92,7 +92,7 @@ def pick(topology: CPUTopology, case: Json) -> PickResult:
     spread = Spread.by(rules) if case.get("sorting") == "spread" else Spread.OFF
     if case["mode"] == "packed":
         uncore = case.get("preferUncore", False)
-        return take_packed(topology, offered, count, spread=spread, prefer_uncore=uncore)
+        return take_packed(topology, offered, count, spread=spread, prefer_uncore=uncore, rules=rules)
     dealing = Dealing(
         group_size=case.get("groupSize", 1),
         spread=spread,

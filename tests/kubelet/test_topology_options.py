@@ -47,7 +47,7 @@ REFUSALS = [
     Refusal({LIMIT: "16"}, f'unknown Topology Manager Policy option: "{LIMIT}"', LIMIT, minor=30),
     Refusal(
         {CLOSEST: "true"},
-        f'topology manager policy alpha-level options not enabled, but option "{CLOSEST}" provided',
+        f'Topology Manager Policy Alpha-level Options not enabled, but option "{CLOSEST}" provided',
         CLOSEST,
         minor=27,
     ),
@@ -56,6 +56,13 @@ REFUSALS = [
         f'topology manager policy beta-level options not enabled, but option "{LIMIT}" provided',
         LIMIT,
         minor=34,
+        gates={"TopologyManagerPolicyBetaOptions": False},
+    ),
+    Refusal(
+        {LIMIT: "16"},
+        f'Topology Manager Policy Beta-level Options not enabled, but option "{LIMIT}" provided',
+        LIMIT,
+        minor=32,
         gates={"TopologyManagerPolicyBetaOptions": False},
     ),
     Refusal(

@@ -36,7 +36,7 @@ def test_a_pod_without_pod_level_resources_is_seen_as_it_is() -> None:
         (NodeRules(pod_level=False), GIVEN, True),
         (NodeRules(), GIVEN, False),
         (NodeRules(pod_level=False), EMPTY, False),
-        (NodeRules(minor=31, pod_level=False), GIVEN, False),
+        (NodeRules(minor=33, pod_level=False, rejects_pod_level=False), GIVEN, False),
     ],
 )
 def test_which_kubelet_rejects(rules: NodeRules, given: Pod, want: bool) -> None:

@@ -51,12 +51,16 @@ AllocationResult = Allocation | Rejected | KubeletFault | Undetermined
 
 
 class StaticPolicy(NamedTuple):
-    """The static policy as constructed at kubelet start: ``reserved`` never becomes exclusive."""
+    """The static policy as constructed at kubelet start: ``reserved`` never becomes exclusive.
+
+    ``tells_no_free_cores``: a refusal says that no core is free, instead of blaming the number of CPUs.
+    """
 
     topology: CPUTopology
     options: CPUPolicyOptions
     picker: Picker
     reserved: int
+    tells_no_free_cores: bool = True
 
     @classmethod
     def construct(
@@ -80,7 +84,13 @@ class StaticPolicy(NamedTuple):
                 "[cpumanager] unable to build the reserved physical CPUs from the reserved set: "
                 f"unknown CPU ID: {CPUSet(unknown).lowest}"
             )
-        return cls(topology=topology, options=options, picker=picker, reserved=reserved)
+        return cls(
+            topology=topology,
+            options=options,
+            picker=picker,
+            reserved=reserved,
+            tells_no_free_cores=release.tells_no_free_cores,
+        )
 
     @property
     def reserved_physical(self) -> int:
@@ -162,7 +172,8 @@ class StaticPolicy(NamedTuple):
         if not per_core:
             return _no_cpus_per_core(self.topology)
         free = (state.default & ~self.reserved_physical).bit_count() + own
-        if count % per_core:
+        uneven = count % per_core != 0
+        if uneven or (count > free == 0 and not self.tells_no_free_cores):
             why = f"requested {count} cpus not multiple cpus per core = {per_core}"
         elif count > free:
             why = (

@@ -30,13 +30,17 @@ def start_topology_manager(
 ) -> TopologyManager:
     """Set the manager up, or raise SettingError with the kubelet's text.
 
-    With the policy ``none`` neither options nor the number of nodes are looked at.
+    With the policy ``none`` the number of nodes is not looked at, and neither are options since 1.28.
     """
     refuse_gated_topology_options(config.topology_manager_policy_options, gates)
-    if config.topology_manager_policy == "none":
+    none = config.topology_manager_policy == "none"
+    if none and gates.release.ignores_topology_options_of_none:
         return TopologyManager.none()
     options = parse_topology_options(config.topology_manager_policy_options, gates)
-    _check_nodes(info, options)
+    _check_distances(info, options)
+    if none:
+        return TopologyManager.none()
+    _check_number(info, options)
     if config.topology_manager_policy not in POLICIES:
         text = f'unknown policy: "{config.topology_manager_policy}"'
         raise SettingError(text, "topologyManagerPolicy")
@@ -48,10 +52,13 @@ def start_topology_manager(
     )
 
 
-def _check_nodes(info: MachineInfo, options: TopologyOptions) -> None:
+def _check_distances(info: MachineInfo, options: TopologyOptions) -> None:
     if options.prefer_closest_numa_nodes and not all(node.distances for node in info.nodes):
         text = "cannot discover NUMA topology: error getting NUMA distances from cadvisor"
         raise SettingError(text, _OPTIONS, PREFER_CLOSEST)
+
+
+def _check_number(info: MachineInfo, options: TopologyOptions) -> None:
     if len(info.nodes) > options.max_allowable_numa_nodes:
         text = f"unsupported on machines with more than {options.max_allowable_numa_nodes} NUMA Nodes"
         raise SettingError(text, _OPTIONS, MAX_NODES)

@@ -61,7 +61,8 @@ class Objecting(NamedTuple):
             return ""
         if rules.static_cpus and not rules.exclusive_cpus and self._concerns("cpu"):
             return self._alongside("CPU Manager", "static")
-        if rules.static_memory and not rules.exclusive_memory and self._concerns("memory"):
+        minds_memory = rules.static_memory and rules.minds_static_memory
+        if minds_memory and not rules.exclusive_memory and self._concerns("memory"):
             return self._alongside("Memory Manager", "Static")
         return ""
 

@@ -33,7 +33,8 @@ class ResizeRules(NamedTuple):
 
     ``exclusive_cpus`` and ``exclusive_memory`` are the gates that let exclusive CPUs and memory of static
     managers be resized, ``allocates`` tells whether there is an allocator for the former: it is a preview.
-    ``swap`` means that Burstable pods may swap.
+    ``swap`` means that Burstable pods may swap; ``minds_static_memory`` that a static Memory Manager is an
+    obstacle, which 1.32 intended (it compared the policy with another spelling of it).
     """
 
     minor: int = 36
@@ -48,6 +49,7 @@ class ResizeRules(NamedTuple):
     static_memory: bool = False
     swap: bool = False
     observes_generation: bool = True
+    minds_static_memory: bool = True
 
     @classmethod
     def of(
@@ -73,6 +75,7 @@ class ResizeRules(NamedTuple):
             static_cpus=config.cpu_manager_policy == "static",
             static_memory=config.memory_manager_policy == "Static",
             swap=_swaps(gates, config, cgroup_version),
+            minds_static_memory=gates.release.refuses_memory_resizes_beside_static_manager,
             observes_generation=gates.enabled(OBSERVED_GENERATION),
         )
 

@@ -27,21 +27,33 @@ class Behaviours(NamedTuple):
     drop_ins: bool
     drop_ins_without_variable: bool
     enforces_compressible: bool
+    fits_zero_requests: bool
     floors_distribution_by_hint: bool
     forgets_removed_pods: bool
+    ignores_topology_options_of_none: bool
     keeps_baselines: bool
     keeps_sidecars_apart: bool
     knows_best_effort_memory: bool
     knows_no_swap: bool
+    knows_sidecars: bool
     limits_shares_to_whole_groups: bool
+    lowers_oom_scores_of_sidecars: bool
     memory_throttling_is_opt_in: bool
+    odd_requests_fit_caches: bool
     passes_over_pod_level_pods: bool
     refuses_cgroup_v1_by_default: bool
+    refuses_memory_resizes_beside_static_manager: bool
     refuses_overlapping_memory_groups: bool
+    rejects_pod_level_resources_switched_off: bool
     resizes_exclusive_cpus: bool
     restores_pod_level_cpus: bool
     restores_pod_level_memory: bool
     spreads_over_real_cores: bool
+    tells_how_many_cpus_are_missing: bool
+    tells_no_free_cores: bool
+    tells_what_capacity_is_expected: bool
+    walks_only_nodes_with_devices: bool
+    writes_topology_options_small: bool
 
 
 @cache

@@ -99,7 +99,7 @@ class ChangeSubject(NamedTuple):
             self.config,
             self.set_fields,
             drop_ins=self.uses_drop_ins,
-            pod_level_managers=self.gates.get("PodLevelResourceManagers", False),
+            gates=self.gates,
         )
 
 

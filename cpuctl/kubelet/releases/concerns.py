@@ -8,7 +8,14 @@ from cpuctl.go_text import GoError
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.duration import MILLISECOND
 from cpuctl.kubelet.golang import parse_bool
-from cpuctl.kubelet.policy_options import ALIGN_BY_SOCKET, DISTRIBUTE_CORES, DISTRIBUTE_NUMA, SCALE_DELAY
+from cpuctl.kubelet.policy_options import (
+    ALIGN_BY_SOCKET,
+    DISTRIBUTE_CORES,
+    DISTRIBUTE_NUMA,
+    FULL_PCPUS_ONLY,
+    PREFER_UNCORE,
+    SCALE_DELAY,
+)
 from cpuctl.kubelet.releases.difference import Area, Difference
 from cpuctl.named_tuple import NamedTuple
 
@@ -22,6 +29,7 @@ class Use(NamedTuple):
     static_cpus: bool
     static_memory: bool
     topology: bool
+    topology_options: bool
     pod_scope: bool
     options: frozenset[str]
     own_cfs_period: bool
@@ -29,6 +37,7 @@ class Use(NamedTuple):
     qos_reserved: bool
     drop_ins: bool
     pod_level_managers: bool
+    pod_level_off: bool
     set_fields: frozenset[str]
 
     @classmethod
@@ -38,7 +47,7 @@ class Use(NamedTuple):
         set_fields: frozenset[str],
         *,
         drop_ins: bool,
-        pod_level_managers: bool,
+        gates: Mapping[str, bool],
     ) -> Use:
         """Look at a configuration; *set_fields* are the fields that are not left at their defaults."""
         given = config.cpu_manager_policy_options
@@ -48,13 +57,15 @@ class Use(NamedTuple):
             static_cpus=static,
             static_memory=config.memory_manager_policy == "Static",
             topology=config.topology_manager_policy != "none",
+            topology_options=bool(config.topology_manager_policy_options),
             pod_scope=config.topology_manager_scope == "pod",
             options=frozenset(options) if static else frozenset(),
             own_cfs_period=config.cpu_cfs_quota_period != _DEFAULT_PERIOD,
             swap=not config.fail_swap_on or bool(config.swap_behavior),
             qos_reserved=bool(config.qos_reserved),
             drop_ins=drop_ins,
-            pod_level_managers=pod_level_managers,
+            pod_level_managers=gates.get("PodLevelResourceManagers", False),
+            pod_level_off=not gates.get("PodLevelResources", True),
             set_fields=set_fields,
         )
 
@@ -68,6 +79,8 @@ Predicate = Callable[[Use], bool]
 
 _AREAS: Mapping[Area, Predicate] = {
     Area.CONFIGURATION: lambda _: True,
+    Area.ADMISSION: lambda _: True,
+    Area.TOPOLOGY: lambda use: use.topology,
     Area.EXCLUSIVE_CPUS: lambda use: use.static_cpus,
     Area.DISTRIBUTION: lambda use: DISTRIBUTE_NUMA in use.options,
     Area.SPREADING: lambda use: DISTRIBUTE_CORES in use.options,
@@ -95,10 +108,19 @@ _DIFFERENCES: Mapping[str, Predicate] = {
     "knows_no_swap": lambda use: use.swap,
     "memory_throttling_is_opt_in": lambda use: "memoryThrottlingFactor" not in use.set_fields,
     "passes_over_pod_level_pods": lambda use: use.static,
+    "fits_zero_requests": lambda _: True,
+    "ignores_topology_options_of_none": lambda use: not use.topology and use.topology_options,
+    "odd_requests_fit_caches": lambda use: PREFER_UNCORE in use.options,
+    "refuses_memory_resizes_beside_static_manager": lambda use: use.static_memory,
+    "tells_how_many_cpus_are_missing": lambda use: use.static_cpus,
+    "tells_no_free_cores": lambda use: FULL_PCPUS_ONLY in use.options,
+    "walks_only_nodes_with_devices": lambda use: use.topology,
+    "writes_topology_options_small": lambda use: use.topology_options,
     "pod_scope_memory_hints_after_restart": lambda use: (
         use.static_memory and use.pod_scope and use.pod_level_managers
     ),
     "refuses_cgroup_v1_by_default": lambda use: "failCgroupV1" not in use.set_fields,
+    "rejects_pod_level_resources_switched_off": lambda use: use.pod_level_off,
     "resizes_by_default": lambda _: True,
     "restores_pod_level_cpus": lambda use: use.static_cpus and use.pod_level_managers,
     "restores_pod_level_memory": lambda use: use.static_memory and use.pod_level_managers,

@@ -21,6 +21,8 @@ class Area(StrEnum):
     """Which part of a node a difference shows in."""
 
     CONFIGURATION = "configuration"
+    ADMISSION = "admission"
+    TOPOLOGY = "topology manager"
     EXCLUSIVE_CPUS = "exclusive CPUs"
     DISTRIBUTION = "distribution across NUMA nodes"
     SPREADING = "distribution across cores"

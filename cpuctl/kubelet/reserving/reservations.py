@@ -134,17 +134,34 @@ def check_qos_reserved(shares: Mapping[str, str]) -> None:
             raise SettingError(text, "qosReserved", name) from None
 
 
-def check_capacity(reservations: Reservations, capacity: Mapping[str, Quantity]) -> None:
-    """Refuse to keep more of a resource than there is."""
+def check_capacity(
+    reservations: Reservations, capacity: Mapping[str, Quantity], *, tells_what_is_expected: bool = True
+) -> None:
+    """Refuse to keep more of a resource than there is.
+
+    Unless *tells_what_is_expected* (kubernetes pull request 119764) the text has what would be left.
+    """
+    write = _expected_capacity if tells_what_is_expected else _negative_allocatable
     errors = {
-        resource: f"Resource {quoted(resource)} has a reservation of {_raw(amount)} but capacity of"
-        f" {_raw(capacity[resource])}. Expected capacity >= reservation."
+        resource: write(resource, amount, capacity[resource])
         for resource, amount in sorted(reservations.total(capacity).items())
         if capacity[resource] < amount
     }
     if errors:
         text = f"invalid Node Allocatable configuration. {' '.join(errors.values())}"
         raise SettingError(text, *reservations.largest(next(iter(errors)), capacity))
+
+
+def _expected_capacity(resource: str, amount: Quantity, capacity: Quantity) -> str:
+    return (
+        f"Resource {quoted(resource)} has a reservation of {_raw(amount)} but capacity of"
+        f" {_raw(capacity)}. Expected capacity >= reservation."
+    )
+
+
+def _negative_allocatable(resource: str, amount: Quantity, capacity: Quantity) -> str:
+    left = capacity - amount
+    return f"Resource {quoted(resource)} has an allocatable of {_raw(amount)}, capacity of {_raw(left)}"
 
 
 def require_cpu_reservation(reservation: CPUReservation) -> None:

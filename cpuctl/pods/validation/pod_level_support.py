@@ -67,6 +67,9 @@ def _check_kubelet(draft: PodDraft, spot: Spot, rules: PodRules) -> Iterator[Fin
         detail = f"{_REFUSED}: PodLevelResources feature gate is disabled"
         hint = f"switch on the gate PodLevelResources at the kubelet 1.{node.minor}"
         yield spot.refused("pod-level-gate-off", detail, by=Refuser.KUBELET, hint=hint)
+    elif not node.pod_level and not node.rejects_pod_level:
+        detail = f"a kubelet 1.{node.minor} with PodLevelResources off does not look at it: {_QOS_WORDS}"
+        yield spot.warning("pod-level-unknown-to-kubelet", detail)
     elif node.minor < _HUGEPAGES_SINCE and _has_hugepages(pod):
         detail = f"a kubelet 1.{node.minor} does not look at huge pages here"
         yield spot.warning("pod-level-hugepages-unknown-to-kubelet", detail)

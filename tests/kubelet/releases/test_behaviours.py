@@ -15,7 +15,7 @@ from cpuctl.kubelet.version import NEWEST, OLDEST
 from tests.support.kubelet_config import read_kubelet_config
 
 MINORS = range(OLDEST, NEWEST + 1)
-SOURCE = re.compile(r"[1-9][0-9]{5}|KEP-[1-9][0-9]{3}|\w+\.go, 1\.[0-9]{2}")
+SOURCE = re.compile(r"[1-9][0-9]{5}|KEP-[1-9][0-9]{2,3}|\w+\.go, 1\.[0-9]{2}")
 
 
 def test_every_field_is_a_difference_in_order() -> None:
@@ -62,8 +62,11 @@ def test_what_is_announced_is_not_called_verified() -> None:
 
 def test_picker_rules_follow_from_the_release() -> None:
     assert all(
-        picker_rules(behaviours(minor), align_by_socket=True) == PickerRules() for minor in range(27, 37)
+        picker_rules(behaviours(minor), align_by_socket=True) == PickerRules() for minor in range(34, 37)
     )
+    assert picker_rules(behaviours(33, 6)) == PickerRules(odd_requests_fit_caches=False)
+    assert picker_rules(behaviours(33)) == PickerRules()
+    assert picker_rules(behaviours(28)) == PickerRules(odd_requests_fit_caches=False, tells_figures=False)
     assert picker_rules(behaviours(37), align_by_socket=True) == PickerRules(
         align_by_socket=True, limits_share=True
     )

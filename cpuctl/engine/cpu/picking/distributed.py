@@ -36,12 +36,12 @@ class Dealing(NamedTuple):
 def take_distributed(topology: CPUTopology, offered: int, count: int, dealing: Dealing) -> PickResult:
     """Pick *count* CPUs from the *offered* mask in equal shares from as few NUMA nodes as can give them."""
     if dealing.group_size < 1 or count % dealing.group_size:
-        return take_packed(topology, offered, count, spread=dealing.spread)
+        return take_packed(topology, offered, count, spread=dealing.spread, rules=dealing.rules)
     if count < 1:
         return Picked(0)
     free = offered & topology.cpus
     if count > free.bit_count():
-        return not_enough(count, offered)
+        return not_enough(count, offered, dealing.rules)
     nodes = numa_order(topology, free)
     if len(set(nodes)) < len(nodes):
         return Undetermined("a NUMA node reaches across sockets while there are more NUMA nodes than sockets")
@@ -61,7 +61,7 @@ def take_distributed(topology: CPUTopology, offered: int, count: int, dealing: D
     if isinstance(split, KubeletFault):
         return split
     if split is None:
-        return take_packed(topology, offered, count, spread=dealing.spread)
+        return take_packed(topology, offered, count, spread=dealing.spread, rules=dealing.rules)
     return _Dealer(topology, free, count, dealing).deal(split, nodes)
 
 
@@ -89,6 +89,7 @@ class _Dealer:
         self.need = need
         self.group = dealing.group_size
         self.spread = dealing.spread
+        self.rules = dealing.rules
         self.taken = 0
 
     def deal(self, split: Split, nodes: list[int]) -> PickResult:
@@ -121,7 +122,7 @@ class _Dealer:
 
     def _take_from(self, node: int, count: int) -> None:
         inside = self.free & self.topology.numa_nodes[node]
-        picked = take_packed(self.topology, inside, count, spread=self.spread)
+        picked = take_packed(self.topology, inside, count, spread=self.spread, rules=self.rules)
         if isinstance(picked, Picked):  # the kubelet ignores a failure here; the sum is checked at the end
             self.taken |= picked.cpus
             self.free &= ~picked.cpus

@@ -11,7 +11,7 @@ from enum import Enum, auto
 from itertools import islice
 
 from cpuctl.engine.cpu.picking.orders import Orders
-from cpuctl.engine.cpu.picking.rules import PickerRules
+from cpuctl.engine.cpu.picking.rules import V1_36, PickerRules
 from cpuctl.engine.cpu.topology import CPUTopology, Masks
 from cpuctl.engine.outcome import AllocationError, Picked, PickStep
 
@@ -36,6 +36,7 @@ def take_packed(
     *,
     spread: Spread = Spread.OFF,
     prefer_uncore: bool = False,
+    rules: PickerRules = V1_36,
 ) -> Picked | AllocationError:
     """Pick *count* CPUs from the *offered* mask, best fit first.
 
@@ -45,8 +46,8 @@ def take_packed(
         return Picked(0)
     free = offered & topology.cpus
     if count > free.bit_count():
-        return not_enough(count, offered)
-    picker = _Picker(topology, free, count)
+        return not_enough(count, offered, rules)
+    picker = _Picker(topology, free, count, rules)
     for rule, take in _steps(picker, spread, prefer_uncore=prefer_uncore):
         before = picker.free
         take()
@@ -57,11 +58,10 @@ def take_packed(
     return AllocationError("failed to allocate cpus")
 
 
-def not_enough(count: int, offered: int) -> AllocationError:
+def not_enough(count: int, offered: int, rules: PickerRules = V1_36) -> AllocationError:
     """Say that fewer CPUs are on offer than asked for; unknown CPUs count as offered."""
-    return AllocationError(
-        f"not enough cpus available to satisfy request: requested={count}, available={offered.bit_count()}"
-    )
+    figures = f": requested={count}, available={offered.bit_count()}" if rules.tells_figures else ""
+    return AllocationError(f"not enough cpus available to satisfy request{figures}")
 
 
 def numa_order(topology: CPUTopology, free: int) -> list[int]:
@@ -90,8 +90,9 @@ def _steps(
 class _Picker:
     """CPUs still free, CPUs still needed, CPUs taken."""
 
-    def __init__(self, topology: CPUTopology, free: int, need: int) -> None:
+    def __init__(self, topology: CPUTopology, free: int, need: int, rules: PickerRules) -> None:
         self.topology = topology
+        self.rules = rules
         self.free = free
         self.need = need
         self.taken = 0
@@ -121,7 +122,9 @@ class _Picker:
                 return
             if self.need >= self.topology.cpus_per_uncore:
                 self._take_free(self.topology.uncore_caches, lambda orders: orders.uncore_caches)
-            self.take(part_of_cache(self.topology, self.free, self.need, self.topology.uncore_caches[cache]))
+            inside = self.topology.uncore_caches[cache]
+            odd = self.rules.odd_requests_fit_caches
+            self.take(part_of_cache(self.topology, self.free, self.need, inside, odd_fits=odd))
 
     def take_cores(self) -> None:
         free, per_core = self.free, self.topology.cpus_per_core
@@ -189,14 +192,17 @@ class _Picker:
         return self._last_orders
 
 
-def part_of_cache(topology: CPUTopology, free: int, need: int, cache: int) -> int:
-    """Choose the free CPUs of whole low-numbered cores in one cache, all that is needed or nothing."""
-    per_core = topology.cpus_per_core
+def part_of_cache(topology: CPUTopology, free: int, need: int, cache: int, *, odd_fits: bool = True) -> int:
+    """Choose the free CPUs of whole low-numbered cores in one cache, all that is needed or nothing.
+
+    Unless *odd_fits* the cores for an odd number of CPUs are rounded down, so that it rarely comes out even.
+    """
+    per_core = max(topology.cpus_per_core, 1)
     part, inside = 0, free & cache
     cores = (mask for mask in topology.cores.values() if mask & inside)
-    for mask in islice(cores, -(-need // max(per_core, 1))):
+    for mask in islice(cores, -(-need // per_core) if odd_fits else need // per_core):
         part |= mask & free
-    if need % 2 == 1 and per_core > 1 and part.bit_count() > need:
+    if odd_fits and need % 2 == 1 and per_core > 1 and part.bit_count() > need:
         part ^= 1 << part.bit_length() - 1
     return part if part.bit_count() == need else 0
 

@@ -44,8 +44,8 @@ class Picker(NamedTuple):
         if self.distribute:
             dealing = self.dealing._replace(hint_width=hint_width)
             return take_distributed(self.topology, offered, count, dealing)
-        spread, uncore = self.dealing.spread, self.prefer_uncore
-        return take_packed(self.topology, offered, count, spread=spread, prefer_uncore=uncore)
+        spread, uncore, rules = self.dealing.spread, self.prefer_uncore, self.dealing.rules
+        return take_packed(self.topology, offered, count, spread=spread, prefer_uncore=uncore, rules=rules)
 
 
 def _spread(options: CPUPolicyOptions, rules: PickerRules) -> Spread:

@@ -1,4 +1,4 @@
-"""How a release's CPU pickers differ from those of v1.36."""
+"""How a release's CPU pickers differ from those of v1.36, before and after it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ class PickerRules(NamedTuple):
     from 1.37); ``hint_floor``: the topology hint's width is the fewest nodes to distribute over (139456,
     from 1.38); ``spreads_over_cores``: spread ordering goes round the real cores (140766, from 1.38);
     ``counts_whole_groups``: a remainder set must hold whole groups enough (140730, from 1.38);
-    ``copies_combinations``: the best combination is not overwritten by later ones (141238, from 1.38).
+    ``copies_combinations``: the best combination is not overwritten by later ones (141238, from 1.38);
+    ``odd_requests_fit_caches``: half a core more is looked at for an odd number of CPUs (131850, from 1.34);
+    ``tells_figures``: the error about too few CPUs says how many (from 1.29).
     """
 
     align_by_socket: bool = False
@@ -23,6 +25,8 @@ class PickerRules(NamedTuple):
     spreads_over_cores: bool = False
     counts_whole_groups: bool = False
     copies_combinations: bool = False
+    odd_requests_fit_caches: bool = True
+    tells_figures: bool = True
 
 
 V1_36 = PickerRules()
@@ -37,4 +41,6 @@ def picker_rules(release: Behaviours, *, align_by_socket: bool = False) -> Picke
         spreads_over_cores=release.spreads_over_real_cores,
         counts_whole_groups=release.counts_whole_groups,
         copies_combinations=release.copies_combinations,
+        odd_requests_fit_caches=release.odd_requests_fit_caches,
+        tells_figures=release.tells_how_many_cpus_are_missing,
     )

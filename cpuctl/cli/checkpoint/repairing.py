@@ -109,10 +109,12 @@ def _state_of(state: StateInput, case: Case, managers: Started) -> _Result:
                 return repaired
             return Repaired(repaired.state, (*named.actions, *repaired.actions))
         case MemoryStateFile():
-            fresh = memory.tables if memory else None
-            return repair_memory_state(
-                found, MemoryRules(fresh=fresh, keeps_pods=reader.keeps_pods), case.owners
+            rules_of_memory = MemoryRules(
+                fresh=memory.tables if memory else None,
+                keeps_pods=reader.keeps_pods,
+                compares_groups=memory is None or memory.compares_groups,
             )
+            return repair_memory_state(found, rules_of_memory, case.owners)
         case PodsStateFile():
             return Repaired(found)
         case None:

@@ -47,9 +47,12 @@ def drift_findings(drift: MemoryDrift) -> Iterator[StateFinding]:
 
 
 def block_findings(
-    saved: MemoryStateFile, fresh: Mapping[int, MemoryNode], owners: Owners
+    saved: MemoryStateFile, fresh: Mapping[int, MemoryNode], owners: Owners, *, compares_groups: bool = True
 ) -> Iterator[StateFinding]:
-    """Tell whose memory has no place on the machine, and where the sums are not those of the entries."""
+    """Tell whose memory has no place on the machine, and where the sums are not those of the entries.
+
+    *compares_groups* is False for a kubelet that holds every NUMA node by itself against the machine.
+    """
     if not saved.machine_state:
         if saved.entries:
             yield _no_tables()
@@ -57,11 +60,15 @@ def block_findings(
     again = replayed(saved, fresh)
     if again.misfits:
         # With more in its entries than there is, a kubelet is content where tables say that all is taken.
-        content = isinstance(restored(saved, fresh), MemoryManagerState)
+        taken = restored(saved, fresh, compares_groups=compares_groups)
+        content = isinstance(taken, MemoryManagerState)
         severity = Severity.WARNING if content else Severity.ERROR
         yield from (_misfit(misfit, owners, severity) for misfit in again.misfits)
     elif saved.machine_state.keys() == again.tables.keys():
-        yield from _sums(saved.machine_state, again.tables)
+        off = list(_sums(saved.machine_state, again.tables))
+        yield from off
+        if not off and not compares_groups:
+            yield from _divided_otherwise(saved.machine_state, again.tables)
 
 
 def _no_tables() -> StateFinding:
@@ -103,6 +110,30 @@ def _sums(found: Mapping[int, MemoryNode], expected: Mapping[int, MemoryNode]) -
         ):
             if was != should:
                 yield _differing(number, what, was, "the entries of the file come to", should)
+
+
+def _divided_otherwise(
+    found: Mapping[int, MemoryNode], expected: Mapping[int, MemoryNode]
+) -> Iterator[StateFinding]:
+    """Tell where a group has what its pods hold on other nodes than a kubelet that fills them in order."""
+    for number, node in found.items():
+        was, should = _alone(node), _alone(expected[number])
+        if was != should:
+            yield StateFinding(
+                severity=Severity.ERROR,
+                code="divided-otherwise",
+                file_name=MEMORY_FILE,
+                message=f"NUMA node {number} has reserved {_text(was)}, and the entries of the file come to "
+                f"{_text(should)} when nodes are filled in order: the sums of its group are right, but this "
+                "kubelet compares every node (from 1.32 on it compares groups, kubernetes issue 113130)",
+                expected=_text(should),
+                detected=_text(was),
+                fix=REPAIR,
+            )
+
+
+def _alone(node: MemoryNode) -> dict[str, int]:
+    return {name: table.reserved for name, table in sorted(node.memory_map.items())}
 
 
 def _sound(node: MemoryNode, due: MemoryNode) -> MemoryNode:

@@ -146,8 +146,11 @@ class _Look(NamedTuple):
             return
         if drift := self.drift:
             yield from drift_findings(drift)
-        if self.tables is not None:
-            yield from block_findings(file.state, self.tables, self.owners)
+        policy = self.node.memory.policy if self.node else None
+        if policy is not None:
+            yield from block_findings(
+                file.state, policy.tables, self.owners, compares_groups=policy.compares_groups
+            )
         yield from gone_findings(MEMORY_FILE, file.state, self.owners)
 
     def _due(self, pod: Pod, container: Container) -> int:

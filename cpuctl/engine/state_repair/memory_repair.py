@@ -6,6 +6,7 @@ Nothing is moved: memory stays where it is, whatever a file says. What has no pl
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 from cpuctl.checkpoints.model import MemoryNode, MemoryStateFile
 from cpuctl.engine.memory.restart import restored
@@ -30,11 +31,13 @@ _REASONS = {
 class MemoryRules(NamedTuple):
     """The Memory Manager that is to start: ``fresh`` are the tables of the machine, None for the policy None.
 
-    ``keeps_pods`` tells whether it reads what pods hold as a whole.
+    ``keeps_pods`` tells whether it reads what pods hold as a whole, ``compares_groups`` whether it holds
+    groups of NUMA nodes against the machine, or every node by itself.
     """
 
     fresh: Mapping[int, MemoryNode] | None
     keeps_pods: bool = False
+    compares_groups: bool = True
 
 
 def repair_memory_state(
@@ -49,7 +52,8 @@ def repair_memory_state(
     entries = kept(state.entries, owners)
     pods = {uid: blocks for uid, blocks in state.pod_entries.items() if rules.keeps_pods and uid in entries}
     new = state._replace(entries=entries, pod_entries=pods)
-    starts = isinstance(restored(new, rules.fresh), MemoryManagerState)
+    restore = partial(restored, fresh=rules.fresh, compares_groups=rules.compares_groups)
+    starts = isinstance(restore(new), MemoryManagerState)
     dropped = [*_dropped(state, owners)]
     if starts and not dropped and not rules.keeps_pods:
         return Repaired(state)
@@ -60,7 +64,7 @@ def repair_memory_state(
     if again.misfits:
         return _no_place(again.misfits, owners)
     new = new._replace(machine_state=again.tables)
-    verdict = restored(new, rules.fresh)
+    verdict = restore(new)
     if isinstance(verdict, MemoryManagerState):
         drift = memory_drift(state, rules.fresh)
         why = _REASONS[drift.kind if drift else None]

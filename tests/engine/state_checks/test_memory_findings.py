@@ -271,3 +271,28 @@ def test_entries_without_tables() -> None:
         )
     ]
     assert found(saved(tables={})) == []
+
+
+def test_a_group_that_divides_its_memory_otherwise_is_wrong_where_nodes_are_compared() -> None:
+    """Kubernetes issue 113130: a pod that has gone leaves room on the first node of its group."""
+    state = saved(block(MINE + GIB, 0, 1))
+    moved = {
+        number: node._replace(
+            memory_map={
+                **node.memory_map,
+                "memory": node.memory_map["memory"]._replace(
+                    reserved=node.memory_map["memory"].reserved + by,
+                    free=node.memory_map["memory"].free - by,
+                ),
+            }
+        )
+        for (number, node), by in zip(state.machine_state.items(), (-5, 5), strict=True)
+    }
+    other = state._replace(machine_state=moved)
+    assert found(other) == []
+    findings = [*block_findings(other, FRESH, NOBODY_SAYS, compares_groups=False)]
+    assert [(each.code, each.severity, each.detected) for each in findings] == [
+        ("divided-otherwise", Severity.ERROR, f"hugepages-2Mi 0, memory {MINE - 5}"),
+        ("divided-otherwise", Severity.ERROR, f"memory {GIB + 5}"),
+    ]
+    assert [*block_findings(state, FRESH, NOBODY_SAYS, compares_groups=False)] == []

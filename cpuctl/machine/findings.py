@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 
 from cpuctl.cpuset import CPUSet
+from cpuctl.machine.cadvisor.machine_info import MachineInfo
+from cpuctl.machine.cadvisor.view import kubelet_view
 from cpuctl.machine.model import CPU, Machine, NumaNode
 from cpuctl.machine.wording import are, count, have, named
 
@@ -17,12 +19,26 @@ _MOST_NUMA_NODES = 8  # more than these a kubelet's Topology Manager refuses unl
 
 def machine_findings(machine: Machine) -> tuple[str, ...]:
     """Say what is unusual, in a fixed order; an ordinary machine gives nothing."""
-    return (*topology_findings(machine), *_last_level_caches(machine))
+    info = kubelet_view(machine)
+    return (*topology_findings(machine, info), *_last_level_caches(machine, info))
 
 
-def topology_findings(machine: Machine) -> tuple[str, ...]:
-    """Say what is unusual apart from caches."""
-    return tuple(sentence for find in _FINDERS for sentence in find(machine))
+def topology_findings(machine: Machine, info: MachineInfo) -> tuple[str, ...]:
+    """Say what is unusual apart from caches; what a kubelet makes of it is counted in what it is told."""
+    return (
+        *_offline(machine, info),
+        *_unnamed_ids(machine),
+        *_repeated_core_ids(machine),
+        *_asymmetric_siblings(machine),
+        *_uneven_cores(machine, info),
+        *_packages_by_id_and_by_list(machine),
+        *_core_types(machine),
+        *_no_numa_nodes(machine, info),
+        *_outside(machine, info),
+        *_numa_nodes(machine),
+        *_memory(machine),
+        *_node_files(machine),
+    )
 
 
 def _where(machine: Machine, holds: Callable[[CPU], bool]) -> CPUSet:
@@ -33,15 +49,29 @@ def _nodes_where(machine: Machine, holds: Callable[[NumaNode], bool]) -> CPUSet:
     return CPUSet.of(node.id for node in machine.numa_nodes if holds(node))
 
 
-def _offline(machine: Machine) -> Iterator[str]:
-    if machine.offline:
+def _seen(info: MachineInfo) -> CPUSet:
+    return CPUSet.of(cpu for node in info.nodes for core in node.cores for cpu in core.threads)
+
+
+def _offline(machine: Machine, info: MachineInfo) -> Iterator[str]:
+    if not machine.offline:
+        return
+    if info.num_cpus > len(machine.online):
+        yield (
+            f"{are(machine.offline)} offline: without NUMA nodes a kubelet counts such CPUs all the same "
+            f"({info.num_cpus} in all), and gives them to nobody."
+        )
+    else:
         yield f"{are(machine.offline)} offline: a kubelet counts online CPUs only."
 
 
 def _unnamed_ids(machine: Machine) -> Iterator[str]:
-    if cpus := _where(machine, lambda cpu: cpu.core_id is None):
+    bare = _where(machine, lambda cpu: cpu.core_id is None and cpu.package_id is None)
+    if bare:
+        yield f"{have(bare)} neither core id nor package id: a kubelet does not see such CPUs."
+    if cpus := _where(machine, lambda cpu: cpu.core_id is None) - bare:
         yield f"{have(cpus)} no core id: a kubelet does not see such CPUs."
-    if cpus := _where(machine, lambda cpu: cpu.package_id is None):
+    if cpus := _where(machine, lambda cpu: cpu.package_id is None) - bare:
         yield f"{have(cpus)} no package id: a kubelet does not see such CPUs."
     if cpus := _where(machine, lambda cpu: cpu.package_id is not None and cpu.package_id < 0):
         yield f"{have(cpus)} package id -1, unknown: a kubelet takes -1 for a socket."
@@ -76,12 +106,14 @@ def _asymmetric_siblings(machine: Machine) -> Iterator[str]:
         yield f"Thread siblings disagree about {named(odd)}: the list of the lowest CPU decides."
 
 
-def _uneven_cores(machine: Machine) -> Iterator[str]:
+def _uneven_cores(machine: Machine, info: MachineInfo) -> Iterator[str]:
     sizes = sorted(set(map(len, machine.cores)))
     if len(sizes) > 1:
+        cores = sum(len(node.cores) for node in info.nodes)
+        average = f", {info.num_cpus // cores}" if cores else ""
         yield (
-            f"Cores have {' or '.join(map(str, sizes))} CPUs online: a kubelet counts with the average, "
-            f"{len(machine.cpus) // len(machine.cores)}."
+            f"Cores have {' or '.join(map(str, sizes))} CPUs online: a kubelet counts with the average"
+            f"{average}."
         )
 
 
@@ -94,7 +126,7 @@ def _packages_by_id_and_by_list(machine: Machine) -> Iterator[str]:
     if not len(by_id) == len(by_list) == len(pairs):
         yield (
             f"Package ids make {count(len(by_id), 'socket')}, package CPU lists {len(by_list)}: "
-            "both the sockets shown and a kubelet go by the ids."
+            "the sockets shown and a kubelet's labels go by the ids."
         )
 
 
@@ -104,18 +136,39 @@ def _core_types(machine: Machine) -> Iterator[str]:
             f"Performance cores (CPUs {machine.performance_cpus}) and efficiency cores "
             f"(CPUs {machine.efficiency_cpus}) are alike to a kubelet."
         )
+    elif machine.core_kinds.guessed:
+        yield (
+            f"Maximum frequencies differ as those of different cores do (efficiency cores: CPUs "
+            f"{machine.core_kinds.efficiency}): a guess, as the kernel names no kinds of cores; they are "
+            "alike to a kubelet."
+        )
     capacities = sorted({cpu.capacity for cpu in machine.cpus if cpu.capacity is not None})
     if len(capacities) > 1:
         yield f"CPUs differ in capacity ({', '.join(map(str, capacities))}): they are alike to a kubelet."
 
 
+def _no_numa_nodes(machine: Machine, info: MachineInfo) -> Iterator[str]:
+    if machine.numa_nodes:
+        return
+    packages = [node.id for node in info.nodes if node.cores]
+    if packages:
+        ids = "ids" if len(packages) > 1 else "id"
+        yield (
+            "The kernel shows no NUMA nodes: a kubelet takes packages for nodes, and counts "
+            f"{count(len(packages), 'NUMA node')} ({ids} {', '.join(map(str, packages))})."
+        )
+    else:
+        yield "The kernel shows neither NUMA nodes nor packages: a kubelet counts no NUMA node."
+
+
+def _outside(machine: Machine, info: MachineInfo) -> Iterator[str]:
+    in_nodes = CPUSet.of(cpu for node in machine.numa_nodes for cpu in node.cpus)
+    if machine.numa_nodes and (outside := machine.online - in_nodes - _seen(info)):
+        yield f"{are(outside)} in no NUMA node: a kubelet does not see such CPUs."
+
+
 def _numa_nodes(machine: Machine) -> Iterator[str]:
     nodes = _nodes_where(machine, lambda _: True)
-    if not nodes:
-        yield "The kernel shows no NUMA nodes: a kubelet takes every socket for one."
-        return
-    if outside := machine.online - CPUSet.of(cpu for node in machine.numa_nodes for cpu in node.cpus):
-        yield f"{are(outside)} in no NUMA node: a kubelet does not see such CPUs."
     if bare := _nodes_where(machine, lambda node: not node.cpus):
         yield f"{have(bare, 'NUMA node')} no CPUs."
     if empty := _nodes_where(machine, lambda node: node.memory_bytes == 0):
@@ -150,25 +203,21 @@ def _node_files(machine: Machine) -> Iterator[str]:
         yield f"The distances of {named(nodes, 'NUMA node')} do not match the number of nodes."
 
 
-def _last_level_caches(machine: Machine) -> Iterator[str]:
+def _last_level_caches(machine: Machine, info: MachineInfo) -> Iterator[str]:
+    instead = "" if _has_uncore_caches(info) else ": a kubelet uses sockets in place of uncore caches"
+    unshared = CPUSet.of(cpu for cache in machine.caches if not cache.told for cpu in cache.cpus)
+    if unshared:
+        yield f"The kernel does not tell which CPUs share some caches of {named(unshared)}."
     if not machine.l3_groups:
-        yield "No level-3 cache is recorded: a kubelet uses sockets in place of uncore caches."
+        known = "shared by CPUs that the kernel names" if unshared else "recorded"
+        yield f"No level-3 cache is {known}{instead}."
         return
     if any(cache.id is None for cache in machine.caches):
-        yield "Caches have no ids: a kubelet does not see them and uses sockets in place of uncore caches."
+        seen = " and uses sockets in place of uncore caches" if instead else ""
+        yield f"Caches have no ids: a kubelet does not see them{seen}."
     if machine.online != CPUSet.of(cpu for group in machine.l3_groups for cpu in group):
         yield "Not every CPU has a level-3 cache."
 
 
-_FINDERS: tuple[Callable[[Machine], Iterator[str]], ...] = (
-    _offline,
-    _unnamed_ids,
-    _repeated_core_ids,
-    _asymmetric_siblings,
-    _uneven_cores,
-    _packages_by_id_and_by_list,
-    _core_types,
-    _numa_nodes,
-    _memory,
-    _node_files,
-)
+def _has_uncore_caches(info: MachineInfo) -> bool:
+    return any(core.uncore_cache_ids for node in info.nodes for core in node.cores)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from itertools import count
+from itertools import count, pairwise
 from typing import Self
 
 from cpuctl.cpuset import CPUSet
@@ -50,13 +50,17 @@ class CPU(NamedTuple):
 
 
 class Cache(NamedTuple):
-    """One cache and the online CPUs that share it; ``size_bytes`` is None where not recorded."""
+    """One cache and the online CPUs that share it; ``size_bytes`` is None where not recorded.
+
+    Where the kernel's map of these CPUs is empty (``told`` is False), it is only known who lists the cache.
+    """
 
     level: int
     kind: str
     cpus: CPUSet
     id: int | None = None
     size_bytes: int | None = None
+    told: bool = True
 
 
 def cache_order(cache: Cache) -> tuple[int, str, int, int, int]:
@@ -77,6 +81,17 @@ def distinct_caches(caches: Iterable[Cache]) -> tuple[Cache, ...]:
                 f"found more caches than machines have: more than {MAX_CACHE_USES} uses of a cache by a CPU"
             )
     return tuple(sorted(distinct, key=cache_order))
+
+
+class CoreKinds(NamedTuple):
+    """The CPUs of stronger and of weaker cores; both empty where all are alike, or nothing tells them apart.
+
+    ``guessed`` where maximum frequencies tell, because the kernel names no kinds.
+    """
+
+    performance: CPUSet = CPUSet()
+    efficiency: CPUSet = CPUSet()
+    guessed: bool = False
 
 
 class NumaNode(NamedTuple):
@@ -212,6 +227,23 @@ class Machine(_Recorded):
 
     @cached_property
     def l3_groups(self) -> tuple[CPUSet, ...]:
-        """The CPU sets that share a level-3 cache, by lowest CPU; empty where no L3 is recorded."""
-        groups = {cache.cpus for cache in self.caches if cache.level == 3}
+        """The CPU sets that share a level-3 cache, by lowest CPU; empty where the kernel names none."""
+        groups = {cache.cpus for cache in self.caches if cache.level == 3 and cache.told}
         return tuple(sorted(groups, key=lambda group: group.lowest))
+
+    @cached_property
+    def core_kinds(self) -> CoreKinds:
+        """Which CPUs belong to performance and which to efficiency cores, as the kernel says or else guessed.
+
+        Frequencies within a tenth of each other are those of one kind: single cores are favoured so much.
+        """
+        if self.performance_cpus is not None or self.efficiency_cpus is not None:
+            efficiency = self.efficiency_cpus or CPUSet()
+            others = self.online - efficiency if efficiency else CPUSet()
+            return CoreKinds(others if self.performance_cpus is None else self.performance_cpus, efficiency)
+        for slower, faster in pairwise(sorted({cpu.max_khz for cpu in self.cpus if cpu.max_khz})):
+            if slower * 10 < faster * 9:
+                strong = CPUSet.of(cpu.number for cpu in self.cpus if (cpu.max_khz or 0) > slower)
+                weak = CPUSet.of(cpu.number for cpu in self.cpus if 0 < (cpu.max_khz or 0) <= slower)
+                return CoreKinds(strong, weak, guessed=True)
+        return CoreKinds()

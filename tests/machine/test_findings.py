@@ -51,8 +51,16 @@ CASES = [
     Case(
         "no ids",
         with_cpus(BASE, lambda cpu: cpu._replace(core_id=None, package_id=None)),
-        "CPUs 0-7 have no core id: a kubelet does not see such CPUs.\n"
-        "CPUs 0-7 have no package id: a kubelet does not see such CPUs.",
+        "CPUs 0-7 have neither core id nor package id: a kubelet does not see such CPUs.",
+    ),
+    Case(
+        "one id without the other",
+        with_cpus(
+            BASE,
+            lambda cpu: cpu._replace(core_id=None) if cpu.number < 2 else cpu._replace(package_id=None),
+        ),
+        "CPUs 0-1 have no core id: a kubelet does not see such CPUs.\n"
+        "CPUs 2-7 have no package id: a kubelet does not see such CPUs.",
     ),
     Case(
         "package id -1",
@@ -87,7 +95,7 @@ CASES = [
         "packages that disagree",
         with_cpus(BASE, lambda cpu: cpu._replace(package_cpus=cpus("0-7"))),
         "Package ids make 2 sockets, package CPU lists 1: "
-        "both the sockets shown and a kubelet go by the ids.",
+        "the sockets shown and a kubelet's labels go by the ids.",
     ),
     Case(
         "core types",
@@ -102,7 +110,56 @@ CASES = [
     Case(
         "no NUMA nodes",
         parse_synthetic("0n4c"),
-        "The kernel shows no NUMA nodes: a kubelet takes every socket for one.",
+        "The kernel shows no NUMA nodes: a kubelet takes packages for nodes, and counts 1 NUMA node (id 0).",
+    ),
+    Case(
+        "no NUMA nodes, several sockets",
+        parse_synthetic("2s0n4c"),
+        "The kernel shows no NUMA nodes: a kubelet takes packages for nodes, and counts "
+        "2 NUMA nodes (ids 0, 1).",
+    ),
+    Case(
+        "no NUMA nodes, sockets of unknown number",
+        with_cpus(parse_synthetic("2s0n4c"), lambda cpu: cpu._replace(package_id=-1)),
+        "CPUs 0-7 have package id -1, unknown: a kubelet takes -1 for a socket.\n"
+        "4 core ids are repeated inside one socket and NUMA node, CPUs 0 and 4 for example: a kubelet takes "
+        "such cores for one.\n"
+        "The kernel shows no NUMA nodes: a kubelet takes packages for nodes, and counts 1 NUMA node (id -1).",
+    ),
+    Case(
+        "neither NUMA nodes nor packages",
+        with_cpus(parse_synthetic("0n4c"), lambda cpu: cpu._replace(package_id=None, core_id=None)),
+        "CPUs 0-3 have neither core id nor package id: a kubelet does not see such CPUs.\n"
+        "The kernel shows neither NUMA nodes nor packages: a kubelet counts no NUMA node.",
+    ),
+    Case(
+        "offline CPUs where there are no NUMA nodes",
+        parse_synthetic("0n4c,offline=3"),
+        "CPU 3 is offline: without NUMA nodes a kubelet counts such CPUs all the same (4 in all), "
+        "and gives them to nobody.\n"
+        "The kernel shows no NUMA nodes: a kubelet takes packages for nodes, and counts 1 NUMA node (id 0).",
+    ),
+    Case(
+        "uneven cores where offline CPUs count",
+        parse_synthetic("0n3c2t,offline=5"),
+        "CPU 5 is offline: without NUMA nodes a kubelet counts such CPUs all the same (6 in all), "
+        "and gives them to nobody.\n"
+        "Cores have 1 or 2 CPUs online: a kubelet counts with the average, 2.\n"
+        "The kernel shows no NUMA nodes: a kubelet takes packages for nodes, and counts 1 NUMA node (id 0).",
+    ),
+    Case(
+        "frequencies of different cores",
+        with_cpus(
+            parse_synthetic("4c"),
+            lambda cpu: cpu._replace(max_khz=3_900_000 if cpu.number < 2 else 2_808_000),
+        ),
+        "Maximum frequencies differ as those of different cores do (efficiency cores: CPUs 2-3): a guess, "
+        "as the kernel names no kinds of cores; they are alike to a kubelet.",
+    ),
+    Case(
+        "frequencies of favoured cores",
+        with_cpus(parse_synthetic("4c"), lambda cpu: cpu._replace(max_khz=5_000_000 + cpu.number * 200_000)),
+        "",
     ),
     Case(
         "CPUs outside all nodes",

@@ -76,11 +76,15 @@ def truth_of(name: str, field: str) -> dict[int, int]:
 
 
 def records_l3(name: str) -> bool:
-    """Tell whether the recording has a cache of level 3; some truths know of one from elsewhere."""
+    """Tell whether the recording has a cache of level 3, and who shares it; some truths know from elsewhere.
+
+    Where a kernel's map is empty, lstopo takes the CPUs of the core.
+    """
     tree = read_archive(MACHINES / f"{name}.tar.gz")
     cpu = "sys/devices/system/cpu"
     return any(
         (tree.read(f"{cpu}/{directory}/cache/{index}/level") or "").strip() == "3"
+        and (tree.read(f"{cpu}/{directory}/cache/{index}/shared_cpu_map") or "1").strip("0,\n")
         for directory in tree.names(cpu)
         for index in tree.names(f"{cpu}/{directory}/cache")
     )

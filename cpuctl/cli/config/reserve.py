@@ -160,9 +160,14 @@ def _cpu_wish(
                 "says how to choose CPUs, but not how many", where=name, hint="add --reserved-cpus N"
             )
         return None
-    performance = _performance_cpus(machine) if flags["--keep-p-cores"] else CPUSet()
-    if flags["--keep-p-cores"] and not performance:
+    kinds, keeps = machine.core_kinds, flags["--keep-p-cores"]
+    performance = kinds.performance if keeps and kinds.efficiency else CPUSet()
+    if keeps and not performance:
         sources.warnings.append("--keep-p-cores: this machine does not tell performance cores from others")
+    elif keeps and kinds.guessed:
+        sources.warnings.append(
+            f"--keep-p-cores: that CPUs {performance} are performance cores is a guess by maximum frequency"
+        )
     return CPUWish(
         count=count,
         per_numa=flags["--per-numa"],
@@ -170,13 +175,6 @@ def _cpu_wish(
         performance=performance.mask,
         isolated=machine.isolated.mask,
     )
-
-
-def _performance_cpus(machine: "Machine") -> CPUSet:
-    """Return the CPUs of performance cores; none where all cores are alike, or nothing tells them apart."""
-    others = machine.efficiency_cpus or CPUSet()
-    found = machine.online - others if machine.performance_cpus is None else machine.performance_cpus
-    return found if others else CPUSet()
 
 
 def _wish(told: ToldKubelet, cpus: "CPUWish | None", memory: "MemoryWish | None") -> "ReserveWish":

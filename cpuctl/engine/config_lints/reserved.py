@@ -51,8 +51,8 @@ def _split_cores(
     if not split:
         return
     left, whole = split & ~reserved, reserved | split
-    performance, efficiency = subject.machine.performance_cpus, subject.machine.efficiency_cpus
-    hybrid = bool(performance and efficiency and not CPUSet(split).isdisjoint(performance))
+    kinds = subject.machine.core_kinds
+    hybrid = bool(kinds.performance and kinds.efficiency) and not CPUSet(split).isdisjoint(kinds.performance)
     core = "performance cores" if hybrid else "cores"
     # Reserving every CPU would leave none for pods: a machine of one core has to be split.
     advised = whole != topology.cpus

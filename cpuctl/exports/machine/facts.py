@@ -106,6 +106,7 @@ def topology_facts(topology: Json) -> MachineFacts:
         ),
         cpus=_ownerless(rows),
         captions={number: byte_text(size) for number, size in memory.items() if size},
+        notes=("efficiency cores: a guess by maximum frequency",) if summary["coreKindsGuessed"] else (),
     )
 
 

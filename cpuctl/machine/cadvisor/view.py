@@ -87,5 +87,6 @@ def _uncore_cache_ids(machine: Machine, entries: list[list[CPU]]) -> Iterator[tu
         if not caches or any(cache.id is None or cache.size_bytes is None for cache in caches):
             return
         node_size = len(entries) * len(cpus)
-        uncore = (cache for cache in caches if cache.level > 2 and len(cache.cpus) != node_size)
+        # It counts the bits of the kernel's map, none in one that is empty.
+        uncore = (cache for cache in caches if cache.level > 2 and len(cache.cpus) * cache.told != node_size)
         yield tuple(cache.id for cache in uncore if cache.id is not None)

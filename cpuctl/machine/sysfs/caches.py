@@ -54,9 +54,10 @@ def _read_cache(files: KernelFiles, directory: str, cpu: int, online: CPUSet) ->
         return None
     if level is None:
         raise InputError("found no such file, expected the cache's level", where=f"{directory}level")
-    # Some kernels print an empty map; the cache still belongs to the CPU that lists it.
+    # Some kernels print an empty map: who else uses the cache is not known then.
     cpus = ((shared or CPUSet()) & online) | CPUSet(1 << cpu)
     return Cache(
+        told=shared is None or bool(shared),
         level=level,
         kind=files.value(f"{directory}type", parse_word) or "Unified",
         cpus=cpus,

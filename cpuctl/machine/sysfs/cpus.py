@@ -12,7 +12,7 @@ from cpuctl.errors import InputError
 from cpuctl.machine.kernel_text import parse_flag
 from cpuctl.machine.model import CPU
 from cpuctl.machine.sysfs.kernel_files import KernelFiles
-from cpuctl.machine.wording import are, named
+from cpuctl.machine.wording import are, have, named
 from cpuctl.named_tuple import NamedTuple
 
 CPU_DIRECTORY = "sys/devices/system/cpu"
@@ -71,25 +71,21 @@ def read_cpu_states(files: KernelFiles) -> CPUStates:
 
 def _switched_off(files: KernelFiles, directories: CPUSet) -> CPUSet:
     # A CPU without the file cannot be switched off: the boot CPU, or all of them.
-    switches = ((cpu, files.value(f"{CPU_DIRECTORY}/cpu{cpu}/online", parse_flag)) for cpu in directories)
+    paths = {cpu: f"{CPU_DIRECTORY}/cpu{cpu}/online" for cpu in directories}
+    empty = CPUSet.of(cpu for cpu, path in paths.items() if files.is_blank(path))
+    if empty:
+        files.notes.append(f"{have(empty)} an empty online switch, which tells nothing and is passed over.")
+    switches = ((cpu, files.value(paths[cpu], parse_flag)) for cpu in directories - empty)
     return CPUSet.of(cpu for cpu, switch in switches if switch is False)
 
 
 def read_cpus(files: KernelFiles, online: CPUSet, node_of: Mapping[int, int]) -> tuple[CPU, ...]:
     """Read every online CPU; *node_of* names its NUMA node.
 
-    Raise InputError for a CPU that has no directory, or no topology files while other CPUs have them.
+    A CPU without topology files has no ids: cAdvisor passes over such CPUs. Raise InputError for a CPU that
+    has no directory.
     """
-    topologies = {cpu: frozenset(files.tree.names(f"{CPU_DIRECTORY}/cpu{cpu}/topology")) for cpu in online}
-    expected = any(topologies.values())
-    for cpu, names in topologies.items():
-        if not names and expected:
-            raise InputError(
-                f"found no topology files, expected those of every online CPU (online: {online})",
-                where=f"{CPU_DIRECTORY}/cpu{cpu}/topology",
-            )
-    if not expected:
-        _require_directories(files, online)
+    _require_directories(files, online)
     cpus = [_read_cpu(files, cpu, online, node_of.get(cpu)) for cpu in online]
     return tuple(_with_siblings_by_ids(files, cpus))
 

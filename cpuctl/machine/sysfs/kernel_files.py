@@ -56,6 +56,11 @@ class KernelFiles:
         except ValueError as error:
             raise InputError(str(error), where=path) from None
 
+    def is_blank(self, path: str) -> bool:
+        """Tell whether a file is there and holds nothing."""
+        text = self._small_text(path)
+        return text is not None and not text.strip()
+
     def number(self, path: str) -> int | None:
         """Read a decimal number."""
         return self.value(path, parse_number)

@@ -10,6 +10,7 @@ import pytest
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
+from cpuctl.machine.cadvisor.view import kubelet_view
 from cpuctl.machine.model import Machine
 from cpuctl.machine.sysfs import kernel_files
 from cpuctl.machine.sysfs.machine import read_machine_files
@@ -204,10 +205,44 @@ def test_a_cpu_listed_by_two_nodes_belongs_to_the_lower() -> None:
     assert "CPUs of NUMA node 1 are listed by a lower node too: the lower one has them." in machine.findings
 
 
-def test_an_empty_cache_map_still_names_its_cpu() -> None:
+def test_an_empty_cache_map_is_no_cache_of_its_own() -> None:
+    """Kernels on Itanium print them for caches that whole sockets share."""
     files = without(small_machine("2c"), "shared_cpu_list")
     files |= {path: "00000000,00000000\n" for path in files if path.endswith("shared_cpu_map")}
-    assert [str(cache.cpus) for cache in read(files).caches] == ["0", "1"]
+    machine = read(files)
+    assert [(str(cache.cpus), cache.told) for cache in machine.caches] == [("0", False), ("1", False)]
+    assert machine.l3_groups == ()
+    assert "The kernel does not tell which CPUs share some caches of CPUs 0-1." in machine.findings
+    # cAdvisor counts the bits of the map: none are never all CPUs of a node, and the id is listed.
+    cores = [core for node in kubelet_view(machine).nodes for core in node.cores]
+    assert [core.uncore_cache_ids for core in cores] == [(0,), (0,)]
+
+
+def test_a_cpu_without_topology_files_is_one_that_a_kubelet_does_not_see() -> None:
+    files = {path: text for path, text in small_machine().items() if "/cpu3/topology/" not in path}
+    machine = read(files)
+    assert str(machine.online) == "0-7"
+    assert "CPU 3 has neither core id nor package id: a kubelet does not see such CPUs." in machine.findings
+    seen = [cpu for node in kubelet_view(machine).nodes for core in node.cores for cpu in core.threads]
+    assert sorted(seen) == [0, 1, 2, 4, 5, 6, 7]
+
+
+@pytest.mark.parametrize("text", ["", "\n"])
+def test_an_empty_online_switch_is_passed_over(text: str) -> None:
+    machine = read(small_machine() | {f"{CPU_DIR}/cpu2/online": text})
+    assert str(machine.online) == "0-7"
+    assert "CPU 2 has an empty online switch, which tells nothing and is passed over." in machine.findings
+
+
+def test_core_kinds_are_guessed_from_frequencies_where_the_kernel_names_none() -> None:
+    khz = {cpu: "2016000" if cpu < 3 else "2803000" for cpu in range(8)}
+    speeds = {f"{CPU_DIR}/cpu{cpu}/cpufreq/cpuinfo_max_freq": text for cpu, text in khz.items()}
+    machine = read(small_machine() | speeds)
+    assert (str(machine.core_kinds.performance), str(machine.core_kinds.efficiency)) == ("3-7", "0-2")
+    assert machine.core_kinds.guessed
+    named = read(small_machine() | speeds | {"sys/devices/cpu_atom/cpus": "4-7"})
+    assert (str(named.core_kinds.performance), str(named.core_kinds.efficiency)) == ("0-3", "4-7")
+    assert not named.core_kinds.guessed
 
 
 def test_a_cache_directory_without_files_is_passed_over() -> None:
@@ -244,12 +279,7 @@ class Refusal:
 REFUSALS = [
     Refusal("no CPU at all", {}, CPU_DIR, "found no online CPU", removed=(CPU_DIR,)),
     Refusal("none online", {f"{CPU_DIR}/online": "\n"}, CPU_DIR, "found no online CPU"),
-    Refusal(
-        "a CPU without topology", {}, f"{CPU_DIR}/cpu3/topology",
-        "found no topology files, expected those of every online CPU (online: 0-7)",
-        removed=(f"{CPU_DIR}/cpu3/topology",),
-    ),
-    Refusal("an unknown CPU", {f"{CPU_DIR}/online": "0-8"}, f"{CPU_DIR}/cpu8/topology", "no topology files"),
+    Refusal("an unknown CPU", {f"{CPU_DIR}/online": "0-8"}, f"{CPU_DIR}/cpu8", "found no such directory"),
     Refusal(
         "an unknown CPU and no topology", {f"{CPU_DIR}/online": "9"}, f"{CPU_DIR}/cpu9",
         "found no such directory", removed=(f"{CPU_DIR}/cpu",),

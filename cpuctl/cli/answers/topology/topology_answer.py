@@ -48,8 +48,9 @@ def _summary(machine: Machine) -> dict[str, Any]:
         "sockets": len(machine.sockets),
         "numaNodes": len(machine.numa_nodes),
         "l3Caches": len(machine.l3_groups),
-        "performanceCPUs": _optional_list(machine.performance_cpus),
-        "efficiencyCPUs": _optional_list(machine.efficiency_cpus),
+        "performanceCPUs": _optional_list(machine.core_kinds.performance or None),
+        "efficiencyCPUs": _optional_list(machine.core_kinds.efficiency or None),
+        "coreKindsGuessed": machine.core_kinds.guessed,
         "memoryBytes": machine.memory_bytes,
         "hugepages": _hugepages(machine.hugepages),
         **_synthetic(machine),
@@ -107,8 +108,9 @@ def _cache(cache: Cache) -> dict[str, Any]:
 def cpu_rows(machine: Machine) -> Iterable[dict[str, Any]]:
     """Yield a row for every CPU, online or not: where it sits, what it is."""
     cores = _numbers(machine.cores)
+    told = [cache for cache in machine.caches if cache.told]
     caches = {
-        key: _numbers(sorted({c.cpus for c in machine.caches if (c.level, c.kind) == kind}, key=_lowest))
+        key: _numbers(sorted({c.cpus for c in told if (c.level, c.kind) == kind}, key=_lowest))
         for kind, key in _CACHE_KEYS.items()
     }
     online = {cpu.number: cpu for cpu in machine.cpus}
@@ -136,11 +138,9 @@ def _cpu(machine: Machine, number: int, cpu: CPU | None) -> dict[str, Any]:
 
 
 def _core_type(machine: Machine, number: int) -> str | None:
-    if machine.performance_cpus is not None and number in machine.performance_cpus:
+    if number in machine.core_kinds.performance:
         return "performance"
-    if machine.efficiency_cpus is not None and number in machine.efficiency_cpus:
-        return "efficiency"
-    return None
+    return "efficiency" if number in machine.core_kinds.efficiency else None
 
 
 def _numbers(groups: Iterable[CPUSet]) -> dict[int, int]:

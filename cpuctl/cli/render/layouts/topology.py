@@ -64,8 +64,8 @@ def _summary_lines(document: Document) -> Iterator[str]:
         "CPUs offline": summary["offline"],
         "CPUs isolated": summary["isolated"],
         "CPUs nohz_full": summary["nohzFull"],
-        "Performance CPUs": summary["performanceCPUs"],
-        "Efficiency CPUs": summary["efficiencyCPUs"],
+        "Performance CPUs": _core_kind(summary, "performanceCPUs"),
+        "Efficiency CPUs": _core_kind(summary, "efficiencyCPUs"),
         "Cores": f"{summary['cores']}, {threads} {'CPU' if threads == '1' else 'CPUs'} each",
         "Sockets": str(summary["sockets"]),
         "NUMA nodes": str(summary["numaNodes"]),
@@ -77,6 +77,11 @@ def _summary_lines(document: Document) -> Iterator[str]:
     for name, fact in facts.items():
         if fact:
             yield f"{name + ':':<18} {fact}"
+
+
+def _core_kind(summary: Mapping[str, Any], kind: str) -> str:
+    guess = ", a guess by maximum frequency" if summary["coreKindsGuessed"] else ""
+    return f"{summary[kind]}{guess}" if summary[kind] else ""
 
 
 def _kubelet_counts(kubelet: Mapping[str, Any]) -> str:

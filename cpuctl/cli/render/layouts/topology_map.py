@@ -23,7 +23,10 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:  # noqa: ARG00
     marks = {mark for cpu in document["cpus"] if (mark := _state(cpu))}
     if marks:
         used = {_MARKS[state][0] for state in marks}
-        yield Lines.of(*(f"{mark}: {meaning}" for mark, meaning in _LEGEND.items() if mark in used))
+        guess = {"e": ", a guess by maximum frequency"} if document["summary"]["coreKindsGuessed"] else {}
+        yield Lines.of(
+            *(f"{mark}: {meaning}{guess.get(mark, '')}" for mark, meaning in _LEGEND.items() if mark in used)
+        )
 
 
 def _cpu(row: Row) -> Cell:

@@ -100,7 +100,7 @@ _cpuctl_run() {
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
                 '*'{-T+,--template=}'[A pod without YAML, e.g. '\''web=4/4,2Gi x3'\''.]:NAME=CPU[,MEM]: ' \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
                 '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
                 '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or a file that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\''|@FILE: ' \
@@ -130,7 +130,7 @@ _cpuctl_run() {
                 '*'{-T+,--template=}'[A pod without YAML, e.g. '\''web=4/4,2Gi x3'\''.]:NAME=CPU[,MEM]: ' \
                 '*'--set='[New resources, memory=N as well; N stands for request and limit, N/M tells them apart.]:POD[/CONTAINER]\:cpu=N: _cpuctl_ask resize' \
                 '*'--to='[Manifests of pods that run, with new resources.]:PODS:_files' \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
                 '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
                 '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or a file that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\''|@FILE: ' \
@@ -172,7 +172,7 @@ _cpuctl_run() {
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
                 '*'{-T+,--template=}'[A pod without YAML, e.g. '\''web=4/4,2Gi x3'\''.]:NAME=CPU[,MEM]: ' \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
                 '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
                 '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or a file that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\''|@FILE: ' \
@@ -257,7 +257,7 @@ _cpuctl_run() {
             ;;
         'topology')
             _cpuctl_group 'topology' \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
                 '(--columns)'--columns='[Only a table of CPUs with these columns; '\''all'\'' for all.]:A,B: _cpuctl_ask columns' \
                 '(--cpus)'--cpus='[Only these CPUs\: 0-3,8 or node\:1, socket\:0, l3\:2, core\:5.]:LIST: _cpuctl_ask cpus' \
                 '(--memory)'--memory'[Also memory by NUMA node, as the kubelet'\''s Memory Manager counts it.]' \
@@ -274,7 +274,7 @@ _cpuctl_run() {
             ;;
         'topology show')
             _arguments \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
                 '(--columns)'--columns='[Only a table of CPUs with these columns; '\''all'\'' for all.]:A,B: _cpuctl_ask columns' \
                 '(--cpus)'--cpus='[Only these CPUs\: 0-3,8 or node\:1, socket\:0, l3\:2, core\:5.]:LIST: _cpuctl_ask cpus' \
                 '(--memory)'--memory'[Also memory by NUMA node, as the kubelet'\''s Memory Manager counts it.]' \
@@ -291,7 +291,7 @@ _cpuctl_run() {
             ;;
         'topology map')
             _arguments \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
                 '(--cpus)'--cpus='[Only these CPUs\: 0-3,8 or node\:1, socket\:0, l3\:2, core\:5.]:LIST: _cpuctl_ask cpus' \
                 '(--svg)'--svg='[Also draw the machine with its CPUs, as SVG; - is stdout, with no answer.]:FILE:_files' \
                 '(--force)'--force'[Replace files that exist.]' \
@@ -302,7 +302,7 @@ _cpuctl_run() {
             ;;
         'topology distances')
             _arguments \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
                 '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
@@ -314,7 +314,7 @@ _cpuctl_run() {
             ;;
         'config reserve')
             _arguments \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
                 '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
                 '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or a file that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\''|@FILE: ' \
@@ -337,7 +337,7 @@ _cpuctl_run() {
             ;;
         'config show')
             _arguments \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
                 '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
                 '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or a file that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\''|@FILE: ' \
@@ -351,7 +351,7 @@ _cpuctl_run() {
             ;;
         'config check')
             _arguments \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
                 '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
                 '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or a file that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\''|@FILE: ' \
@@ -372,7 +372,7 @@ _cpuctl_run() {
                 '(--from)'--from='[The minor to come from; else the kubelet'\''s.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
                 '(--to)'--to='[The minor to go to; else the next.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
                 '(--all)'--all'[Also what this configuration cannot notice.]' \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
                 '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
                 '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or a file that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\''|@FILE: ' \
@@ -469,7 +469,7 @@ _cpuctl_run() {
         'checkpoint verify')
             _arguments \
                 '(--state)'--state='[The same as STATE, as other commands call it.]:DIR|FILE:_files' \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
                 '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
                 '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or a file that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\''|@FILE: ' \
@@ -520,7 +520,7 @@ _cpuctl_run() {
         'checkpoint repair')
             _arguments \
                 '(--state)'--state='[The same as STATE, as other commands call it.]:DIR|FILE:_files' \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
                 '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
                 '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or a file that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\''|@FILE: ' \
@@ -543,7 +543,7 @@ _cpuctl_run() {
             _arguments \
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
                 '*'{-T+,--template=}'[A pod without YAML, e.g. '\''web=4/4,2Gi x3'\''.]:NAME=CPU[,MEM]: ' \
-                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
                 '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
                 '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or a file that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\''|@FILE: ' \

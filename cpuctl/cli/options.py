@@ -12,8 +12,8 @@ MachineOption = Annotated[
         "-m",
         "--machine",
         metavar="SOURCE",
-        help="The machine: live, a directory that holds sys/, a .tar[.gz|.xz|.zst] of one, synthetic:..., "
-        "or cAdvisor machine information (JSON).",
+        help="The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, "
+        "synthetic:..., or cAdvisor machine information (JSON).",
     ),
 ]
 KubeletConfigOption = Annotated[

@@ -11,14 +11,15 @@ from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.machine.cadvisor.view import kubelet_view
 from cpuctl.machine.model import Machine
 from cpuctl.machine.tree import DirectoryTree, Tree
+from cpuctl.machine.wording import some_of
 from cpuctl.named_tuple import NamedTuple
 
 LIVE = "live"
 SYNTHETIC = "synthetic:"
 
 _ACCEPTED = (
-    "accepted are: live; a directory that holds sys/; a .tar, .tar.gz, .tar.xz or .tar.zst of one; "
-    "synthetic:2s4n16c2t; a file with cAdvisor's machine information (JSON)"
+    "accepted are: live; a directory that holds sys/, or one directory that does; a .tar, .tar.gz, .tar.bz2, "
+    ".tar.xz or .tar.zst of one; synthetic:2s4n16c2t; a file with cAdvisor's machine information (JSON)"
 )
 _MAX_JSON_BYTES = 64 << 20
 
@@ -84,9 +85,25 @@ def _live() -> MachineSource:
 
 
 def _from_directory(path: Path) -> MachineSource:
-    if not (path / "sys").is_dir():
+    if (path / "sys").is_dir():
+        return read_machine_tree(DirectoryTree(path), str(path))
+    found = _recordings_in(path)
+    if len(found) > 1:
+        names = some_of([each.name for each in found])
+        raise InputError(
+            f"holds several recordings ({names}), expected one", where=str(path), hint="name one of them"
+        )
+    if not found:
         raise InputError("found no sys/ in this directory", where=str(path), hint=_ACCEPTED)
-    return read_machine_tree(DirectoryTree(path), str(path))
+    return read_machine_tree(DirectoryTree(found[0]), str(found[0]))
+
+
+def _recordings_in(path: Path) -> list[Path]:
+    """List the directories of a directory that hold a tree, as an archive holds it below one directory."""
+    try:
+        return [each for each in sorted(path.iterdir()) if (each / "sys").is_dir()]
+    except OSError as error:
+        raise unreadable(error, str(path)) from None
 
 
 def _from_archive(path: Path) -> MachineSource:

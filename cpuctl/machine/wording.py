@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from cpuctl.cpuset import CPUSet
 
 
@@ -18,6 +20,11 @@ def are(members: CPUSet, noun: str = "CPU") -> str:
 def have(members: CPUSet, noun: str = "CPU") -> str:
     """Write ``CPU 3 has`` or ``CPUs 3-5 have``."""
     return f"{named(members, noun)} {'have' if len(members) > 1 else 'has'}"
+
+
+def some_of(names: Sequence[str], most: int = 3) -> str:
+    """Write the first of many names: ``a, b, c, ...``."""
+    return ", ".join([*names[:most], *(["..."] if len(names) > most else [])])
 
 
 def count(number: int, noun: str) -> str:

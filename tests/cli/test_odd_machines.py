@@ -75,3 +75,56 @@ def test_every_command_answers_for_packages_of_unknown_number(
         result = cpuctl(*command.split(), "-m", machine, "--kubelet-args", flags, *pods)
         assert result.code in (0, 3), result
         assert "shift" not in result.out + result.err
+
+
+def test_the_map_shows_nodes_without_cpus(cpuctl: Cpuctl) -> None:
+    """High-bandwidth and CXL memory, and the nodes of graphics cards."""
+    words = ("topology", "map", "-q", "-m", "synthetic:4c,nodes=0-3/4:/5:,mem=8Gi/16Gi/0")
+    out = cpuctl(*words).out
+    assert "NUMA node 4: no CPUs, 16Gi of memory" in out
+    assert "NUMA node 5: no CPUs" in out
+    svg = cpuctl(*words, "--svg", "-").out
+    assert "NUMA node 4: no CPUs, 16Gi of memory" in svg
+
+
+def test_the_columns_of_huge_pages_are_in_the_order_of_size(cpuctl: Cpuctl) -> None:
+    sizes = (
+        "hugepages-2Mi=1",
+        "hugepages-16Gi=1",
+        "hugepages-1Gi=1",
+        "hugepages-64Ki=1",
+        "hugepages-512Mi=1",
+    )
+    machine = f"synthetic:4c,mem=64Gi,{','.join(sizes)}"
+    head = next(line for line in cpuctl("topology", "-q", "-m", machine).out.splitlines() if "HUGE" in line)
+    assert head.split()[3:-1] == [
+        "HUGE",
+        "64Ki",
+        "HUGE",
+        "2Mi",
+        "HUGE",
+        "512Mi",
+        "HUGE",
+        "1Gi",
+        "HUGE",
+        "16Gi",
+    ]
+    amounts = answer(cpuctl, "topology", "-m", machine, "--memory")["memory"]["amounts"]
+    assert [line["resource"].removeprefix("hugepages-") for line in amounts] == [
+        "memory", "64Ki", "2Mi", "512Mi", "1Gi", "16Gi",
+    ]  # fmt: skip
+
+
+def test_guessed_core_kinds_are_called_a_guess(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    khz = {cpu: "2808000" if cpu < 2 else "3900000" for cpu in range(4)}
+    speeds = {f"sys/devices/system/cpu/cpu{cpu}/cpufreq/cpuinfo_max_freq": text for cpu, text in khz.items()}
+    machine = recorded(tmp_path, small_machine("1s1n4c1t,mem=8Gi") | speeds)
+    document = answer(cpuctl, "topology", "-m", machine)
+    assert document["summary"]["efficiencyCPUs"] == "0-1"
+    assert document["summary"]["coreKindsGuessed"] is True
+    assert (
+        "Efficiency CPUs:   0-1, a guess by maximum frequency" in cpuctl("topology", "-q", "-m", machine).out
+    )
+    assert "e: efficiency core, a guess by maximum frequency" in cpuctl("topology", "map", "-m", machine).out
+    kept = cpuctl("config", "reserve", "-m", machine, "--reserved-cpus", "1", "--keep-p-cores")
+    assert "that CPUs 2-3 are performance cores is a guess by maximum frequency" in kept.err

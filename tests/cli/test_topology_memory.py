@@ -63,11 +63,11 @@ def test_every_node_is_counted_as_the_kubelet_does(cpuctl: Cpuctl, tmp_path: Pat
     names = ("numaNode", "resource", "total", "reserved", "hugePages", "allocatable", "overdrawn")
     assert [tuple(line[name] for name in names) for line in found["amounts"]] == [
         (0, "memory", 4 << 30, 1 << 30, 2 << 30, 1 << 30, 0),
-        (0, "hugepages-1Gi", 1 << 30, 0, 0, 1 << 30, 0),
         (0, "hugepages-2Mi", 1 << 30, 0, 0, 1 << 30, 0),
+        (0, "hugepages-1Gi", 1 << 30, 0, 0, 1 << 30, 0),
         (1, "memory", 4 << 30, 0, 1 << 30, 3 << 30, 0),
-        (1, "hugepages-1Gi", 1 << 30, 0, 0, 1 << 30, 0),
         (1, "hugepages-2Mi", 0, 0, 0, 0, 0),
+        (1, "hugepages-1Gi", 1 << 30, 0, 0, 1 << 30, 0),
     ]
 
 

@@ -85,6 +85,25 @@ def test_a_wrong_path_is_answered_with_what_is_accepted(name: str, want: str, tm
         assert "accepted are: live; a directory" in error.value.hint
 
 
+def test_a_directory_may_hold_its_tree_one_level_down(tmp_path: Path) -> None:
+    """As an archive may: what tar and must-gather leave when they are unpacked."""
+    root = written(tmp_path / "node7")
+    (tmp_path / "event.log").write_text("")
+    (tmp_path / "other").mkdir()
+    source = read_machine(str(tmp_path))
+    assert str(source.machine.online) == "0-7"
+    assert source.origin == str(root)
+
+
+def test_a_directory_of_several_recordings_is_none(tmp_path: Path) -> None:
+    for name in ("b", "a", "d", "c"):
+        written(tmp_path / name)
+    with pytest.raises(InputError) as error:
+        read_machine(str(tmp_path))
+    assert str(error.value) == f"{tmp_path}: holds several recordings (a, b, c, ...), expected one"
+    assert error.value.hint == "name one of them"
+
+
 def test_a_bad_file_is_named_after_its_source(tmp_path: Path) -> None:
     root = written(tmp_path)
     (root / "sys/devices/system/cpu/online").write_text("zero")

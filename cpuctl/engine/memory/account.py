@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from cpuctl.engine.memory.tables import MEMORY, fresh_tables
+from cpuctl.engine.memory.tables import MEMORY, fresh_tables, page_bytes
 from cpuctl.kubelet.config import ReservedMemory
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.named_tuple import NamedTuple
@@ -45,7 +45,7 @@ def memory_account(info: MachineInfo, reserved: Iterable[ReservedMemory]) -> Ite
             amounts[name] = amounts.get(name, 0) + quantity.nano // _BYTE
     for number, node in sorted(fresh_tables(info, listed).items()):
         pages = {name: table.total for name, table in node.memory_map.items() if name != MEMORY}
-        for name in (MEMORY, *sorted(pages)):
+        for name in (MEMORY, *sorted(pages, key=page_bytes)):
             table = node.memory_map[name]
             yield NodeAmounts(
                 numa_node=number,

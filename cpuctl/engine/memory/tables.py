@@ -25,6 +25,11 @@ def is_memory(resource: str) -> bool:
     return resource == MEMORY or resource.startswith(_HUGE_PAGES)
 
 
+def page_bytes(resource: str) -> int:
+    """Return the size of one page of a huge page resource."""
+    return Quantity.parse(resource.removeprefix(_HUGE_PAGES)).value
+
+
 def hugepages_by_name(node: InfoNode) -> dict[str, int]:
     """Return the bytes that a NUMA node has of every huge page size, by resource name."""
     return {

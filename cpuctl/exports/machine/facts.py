@@ -106,8 +106,19 @@ def topology_facts(topology: Json) -> MachineFacts:
         ),
         cpus=_ownerless(rows),
         captions={number: byte_text(size) for number, size in memory.items() if size},
-        notes=("efficiency cores: a guess by maximum frequency",) if summary["coreKindsGuessed"] else (),
+        notes=(
+            *bare_nodes(topology),
+            *(["efficiency cores: a guess by maximum frequency"] if summary["coreKindsGuessed"] else ()),
+        ),
     )
+
+
+def bare_nodes(topology: Json) -> Iterator[str]:
+    """Name the NUMA nodes without CPUs, which no CPU's place tells of, and their memory."""
+    for node in topology["numaNodes"]:
+        if not node["cpus"]:
+            memory = f", {byte_text(node['memoryBytes'])} of memory" if node["memoryBytes"] else ""
+            yield f"NUMA node {node['id']}: no CPUs{memory}"
 
 
 def dump_facts(dump: Json) -> MachineFacts:

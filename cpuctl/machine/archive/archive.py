@@ -1,4 +1,4 @@
-"""Recordings in one file: ``.tar``, ``.tar.gz``, ``.tar.xz`` and, from Python 3.14 on, ``.tar.zst``.
+"""Recordings in one file: ``.tar``, ``.tar.gz``, ``.tar.bz2``, ``.tar.xz``, from Python 3.14 on ``.tar.zst``.
 
 An archive is untrusted input: nothing is written to disk, no link is followed, only what lies below ``sys/``
 and ``proc/`` and the kubelet's files of a capture are kept, and size, number and compression of the members
@@ -7,7 +7,6 @@ are limited while they stream by.
 
 from __future__ import annotations
 
-from itertools import islice
 from pathlib import Path
 
 from cpuctl.errors import InputError, unreadable
@@ -15,6 +14,7 @@ from cpuctl.machine.archive.tar_stream import ByteStream, TarMembers
 from cpuctl.machine.archive.unpacking import unpacked_pieces
 from cpuctl.machine.recording_layout import RECORDED_DIRECTORIES, RECORDED_FILES
 from cpuctl.machine.tree import MAX_FILE_BYTES, MemoryTree
+from cpuctl.machine.wording import some_of
 
 MAX_KEPT_BYTES = 128 << 20
 """The most text kept of one archive."""
@@ -24,7 +24,6 @@ MAX_NAME_CHARACTERS = 64 << 20
 _KEPT_ROOTS = ("sys", "proc")
 _KEPT_AT_ONCE = tuple(f"{name}/" for name in _KEPT_ROOTS)
 _KEPT_BELOW = tuple(f"{name}/" for name in RECORDED_DIRECTORIES)
-_NAMES_SHOWN = 3
 _LONGEST_NAME = 4096  # PATH_MAX of Linux
 
 
@@ -47,7 +46,7 @@ def read_archive(path: Path) -> MemoryTree:
         raise InputError(
             f"cannot be read as an archive: {error}",
             where=str(path),
-            hint="expected a .tar, .tar.gz, .tar.xz or .tar.zst that holds sys/ and proc/",
+            hint="expected a .tar, .tar.gz, .tar.bz2, .tar.xz or .tar.zst that holds sys/ and proc/",
         ) from error
 
 
@@ -94,9 +93,9 @@ class _Kept:
         if "" in found or len(found) == 1:
             return found.get("") or next(iter(found.values()))
         if found:
-            names = ", ".join([*islice(found, _NAMES_SHOWN), *(["..."] if len(found) > _NAMES_SHOWN else [])])
             raise InputError(
-                f"holds several recordings ({names}), expected one", hint="unpack it and name one"
+                f"holds several recordings ({some_of(list(found))}), expected one",
+                hint="unpack it and name one",
             )
         raise InputError(
             "holds no sys/ directory, at its top or in one directory",

@@ -21,7 +21,7 @@ _MAX_ZSTD_WINDOW_LOG = 27  # the same 128 MiB
 
 
 class _Decoder(Protocol):
-    """What the standard library's xz and zstd decompressors have in common."""
+    """What the standard library's bzip2, xz and zstd decompressors have in common."""
 
     @property
     def eof(self) -> bool: ...
@@ -33,7 +33,7 @@ class _Decoder(Protocol):
 
 
 def unpacked_pieces(packed: IO[bytes]) -> Iterator[bytes]:
-    """Yield the content of an uncompressed, gzip, xz or zstd file, a quarter of a megabyte at a time.
+    """Yield the content of an uncompressed, gzip, bzip2, xz or zstd file, a quarter of a megabyte at a time.
 
     Raise InputError for a bomb and for a compression this Python cannot read, EOFError for a truncated
     file, ValueError for a corrupt one.
@@ -53,6 +53,8 @@ def _pieces(packed: IO[bytes]) -> Iterator[bytes]:
     packed.seek(0)
     if magic.startswith(b"\x1f\x8b"):
         return _gzip_pieces(packed)
+    if magic.startswith(b"BZh"):
+        return _bzip2_pieces(packed)
     if magic == b"\xfd7zXZ\0":
         return _xz_pieces(packed)
     if magic.startswith(b"\x28\xb5\x2f\xfd"):
@@ -71,6 +73,22 @@ def _gzip_pieces(packed: IO[bytes]) -> Iterator[bytes]:
             raise ValueError("its gzip data is damaged") from None
         except EOFError:
             raise EOFError("the file ends too early") from None
+
+
+def _bzip2_pieces(packed: IO[bytes]) -> Iterator[bytes]:
+    import bz2
+
+    pieces = _decoded(packed, bz2.BZ2Decompressor)
+    while True:
+        try:
+            piece = next(pieces, b"")
+        except OSError as error:
+            if error.errno is not None:
+                raise
+            raise ValueError("its bzip2 data is damaged") from None
+        if not piece:
+            return
+        yield piece
 
 
 def _xz_pieces(packed: IO[bytes]) -> Iterator[bytes]:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import lzma
@@ -62,6 +63,8 @@ PACKINGS = [
     Packing("plain", bytes),
     Packing("gzip", gzip.compress),
     Packing("gzip in two parts", lambda data: gzip.compress(data[:700]) + gzip.compress(data[700:])),
+    Packing("bzip2", bz2.compress),
+    Packing("bzip2 in two parts", lambda data: bz2.compress(data[:700]) + bz2.compress(data[700:])),
     Packing("xz", lzma.compress),
     Packing("xz in two parts", lambda data: lzma.compress(data[:700]) + lzma.compress(data[700:])),
 ]
@@ -240,6 +243,9 @@ REFUSALS = [
     Refusal("damaged header", DAMAGED, "a member's header is damaged (number 1)"),
     Refusal("gzip cut", gzip.compress(GOOD)[:-20], "the file ends too early"),
     Refusal("gzip damaged", gzip.compress(GOOD)[:10] + b"\xff" * 40, "its gzip data is damaged"),
+    Refusal("bzip2 cut", bz2.compress(GOOD)[:100], "the file ends too early"),
+    Refusal("bzip2 damaged", bz2.compress(GOOD)[:40] + b"\xff" * 400, "its bzip2 data is damaged"),
+    Refusal("dense bzip2", bz2.compress(bytes(1 << 20)), "unpacks to more than 5 times", {"MAX_RATIO": 5}),
     Refusal("xz cut", lzma.compress(GOOD)[:100], "the file ends too early"),
     Refusal("xz damaged", lzma.compress(GOOD)[:40] + b"\xff" * 40, "Corrupt input data"),
     Refusal("nothing of sys", tar_bytes({"etc/passwd": "x"}), "holds no sys/ directory"),

@@ -96,7 +96,7 @@ def _kubelet_counts(kubelet: Mapping[str, Any]) -> str:
 
 
 def _numa_table(nodes: list[Mapping[str, Any]]) -> Table:
-    sizes = sorted({size for node in nodes for size in node["hugepages"]}, key=lambda size: (size[-2:], size))
+    sizes = sorted({size for node in nodes for size in node["hugepages"]}, key=_page_kib)
     columns = ("NODE", "MEMORY", "FREE", *(f"HUGE {size}" for size in sizes), "CPUS")
     rows = tuple(
         (
@@ -110,6 +110,11 @@ def _numa_table(nodes: list[Mapping[str, Any]]) -> Table:
     )
     justified = [Column(name, "right") for name in columns[:-1]]
     return Table((*justified, Column("CPUS")), rows)
+
+
+def _page_kib(size: str) -> int:
+    """Read the size of a page, ``64Ki`` or ``1Gi``, in KiB."""
+    return int(size[:-2]) << {"Ki": 0, "Mi": 10, "Gi": 20}[size[-2:]]
 
 
 def _size(count: int | None) -> str:

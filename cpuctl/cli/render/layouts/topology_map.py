@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cpuctl.cli.output import Document
-from cpuctl.cli.render.blocks import Block, Cell, Lines
+from cpuctl.cli.render.blocks import Block, Box, Cell, Lines
 from cpuctl.cli.render.tables.machine_boxes import machine_boxes
+from cpuctl.exports.machine.facts import bare_nodes
 from cpuctl.exports.machine.nesting import Row
 
 _MARKS = {"offline": ("x", "dim"), "isolated": ("i", "yellow"), "efficiency": ("e", "cyan")}
@@ -20,6 +21,7 @@ _LEGEND = {
 def blocks(document: Document, *, wide: bool) -> Iterator[Block]:  # noqa: ARG001  # every layout has this shape
     """Lay out a machine as nested boxes; the CPUs of one core stand in brackets."""
     yield from machine_boxes(document["cpus"], {cpu["cpu"]: _cpu(cpu) for cpu in document["cpus"]})
+    yield from (Box(words, ()) for words in bare_nodes(document))
     marks = {mark for cpu in document["cpus"] if (mark := _state(cpu))}
     if marks:
         used = {_MARKS[state][0] for state in marks}

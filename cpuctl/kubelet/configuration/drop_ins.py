@@ -1,25 +1,26 @@
 """How drop-in files are merged into a kubelet's configuration.
 
-Rule: ``mergeKubeletConfigurations`` in ``cmd/kubelet/app/server.go``, 1.36. Nothing is checked against the
-configuration's types before all files are merged.
+Rule: ``mergeKubeletConfigurations`` in ``cmd/kubelet/app/server.go``, 1.28, 1.29 to 1.31, and 1.32 to 1.36,
+which does not check anything against the configuration's types before all files are merged.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.document import Document, Syntax
 from cpuctl.documents.loading import EMPTY
 from cpuctl.documents.paths import Path
 from cpuctl.errors import InputError
-from cpuctl.kubelet.configuration.decoded import folded
+from cpuctl.kubelet.configuration.decoded import folded, reserialised, with_defaults, with_eviction_defaults
 from cpuctl.kubelet.configuration.drop_in_files import WALK, DropInSource, merge_refused
 from cpuctl.kubelet.configuration.go_json import Mistake, Walk, first_mistake, match_field
 from cpuctl.kubelet.configuration.head import API_VERSION, KIND, Head, NoObjectError, read_config_object
 from cpuctl.kubelet.configuration.layer import Layer
-from cpuctl.kubelet.configuration.main_file import empty
+from cpuctl.kubelet.configuration.main_file import empty, read_main_file
 from cpuctl.kubelet.configuration.mistakes import explained
 from cpuctl.kubelet.configuration.nearest import MOST_TOLD
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
@@ -34,29 +35,114 @@ from cpuctl.kubelet.configuration.settings import (
     settings_of,
 )
 from cpuctl.kubelet.golang import quoted
+from cpuctl.kubelet.releases.behaviours import behaviours
+
+if TYPE_CHECKING:
+    from cpuctl.documents.document import Value
 
 _MERGE_DEFAULTS = "mergeDefaultEvictionSettings"
 
 
 def merge_drop_ins(base: Settings, source: DropInSource, minor: int) -> Layer:
-    """Apply every drop-in file of *source* to a configuration that was written out (``reserialised``).
+    """Apply every drop-in file of *source* to a configuration whose defaults are filled in.
 
     Raise ConfigRefusedError in the kubelet's words where they are known, else InputError or NodeAccessError.
     """
-    patches = [(path, _read(path, content, source.name)) for path, content in source.files()]
-    merged = Setting(base)
+    release = behaviours(minor)
+    if not release.merges_drop_ins_as_text:
+        return _merge_whole_files(base, source, minor)
+    written, strict = reserialised(base), release.defaults_after_drop_ins
+    patches = [(path, _read(path, content, source.name, strict)) for path, content in source.files()]
+    merged = Setting(written) if strict else Setting({})
     for _, patch in patches:
         merged = merge_patch(merged, Setting(patch))
     if mistake := first_mistake(plain(merged), ROOT_TYPE, Walk(structs=structs_of(minor), any_case=True)):
         raise _mistyped(mistake, merged)
     settings, _ = unknown_fields(folded(merged.members or {}), minor)
+    if not strict:
+        # The field has another name inside the kubelet, which is where these releases merge.
+        settings.pop("resolvConf", None)
+        settings = _laid_over(written, settings)
     warnings = [warning for _, patch in patches for warning in _warnings(patch, settings, minor)]
-    warnings += [_left_out(path, why) for path, why in islice(source.left_out(), MOST_TOLD)]
-    return Layer(settings, tuple(warnings), tuple(path for path, _ in patches))
+    return _layer(settings, warnings, [path for path, _ in patches], source)
 
 
-def _read(path: str, content: bytes, directory: str) -> Settings:
-    """Read one drop-in: what it sets, its head left out."""
+def _layer(
+    settings: Settings, warnings: list[ConfigWarning], files: list[str], source: DropInSource
+) -> Layer:
+    left_out = [_left_out(path, why) for path, why in islice(source.left_out(), MOST_TOLD)]
+    return Layer(settings, (*warnings, *left_out), tuple(files))
+
+
+def _merge_whole_files(base: Settings, source: DropInSource, minor: int) -> Layer:
+    """Merge files that are configurations of their own, with defaults: what is not empty in one counts."""
+    settings, warnings, files = base, [], []
+    for path, content in source.files():
+        try:
+            read = read_main_file(content, path, minor)
+        except ConfigRefusedError as refused:
+            told = refused.refusal.logged.partition(", error: ")[2]
+            failed = (
+                f'{WALK} "{source.name}": failed to load kubelet dropin file, path: {path}, error: {told}'
+            )
+            raise merge_refused(InputError(refused.message, where=refused.where), failed) from None
+        whole = with_defaults(with_eviction_defaults(read.settings, minor), minor)
+        settings = _laid_over(settings, {name: each for name, each in whole.items() if _counts(each)})
+        warnings += [*read.warnings, *_reset(read.settings, whole, base, path)]
+        files.append(path)
+    return _layer(settings, warnings, files, source)
+
+
+def _counts(setting: Setting) -> bool:
+    """Whether a value is not the zero of its kind: no zero wins over what was there."""
+    if isinstance(setting.value, str) and setting.value in ("0", "0s"):
+        return False
+    return bool(setting.value)
+
+
+def _reset(given: Settings, whole: Settings, base: Settings, path: str) -> Iterator[ConfigWarning]:
+    """Tell which settings of the main file a drop-in sets back to their defaults, without naming them."""
+    for name, setting in whole.items():
+        before = base.get(name)
+        if name in given or before is None or before.origin.kind is not OriginKind.FILE:
+            continue
+        if _counts(setting) and plain(before) != plain(setting):
+            why = (
+                "goes back to its default by a drop-in that does not name it: kubelet 1.28 merges whole files"
+            )
+            yield ConfigWarning("drop-in-default", path, why, setting=name)
+
+
+def _laid_over(base: Settings, settings: Settings) -> Settings:
+    """Lay settings over others as Go's decoder does over a value that is there already.
+
+    Mappings add up, and so do the elements of a list of objects that stand at the same place.
+    """
+    laid = dict(base)
+    for name, setting in settings.items():
+        before = laid.get(name)
+        old, new = (before.members if before else None), setting.members
+        if before and old is not None and new is not None:
+            laid[name] = Setting(_laid_over(old, new), before.origin)
+        elif before and isinstance(before.value, list) and isinstance(setting.value, list):
+            laid[name] = Setting(_elements(before.value, setting.value), setting.origin)
+        elif setting.value is not None:
+            laid[name] = setting
+    return laid
+
+
+def _elements(old: list[Value], new: list[Value]) -> list[Value]:
+    return [_element(old[index], item) if index < len(old) else item for index, item in enumerate(new)]
+
+
+def _element(old: Value, new: Value) -> Value:
+    if not isinstance(old, dict) or not isinstance(new, dict):
+        return new
+    return old | {name: _element(old.get(name), member) for name, member in new.items() if member is not None}
+
+
+def _read(path: str, content: bytes, directory: str, strict: bool) -> Settings:  # noqa: FBT001
+    """Read one drop-in: what it sets, its head left out; where not *strict*, any kind will do."""
     failed = f'{WALK} "{directory}": failed to load kubelet dropin file, path: {path},'
     if not content:
         raise merge_refused(InputError(EMPTY, where=path), f"{failed} error: {empty(path)}")
@@ -67,7 +153,8 @@ def _read(path: str, content: bytes, directory: str) -> Settings:
     document = found.document
     if document.repeats:
         raise _repeated(document, failed)
-    _check_head(document, head, failed)
+    if strict:
+        _check_head(document, head, failed)
     members = settings_of(document, OriginKind.DROP_IN).members or {}
     return {name: setting for name, setting in members.items() if name not in ("apiVersion", "kind")}
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from cpuctl.errors import InputError
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.configuration.attributes import to_configuration
-from cpuctl.kubelet.configuration.decoded import reserialised, with_defaults, with_eviction_defaults
+from cpuctl.kubelet.configuration.decoded import with_defaults, with_eviction_defaults
 from cpuctl.kubelet.configuration.layer import Layer
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError, Refusal
 from cpuctl.kubelet.configuration.remarks import ConfigWarning
@@ -89,7 +89,10 @@ def load_configuration(
     except ConfigRefusedError:
         _prefer_gates(base, flags, minor)
         raise
-    settings = {**with_defaults(merged.settings, minor), **flags.settings}
+    whole = merged.settings
+    if behaviours(minor).defaults_after_drop_ins:
+        whole = with_defaults(whole, minor)
+    settings = {**whole, **flags.settings}
     return LoadedConfiguration(
         config=to_configuration(settings, **_beside_fields(flags)),
         gates_of_main_file=_gates(base.settings),
@@ -119,7 +122,7 @@ def _merged(base: Layer, sources: ConfigSources, minor: int) -> Layer:
 
     from cpuctl.kubelet.configuration.drop_ins import merge_drop_ins
 
-    return merge_drop_ins(reserialised(base.settings), sources.drop_ins, minor)
+    return merge_drop_ins(base.settings, sources.drop_ins, minor)
 
 
 def _prefer_gates(base: Layer, flags: KubeletFlags, minor: int) -> None:

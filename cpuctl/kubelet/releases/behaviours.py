@@ -22,6 +22,7 @@ class Behaviours(NamedTuple):
     copies_combinations: bool
     counts_whole_groups: bool
     default_inode_threshold_of_images: bool
+    defaults_after_drop_ins: bool
     defaults_by_gates: bool
     delays_scale_down: bool
     drop_ins: bool
@@ -39,6 +40,7 @@ class Behaviours(NamedTuple):
     limits_shares_to_whole_groups: bool
     lowers_oom_scores_of_sidecars: bool
     memory_throttling_is_opt_in: bool
+    merges_drop_ins_as_text: bool
     odd_requests_fit_caches: bool
     passes_over_pod_level_pods: bool
     refuses_cgroup_v1_by_default: bool

@@ -27,6 +27,22 @@ DIFFERENCES: Mapping[str, Difference] = {
         source="KEP-3983",
         standing=Standing.DOCUMENTED,
     ),
+    "merges_drop_ins_as_text": Difference(
+        since=29,
+        area=Area.CONFIGURATION,
+        before="a drop-in is a whole configuration: its defaults win over the main file, and no zero does",
+        after="a drop-in changes what it names",
+        source="121193",
+        standing=Standing.DOCUMENTED,
+    ),
+    "defaults_after_drop_ins": Difference(
+        since=32,
+        area=Area.CONFIGURATION,
+        before="a drop-in may be of any kind, changes lists element by element, and its null does nothing",
+        after="a drop-in must be a KubeletConfiguration, replaces lists, and its null gives the default back",
+        source="server.go, 1.32",
+        standing=Standing.DOCUMENTED,
+    ),
     "default_inode_threshold_of_images": Difference(
         since=30,
         area=Area.CONFIGURATION,

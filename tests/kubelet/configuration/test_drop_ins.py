@@ -393,3 +393,60 @@ def test_releases_before_drop_ins_do_not_know_the_flag(tmp_path: Path) -> None:
 def test_the_first_releases_with_drop_ins_need_a_variable(tmp_path: Path) -> None:
     assert [warning.code for warning in load(tmp_path, minor=29).warnings] == ["drop-in-variable"]
     assert load(tmp_path, minor=30).warnings == ()
+
+
+# Releases
+
+
+def test_a_drop_in_of_1_28_sets_what_it_does_not_name_back_to_its_default(tmp_path: Path) -> None:
+    loaded = load(tmp_path, "maxPods: 50\ncpuManagerPolicy: static\n", minor=28, a="maxPods: 60\n")
+    assert (loaded.config.max_pods, loaded.config.cpu_manager_policy) == (60, "none")
+    told = [warning for warning in loaded.warnings if warning.code == "drop-in-default"]
+    assert [warning.setting for warning in told] == ["cpuManagerPolicy"]
+
+
+def test_zero_and_false_in_a_drop_in_of_1_28_do_nothing(tmp_path: Path) -> None:
+    main = "failSwapOn: true\npodsPerCore: 5\nkubeReserved: {cpu: '1'}\n"
+    drop_in = "failSwapOn: false\npodsPerCore: 0\nkubeReserved: {memory: 1Gi}\n"
+    loaded = load(tmp_path, main, minor=28, a=drop_in).config
+    assert (loaded.fail_swap_on, loaded.pods_per_core) == (True, 5)
+    assert loaded.kube_reserved == {"cpu": "1", "memory": "1Gi"}
+
+
+def test_a_drop_in_of_1_28_is_read_as_a_file_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "a.conf").write_text("kind: KubeletConfiguration\nmaxPods: 5\n")
+    with pytest.raises(ConfigRefusedError) as caught:
+        load(tmp_path, minor=28)
+    assert "failed to decode: Object 'apiVersion' is missing" in caught.value.refusal.logged
+
+
+@pytest.mark.parametrize("minor", [29, 31])
+def test_drop_ins_up_to_1_31_are_laid_over_the_main_file(tmp_path: Path, minor: int) -> None:
+    main = (
+        "maxPods: 50\nreservedMemory:\n- numaNode: 0\n  limits: {memory: 1Gi, hugepages-1Gi: 2Gi}\n"
+        "enforceNodeAllocatable: [pods, kube-reserved]\n"
+    )
+    drop_in = (
+        "maxPods: null\nreservedMemory:\n- limits: {memory: 3Gi}\nenforceNodeAllocatable: [none]\n"
+        "cpuManagerPolicy: ''\n"
+    )
+    told = load(tmp_path, main, minor=minor, a=drop_in).config
+    assert (told.max_pods, told.enforce_node_allocatable, told.cpu_manager_policy) == (50, ("none",), "")
+    assert {name: str(amount) for name, amount in told.reserved_memory[0].limits.items()} == {
+        "memory": "3Gi",
+        "hugepages-1Gi": "2Gi",
+    }
+
+
+def test_a_null_in_a_drop_in_gives_the_default_back_from_1_32_on(tmp_path: Path) -> None:
+    assert load(tmp_path, "maxPods: 50\n", minor=32, a="maxPods: null\n").config.max_pods == 110
+
+
+@pytest.mark.parametrize(("minor", "taken"), [(31, True), (32, False)])
+def test_the_head_of_a_drop_in_is_looked_at_from_1_32_on(tmp_path: Path, minor: int, taken: bool) -> None:
+    (tmp_path / "a.conf").write_text("kind: Anything\nmaxPods: 5\n")
+    if taken:
+        assert load(tmp_path, minor=minor).config.max_pods == 5
+    else:
+        with pytest.raises(ConfigRefusedError, match="expected a KubeletConfiguration"):
+            load(tmp_path, minor=minor)

@@ -18,10 +18,10 @@ _cpuctl_verbs() {
 _cpuctl_options() {
     case $1 in
         '') options='-V --version -h --help' ;;
-        'plan') options='-f --filename -T --template -m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --state --pods --devices --ephemeral-storage --order --repeat --capacity --compare --svg --html --write-state --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
-        'resize') options='-f --filename -T --template --set --to -m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --apiserver-version --apiserver-feature-gates --state --pods --devices --ephemeral-storage --resize-semantics --preview --write-state --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
-        'replay') options='-m --machine --until --follow --speed --new --svg --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
-        'explain') options='-f --filename -T --template -m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --state --pods --devices --ephemeral-storage -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'plan') options='-f --filename -T --template -m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --state --pods --devices --ephemeral-storage --skip-api-server --order --repeat --capacity --compare --svg --html --write-state --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'resize') options='-f --filename -T --template --set --to -m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --apiserver-version --apiserver-feature-gates --state --pods --devices --ephemeral-storage --skip-api-server --resize-semantics --preview --write-state --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'replay') options='-m --machine --until --follow --speed --new --svg --skip-api-server --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'explain') options='-f --filename -T --template -m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --state --pods --devices --ephemeral-storage --skip-api-server -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'pods') options='-h --help' ;;
         'pods show') options='-f --filename -T --template -m --machine --memory --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --apiserver-version --apiserver-feature-gates --cgroup-version --oci-runtime --usage -o --output --no-color -q --quiet -h --help' ;;
         'pods diff') options='-m --machine --memory --kubelet-config --kubelet-version --to-kubelet-version --feature-gates --to-feature-gates --apiserver-version --apiserver-feature-gates --cgroup-version --oci-runtime --exit-code -o --output --no-color -q --quiet -h --help' ;;

@@ -110,6 +110,7 @@ _cpuctl_run() {
                 '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them.]:FILE:_files' \
                 '(--devices)'--devices='[The devices of device plugins\: free and healthy ones by resource and NUMA node (schema\: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.]:FILE:_files' \
                 '(--ephemeral-storage)'--ephemeral-storage='[The size of the kubelet'\''s file system; else the live host'\''s, or storage is not looked at.]:QUANTITY: ' \
+                '(--skip-api-server)'--skip-api-server'[Ask the kubelet also about pods that no API server would store.]' \
                 '(--order)'--order='[Which pod comes first\: given, priority (the highest), qos (Guaranteed, Burstable, BestEffort), or largest-first (exclusive CPUs, then memory).]:ORDER:(given priority qos largest-first)' \
                 '(--repeat)'--repeat='[Plan the pods N times over, copies being called NAME-2 and so on; max\: as often as all of them fit.]:N|max:(max)' \
                 '(--capacity)'--capacity'[Also tell what else fits\: copies, the largest requests, how scattered free CPUs are, and which pods to move for those that were refused.]' \
@@ -142,6 +143,7 @@ _cpuctl_run() {
                 '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them.]:FILE:_files' \
                 '(--devices)'--devices='[The devices of device plugins\: free and healthy ones by resource and NUMA node (schema\: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.]:FILE:_files' \
                 '(--ephemeral-storage)'--ephemeral-storage='[The size of the kubelet'\''s file system; else the live host'\''s, or storage is not looked at.]:QUANTITY: ' \
+                '(--skip-api-server)'--skip-api-server'[Ask the kubelet also about pods that no API server would store.]' \
                 '(--resize-semantics)'--resize-semantics='[The preview as the KEP says, or as its reference has it.]:kep|reference:(kep reference)' \
                 '(--preview)'--preview'[Take the gate'\''s allocator for released, whatever the minor.]' \
                 '(--write-state)'--write-state='[Write the state files that the kubelet would have afterwards.]:DIR:_files -/' \
@@ -160,6 +162,7 @@ _cpuctl_run() {
                 '(--speed)'--speed='[How fast time goes by with --follow, e.g. 10x.]:FACTOR: ' \
                 '(--new)'--new'[Print a commented example of a timeline.]' \
                 '(--svg)'--svg='[Also draw CPUs over time, as SVG; - is stdout, with no answer.]:FILE:_files' \
+                '(--skip-api-server)'--skip-api-server'[Ask the kubelet also about pods that no API server would store.]' \
                 '(--force)'--force'[Replace files that exist.]' \
                 '(-o --output)'{-o+,--output=}'[The form of the answer; jsonl is one entry a line.]:table|wide|json|yaml|jsonl:(table wide json yaml jsonl)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
@@ -182,6 +185,7 @@ _cpuctl_run() {
                 '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them.]:FILE:_files' \
                 '(--devices)'--devices='[The devices of device plugins\: free and healthy ones by resource and NUMA node (schema\: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.]:FILE:_files' \
                 '(--ephemeral-storage)'--ephemeral-storage='[The size of the kubelet'\''s file system; else the live host'\''s, or storage is not looked at.]:QUANTITY: ' \
+                '(--skip-api-server)'--skip-api-server'[Ask the kubelet also about pods that no API server would store.]' \
                 '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \

@@ -17,6 +17,7 @@ from cpuctl.cli.options import (
     PodFilesOption,
     QuietOption,
     RunningPodsOption,
+    SkipApiServerOption,
     StateOption,
     TemplateOption,
 )
@@ -74,6 +75,7 @@ def explain(
     pods: RunningPodsOption = "",
     devices: DevicesOption = "",
     ephemeral_storage: EphemeralStorageOption = "",
+    skip_api_server: SkipApiServerOption = False,
     output: OutputOption = Output.TABLE,
     no_color: NoColorOption = False,
     quiet: QuietOption = False,
@@ -90,6 +92,7 @@ def explain(
         pods=pods,
         devices=devices,
         ephemeral_storage=ephemeral_storage,
+        skip_api_server=skip_api_server,
     )
     planning = read_planning(words, pods_needed=not (pod and pods))
     document = _explained(planning, pod, style)

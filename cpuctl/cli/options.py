@@ -96,6 +96,13 @@ DevicesOption = Annotated[
         "schema devices), or what the pod resources API answers to GetAllocatableResources and List.",
     ),
 ]
+SkipApiServerOption = Annotated[
+    bool,
+    typer.Option(
+        "--skip-api-server",
+        help="Ask the kubelet also about pods that no API server would store.",
+    ),
+]
 WriteStateOption = Annotated[
     str,
     typer.Option(

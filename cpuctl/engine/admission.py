@@ -10,7 +10,7 @@ from cpuctl.engine.changeable import ByContent
 from cpuctl.engine.cpu.exclusive_claim import POLICY_NONE, ExclusiveClaim
 from cpuctl.engine.cpu.isolation import Isolation
 from cpuctl.engine.memory.state import cpuset_mems
-from cpuctl.engine.outcome import KubeletFault, PickStep, Rejected, Undetermined
+from cpuctl.engine.outcome import Forbidden, KubeletFault, PickStep, Rejected, Undetermined
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, Pod
 from cpuctl.pods.qos import Qos
@@ -68,7 +68,7 @@ class Admitted(ByContent):
     """The kubelet runs the pod."""
 
 
-Verdict = Admitted | Rejected | KubeletFault | Undetermined
+Verdict = Admitted | Rejected | Forbidden | KubeletFault | Undetermined
 
 
 class PoolWarning(StrEnum):

@@ -17,7 +17,7 @@ from cpuctl.engine.hints.topology_manager import TopologyManager
 from cpuctl.engine.memory.provider import MemoryProvider
 from cpuctl.engine.metrics.topology import TopologyMetrics
 from cpuctl.engine.node_fit import Allocatable, fit_verdict
-from cpuctl.engine.outcome import KubeletFault, Rejected, StartRefused, Undetermined
+from cpuctl.engine.outcome import Forbidden, KubeletFault, Rejected, StartRefused, Undetermined
 from cpuctl.engine.pod_level.readmission import holding_of, readmission_of
 from cpuctl.engine.pod_rules import pod_level_rejection, sidecar_rejection
 from cpuctl.engine.provider import Candidate, Provider
@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 class Node(Copied):
     """A started kubelet; ``fault`` is set once it hangs or crashes.
 
-    ``allocatable`` is what pods must fit into, None where that is not to be checked. ``active`` are the
+    ``allocatable`` is what pods must fit into, None where that is not to be checked. ``server`` tells why an
+    API server does not store a pod, None where nobody asks it. ``active`` are the
     pods it takes for running, by UID. Clean-up is lazy as the kubelet's: what an inactive pod holds comes
     back when a manager is next asked for anything, and never while ``sources_ready`` is False. ``stale``
     are the managers that may have something to clean up. ``delays`` tell how long a container that shrinks
@@ -67,6 +68,7 @@ class Node(Copied):
         self.pod_rules: NodeRules = DEFAULT_NODE
         self.delays: DelayRules = NO_DELAY
         self.allocatable: Allocatable | None = None
+        self.server: Callable[[Pod], tuple[str, ...]] | None = None
         self.fault: KubeletFault | None = None
         self.active: MutableMapping[str, Pod] = ActivePods()
         self.sources_ready = True
@@ -114,6 +116,8 @@ class Node(Copied):
 
     def admit(self, pod: Pod) -> Admission:
         """Decide on one pod and change the state as the kubelet would; a refusal undoes nothing."""
+        if self.server is not None and (refusals := self.server(pod)):
+            return self._never_stored(pod, refusals)
         before = self.cpu.state.default
         held = holding_of(self.cpu.state, self.memory.state, pod.uid)
         seen = self.pod_rules.known(pod)
@@ -142,6 +146,20 @@ class Node(Copied):
             pool_warning=self.cpu.pool_warning(before),
             taken_from_others=self.cpu.taken_from_others(pod.uid, before),
             readmission=self._readmission(held, verdict, divided=admission.candidate.divided),
+        )
+
+    def _never_stored(self, pod: Pod, refusals: tuple[str, ...]) -> Admission:
+        """Tell of a pod that never gets here."""
+        return Admission(
+            pod=pod,
+            qos=pod_qos(self.pod_rules.view(pod)),
+            verdict=Forbidden(refusals),
+            placements=(),
+            asked=(),
+            pod_cpus=0,
+            pool_warning=None,
+            taken_from_others=0,
+            readmission=None,
         )
 
     def resize(
@@ -212,11 +230,12 @@ class Node(Copied):
         again = list(pods)
         self.resume(())
         self.sources_ready = False
+        server, self.server = self.server, None
         try:
             for pod in again:
                 yield self.admit(pod)
         finally:
-            self.sources_ready = True
+            self.sources_ready, self.server = True, server
 
     def remove(self, uid: str) -> None:
         """Let a pod end; what it holds comes back with the next clean-up."""

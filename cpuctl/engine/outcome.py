@@ -57,6 +57,12 @@ class Rejected(NamedTuple):
     details: Mapping[str, int] = {}
 
 
+class Forbidden(NamedTuple):
+    """No API server stores such a pod, so no kubelet hears of it: the server's words, in its order."""
+
+    refusals: tuple[str, ...]
+
+
 class AllocationError(NamedTuple):
     """The kubelet's error text for CPUs that cannot be picked."""
 

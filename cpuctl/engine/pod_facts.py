@@ -23,6 +23,7 @@ from cpuctl.pods.qos import Qos, pod_qos
 from cpuctl.pods.readers_view import Reading, readings
 from cpuctl.pods.rules import POD_LEVEL_SINCE, PodRules
 from cpuctl.pods.stored import How, Source, StoredPod, stored_pod
+from cpuctl.pods.validation.refusals import refusals_of
 from cpuctl.quantity import Quantity
 
 _IGNORED = "pod-level resources are ignored for {what} alignment (KEP-2837)"
@@ -74,7 +75,7 @@ class ContainerFacts(NamedTuple):
 class PodFacts(NamedTuple):
     """What follows from one pod. ``seen`` is the pod as its kubelet looks at it.
 
-    ``refusals`` are the API server's, from LimitRanges; ``rejected`` is the kubelet's.
+    ``refusals`` are the API server's, but for ResourceQuotas; ``rejected`` is the kubelet's.
     """
 
     written: Pod
@@ -110,7 +111,7 @@ def pod_facts(pod: Pod, node: NodeOfPods) -> PodFacts:
         cgroup_rules=pod_cgroup_rules(seen, qos.qos_class, node.settings, exclusive=exclusive),
         containers=containers,
         readings=tuple(readings(stored.pod, node.rules.server, seen, node.allocatable)),
-        refusals=tuple(_refusals(stored.pod, node)),
+        refusals=refusals_of(stored.pod, node.rules.server, node.limit_ranges),
         rejected=sidecar_rejection(stored.pod, node.rules.node)
         or pod_level_rejection(stored.pod, node.rules.node),
         notices=tuple(_notices(stored, seen, qos, node)),
@@ -170,16 +171,6 @@ def _only_written(advice: ExclusiveAdvice, stored: StoredPod) -> ExclusiveAdvice
         if change.place.side != "requests" or stored.sources.get(change.place) not in follows
     )
     return advice._replace(changes=changes)
-
-
-def _refusals(pod: Pod, node: NodeOfPods) -> Iterator[str]:
-    """Ask the LimitRanges of the namespace, which look at new pods only."""
-    if pod.phase or pod.static:
-        return
-    for limit_range in sorted(node.limit_ranges, key=lambda each: each.name):
-        if limit_range.namespace == pod.namespace and (texts := limit_range.violations(pod)):
-            why = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
-            yield f'pods "{pod.name}" is forbidden: {why}'
 
 
 def _notices(stored: StoredPod, seen: Pod, qos: Qos, node: NodeOfPods) -> Iterator[str]:

@@ -28,6 +28,7 @@ def counts_words(summary: Json) -> str:
     counts = {
         "admitted": summary["admitted"],
         "rejected": summary["rejected"],
+        "refused by the API server": summary["forbidden"],
         "undetermined": summary["undetermined"],
         "kubelet faults": summary["kubeletFault"],
     }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.defaulting import Step, creation_steps, decoding_steps, storing_steps
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import Container, Pod
 from cpuctl.pods.rules import PodRules, ServerRules
 from cpuctl.pods.validation.amounts import as_sent
 from cpuctl.quantity import Quantity
@@ -16,6 +16,8 @@ from cpuctl.quantity import Quantity
 if TYPE_CHECKING:
     from cpuctl.pods.governing.limit_range import LimitRange
 
+_PLAIN = frozenset({"cpu", "memory", "ephemeral-storage"})
+_LONGEST_LABEL = 63
 _SYSTEM_PRIORITIES = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
 
 
@@ -83,6 +85,30 @@ def handed_pod(pod: Pod, rules: PodRules, limit_ranges: Iterable[LimitRange] = (
         return as_sent(stored)
     except ValueError:
         return stored  # a sum that has grown beyond what anybody reads
+
+
+def plainly_valid(pod: Pod) -> bool:
+    """Tell whether an API server takes a pod so plain that nobody has to look twice; False: that is open."""
+    return (
+        pod.resources is None
+        and not pod.overhead
+        and not pod.os_name
+        and all(map(_plain, pod.all_containers))
+    )
+
+
+def _plain(container: Container) -> bool:
+    name, resources = container.name, container.resources
+    if not name.islower() or not name.isascii() or not name.replace("-", "a").isalnum():
+        return False
+    if name[0] == "-" or name[-1] == "-" or len(name) > _LONGEST_LABEL:
+        return False
+    named = {**resources.limits, **resources.requests}
+    return (
+        named.keys() <= _PLAIN
+        and all(amount.sign >= 0 for amount in (*resources.limits.values(), *resources.requests.values()))
+        and all(not limit < resources.requests.get(key, limit) for key, limit in resources.limits.items())
+    )
 
 
 def _steps(pod: Pod, rules: PodRules, limit_ranges: Iterable[LimitRange]) -> Iterator[Step]:

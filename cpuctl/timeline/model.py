@@ -45,9 +45,10 @@ class KubeletSetup(NamedTuple):
 
 
 class ApiServer(NamedTuple):
-    """The API server: its release and gates."""
+    """The API server: its release and gates; ``validates`` is False where pods are taken as they are."""
 
     gates: FeatureGates
+    validates: bool = True
 
     @property
     def knows_assigned_cpuset(self) -> bool:

@@ -64,7 +64,7 @@ def patch_state_file(world: World, event: StateFilePatch) -> None:
 
 def change_server(world: World, server: ApiServer) -> None:
     """Let another API server take over."""
-    world.server = server
+    world.server = server._replace(validates=world.server.validates)
     words = "takes" if server.takes_assigned_cpuset else "drops"
     what = words if server.knows_assigned_cpuset else "does not know"
     world.tell(What.SERVER_CHANGED, f"the API server is 1.{server.gates.minor}, and {what} assigned.cpuset")

@@ -31,8 +31,8 @@ spec:
     spec:
       priorityClassName: urgent
       resources:
-        requests: {cpu: 5}
-        limits: {cpu: 6, memory: 6Gi}
+        requests: {cpu: 6, memory: 3Gi}
+        limits: {cpu: 7, memory: 6Gi}
       overhead: {cpu: 250m, memory: 64Mi}
       initContainers:
       - {name: warm-up, resources: {limits: {cpu: 2, memory: 1Gi}}}
@@ -53,7 +53,7 @@ spec:
 apiVersion: v1
 kind: ResourceQuota
 metadata: {name: team, namespace: telco}
-spec: {hard: {pods: 10, requests.cpu: 12}}
+spec: {hard: {pods: 10, requests.cpu: 14}}
 status: {used: {pods: 1, requests.cpu: 1}}
 """
 LEVELS = """
@@ -242,9 +242,7 @@ def test_gates_that_nobody_starts_with_are_told(pods: Pods) -> None:
     assert "warning: an API server 1.36 would not start with these gates: unrecognized" in result.err
 
 
-def test_a_plan_applies_limit_ranges_and_passes_over_quotas(
-    pods: Pods, cpuctl: Cpuctl, tmp_path: Path
-) -> None:
+def test_a_plan_applies_limit_ranges_and_quotas(pods: Pods, cpuctl: Cpuctl, tmp_path: Path) -> None:
     (tmp_path / "limited.yaml").write_text(
         "apiVersion: v1\nkind: LimitRange\nmetadata: {name: all}\n"
         "spec: {limits: [{type: Container, default: {cpu: 2, memory: 1Gi}}]}\n---\n"
@@ -252,8 +250,18 @@ def test_a_plan_applies_limit_ranges_and_passes_over_quotas(
     )
     planned = cpuctl("plan", "-m", "synthetic:2c", "-f", "limited.yaml", "-o", "json", cwd=tmp_path)
     assert json.loads(planned.out)["pods"][0]["qosClass"] == "Guaranteed"
-    result = cpuctl("plan", "-m", "synthetic:2c", "-f", "shop", cwd=tmp_path)
-    assert "warning: ResourceQuotas are not looked at here" in result.err
+    words = ("plan", "-m", "synthetic:1s1n32c,hugepages-2Mi=512", "-f", "shop", "-o", "json")
+    result = cpuctl(*words, cwd=tmp_path)
+    assert result.code == 3
+    document = json.loads(result.out)
+    assert [pod["outcome"] for pod in document["pods"]] == ["Admitted", "Admitted", "Forbidden"]
+    (refusal,) = document["pods"][2]["refusals"]
+    assert refusal == (
+        'pods "gateway-2" is forbidden: exceeded quota: team, requested: requests.cpu=6250m, '
+        "used: requests.cpu=13500m, limited: requests.cpu=14"
+    )
+    asked = json.loads(cpuctl(*words, "--skip-api-server", cwd=tmp_path).out)
+    assert [pod["outcome"] for pod in asked["pods"]] == ["Admitted"] * 3
 
 
 def test_usage_of_strangers_is_told(pods: Pods) -> None:

@@ -15,6 +15,7 @@ from cpuctl.cli.options import (
     PodFilesOption,
     QuietOption,
     RunningPodsOption,
+    SkipApiServerOption,
     StateOption,
     TemplateOption,
     WriteStateOption,
@@ -71,6 +72,7 @@ def plan(
     pods: RunningPodsOption = "",
     devices: DevicesOption = "",
     ephemeral_storage: EphemeralStorageOption = "",
+    skip_api_server: SkipApiServerOption = False,
     order: OrderOption = PodOrder.GIVEN,
     repeat: RepeatOption = "",
     capacity: CapacityOption = False,
@@ -100,6 +102,7 @@ def plan(
         pods=pods,
         devices=devices,
         ephemeral_storage=ephemeral_storage,
+        skip_api_server=skip_api_server,
     )
     planning = read_planning(words, pods_needed=not state)
     wishes = PlanWishes(order=order, rounds=read_rounds(repeat, len(planning.wanted)), capacity=capacity)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from cpuctl.cli.sources.config_inputs import KubeletWords, ToldKubelet
+    from cpuctl.cli.sources.inputs import PodServer
     from cpuctl.cli.sources.node_state import Past
     from cpuctl.engine.start import StartResult
     from cpuctl.kubelet.kubelet import Kubelet
@@ -34,6 +35,7 @@ class PlanningWords(NamedTuple):
     pods: str
     ephemeral_storage: str = ""
     devices: str = ""
+    skip_api_server: bool = False
 
     def command_with(self, verb: Sequence[str], flags: Sequence[str]) -> str:
         """Write the command line that asks the same, or something else, with more flags of the kubelet."""
@@ -51,6 +53,7 @@ class PlanningWords(NamedTuple):
             "--devices": self.devices,
         }
         words = [word for option, value in options.items() if value for word in (option, value)]
+        words += ["--skip-api-server"] if self.skip_api_server else []
         pods = [
             *(word for name in self.filenames for word in ("-f", name)),
             *(word for template in self.templates for word in ("-T", template)),
@@ -59,7 +62,10 @@ class PlanningWords(NamedTuple):
 
 
 class Planning(NamedTuple):
-    """What the words name: ``wanted`` are the pods that come, in their order."""
+    """What the words name: ``wanted`` are the pods that come, in their order.
+
+    ``server`` is the API server that they come through, None where nobody asks it.
+    """
 
     words: PlanningWords
     wanted: tuple[Pod, ...]
@@ -68,6 +74,7 @@ class Planning(NamedTuple):
     past: Past
     devices: DeviceInventory | None
     sources: Sources
+    server: PodServer | None = None
 
     @property
     def kubelet(self) -> Kubelet:
@@ -82,6 +89,8 @@ class Planning(NamedTuple):
 
         started = start_node(self.source.info, kubelet, fit=True, devices=self.devices)
         refused = resume(started, self.past, sources) if isinstance(started, Node) else None
+        if isinstance(started, Node) and self.server is not None:
+            started.server = self.server.refusals
         return refused or started
 
     def head(self) -> dict[str, Any]:
@@ -111,7 +120,8 @@ def read_planning(words: PlanningWords, *, pods_needed: bool) -> Planning:
     source = with_storage(load_machine(words.machine, sources), words.ephemeral_storage, sources)
     told = load_kubelet(words.kubelet, sources, machine=source)
     past = load_past(words.state, words.pods, source, told.kubelet, sources)
-    wanted = given.stored(rules_of_pods(told.kubelet))
+    rules = rules_of_pods(told.kubelet)
+    wanted = given.stored(rules)
     sources.warnings += _doubts(wanted)
     return Planning(
         words=words,
@@ -121,6 +131,7 @@ def read_planning(words: PlanningWords, *, pods_needed: bool) -> Planning:
         past=past,
         devices=load_devices(words.devices, sources, info=source.info),
         sources=sources,
+        server=None if words.skip_api_server else given.server(rules.server, wanted),
     )
 
 

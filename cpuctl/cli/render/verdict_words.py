@@ -11,6 +11,8 @@ def verdict_words(verdict: Mapping[str, Any]) -> str:
     match verdict["outcome"]:
         case "Rejected":
             return f"{verdict['reason']}: {verdict['message']}"
+        case "Forbidden":
+            return f"the API server refuses it (--skip-api-server asks the kubelet): {verdict['message']}"
         case "KubeletFault":
             return f"the kubelet fails ({verdict['fault']} in {verdict['where']}): {verdict['why']}"
         case _:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
-from cpuctl.cli.options import ExitZeroOption, ForceOption, NoColorOption, QuietOption
+from cpuctl.cli.options import ExitZeroOption, ForceOption, NoColorOption, QuietOption, SkipApiServerOption
 from cpuctl.cli.output import Document, ListOutput, Style, emit
 from cpuctl.cli.pictures import SVG, Pictures
 from cpuctl.cli.progress import ProgressBar
@@ -75,6 +75,7 @@ def replay(
     speed: SpeedOption = "",
     new: NewOption = False,
     svg: SvgOption = "",
+    skip_api_server: SkipApiServerOption = False,
     force: ForceOption = False,
     output: OutputOption = ListOutput.TABLE,
     no_color: NoColorOption = False,
@@ -97,6 +98,7 @@ def replay(
     if pictures.instead and pace is not None:
         raise UsageError("stdout (-) is taken by --follow", where=SVG, hint="name a file")
     told = _cut(_load(timeline, machine, sources), until)
+    told = told._replace(server=told.server._replace(validates=not skip_api_server))
     sources.tell(style)
     if pace is None:
         simulation = Simulation(told)

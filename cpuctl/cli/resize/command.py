@@ -17,6 +17,7 @@ from cpuctl.cli.options import (
     PodFilesOption,
     QuietOption,
     RunningPodsOption,
+    SkipApiServerOption,
     StateOption,
     TemplateOption,
     WriteStateOption,
@@ -91,6 +92,7 @@ def resize(
     pods: RunningPodsOption = "",
     devices: DevicesOption = "",
     ephemeral_storage: EphemeralStorageOption = "",
+    skip_api_server: SkipApiServerOption = False,
     resize_semantics: SemanticsOption = Semantics.KEP,
     preview: PreviewOption = False,
     write_state: WriteStateOption = "",
@@ -113,6 +115,7 @@ def resize(
         pods=pods,
         devices=devices,
         ephemeral_storage=ephemeral_storage,
+        skip_api_server=skip_api_server,
     )
     asked = ResizeWords(
         amounts=amounts,

@@ -34,11 +34,15 @@ class ResizeWords(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """A node and the pods that run on it, with the release's gates."""
+    """A node and the pods that run on it, with the release's gates.
+
+    ``never_stored``: what the API server says of pods that it does not store, by UID.
+    """
 
     node: Node
     pods: tuple[RunningPod, ...]
     gates: FeatureGates
+    never_stored: Mapping[str, tuple[str, ...]] = {}
 
 
 def set_scene(planning: Planning) -> Scene | NotStarted:
@@ -58,9 +62,10 @@ def set_scene(planning: Planning) -> Scene | NotStarted:
         return node
     if saved:
         _warn_of_strangers(node, running, planning)
-    else:
-        _admit(node, pods, planning)
-    return Scene(node, pods, kubelet_gates(planning.kubelet, sources))
+    refused = {} if saved else _admit(node, pods, planning)
+    # What runs is stored: from here on a resize has rules of its own.
+    node.server = None
+    return Scene(node, pods, kubelet_gates(planning.kubelet, sources), refused)
 
 
 def _with_checkpoints(pods: tuple[RunningPod, ...], planning: Planning) -> tuple[RunningPod, ...]:
@@ -107,15 +112,20 @@ def _once(pods: Sequence[Pod]) -> Sequence[Pod]:
     return pods
 
 
-def _admit(node: Node, pods: Sequence[RunningPod], planning: Planning) -> None:
-    """Admit pods in their order; say of each that does not get in."""
+def _admit(node: Node, pods: Sequence[RunningPod], planning: Planning) -> dict[str, tuple[str, ...]]:
+    """Admit pods in their order; say of each that does not get in, and return what no API server stores."""
     from cpuctl.engine.admission import Admitted
+    from cpuctl.engine.outcome import Forbidden
 
+    never_stored = {}
     for each in pods:
         admission = node.admit(each.allocated)
-        if not isinstance(admission.verdict, Admitted):
+        if isinstance(admission.verdict, Forbidden):
+            never_stored[each.allocated.uid] = admission.verdict.refusals
+        elif not isinstance(admission.verdict, Admitted):
             why = _words(admission.verdict)
             planning.sources.warnings.append(f"{each.allocated.full_name} is not admitted ({why})")
+    return never_stored
 
 
 def _words(verdict: object) -> str:
@@ -158,7 +168,9 @@ def resize_path(planning: Planning, scene: Scene, words: ResizeWords, semantics:
     assert allocatable is not None
     return ResizePath(
         kubelet=rules,
-        server=ResizeServer.of(gates, node_resizes=rules.in_place, allocatable=allocatable.amounts),
+        server=ResizeServer.of(gates, node_resizes=rules.in_place, allocatable=allocatable.amounts)._replace(
+            limit_ranges=planning.server.limit_ranges if planning.server else ()
+        ),
         semantics=semantics,
         capacity=whole_node(info, kubelet.config, allocatable, rules.minor),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.named_tuple import NamedTuple
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from cpuctl.engine.node import Node
     from cpuctl.engine.resize.handler import ResizePath
     from cpuctl.engine.resize.pending import Attempted
+    from cpuctl.engine.resize.running import ResizeWish
     from cpuctl.engine.resize.semantics import Semantics
     from cpuctl.pods.cgroups.values import CgroupSettings
     from cpuctl.pods.model import Pod
@@ -39,7 +40,8 @@ def resized(planning: Planning, words: ResizeWords, semantics: Semantics) -> Res
         return ResizeAnswer(not_started_document(scene, planning.head()), None)
     path = resize_path(planning, scene, words, semantics)
     wishes = read_wishes(planning, scene, words)
-    done = resize_all(scene.node, wishes, path)
+    stored = [wish for wish in wishes if wish.desired.uid not in scene.never_stored]
+    done = [*_never_stored(wishes, scene), *resize_all(scene.node, stored, path)]
     resizes = Resizes(
         done=done,
         node=scene.node,
@@ -49,6 +51,25 @@ def resized(planning: Planning, words: ResizeWords, semantics: Semantics) -> Res
     )
     document = resize_document(resizes, planning.head(), _warnings(scene.node, done, path))
     return ResizeAnswer(document, scene.node)
+
+
+def _never_stored(wishes: Iterable[ResizeWish], scene: Scene) -> Iterator[Attempted]:
+    """Tell of pods that there are none to resize of, as no API server stores them."""
+    from cpuctl.engine.outcome import Forbidden
+    from cpuctl.engine.resize.outcome import Judge, ResizeOutcome, Ruling
+    from cpuctl.engine.resize.pending import Attempted
+
+    for wish in wishes:
+        if refusals := scene.never_stored.get(wish.desired.uid):
+            message = f"the pod itself is never stored: {'; '.join(refusals)}"
+            outcome = ResizeOutcome(
+                wish=wish,
+                ruling=Ruling.FORBIDDEN,
+                judge=Judge.API_SERVER,
+                verdict=Forbidden(refusals),
+                message=message,
+            )
+            yield Attempted(outcome, None)
 
 
 def pending_resize(planning: Planning, uid: str) -> Document | None:

@@ -37,7 +37,7 @@ def read_wishes(planning: Planning, scene: Scene, words: ResizeWords) -> list[Re
     if not wishes:
         raise UsageError("nothing to resize: no pod is to have other resources", hint=_WHAT)
     for wish in wishes:
-        if wish.desired.uid not in scene.node.active:
+        if wish.desired.uid not in scene.node.active and wish.desired.uid not in scene.never_stored:
             message = f"pod {wish.desired.full_name} is not admitted here, so it cannot be resized"
             raise InputError(message, hint="cpuctl explain tells why it is not")
     return wishes

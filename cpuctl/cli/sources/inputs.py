@@ -9,17 +9,16 @@ from cpuctl.errors import InputError, UsageError
 from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from cpuctl.cli.sources.sources import Sources
     from cpuctl.machine.cadvisor.machine_info import MachineInfo
     from cpuctl.machine.devices.inventory import DeviceInventory
     from cpuctl.machine.sources import MachineSource
     from cpuctl.pods.governing.limit_range import LimitRange
+    from cpuctl.pods.governing.resource_quota import ResourceQuota
     from cpuctl.pods.model import Pod
-    from cpuctl.pods.rules import PodRules
-
-_GOVERNING = "ResourceQuotas are not looked at here: cpuctl pods show tells what they do"
+    from cpuctl.pods.rules import PodRules, ServerRules
 
 
 def refuse_stdin_twice(*names: str | None) -> None:
@@ -69,13 +68,63 @@ class GivenPods(NamedTuple):
     """Pods as they were written, and what governs their namespaces."""
 
     pods: tuple[Pod, ...]
-    limit_ranges: tuple[LimitRange, ...]
+    limit_ranges: tuple[LimitRange, ...] = ()
+    quotas: tuple[ResourceQuota, ...] = ()
 
     def stored(self, rules: PodRules) -> tuple[Pod, ...]:
         """Return the pods as an API server hands them on."""
         from cpuctl.pods.stored import handed_pod
 
         return tuple(handed_pod(pod, rules, self.limit_ranges) for pod in self.pods)
+
+    def server(self, rules: ServerRules, stored: Sequence[Pod]) -> PodServer:
+        """Return the API server that takes the pods, *stored* being what it makes of them."""
+        server = PodServer(rules, self.limit_ranges)
+        return (
+            server._replace(beyond_quota=_beyond_quota(server, self.quotas, stored))
+            if self.quotas
+            else server
+        )
+
+
+class PodServer(NamedTuple):
+    """An API server as new pods meet it; ``beyond_quota`` is what quotas refuse, by UID."""
+
+    rules: ServerRules
+    limit_ranges: tuple[LimitRange, ...] = ()
+    beyond_quota: Mapping[str, tuple[str, ...]] = {}
+
+    def refusals(self, pod: Pod) -> tuple[str, ...]:
+        """Tell why a pod, which has its defaults, is not stored; nothing where it is."""
+        from cpuctl.pods.stored import plainly_valid
+
+        beyond = self.beyond_quota.get(pod.uid, ())
+        if not self.limit_ranges and plainly_valid(pod):
+            return beyond
+
+        from cpuctl.pods.validation.refusals import refusals_of
+
+        return (*refusals_of(pod, self.rules, self.limit_ranges), *beyond)
+
+
+def _beyond_quota(
+    server: PodServer, quotas: Sequence[ResourceQuota], pods: Sequence[Pod]
+) -> dict[str, tuple[str, ...]]:
+    """Charge pods in their order, but for those that are refused before it comes to that."""
+    from cpuctl.pods.governing.resource_quota import charge_in_turn
+    from cpuctl.pods.qos import pod_qos
+
+    created = [pod for pod in pods if not server.refusals(pod)]
+    run = charge_in_turn(quotas, [(pod, pod_qos(pod).qos_class) for pod in created])
+    return {
+        pod.uid: texts
+        for pod, charges in zip(created, run.charges, strict=True)
+        if (
+            texts := tuple(
+                f'pods "{pod.name}" is forbidden: {text}' for each in charges for text in each.refusals
+            )
+        )
+    }
 
 
 def load_pods(
@@ -93,21 +142,19 @@ def load_pods(
             "no pods to plan", hint="name manifests with -f PODS, or describe pods with -T web=4/4"
         )
     pods: list[Pod] = []
-    limit_ranges: tuple[LimitRange, ...] = ()
+    found = None
     if files:
         from cpuctl.pods.reading.manifest_files import read_manifests
 
         sources.add("pods", ", ".join(map(source_name, files)), "given")
         found = read_manifests(files)
         pods.extend(found.pods)
-        limit_ranges = found.limit_ranges
-        if found.quotas:
-            sources.warnings.append(_GOVERNING)
     if templates:
         from cpuctl.pods.reading.template import pods_from_template
 
         pods.extend(pod for template in templates for pod in pods_from_template(template))
     try:
-        return GivenPods(tuple(with_uids(pods)), limit_ranges)
+        named = tuple(with_uids(pods))
     except ValueError as error:
         raise InputError(str(error)) from None
+    return GivenPods(named, found.limit_ranges, found.quotas) if found else GivenPods(named)

@@ -31,6 +31,7 @@ class Rule(StrEnum):
     OVER_BUDGET = "overBudget"
     NODE_FIT = "nodeFit"
     KUBELET_FAULT = "kubeletFault"
+    API_SERVER = "apiServer"
     FAILED_BEFORE = "failedBefore"
     INPUT_LACKS = "inputLacks"
     UNKNOWN = "unknown"

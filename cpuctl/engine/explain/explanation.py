@@ -19,7 +19,7 @@ from cpuctl.pods.model import Pod
 if TYPE_CHECKING:
     from cpuctl.engine.explain.searches.searches import Search
 
-_NOTHING_HELPS = (Rule.INPUT_LACKS, Rule.FAILED_BEFORE)
+_NOTHING_HELPS = (Rule.INPUT_LACKS, Rule.FAILED_BEFORE, Rule.API_SERVER)
 
 
 class Explanation(NamedTuple):

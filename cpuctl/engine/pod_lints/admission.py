@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from cpuctl.engine.admission import Admitted, Verdict
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import KubeletFault, Rejected, Undetermined
+from cpuctl.engine.outcome import Forbidden, KubeletFault, Rejected, Undetermined
 from cpuctl.engine.pod_lints.subject import PodLintSubject
 from cpuctl.pods.model import Pod, ResourceRequirements
 from cpuctl.pods.validation.finding import Finding, Refuser
@@ -33,6 +33,8 @@ class Trial:
             case Rejected(reason=reason, message=message, container=container):
                 spot = subject.spot_of(container)
                 yield spot.refused(_code(reason), f"{reason}: {message}", by=Refuser.KUBELET, hint=_HINT)
+            case Forbidden(refusals=refusals):
+                yield from (subject.spec.refused("never-stored", text) for text in refusals)
             case KubeletFault(kind=kind, where=where, why=why):
                 detail = f"the kubelet does not survive this pod ({kind} in {where}): {why}"
                 yield subject.spec.refused("kubelet-fault", detail, by=Refuser.KUBELET, hint=_HINT)

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from cpuctl.engine.admission import Admission, Admitted, Asked, Placement, Verdict
 from cpuctl.engine.node import Node
 from cpuctl.engine.node_fit import fit_verdict
-from cpuctl.engine.outcome import KubeletFault, Rejected, RejectionReason, Undetermined
+from cpuctl.engine.outcome import Forbidden, KubeletFault, Rejected, RejectionReason, Undetermined
 from cpuctl.engine.provider import Candidate
 from cpuctl.engine.resize.allocator.kep import resize_by_kep, resize_by_reference
 from cpuctl.engine.resize.allocator.reference import Resizing
@@ -163,6 +163,8 @@ def _ruling(found: _Found, path: ResizePath, unfollowed: tuple[str, ...]) -> Rul
     match found.verdict:
         case Admitted():
             return Ruling.NO_EFFECT if unfollowed else Ruling.ADMITTED
+        case Forbidden():
+            return Ruling.FORBIDDEN
         case KubeletFault():
             return Ruling.FAULT
         case Undetermined():
@@ -185,6 +187,8 @@ def _message(verdict: Verdict) -> str:
             return ""
         case Rejected(message=message):
             return message
+        case Forbidden(refusals=refusals):
+            return "; ".join(refusals)
         case KubeletFault(why=why) | Undetermined(why=why):
             return why
 

@@ -7,6 +7,7 @@ Rule: ``ValidatePodResize`` in ``pkg/apis/core/validation``, and from 1.36 on th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from cpuctl.engine.resize.rules import (
     CAPACITY_AT_SERVER_SINCE,
@@ -21,8 +22,13 @@ from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirements
 from cpuctl.pods.qos import pod_qos
 from cpuctl.pods.requests import pod_requests
+from cpuctl.pods.rules import ServerRules
 from cpuctl.pods.validation.finding import Spot
+from cpuctl.pods.validation.refusals import beyond_limit_ranges, invalid_parts
 from cpuctl.quantity import Quantity
+
+if TYPE_CHECKING:
+    from cpuctl.pods.governing.limit_range import LimitRange
 
 _ROOT = Spot((), "[]")
 _SPEC = Spot(("spec",), "spec")
@@ -47,6 +53,7 @@ class ResizeServer(NamedTuple):
     init_containers: bool = True
     node_resizes: bool = True
     allocatable: Mapping[str, int] | None = None
+    limit_ranges: tuple[LimitRange, ...] = ()
 
     @classmethod
     def of(
@@ -90,10 +97,19 @@ class _Review(NamedTuple):
         if moved := list(self._moved()):
             yield from moved
             return
-        findings = [*self._pod(), *self._containers()]
-        yield from findings
-        if not findings:
-            yield from self._too_large()
+        findings = dict.fromkeys((*self._invalid(), *self._pod(), *self._containers()))
+        yield from findings or (*self._beyond_limit_ranges(), *self._too_large())
+
+    def _invalid(self) -> Sequence[str]:
+        """Look at the pod as it would be: validation of the whole spec comes before that of the change."""
+        server = self.server
+        rules = ServerRules(minor=server.minor, pod_level=server.pod_level_resources)
+        return invalid_parts(self.new, rules)
+
+    def _beyond_limit_ranges(self) -> Iterator[str]:
+        """Ask the LimitRanges of the namespace, which look at resizes as at new pods."""
+        if self.server.minor >= _SUBRESOURCE_SINCE:
+            yield from beyond_limit_ranges(self.new, self.server.limit_ranges)
 
     def _never(self) -> str:
         """Tell why the pod is none that is resized."""
@@ -141,7 +157,6 @@ class _Review(NamedTuple):
         yield from _removed(old or _NO_REQUIREMENTS, new, spot, "pod-level resource")
         if _others(old or _NO_REQUIREMENTS) != _others(new):
             yield _forbidden(_SPEC, f"{_ONLY} at pod-level")
-        yield from _above_limits(new, spot)
 
     def _containers(self) -> Iterator[str]:
         for kind, old, new in self._groups():
@@ -157,7 +172,6 @@ class _Review(NamedTuple):
         yield from _removed(old, new, place, "resource")
         if _others(old) != _others(new):
             yield _forbidden(_SPEC, _ONLY)
-        yield from _above_limits(new, place)
         yield from self._less_memory(before, after, place)
 
     def _immutable(self, container: Container) -> str:
@@ -218,11 +232,3 @@ def _others(resources: ResourceRequirements) -> tuple[Mapping[str, Quantity], ..
         {name: amount for name, amount in side.items() if name not in RESIZABLE}
         for side in (resources.requests, resources.limits)
     )
-
-
-def _above_limits(resources: ResourceRequirements, spot: Spot) -> Iterator[str]:
-    for name in RESIZABLE:
-        request, limit = resources.requests.get(name), resources.limits.get(name)
-        if request is not None and limit is not None and limit < request:
-            why = f"must be less than or equal to {name} limit of {limit}"
-            yield spot.child("requests").invalid(_CODE, str(request), why).message

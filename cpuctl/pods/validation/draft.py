@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Pod, ResourceRequirements
 from cpuctl.pods.validation.claims import Claim, ClaimNames
@@ -35,8 +33,7 @@ class EphemeralDraft(NamedTuple):
     forbidden: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PodDraft:
+class PodDraft(NamedTuple):
     """A Pod object, or the pod template of a workload.
 
     ``pod`` holds what could be read, each list of containers in its own length and order. ``stored`` pods
@@ -53,7 +50,7 @@ class PodDraft:
     containers: tuple[ContainerDraft, ...] = ()
     inits: tuple[ContainerDraft, ...] = ()
     ephemeral: tuple[EphemeralDraft, ...] = ()
-    claim_names: ClaimNames = field(default_factory=ClaimNames)
+    claim_names: ClaimNames = ClaimNames()
     pod_level_claims: tuple[Claim, ...] | None = None
     os_given: bool = False
     restart_policy: str = ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain, islice
 
 from cpuctl.documents.document import Document
@@ -100,7 +100,7 @@ def _linted(item: ManifestObject, rules: LintRules) -> Linted:
     read = read_draft(item.kind, item.value, item.place, item.spec_steps)
     draft = read.draft
     if rules.static:
-        draft = replace(draft, pod=draft.pod._replace(static=True))
+        draft = draft._replace(pod=draft.pod._replace(static=True))
     pods = rules.pods._replace(server=rules.server)
     resizable = rules.resizable or rules.static
     checks = chain(

@@ -27,12 +27,12 @@ def check_at_server(draft: PodDraft, rules: ServerRules) -> Iterator[Finding]:
     """Check a manifest as ``kubectl apply`` sends it, and the pods that are made of a workload."""
     yield from _check_name(draft)
     if not draft.is_template:
-        yield from _check_spec(draft, defaulted_pod(draft, rules), rules)
+        yield from check_spec(draft, defaulted_pod(draft, rules), rules)
         return
-    at_once = list(_check_spec(draft, _template(draft, rules), rules))
+    at_once = list(check_spec(draft, _template(draft, rules), rules))
     yield from at_once
     said = {(finding.code, finding.path, finding.detail) for finding in at_once}
-    for finding in _check_spec(draft, defaulted_pod(draft, rules), rules):
+    for finding in check_spec(draft, defaulted_pod(draft, rules), rules):
         # Warnings about pods go to the controller that creates them: nobody reads those.
         news = (finding.code, finding.path, finding.detail) not in said
         if news and finding.severity is Severity.ERROR:
@@ -63,7 +63,8 @@ def _later(finding: Finding, draft: PodDraft) -> Finding:
     )
 
 
-def _check_spec(draft: PodDraft, pod: Pod, rules: ServerRules) -> Iterator[Finding]:
+def check_spec(draft: PodDraft, pod: Pod, rules: ServerRules) -> Iterator[Finding]:
+    """Check what *pod* asks for, which is the draft with or without defaults."""
     yield from check_containers(draft, pod, rules.minor)
     if rules.pod_level:
         yield from check_pod_resources(draft, pod, draft.spec, rules)

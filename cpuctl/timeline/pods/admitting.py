@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from cpuctl.engine.admission import Admission, Admitted
 from cpuctl.engine.cpu.isolation import Isolation
-from cpuctl.engine.outcome import KubeletFault, Rejected, Undetermined
+from cpuctl.engine.outcome import Forbidden, KubeletFault, Rejected, Undetermined
 from cpuctl.engine.pod_rules import server_rules
 from cpuctl.engine.resize.running import RunningPod
 from cpuctl.pods.defaulting import with_api_defaults
 from cpuctl.pods.identity import with_uids
+from cpuctl.pods.validation.refusals import refusals_of
 from cpuctl.timeline.model import Admit
 from cpuctl.timeline.pods import downward
 from cpuctl.timeline.pods.containers import start_all
@@ -27,9 +28,11 @@ def create(world: World, event: Admit) -> None:
     refused = downward.refusal(world.server, event.pod.exposed)
     if world.find(name) is not None:
         refused = f'pods "{event.pod.pod.name}" already exists'
+    elif not refused and world.server.validates:
+        rules = server_rules(world.server.gates)
+        refused = "; ".join(refusals_of(with_api_defaults(event.pod.pod, rules), rules))
     if refused:
-        text = f"{name} is refused by the API server: {refused}"
-        world.tell(What.FORBIDDEN, text, message=refused)
+        _refuse(world, name, refused)
         return
     life = _born(world, event)
     world.pods[life.uid] = life
@@ -40,6 +43,10 @@ def create(world: World, event: Admit) -> None:
         world.tell(What.CREATED, "waits for a kubelet", life)
     else:
         admit(world, world.kubelet, life)
+
+
+def _refuse(world: World, name: str, why: str) -> None:
+    world.tell(What.FORBIDDEN, f"{name} is refused by the API server: {why}", message=why)
 
 
 def _born(world: World, event: Admit) -> PodLife:
@@ -92,6 +99,8 @@ def take_verdict(world: World, life: PodLife, admission: Admission) -> bool:
             return True
         case Rejected(reason=reason, message=message):
             fail(world, life, str(reason), message)
+        case Forbidden(refusals=refusals):
+            _refuse(world, life.name, "; ".join(refusals))
         case KubeletFault() as fault:
             kubelet_fails(world, fault)
         case Undetermined(why=why):

@@ -11,7 +11,9 @@ from cpuctl.engine.resize.rules import IN_PLACE, INIT_CONTAINERS, POD_LEVEL
 from cpuctl.engine.resize.running import ResizeWish, RunningPod
 from cpuctl.engine.resize.server_side import ResizeServer
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.pods.governing.limit_range import LimitRange, LimitRangeItem
 from cpuctl.pods.model import Pod, QosClass
+from cpuctl.quantity import Quantity
 from tests.support.pods import app, init, resources, sidecar
 from tests.support.resizing import guaranteed, pod_of, with_policies
 
@@ -72,6 +74,7 @@ def test_where_resizes_are_off(minor: int, words: str) -> None:
     assert said(TWO, TWO, minor=minor, in_place=False) == (words,)
 
 
+NO_LIMIT = "limits: Required value: Limit must be set for non overcommitable resources"
 NO_NODE = "spec: Forbidden: Pod running on node without support for resize"
 
 
@@ -114,7 +117,7 @@ def test_pod_level_resources_where_they_are_not_resized(
     [
         ("they are new", SHARES, whole(SHARES, "cpu=4", ""), ()),
         ("new ones of another kind", SHARES, whole(SHARES, "cpu=4 hugepages-2Mi=2Mi", ""),
-         (f"spec: Forbidden: {MUTABLE} at pod-level",)),
+         (f"spec.resources.{NO_LIMIT}", f"spec: Forbidden: {MUTABLE} at pod-level")),
         ("a request above its limit", SHARES, whole(SHARES, "memory=5Gi", "memory=4Gi"),
          (f'spec.resources.requests: Invalid value: "5Gi": {ABOVE} memory limit of 4Gi',)),
         ("only a limit is removed", BY_LEVEL, whole(SHARES, "cpu=4 memory=4Gi", "cpu=4"),
@@ -147,7 +150,7 @@ def test_containers_are_compared_kind_by_kind() -> None:
 
 
 def test_every_container_is_looked_at() -> None:
-    """Those that stay as they are may be as odd as they like."""
+    """Also those that stay as they are: the whole spec is validated first, then the change."""
     odd, pages = ("cpu=3", "cpu=2"), ("cpu=3 hugepages-2Mi=2Mi", "cpu=3")
     names = ("a", "b", "c")
     old = pod_of(
@@ -157,7 +160,9 @@ def test_every_container_is_looked_at() -> None:
         *(app(*size, name) for size, name in zip((odd, ("cpu=4", "cpu=2"), pages), names, strict=True))
     )
     assert said(old, new) == (
+        f'spec.containers[0].resources.requests: Invalid value: "3": {ABOVE} cpu limit of 2',
         f'spec.containers[1].resources.requests: Invalid value: "4": {ABOVE} cpu limit of 2',
+        f"spec.containers[2].resources.{NO_LIMIT}",
         f"spec: Forbidden: {MUTABLE}",
     )
 
@@ -167,11 +172,15 @@ def test_requests_may_not_be_removed_either() -> None:
     assert said(SHARES, sized(SHARES, "cpu=1", "cpu=2 memory=2Gi")) == (words,)
 
 
-def test_of_a_container_that_is_none_to_resize_nothing_else_is_said() -> None:
+def test_of_a_container_that_is_none_to_resize_no_other_change_is_told() -> None:
     old = pod_of(init("cpu=1 memory=1Gi", "cpu=2", "i"), app(name="a"))
     new = pod_of(init("cpu=3 hugepages-2Mi=2Mi", "cpu=2", "i"), app(name="a"))
     why = "resources for non-sidecar init containers are immutable"
-    assert said(old, new, init_containers=False) == (f"spec.initContainers[0]: Forbidden: {why}",)
+    assert said(old, new, init_containers=False) == (
+        f'spec.initContainers[0].resources.requests: Invalid value: "3": {ABOVE} cpu limit of 2',
+        f"spec.initContainers[0].resources.{NO_LIMIT}",
+        f"spec.initContainers[0]: Forbidden: {why}",
+    )
 
 
 def test_the_class_is_worked_out_anew_whatever_the_status_says() -> None:
@@ -244,3 +253,20 @@ def test_more_than_the_node_has_for_pods(
 ) -> None:
     del name
     assert said(old, new, allocatable=allocatable, **rules) == words
+
+
+def test_containers_must_agree_with_what_their_pod_has() -> None:
+    """ValidatePodResize looks at the spec as at that of a new pod."""
+    old = whole(SHARES, "cpu=2 memory=4Gi", "cpu=4 memory=4Gi")
+    new = sized(old, "cpu=3", "cpu=3")
+    words = 'spec.resources.requests[cpu]: Invalid value: "2": must be greater than or equal to aggregate'
+    assert any(text.startswith(words) for text in said(old, new))
+
+
+@pytest.mark.parametrize(("minor", "refused"), [(31, False), (32, True), (36, True)])
+def test_limit_ranges_look_at_resizes_since_1_32(minor: int, *, refused: bool) -> None:
+    most = LimitRange("most", items=(LimitRangeItem(type="Container", max={"cpu": Quantity.parse("2")}),))
+    old, new = (pod_of(app(f"cpu={n}", "cpu=4", "a")) for n in (1, 3))
+    words = 'pods "p" is forbidden: maximum cpu usage per Container is 2, but limit is 4'
+    found = said(old, new, minor=minor, limit_ranges=(most,))
+    assert (words in found) is refused

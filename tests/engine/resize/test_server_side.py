@@ -82,7 +82,7 @@ CASES = [
     Case(name="another class", new=first(RUNNING, "cpu=1 memory=1Gi", "cpu=2 memory=1Gi"),
          said=(OTHER_CLASS,)),
     Case(name="a request above its limit", new=first(RUNNING, "cpu=3 memory=1Gi", "cpu=2 memory=1Gi"),
-         said=(OTHER_CLASS, ABOVE_ITS_LIMIT)),
+         said=(ABOVE_ITS_LIMIT, OTHER_CLASS)),
     Case(name="limits removed", new=first(RUNNING, "cpu=2 memory=1Gi", ""),
          said=(OTHER_CLASS,
                "spec.containers[0].resources.limits: Forbidden: resource limits cannot be removed")),

@@ -12,7 +12,7 @@ from cpuctl.cpuset import CPUSet
 Json = Mapping[str, Any]
 
 _LEVELS = ("core", "uncoreCache", "numaNode", "socket")
-_OF_VERDICT = ("outcome", "reason", "message", "container", "details", "fault", "where", "why")
+_OF_VERDICT = ("outcome", "reason", "message", "refusals", "container", "details", "fault", "where", "why")
 _HELD = ("memory", "devices")
 _OF_CONTAINER = ("exclusive", "cpus", "count", "alignment", "whyShared", *_HELD)
 _OF_SIDE = ("settings", "kubelet", "start", "summary", "repeat", "fragmentation", "capacity", "warnings")

@@ -15,12 +15,12 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Admission, Admitted, Asked, Placement, PoolWarning, Verdict
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import KubeletFault, Rejected, StartRefused, Undetermined
+from cpuctl.engine.outcome import Forbidden, KubeletFault, Rejected, StartRefused, Undetermined
 
 if TYPE_CHECKING:
     from cpuctl.engine.cpu.alignment import Alignment
 
-OUTCOMES = ("Admitted", "Rejected", "KubeletFault", "Undetermined")
+OUTCOMES = ("Admitted", "Rejected", "Forbidden", "KubeletFault", "Undetermined")
 
 _TAKEN = (
     "reserved or another pod's: where cores differ in size, as with an offline CPU, the kubelet takes a core "
@@ -163,6 +163,8 @@ def verdict_answer(verdict: Verdict) -> dict[str, Any]:
                 "container": verdict.container,
                 "details": dict(verdict.details),
             }
+        case Forbidden():
+            return outcome | {"message": "; ".join(verdict.refusals), "refusals": list(verdict.refusals)}
         case KubeletFault():
             return outcome | _fault(verdict)
         case Undetermined():

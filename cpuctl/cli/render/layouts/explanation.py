@@ -14,7 +14,13 @@ from cpuctl.cli.render.tables.suggestions import command_lines, runs_line, sugge
 from cpuctl.exports.plan_words import start_sentence
 from cpuctl.exports.wording import byte_text, counted
 
-_STYLES = {"Admitted": "green", "Rejected": "red", "KubeletFault": "bold red", "Undetermined": "yellow"}
+_STYLES = {
+    "Admitted": "green",
+    "Rejected": "red",
+    "Forbidden": "red",
+    "KubeletFault": "bold red",
+    "Undetermined": "yellow",
+}
 _SETS_SHOWN = 6
 _HOLDERS_SHOWN = 8
 _STANDING_WORDS = {"no preference": "no preference", "no hints": "none, as if any did", "impossible": "none"}
@@ -91,6 +97,8 @@ def _outcome(pod: Mapping[str, Any]) -> str:
             return "admitted"
         case "Rejected":
             return f"refused with {pod['reason']}"
+        case "Forbidden":
+            return "refused by the API server (--skip-api-server asks the kubelet)"
         case "KubeletFault":
             return f"the kubelet fails ({pod['fault']})"
         case _:

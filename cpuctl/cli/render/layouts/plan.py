@@ -23,8 +23,13 @@ _COUNTED = {
     "numaNodes": "NUMA node",
     "uncoreCaches": "uncore cache",
 }
-_OUTCOME_WORD = {"Rejected": "rejected", "KubeletFault": "kubelet fails", "Undetermined": "unknown"}
-_OUTCOME_STYLE = {"Rejected": "red", "KubeletFault": "bold red", "Undetermined": "yellow"}
+_OUTCOME_WORD = {
+    "Rejected": "rejected",
+    "Forbidden": "not stored",
+    "KubeletFault": "kubelet fails",
+    "Undetermined": "unknown",
+}
+_OUTCOME_STYLE = {"Rejected": "red", "Forbidden": "red", "KubeletFault": "bold red", "Undetermined": "yellow"}
 
 
 def blocks(document: Document, *, wide: bool) -> Iterator[Block]:

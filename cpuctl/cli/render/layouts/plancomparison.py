@@ -14,8 +14,13 @@ from cpuctl.exports.wording import counted, few
 Json = Mapping[str, Any]
 
 _SIDES = ("a", "b")
-_OUTCOME_WORD = {"Rejected": "rejected", "KubeletFault": "kubelet fails", "Undetermined": "unknown"}
-_OUTCOME_STYLE = {"Rejected": "red", "KubeletFault": "bold red", "Undetermined": "yellow"}
+_OUTCOME_WORD = {
+    "Rejected": "rejected",
+    "Forbidden": "not stored",
+    "KubeletFault": "kubelet fails",
+    "Undetermined": "unknown",
+}
+_OUTCOME_STYLE = {"Rejected": "red", "Forbidden": "red", "KubeletFault": "bold red", "Undetermined": "yellow"}
 _POLICIES = {
     "CPU": "cpuManagerPolicy",
     "topology": "topologyManagerPolicy",

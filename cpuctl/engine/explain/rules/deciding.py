@@ -8,7 +8,7 @@ from cpuctl.engine.admission import Admitted
 from cpuctl.engine.explain.decision import Decision, Rule
 from cpuctl.engine.explain.offers import Round
 from cpuctl.engine.explain.story import Telling
-from cpuctl.engine.outcome import KubeletFault, Rejected, Undetermined
+from cpuctl.engine.outcome import Forbidden, KubeletFault, Rejected, Undetermined
 
 
 def deciding_rule(telling: Telling, rounds: Sequence[Round]) -> Decision:
@@ -20,6 +20,9 @@ def deciding_rule(telling: Telling, rounds: Sequence[Round]) -> Decision:
             return Decision(rule=Rule.FAILED_BEFORE, why=_failed_before(telling, fault))
         case KubeletFault() as fault:
             return Decision(rule=Rule.KUBELET_FAULT, why=f"{fault.kind} in {fault.where}: {fault.why}")
+        case Forbidden(refusals=refusals):
+            why = f"the API server never stores this pod, and no kubelet hears of it: {'; '.join(refusals)}"
+            return Decision(rule=Rule.API_SERVER, why=why)
         case Undetermined(why=why):
             return Decision(rule=Rule.INPUT_LACKS, why=why)
         case Rejected() as refused:

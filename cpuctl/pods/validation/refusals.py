@@ -1,0 +1,79 @@
+"""Everything an API server refuses of one pod that is created, all at once and in the order it meets them.
+
+First comes validation, of the pod with its defaults (``pkg/apis/core/validation``), then every LimitRange of
+the namespace (``plugin/pkg/admission/limitranger``). A server stops at the first stage that refuses; here
+all of them are told. ResourceQuotas depend on the pods before: ``governing.resource_quota``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from cpuctl.pods.model import Container, Pod
+from cpuctl.pods.rules import ServerRules
+from cpuctl.pods.validation.claims import Claim, ClaimNames
+from cpuctl.pods.validation.draft import ContainerDraft, PodDraft
+from cpuctl.pods.validation.finding import Severity, Spot
+from cpuctl.pods.validation.server import check_spec
+
+if TYPE_CHECKING:
+    from cpuctl.pods.governing.limit_range import LimitRange
+
+_SPEC = Spot(("spec",), "spec")
+_METADATA = Spot(("metadata",), "metadata")
+
+
+def refusals_of(pod: Pod, rules: ServerRules, limit_ranges: Iterable[LimitRange] = ()) -> tuple[str, ...]:
+    """Return the API server's words for everything that keeps it from storing *pod*, which has its defaults.
+
+    A pod that the cluster holds already (it has a phase) is stored, and a static one never comes there.
+    """
+    if pod.phase or pod.static:
+        return ()
+    return (*_invalid(pod, rules), *beyond_limit_ranges(pod, limit_ranges))
+
+
+def invalid_parts(pod: Pod, rules: ServerRules) -> tuple[str, ...]:
+    """Return what validation says of the spec of *pod*, which has its defaults: each error once."""
+    found = check_spec(_draft(pod), pod, rules)
+    return tuple(dict.fromkeys(each.message for each in found if each.severity is Severity.ERROR))
+
+
+def _invalid(pod: Pod, rules: ServerRules) -> Iterator[str]:
+    if texts := invalid_parts(pod, rules):
+        yield f'Pod "{pod.name}" is invalid: {_listed(texts)}'
+
+
+def beyond_limit_ranges(pod: Pod, limit_ranges: Iterable[LimitRange]) -> Iterator[str]:
+    """Yield what the LimitRanges of its namespace refuse of *pod*, one after the other."""
+    for limit_range in sorted(limit_ranges, key=lambda each: each.name):
+        if limit_range.namespace == pod.namespace and (texts := limit_range.violations(pod)):
+            yield f'pods "{pod.name}" is forbidden: {_listed(texts)}'
+
+
+def _listed(texts: Sequence[str]) -> str:
+    """Write errors as Go prints a list of them."""
+    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+
+
+def _draft(pod: Pod) -> PodDraft:
+    """Tell what can be told of the manifest: the model leaves out what does not decide on resources."""
+    claims = None if pod.resources is None or not pod.resources.claims else pod.resources.claims
+    return PodDraft(
+        kind="Pod",
+        metadata=_METADATA,
+        spec=_SPEC,
+        pod=pod,
+        containers=_drafts("containers", pod.containers),
+        inits=_drafts("initContainers", pod.init_containers),
+        claim_names=ClaimNames.of(claims or ()),
+        pod_level_claims=None if claims is None else tuple(map(Claim, claims)),
+        os_given=bool(pod.os_name),
+        runtime_class="given" if pod.overhead else "",
+    )
+
+
+def _drafts(kind: str, containers: Sequence[Container]) -> tuple[ContainerDraft, ...]:
+    spot = _SPEC.child(kind)
+    return tuple(ContainerDraft(spot.item(number), each.name) for number, each in enumerate(containers))

@@ -1,0 +1,93 @@
+"""Everything an API server refuses of one pod at once, in its order and words."""
+
+from __future__ import annotations
+
+import pytest
+
+from cpuctl.pods.governing.limit_range import LimitRange, LimitRangeItem
+from cpuctl.pods.model import Pod
+from cpuctl.pods.rules import PodRules, ServerRules
+from cpuctl.pods.stored import plainly_valid, stored_pod
+from cpuctl.pods.validation.refusals import refusals_of
+from cpuctl.quantity import Quantity
+from tests.support.pods import app, pod, resources
+
+SERVER = ServerRules()
+
+
+RATIO = (
+    'pods "pod" is forbidden: cpu max limit to request ratio per Container is 1, but provided ratio is '
+    "2.000000"
+)
+
+
+def refused(given: Pod, rules: ServerRules = SERVER, *ranges: LimitRange) -> tuple[str, ...]:
+    stored = stored_pod(given, PodRules(server=rules), ranges).pod
+    return refusals_of(stored, rules, ranges)
+
+
+BELOW = (
+    'spec.containers[0].resources.requests: Invalid value: "3": must be less than or equal to cpu limit of 2'
+)
+SUM = (
+    'spec.resources.requests[cpu]: Invalid value: "1": must be greater than or equal to aggregate container '
+    "requests of 2"
+)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (pod(app("cpu=2", "cpu=3")), ()),
+        (pod(app("cpu=3", "cpu=2")), (f'Pod "pod" is invalid: {BELOW}',)),
+        (
+            pod(app("cpu=2", "cpu=2"), pod_level=resources("cpu=1", "cpu=4")),
+            (f'Pod "pod" is invalid: {SUM}',),
+        ),
+        (
+            pod(app("cpu=3", "cpu=2"), pod_level=resources("cpu=1", "cpu=4")),
+            (f'Pod "pod" is invalid: [{BELOW}, {SUM.replace("of 2", "of 3")}]',),
+        ),
+        (
+            pod(app(), pod_level=resources("cpu=1", "cpu=4"))._replace(os_name="windows"),
+            ('Pod "pod" is invalid: spec.resources: Forbidden: may not be set for a windows pod',),
+        ),
+    ],
+    ids=["fine", "limit below request", "sums above the total", "both at once", "windows"],
+)
+def test_validation(given: Pod, said: tuple[str, ...]) -> None:
+    assert refused(given) == said
+    assert plainly_valid(given) is (not said)
+
+
+def test_limit_ranges_come_behind_validation_each_by_itself() -> None:
+    most = LimitRangeItem(type="Pod", max={"cpu": Quantity.parse("2")})
+    ratio = LimitRangeItem(type="Container", max_ratio={"cpu": Quantity.parse("1")})
+    ranges = (LimitRange("b", items=(ratio,)), LimitRange("a", items=(most,)))
+    assert refused(pod(app("cpu=3", "cpu=2")), SERVER, *ranges) == (
+        f'Pod "pod" is invalid: {BELOW}',
+        'pods "pod" is forbidden: maximum cpu usage per Pod is 2, but request is 3',
+    )
+    assert refused(pod(app("cpu=1", "cpu=2")), SERVER, *ranges) == (RATIO,)
+
+
+def test_what_a_cluster_has_or_never_hears_of_is_not_refused() -> None:
+    given = pod(app("cpu=3", "cpu=2"))
+    assert refused(given._replace(phase="Running")) == ()
+    assert refused(given._replace(static=True)) == ()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        pod(app("cpu=-1")),
+        pod(app("hugepages-2Mi=3Mi", "hugepages-2Mi=3Mi")),
+        pod(app("example.com/card=1")),
+        pod(app("cpu=1", name="No_Label")),
+        pod(app("cpu=1", name="a" * 64)),
+    ],
+    ids=["negative", "pages", "device without a limit", "name", "long name"],
+)
+def test_what_is_refused_is_never_plain(given: Pod) -> None:
+    assert refused(given)
+    assert not plainly_valid(given)

@@ -201,8 +201,12 @@ def _requesting(pod: Json, change: RequestChange) -> Json:
             mine.resource: str(mine.after) for mine in change.amounts if mine.container == each["name"]
         }
         resources = each.get("resources", {})
+        # Resources that a container has none of yet become equal on both sides.
+        new = all(mine.before.sign == 0 for mine in change.amounts if mine.container == each["name"])
         sides = {
-            side: resources.get(side, {}) | amounts for side in ("requests", "limits") if side in resources
+            side: resources.get(side, {}) | amounts
+            for side in ("requests", "limits")
+            if new or side in resources
         }
         return each | {"resources": sides} if amounts else each
 

@@ -77,6 +77,8 @@ class KubeletFacts(NamedTuple):
     """What is known of the kubelet apart from its files.
 
     ``flags`` are those of the running kubelet that concern its resource managers, None where none runs.
+    ``unit_flags`` are those that one that does not run would be started with, None where ``unit_files`` do
+    not tell; ``flags_gap`` says why some may be missing. ``other_flags`` are the names of all others.
     Paths are the node's own. ``drop_ins_used`` is False where nothing tells whether the kubelet reads them,
     ``drop_ins_complete`` where some of them could not be recorded.
     """
@@ -84,6 +86,10 @@ class KubeletFacts(NamedTuple):
     version: str = ""
     version_source: str = ""
     flags: tuple[str, ...] | None = None
+    unit_flags: tuple[str, ...] | None = None
+    unit_files: tuple[str, ...] = ()
+    flags_gap: str = ""
+    other_flags: tuple[str, ...] = ()
     root_directory: str = f"/{STATE_DIRECTORY}"
     config_path: str = f"/{CONFIG}"
     config_state: FileState = FileState.ABSENT

@@ -53,6 +53,12 @@ def _kubelet(facts: KubeletFacts) -> dict[str, Any]:
         "version": facts.version or None,
         "versionSource": facts.version_source or None,
         "flags": None if facts.flags is None else list(facts.flags),
+        "otherFlags": list(facts.other_flags),
+        "unit": {
+            "flags": None if facts.unit_flags is None else list(facts.unit_flags),
+            "files": [f"/{path}" for path in facts.unit_files],
+            "gap": facts.flags_gap or None,
+        },
         "rootDirectory": facts.root_directory,
         "config": {"path": facts.config_path or None, "state": facts.config_state.value},
         "dropIns": {

@@ -17,7 +17,7 @@ class RecordedDropIns(NamedTuple):
     """The drop-in files of a recording, in the order in which the kubelet reads them.
 
     ``name`` is the directory on the node; ``used`` says that the kubelet was told to read it, ``complete``
-    that all of it was recorded.
+    that all of it was recorded; ``at`` is its place in the recording.
     """
 
     name: str
@@ -25,6 +25,7 @@ class RecordedDropIns(NamedTuple):
     tree: Tree
     used: bool
     complete: bool
+    at: str = DROP_INS
 
     def files(self) -> Iterator[tuple[str, bytes]]:
         """Yield every file's place in the recording and its content.
@@ -45,13 +46,13 @@ class RecordedDropIns(NamedTuple):
         return ()
 
     def _files(self) -> Iterator[tuple[str, bytes]]:
-        waiting = [DROP_INS]
+        waiting = [self.at]
         while waiting:
             path = waiting.pop()
             text = self.tree.read(path)
             if text is None:
                 waiting.extend(f"{path}/{name}" for name in reversed(self.tree.names(path)))
-            else:
+            elif path.endswith(".conf"):
                 yield f"{self.origin}: {path}", text.encode()
 
 
@@ -59,8 +60,10 @@ class RecordedKubelet(NamedTuple):
     """Texts are empty where nothing is recorded; ``config`` is None then.
 
     ``config_refused`` says that the kubelet has a configuration which could not be recorded, ``config_path``
-    where the node has it. ``flags`` are those of the running kubelet, None where none ran. A live one has its
-    files where they are: ``config_path`` and ``config_directory``.
+    where the node has it. ``flags`` are those of the running kubelet or, where none ``runs``, those that its
+    unit would start it with; None where neither is known. ``flags_gap`` says why some may be missing,
+    ``other_flags`` names those without a value here. A live one has its files where they are:
+    ``config_path`` and ``config_directory``.
     """
 
     version: str = ""
@@ -69,6 +72,9 @@ class RecordedKubelet(NamedTuple):
     config_path: str = ""
     config_directory: str = ""
     flags: tuple[str, ...] | None = None
+    runs: bool = False
+    flags_gap: str = ""
+    other_flags: tuple[str, ...] = ()
     drop_ins: RecordedDropIns | None = None
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
 from cpuctl.capture.collected import FileState, Unreadable
 from cpuctl.capture.recorded_kubelet import RecordedDropIns, RecordedKubelet, telling
@@ -28,7 +29,7 @@ def told_by_manifest(found: RecordedKubelet, text: str, tree: Tree, origin: str)
         version=kubelet.optional("version", Cursor.text, ""),
         config_refused=found.config is None and state != FileState.ABSENT,
         config_path=told.optional("path", Cursor.text, ""),
-        flags=_flags(kubelet),
+        **_flags(kubelet),
         drop_ins=_drop_ins(kubelet.required("dropIns"), tree, origin),
     )
 
@@ -65,11 +66,19 @@ def _is_ours(text: str) -> bool:
     return isinstance(value, dict) and "cpuctl" in value
 
 
-def _flags(kubelet: Cursor) -> tuple[str, ...] | None:
-    flags = kubelet.optional("flags", Cursor.texts, None)
-    if flags is None:
-        return None
-    return telling(flags)
+def _flags(kubelet: Cursor) -> dict[str, Any]:
+    running = kubelet.optional("flags", Cursor.texts, None)
+    others = tuple(kubelet.optional("otherFlags", Cursor.texts, ()))
+    if running is not None:
+        return {"flags": telling(running), "runs": True, "other_flags": others}
+    if (unit := kubelet.optional("unit", lambda each: each, None)) is None:
+        return {"flags_gap": "no kubelet ran when the node was recorded"}
+    flags = unit.optional("flags", Cursor.texts, None)
+    return {
+        "flags": None if flags is None else telling(flags),
+        "flags_gap": unit.optional("gap", Cursor.text, ""),
+        "other_flags": others,
+    }
 
 
 def _drop_ins(told: Cursor, tree: Tree, origin: str) -> RecordedDropIns | None:

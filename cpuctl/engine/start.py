@@ -48,6 +48,9 @@ T = TypeVar("T")
 NotStarted = StartRefused | KubeletFault | Undetermined
 StartResult = Node | NotStarted
 
+_FLAGS_IN_STATES = ("configured policy", "reserved cpus", "the expected machine state")
+"""Of what stands against a state file, the words that say that it hangs on a flag."""
+
 _LOADING = "loading the kubelet configuration"
 
 
@@ -114,7 +117,23 @@ def node_of(started: Started, allocatable: Allocatable | None = None) -> Node:
 def check_start(info: MachineInfo, kubelet: Kubelet) -> Started | NotStarted:
     """Tell whether a kubelet would start on a machine without state files."""
     started = start_managers(info, kubelet)
-    return last_checks(started) if isinstance(started, Started) else started
+    return doubted(last_checks(started), kubelet) if isinstance(started, Started) else started
+
+
+def doubted(outcome: T, kubelet: Kubelet) -> T | Undetermined:
+    """Take back a refusal over what a flag sets where the kubelet's flags are not all known."""
+    if not kubelet.flags_gap or not isinstance(outcome, StartRefused):
+        return outcome
+
+    from cpuctl.kubelet.flags.table import FIELDS_OF_FLAGS
+
+    named = any(path[0] in FIELDS_OF_FLAGS for path in outcome.settings if path)
+    if not named and not any(words in outcome.error for words in _FLAGS_IN_STATES):
+        return outcome
+    return Undetermined(
+        f"its flags are not known ({kubelet.flags_gap}), and one may set what it lacks; without flags it"
+        f" would not start ({outcome.stage}): {outcome.error}"
+    )
 
 
 def last_checks(started: Started) -> Started | NotStarted:
@@ -129,6 +148,10 @@ def last_checks(started: Started) -> Started | NotStarted:
 
 def start_managers(info: MachineInfo, kubelet: Kubelet) -> Started | NotStarted:
     """Do what a kubelet does up to the point where its managers have written their state files."""
+    return doubted(_managers(info, kubelet), kubelet)
+
+
+def _managers(info: MachineInfo, kubelet: Kubelet) -> Started | NotStarted:
     try:
         gates = gates_at_start(
             kubelet.version.minor,

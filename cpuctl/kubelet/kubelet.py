@@ -14,6 +14,7 @@ class Kubelet(NamedTuple):
     """What a kubelet is told: its release, its configuration, and gates given as flags on top.
 
     ``gates_of_main_file`` are the gates before drop-ins were merged: a kubelet tries those, too.
+    ``flags_gap`` says why flags of it may be missing here, and is empty where all are known.
     """
 
     version: KubeletVersion
@@ -21,6 +22,7 @@ class Kubelet(NamedTuple):
     gate_flags: Mapping[str, bool] = {}
     gates_of_main_file: Mapping[str, bool] = {}
     cgroup_version: int = 2
+    flags_gap: str = ""
 
     @property
     def gates(self) -> FeatureGates:

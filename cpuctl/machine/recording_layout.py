@@ -18,8 +18,38 @@ CONTAINER_LOGS = "var/log/containers"
 """A kubelet's directory of links whose names tell pod, namespace, container and container id."""
 IRQBALANCE_FILES = ("etc/default/irqbalance", "etc/sysconfig/irqbalance")
 
+UNIT = "kubelet.service"
+UNIT_DIRECTORIES = (
+    "etc/systemd/system.control",
+    "run/systemd/system.control",
+    "run/systemd/transient",
+    "run/systemd/generator.early",
+    "etc/systemd/system",
+    "etc/systemd/system.attached",
+    "run/systemd/system",
+    "run/systemd/system.attached",
+    "run/systemd/generator",
+    "usr/local/lib/systemd/system",
+    "usr/lib/systemd/system",
+    "lib/systemd/system",
+    "run/systemd/generator.late",
+)
+"""Where systemd looks for units; what stands earlier hides what stands later."""
+
+FLAG_FILES = {
+    "var/lib/kubelet/kubeadm-flags.env": "KUBELET_KUBEADM_ARGS",
+    "etc/default/kubelet": "KUBELET_EXTRA_ARGS",
+    "etc/sysconfig/kubelet": "KUBELET_EXTRA_ARGS",
+}
+"""Files that hold flags on a kubeadm node, and the variable that the kubelet is started with."""
+
+_UNITS_VARIABLES = ("etc/os-release", "etc/node-sizing.env", "etc/hostname", "etc/machine-id")
+
 RECORDED_FILES = frozenset(
     {
+        *FLAG_FILES,
+        *_UNITS_VARIABLES,
+        *(f"{directory}/{UNIT}" for directory in UNIT_DIRECTORIES),
         MANIFEST,
         PROCESSES,
         CONFIG,
@@ -27,4 +57,8 @@ RECORDED_FILES = frozenset(
         *(f"{STATE_DIRECTORY}/{name}" for name in STATE_FILES),
     }
 )
-RECORDED_DIRECTORIES = (DROP_INS, CONTAINER_LOGS)
+RECORDED_DIRECTORIES = (
+    DROP_INS,
+    CONTAINER_LOGS,
+    *(f"{directory}/{kind}.d" for directory in UNIT_DIRECTORIES for kind in (UNIT, "service")),
+)

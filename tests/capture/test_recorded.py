@@ -40,6 +40,8 @@ def test_a_capture_brings_its_kubelet() -> None:
         config=found[CONFIG],
         config_path="/var/lib/kubelet/config.yaml",
         flags=("--max-pods=200",),
+        runs=True,
+        other_flags=("token",),
     )
     assert len(FLAGS) == 3  # two of them say only where its files are, and who it is
 
@@ -79,7 +81,9 @@ def test_a_configuration_that_could_not_be_recorded_is_no_missing_one() -> None:
 
 
 def test_a_plain_directory_may_have_a_configuration_alone() -> None:
-    assert told({CONFIG: HEAD, "sys/a": "1"}) == RecordedKubelet(config=HEAD)
+    assert told({CONFIG: HEAD, "sys/a": "1"}) == RecordedKubelet(
+        config=HEAD, flags_gap="no process and no unit of a kubelet was found"
+    )
     assert told({"sys/a": "1"}) == RecordedKubelet()
 
 

@@ -12,6 +12,7 @@ from cpuctl.cli.sources.config_inputs import KubeletWords, ToldKubelet
 from cpuctl.cli.sources.kubelet_inputs import load_kubelet
 from cpuctl.cli.sources.sources import Sources
 from cpuctl.errors import InputError
+from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.machine.sources import LIVE, MachineSource, read_machine
 from cpuctl.machine.tree import DirectoryTree
 from tests.capture.node_texts import process, written
@@ -28,7 +29,11 @@ def found(root: Path, *command: str, **facts: int | str) -> RecordedKubelet:
 def test_its_flags_are_read_but_for_secrets(tmp_path: Path) -> None:
     kubelet = found(tmp_path, "/usr/bin/kubelet", "--config=/etc/k.yaml", *FLAGS)
     assert kubelet == RecordedKubelet(
-        flags=("--max-pods=77",), config_path="/etc/k.yaml", config_directory="/etc/d"
+        flags=("--max-pods=77",),
+        runs=True,
+        other_flags=("bootstrap-token",),
+        config_path="/etc/k.yaml",
+        config_directory="/etc/d",
     )
 
 
@@ -84,3 +89,45 @@ def test_without_a_file_it_has_none(tmp_path: Path) -> None:
 def test_a_file_that_is_gone_is_missed(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"gone\.yaml: cannot be read: no such file or directory"):
         told(tmp_path, f"--config={tmp_path}/gone.yaml")
+
+
+KUBEADM = {
+    "etc/systemd/system/kubelet.service": "[Service]\nEnvironmentFile=-/etc/default/kubelet\n"
+    "ExecStart=/usr/bin/kubelet --config=CONFIG $KUBELET_EXTRA_ARGS\n",
+    "etc/default/kubelet": "KUBELET_EXTRA_ARGS=--reserved-cpus=0 --max-pods=8\n",
+}
+
+
+def stopped(root: Path, files: dict[str, str], **words: str) -> tuple[ToldKubelet, dict[str, dict[str, str]]]:
+    """Read what the kubelet of a host is told that does not run."""
+    config = root / "config.yaml"
+    root.mkdir()
+    config.write_text(f"{HEAD}cpuManagerPolicy: static\n")
+    texts = {path: text.replace("CONFIG", str(config)) for path, text in files.items()}
+    synthetic: MachineSource = read_machine("synthetic:1s1n2c1t")
+    machine = synthetic._replace(origin=LIVE, files=DirectoryTree(written(texts, root / "node")))
+    sources = Sources()
+    return load_kubelet(KubeletWords(**words), sources, machine=machine), sources.entries
+
+
+def test_a_kubelet_that_is_down_has_the_flags_of_its_unit(tmp_path: Path) -> None:
+    kubelet, sources = stopped(tmp_path / "root", KUBEADM)
+    assert (kubelet.kubelet.config.reserved_system_cpus, kubelet.kubelet.config.max_pods) == ("0", 8)
+    assert sources["unitArguments"] == {"value": "--reserved-cpus=0 --max-pods=8", "from": "live"}
+    assert sources["kubeletConfiguration"]["value"].endswith("config.yaml")
+    assert kubelet.kubelet.flags_gap == ""
+
+
+def test_a_unit_with_a_flag_that_the_release_has_not(tmp_path: Path) -> None:
+    files = {**KUBEADM, "etc/default/kubelet": "KUBELET_EXTRA_ARGS=--pod-infra-container-image=p\n"}
+    assert stopped(tmp_path / "old", files, version="1.34")[0].kubelet.version.minor == 34
+    with pytest.raises(ConfigRefusedError, match=r"--pod-infra-container-image is gone since 1\.35"):
+        stopped(tmp_path / "new", files, version="1.35")
+    # Where nobody names the release, the default is not held against the node.
+    assert stopped(tmp_path / "unknown", files)[0].kubelet.version.minor == 36
+
+
+def test_a_kubelet_that_runs_knows_its_own_flags(tmp_path: Path) -> None:
+    assert told(tmp_path / "a", "--acme-flag=x --max-pods=8", version="1.36")[0].kubelet.config.max_pods == 8
+    with pytest.raises(ConfigRefusedError, match=r"gone since 1\.34"):
+        told(tmp_path / "b", "--cloud-config=/etc/cloud", version="1.36")

@@ -12,13 +12,14 @@ import pytest
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.topology_manager_start import start_topology_manager
 from cpuctl.engine.outcome import FaultKind, KubeletFault, StartRefused, Undetermined
-from cpuctl.engine.start import Started, check_start
+from cpuctl.engine.start import Started, check_start, doubted
 from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.setting_error import SettingError
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
+from cpuctl.machine.sources import read_machine
 from cpuctl.quantity import Quantity
 from tests.support.topologies import CoreAt, machine_info
 
@@ -437,3 +438,19 @@ def test_a_package_of_unknown_number_taken_for_a_node_lets_a_kubelet_start(polic
     machine = machine_info(CoreAt((cpu,), numa_node=-1, socket=-1) for cpu in range(4))
     config = {"cpu_manager_policy": "static", "reserved_system_cpus": "0", "topology_manager_policy": policy}
     assert isinstance(Told(config=config, machine=machine).start(), Started)
+
+
+def test_where_flags_may_be_missing_a_refusal_over_what_a_flag_sets_is_taken_back() -> None:
+    info = read_machine("synthetic:1s1n4c1t").info
+    config = KubeletConfiguration(cpu_manager_policy="static")
+    kubelet = Kubelet(version=KubeletVersion(36), config=config, flags_gap="no unit was found")
+    outcome = check_start(info, kubelet)
+    assert isinstance(outcome, Undetermined)
+    assert outcome.why.startswith(
+        "its flags are not known (no unit was found), and one may set what it lacks; without flags it would"
+        " not start (cpuManager): "
+    )
+    assert isinstance(check_start(info, kubelet._replace(flags_gap="")), StartRefused)
+    # No flag sets this field: flags could not mend it.
+    refused = StartRefused("configValidation", "x", (("userNamespaces", "idsPerPod"),))
+    assert doubted(refused, kubelet) is refused

@@ -14,6 +14,10 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.capture.node_texts import written
+from tests.machine.sysfs_writer import small_machine
+
+STATIC = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\ncpuManagerPolicy: static\n"
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "contrib" / "bootstrap"
 SCRIPTS = ["verify-node", "write-atomically"]
@@ -48,6 +52,28 @@ def test_only_a_no_holds_the_kubelet_back(fake_cpuctl: Path, config: int, state:
     assert done.returncode == (3 if 3 in (config, state) else 0)
     silent = sum(code not in (0, 3) for code in (config, state))
     assert done.stderr.count("gave no answer") == silent
+
+
+def test_what_cannot_be_said_holds_no_kubelet_back(tmp_path: Path) -> None:
+    """With the words of cpuctl itself: a node that has a configuration, and nothing that tells of flags."""
+    node = written({**small_machine(), "var/lib/kubelet/config.yaml": STATIC}, tmp_path / "node")
+    inputs = f"-m {node} --kubelet-version 1.36"
+    cpuctl = tmp_path / "cpuctl"
+    cpuctl.write_text(f'#!/bin/sh\nexec {sys.executable} -m cpuctl "$@"\n')
+    cpuctl.chmod(0o755)
+    done = run(FOLDER / "verify-node", CPUCTL=str(cpuctl), CPUCTL_INPUTS=inputs, PYTHONPATH=str(ROOT))
+    assert (done.returncode, done.stderr.count("config check cannot say")) == (0, 1), done.stderr
+    (node / "etc/default").mkdir(parents=True)
+    (node / "etc/systemd/system").mkdir(parents=True)
+    (node / "etc/systemd/system/kubelet.service").write_text(
+        "[Service]\nEnvironmentFile=-/etc/default/kubelet\n"
+        "ExecStart=/usr/bin/kubelet --config=/var/lib/kubelet/config.yaml $ARGS\n"
+    )
+    done = run(FOLDER / "verify-node", CPUCTL=str(cpuctl), CPUCTL_INPUTS=inputs, PYTHONPATH=str(ROOT))
+    assert done.returncode == 3, done.stderr
+    (node / "etc/default/kubelet").write_text("ARGS=--reserved-cpus=0\n")
+    done = run(FOLDER / "verify-node", CPUCTL=str(cpuctl), CPUCTL_INPUTS=inputs, PYTHONPATH=str(ROOT))
+    assert done.returncode == 0, done.stderr
 
 
 def test_inputs_are_options_of_both_questions(fake_cpuctl: Path) -> None:

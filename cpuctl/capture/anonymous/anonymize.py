@@ -82,9 +82,11 @@ def _process(process: Process, names: AnonymousNames) -> Process:
 
 
 def _kubelet(facts: KubeletFacts, names: AnonymousNames) -> KubeletFacts:
-    if facts.flags is None:
-        return facts
-    return facts._replace(flags=tuple(_flag(flag, names) for flag in facts.flags))
+    return facts._replace(flags=_flags(facts.flags, names), unit_flags=_flags(facts.unit_flags, names))
+
+
+def _flags(flags: tuple[str, ...] | None, names: AnonymousNames) -> tuple[str, ...] | None:
+    return None if flags is None else tuple(_flag(flag, names) for flag in flags)
 
 
 def _flag(flag: str, names: AnonymousNames) -> str:

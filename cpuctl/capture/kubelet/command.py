@@ -6,6 +6,7 @@ be harmless are kept, and only a process of root that sees the node's own file t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from cpuctl.capture.collected import Process
@@ -22,6 +23,8 @@ kubelet-cgroups max-pods memory-manager-policy oom-score-adj pod-max-pids pods-p
 reserved-cpus reserved-memory system-cgroups system-reserved system-reserved-cgroup
 topology-manager-policy topology-manager-policy-options topology-manager-scope
 """
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}", re.ASCII)
+
 SWITCHES = frozenset(_SWITCHES.split())
 """Kept flags that need no value."""
 
@@ -40,10 +43,10 @@ def running_kubelet(processes: Iterable[Process]) -> Process | None:
     return None
 
 
-def read_flags(files: NodeFiles, process: Process) -> tuple[str, ...] | None:
-    """Read the kept flags of a process as ``--name=value``; None where its command line cannot be read."""
+def read_arguments(files: NodeFiles, process: Process) -> tuple[str, ...] | None:
+    """Read the words behind a program's name; None where its command line cannot be read."""
     text = files.read(f"proc/{process.pid}/cmdline")
-    return None if not text else tuple(kept_flags(text.removesuffix("\0").split("\0")[1:]))
+    return None if not text else tuple(text.removesuffix("\0").split("\0")[1:])
 
 
 def kept_flags(arguments: Sequence[str]) -> Iterator[str]:
@@ -61,6 +64,13 @@ def kept_flags(arguments: Sequence[str]) -> Iterator[str]:
         if not equals:
             value = "true" if name in SWITCHES else next(following, "")
         yield f"--{name}={value}"
+
+
+def other_flags(arguments: Sequence[str]) -> tuple[str, ...]:
+    """Name the flags that are not kept: a kubelet ends at one that its release does not know."""
+    names = (argument[2:].partition("=")[0] for argument in arguments if argument.startswith("--"))
+    plain = (name.replace("_", "-") for name in names if _NAME.fullmatch(name))
+    return tuple(dict.fromkeys(name for name in plain if name not in KEPT_FLAGS))
 
 
 def flag_value(flags: Iterable[str], name: str) -> str:

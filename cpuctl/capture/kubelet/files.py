@@ -7,8 +7,15 @@ from collections.abc import Iterator
 from itertools import islice
 
 from cpuctl.capture.collected import Area, FileState, KubeletFacts, Process
-from cpuctl.capture.kubelet.command import flag_value, read_flags, running_kubelet
+from cpuctl.capture.kubelet.command import (
+    flag_value,
+    kept_flags,
+    other_flags,
+    read_arguments,
+    running_kubelet,
+)
 from cpuctl.capture.kubelet.config import reduced_configuration
+from cpuctl.capture.kubelet.unit import UnitCommand, unit_command
 from cpuctl.capture.node.files import NodeFiles
 from cpuctl.machine.recording_layout import CONFIG, DROP_INS, STATE_DIRECTORY, STATE_FILES
 from cpuctl.named_tuple import NamedTuple
@@ -24,14 +31,23 @@ def record_kubelet(
     """Record configuration and state from where the running kubelet has them, else from the usual places."""
     before = len(files.members)
     process = running_kubelet(processes)
-    flags = read_flags(files, process) if process else None
-    places = places_of(flags)
+    arguments = read_arguments(files, process) if process else None
+    flags = None if arguments is None else tuple(kept_flags(arguments))
+    unit = UnitCommand() if arguments is not None else unit_command(files)
+    told = unit.arguments if arguments is None else arguments
+    unit_flags = None if unit.arguments is None else tuple(kept_flags(unit.arguments))
+    known = unit_flags if flags is None and not unit.gap else flags
+    places = places_of(known)
     drop_ins, complete = _record_drop_ins(files, places.drop_ins)
-    used = flags is not None and bool(places.drop_ins)
+    used = known is not None and bool(places.drop_ins)
     facts = KubeletFacts(
         version=version[0],
         version_source=version[1],
         flags=flags,
+        unit_flags=unit_flags,
+        unit_files=unit.files,
+        flags_gap=unit.gap,
+        other_flags=other_flags(told or ()),
         root_directory=places.root,
         config_path=places.config,
         config_state=_record_configuration(files, places.config, CONFIG),
@@ -40,7 +56,7 @@ def record_kubelet(
         drop_ins_complete=complete,
     )
     states = sum(_record_state(files, places.root, name) for name in STATE_FILES)
-    counts = {"flags": len(flags or ()), "stateFiles": states}
+    counts = {"flags": len(flags or unit_flags or ()), "stateFiles": states}
     return facts, Area(name=AREA, entries=len(files.members) - before, counts=counts, notes=_notes(facts))
 
 
@@ -53,7 +69,7 @@ class Places(NamedTuple):
 
 
 def places_of(flags: tuple[str, ...] | None) -> Places:
-    """Find them by the flags of the kubelet that runs; None stands for no such kubelet."""
+    """Find them by all flags of the kubelet; None stands for one whose flags are not known."""
     if flags is None:
         return Places(f"/{STATE_DIRECTORY}", f"/{CONFIG}", f"/{DROP_INS}")
     # Without the flag there is no such file, whatever lies at the usual place.
@@ -119,8 +135,13 @@ def _record_state(files: NodeFiles, root: str, name: str) -> bool:
 
 def _notes(facts: KubeletFacts) -> tuple[str, ...]:
     notes = [] if facts.version else ["the kubelet's version is unknown"]
-    if facts.flags is None:
-        notes.append("no running kubelet was found: its files are taken from the usual places")
+    if facts.flags is None and facts.flags_gap:
+        notes.append(
+            f"no kubelet runs, and its flags are not known ({facts.flags_gap}): its files are taken from the"
+            " usual places"
+        )
+    elif facts.flags is None:
+        notes.append("no kubelet runs: its flags are those that its unit would start it with")
     if facts.config_state is not FileState.RECORDED:
         notes.append(f"no kubelet configuration is recorded: it is {facts.config_state}")
     return tuple(notes)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
-from cpuctl.capture.kubelet.command import kept_flags
+from cpuctl.capture.kubelet.command import kept_flags, other_flags
 from cpuctl.capture.kubelet.files import places_of
+from cpuctl.capture.kubelet.followed import FollowedFiles
+from cpuctl.capture.kubelet.unit import unit_command
 from cpuctl.capture.recorded_kubelet import RecordedKubelet, telling
 from cpuctl.errors import CpuctlError
 from cpuctl.machine.tree import Tree
@@ -16,7 +19,7 @@ _NESTED = re.compile(r"^NSpid:[ \t]*[0-9]+[ \t]+[0-9]", re.MULTILINE)
 
 
 def live_kubelet(tree: Tree) -> RecordedKubelet:
-    """Read the flags of the node's kubelet; without one, nothing is known.
+    """Read the flags of the node's kubelet; without one, those that its unit would start it with.
 
     Believed is a process as ``running_kubelet`` believes one.
     """
@@ -25,12 +28,29 @@ def live_kubelet(tree: Tree) -> RecordedKubelet:
         if not _KUBELET.search(status) or not _OF_ROOT.search(status) or _NESTED.search(status):
             continue
         if command := _read(tree, f"proc/{pid}/cmdline"):
-            flags = tuple(kept_flags(command.removesuffix("\0").split("\0")[1:]))
-            places = places_of(flags)
-            return RecordedKubelet(
-                flags=telling(flags), config_path=places.config, config_directory=places.drop_ins
-            )
-    return RecordedKubelet()
+            return _told(command.removesuffix("\0").split("\0")[1:])._replace(runs=True)
+    return stopped_kubelet(tree)
+
+
+def stopped_kubelet(tree: Tree) -> RecordedKubelet:
+    """Read what the node's kubelet, which does not run, would be started with."""
+    unit = unit_command(FollowedFiles(tree))
+    if unit.arguments is None:
+        return RecordedKubelet(flags_gap=unit.gap)
+    return _told(unit.arguments, unit.gap)
+
+
+def _told(arguments: Sequence[str], gap: str = "") -> RecordedKubelet:
+    flags = tuple(kept_flags(arguments))
+    places = places_of(None if gap else flags)
+    return RecordedKubelet(
+        flags=telling(flags),
+        flags_gap=gap,
+        other_flags=other_flags(arguments),
+        # Where flags may be missing, the usual place of the file is as good a guess as none.
+        config_path="" if gap else places.config,
+        config_directory="" if gap else places.drop_ins,
+    )
 
 
 def _read(tree: Tree, path: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,32 +35,45 @@ class KubeletWords(NamedTuple):
     gates: str = ""
 
 
+_WHOSE_FLAGS = {
+    "unit": "kubelet unit's",
+    "running": "running kubelet's",
+    "recorded": "recorded kubelet's",
+}
+
+
 class Arguments(NamedTuple):
     """The kubelet's command line: what the node's own is (*own*, at *where*), and what is *given* on top.
 
+    ``others`` are names of own flags whose values are not known here, ``gap`` why own flags may be missing.
     Of a node whose release nobody knows (not *released*) a flag that some release has is no mistake.
     """
 
     own: tuple[str, ...] = ()
     where: str = ""
     given: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    gap: str = ""
     released: bool = True
 
     def read(self, version: KubeletVersion, sources: Sources) -> KubeletFlags:
         """Read all flags as a kubelet of a release does; raise ConfigRefusedError where it would end."""
         from cpuctl.kubelet.flags.given import KubeletFlags
 
-        if not self.own and not self.given:
+        if not self.own and not self.given and not self.others:
             return KubeletFlags()
 
-        from cpuctl.kubelet.flags.command_line import read_flags
+        from cpuctl.kubelet.flags.command_line import check_names, read_flags
         from cpuctl.kubelet.flags.table import flag_of
 
         minor = version.minor if self.released else None
         found = read_flags(self.own, self.where, minor=minor)
+        if minor is not None:
+            check_names(self.others, self.where, minor=minor)
         if self.given:
             read_flags(self.given, minor=version.minor)
             found = read_flags([*self.own, *self.given], minor=minor)
+        found = found._replace(names=(*found.names, *self.others))
         for name in found.names:
             if flag_of(name, version.minor) is None:
                 sources.warnings.append(
@@ -121,7 +134,8 @@ def given_arguments(text: str) -> tuple[str, ...]:
 
 def flags_of(arguments: Arguments) -> KubeletFlags:
     """Read all flags as some release reads them."""
-    return any_flags([*arguments.own, *arguments.given])
+    found = any_flags([*arguments.own, *arguments.given])
+    return found._replace(names=(*found.names, *arguments.others))
 
 
 def any_flags(arguments: Sequence[str]) -> KubeletFlags:
@@ -153,9 +167,9 @@ def configuration_text(
         text, path = found
         sources.add("kubeletConfiguration", str(path), "live")
         return (text, str(path)), str(path.parent)
-    # A kubelet that ran without a file is known to have none.
+    # A kubelet that is started without a file is known to have none.
     known = "live" if live else "capture"
-    said = "default" if recorded.flags is None else known
+    said = "default" if recorded.flags is None or recorded.flags_gap else known
     sources.add("kubeletConfiguration", "the kubelet's defaults", said)
     return None, ""
 
@@ -183,14 +197,16 @@ def _live_configuration(running: RecordedKubelet) -> tuple[bytes, Path] | None:
 
     One that is there and closed to us is no reason to assume defaults.
     """
-    if running.flags is not None and not running.config_path:
+    if running.flags is not None and not running.flags_gap and not running.config_path:
         return None
     path = Path(running.config_path or LIVE_CONFIG)
     try:
         return path.read_bytes(), path
     except (FileNotFoundError, NotADirectoryError) as error:
         if running.config_path:
-            raise unreadable(error, str(path), hint="the kubelet that runs was told of it") from None
+            raise unreadable(
+                error, str(path), hint="the kubelet's flags name it; name another file with --kubelet-config"
+            ) from None
         return None
     except PermissionError:
         hint = "try again with sudo, or name a configuration with --kubelet-config"
@@ -205,20 +221,28 @@ def all_arguments(
     """Put the flags of ``--kubelet-args`` (*text*) behind those of the node's kubelet, as on one line."""
     if text:
         sources.add("kubeletArguments", text, "given")
-    if not recorded.flags:
-        return Arguments(given=given)
+    known = sources.entries.get("kubeletConfiguration", {}).get("from")
+    gap = recorded.flags_gap if known in ("live", "capture") and not text else ""
+    if not recorded.flags and not recorded.other_flags:
+        return Arguments(given=given, gap=gap)
     live = origin == LIVE_MACHINE
-    sources.add(
-        "runningArguments" if live else "recordedArguments",
-        " ".join(recorded.flags),
-        "live" if live else "capture",
-    )
+    whose = "unit" if not recorded.runs else "running" if live else "recorded"
+    sources.add(f"{whose}Arguments", " ".join(recorded.flags or ()), "live" if live else "capture")
     return Arguments(
-        own=recorded.flags,
-        where=f"{origin}: the {'running' if live else 'recorded'} kubelet's flags",
+        own=recorded.flags or (),
+        where=f"{origin}: the {_WHOSE_FLAGS[whose]} flags",
         given=given,
+        others=tuple(_doubtful(recorded)),
+        gap=gap,
         released=sources.entries.get("kubeletVersion", {}).get("from") != "default",
     )
+
+
+def _doubtful(recorded: RecordedKubelet) -> Iterator[str]:
+    """Yield flags that a release may not know; what a kubelet runs with is no mistake of its own release."""
+    from cpuctl.kubelet.flags.table import FLAGS
+
+    return (name for name in recorded.other_flags if name in FLAGS or not recorded.runs)
 
 
 def drop_in_source(name: str | None, recorded: RecordedKubelet, sources: Sources) -> DropInSource | None:
@@ -264,5 +288,6 @@ def load_told(told: Told, sources: Sources) -> ToldKubelet:
         gate_flags=loaded.gate_flags,
         gates_of_main_file=loaded.gates_of_main_file,
         cgroup_version=told.cgroup_version,
+        flags_gap=told.arguments.gap,
     )
     return ToldKubelet(kubelet=kubelet, loaded=loaded, told=told)

@@ -10,7 +10,7 @@ from cpuctl.engine.config_lints.lint import Severity
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import FaultKind, KubeletFault, StartRefused
 from cpuctl.engine.provider import Candidate
-from cpuctl.engine.start import NotStarted, Started, last_checks, node_of, start_managers
+from cpuctl.engine.start import NotStarted, Started, doubted, last_checks, node_of, start_managers
 from cpuctl.engine.state_checks.cpu_findings import cpu_findings
 from cpuctl.engine.state_checks.cpu_subject import CPUSubject, cpu_finding
 from cpuctl.engine.state_checks.file_findings import file_findings
@@ -63,7 +63,7 @@ def verify_states(
     refusals = dict(_refusals(node, managers.gates, found, kubelet.config.root_dir))
     look = _Look(version, found, owners, node)
     return StateVerdict(
-        start=next(iter(refusals.values()), None) or last_checks(managers),
+        start=doubted(next(iter(refusals.values()), None) or last_checks(managers), kubelet),
         refusals=refusals,
         findings=tuple(limited(look.findings())),
         drift=look.drift,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePath
 
 from cpuctl.documents.document import Value
@@ -99,6 +99,13 @@ def read_flags(
         raise ConfigRefusedError.told(
             InputError(bad.message or text, where=where, hint=bad.hint), refusal
         ) from None
+
+
+def check_names(names: Iterable[str], where: str, *, minor: int) -> None:
+    """Raise ConfigRefusedError where a release has no flag of a name."""
+    for name in names:
+        if flag_of(name, minor) is None:
+            read_flags([f"--{name}"], where, minor=minor)
 
 
 class _BadFlagError(Exception):

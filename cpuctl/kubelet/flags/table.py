@@ -158,6 +158,9 @@ def _by_name() -> Mapping[str, tuple[Flag, ...]]:
 FLAGS: Mapping[str, tuple[Flag, ...]] = _by_name()
 """Every flag, oldest form first; most have one form in all releases."""
 
+FIELDS_OF_FLAGS = frozenset(flag.field for forms in FLAGS.values() for flag in forms if flag.field)
+"""The fields of the configuration that some flag sets."""
+
 
 def flag_of(name: str, minor: int | None) -> Flag | None:
     """Find a flag in a release; without one, its newest form in any."""

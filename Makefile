@@ -18,7 +18,7 @@ help:
 	@echo "make docs          make reference, manual pages and completions from the command table"
 	@echo "make conformance   run recorded kubelet answers (CORPUS=DIR for others, ORDER=--shuffle, PYTHON_FLAGS='-O -bb')"
 	@echo "make bench         measure against the kubelet's recorded figures"
-	@echo "make fuzz          look for inputs that break a parser (ten minutes each; TARGETS='cpuset yaml' for some)"
+	@echo "make fuzz          look for inputs that break a parser or the engine (ten minutes each; TARGETS='cpuset lockstep' for some)"
 	@echo "make mutation      look for code that no test misses (ROOMS='cpuctl/engine/cpu/*' for others; minutes to hours)"
 	@echo "make zipapp        one file for nodes without pip or network: dist/cpuctl.pyz"
 	@echo "make dist          wheel and sdist"

@@ -18,7 +18,7 @@ from cpuctl.pods.qos import Qos
 if TYPE_CHECKING:
     from cpuctl.checkpoints.model import MemoryBlock
     from cpuctl.engine.devices.allocation import DeviceGrant
-    from cpuctl.engine.hints.topology_manager import Answer, Merged
+    from cpuctl.engine.hints.topology_manager import Answer, MergeResult
     from cpuctl.engine.pod_level.readmission import Readmission
 
 _NO_CLAIM = ExclusiveClaim(0, POLICY_NONE)
@@ -61,7 +61,7 @@ class Asked(NamedTuple):
 
     container: Container | None
     answers: Mapping[str, Answer]
-    merged: Merged | KubeletFault
+    merged: MergeResult
 
 
 class Admitted(ByContent):
@@ -95,3 +95,15 @@ class Admission(NamedTuple):
     pool_warning: PoolWarning | None
     taken_from_others: int
     readmission: Readmission | None
+
+    @property
+    def wrapped_memory(self) -> Mapping[str, tuple[str, ...]]:
+        """Name the resources by container of which the kubelet's sums have wrapped around.
+
+        Sums are unsigned: what a container requests beyond a pod's total leaves 2^64 minus that.
+        """
+        wrapped = {
+            each.container.name: tuple(block.type for block in each.memory if block.size >> 63)
+            for each in self.placements
+        }
+        return {name: types for name, types in wrapped.items() if types}

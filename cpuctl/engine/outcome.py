@@ -28,9 +28,18 @@ class KubeletFault(NamedTuple):
 
 
 class Undetermined(NamedTuple):
-    """The input lacks what the answer depends on, or no kubelet's answer to it is known: why."""
+    """The input lacks what the answer depends on, or no kubelet's answer to it is known: why.
+
+    ``variants`` are the answers of which one is right, where only chance decides: the order of a map, say.
+    """
 
     why: str
+    variants: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """Why, and what the answer may be."""
+        return f"{self.why}: {', or '.join(self.variants)}" if self.variants else self.why
 
 
 class RejectionReason(StrEnum):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from cpuctl.engine.admission import Admitted, Asked, Placement, Verdict
 from cpuctl.engine.hints.hints import IMPOSSIBLE, Hint
-from cpuctl.engine.hints.topology_manager import Answer, TopologyManager
+from cpuctl.engine.hints.topology_manager import Answer, Merged, TopologyManager
 from cpuctl.engine.outcome import KubeletFault, Rejected, RejectionReason, Undetermined
 from cpuctl.engine.provider import Candidate, Provider, Refusal
 from cpuctl.pods.model import Container
@@ -59,11 +59,11 @@ class ScopedAdmission:
             answers[provider.name] = answer
         return Asked(container=container, answers=answers, merged=self.manager.merge(list(answers.values())))
 
-    def _align(self, container: Container | None) -> Hint | Rejected | KubeletFault:
+    def _align(self, container: Container | None) -> Hint | Refusal:
         """Ask where to allocate for a container, or for the pod where that is None."""
         self.asked.append(self.ask(container))
         merged = self.asked[-1].merged
-        if isinstance(merged, KubeletFault):
+        if not isinstance(merged, Merged):
             return merged
         if merged.admit:
             return merged.hint

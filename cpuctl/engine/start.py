@@ -165,7 +165,7 @@ def _managers(info: MachineInfo, kubelet: Kubelet) -> Started | NotStarted:
             return KubeletFault(kind=FaultKind.CRASH, where=_LOADING, why=str(error))
         return StartRefused(stage="featureGates", error=str(error), settings=(("featureGates",),))
     except ReservingFailsError as error:
-        return error.fault
+        return error.why
     except _RefusedError as refused:
         return refused.result
 

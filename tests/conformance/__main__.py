@@ -19,7 +19,7 @@ FAILURES_SHOWN = 5
 
 
 def main(words: Iterable[str]) -> int:
-    """Print the counts of every file, its first failures, and one closing line."""
+    """Print the counts of every file, its first failures, all counts, and why answers were undetermined."""
     parser = argparse.ArgumentParser(prog="python -m tests.conformance")
     parser.add_argument("directory", metavar="DIR", type=Path, help="of *.jsonl.gz files and machines.json")
     parser.add_argument(
@@ -41,6 +41,9 @@ def main(words: Iterable[str]) -> int:
         for failure in tally.failures[:FAILURES_SHOWN]:
             _say(f"    {failure}")
     _say(_counts(total))
+    _say(f"{total.undetermined.total()} undetermined answers")
+    for why, times in total.undetermined.most_common():
+        _say(f"    {times} times: {why}")
     return 1 if total.failed or not total.passed else 0
 
 

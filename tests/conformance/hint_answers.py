@@ -9,7 +9,7 @@ from cpuctl.engine.admission import Asked
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.rule import HintList
 from cpuctl.engine.hints.topology_manager import Answer
-from cpuctl.engine.outcome import KubeletFault
+from cpuctl.engine.outcome import KubeletFault, Undetermined
 from tests.conformance.corpus import Json
 
 
@@ -26,7 +26,14 @@ def merged(asked: Asked) -> Json:
     """Write the result of one round."""
     if isinstance(asked.merged, KubeletFault):
         return {"container": _name(asked), "panic": asked.merged.why}
+    if isinstance(asked.merged, Undetermined):
+        return {"container": _name(asked), **undetermined(asked.merged)}
     return {"container": _name(asked), "admit": asked.merged.admit, **written(asked.merged.hint)}
+
+
+def undetermined(result: Undetermined) -> Json:
+    """Write that no answer is known."""
+    return {"undetermined": result.why, "variants": list(result.variants)}
 
 
 def hint_list(hints: HintList) -> list[Json]:

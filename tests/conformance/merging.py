@@ -5,12 +5,12 @@ from __future__ import annotations
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.topology_manager_start import start_topology_manager
-from cpuctl.engine.outcome import KubeletFault
+from cpuctl.engine.outcome import KubeletFault, Undetermined
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.machine.cadvisor.machine_info import InfoNode, MachineInfo
 from tests.conformance.corpus import Json, version_of
-from tests.conformance.hint_answers import written
+from tests.conformance.hint_answers import undetermined, written
 
 
 def merge_hints(case: Json) -> Json:
@@ -30,6 +30,8 @@ def merge_hints(case: Json) -> Json:
     merged = manager.merge(answers)
     if isinstance(merged, KubeletFault):
         return {"panic": merged.why}
+    if isinstance(merged, Undetermined):
+        return undetermined(merged)
     return {"admit": merged.admit, **written(merged.hint)}
 
 

@@ -21,7 +21,7 @@ from cpuctl.pods.model import Container, Pod
 from cpuctl.pods.reading.pods import decode_pod
 from cpuctl.pods.validation.amounts import as_sent
 from tests.conformance.corpus import Json, version_of
-from tests.conformance.hint_answers import merged, provider_calls
+from tests.conformance.hint_answers import merged, provider_calls, undetermined
 from tests.conformance.node_start import start_kubelet, start_managers_only, started_answer, state_reader
 from tests.conformance.resize_steps import resize, resize_answer, resized_pod, restore_baselines
 from tests.conformance.state_files import StateFiles
@@ -116,6 +116,8 @@ class _Scenario:
         if isinstance(admission.verdict, KubeletFault):
             crash = admission.verdict.kind is FaultKind.CRASH
             return {"panic": admission.verdict.why} if crash else {"hang": True}
+        if isinstance(admission.verdict, Undetermined):
+            return undetermined(admission.verdict)
         hints = {"hints": provider_calls(admission.asked)} if step.get("wantHints") else {}
         return _admission(node, admission) | hints
 
@@ -192,8 +194,8 @@ def _not_started(result: NotStarted) -> Json:
             return {"ok": False, "stage": stage, "error": error}
         case KubeletFault(why=why):
             return {"ok": False, "stage": "panic", "error": why}
-        case Undetermined(why=why):
-            return {"undetermined": why}
+        case Undetermined():
+            return undetermined(result)
 
 
 def _admission(node: Node, admission: Admission) -> Json:

@@ -12,13 +12,13 @@ from cpuctl.engine.cpu.picking.distributed import Dealing, take_distributed
 from cpuctl.engine.cpu.picking.packed import Spread, take_packed
 from cpuctl.engine.cpu.picking.rules import picker_rules
 from cpuctl.engine.cpu.topology import CPUTopology
-from cpuctl.engine.outcome import AllocationError, KubeletFault, Picked, PickResult, Undetermined
+from cpuctl.engine.outcome import AllocationError, FaultKind, KubeletFault, Picked, PickResult, Undetermined
 from cpuctl.engine.views import cpu_labels
 from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.machine.cadvisor.reading import decode_machine_info
 from cpuctl.quantity import Quantity
 from tests.conformance.corpus import Json, version_of
-from tests.conformance.hint_answers import hint_list
+from tests.conformance.hint_answers import hint_list, undetermined
 from tests.conformance.machines import machine_info
 
 
@@ -109,10 +109,12 @@ def pick_answer(result: PickResult) -> Json:
             return {"cpuset": str(CPUSet(cpus))}
         case AllocationError(message=message):
             return {"error": message}
+        case KubeletFault(kind=FaultKind.CRASH, why=why):
+            return {"panic": why}
         case KubeletFault():
             return {"hang": True}
-        case Undetermined(why=why):
-            return {"undetermined": why}
+        case Undetermined():
+            return undetermined(result)
 
 
 def cpu_hints(case: Json) -> Json:

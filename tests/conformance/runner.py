@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,12 +17,13 @@ LONGEST_SHOWN = 200
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of one file, and a line for every failure."""
+    """Counts of one file, a line for every failure, and the undetermined answers, counted by reason."""
 
     passed: int = 0
     failed: int = 0
     not_covered: int = 0
     failures: list[str] = field(default_factory=list)
+    undetermined: Counter[str] = field(default_factory=Counter)
 
     def add(self, other: Tally) -> None:
         """Take other counts and failures into this one."""
@@ -29,6 +31,7 @@ class Tally:
         self.failed += other.failed
         self.not_covered += other.not_covered
         self.failures += other.failures
+        self.undetermined += other.undetermined
 
     def fail(self, recorded: Recorded, why: str) -> None:
         """Count a failure and keep what to say of it."""
@@ -46,7 +49,9 @@ def run_cases(cases: Iterable[Recorded], gaps: Sequence[Gap] = GAPS) -> Tally:
     tally = Tally()
     for recorded in cases:
         gap = next((gap for gap in gaps if gap.applies(recorded)), None)
-        differences = list(_differences(recorded))
+        answer = _answer(recorded)
+        tally.undetermined.update(_undetermined(answer))
+        differences = list(_differences(answer, recorded))
         if gap is not None and differences:
             tally.not_covered += 1
         elif gap is not None:
@@ -58,12 +63,27 @@ def run_cases(cases: Iterable[Recorded], gaps: Sequence[Gap] = GAPS) -> Tally:
     return tally
 
 
-def _differences(recorded: Recorded) -> Iterator[str]:
+def _answer(recorded: Recorded) -> Json | None:
     operation = OPERATIONS.get(recorded.operation)
-    if operation is None:
+    return None if operation is None else operation(recorded.case)
+
+
+def _undetermined(answer: Any) -> Iterator[str]:
+    """Yield the reason of every undetermined answer, those of a scenario's steps among them."""
+    if isinstance(answer, dict):
+        if "undetermined" in answer:
+            yield answer["undetermined"]
+        answer = list(answer.values())
+    if isinstance(answer, list):
+        for each in answer:
+            yield from _undetermined(each)
+
+
+def _differences(answered: Json | None, recorded: Recorded) -> Iterator[str]:
+    if answered is None:
         yield f"no operation {recorded.operation!r}"
         return
-    answer = _comparable(_asked_for(operation(recorded.case), recorded.expect))
+    answer = _comparable(_asked_for(answered, recorded.expect))
     right = [_comparable(each) for each in _right_answers(recorded)]
     if answer not in right and not left_to_chance(answer, right):
         yield from _compare(answer, right[0], "")

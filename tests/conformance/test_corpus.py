@@ -34,6 +34,22 @@ def test_a_case_that_passes_must_not_be_listed_as_a_gap() -> None:
     assert "listed as not covered" in tally.failures[0]
 
 
+def test_undetermined_answers_are_counted_by_their_reason() -> None:
+    short = {"id": 0, "distances": [10]}, {"id": 1, "distances": [10]}
+    one, other = [{"numa": [0], "preferred": True}], [{"numa": [1], "preferred": True}]
+    case = {
+        "op": "mergeHints",
+        "numaNodes": list(short),
+        "policy": "best-effort",
+        "policyOptions": {"prefer-closest-numa-nodes": "true"},
+        "providers": [{"a": one + other + one, "b": [{"numa": None, "preferred": False}, *one]}],
+    }
+    tally = run_cases([Recorded(case, {})])
+    (why,) = tally.undetermined
+    assert "depends on the order in which it walks a map" in why
+    assert (tally.failed, tally.undetermined.total()) == (1, 1)
+
+
 def test_another_recorded_variant_is_as_right() -> None:
     right = {"string": "0", "size": 1, "list": [0]}
     tally = run_cases([Recorded({"op": "cpuset", "cpuset": "0"}, {"error": "other"}, {"variants": [right]})])

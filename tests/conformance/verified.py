@@ -115,7 +115,7 @@ def disagreement(asked: Asked) -> str:
             said = {"ok": False, "stage": stage, "error": error}
         case KubeletFault(why=why):
             said = {"ok": False, "stage": "panic", "error": why}
-        case Undetermined(why=why):
+        case Undetermined(text=why):
             return f"undetermined: {why}"
     did = {name: asked.answer[name] for name in said if name in asked.answer}
     if said != did:

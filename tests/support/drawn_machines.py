@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from tests.support.naive_packed import Cpus, Machine
 from tests.support.topologies import CoreAt
 
-UNLISTED = st.sampled_from([0, 0, 0, 1, 4])
+UNLISTED = st.sampled_from([0, 0, 0, 0, 1, 4, -1, -4])
+"""CPUs that the total counts and no core lists; fewer than none: more are listed than the total says."""
 
 
 @st.composite
@@ -35,7 +36,7 @@ def nested_machines(draw: st.DrawFn, *, nodes: tuple[int, int] = (1, 6)) -> Mach
             )
             for index, (cpus, node) in enumerate(zip(numbered, places, strict=True))
         ],
-        unlisted_cpus=draw(UNLISTED),
+        unlisted_cpus=draw(_unlisted(numbered)),
     )
 
 
@@ -45,7 +46,7 @@ def tangled_machines(draw: st.DrawFn) -> Machine:
     few, cache = st.integers(0, 3), st.none() | st.integers(0, 3)
     numbered = draw(_numbered(draw(_threads(draw(st.integers(1, 8))))))
     cores = [CoreAt(cpus, draw(few), draw(few), draw(cache)) for cpus in numbered]
-    return Machine(cores, unlisted_cpus=draw(UNLISTED))
+    return Machine(cores, unlisted_cpus=draw(_unlisted(numbered)))
 
 
 @st.composite
@@ -73,6 +74,12 @@ def offers(machine: Machine) -> st.SearchStrategy[Cpus]:
     """Draw free CPUs: a few, or all but a few."""
     some = st.frozensets(st.sampled_from(sorted(machine.cpus)))
     return some | some.map(lambda taken: machine.cpus - taken)
+
+
+def _unlisted(numbered: Sequence[tuple[int, ...]]) -> st.SearchStrategy[int]:
+    """Leave a machine one CPU at least."""
+    total = sum(map(len, numbered))
+    return UNLISTED.map(lambda unlisted: max(unlisted, 1 - total))
 
 
 def _threads(cores: int) -> st.SearchStrategy[list[int]]:

@@ -12,7 +12,7 @@ from math import ceil, isqrt
 
 from cpuctl.engine.cpu.picking.packed import Spread
 from cpuctl.engine.cpu.picking.rules import V1_36, PickerRules
-from tests.support.naive_packed import Cpus, Machine, Picking, pick_packed
+from tests.support.naive_packed import DIVIDED_BY_ZERO, Cpus, Machine, Picking, pick_packed
 
 ENDLESS = "endless loop"
 Counts = dict[int, int]
@@ -97,16 +97,20 @@ class Request:
 
 @dataclass(frozen=True)
 class Distribution:
-    """The candidate nodes of one request, in order, with their free CPUs and their sockets."""
+    """The candidate nodes of one request, in order, with their free CPUs and their sockets.
+
+    A node that reaches across sockets may stand in the list more than once.
+    """
 
     request: Request
+    nodes: Sequence[int]
     free: Counts
     sockets: dict[int, set[int]]
 
     def best(self, size: int) -> Choice | None:
         """Choose among the combinations of one size."""
         best: Choice | None = None
-        for nodes in combinations_of(list(self.free), size):
+        for nodes in combinations_of(self.nodes, size):
             if best is not None and self._is_final(best):
                 break
             choice = self._judge(nodes)
@@ -132,12 +136,14 @@ class Distribution:
 
     def _judge(self, combination: Slice) -> Choice | None:
         nodes, request = combination.items(), self.request
+        if sum(self.free[node] for node in set(nodes)) < request.need:
+            return None
         if sum(self.free[node] // request.group * request.group for node in nodes) < request.need:
             return None
         share = request.share(self.free, nodes, limited=request.rules.align_by_socket)
         if any(self.free[node] < share for node in nodes):
             return None
-        left = {node: count - share if node in nodes else count for node, count in self.free.items()}
+        left = {node: count - share * nodes.count(node) for node, count in self.free.items()}
         remainder = request.need - share * len(nodes)
         if not remainder:
             return Choice(combination, Slice(), score_of(list(left.values())), self._same_socket(nodes))
@@ -211,16 +217,19 @@ class Dealer:
 def pick_distributed(machine: Machine, offered: Cpus, request: Request) -> Cpus | str:
     """Pick CPUs, or tell the error or that the kubelet never comes back."""
     free, need = offered & machine.cpus, request.need
+    if not request.group:
+        return DIVIDED_BY_ZERO
     if need % request.group == 0 and 0 < need <= len(free):
         nodes = machine.order("node", free)
         inside = {node: machine.members("node", node) for node in nodes}
         distribution = Distribution(
             request,
+            nodes,
             free={node: len(free & inside[node]) for node in nodes},
             sockets={node: {machine.labels["socket"][cpu] for cpu in inside[node]} for node in nodes},
         )
         try:
-            choice = distribution.first(_sizes(machine, request, len(nodes)))
+            choice = distribution.first(_sizes(machine, request, len(set(nodes))))
             if choice is not None:
                 return Dealer(request, Picking(machine, free, need)).take(choice)
         except EndlessLoopError:

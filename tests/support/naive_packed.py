@@ -12,11 +12,15 @@ from cpuctl.engine.cpu.picking.packed import Spread
 from tests.support.topologies import CoreAt
 
 Cpus = frozenset[int]
+DIVIDED_BY_ZERO = "division by zero"
 
 
 @dataclass(frozen=True)
 class Machine:
-    """A list of cores, as the tests draw it."""
+    """A list of cores, as the tests draw it.
+
+    ``unlisted_cpus`` are counted in the machine's total, or left out of it where they are fewer than none.
+    """
 
     cores: Sequence[CoreAt]
     unlisted_cpus: int = 0
@@ -141,6 +145,14 @@ def pick_packed(
     if need > len(free):
         return f"not enough cpus available to satisfy request: requested={need}, available={len(offered)}"
     picking = Picking(machine, free, need)
+    try:
+        return _picked(picking, spread, prefer_uncore=prefer_uncore)
+    except ZeroDivisionError:
+        return DIVIDED_BY_ZERO
+
+
+def _picked(picking: Picking, spread: Spread, *, prefer_uncore: bool) -> Cpus | str:
+    machine = picking.machine
     for level in ("node", "socket") if machine.numa_first else ("socket", "node"):
         picking.take_whole(level)
     if prefer_uncore and picking.need > 0:

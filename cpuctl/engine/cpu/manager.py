@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.state import CPUManagerState
-from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.cpu.topology import CPUTopology, no_cpus_per_core
 from cpuctl.engine.outcome import (
     AllocationError,
-    FaultKind,
     KubeletFault,
     Picked,
     PickResult,
@@ -41,10 +40,10 @@ class Allocation(NamedTuple):
 
 
 class ReservingFailsError(Exception):
-    """The kubelet does not come back from choosing its reserved CPUs: ``fault`` says how."""
+    """The kubelet does not come back from choosing its reserved CPUs, or which it takes is not known."""
 
-    def __init__(self, fault: KubeletFault) -> None:
-        self.fault = fault
+    def __init__(self, why: KubeletFault | Undetermined) -> None:
+        self.why = why
 
 
 AllocationResult = Allocation | Rejected | KubeletFault | Undetermined
@@ -72,7 +71,7 @@ class StaticPolicy(NamedTuple):
     ) -> StaticPolicy:
         """Choose the reserved CPUs.
 
-        Raise GoError with the kubelet's text when that fails, ReservingFailsError when it never ends.
+        Raise GoError with the kubelet's text when that fails, ReservingFailsError when it has no answer.
         """
         from cpuctl.engine.cpu.picking.picker import Picker
 
@@ -170,7 +169,7 @@ class StaticPolicy(NamedTuple):
             return None
         per_core = self.topology.cpus_per_core
         if not per_core:
-            return _no_cpus_per_core(self.topology)
+            return no_cpus_per_core(self.topology, "checking full-pcpus-only")
         free = (state.default & ~self.reserved_physical).bit_count() + own
         uneven = count % per_core != 0
         if uneven or (count > free == 0 and not self.tells_no_free_cores):
@@ -190,21 +189,13 @@ class StaticPolicy(NamedTuple):
         )
 
 
-def _no_cpus_per_core(topology: CPUTopology) -> KubeletFault:
-    return KubeletFault(
-        kind=FaultKind.CRASH,
-        where="CPU Manager, checking full-pcpus-only",
-        why=f"it divides by CPUs per core, 0 for {topology.num_cpus} CPUs on {topology.num_cores} cores",
-    )
-
-
 def _reserved_cpus(topology: CPUTopology, picker: Picker, reservation: CPUReservation) -> int:
     """Take the listed CPUs, or let the policy's own picker choose as many as are reserved."""
     if reservation.cpus:
         reserved = reservation.cpus.mask
     else:
         picked = picker.pick(topology.cpus, reservation.number)
-        if isinstance(picked, KubeletFault):
+        if isinstance(picked, KubeletFault | Undetermined):
             raise ReservingFailsError(picked)
         # The kubelet drops the picker's error here and goes on with the empty set.
         reserved = picked.cpus if isinstance(picked, Picked) else 0

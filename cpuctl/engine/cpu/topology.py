@@ -12,6 +12,7 @@ from functools import cached_property, reduce
 from operator import or_
 
 from cpuctl.cpuset import CPUSet
+from cpuctl.engine.outcome import FaultKind, KubeletFault
 from cpuctl.go_text import GoError
 from cpuctl.machine.cadvisor.machine_info import InfoCore, InfoNode, MachineInfo
 from cpuctl.named_tuple import NamedTuple
@@ -114,6 +115,16 @@ class CPUTopology(_Labels):
     def sockets_of(self, cpus: int) -> frozenset[int]:
         """Ids of the sockets that *cpus* touch."""
         return frozenset(socket for socket, mask in self.sockets.items() if mask & cpus)
+
+
+def no_cpus_per_core(topology: CPUTopology, doing: str) -> KubeletFault:
+    """Name the crash of a CPU Manager that divides by CPUs per core where there are fewer CPUs than cores."""
+    return KubeletFault(
+        kind=FaultKind.CRASH,
+        where=f"CPU Manager, {doing} by CPUs per core, "
+        f"which are 0 for {topology.num_cpus} CPUs on {topology.num_cores} cores",
+        why="runtime error: integer divide by zero",
+    )
 
 
 def _entries(info: MachineInfo) -> Iterator[tuple[InfoNode, InfoCore]]:

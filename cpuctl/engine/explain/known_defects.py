@@ -73,6 +73,12 @@ _DIVIDED_ANEW = (
     "a pod with pod-level resources is allocated anew when the kubelet restarts, as if it held nothing: it "
     "is refused, or what it held belongs to nobody from then on"
 )
+_WRAPPED = KnownDefect(
+    "a container requests memory or huge pages that the pod's spec.resources does not name: what is left of "
+    "them for the containers that share is not 0 but wraps around to 2^64 minus the request, and "
+    "memory_manager_state says so",
+    "kubelet v1.36 pkg/kubelet/cm/memorymanager/policy_static.go",
+)
 _STAYS_TAKEN = KnownDefect(
     "what the pod's containers were given before it was refused stays taken: CPUs until the next pod comes "
     "or the CPU Manager's next pass (every 10 s), memory until the next pod comes",
@@ -102,6 +108,8 @@ def known_defects(telling: Telling, decision: Decision, rounds: Sequence[Round])
         yield _WHOLE_GROUPS
     if again := telling.admission.readmission:
         yield KnownDefect(_DIVIDED_ANEW, ", ".join(again.held.issues))
+    if telling.admission.wrapped_memory:
+        yield _WRAPPED
     held = telling.after.cpu.state.assignments.keys() | telling.after.memory.state.blocks.keys()
     if isinstance(verdict, Rejected) and pod.uid in held:
         yield _STAYS_TAKEN

@@ -10,9 +10,8 @@ from cpuctl.engine.admission import Asked
 from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.rule import HintList, HintRule
-from cpuctl.engine.hints.topology_manager import Answer, Merged, TopologyManager
+from cpuctl.engine.hints.topology_manager import Answer, MergeResult, TopologyManager
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import KubeletFault
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, Pod
 
@@ -54,7 +53,7 @@ class Round(NamedTuple):
 
     container: Container | None
     offers: tuple[Offer, ...]
-    merged: Merged | KubeletFault
+    merged: MergeResult
 
     @property
     def name(self) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from cpuctl.cpuset import CPUSet
+from cpuctl.engine.outcome import FaultKind, KubeletFault
 from cpuctl.named_tuple import NamedTuple
 
 _UNKNOWN = -(1 << 80)
@@ -46,3 +47,12 @@ class Fit(NamedTuple):
 
     def _members(self, nodes: int) -> list[int]:
         return [node for node in CPUSet(nodes) if node in self.distances] if self.distances else []
+
+
+def no_distance(fit: Fit, one: int, other: int) -> KubeletFault:
+    """Name the crash of a Topology Manager whose row of node *one* is too short for node *other*."""
+    return KubeletFault(
+        kind=FaultKind.CRASH,
+        where=f"Topology Manager, looking up the distance of NUMA node {one} to NUMA node {other}",
+        why=f"runtime error: index out of range [{other}] with length {len(fit.distances[one])}",
+    )

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
-from cpuctl.engine.hints.fit import Fit
+from cpuctl.engine.hints.fit import Fit, no_distance
 from cpuctl.engine.hints.hints import DONT_CARE, Hint
 from cpuctl.engine.hints.joint_hints import best_cuts, best_preferred
 from cpuctl.engine.hints.reachable import reachable_sets
 from cpuctl.engine.hints.rule import HintList, HintRule
-from cpuctl.engine.outcome import FaultKind, KubeletFault
+from cpuctl.engine.outcome import KubeletFault
 
 
 def merge(lists: Sequence[HintList], everything: int, fit: Fit) -> Hint | KubeletFault:
@@ -78,13 +78,5 @@ def _best(
     best = min(sets, key=key)
     unknown = fit.unknown(best)
     if unknown and any(nodes != best and nodes.bit_count() == best.bit_count() for nodes in sets):
-        return _no_distance(fit, *unknown)
+        return no_distance(fit, *unknown)
     return Hint(best, preferred)
-
-
-def _no_distance(fit: Fit, one: int, other: int) -> KubeletFault:
-    return KubeletFault(
-        kind=FaultKind.CRASH,
-        where=f"Topology Manager, looking up the distance of NUMA node {one} to NUMA node {other}",
-        why=f"runtime error: index out of range [{other}] with length {len(fit.distances[one])}",
-    )

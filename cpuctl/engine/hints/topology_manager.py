@@ -7,12 +7,13 @@ Rule: kubelet v1.36 ``pkg/kubelet/cm/topologymanager``: policies ``best-effort``
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.hints import DONT_CARE, IMPOSSIBLE, Hint
-from cpuctl.engine.outcome import FaultKind, KubeletFault
+from cpuctl.engine.outcome import FaultKind, KubeletFault, Undetermined
 from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
@@ -39,11 +40,15 @@ class Merged(NamedTuple):
     admit: bool
 
 
+MergeResult: TypeAlias = "Merged | KubeletFault | Undetermined"
+
+
 class TopologyManager(NamedTuple):
     """A policy and its scope; ``everything`` are all NUMA nodes (a mask), also those without CPUs.
 
     ``unmaskable`` is the id of a node that no mask can hold, where the machine has one: without NUMA nodes
     cAdvisor takes packages for nodes, and a package that the kernel does not know has the id -1.
+    ``short_rows``: distances count, and some that may be looked up are in no row.
     """
 
     policy: str
@@ -51,18 +56,22 @@ class TopologyManager(NamedTuple):
     everything: int
     fit: Fit
     unmaskable: int | None = None
+    short_rows: bool = False
 
     @classmethod
     def of(cls, info: MachineInfo, policy: str, scope: str, *, closest: bool) -> TopologyManager:
         """Set the manager up for a machine; *closest* is the option ``prefer-closest-numa-nodes``."""
         measured = closest and policy != "single-numa-node"
         ids = [node.id for node in info.nodes]
+        everything = CPUSet.of(node for node in ids if in_mask(node)).mask
+        fit = Fit(distances={node.id: node.distances for node in info.nodes} if measured else {})
         return cls(
             policy=policy,
             scope=scope,
-            everything=CPUSet.of(node for node in ids if in_mask(node)).mask,
-            fit=Fit(distances={node.id: node.distances for node in info.nodes} if measured else {}),
+            everything=everything,
+            fit=fit,
             unmaskable=next((node for node in ids if not in_mask(node)), None),
+            short_rows=fit.unknown(everything) is not None,
         )
 
     @classmethod
@@ -70,17 +79,27 @@ class TopologyManager(NamedTuple):
         """Return the policy that takes no notice of hints."""
         return cls(policy="none", scope="none", everything=0, fit=Fit())
 
-    def merge(self, answers: Sequence[Answer]) -> Merged | KubeletFault:
+    def merge(self, answers: Sequence[Answer]) -> MergeResult:
         """Merge all answers to one request; a fault where a mask or a row of distances is too short."""
         if self.policy == "none":
             return Merged(IMPOSSIBLE, admit=True)
         if self.fault is not None:
             return self.fault
-        lists = [hints for answer in answers for hints in _lists(answer)]
-        hint = self._merge(lists)
-        if isinstance(hint, KubeletFault):
+        providers = [_lists(answer) for answer in answers]
+        hint = self._walk(providers) if self.short_rows else self._merge(list(chain(*providers)))
+        if not isinstance(hint, Hint):
             return hint
         return Merged(hint, admit=hint.preferred or self.policy == "best-effort")
+
+    def _walk(self, providers: Sequence[Sequence[HintList]]) -> Hint | KubeletFault | Undetermined:
+        from cpuctl.engine.hints.walk import walked
+
+        hint = walked(providers, self.everything, self.fit)
+        if isinstance(hint, Undetermined) and not hint.variants:
+            # A crash over sets that win is certain, however long the way to them is.
+            resolved = self._merge(list(chain(*providers)))
+            return resolved if isinstance(resolved, KubeletFault) else hint
+        return hint
 
     def _merge(self, lists: Sequence[HintList]) -> Hint | KubeletFault:
         from cpuctl.engine.hints.merge import merge

@@ -13,7 +13,7 @@ from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.memory.manager import choose_nodes
 from cpuctl.engine.memory.requests import MemoryRequest
 from cpuctl.engine.memory.state import Blocks, MemoryManagerState
-from cpuctl.engine.memory.tables import charge, is_memory
+from cpuctl.engine.memory.tables import charge, is_memory, wrapped
 from cpuctl.engine.outcome import KubeletFault, Rejected, RejectionReason
 from cpuctl.engine.pod_level.shared_pool import empty_pool
 from cpuctl.pods.model import Container, ContainerKind, Pod
@@ -65,6 +65,16 @@ def _blocks(members: tuple[int, ...], request: MemoryRequest) -> Blocks:
     )
 
 
+def _without(left: MemoryRequest, own: MemoryRequest, container: Container) -> dict[str, int]:
+    """Take a container's own memory from the pool.
+
+    What an app container takes of a resource that the pod's total does not name wraps around: the kubelet
+    then writes 2^64 minus it into the blocks of every container that shares the pool.
+    """
+    names = left.keys() if container.kind is ContainerKind.SIDECAR else left.keys() | own.keys()
+    return {name: wrapped(left.get(name, 0) - own.get(name, 0)) for name in names}
+
+
 def _parts(pod: Pod, claims: Claims, total: MemoryRequest) -> dict[str, MemoryRequest]:
     """Go through the containers: init containers get what sidecars before them leave, others the pool."""
     parts: dict[str, MemoryRequest] = {}
@@ -75,5 +85,5 @@ def _parts(pod: Pod, claims: Claims, total: MemoryRequest) -> dict[str, MemoryRe
             parts[container.name] = own or dict(left)
         elif own:
             parts[container.name] = own
-            left = {name: amount - own.get(name, 0) for name, amount in left.items()}
+            left = _without(left, own, container)
     return {each.name: parts.get(each.name, left) for each in pod.all_containers}

@@ -38,7 +38,7 @@ class Trial:
             case KubeletFault(kind=kind, where=where, why=why):
                 detail = f"the kubelet does not survive this pod ({kind} in {where}): {why}"
                 yield subject.spec.refused("kubelet-fault", detail, by=Refuser.KUBELET, hint=_HINT)
-            case Undetermined(why=why):
+            case Undetermined(text=why):
                 yield subject.spec.note("not-decided", f"whether the node takes it is not known: {why}")
 
     def _verdict(self, pod: Pod) -> Verdict:

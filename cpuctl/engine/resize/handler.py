@@ -189,7 +189,7 @@ def _message(verdict: Verdict) -> str:
             return message
         case Forbidden(refusals=refusals):
             return "; ".join(refusals)
-        case KubeletFault(why=why) | Undetermined(why=why):
+        case KubeletFault(why=why) | Undetermined(text=why):
             return why
 
 

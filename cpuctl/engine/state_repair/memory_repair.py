@@ -119,7 +119,7 @@ def _no_place(misfits: tuple[Misfit, ...], owners: Owners) -> NotRepaired:
 def _why_not(verdict: str | KubeletFault | Undetermined) -> str:
     if isinstance(verdict, KubeletFault):
         return f"the kubelet crashes in the {verdict.where}: {verdict.why}"
-    return verdict.why if isinstance(verdict, Undetermined) else verdict
+    return verdict.text if isinstance(verdict, Undetermined) else verdict
 
 
 def _amounts(blocks: Blocks) -> str:

@@ -103,7 +103,7 @@ def take_verdict(world: World, life: PodLife, admission: Admission) -> bool:
             _refuse(world, life.name, "; ".join(refusals))
         case KubeletFault() as fault:
             kubelet_fails(world, fault)
-        case Undetermined(why=why):
+        case Undetermined(text=why):
             life.reason, life.message = "Undetermined", why
             world.tell(What.UNDETERMINED, f"may be admitted or not: {why}", life, message=why)
     return False

@@ -39,6 +39,6 @@ def kubelet_fails(world: World, why: NotRunning) -> None:
                 error=error,
                 stage=where,
             )
-        case Undetermined(why=error):
+        case Undetermined(text=error):
             world.why_down = error
             world.tell(What.KUBELET_FAILED, f"the kubelet may start or not: {error}", error=error, stage="")

@@ -6,9 +6,10 @@ import pytest
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.manager import Allocation, AllocationResult, ReservingFailsError, StaticPolicy
+from cpuctl.engine.cpu.picking import repeated
 from cpuctl.engine.cpu.state import CPUManagerState
 from cpuctl.engine.cpu.topology import CPUTopology
-from cpuctl.engine.outcome import FaultKind, KubeletFault, Rejected
+from cpuctl.engine.outcome import FaultKind, KubeletFault, Rejected, Undetermined
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
 from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.kubelet.reserving.reservations import CPUReservation
@@ -82,7 +83,19 @@ def test_the_endless_loop_may_come_while_cpus_are_reserved() -> None:
     )
     with pytest.raises(ReservingFailsError) as caught:
         policy(machine, 81, full_pcpus_only=True, distribute_cpus_across_numa=True)
-    assert caught.value.fault.kind is FaultKind.ENDLESS_LOOP
+    assert isinstance(caught.value.why, KubeletFault)
+    assert caught.value.why.kind is FaultKind.ENDLESS_LOOP
+
+
+def test_a_reservation_that_is_not_determined_is_not_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(repeated, "MOST_TRIED", 1)
+    places = [(0, 1), (0, 0), (1, 0), (0, 2)]
+    machine = topology(CoreAt((cpu,), node, socket) for cpu, (socket, node) in enumerate(places))
+    with pytest.raises(ReservingFailsError) as caught:
+        policy(machine, 3, distribute_cpus_across_numa=True)
+    assert isinstance(caught.value.why, Undetermined)
+    monkeypatch.undo()
+    assert policy(machine, 3, distribute_cpus_across_numa=True).reserved == 0b0111
 
 
 def test_a_reserved_cpu_that_does_not_exist() -> None:
@@ -262,8 +275,8 @@ def test_fewer_cpus_than_cores_crash_a_kubelet_that_counts_cpus_per_core() -> No
     machine = topology([CoreAt(cpus=(0,)), CoreAt(cpus=(1,))], unlisted_cpus=-1)
     assert answered(policy(machine, full_pcpus_only=True), 1) == KubeletFault(
         kind=FaultKind.CRASH,
-        where="CPU Manager, checking full-pcpus-only",
-        why="it divides by CPUs per core, 0 for 1 CPUs on 2 cores",
+        where="CPU Manager, checking full-pcpus-only by CPUs per core, which are 0 for 1 CPUs on 2 cores",
+        why="runtime error: integer divide by zero",
     )
 
 

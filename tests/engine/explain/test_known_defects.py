@@ -29,6 +29,7 @@ from tests.engine.explain.stories import (
     whole,
     with_memory,
 )
+from tests.support.memory import HUGE
 from tests.support.pods import app, init
 from tests.support.topologies import CoreAt, machine_info
 
@@ -68,6 +69,10 @@ ANEW = (
 NO_OWN = (
     "KEP-5526 lets Guaranteed pods with spec.resources",
     "KEP-5526, Container Scope; kubelet v1.36 pkg/kubelet/cm/memorymanager/policy_static.go",
+)
+WRAPPED = (
+    "a container requests memory or huge",
+    "kubelet v1.36 pkg/kubelet/cm/memorymanager/policy_static.go",
 )
 STAYS = ("what the pod's containers were given", "kubernetes/kubernetes#129819")
 
@@ -159,6 +164,13 @@ CASES = [
         FOUR_NODES,
         (named("a", whole(54)), named("b", whole(2))),
         ENDLESS,
+    ),
+    Case(
+        "huge pages that the pod's total does not name",
+        [WRAPPED],
+        with_memory(TWO_NODES, 10, pages={2048: 64}),
+        (divided("a", "cpu=4 memory=4Gi", whole(2, memory="1Gi", more=f"{HUGE}=4Mi"), app(name="b")),),
+        DIVIDING | MEMORY,
     ),
     Case("more than there is", [], EIGHT, (named("a", whole(9)),)),
     Case("admitted", [], EIGHT, (named("a", whole(2)),)),

@@ -12,8 +12,9 @@ import pytest
 
 from cpuctl.engine.admission import Admission, Admitted
 from cpuctl.engine.hints.hints import Hint
+from cpuctl.engine.hints.topology_manager import Merged
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import KubeletFault, Rejected
+from cpuctl.engine.outcome import Rejected
 from cpuctl.pods.model import Pod
 from tests.support.pod_level import (
     POLICIES,
@@ -48,7 +49,7 @@ def merged(admission: Admission) -> list[Hint]:
     found = []
     for asked in admission.asked:
         assert asked.container is not None
-        assert not isinstance(asked.merged, KubeletFault)
+        assert isinstance(asked.merged, Merged)
         found.append(asked.merged.hint)
     return found
 

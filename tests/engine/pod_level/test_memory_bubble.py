@@ -113,6 +113,26 @@ def test_a_pod_may_lie_across_nodes() -> None:
     }
 
 
+def test_what_the_total_does_not_name_wraps_around_for_those_that_share() -> None:
+    """What sidecars request of it is not missed, what app containers do is."""
+    whole = resources("cpu=8 memory=8Gi", "cpu=8 memory=8Gi")
+    told = pod(
+        init(name="early"),
+        sidecar(*exact(f"cpu=1 memory=1Gi {HUGE}=2Mi", "kept")),
+        app(*exact(f"cpu=1 memory=1Gi {HUGE}=4Mi", "a")),
+        app(*exact(f"cpu=1 memory=1Gi {HUGE}=0", "none")),
+        app(name="b"),
+        pod_level=whole,
+    )
+    assert given(two_nodes(), told) == {
+        "early": [("memory", 8192)],
+        "kept": [(HUGE, 2), ("memory", 1024)],
+        "a": [(HUGE, 4), ("memory", 1024)],
+        "none": [("memory", 1024)],
+        "b": [(HUGE, (1 << 64) // MI - 4), ("memory", 5 * 1024)],
+    }
+
+
 def test_nothing_is_told_of_resources_that_are_used_up() -> None:
     """Without a container that shares, all may be given away."""
     whole = resources(f"cpu=2 memory=1Gi {HUGE}=2Mi", f"cpu=2 memory=1Gi {HUGE}=2Mi")

@@ -32,8 +32,8 @@ def start_answer(outcome: StartOutcome) -> dict[str, Any]:
             }
         case Refusal(stage=stage, error=error, logged=logged):
             return {"outcome": "Refused", "stage": stage, "error": error, "logged": logged}
-        case Undetermined(why=why):
-            return {"outcome": "Undetermined", "why": why}
+        case Undetermined():
+            return {"outcome": "Undetermined", "why": outcome.text}
 
 
 def settings_to_mend(outcome: StartOutcome) -> tuple[tuple[str, ...], ...]:

@@ -15,7 +15,7 @@ from cpuctl.engine.explain.explanation import Explanation
 from cpuctl.engine.explain.offers import Offer, Round
 from cpuctl.engine.explain.shares import Holder, NodeShare
 from cpuctl.engine.hints.hints import Hint
-from cpuctl.engine.outcome import KubeletFault
+from cpuctl.engine.hints.topology_manager import Merged
 from cpuctl.engine.start import NotStarted
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _round(told: Round) -> dict[str, Any]:
         "container": told.container.name if told.container else None,
         "offers": [_offer(offer) for offer in told.offers],
     }
-    if isinstance(told.merged, KubeletFault):
+    if not isinstance(told.merged, Merged):
         return answer | {"merged": None}
     return answer | {"merged": {**_hint(told.merged.hint), "admitted": told.merged.admit}}
 

@@ -67,7 +67,7 @@ def not_started_document(
         case KubeletFault():
             outcome = {"outcome": "KubeletFault", **_fault(start)}
         case Undetermined():
-            outcome = {"outcome": "Undetermined", "why": start.why}
+            outcome = {"outcome": "Undetermined", "why": start.text}
     return {"apiVersion": API_VERSION, "kind": "Plan", **head, "start": outcome, "pods": [], "warnings": []}
 
 
@@ -141,6 +141,8 @@ def round_answer(asked: Asked) -> dict[str, Any]:
     answer: dict[str, Any] = {"container": asked.container.name if asked.container else None}
     if isinstance(asked.merged, KubeletFault):
         return answer | {"outcome": "KubeletFault", **_fault(asked.merged)}
+    if isinstance(asked.merged, Undetermined):
+        return answer | {"outcome": "Undetermined", "why": asked.merged.text}
     hint = asked.merged.hint
     return answer | {
         "numaNodes": None if hint.nodes is None else cpu_list(hint.nodes),
@@ -168,7 +170,7 @@ def verdict_answer(verdict: Verdict) -> dict[str, Any]:
         case KubeletFault():
             return outcome | _fault(verdict)
         case Undetermined():
-            return outcome | {"why": verdict.why}
+            return outcome | {"why": verdict.text}
 
 
 def _fault(fault: KubeletFault) -> dict[str, str]:
@@ -242,6 +244,13 @@ def _warnings(admissions: Iterable[Admission]) -> Iterable[dict[str, Any]]:
             name, cpus = admission.pod.full_name, cpu_list(taken)
             text = f"pod {name} is given CPUs {cpus}, which are {_TAKEN}"
             yield {"pod": name, "takenCPUs": cpus, "message": text}
+        for container, resources in admission.wrapped_memory.items():
+            name, what = admission.pod.full_name, " and ".join(resources)
+            text = (
+                f"pod {name}: {what} is requested by a container but not by spec.resources, so what is left "
+                f"for container {container} wraps around: the kubelet writes down nearly 2^64 bytes"
+            )
+            yield {"pod": name, "message": text}
 
 
 def _lists(masks: Mapping[int, int]) -> dict[str, str]:

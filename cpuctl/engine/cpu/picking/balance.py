@@ -21,7 +21,7 @@ from cpuctl.engine.cpu.picking.rules import PickerRules
 from cpuctl.engine.outcome import FaultKind, KubeletFault
 from cpuctl.named_tuple import NamedTuple
 
-_ANY = 1
+ANY = 1
 """More than any change: CPUs that are handed out only lower the sum of squares."""
 
 _FEW = 2
@@ -40,7 +40,7 @@ class Split(NamedTuple):
     extra: tuple[int, ...]
 
 
-class _Deal(NamedTuple):
+class Deal(NamedTuple):
     """What handing out CPUs does to the sum of squares, and which entries get the remainder."""
 
     change: int
@@ -49,7 +49,7 @@ class _Deal(NamedTuple):
 
 class _Best(NamedTuple):
     positions: tuple[int, ...]
-    deal: _Deal
+    deal: Deal
     score: int
     in_socket: bool
 
@@ -61,6 +61,7 @@ class _Wanted(NamedTuple):
     group: int
     rules: PickerRules
     held: tuple[int, ...] = ()
+    listed: tuple[int, ...] = ()
 
 
 class Search(_Wanted):
@@ -68,7 +69,8 @@ class Search(_Wanted):
 
     ``sockets`` may be empty where the rules do not align by socket.
     ``held`` has the CPUs of a resized container on each node, counted as free, and is empty without one:
-    the container stays on all of its nodes.
+    the container stays on all of its nodes. ``listed`` names the node of each position where one stands
+    there more than once (``RepeatedSearch``), and is empty otherwise.
     """
 
     def run(self, fewest: int, most: int) -> Split | KubeletFault | None:
@@ -83,13 +85,13 @@ class Search(_Wanted):
 
     def _best_of_width(self, width: int) -> _Best | KubeletFault | None:
         best: _Best | None = None
-        to_beat = _ANY
+        to_beat = ANY
         for number, positions in enumerate(self._combinations(width)):
             if best is not None and self._final(best):
                 break
             if number == _FEW:
                 to_beat = min(to_beat, self._to_beat(width))
-            deal = self._deal(tuple([self.free[position] for position in positions]), to_beat)
+            deal = self._deal_to(positions, to_beat)
             if isinstance(deal, KubeletFault):
                 return deal
             if deal is not None:
@@ -98,17 +100,20 @@ class Search(_Wanted):
                     to_beat = min(to_beat, best.deal.change)
         return best
 
+    def _deal_to(self, positions: tuple[int, ...], to_beat: int, /) -> Deal | KubeletFault | None:
+        return self._deal(tuple([self.free[position] for position in positions]), to_beat)
+
     def _to_beat(self, width: int) -> int:
         """Bound the change of the best split over so many nodes: it scores no worse than the fullest nodes.
 
         There is no such bound where the fullest nodes may not be asked, or score is not all that counts.
         """
         if self.rules.align_by_socket or any(self.held):
-            return _ANY
+            return ANY
         fullest = sorted(range(len(self.free)), key=self.free.__getitem__)[-width:]
-        deal = self._deal(tuple([self.free[position] for position in sorted(fullest)]), _ANY)
-        if not isinstance(deal, _Deal):
-            return _ANY
+        deal = self._deal(tuple([self.free[position] for position in sorted(fullest)]), ANY)
+        if not isinstance(deal, Deal):
+            return ANY
         # The smallest change that makes the score larger.
         beyond = 2 * self._score(deal.change) + 1
         return -((4 * self._deviation - len(self.free) * beyond * beyond) // 4_000_000)
@@ -122,14 +127,14 @@ class Search(_Wanted):
         if any(self.held):
             return self._around_held(width)
         aligned = self.rules.align_by_socket
-        share = 0 if aligned else self.need // width // self.group * self.group
+        share = 0 if aligned else self._even_share(width)
         if aligned and width <= max(Counter(self.sockets).values()):
             return distinct(list(enumerate(zip(self.free, self.sockets, strict=True))), width)
         return distinct([(position, free) for position, free in enumerate(self.free) if free >= share], width)
 
     def _around_held(self, width: int) -> Iterator[tuple[int, ...]]:
         """Combine the nodes that hold CPUs, none more than its share, with others."""
-        share = self.need // width // self.group * self.group
+        share = self._even_share(width)
         kept = tuple(position for position, held in enumerate(self.held) if held)
         if (
             width < len(kept)
@@ -148,7 +153,7 @@ class Search(_Wanted):
     def _final(self, best: _Best) -> bool:
         return best.score == 0 and (best.in_socket or not self.rules.align_by_socket)
 
-    def _better(self, best: _Best | None, positions: tuple[int, ...], deal: _Deal) -> _Best:
+    def _better(self, best: _Best | None, positions: tuple[int, ...], deal: Deal) -> _Best:
         in_socket = self.rules.align_by_socket and self._in_one_socket(positions)
         if best is None or in_socket > best.in_socket:
             return _Best(positions, deal, self._score(deal.change), in_socket)
@@ -160,11 +165,14 @@ class Search(_Wanted):
     def _in_one_socket(self, positions: tuple[int, ...]) -> bool:
         return len(frozenset[int]().union(*(self.sockets[position] for position in positions))) == 1
 
+    def _even_share(self, width: int) -> int:
+        return self.need // width // self.group * self.group
+
     def _share(self, free: Iterable[int], width: int, *, limited: bool) -> int:
-        share = self.need // width // self.group * self.group
+        share = self._even_share(width)
         return min(share, *(count // self.group * self.group for count in free)) if limited else share
 
-    def _deal(self, free: tuple[int, ...], to_beat: int) -> _Deal | KubeletFault | None:
+    def _deal(self, free: tuple[int, ...], to_beat: int) -> Deal | KubeletFault | None:
         """Take the share from every node and the remainder from some.
 
         None when too few CPUs are free, or no change can be below *to_beat*.
@@ -176,7 +184,7 @@ class Search(_Wanted):
         change = sum([share * (share - 2 * count) for count in free])
         remainder = self.need - share * len(free)
         if not remainder:
-            return _Deal(change)
+            return Deal(change)
         # No group lowers the sum by more than the first one from the fullest node.
         if self._ends and change - remainder * (2 * (max(free) - share) - group) >= to_beat:
             return None
@@ -190,14 +198,14 @@ class Search(_Wanted):
         if dealing.ends and change + dealing.least_change() >= to_beat:
             return None
         best = self._best_remainder(dealing, change, to_beat)
-        if not isinstance(best, _Deal):
+        if not isinstance(best, Deal):
             return best
         among = best.among if self.rules.copies_combinations else effective_combination(best.among, len(able))
-        return _Deal(best.change, tuple([able[index] for index in among]))
+        return Deal(best.change, tuple([able[index] for index in among]))
 
-    def _best_remainder(self, dealing: Remainder, shared: int, to_beat: int) -> _Deal | KubeletFault | None:
+    def _best_remainder(self, dealing: Remainder, shared: int, to_beat: int) -> Deal | KubeletFault | None:
         """Find the first of the best subsets after a change by the shares."""
-        best: _Deal | None = None
+        best: Deal | None = None
         best_score, ends = 0, dealing.ends
         for size in range(len(dealing.left), 0, -1):
             if ends and shared + dealing.least_change(size) >= to_beat:
@@ -210,13 +218,18 @@ class Search(_Wanted):
                 if best is None or shared + extra < best.change:
                     score = self._score(shared + extra)
                     if best is None or score < best_score:
-                        best, best_score = _Deal(shared + extra, subset), score
+                        best, best_score = Deal(shared + extra, subset), score
                         to_beat = min(to_beat, best.change)
         return best
 
     def _score(self, change: int) -> int:
         """Tell the standard deviation of what is left free, in thousandths, rounded as by the kubelet."""
-        return (isqrt(4 * (self._deviation + 1_000_000 * change) // len(self.free)) + 1) // 2
+        return (isqrt(4 * (self._deviation + 1_000_000 * change) // len(self._counts)) + 1) // 2
+
+    @property
+    def _counts(self) -> tuple[int, ...]:
+        """The free CPUs of each node, whose balance is judged."""
+        return self.free
 
     @cached_property
     def _ends(self) -> bool:
@@ -226,9 +239,9 @@ class Search(_Wanted):
     @cached_property
     def _deviation(self) -> int:
         """Squared distances of the free CPUs now from the mean afterwards, in millionths."""
-        count, total = len(self.free), sum(self.free) - self.need
+        count, total = len(self._counts), sum(self._counts) - self.need
         mean = (2000 * total + count) // (2 * count)
-        squares = sum([free * free for free in self.free])
+        squares = sum([free * free for free in self._counts])
         return 1_000_000 * squares - 2000 * mean * total + count * mean * mean
 
     def _split(self, best: _Best) -> Split:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from cpuctl.engine.cpu.picking.packed import Spread, not_enough, numa_order, take_packed
 from cpuctl.engine.cpu.picking.rules import V1_36, PickerRules
-from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.cpu.topology import CPUTopology, no_cpus_per_core
 from cpuctl.engine.outcome import AllocationError, KubeletFault, Picked, PickResult, PickStep, Undetermined
 from cpuctl.named_tuple import NamedTuple
 
@@ -35,7 +35,9 @@ class Dealing(NamedTuple):
 
 def take_distributed(topology: CPUTopology, offered: int, count: int, dealing: Dealing) -> PickResult:
     """Pick *count* CPUs from the *offered* mask in equal shares from as few NUMA nodes as can give them."""
-    if dealing.group_size < 1 or count % dealing.group_size:
+    if not dealing.group_size:
+        return no_cpus_per_core(topology, "distributing whole cores across NUMA nodes")
+    if count % dealing.group_size:
         return take_packed(topology, offered, count, spread=dealing.spread, rules=dealing.rules)
     if count < 1:
         return Picked(0)
@@ -43,26 +45,43 @@ def take_distributed(topology: CPUTopology, offered: int, count: int, dealing: D
     if count > free.bit_count():
         return not_enough(count, offered, dealing.rules)
     nodes = numa_order(topology, free)
-    if len(set(nodes)) < len(nodes):
-        return Undetermined("a NUMA node reaches across sockets while there are more NUMA nodes than sockets")
+    split = _split(topology, free, count, nodes, dealing)
+    if isinstance(split, KubeletFault | Undetermined):
+        return split
+    if split is None:
+        return take_packed(topology, offered, count, spread=dealing.spread, rules=dealing.rules)
+    return _Dealer(topology, free, count, dealing).deal(split, nodes)
 
+
+def _split(
+    topology: CPUTopology, free: int, count: int, nodes: list[int], dealing: Dealing
+) -> Split | KubeletFault | Undetermined | None:
+    """Choose among the nodes that have free CPUs, listed in the kubelet's order."""
     from cpuctl.engine.cpu.picking.balance import Search
 
     masks = [topology.numa_nodes[node] for node in nodes]
     aligned = dealing.rules.align_by_socket
-    search = Search(
+    wanted = Search(
         free=tuple((free & mask).bit_count() for mask in masks),
         sockets=tuple(topology.sockets_of(mask) for mask in masks) if aligned else (),
         need=count,
         group=dealing.group_size,
         rules=dealing.rules,
     )
-    split = search.run(*_widths(topology, count, len(nodes), dealing))
-    if isinstance(split, KubeletFault):
-        return split
-    if split is None:
-        return take_packed(topology, offered, count, spread=dealing.spread, rules=dealing.rules)
-    return _Dealer(topology, free, count, dealing).deal(split, nodes)
+    candidates = len(set(nodes))
+    widths = _widths(topology, count, candidates, dealing)
+    if candidates == len(nodes):
+        return wanted.run(*widths)
+
+    from cpuctl.engine.cpu.picking.repeated import MOST_TRIED, RepeatedSearch, TooManyError
+
+    try:
+        return RepeatedSearch(*wanted._replace(listed=tuple(nodes))).run(*widths)
+    except TooManyError:
+        return Undetermined(
+            "NUMA nodes reach across sockets, and a kubelet tries more than "
+            f"{MOST_TRIED} combinations of them before it answers"
+        )
 
 
 def _widths(topology: CPUTopology, count: int, candidates: int, dealing: Dealing) -> tuple[int, int]:

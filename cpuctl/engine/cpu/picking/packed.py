@@ -12,8 +12,8 @@ from itertools import islice
 
 from cpuctl.engine.cpu.picking.orders import Orders
 from cpuctl.engine.cpu.picking.rules import V1_36, PickerRules
-from cpuctl.engine.cpu.topology import CPUTopology, Masks
-from cpuctl.engine.outcome import AllocationError, Picked, PickStep
+from cpuctl.engine.cpu.topology import CPUTopology, Masks, no_cpus_per_core
+from cpuctl.engine.outcome import AllocationError, KubeletFault, Picked, PickStep
 
 
 class Spread(Enum):
@@ -37,7 +37,7 @@ def take_packed(
     spread: Spread = Spread.OFF,
     prefer_uncore: bool = False,
     rules: PickerRules = V1_36,
-) -> Picked | AllocationError:
+) -> Picked | AllocationError | KubeletFault:
     """Pick *count* CPUs from the *offered* mask, best fit first.
 
     ``prefer_uncore`` is the policy option ``prefer-align-cpus-by-uncorecache``.
@@ -51,6 +51,8 @@ def take_packed(
     for rule, take in _steps(picker, spread, prefer_uncore=prefer_uncore):
         before = picker.free
         take()
+        if picker.fault is not None:
+            return picker.fault
         if before != picker.free:
             picker.steps.append(PickStep(rule, before & ~picker.free))
         if picker.need <= 0:
@@ -97,6 +99,7 @@ class _Picker:
         self.need = need
         self.taken = 0
         self.steps: list[PickStep] = []
+        self.fault: KubeletFault | None = None
         self._last_orders = Orders(topology, free)
 
     def take(self, cpus: int) -> None:
@@ -118,10 +121,13 @@ class _Picker:
 
     def take_uncore_caches(self) -> None:
         for cache in self._orders().uncore_caches:
-            if self.need <= 0:
-                return
             if self.need >= self.topology.cpus_per_uncore:
                 self._take_free(self.topology.uncore_caches, lambda orders: orders.uncore_caches)
+            if self.need <= 0:
+                return
+            if not self.topology.cpus_per_core:
+                self.fault = no_cpus_per_core(self.topology, "aligning CPUs to uncore caches")
+                return
             inside = self.topology.uncore_caches[cache]
             odd = self.rules.odd_requests_fit_caches
             self.take(part_of_cache(self.topology, self.free, self.need, inside, odd_fits=odd))
@@ -197,7 +203,7 @@ def part_of_cache(topology: CPUTopology, free: int, need: int, cache: int, *, od
 
     Unless *odd_fits* the cores for an odd number of CPUs are rounded down, so that it rarely comes out even.
     """
-    per_core = max(topology.cpus_per_core, 1)
+    per_core = topology.cpus_per_core
     part, inside = 0, free & cache
     cores = (mask for mask in topology.cores.values() if mask & inside)
     for mask in islice(cores, -(-need // per_core) if odd_fits else need // per_core):

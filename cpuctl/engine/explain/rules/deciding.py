@@ -23,7 +23,7 @@ def deciding_rule(telling: Telling, rounds: Sequence[Round]) -> Decision:
         case Forbidden(refusals=refusals):
             why = f"the API server never stores this pod, and no kubelet hears of it: {'; '.join(refusals)}"
             return Decision(rule=Rule.API_SERVER, why=why)
-        case Undetermined(why=why):
+        case Undetermined(text=why):
             return Decision(rule=Rule.INPUT_LACKS, why=why)
         case Rejected() as refused:
             from cpuctl.engine.explain.rules.refusals import refusal

@@ -12,9 +12,9 @@ from cpuctl.engine.explain.offers import SINGLE, Offer, Round, Standing
 from cpuctl.engine.explain.rules.cpus import blocked_by_cpus
 from cpuctl.engine.explain.rules.memory import blocked_by_memory
 from cpuctl.engine.hints.rule import HintRule
+from cpuctl.engine.hints.topology_manager import Merged
 from cpuctl.engine.memory.hints import MemoryHints
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import KubeletFault
 from cpuctl.pods.model import Pod
 
 
@@ -23,7 +23,7 @@ def hint_decision(told: Round, seen: Node, pod: Pod) -> Decision | None:
 
     *seen* is the node as the managers saw it.
     """
-    if isinstance(told.merged, KubeletFault) or told.merged.hint.preferred:
+    if not isinstance(told.merged, Merged) or told.merged.hint.preferred:
         return None
     for standing in (Standing.IMPOSSIBLE, Standing.UNUSABLE):
         for offer in told.offers:

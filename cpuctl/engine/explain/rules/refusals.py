@@ -12,10 +12,11 @@ from cpuctl.engine.explain.rules.devices import blocked_by_devices
 from cpuctl.engine.explain.rules.hints import hint_decision
 from cpuctl.engine.explain.rules.memory import blocked_allocation
 from cpuctl.engine.explain.story import Telling
+from cpuctl.engine.hints.topology_manager import Merged
 from cpuctl.engine.memory.manager import AllocationFailure
 from cpuctl.engine.memory.tables import is_memory
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import KubeletFault, Rejected, RejectionReason
+from cpuctl.engine.outcome import Rejected, RejectionReason
 from cpuctl.quantity import Format, Quantity
 
 OUT_OF = "OutOf"
@@ -73,7 +74,7 @@ def _of_memory(
     pod, merged = telling.story.pod, rounds[-1].merged if rounds else None
     container = next((each for each in pod.all_containers if each.name == refused.container), None)
     request = memory_asked(telling.after, pod, container)
-    affinity = None if merged is None or isinstance(merged, KubeletFault) else merged.hint.nodes
+    affinity = merged.hint.nodes if isinstance(merged, Merged) else None
     if container is not None and request == {} and telling.after.memory.rules.divides(pod):
         return Rule.NO_OWN_RESOURCES, _no_own_resources(container.name, telling.after.topology_manager.policy)
     tables = telling.after.memory.state.tables

@@ -14,6 +14,7 @@ from cpuctl.engine.cpu.provider import CPUAnswer, pod_count
 from cpuctl.engine.hints.hints import IMPOSSIBLE
 from cpuctl.engine.hints.topology_manager import Merged
 from cpuctl.engine.outcome import AllocationError, KubeletFault, Picked, Rejected
+from cpuctl.engine.provider import Refusal
 from cpuctl.engine.resize.allocator.allocation import RETAINED, allocate_again, complete, too_few
 from cpuctl.engine.resize.allocator.packed_again import KEPT, take_packed_again
 from cpuctl.engine.resize.allocator.reference import Resizing
@@ -40,9 +41,9 @@ class Careful:
         self.round = question
         self.withheld = 0
 
-    def run(self) -> Admitted | Rejected | KubeletFault:
+    def run(self) -> Admitted | Refusal:
         """Give every changed container its new size, in order, or say which one cannot have it."""
-        merged: Merged | Rejected | KubeletFault = Merged(IMPOSSIBLE, admit=True)
+        merged: Merged | Refusal = Merged(IMPOSSIBLE, admit=True)
         scope = self.round.manager.scope
         if scope == "pod":
             merged = self.round.judge(None, self._pod_hints())

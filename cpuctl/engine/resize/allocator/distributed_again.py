@@ -10,7 +10,7 @@ from cpuctl.engine.cpu.picking.balance import Search, Split, endless_loop
 from cpuctl.engine.cpu.picking.distributed import Dealing, fewest_nodes
 from cpuctl.engine.cpu.picking.orders import Orders
 from cpuctl.engine.cpu.picking.packed import not_enough
-from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.cpu.topology import CPUTopology, no_cpus_per_core
 from cpuctl.engine.outcome import AllocationError, KubeletFault, Picked, PickResult, PickStep, Undetermined
 from cpuctl.engine.resize.allocator.packed_again import KEPT, take_packed_again
 
@@ -22,7 +22,9 @@ def take_distributed_again(
     group = dealing.group_size
     free = offered & topology.cpus & ~kept
     missing = count - kept.bit_count()
-    if group < 1 or count % group:
+    if not group:
+        return no_cpus_per_core(topology, "distributing whole cores across NUMA nodes")
+    if count % group:
         return take_packed_again(topology, offered, count, kept, spread=dealing.spread)
     if missing <= 0:
         return Picked(kept, (PickStep(KEPT, kept),))
@@ -30,7 +32,10 @@ def take_distributed_again(
         return not_enough(count, offered)
     nodes = Orders(topology, free, kept).numa_nodes
     if len(set(nodes)) < len(nodes):
-        return Undetermined("a NUMA node reaches across sockets while there are more NUMA nodes than sockets")
+        return Undetermined(
+            "a NUMA node reaches across sockets, and how the allocator of KEP-5554 distributes there "
+            "is not known"
+        )
     split = _search(topology, (free, kept), count, nodes, dealing)
     if isinstance(split, KubeletFault):
         return split

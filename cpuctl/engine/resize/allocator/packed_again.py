@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 from cpuctl.engine.cpu.picking.orders import Orders
 from cpuctl.engine.cpu.picking.packed import Spread, lowest_bits, not_enough, part_of_cache
-from cpuctl.engine.cpu.topology import CPUTopology, Masks
-from cpuctl.engine.outcome import AllocationError, Picked, PickStep
+from cpuctl.engine.cpu.topology import CPUTopology, Masks, no_cpus_per_core
+from cpuctl.engine.outcome import AllocationError, KubeletFault, Picked, PickStep
 
 KEPT = "CPUs it keeps"
 
@@ -25,7 +25,7 @@ def take_packed_again(
     *,
     spread: Spread = Spread.OFF,
     prefer_uncore: bool = False,
-) -> Picked | AllocationError:
+) -> Picked | AllocationError | KubeletFault:
     """Complete the CPUs that are *kept* to *count* out of the *offered* ones; both are masks."""
     picker = _Grower(topology, offered & topology.cpus & ~kept, count, kept)
     if picker.need > picker.free.bit_count():
@@ -35,6 +35,8 @@ def take_packed_again(
             break
         before = picker.own
         take()
+        if picker.fault is not None:
+            return picker.fault
         if before != picker.own:
             picker.steps.append(PickStep(rule, picker.own & ~before))
     return Picked(picker.own, tuple(picker.steps))
@@ -64,6 +66,7 @@ class _Grower:
         self.own = own
         self.need = count - own.bit_count()
         self.steps = [PickStep(KEPT, own)] if own else []
+        self.fault: KubeletFault | None = None
 
     def take_numa_nodes(self) -> None:
         self._complete(self.topology.numa_nodes, self._orders().numa_nodes)
@@ -84,6 +87,11 @@ class _Grower:
         caches = self.topology.uncore_caches
         self._complete(caches, self._orders().uncore_caches)
         for cache in self._orders().uncore_caches:
+            if self.need <= 0:
+                return
+            if not self.topology.cpus_per_core:
+                self.fault = no_cpus_per_core(self.topology, "aligning CPUs to uncore caches")
+                return
             self._take(part_of_cache(self.topology, self.free, self.need, caches[cache]))
 
     def _complete(self, elements: Masks, order: Iterable[int], average: int | None = None) -> None:

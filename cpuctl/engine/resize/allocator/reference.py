@@ -64,7 +64,7 @@ class Resizing(NamedTuple):
     def run(self) -> Admitted | Refusal:
         """Go through the containers, init first, as at admission."""
         scope = self.manager.scope
-        merged: Merged | Rejected | KubeletFault = Merged(IMPOSSIBLE, admit=True)
+        merged: Merged | Refusal = Merged(IMPOSSIBLE, admit=True)
         if scope == "pod":
             merged = self.align(None)
             if self.candidate.divided and isinstance(merged, Merged):
@@ -78,7 +78,7 @@ class Resizing(NamedTuple):
                 return refused
         return Admitted()
 
-    def align(self, container: Container | None) -> Merged | Rejected | KubeletFault:
+    def align(self, container: Container | None) -> Merged | Refusal:
         """Ask the Topology Manager where a container, or with None the pod, should go."""
         if self.request.pod.has_pod_level_resources:
             return self.judge(container, None)
@@ -97,7 +97,7 @@ class Resizing(NamedTuple):
             departures=departures,
         )
 
-    def judge(self, container: Container | None, cpu: CPUAnswer) -> Merged | Rejected | KubeletFault:
+    def judge(self, container: Container | None, cpu: CPUAnswer) -> Merged | Refusal:
         """Let the Topology Manager's policy judge the CPU Manager's hints beside those of the others."""
         answers: dict[str, Answer] = {"cpu": cpu}
         for provider in self.others:
@@ -107,7 +107,7 @@ class Resizing(NamedTuple):
             answers[provider.name] = answer
         merged = self.manager.merge(list(answers.values()))
         self.asked.append(Asked(container=container, answers=answers, merged=merged))
-        if isinstance(merged, KubeletFault) or merged.admit:
+        if not isinstance(merged, Merged) or merged.admit:
             return merged
         return Rejected(
             reason=RejectionReason.TOPOLOGY_AFFINITY,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from cpuctl.cpuset import CPUSet
+from cpuctl.engine.cpu.picking import repeated
 from cpuctl.engine.cpu.picking.distributed import Dealing, take_distributed
 from cpuctl.engine.cpu.picking.packed import Spread
 from cpuctl.engine.cpu.picking.rules import picker_rules
@@ -78,7 +79,6 @@ def test_single_cpus(case: Case) -> None:
         Case("one node suffices", TWO_NODES, "0-15", 6, "0-2,8-10", group=2),
         Case("equal shares, remainder to the first", TWO_NODES, "0-15", 10, "0-2,4-5,8-10,12-13", group=2),
         Case("no multiple of the group: packed", TWO_NODES, "0-15", 9, "0-4,8-11", group=2),
-        Case("no cores on average, no groups: packed", TWO_NODES, "0-15", 9, "0-4,8-11", group=0),
         Case(
             "groups of four",
             regular(sockets=2, cores=2, threads=4),
@@ -267,13 +267,39 @@ def test_nodes_alike_are_not_combined_in_every_way(align_by_socket: bool) -> Non
     assert mask(picked(replace(case, align_by_socket=align_by_socket))) == mask("0-263") & ~less
 
 
-def test_a_numa_node_in_two_sockets_is_undetermined() -> None:
-    """Such a node would be listed once for each socket, and no kubelet's answer to that is recorded."""
-    places = [(0, 1), (0, 0), (1, 0), (0, 2)]
-    machine = topology(CoreAt((cpu,), node, socket) for cpu, (socket, node) in enumerate(places))
-    result = take_distributed(machine, machine.cpus, 4, Dealing())
+# NUMA node 0 stands in the list of both sockets: 0, 1, 0, 2.
+ACROSS = topology(
+    CoreAt((cpu,), node, socket) for cpu, (socket, node) in enumerate([(0, 1), (0, 0), (1, 0), (0, 2)])
+)
+
+
+def test_a_numa_node_in_two_sockets_is_combined_with_itself() -> None:
+    """It is asked twice for its share, and there are no more nodes to try than there are different ones."""
+    case = Case("", ACROSS, "0-3", 2, "1-2")
+    assert picked(case) == case.want
+
+
+def test_a_walk_of_hours_over_such_nodes_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sixteen nodes of different size, each in both sockets: more combinations than anybody waits for."""
+    monkeypatch.setattr(repeated, "MOST_TRIED", 1000)
+    machine = topology(
+        CoreAt((cpu,), node, cpu % 2)
+        for cpu, node in enumerate(node for node in range(16) for _ in range(2 * node + 2))
+    )
+    result = take(Case("", machine, "0-271", 180, ""))
     assert isinstance(result, Undetermined)
-    assert result.why == ("a NUMA node reaches across sockets while there are more NUMA nodes than sockets")
+    assert result.why.endswith("more than 1000 combinations of them before it answers")
+
+
+def test_groups_of_whole_cores_that_have_no_cpus_on_average_crash_the_kubelet() -> None:
+    machine = topology([CoreAt((0,)), CoreAt((1,))], unlisted_cpus=-1)
+    fault = take_distributed(machine, machine.cpus, 1, Dealing(group_size=machine.cpus_per_core))
+    assert fault == KubeletFault(
+        kind=FaultKind.CRASH,
+        where="CPU Manager, distributing whole cores across NUMA nodes by CPUs per core, "
+        "which are 0 for 1 CPUs on 2 cores",
+        why="runtime error: integer divide by zero",
+    )
 
 
 def test_the_steps_tell_shares_and_remainder() -> None:

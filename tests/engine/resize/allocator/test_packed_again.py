@@ -9,7 +9,7 @@ import pytest
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.picking.packed import Spread
 from cpuctl.engine.cpu.topology import CPUTopology
-from cpuctl.engine.outcome import AllocationError, Picked
+from cpuctl.engine.outcome import AllocationError, Picked, PickResult
 from cpuctl.engine.resize.allocator.packed_again import take_packed_again
 from tests.support.topologies import CoreAt, mask, regular, topology, uneven
 
@@ -90,7 +90,7 @@ CASES = [
 ]
 
 
-def take(case: Case) -> Picked | AllocationError:
+def take(case: Case) -> PickResult:
     return take_packed_again(
         case.topology,
         mask(case.offered),

@@ -1,0 +1,165 @@
+"""Merging as the kubelet does, one combination after another: where a comparison on the way can crash it.
+
+Rule: kubelet v1.36 ``topologymanager/policy.go`` and ``numa_info.go``. With ``prefer-closest-numa-nodes`` two
+sets of NUMA nodes of one size are compared by distances, which are looked up by node id. Where ids are sparse
+rows are too short for that, and any comparison on the way crashes, not only the last one. Which sets are
+compared depends on the order of the combinations, and that on the order of a provider's resources, which a
+kubelet keeps in a map.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice, permutations, product
+from typing import TypeAlias
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.hints.fit import Fit, no_distance
+from cpuctl.engine.hints.hints import Hint
+from cpuctl.engine.hints.rule import HintList
+from cpuctl.engine.outcome import KubeletFault, Undetermined
+from cpuctl.named_tuple import NamedTuple
+
+Lists: TypeAlias = "Sequence[Sequence[Hint]]"
+Result: TypeAlias = "Hint | KubeletFault"
+
+MOST_NODES = 12
+"""So many have so many sets that a rule is not made a list."""
+MOST_STEPS = 1 << 21
+"""Of hints met by the states that combinations are in; a second or two."""
+MOST_ORDERS = 720
+
+
+class _Combined(NamedTuple):
+    """A combination so far: the nodes in common, the set that all have been, and whether it is preferred."""
+
+    nodes: int
+    equal: int | None
+    preferred: bool
+
+    def with_hint(self, hint: Hint) -> _Combined:
+        nodes, equal, preferred = self
+        if hint.nodes is None:
+            return self if hint.preferred or not preferred else _Combined(nodes, None, preferred=False)
+        if preferred and hint.preferred and equal in (None, hint.nodes):
+            return _Combined(nodes & hint.nodes, hint.nodes, preferred=True)
+        # What is not preferred stays so, whatever its sets are.
+        return _Combined(nodes & hint.nodes, None, preferred=False)
+
+
+def walked(
+    providers: Sequence[Sequence[HintList]], everything: int, fit: Fit
+) -> Hint | KubeletFault | Undetermined:
+    """Merge the lists of all providers in every order that their resources may have.
+
+    Undetermined where orders differ in what they lead to, or the walk is too long.
+    """
+    if everything.bit_count() > MOST_NODES:
+        return _too_long(everything)
+    results: dict[Result, None] = {}
+    for ordered in islice(product(*map(_orders, providers)), MOST_ORDERS):
+        lists = [hints for provider in ordered for hints in provider]
+        if _steps(lists, everything) > MOST_STEPS:
+            return _too_long(everything)
+        results[_Walk(lists, everything, fit).run()] = None
+    found = list(results)
+    if len({_outcome(each) for each in found}) > 1:
+        return Undetermined(
+            "which sets of NUMA nodes a kubelet compares on the way depends on the order in which it walks a "
+            "map of resources",
+            variants=tuple(dict.fromkeys(map(_outcome, found))),
+        )
+    return found[0]
+
+
+def _orders(lists: Sequence[HintList]) -> Iterator[Lists]:
+    """Yield the orders that make a difference; lists are often all the same."""
+    kinds = [tuple(hints) for hints in lists]
+    return iter(dict.fromkeys(permutations(kinds)))
+
+
+def _steps(lists: Lists, everything: int) -> int:
+    states, steps = 1, 0
+    for hints in lists:
+        steps += states * len(hints)
+        states = min(states * len(hints), 2 << everything.bit_count())
+    return steps
+
+
+def _outcome(result: Result) -> str:
+    match result:
+        case KubeletFault(where=where):
+            return f"it crashes in the {where.partition(',')[0]}"
+        case Hint(nodes=nodes, preferred=preferred):
+            return f"NUMA nodes {CPUSet(nodes or 0)}, {'' if preferred else 'not '}preferred"
+
+
+def _too_long(everything: int) -> Undetermined:
+    return Undetermined(
+        "rows of NUMA distances are too short for the node ids, and whether a comparison on the way crashes "
+        f"the kubelet is not gone through on {everything.bit_count()} NUMA nodes"
+    )
+
+
+class _CrashError(Exception):
+    """Two sets were compared that need a distance that no row holds."""
+
+    def __init__(self, one: int, other: int) -> None:
+        super().__init__(one, other)
+        self.pair = one, other
+
+
+class _Walk:
+    """All combinations of the lists, in the kubelet's order; from equal states the way on is gone once."""
+
+    def __init__(self, lists: Lists, everything: int, fit: Fit) -> None:
+        self.lists = lists
+        self.everything = everything
+        self.fit = fit
+        self.widest = max((_narrowest(hints) for hints in lists), default=0)
+        self.known: dict[tuple[int, _Combined, Hint | None], Hint | None] = {}
+
+    def run(self) -> Result:
+        start = _Combined(self.everything, None, preferred=True)
+        try:
+            best = self._from(0, start, None)
+        except _CrashError as crash:
+            return no_distance(self.fit, *crash.pair)
+        return best or Hint(self.everything, preferred=False)
+
+    def _from(self, index: int, combined: _Combined, best: Hint | None) -> Hint | None:
+        """Go through the lists from *index* on; return the best combination so far."""
+        if index == len(self.lists):
+            return self._better(best, Hint(combined.nodes, combined.preferred))
+        key = index, combined, best
+        if key not in self.known:
+            for hint in self.lists[index]:
+                best = self._from(index + 1, combined.with_hint(hint), best)
+            self.known[key] = best
+        return self.known[key]
+
+    def _better(self, best: Hint | None, candidate: Hint) -> Hint | None:
+        assert candidate.nodes is not None
+        if not candidate.nodes:
+            return best
+        if best is None or best.preferred != candidate.preferred:
+            return candidate if best is None or candidate.preferred else best
+        assert best.nodes is not None
+        size, other, widest = candidate.nodes.bit_count(), best.nodes.bit_count(), self.widest
+        if not candidate.preferred and other <= widest and size != other:
+            # Of those that are not preferred as wide as the widest list's narrowest, else as near below it.
+            return candidate if other < size <= widest else best
+        return candidate if self._fits_better(candidate.nodes, best.nodes) else best
+
+    def _fits_better(self, nodes: int, best: int) -> bool:
+        if nodes == best:
+            return False
+        if nodes.bit_count() == best.bit_count():
+            for each in (best, nodes):
+                if unknown := self.fit.unknown(each):
+                    raise _CrashError(*unknown)
+        return self.fit.key(nodes) < self.fit.key(best)
+
+
+def _narrowest(hints: Sequence[Hint]) -> int:
+    return min((hint.nodes.bit_count() for hint in hints if hint.nodes is not None), default=0)

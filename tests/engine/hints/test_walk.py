@@ -1,0 +1,95 @@
+"""Merging one combination after another, where a comparison on the way can crash the kubelet."""
+
+from __future__ import annotations
+
+import pytest
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.hints.fit import Fit
+from cpuctl.engine.hints.hints import DONT_CARE, IMPOSSIBLE, Hint
+from cpuctl.engine.hints.topology_manager import Answer, Merged, TopologyManager
+from cpuctl.engine.hints.walk import walked
+from cpuctl.engine.outcome import KubeletFault, Undetermined
+from cpuctl.machine.cadvisor.machine_info import InfoNode, MachineInfo
+
+SHORT = Fit(distances={0: [10, 20], 8: [20, 10]})
+BOTH = 0b1_0000_0001
+
+
+def hint(nodes: str, *, preferred: bool = True) -> Hint:
+    return Hint(CPUSet.parse(nodes).mask, preferred)
+
+
+ZERO, EIGHT, ALL = hint("0"), hint("8"), hint("0,8", preferred=False)
+NO_ROW = "runtime error: index out of range [8] with length 2"
+
+
+def closest(*nodes: InfoNode) -> TopologyManager:
+    info = MachineInfo(nodes=nodes, num_cpus=1, num_sockets=1)
+    return TopologyManager.of(info, "best-effort", "container", closest=True)
+
+
+POWER = closest(InfoNode(0, (), distances=(10, 20)), InfoNode(8, (), distances=(20, 10)))
+
+
+@pytest.mark.parametrize(
+    ("lists", "wanted"),
+    [
+        ([[ZERO, ALL]], ZERO),
+        ([[EIGHT, ALL]], EIGHT),
+        ([[ZERO, EIGHT, ALL]], NO_ROW),
+        ([[ALL]], ALL),
+        ([[ZERO], [EIGHT]], Hint(BOTH, preferred=False)),
+        ([[DONT_CARE]], Hint(BOTH, preferred=True)),
+        ([[ZERO, EIGHT, ALL], [ALL]], NO_ROW),
+        ([[ZERO, EIGHT], [ZERO]], ZERO),
+        # Two sets lose to the third in the end, but are compared before it comes.
+        ([[IMPOSSIBLE, ZERO], [hint("0", preferred=False), hint("8", preferred=False), ZERO]], NO_ROW),
+        ([[ZERO, IMPOSSIBLE], [ZERO, hint("8", preferred=False)]], ZERO),
+    ],
+)
+def test_a_comparison_that_lacks_a_distance_crashes_wherever_it_comes(
+    lists: list[list[Hint]], wanted: Hint | str
+) -> None:
+    found = walked([[each] for each in lists], BOTH, SHORT)
+    assert (found.why if isinstance(found, KubeletFault) else found) == wanted
+
+
+def test_of_one_provider_every_order_of_its_resources_is_gone_through() -> None:
+    """A kubelet keeps them in a map: in one order two sets are compared that in the other never meet."""
+    one = [ZERO, hint("8", preferred=False)]
+    other = [ALL, ZERO]
+    result = walked([[one, other]], BOTH, SHORT)
+    assert isinstance(result, Undetermined)
+    assert set(result.variants) == {"it crashes in the Topology Manager", "NUMA nodes 0, preferred"}
+    assert result.text.endswith(f": {result.variants[0]}, or {result.variants[1]}")
+    assert walked([[one], [other]], BOTH, SHORT) == ZERO
+    assert isinstance(walked([[other], [one]], BOTH, SHORT), KubeletFault)
+
+
+def test_the_manager_walks_where_rows_are_short_and_only_there() -> None:
+    lists: Answer = {"cpu": [ZERO, EIGHT, ALL]}
+    assert isinstance(POWER.merge([lists]), KubeletFault)
+    assert POWER.merge([None, {"cpu": [EIGHT, ALL]}]) == Merged(EIGHT, admit=True)
+    enough = tuple(range(10, 19))
+    whole = closest(InfoNode(0, (), distances=enough), InfoNode(8, (), distances=enough[::-1]))
+    assert whole.merge([lists]) == Merged(ZERO, admit=True)
+
+
+def test_a_machine_with_too_many_nodes_is_not_walked_unless_the_crash_is_certain() -> None:
+    nodes = [InfoNode(2 * node, (), distances=(10,)) for node in range(13)]
+    manager = closest(*nodes)
+    assert isinstance(manager.merge([{"cpu": [hint("0"), hint("2")]}]), KubeletFault)
+    result = manager.merge([{"cpu": [hint("0")]}])
+    assert isinstance(result, Undetermined)
+    assert result.text == result.why
+    assert result.why.endswith("on 13 NUMA nodes")
+
+
+def test_so_are_lists_that_would_be_walked_too_long() -> None:
+    fit = Fit(distances={node: [10] for node in range(12)})
+    everything = (1 << 12) - 1
+    masks = [Hint(nodes, preferred=False) for nodes in range(1, 1 << 12)]
+    result = walked([[masks], [masks]], everything, fit)
+    assert isinstance(result, Undetermined)
+    assert not result.variants

@@ -419,7 +419,7 @@ complete -c cpuctl -n '__cpuctl_at "plan"' -l skip-api-server -d 'Ask the kubele
 complete -c cpuctl -n '__cpuctl_at "plan"' -l order -x -a 'given priority qos largest-first' -d 'Which pod comes first: given, priority (the highest), qos (Guaranteed, Burstable, BestEffort), or largest-first (exclusive CPUs, then memory).'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l repeat -x -a 'max' -d 'Plan the pods N times over, copies being called NAME-2 and so on; max: as often as all of them fit.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l capacity -d 'Also tell what else fits: copies, the largest requests, how scattered free CPUs are, and which pods to move for those that were refused.'
-complete -c cpuctl -n '__cpuctl_at "plan"' -l compare -x -d 'Plan with two settings of the kubelet side by side. Each is a list on top of the configuration, such as restricted,pod,1.37 or full-pcpus-only=false,kubeReserved.cpu=2; a dot is no change.'
+complete -c cpuctl -n '__cpuctl_at "plan"' -l compare -x -d 'Plan with two settings of the kubelet side by side. Each is a list on top of the configuration, such as restricted,pod,1.37 or full-pcpus-only=false,kubeReserved.cpu=2, or a configuration file in place of it, and a list behind that; a dot is no change.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l svg -r -F -d 'Also draw the machine with its CPUs, as SVG; - is stdout, with no answer.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l html -r -F -d 'Also write a page with the answer, the picture and the inputs: one file that needs no network; - is stdout, with no answer.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l write-state -x -a '(__fish_complete_directories)' -d 'Write the state files that the kubelet would have afterwards.'

@@ -114,7 +114,7 @@ _cpuctl_run() {
                 '(--order)'--order='[Which pod comes first\: given, priority (the highest), qos (Guaranteed, Burstable, BestEffort), or largest-first (exclusive CPUs, then memory).]:ORDER:(given priority qos largest-first)' \
                 '(--repeat)'--repeat='[Plan the pods N times over, copies being called NAME-2 and so on; max\: as often as all of them fit.]:N|max:(max)' \
                 '(--capacity)'--capacity'[Also tell what else fits\: copies, the largest requests, how scattered free CPUs are, and which pods to move for those that were refused.]' \
-                '(--compare)'--compare'[Plan with two settings of the kubelet side by side. Each is a list on top of the configuration, such as restricted,pod,1.37 or full-pcpus-only=false,kubeReserved.cpu=2; a dot is no change.]:A B: :A B: ' \
+                '(--compare)'--compare'[Plan with two settings of the kubelet side by side. Each is a list on top of the configuration, such as restricted,pod,1.37 or full-pcpus-only=false,kubeReserved.cpu=2, or a configuration file in place of it, and a list behind that; a dot is no change.]:A B: :A B: ' \
                 '(--svg)'--svg='[Also draw the machine with its CPUs, as SVG; - is stdout, with no answer.]:FILE:_files' \
                 '(--html)'--html='[Also write a page with the answer, the picture and the inputs\: one file that needs no network; - is stdout, with no answer.]:FILE:_files' \
                 '(--write-state)'--write-state='[Write the state files that the kubelet would have afterwards.]:DIR:_files -/' \

@@ -194,3 +194,65 @@ def test_control_characters_do_not_reach_the_terminal(cpuctl: Cpuctl) -> None:
     result = cpuctl(*NODE, "-T", "a=2/2,1Gi", "--compare", ".", "topologyManagerPolicy=\x1b[31mred")
     assert result.code == 3
     assert "\x1b" not in result.out + result.err
+
+
+POD_LEVEL = (
+    "plan", "-q", "-m", "synthetic:1s2n8c2t", "--kubelet-config", "fixtures/pod-level/kubelet.yaml",
+    "-f", "fixtures/pod-level/sharing.yaml",
+)  # fmt: skip
+
+
+def moves(document: dict[str, Any]) -> dict[str, dict[str, list[str]]]:
+    return {
+        pod["name"]: {each["name"]: each["moves"] for each in pod["containers"]} for pod in document["pods"]
+    }
+
+
+def test_the_pool_of_a_pod_is_a_placement(cpuctl: Cpuctl) -> None:
+    """With the gate off nothing of it is left, and that is no 'nothing moves'."""
+    document = compared(cpuctl, *POD_LEVEL, "--compare", ".", "featureGates.PodLevelResourceManagers=false")
+    assert moves(document)["pool"] == {"app": ["cpus", "memory"], "log": ["podPool", "memory"]}
+    log = next(pod for pod in document["pods"] if pod["name"] == "pool")["containers"][1]
+    assert (log["a"]["isolation"], log["b"]["isolation"], log["onlyA"]) == ("pod", "host", "2,10")
+    out = cpuctl(*POD_LEVEL, "--compare", ".", "featureGates.PodLevelResourceManagers=false", columns=160).out
+    (row,) = (line.split() for line in out.splitlines() if " pod: " in line)
+    assert row[:4] == ["log", "pod:", "2,10", "shared"]
+
+
+def test_a_pool_that_moves_alone_is_told(cpuctl: Cpuctl) -> None:
+    """The slice stays where it is, and the pod's pool is another: another CPU is reserved."""
+    document = compared(cpuctl, *POD_LEVEL, "--compare", "reservedSystemCPUs=0", "reservedSystemCPUs=2")
+    assert "podPool" in moves(document)["pool"]["log"]
+
+
+@pytest.mark.parametrize("pods", [("-T", "a=500m,1Gi"), ()])
+def test_strict_reservation_moves_those_that_share(pods: tuple[str, ...], cpuctl: Cpuctl) -> None:
+    words = (*NODE, "-T", "b=2/2,1Gi", *pods, "--compare", ".", "strict-cpu-reservation")
+    document = compared(cpuctl, *words)
+    assert document["summary"]["changed"] == 0
+    assert (document["summary"]["sharedPoolDiffers"], document["summary"]["sharing"]) == (
+        True,
+        len(pods) // 2,
+    )
+    out = cpuctl(*words, columns=160).out
+    assert "Nothing moves" not in out
+    assert "Only the shared pool differs" in out
+
+
+def test_configuration_files_are_compared(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """A file stands for ``--kubelet-config``, and words behind it come on top."""
+    other = tmp_path / "b.yaml"
+    text = Path(POD_LEVEL[5]).read_text()
+    other.write_text(text.replace("topologyManagerScope: pod", "topologyManagerScope: container"))
+    files = compared(cpuctl, *POD_LEVEL, "--compare", POD_LEVEL[5], str(other))
+    words = compared(cpuctl, *POD_LEVEL, "--compare", ".", "container")
+    assert files["pods"] == words["pods"]
+    assert (files["a"]["settings"], files["b"]["settings"]) == (POD_LEVEL[5], str(other))
+    again = compared(cpuctl, *POD_LEVEL, "--compare", ".", f"{other},pod")
+    assert again["summary"]["changed"] == 0
+
+
+def test_a_configuration_file_that_is_not_there_is_told(cpuctl: Cpuctl) -> None:
+    result = cpuctl(*POD_LEVEL, "--compare", ".", "nowhere.yaml")
+    assert result.code == 4
+    assert "nowhere.yaml" in result.err

@@ -55,6 +55,7 @@ Examples:
   cpuctl plan -f app.yaml --repeat max
   cpuctl plan -f pods.yaml --compare 1.36 1.37
   cpuctl plan -f pods.yaml --compare . restricted,pod,full-pcpus-only
+  cpuctl plan -f pods.yaml --compare a.yaml b.yaml
 
 Exit codes: 0 every pod is admitted (with --repeat max once, with --compare on both sides), 3 one is not or
 the kubelet would not start (with --exit-zero 0), 2 usage, 4 unusable input.

@@ -10,6 +10,7 @@ from cpuctl.cli.sources.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.configuration.schema import SINCE
 from cpuctl.kubelet.configuration.setting_words import SettingWords, read_setting_words
+from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from cpuctl.cli.output import Document
@@ -19,27 +20,60 @@ if TYPE_CHECKING:
     from cpuctl.kubelet.kubelet import Kubelet
 
 OPTION = "--compare"
+_SUFFIXES = (".yaml", ".yml", ".json")
 
 
 def compare(planner: Planner, texts: tuple[str, str]) -> Document:
     """Plan once with each of two settings, and set the answers side by side."""
     from cpuctl.cli.answers.plan.comparison_answer import comparison_document
 
-    words = [read_setting_words(text, OPTION) for text in texts]
+    asked = [_asked(text) for text in texts]
     sources = planner.planning.sources
-    one, other = (_side(planner, each, sources) for each in words)
+    one, other = (_side(planner, each, sources) for each in asked)
     return comparison_document(one, other, sources.entries)
 
 
-def _side(planner: Planner, words: SettingWords, sources: Sources) -> dict[str, Any]:
+class _Asked(NamedTuple):
+    """One side: a configuration file in place of the one that is told, if one is named, and words on top."""
+
+    file: str
+    words: SettingWords
+
+    @property
+    def text(self) -> str:
+        """Name the side."""
+        return ",".join(filter(None, (self.file, self.words.text)))
+
+
+def _asked(text: str) -> _Asked:
+    """Take what comes first for a file where it is called like one: settings are not."""
+    first, _, rest = text.strip().partition(",")
+    if first.endswith(_SUFFIXES) or ("/" in first and "=" not in first):
+        return _Asked(first, read_setting_words(rest, OPTION))
+    return _Asked("", read_setting_words(text, OPTION))
+
+
+def _told(planner: Planner, asked: _Asked, sources: Sources) -> Told:
+    """Return what the kubelet of a side is told before words come on top."""
+    planning = planner.planning
+    if not asked.file:
+        return planning.told.told
+
+    from cpuctl.cli.sources.kubelet_inputs import load_kubelet
+
+    words = planning.words.kubelet._replace(config=asked.file)
+    return load_kubelet(words, sources, machine=planning.source).told
+
+
+def _side(planner: Planner, asked: _Asked, sources: Sources) -> dict[str, Any]:
     """Plan with some settings; what is worth a warning on both sides is told once."""
     from cpuctl.cli.answers.config.parts import start_answer
 
-    told = planner.planning.told.told
-    told = told._replace(version=words.version or told.version)
+    words, side = asked.words, {"settings": asked.text}
     own = Sources()
     own.entries |= sources.entries
-    side: dict[str, Any] = {"settings": words.text}
+    told = _told(planner, asked, own)
+    told = told._replace(version=words.version or told.version)
     try:
         kubelet = _kubelet(told, words, own)
     except ConfigRefusedError as refused:

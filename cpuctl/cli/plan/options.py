@@ -47,7 +47,7 @@ CompareOption = Annotated[
         "--compare",
         metavar="A B",
         help="Plan with two settings of the kubelet side by side. Each is a list on top of the "
-        "configuration, such as restricted,pod,1.37 or full-pcpus-only=false,kubeReserved.cpu=2; a dot is "
-        "no change.",
+        "configuration, such as restricted,pod,1.37 or full-pcpus-only=false,kubeReserved.cpu=2, or a "
+        "configuration file in place of it, and a list behind that; a dot is no change.",
     ),
 ]

@@ -14,7 +14,7 @@ Json = Mapping[str, Any]
 _LEVELS = ("core", "uncoreCache", "numaNode", "socket")
 _OF_VERDICT = ("outcome", "reason", "message", "refusals", "container", "details", "fault", "where", "why")
 _HELD = ("memory", "devices")
-_OF_CONTAINER = ("exclusive", "cpus", "count", "alignment", "whyShared", *_HELD)
+_OF_CONTAINER = ("exclusive", "isolation", "cpus", "count", "alignment", "whyShared", *_HELD)
 _OF_SIDE = ("settings", "kubelet", "start", "summary", "repeat", "fragmentation", "capacity", "warnings")
 
 
@@ -33,9 +33,24 @@ def comparison_document(one: Json, other: Json, sources: Json) -> Document:
             "changed": sum(pod["changed"] for pod in pods),
             "verdicts": sum(pod["verdictDiffers"] for pod in pods),
             "containers": len(moved),
+            **_shared_pool(one, other),
         },
         "pods": pods,
     }
+
+
+def _shared_pool(one: Json, other: Json) -> dict[str, Any]:
+    """Tell whether the node's shared pool is another, and how many containers run there on either side."""
+    pools = {plan["after"]["sharedPool"] for plan in (one, other) if "after" in plan}
+    sharing = {
+        (pod["uid"], each["name"])
+        for plan in (one, other)
+        for pod in plan["pods"]
+        if _admitted(pod)
+        for each in pod["containers"]
+        if each["isolation"] == "host"
+    }
+    return {"sharedPoolDiffers": len(pools) > 1, "sharing": len(sharing)}
 
 
 def _side(plan: Json) -> dict[str, Any]:
@@ -102,8 +117,9 @@ def _names(*pods: Json | None) -> dict[str, str]:
 
 def _container(name: str, kind: str, one: Json | None, other: Json | None) -> dict[str, Any]:
     before, after = _placement(name, one), _placement(name, other)
-    had, has = _exclusive(before), _exclusive(after)
-    moves = ["cpus"] if had != has else []
+    had, has = _own(before), _own(after)
+    moves = ["cpus"] if _exclusive(before) != _exclusive(after) else []
+    moves += ["podPool"] if _in_pod_pool(before) != _in_pod_pool(after) else []
     moves += [what for what in _HELD if (before or {}).get(what) != (after or {}).get(what)]
     return {
         "name": name,
@@ -122,6 +138,16 @@ def _placement(name: str, pod: Json | None) -> dict[str, Any] | None:
         return None
     found = next((each for each in pod["containers"] if each["name"] == name), None)
     return found and {key: found[key] for key in _OF_CONTAINER if key in found}
+
+
+def _own(placement: Json | None) -> CPUSet:
+    """Return the CPUs that are the container's or its pod's (KEP-5526), and no other pod's."""
+    return _exclusive(placement) | _in_pod_pool(placement)
+
+
+def _in_pod_pool(placement: Json | None) -> CPUSet:
+    pool = placement is not None and placement["isolation"] == "pod"
+    return CPUSet.parse(placement["cpus"]) if placement and pool else CPUSet()
 
 
 def _exclusive(placement: Json | None) -> CPUSet:

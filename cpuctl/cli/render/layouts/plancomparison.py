@@ -45,7 +45,7 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
     if totals := tuple(_totals(document)):
         yield Table((Column("TOTAL"), Column("A", "right"), Column("B", "right")), totals)
     if any(document[name]["start"]["outcome"] == "Started" for name in _SIDES):
-        yield Lines.of(_closing(document["summary"]))
+        yield Lines.of(*_pools(document), _closing(document["summary"]))
 
 
 def _side(name: str, side: Json) -> Cell:
@@ -73,7 +73,7 @@ def _pod(pod: Json) -> Iterator[tuple[Cell, ...]]:
     for container in pod["containers"] or [nothing]:
         sides = (_runs(pod[side], container[side]) for side in _SIDES)
         moved = (Cell(container[key], "yellow") for key in ("onlyA", "onlyB"))
-        others = ", ".join(what for what in container["moves"] if what != "cpus")
+        others = ", ".join(what for what in container["moves"] if what not in ("cpus", "podPool"))
         yield (name, Cell(container["name"]), *sides, *moved, Cell(others, "yellow"))
         name = Cell("")
 
@@ -83,8 +83,10 @@ def _runs(verdict: Json | None, placement: Json | None) -> Cell:
         return Cell("-")
     if verdict["outcome"] != "Admitted":
         return Cell(_OUTCOME_WORD[verdict["outcome"]], _OUTCOME_STYLE[verdict["outcome"]])
-    if placement is None or not placement["exclusive"]:
+    if placement is None or placement["isolation"] == "host":
         return Cell("shared")
+    if placement["isolation"] == "pod":
+        return Cell(f"pod: {placement['cpus']}", "cyan")
     return Cell(placement["cpus"], "green")
 
 
@@ -133,12 +135,27 @@ def _room(capacity: Json) -> dict[str, str]:
     return figures
 
 
+def _pools(document: Document) -> Iterator[str]:
+    """Name the node's shared pools where they are not the same, and both sides have one."""
+    if document["summary"]["sharedPoolDiffers"]:
+        for side in _SIDES:
+            pool = document[side]["totals"]["sharedPool"] or "empty"
+            yield f"Shared pool of {side.upper()}: {pool}"
+
+
 def _closing(summary: Json) -> str:
-    if not summary["changed"]:
+    pool = summary["sharedPoolDiffers"]
+    if not summary["changed"] and not pool:
         return f"Nothing moves: {counted(summary['pods'], 'pod')}, the same on both sides"
+    sharing = "another shared pool"
+    if summary["sharing"]:
+        sharing += f" for {counted(summary['sharing'], 'container')}"
+    if not summary["changed"]:
+        return f"Only the shared pool differs: {sharing}; {counted(summary['pods'], 'pod')} as before"
     found = []
     if summary["verdicts"]:
         found.append(counted(summary["verdicts"], "verdict"))
     if summary["containers"]:
         found.append(f"what is held by {counted(summary['containers'], 'container')}")
+    found += [sharing] if pool else []
     return f"Pods that differ: {summary['changed']} of {summary['pods']} ({', '.join(found)})"

@@ -16,6 +16,7 @@ class FaultKind(StrEnum):
     """How the real kubelet fails."""
 
     ENDLESS_LOOP = "endless loop"
+    NO_ANSWER = "no answer"
     CRASH = "crash"
 
 

@@ -96,6 +96,7 @@ def start_node(
     node = node_of(started, room)
     if devices is not None:
         node.devices = DeviceProvider.of(devices, info)
+        node.devices.walks_only_own_nodes = started.gates.release.walks_only_nodes_with_devices
     return node
 
 

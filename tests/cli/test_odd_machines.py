@@ -128,3 +128,57 @@ def test_guessed_core_kinds_are_called_a_guess(cpuctl: Cpuctl, tmp_path: Path) -
     assert "e: efficiency core, a guess by maximum frequency" in cpuctl("topology", "map", "-m", machine).out
     kept = cpuctl("config", "reserve", "-m", machine, "--reserved-cpus", "1", "--keep-p-cores")
     assert "that CPUs 2-3 are performance cores is a guess by maximum frequency" in kept.err
+
+
+GB200 = "synthetic:2s2n8c1t,nodes=0-7/8-15" + "".join(f"/{node}:" for node in range(2, 34)) + ",mem=4Gi"
+MANY = "--topology-manager-policy-options=max-allowable-numa-nodes=34"
+WITH_MEMORY = "--memory-manager-policy=Static --system-reserved=memory=1Gi --reserved-memory=0:memory=1Gi"
+
+
+def test_a_walk_over_all_sets_of_numa_nodes_is_no_admission(cpuctl: Cpuctl) -> None:
+    """Two NUMA nodes with CPUs and 32 of graphics cards: the Memory Manager walks 2^34 sets."""
+    kubelet = f"{STATIC} {WITH_MEMORY} --topology-manager-policy=restricted {MANY}"
+    words = ("-m", GB200, "--kubelet-args", kubelet)
+    (pod,) = answer(cpuctl, "plan", *words, "-T", "vm=2/2,1Gi")["pods"]
+    assert (pod["outcome"], pod["fault"]) == ("KubeletFault", "no answer")
+    assert pod["why"] == (
+        "would not answer within 5 hours: it walks 2^34 sets of NUMA nodes (17179869183) "
+        "for the memory of a Guaranteed pod"
+    )
+    assert answer(cpuctl, "plan", *words, "-T", "web=100m/200m")["pods"][0]["outcome"] == "Admitted"
+    checked = cpuctl("config", "check", *words)
+    assert "the kubelet's Memory Manager would not answer within 5 hours" in checked.out
+    assert checked.code == 3
+    explained = cpuctl("explain", "vm", *words, "-T", "vm=2/2,1Gi")
+    assert "kubernetes/kubernetes#135541" in explained.out
+
+
+@pytest.mark.parametrize(("version", "outcome"), [("1.34", "KubeletFault"), ("1.36", "Admitted")])
+def test_devices_are_walked_by_release(cpuctl: Cpuctl, tmp_path: Path, version: str, outcome: str) -> None:
+    devices = tmp_path / "devices.yaml"
+    devices.write_text("apiVersion: cpuctl/v1alpha1\nkind: Devices\nresources: {nvidia.com/gpu: {'0': 4}}\n")
+    kubelet = f"{STATIC} --topology-manager-policy=restricted {MANY}"
+    words = ("-m", GB200, "--kubelet-args", kubelet, "--kubelet-version", version, "--devices", str(devices))
+    pod = tmp_path / "pod.json"
+    limits = {"cpu": "2", "memory": "1Gi", "nvidia.com/gpu": "1"}
+    containers = [{"name": "main", "resources": {"limits": limits}}]
+    pod.write_text(
+        json.dumps(
+            {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "metadata": {"name": "vm"},
+                "spec": {"containers": containers},
+            }
+        )
+    )
+    (found,) = answer(cpuctl, "plan", *words, "-f", str(pod))["pods"]
+    assert found["outcome"] == outcome
+
+
+def test_a_machine_whose_nodes_no_mask_holds_is_told_beforehand(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    machine = recorded(tmp_path, without_sockets())
+    kubelet = f"{STATIC} --topology-manager-policy=restricted"
+    checked = cpuctl("config", "check", "-m", machine, "--kubelet-args", kubelet)
+    assert "the kubelet crashes at its first pod: a mask holds NUMA nodes 0 to 63" in checked.out
+    assert checked.code == 3

@@ -40,8 +40,8 @@ Examples:
   cpuctl config check -m node7.tar.xz --kubelet-version 1.37
   cpuctl config check --kubelet-config new.yaml -o json | jq .start.error
 
-Exit codes: 0 it would start, 3 it would not or that cannot be said (with --strict also where there are
-warnings; with --exit-zero 0), 2 usage, 4 unusable input.
+Exit codes: 0 it would start, 3 it would not, that cannot be said or there are errors (with --strict
+also where there are warnings; with --exit-zero 0), 2 usage, 4 unusable input.
 """
 
 CheckedStateOption = Annotated[
@@ -113,5 +113,5 @@ def _load_known(words: KubeletWords, sources: Sources, *, machine: "MachineSourc
 
 
 def _is_clean(document: Document, *, strict: bool) -> bool:
-    started = document["start"]["outcome"] == "Started"
+    started = document["start"]["outcome"] == "Started" and not document["summary"]["error"]
     return started and not (strict and document["summary"]["warning"])

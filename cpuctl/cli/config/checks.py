@@ -40,6 +40,7 @@ def check_told(
         machine=source.machine,
         topology=_topology(source.info),
         started=_cpu_side(source.info, kubelet),
+        info=source.info,
     )
     return outcome, lint_configuration(subject)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from cpuctl.engine.config_lints.lint import Lint, LintSubject, Severity
 from cpuctl.engine.config_lints.names import CPU_OPTIONS, NUMA_OPTIONS
 from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.hints.node_sets import MEMORY, walks
 from cpuctl.go_text import GoError
 from cpuctl.kubelet.golang import parse_bool
 from cpuctl.kubelet.policy_options import (
@@ -68,6 +69,32 @@ def lint_topology_manager(subject: LintSubject) -> Iterator[Lint]:
         )
     if _is_on(config.topology_manager_policy_options.get(PREFER_CLOSEST, "")):
         yield from _closest(subject)
+
+
+def lint_numa_sets(subject: LintSubject) -> Iterator[Lint]:
+    """Tell what a kubelet would not answer: NUMA nodes that no mask holds, sets of them beyond number."""
+    if subject.started is None:
+        return
+    fault = subject.started.topology_manager.fault
+    if fault is not None:
+        yield Lint(
+            severity=Severity.ERROR,
+            code="numa-node-in-no-mask",
+            setting=("topologyManagerPolicy",),
+            message=f"the kubelet crashes at its first pod: {fault.why}",
+            fix="topologyManagerPolicy: none",
+        )
+    for walk in walks(subject.info, subject.config, subject.gates) if subject.info else ():
+        if walk.endless:
+            memory = walk.who == MEMORY
+            yield Lint(
+                severity=Severity.ERROR,
+                code="numa-sets",
+                setting=("memoryManagerPolicy",) if memory else ("topologyManagerPolicy",),
+                message=f"the kubelet's {walk.who} {walk.words}",
+                detected=f"{walk.nodes} NUMA nodes",
+                fix="memoryManagerPolicy: None" if memory else "topologyManagerPolicy: none",
+            )
 
 
 def _closest(subject: LintSubject) -> Iterator[Lint]:

@@ -9,6 +9,7 @@ from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.start import Started
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.machine.model import Machine
 from cpuctl.named_tuple import NamedTuple
 
@@ -39,7 +40,8 @@ class Lint(NamedTuple):
 class LintSubject(NamedTuple):
     """A configuration on a machine: with what gates, and what came of the start (None where nothing did).
 
-    ``gate_flags`` are the gates given as flags, on top of the configuration's.
+    ``gate_flags`` are the gates given as flags, on top of the configuration's; ``info`` is what the kubelet
+    is told of the machine.
     """
 
     config: KubeletConfiguration
@@ -48,3 +50,4 @@ class LintSubject(NamedTuple):
     topology: CPUTopology | None
     started: Started | None = None
     gate_flags: Mapping[str, bool] = {}
+    info: MachineInfo | None = None

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from cpuctl.engine.config_lints.effects import lint_cpu_options, lint_reservations, lint_topology_manager
+from cpuctl.engine.config_lints.effects import (
+    lint_cpu_options,
+    lint_numa_sets,
+    lint_reservations,
+    lint_topology_manager,
+)
 from cpuctl.engine.config_lints.lint import Lint, LintSubject, Severity
 from cpuctl.engine.config_lints.memory import lint_reserved_memory
 from cpuctl.engine.config_lints.names import lint_gates, lint_options, lint_policy_names
@@ -17,6 +22,7 @@ _LINTS: tuple[Callable[[LintSubject], Iterator[Lint]], ...] = (
     lint_reserved_cpus,
     lint_cpu_options,
     lint_topology_manager,
+    lint_numa_sets,
     lint_reservations,
     lint_reserved_memory,
 )

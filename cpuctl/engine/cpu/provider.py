@@ -18,7 +18,7 @@ from cpuctl.engine.cpu.manager import Allocation, StaticPolicy
 from cpuctl.engine.cpu.state import CPUManagerState, validate
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.metrics.cpu import CPUMetrics, exclusive_cpus
-from cpuctl.engine.outcome import Rejected, StartRefused
+from cpuctl.engine.outcome import KubeletFault, Rejected, StartRefused
 from cpuctl.engine.pod_level.claims import pod_level_cpus
 from cpuctl.engine.pod_level.rules import NEVER_DIVIDED, PodLevelRules
 from cpuctl.engine.provider import Candidate, Refusal
@@ -91,7 +91,7 @@ class CPUProvider(Copied):
         pod_level, baselines = self.rules.managers, self.keeps_baselines
         return self.state.as_file("static", pod_level=pod_level, baselines=baselines)
 
-    def hints(self, candidate: Candidate, container: Container | None) -> CPUAnswer:
+    def hints(self, candidate: Candidate, container: Container | None) -> CPUAnswer | KubeletFault:
         """Answer the Topology Manager for a container, or for the pod where that is None."""
         if self.policy is None:
             return None
@@ -112,7 +112,7 @@ class CPUProvider(Copied):
             return self._held_hints(candidate.pod, total)
         return pod_hints(self.policy, self.state, candidate.pod, claims, total)
 
-    def _held_hints(self, pod: Pod, total: int) -> CPUAnswer:
+    def _held_hints(self, pod: Pod, total: int) -> CPUAnswer | KubeletFault:
         """Answer for a pod that holds CPUs as a whole, in a release that lets it keep them."""
         from cpuctl.engine.pod_level.cpu_restore import usable_bubble
 
@@ -256,7 +256,7 @@ def _unusable(error: str) -> StartRefused:
 
 def container_hints(
     policy: StaticPolicy, state: CPUManagerState, pod: Pod, container: Container, count: int
-) -> CPUAnswer:
+) -> CPUAnswer | KubeletFault:
     """Answer for one container that is due *count* exclusive CPUs."""
     if count == 0:
         return None
@@ -268,7 +268,7 @@ def container_hints(
 
 def pod_hints(
     policy: StaticPolicy, state: CPUManagerState, pod: Pod, claims: Claims, total: int
-) -> CPUAnswer:
+) -> CPUAnswer | KubeletFault:
     """Answer for a pod that is due *total* exclusive CPUs as a whole."""
     if total == 0:
         return None
@@ -300,8 +300,13 @@ def pod_count(containers: Iterable[Container], claims: Claims) -> int:
     return max(peak, sidecars + apps)
 
 
-def _hints(policy: StaticPolicy, available: int, reusable: int, count: int) -> CPUAnswer:
+def _hints(
+    policy: StaticPolicy, available: int, reusable: int, count: int
+) -> dict[str, HintList] | KubeletFault:
     from cpuctl.engine.cpu.hints import CPUHints
+    from cpuctl.engine.hints.node_sets import CPU, endless_walk
 
+    if fault := endless_walk(CPU, policy.topology.num_numa_nodes, "a request for exclusive CPUs"):
+        return fault
     align = policy.options.align_by_socket
     return {"cpu": CPUHints.generate(policy.topology, available, reusable, count, align_by_socket=align)}

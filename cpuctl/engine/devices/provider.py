@@ -7,13 +7,16 @@ limits, which of extended resources are the requests, too.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Placement
 from cpuctl.engine.changeable import Copied
 from cpuctl.engine.devices.state import DevicePool, DeviceState, device_pools
-from cpuctl.engine.outcome import Rejected, RejectionReason
+from cpuctl.engine.hints.node_sets import DEVICES, endless_walk
+from cpuctl.engine.outcome import KubeletFault, Rejected, RejectionReason
 from cpuctl.engine.provider import Candidate
 from cpuctl.pods.model import Container, ContainerKind, Pod
 from cpuctl.pods.requests import pod_limits
@@ -34,7 +37,8 @@ class DeviceProvider(Copied):
     """The device manager of a node, by itself without any device; ``nodes`` are all NUMA nodes (a mask).
 
     ``registered`` is False right after a kubelet's start: it knows the resources from its checkpoint, but
-    no device until the plugins come back, and admits running pods before.
+    no device until the plugins come back, and admits running pods before. ``walks_only_own_nodes`` where
+    hints for a resource are looked for among the nodes that have its devices.
     """
 
     def __init__(self) -> None:
@@ -42,6 +46,7 @@ class DeviceProvider(Copied):
         self.pools: Mapping[str, DevicePool] = {}
         self.state = DeviceState()
         self.registered = True
+        self.walks_only_own_nodes = True
 
     @classmethod
     def of(cls, inventory: DeviceInventory, info: MachineInfo) -> DeviceProvider:
@@ -72,13 +77,17 @@ class DeviceProvider(Copied):
         for pod in pods:
             self.state.claim(pod)
 
-    def hints(self, candidate: Candidate, container: Container | None) -> Answer:
+    def hints(self, candidate: Candidate, container: Container | None) -> Answer | KubeletFault:
         """Answer the Topology Manager for a container, or for the pod where that is None."""
         pod = candidate.pod
         limits = pod_limits(pod, overhead=False) if container is None else container.resources.limits
-        return {
-            resource: self._hints(pod, container, resource, count) for resource, count in self._asked(limits)
-        }
+        answer: dict[str, HintList | None] = {}
+        for resource, count in self._asked(limits):
+            hints = self._hints(pod, container, resource, count)
+            if isinstance(hints, KubeletFault):
+                return hints
+            answer[resource] = hints
+        return answer
 
     def allocate(self, candidate: Candidate, hint: Hint, placed: Placement) -> Placement | Rejected:
         """Allocate for the container that is placed, near the hint; add to the placement what it gets."""
@@ -132,7 +141,9 @@ class DeviceProvider(Copied):
     def _in_use(self, resource: str) -> int:
         return self.state.in_use[resource]
 
-    def _hints(self, pod: Pod, container: Container | None, resource: str, count: int) -> HintList | None:
+    def _hints(
+        self, pod: Pod, container: Container | None, resource: str, count: int
+    ) -> HintList | KubeletFault | None:
         """Make the hints for a container, or for the pod where that is None."""
         from cpuctl.engine.devices.hints import DeviceHints
 
@@ -146,10 +157,17 @@ class DeviceProvider(Copied):
             reusable = self.state.reusable_for(pod.uid, resource)
         if held.bit_count() not in (0, count):
             return []
+        if fault := endless_walk(DEVICES, self._walked(pool), f"a request for {resource}"):
+            return fault
         available, again = (held, 0) if held else (self.free(resource), reusable)
         return DeviceHints.generate(
             self.nodes, pool.counts(), pool.counts(available), pool.counts(again), count
         )
+
+    def _walked(self, pool: DevicePool) -> int:
+        """Count the NUMA nodes of which all sets are gone through for a resource."""
+        own = reduce(or_, pool.counts(), 0) if self.walks_only_own_nodes else 0
+        return (own or self.nodes).bit_count()
 
     def _allocate(
         self, pod: Pod, container: Container, asked: tuple[str, int], affinity: int | None

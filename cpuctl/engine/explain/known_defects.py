@@ -64,6 +64,11 @@ _WHOLE_GROUPS = KnownDefect(
     "left on the NUMA nodes are no whole cores",
     "kubernetes/kubernetes#140730",
 )
+_WALKS_ALL_SETS = KnownDefect(
+    "hints are looked for in every set of NUMA nodes: with many nodes the kubelet does not answer in any "
+    "time that matters, and answers nobody else meanwhile",
+    "kubernetes/kubernetes#135541",
+)
 _NO_HINT_IS_ANY = KnownDefect(
     "where the Memory Manager has no hint at all it has no say in the choice of NUMA nodes either: the pod "
     "is refused only when memory is to be set aside",
@@ -86,6 +91,9 @@ _STAYS_TAKEN = KnownDefect(
 )
 
 
+_OF_FAULT = {FaultKind.ENDLESS_LOOP: _WHOLE_GROUPS, FaultKind.NO_ANSWER: _WALKS_ALL_SETS}
+
+
 def known_defects(telling: Telling, decision: Decision, rounds: Sequence[Round]) -> Iterator[KnownDefect]:
     """Yield what is known to be odd about a decision."""
     verdict, pod = telling.admission.verdict, telling.story.pod
@@ -103,9 +111,9 @@ def known_defects(telling: Telling, decision: Decision, rounds: Sequence[Round])
     if (
         isinstance(verdict, KubeletFault)
         and decision.rule is Rule.KUBELET_FAULT
-        and verdict.kind is FaultKind.ENDLESS_LOOP
+        and verdict.kind in _OF_FAULT
     ):
-        yield _WHOLE_GROUPS
+        yield _OF_FAULT[verdict.kind]
     if again := telling.admission.readmission:
         yield KnownDefect(_DIVIDED_ANEW, ", ".join(again.held.issues))
     if telling.admission.wrapped_memory:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from cpuctl.checkpoints.model import MemoryBlock, MemoryNode
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.hints import Hint
+from cpuctl.engine.hints.node_sets import MEMORY as MEMORY_MANAGER
+from cpuctl.engine.hints.node_sets import endless_walk
 from cpuctl.engine.hints.topology_manager import LARGEST_NODE_ID, in_mask
 from cpuctl.engine.memory.requests import MemoryRequest, container_request
 from cpuctl.engine.memory.state import Blocks, MemoryManagerState
@@ -127,6 +129,8 @@ def find_hints(
         return unknown
     if not request:
         return None
+    if fault := endless_walk(MEMORY_MANAGER, len(state.tables), "the memory of a Guaranteed pod"):
+        return fault
     from cpuctl.engine.memory.hints import MemoryHints
 
     hints = MemoryHints.generate(state.tables, request, state.reusable_for(uid))

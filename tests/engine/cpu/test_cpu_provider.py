@@ -154,7 +154,7 @@ NO_POOL = candidate(whole(3, name="own"), app(name="shared"), total=3)
 def shown(manager: CPUProvider, asked: Candidate) -> str:
     """Show the nodes of every hint for a pod, ``T`` for preferred."""
     answer = manager.hints(asked, None)
-    assert answer is not None
+    assert isinstance(answer, dict)
     return " ".join(f"{CPUSet(hint.nodes or 0)}{'T' if hint.preferred else ''}" for hint in answer["cpu"])
 
 

@@ -11,6 +11,7 @@ from cpuctl.engine.cpu.hints import CPUHints
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.cpu.provider import CPUAnswer, container_hints, pod_count, pod_hints
 from cpuctl.engine.cpu.state import CPUManagerState
+from cpuctl.engine.outcome import KubeletFault
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
 from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.kubelet.reserving.reservations import CPUReservation
@@ -38,10 +39,11 @@ def state(default: str, **held: str) -> CPUManagerState:
     return changed(CPUManagerState(mask(default)), assignments={"pod": assigned} if assigned else {})
 
 
-def shown(answer: CPUAnswer) -> str:
+def shown(answer: CPUAnswer | KubeletFault) -> str:
     """Show the nodes of every hint, ``T`` for preferred; ``any`` for no preference."""
     if answer is None:
         return "any"
+    assert isinstance(answer, dict)
     hints = answer["cpu"]
     return " ".join(f"{CPUSet(hint.nodes or 0)}{'T' if hint.preferred else ''}" for hint in hints)
 
@@ -129,6 +131,6 @@ def test_alignment_by_socket_goes_with_the_policy() -> None:
     reserved = CPUReservation(1, CPUSet.parse("0"))
     static = StaticPolicy.construct(regular(sockets=2, nodes=2, cores=4), options, reserved, behaviours(36))
     answer = container_hints(static, static.fresh_state(), POD, POD.containers[0], 2)
-    assert answer is not None
+    assert isinstance(answer, dict)
     assert isinstance(answer["cpu"], CPUHints)
     assert answer["cpu"].prefers(0b11)

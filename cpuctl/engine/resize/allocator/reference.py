@@ -97,8 +97,10 @@ class Resizing(NamedTuple):
             departures=departures,
         )
 
-    def judge(self, container: Container | None, cpu: CPUAnswer) -> Merged | Refusal:
+    def judge(self, container: Container | None, cpu: CPUAnswer | KubeletFault) -> Merged | Refusal:
         """Let the Topology Manager's policy judge the CPU Manager's hints beside those of the others."""
+        if isinstance(cpu, KubeletFault):
+            return cpu
         answers: dict[str, Answer] = {"cpu": cpu}
         for provider in self.others:
             answer = provider.hints(self.candidate, container)

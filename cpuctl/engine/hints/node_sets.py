@@ -1,0 +1,84 @@
+"""How many sets of NUMA nodes a kubelet walks for one request, and how long that takes.
+
+Rule: kubelet v1.36 ``topologymanager/bitmask``, ``IterateBitMasks``: every manager goes through all 2^n - 1
+sets of the nodes that it knows, for each container (or pod) that asks it for hints. cpuctl gets by without;
+a kubelet with many nodes does not answer in any time that matters (kubernetes issue 135541).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from cpuctl.engine.outcome import FaultKind, KubeletFault
+from cpuctl.named_tuple import NamedTuple
+
+if TYPE_CHECKING:
+    from cpuctl.kubelet.config import KubeletConfiguration
+    from cpuctl.kubelet.gates.feature_gates import FeatureGates
+    from cpuctl.machine.cadvisor.machine_info import MachineInfo
+
+CPU, MEMORY, DEVICES = "CPU Manager", "Memory Manager", "Device Manager"
+_NANOSECONDS = {CPU: 16_000, MEMORY: 1_200, DEVICES: 1_000}
+"""For one set: measured with 16 nodes of 128 CPUs on a kubelet 1.36.2, devices by kubernetes issue 135541."""
+_LONGEST_SECONDS = 60
+"""A kubelet that is busy for longer with one request answers nobody meanwhile."""
+_UNITS = (("year", 365 * 86_400), ("day", 86_400), ("hour", 3600), ("minute", 60), ("second", 1))
+
+
+class Walk(NamedTuple):
+    """All sets of so many NUMA nodes, walked by one manager for each request of a kind."""
+
+    who: str
+    nodes: int
+    request: str
+
+    @property
+    def sets(self) -> int:
+        """How many sets there are, the empty one left out."""
+        return (1 << self.nodes) - 1
+
+    @property
+    def seconds(self) -> int:
+        """How long it takes, about, whole seconds."""
+        return self.sets * _NANOSECONDS[self.who] // 10**9
+
+    @property
+    def endless(self) -> bool:
+        """Whether the kubelet might as well never answer."""
+        return self.seconds >= _LONGEST_SECONDS
+
+    @property
+    def words(self) -> str:
+        """Say what it walks and that it takes too long."""
+        return (
+            f"would not answer within {_duration(self.seconds)}: it walks 2^{self.nodes} sets of NUMA nodes "
+            f"({self.sets}) for {self.request}"
+        )
+
+
+def endless_walk(who: str, nodes: int, request: str) -> KubeletFault | None:
+    """Tell how a request ends for which a manager walks all sets of so many nodes; None where it answers."""
+    walk = Walk(who, nodes, request)
+    if not walk.endless:
+        return None
+    return KubeletFault(kind=FaultKind.NO_ANSWER, where=f"{who}, making hints", why=walk.words)
+
+
+def walks(info: MachineInfo, config: KubeletConfiguration, gates: FeatureGates) -> Iterator[Walk]:
+    """Yield what the managers of a kubelet would walk on a machine, for pods that have them do so."""
+    nodes = len(info.nodes)
+    aligns = config.topology_manager_policy != "none"
+    if aligns and config.cpu_manager_policy == "static":
+        yield Walk(CPU, sum(bool(node.cores) for node in info.nodes), "a request for exclusive CPUs")
+    if config.memory_manager_policy == "Static" and gates.enabled("MemoryManager"):
+        yield Walk(MEMORY, nodes, "the memory of a Guaranteed pod")
+    if aligns and not gates.release.walks_only_nodes_with_devices:
+        yield Walk(DEVICES, nodes, "a request for devices that have NUMA nodes")
+
+
+def _duration(seconds: int) -> str:
+    """Write the largest whole unit: ``4 hours``."""
+    name, size = next(each for each in _UNITS if seconds >= each[1] or each[1] == 1)
+    number = seconds // size
+    return f"{number} {name}{'s' if number != 1 else ''}"

@@ -35,8 +35,8 @@ KubeletArgsOption = Annotated[
     str,
     typer.Option(
         "--kubelet-args",
-        metavar="'--FLAG=VALUE ...'|@FILE",
-        help="The kubelet's command line, or a file that holds it: its flags win over files.",
+        metavar="'--FLAG=VALUE ...'",
+        help="The kubelet's command line, or @FILE that holds it: its flags win over files.",
     ),
 ]
 KubeletVersionOption = Annotated[

@@ -64,7 +64,13 @@ def read_node(words: CheckpointWords, sources: Sources) -> tuple[CheckpointWords
         words = words._replace(machine=words.state, state="")
     here = LIVE_MACHINE if words.root == "/" else words.root
     source = load_machine(words.machine or here, sources)
-    return words, Node(source=source, told=load_known_kubelet(words.kubelet, sources, machine=source))
+    told = load_known_kubelet(words.kubelet, sources, machine=source)
+    if words.in_place and told.kubelet.flags_gap:
+        sources.warnings.append(
+            f"the kubelet's flags are not known ({told.kubelet.flags_gap}): what is kept depends on them,"
+            " name them with --kubelet-args"
+        )
+    return words, Node(source=source, told=told)
 
 
 def read_case(words: CheckpointWords, node: Node, sources: Sources) -> Case:

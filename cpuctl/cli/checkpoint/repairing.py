@@ -36,13 +36,6 @@ class Repairs(NamedTuple):
 def repair(case: Case) -> Repairs:
     """Repair what needs it; where that is not proven to help, no file is changed."""
     before = case.verdict()
-    in_place = any(state.path is not None for state in case.states)
-    if in_place and (gap := case.node.kubelet.flags_gap):
-        unknown = Refused(
-            f"the kubelet's flags are not known ({gap}), and what is kept depends on them",
-            "name them with --kubelet-args",
-        )
-        return Repairs(tuple(_refused(state, unknown) for state in case.states), before)
     managers = start_managers(case.node.source.info, case.node.kubelet)
     if not isinstance(managers, Started):
         return Repairs(tuple(_refused(state, _of_start(managers)) for state in case.states), before)

@@ -2,16 +2,63 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
+import re
 import stat
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from pathlib import Path
+from secrets import token_hex
 from typing import IO
+
+from cpuctl.named_tuple import NamedTuple
 
 PRIVATE = 0o600
 """The mode of a file that is its writer's alone."""
+
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_OF_ITS_CONTENT = re.compile(r"security\.(ima|evm|capability)|trusted\.overlay\..*")
+"""Extended attributes that belong to what a file holds, or to the file system, not to its place."""
+_MOST_BACKUPS = 1000
+_NO_ATTRIBUTES = {errno.EOPNOTSUPP, errno.ENOSYS}
+
+
+class Dress(NamedTuple):
+    """What a file has besides its content; ``owner`` is user and group."""
+
+    mode: int
+    owner: tuple[int, int]
+    attributes: Mapping[str, bytes]
+
+
+def dress_of(name: str | Path, *, directory: int | None = None) -> Dress:
+    """Return mode, owner and extended attributes (SELinux labels, access lists) of a file, a link's own."""
+    handle = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
+    try:
+        found = os.fstat(handle)
+        attributes = _attributes(f"/proc/self/fd/{handle}")  # a descriptor that reads nothing has none
+        return Dress(stat.S_IMODE(found.st_mode), (found.st_uid, found.st_gid), attributes)
+    finally:
+        os.close(handle)
+
+
+def _attributes(handle: str) -> dict[str, bytes]:
+    try:
+        names = os.listxattr(handle)
+    except OSError as error:
+        if error.errno in _NO_ATTRIBUTES:
+            return {}
+        raise
+    found = {}
+    for name in names:
+        with suppress(PermissionError):  # who may not read it cannot keep it, and is told by the writing
+            if not _OF_ITS_CONTENT.fullmatch(name):
+                found[name] = os.getxattr(handle, name)
+    return found
 
 
 @contextmanager
@@ -19,45 +66,115 @@ def written_beside(
     path: Path,
     write: Callable[[IO[bytes]], object],
     *,
-    like: os.stat_result | None,
+    like: Dress | None,
     keep_owner: bool = True,
     mode: int = PRIVATE,
+    directory: int | None = None,
 ) -> Iterator[Path]:
     """Write a file beside *path* for the caller to move there; what is not moved away is removed.
 
-    It gets the mode and the owner of *like*, or else its writer and *mode*. Without *keep_owner*, a user who
-    may not give files away keeps it.
+    It gets mode, owner and extended attributes of *like*, or else its writer and *mode*. Without
+    *keep_owner*, a user who may not give files away keeps it. *directory* is the descriptor of the directory,
+    where one is open already; the path that is yielded is in it. What a killed run has left is removed.
     """
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    temporary = Path(name)
+    own = os.open(path.parent, _DIRECTORY) if directory is None else directory
     try:
-        with os.fdopen(handle, "wb") as file:
-            write(file)
-            file.flush()
-            _dress(file.fileno(), like, mode, keep_owner=keep_owner)
-            os.fsync(file.fileno())
-        yield temporary
+        _clean(path.name, own)
+        handle, name = _made(path.name, own)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                write(file)
+                file.flush()
+                _put_on(file.fileno(), like, mode, keep_owner=keep_owner)
+                os.fsync(file.fileno())
+                yield path.with_name(name)
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=own)
     finally:
-        with suppress(FileNotFoundError):
-            temporary.unlink()
+        if directory is None:
+            os.close(own)
 
 
-def sync_directory(directory: Path) -> None:
+def back_up(path: Path, now: datetime, directory: int) -> Path | None:
+    """Give a file a second name that tells the time; None where there are 1000 of this second."""
+    stem = f"{path.name}.{now:%Y%m%dT%H%M%SZ}"
+    for number in range(1, _MOST_BACKUPS):
+        backup = path.with_name(f"{stem}.bak" if number == 1 else f"{stem}-{number}.bak")
+        with suppress(FileExistsError):
+            os.link(path.name, backup.name, src_dir_fd=directory, dst_dir_fd=directory, follow_symlinks=False)
+            return backup
+    return None
+
+
+def sync_directory(directory: Path | int) -> None:
     """Wait until names in a directory are on the disk: they must survive a power cut."""
-    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    if isinstance(directory, int):
+        os.fsync(directory)
+        return
+    handle = os.open(directory, _DIRECTORY)
     try:
         os.fsync(handle)
     finally:
         os.close(handle)
 
 
-def _dress(handle: int, like: os.stat_result | None, mode: int, *, keep_owner: bool) -> None:
+def hidden_link(path: Path, directory: int) -> Path:
+    """Give a file a second name for a moment; where the process is killed, the next one removes it."""
+    hidden = path.with_name(_stem(path.name) + token_hex(4))
+    os.link(path.name, hidden.name, src_dir_fd=directory, dst_dir_fd=directory, follow_symlinks=False)
+    return hidden
+
+
+def _stem(name: str) -> str:
+    return f".{name}.cpuctl-"
+
+
+def _made(name: str, directory: int) -> tuple[int, str]:
+    """Make a file under a hidden name; a lock says that its writer lives."""
+    while True:
+        hidden = _stem(name) + token_hex(4)
+        handle = os.open(hidden, _NEW, PRIVATE, dir_fd=directory)
+        with suppress(OSError):  # not every file system has locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        with suppress(FileNotFoundError):  # somebody has taken it for a dead one's
+            if os.path.samestat(os.fstat(handle), os.stat(hidden, dir_fd=directory, follow_symlinks=False)):
+                return handle, hidden
+        os.close(handle)
+
+
+def _clean(name: str, directory: int) -> None:
+    """Remove what runs that were killed have left beside a file; what others' still write is locked."""
+    hidden = re.compile(re.escape(_stem(name)) + "[0-9a-f]{8}")
+    for each in filter(hidden.fullmatch, os.listdir(directory)):  # a descriptor has no path
+        with suppress(OSError):
+            _remove_dead(each, directory)
+
+
+def _remove_dead(name: str, directory: int) -> None:
+    handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=directory)
+    try:
+        found = os.fstat(handle)
+        if stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid():
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.unlink(name, dir_fd=directory)
+    finally:
+        os.close(handle)
+
+
+def _put_on(handle: int, like: Dress | None, mode: int, *, keep_owner: bool) -> None:
     if like is None:
         os.fchmod(handle, mode)
         return
     try:
-        os.fchown(handle, like.st_uid, like.st_gid)
+        os.fchown(handle, *like.owner)
     except PermissionError:
         if keep_owner:
             raise
-    os.fchmod(handle, stat.S_IMODE(like.st_mode))
+    os.fchmod(handle, like.mode)
+    for name, value in like.attributes.items():
+        try:
+            os.setxattr(handle, name, value)
+        except OSError:
+            if keep_owner:
+                raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cpuctl.capture.recorded_kubelet import RecordedDropIns, RecordedKubelet
+from cpuctl.errors import CpuctlError, InputError
 from cpuctl.machine.recording_layout import CONFIG, MANIFEST
 from cpuctl.machine.tree import Tree
 
@@ -15,7 +16,7 @@ def recorded_kubelet(tree: Tree, origin: str = "") -> RecordedKubelet:
 
     Raise InputError, with the place in the manifest, for one that another cpuctl wrote or nobody could have.
     """
-    found = RecordedKubelet(config=tree.read(CONFIG))
+    found = _configured(tree)
     text = tree.read(MANIFEST)
     if text is None:
         return _of_files(found, tree, origin)
@@ -36,10 +37,13 @@ def _of_files(found: RecordedKubelet, tree: Tree, origin: str) -> RecordedKubele
 
     told = stopped_kubelet(tree)
     if told.config_path:
-        config = tree.read(told.config_path.lstrip("/"))
-        found = found._replace(config=config, config_refused=config is None)
+        named = _configured(tree, told.config_path.lstrip("/"))
+        refused = named.config is None and named.config_problem is None
+        found = found._replace(
+            config=named.config, config_problem=named.config_problem, config_refused=refused
+        )
     elif told.flags is not None and not told.flags_gap:
-        found = found._replace(config=None)
+        found = found._replace(config=None, config_problem=None)
     if told.config_directory:
         at = told.config_directory.lstrip("/")
         found = found._replace(
@@ -54,4 +58,16 @@ def _of_files(found: RecordedKubelet, tree: Tree, origin: str) -> RecordedKubele
         flags=told.flags,
         flags_gap=told.flags_gap,
         other_flags=told.other_flags,
+    )
+
+
+def _configured(tree: Tree, path: str = CONFIG) -> RecordedKubelet:
+    """Read the configuration; that it cannot be read matters only where no other is named."""
+    try:
+        config = tree.read(path)
+    except CpuctlError as error:
+        return RecordedKubelet(config_problem=error)
+    problem = tree.in_the_way(path) if config is None else ""
+    return RecordedKubelet(
+        config=config, config_problem=InputError(problem, where=f"/{path}") if problem else None
     )

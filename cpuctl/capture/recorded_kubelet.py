@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from cpuctl.errors import InputError
+from cpuctl.errors import CpuctlError, InputError
 from cpuctl.machine.recording_layout import DROP_INS
 from cpuctl.machine.tree import Tree
 from cpuctl.named_tuple import NamedTuple
@@ -59,6 +59,7 @@ class RecordedDropIns(NamedTuple):
 class RecordedKubelet(NamedTuple):
     """Texts are empty where nothing is recorded; ``config`` is None then.
 
+    ``config_problem`` says what is in its place: a pipe, a link that leads to nothing or out of the root.
     ``config_refused`` says that the kubelet has a configuration which could not be recorded, ``config_path``
     where the node has it. ``flags`` are those of the running kubelet or, where none ``runs``, those that its
     unit would start it with; None where neither is known. ``flags_gap`` says why some may be missing,
@@ -68,6 +69,7 @@ class RecordedKubelet(NamedTuple):
 
     version: str = ""
     config: str | None = None
+    config_problem: CpuctlError | None = None
     config_refused: bool = False
     config_path: str = ""
     config_directory: str = ""

@@ -6,11 +6,14 @@ import errno
 import os
 import stat
 from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
 
-from cpuctl.errors import UsageError, unwritable
-from cpuctl.whole_file import PRIVATE, sync_directory, written_beside
+from cpuctl.errors import NotRestoredError, UsageError, os_reason, unwritable
+from cpuctl.named_tuple import NamedTuple
+from cpuctl.whole_file import PRIVATE, Dress, back_up, dress_of, hidden_link, sync_directory, written_beside
 
 _NO_HARD_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 
@@ -34,42 +37,117 @@ def check_target(path: Path, *, replace: bool) -> None:
         raise _already_there(path)
 
 
-def save(path: Path, write: Callable[[IO[bytes]], object], *, replace: bool, mode: int = PRIVATE) -> None:
+def save(
+    path: Path,
+    write: Callable[[IO[bytes]], object],
+    *,
+    replace: bool,
+    mode: int = PRIVATE,
+    backup: bool = False,
+) -> Path | None:
     """Write a file beside *path*, then move it there; mode and owner of a replaced file are kept.
 
     What names who runs on a node is its writer's alone (the *mode* of a new file) unless that is asked for.
+    Return where the replaced file is now if a *backup* is to be kept.
 
-    Raise UsageError where *path* has come into being meanwhile, NodeAccessError where the system refuses.
+    Raise UsageError where *path* has come into being meanwhile, NodeAccessError where the system refuses:
+    then all is as before; NotRestoredError where that cannot be said.
     """
     check_target(path, replace=replace)
     try:
-        with written_beside(path, write, like=_old(path), keep_owner=False, mode=mode) as temporary:
-            _move(temporary, path, replace=replace)
-            sync_directory(path.parent)
+        directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            return _saved(path, write, _Way(replace, mode, backup), directory)
+        finally:
+            os.close(directory)
     except FileExistsError:
         raise _already_there(path) from None
     except OSError as error:
         raise unwritable(error, str(path)) from None
 
 
-def _old(path: Path) -> os.stat_result | None:
+class _Way(NamedTuple):
+    replace: bool
+    mode: int
+    backup: bool
+
+
+def _saved(path: Path, write: Callable[[IO[bytes]], object], way: _Way, directory: int) -> Path | None:
+    like = _old(path, directory)
+    with written_beside(
+        path, write, like=like, keep_owner=False, mode=way.mode, directory=directory
+    ) as temporary:
+        old = _second_name(path, way, directory) if like else None
+        new = os.stat(temporary.name, dir_fd=directory, follow_symlinks=False)
+        try:
+            _move(temporary, path, directory, replace=way.replace)
+            sync_directory(directory)
+        except BaseException as error:
+            if _is(path, new, directory):
+                _put_back(path, old, directory, error, existed=like is not None)
+            elif old is not None:
+                os.unlink(old.name, dir_fd=directory)
+            raise
+    if old is None or way.backup:
+        return old
+    os.unlink(old.name, dir_fd=directory)
+    return None
+
+
+def _is(path: Path, new: os.stat_result, directory: int) -> bool:
+    with suppress(FileNotFoundError):
+        return os.path.samestat(new, os.stat(path.name, dir_fd=directory, follow_symlinks=False))
+    return False
+
+
+def _second_name(path: Path, way: _Way, directory: int) -> Path | None:
+    """Keep the old file beside the new one; without hard links, only a backup that is wanted is an error."""
     try:
-        return path.lstat()
+        return back_up(path, datetime.now(UTC), directory) if way.backup else hidden_link(path, directory)
+    except OSError as error:
+        if way.backup or error.errno not in _NO_HARD_LINKS:
+            raise
+        return None
+
+
+def _old(path: Path, directory: int) -> Dress | None:
+    try:
+        return dress_of(path.name, directory=directory)
     except FileNotFoundError:
         return None
 
 
-def _move(temporary: Path, path: Path, *, replace: bool) -> None:
+def _put_back(path: Path, old: Path | None, directory: int, cause: BaseException, *, existed: bool) -> None:
+    """Put the old file in the place of the new one, or none where there was none."""
+    try:
+        if old is not None:
+            os.rename(old.name, path.name, src_dir_fd=directory, dst_dir_fd=directory)
+        elif not existed:
+            os.unlink(path.name, dir_fd=directory)
+    except OSError as error:
+        raise _replaced(path, cause, f"cannot be put back: {os_reason(error)}", old) from None
+    if existed and old is None:
+        raise _replaced(path, cause, "is gone: this file system has no hard links") from None
+
+
+def _replaced(path: Path, cause: BaseException, what: str, old: Path | None = None) -> NotRestoredError:
+    reason = os_reason(cause) if isinstance(cause, OSError) else "interrupted"
+    hint = f"its old content is in {old}" if old else ""
+    message = f"{reason}; the new file is in place, and the old one {what}"
+    return NotRestoredError(message, where=str(path), hint=hint)
+
+
+def _move(temporary: Path, path: Path, directory: int, *, replace: bool) -> None:
     if not replace:
         try:
             # Unlike a rename, a link never takes the place of a file that came into being meanwhile.
-            os.link(temporary, path)
+            os.link(temporary.name, path.name, src_dir_fd=directory, dst_dir_fd=directory)
         except OSError as error:
             if error.errno not in _NO_HARD_LINKS:
                 raise
         else:
             return
-    temporary.rename(path)
+    os.rename(temporary.name, path.name, src_dir_fd=directory, dst_dir_fd=directory)
 
 
 def _already_there(path: Path) -> UsageError:

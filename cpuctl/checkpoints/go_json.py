@@ -16,6 +16,14 @@ MAX_CHARACTERS = 16 << 20
 MAX_VALUES = 250_000
 """Values in one text: a node full of pods has some thousands."""
 
+
+def within_bounds(content: bytes, where: str) -> bytes:
+    """Return a state file's content; raise InputError for one that is too large to be one."""
+    if len(content) > MAX_CHARACTERS:
+        raise InputError(f"is larger than {MAX_CHARACTERS >> 20} MiB", where=where)
+    return content
+
+
 _HALF_CHARACTER = "[\ud800-\udfff]"
 _TEXTS = json.JSONEncoder(ensure_ascii=False)
 _HTML_ESCAPES = str.maketrans(

@@ -1,11 +1,12 @@
 """Replacing a state file in place: under a lock, only as it was read, with a backup, whole or not at all.
 
 The lock keeps other cpuctl away, not the kubelet: it must not run, as it would write its own state over this.
+A run that changes several files holds their directories from the first read to the last check, and reaches
+the files by the directories' descriptors, wherever a name leads meanwhile.
 """
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import os
 import stat
@@ -13,12 +14,63 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Self
 
+from cpuctl.below_root import Root
 from cpuctl.checkpoints.go_json import MAX_CHARACTERS
-from cpuctl.errors import InputError, NodeAccessError, os_reason, unreadable
-from cpuctl.whole_file import sync_directory, written_beside
+from cpuctl.errors import InputError, NodeAccessError, NotRestoredError, os_reason, unreadable
+from cpuctl.whole_file import back_up, dress_of, sync_directory, written_beside
 
-_MOST_BACKUPS = 1000
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+
+_held: dict[Path, int] = {}
+"""The directories that this run has locked, by the path that people see: the descriptors."""
+
+
+class RunLock:
+    """Keeps other cpuctl out of directories from the first read to the last check of a run."""
+
+    def __init__(self) -> None:
+        self._own: dict[Path, int] = {}
+
+    def __enter__(self) -> Self:
+        """Begin without any."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Let go of all."""
+        for shown in self._own:
+            del _held[shown]
+        for handle in set(self._own.values()):
+            os.close(handle)
+        self._own.clear()
+
+    def hold(self, shown: Path, root: Root, path: str) -> None:
+        """Lock the directory *path* below *root*; files in it are named by *shown* then.
+
+        Raise NodeAccessError where another cpuctl has it, or the system refuses, InputError where it cannot
+        be used otherwise.
+        """
+        if shown in _held:
+            return
+        try:
+            handle = root.open_directory(path)
+        except OSError as error:
+            raise unreadable(error, str(shown)) from None
+        try:
+            same = next((each for each in _held.values() if os.path.sameopenfile(each, handle)), None)
+            if same is None:
+                _lock(handle, shown)
+        except BaseException:
+            os.close(handle)
+            raise
+        self._own[shown] = _held[shown] = handle
+
+
+class NotSyncedError(NodeAccessError):
+    """The new file is there, and nobody knows whether it is on the disk."""
+
+    exit_code = NotRestoredError.exit_code
 
 
 def read_state_file(path: Path) -> bytes:
@@ -27,112 +79,123 @@ def read_state_file(path: Path) -> bytes:
     Raise InputError for a link, for what is no file, and for one beyond reason, NodeAccessError where the
     system does not allow it.
     """
+    directory = _held.get(path.parent)
     try:
-        # Without O_NONBLOCK, a pipe would be waited for.
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        try:
-            if not stat.S_ISREG(os.fstat(handle).st_mode):
-                raise InputError("is no regular file", where=str(path))
-            content = _content(handle)
-        finally:
-            os.close(handle)
+        return _read(str(path) if directory is None else path.name, directory, str(path))
     except OSError as error:
-        if error.errno == errno.ELOOP:
-            raise InputError("is a symbolic link: name the file itself", where=str(path)) from None
         raise unreadable(error, str(path)) from None
+
+
+def _read(name: str, directory: int | None, where: str) -> bytes:
+    handle = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
+    try:
+        mode = os.fstat(handle).st_mode
+        if stat.S_ISLNK(mode):
+            raise InputError("is a symbolic link: name the file itself", where=where)
+        if not stat.S_ISREG(mode):
+            raise InputError("is no regular file", where=where)
+        with open(f"/proc/self/fd/{handle}", "rb") as file:  # noqa: PTH123
+            content = file.read(MAX_CHARACTERS + 1)
+    finally:
+        os.close(handle)
     if len(content) > MAX_CHARACTERS:
-        raise InputError(f"is larger than {MAX_CHARACTERS >> 20} MiB", where=str(path))
+        raise InputError(f"is larger than {MAX_CHARACTERS >> 20} MiB", where=where)
     return content
 
 
 def replace_state_file(path: Path, old: bytes, new: bytes, *, now: datetime | None = None) -> Path:
     """Put *new* in the place of *old*, which stays as a backup beside it; return the backup's path.
 
-    Mode and owner are kept. A kill at any point leaves the old file or the new one, with the backup in place
-    before the new one is. Raise NodeAccessError where the file is not *old* any more, where another cpuctl is
-    writing, and where the system refuses; nothing is changed then, unless the error says that the file is
-    written. *now* is the time in the backup's name, in UTC.
+    Mode, owner and extended attributes are kept. A kill at any point leaves the old file or the new one, with
+    the backup in place before the new one is. Raise NodeAccessError where the file is not *old* any more,
+    where another cpuctl is writing, and where the system refuses; nothing is changed then. Raise
+    NotSyncedError where the new file is in place and may not be on the disk. *now* is the time in the
+    backup's name, in UTC.
     """
-    with _locked(path):
-        backup = _back_up(path, old, now or datetime.now(UTC))
+    with _locked(path) as directory:
+        backup = _back_up(path, old, now or datetime.now(UTC), directory)
         try:
-            sync_directory(path.parent)
-            like = backup.lstat()
-            with written_beside(path, lambda file: file.write(new), like=like) as temporary:
-                if not _same_file(path, backup):
-                    backup.unlink()
+            sync_directory(directory)
+            like = dress_of(backup.name, directory=directory)
+            with written_beside(
+                path, lambda file: file.write(new), like=like, directory=directory
+            ) as temporary:
+                if not _same_file(path, backup, directory):
+                    _unlink(backup, directory)
                     raise _changed(path)
-                temporary.rename(path)
+                os.rename(temporary.name, path.name, src_dir_fd=directory, dst_dir_fd=directory)
         finally:
-            if _same_file(path, backup):
-                backup.unlink()
-        _confirm(path)
+            if _same_file(path, backup, directory):
+                _unlink(backup, directory)
+        _confirm(path, directory)
     return backup
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _locked(path: Path) -> Iterator[int]:
     """Lock the file's directory against other cpuctl; turn what the system refuses into our error."""
     try:
-        handle = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        if path.parent in _held:
+            yield _held[path.parent]
+            return
+        handle = os.open(path.parent, _DIRECTORY)
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            yield
+            _lock(handle, path.parent)
+            yield handle
         finally:
             os.close(handle)
-    except BlockingIOError:
-        raise NodeAccessError(
-            "another cpuctl writes here", where=str(path.parent), hint="try again"
-        ) from None
     except OSError as error:
         raise NodeAccessError(f"cannot be written: {os_reason(error)}", where=str(path)) from None
 
 
-def _back_up(path: Path, old: bytes, now: datetime) -> Path:
+def _lock(handle: int, directory: Path) -> None:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise NodeAccessError("another cpuctl writes here", where=str(directory), hint="try again") from None
+    except OSError as error:
+        raise NodeAccessError(f"cannot be locked: {os_reason(error)}", where=str(directory)) from None
+
+
+def _back_up(path: Path, old: bytes, now: datetime, directory: int) -> Path:
     """Give the file a second name, and make sure that what has it now is what was read."""
-    stem = f"{path.name}.{now:%Y%m%dT%H%M%SZ}"
-    for number in range(1, _MOST_BACKUPS):
-        backup = path.with_name(f"{stem}.bak" if number == 1 else f"{stem}-{number}.bak")
-        try:
-            os.link(path, backup, follow_symlinks=False)
-        except FileExistsError:
-            continue
-        if not _kept(backup, old):
-            raise _changed(path)
-        return backup
-    raise NodeAccessError(f"there are {_MOST_BACKUPS} backups of this second", where=str(path))
+    backup = back_up(path, now, directory)
+    if backup is None:
+        raise NodeAccessError("there are 1000 backups of this second", where=str(path))
+    if not _kept(backup, old, directory):
+        raise _changed(path)
+    return backup
 
 
-def _content(handle: int) -> bytes:
-    """Read a file to its end, or to the first byte that is too much."""
-    with os.fdopen(handle, "rb", closefd=False) as file:
-        return file.read(MAX_CHARACTERS + 1)
-
-
-def _kept(backup: Path, content: bytes) -> bool:
+def _kept(backup: Path, content: bytes, directory: int) -> bool:
     """Keep a backup that holds *content*, remove any other; tell which."""
     holds = False
     try:
         with suppress(InputError):
-            holds = read_state_file(backup) == content
+            holds = _read(backup.name, directory, str(backup)) == content
     finally:
         if not holds:
-            backup.unlink()
+            _unlink(backup, directory)
     return holds
 
 
-def _same_file(path: Path, other: Path) -> bool:
+def _unlink(path: Path, directory: int) -> None:
+    os.unlink(path.name, dir_fd=directory)
+
+
+def _same_file(path: Path, other: Path, directory: int) -> bool:
     with suppress(FileNotFoundError):
-        return os.path.samestat(path.lstat(), other.lstat())
+        one, two = (os.stat(each.name, dir_fd=directory, follow_symlinks=False) for each in (path, other))
+        return os.path.samestat(one, two)
     return False
 
 
-def _confirm(path: Path) -> None:
+def _confirm(path: Path, directory: int) -> None:
     try:
-        sync_directory(path.parent)
+        sync_directory(directory)
     except OSError as error:
         message = f"is written, but may not survive a power cut: {os_reason(error)}"
-        raise NodeAccessError(message, where=str(path)) from None
+        raise NotSyncedError(message, where=str(path)) from None
 
 
 def _changed(path: Path) -> NodeAccessError:

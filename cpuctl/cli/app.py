@@ -3,7 +3,6 @@
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
@@ -12,7 +11,8 @@ from typer.core import TyperGroup
 
 from cpuctl import __version__
 from cpuctl.cli.command_table import COMMANDS
-from cpuctl.errors import CpuctlError, NodeAccessError, os_reason, unreadable
+from cpuctl.cli.output import complain, forget_written, unanswered
+from cpuctl.errors import CpuctlError, InputError, unreadable
 from cpuctl.visible_text import printable
 
 EXIT_INTERNAL = 1
@@ -103,42 +103,54 @@ def root(
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code; nothing else in cpuctl catches or exits."""
     command = typer.main.get_command(app)
+    forget_written()
     try:
         code = command.main(list(arguments) or ["--help"], prog_name="cpuctl", standalone_mode=False)
         sys.stdout.flush()
     except CpuctlError as error:
         return _report(error)
     except typer._click.exceptions.ClickException as error:  # noqa: SLF001  # typer vendors click
-        error.show()
-        return error.exit_code
+        return _report_usage(error)
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except OSError as error:
         return _report_refusal(error)
+    except MemoryError:
+        return _report(InputError("out of memory", hint="raise the limit (ulimit -v), or give less at once"))
     except Exception as error:  # noqa: BLE001  # a defect of ours must not look like an answer
         return _report_defect(error)
     return code if isinstance(code, int) else 0
 
 
 def _report(error: CpuctlError) -> int:
-    typer.echo(f"error: {printable(str(error))}", err=True)
+    complain(f"error: {error}")
     if error.hint:
-        typer.echo(f"hint: {printable(error.hint)}", err=True)
+        complain(f"hint: {error.hint}")
     return error.exit_code
+
+
+def _report_usage(error: Any) -> int:  # noqa: ANN401  # typer's exception type is private
+    """Print usage and message as click does, with what could steer a terminal written out."""
+    from io import StringIO
+
+    text = StringIO()
+    error.message = printable(error.message)  # a word of the command line must not make lines of its own
+    error.show(text)
+    for line in text.getvalue().splitlines():
+        complain(line)
+    return int(error.exit_code)
 
 
 def _report_refusal(error: OSError) -> int:
     """Name the file that no reader has explained, else stdout: nobody takes the answer (a full disk)."""
     if isinstance(error.filename, str | bytes):
         return _report(unreadable(error, os.fsdecode(error.filename)))
-    with suppress(OSError):
-        sys.stdout.close()  # what is left in it would fail once more when the process ends
-    return _report(NodeAccessError(f"the answer cannot be written: {os_reason(error)}", where="stdout"))
+    return _report(unanswered(error))
 
 
 def _report_defect(error: Exception) -> int:
     if os.environ.get("CPUCTL_DEBUG"):
         raise error
-    typer.echo(f"error: internal error: {type(error).__name__}: {printable(str(error))}", err=True)
-    typer.echo("hint: this is a defect of cpuctl; CPUCTL_DEBUG=1 shows where, please report it", err=True)
+    complain(f"error: internal error: {type(error).__name__}: {error}")
+    complain("hint: this is a defect of cpuctl; CPUCTL_DEBUG=1 shows where, please report it")
     return EXIT_INTERNAL

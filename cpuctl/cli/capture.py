@@ -11,7 +11,7 @@ import typer
 from cpuctl import __version__
 from cpuctl.cli.app import command_group
 from cpuctl.cli.options import NoColorOption, OutputOption, QuietOption
-from cpuctl.cli.output import Output, Style, emit, note
+from cpuctl.cli.output import Output, Style, emit, note, remember_written
 from cpuctl.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -109,7 +109,9 @@ def _to_file(name: str, *, replace: bool) -> "Callable[[Capture], None]":
     check_target(path, replace=replace)
 
     def write(recording: "Capture") -> None:
-        save(path, lambda file: write_members(recording.members, file, compression), replace=replace)
+        members = recording.members
+        old = save(path, lambda file: write_members(members, file, compression), replace=replace, backup=True)
+        remember_written(str(path), str(old or ""))
 
     return write
 

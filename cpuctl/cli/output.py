@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
@@ -9,7 +10,7 @@ from enum import StrEnum
 from importlib import import_module
 from typing import Any
 
-from cpuctl.errors import NotRestoredError, os_reason
+from cpuctl.errors import CpuctlError, NodeAccessError, NotRestoredError, os_reason
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.visible_text import printable
 
@@ -73,27 +74,66 @@ def emit(document: Document, style: Style) -> None:
     import_module(f"cpuctl.cli.render.as_{name}").write(document, style)
 
 
+_written: dict[str, str] = {}
+"""The files that this run has written, each with the backup of what it replaced."""
+
+
+def remember_written(path: str, backup: str = "") -> None:
+    """Remember that a file is written: whatever happens to the answer, it must be said.
+
+    From now on a reader who goes away does not end the process without a word.
+    """
+    _written[path] = backup
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+
+
+def forget_written() -> None:
+    """Begin a run that has written nothing yet."""
+    _written.clear()
+
+
+def unanswered(error: OSError | SystemExit) -> CpuctlError:
+    """Make the error for an answer that nobody takes: with files written, it says so and which these are."""
+    with suppress(OSError):
+        sys.stdout.close()  # what is left in it would fail once more when the process ends
+    # rich ends the process by itself where a reader has gone and SIGPIPE is ignored.
+    reason = os_reason(error) if isinstance(error, OSError) else "its reader has gone"
+    if not _written:
+        return NodeAccessError(f"the answer cannot be written: {reason}", where="stdout")
+    backups = ", ".join(filter(None, _written.values()))
+    hint = f"the old ones are {backups}" if backups else f"look at {', '.join(_written)}"
+    message = f"the files are written, but the answer cannot be written: {reason}"
+    return NotRestoredError(message, where="stdout", hint=hint)
+
+
 def emit_after_change(document: Document, style: Style, changed: str, hint: str = "") -> None:
     """Write an answer; where nobody takes it, at least say what was *changed*, and in a *hint* what to know.
 
     Raise NotRestoredError then: any other error would say that nothing was changed.
     """
+    before = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     try:
         emit(document, style)
         sys.stdout.flush()
     except (OSError, SystemExit) as error:
-        with suppress(OSError):
-            sys.stdout.close()  # what is left in it would fail once more when the process ends
-        # rich ends the process by itself where a reader has gone and SIGPIPE is ignored.
-        reason = os_reason(error) if isinstance(error, OSError) else "its reader has gone"
-        message = f"{changed}, but the answer cannot be written: {reason}"
+        message = f"{changed}, but {unanswered(error).message.removeprefix('the files are written, but ')}"
         raise NotRestoredError(message, where="stdout", hint=hint) from None
+    finally:
+        signal.signal(signal.SIGPIPE, before)
 
 
 def note(text: str, style: Style) -> None:
     """Tell the reader something that is not the answer."""
     if not style.quiet:
-        sys.stderr.write(f"{printable(text)}\n")
+        complain(text)
+
+
+def complain(text: str) -> None:
+    """Write a line to stderr; where nobody takes it, neither answer nor exit code suffer."""
+    if sys.stderr is not None:
+        with suppress(OSError, ValueError):
+            sys.stderr.write(f"{printable(text)}\n")
+            sys.stderr.flush()
 
 
 def takes_every_character() -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cpuctl.cli.output import Style
+from cpuctl.cli.output import Style, remember_written
 from cpuctl.errors import UsageError
 from cpuctl.named_tuple import NamedTuple
 
@@ -83,6 +83,7 @@ class Pictures(NamedTuple):
         from cpuctl.capture.saving import save
 
         save(path, lambda file: file.write(content), replace=self.replace, mode=0o666 & ~_umask())
+        remember_written(str(path))
 
     def write_machine(self, facts: Callable[..., Any], *answers: Mapping[str, Any]) -> None:
         """Draw the machine as *facts* takes it from answers."""

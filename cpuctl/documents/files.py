@@ -2,28 +2,56 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
+from contextlib import suppress
 from typing import BinaryIO
 
 from cpuctl.errors import InputError, unreadable
 
 STDIN = "-"
 MAX_INPUT_BYTES = 256 << 20
-"""The largest file read: all pods of a large cluster as JSON have about that, and devices have no end."""
+"""The largest file read: all pods of a large cluster as JSON have about that."""
 
 _CHUNK = 1 << 20
+_NULL = os.makedev(1, 3)
+_TERMINALS = frozenset({4, 5, *range(136, 144), 188, 204, 229})
+"""Major numbers of consoles, pseudo terminals and serial lines (*Documentation/admin-guide/devices.txt*)."""
 
 
 def read_input(name: str) -> bytes:
     """Return the whole content of a file, or of standard input for ``-``.
 
-    Raise NodeAccessError where permission is missing, InputError where it cannot be read otherwise or is
-    too large.
+    A pipe that is named is waited for; a device that never ends is not read. Raise NodeAccessError where
+    permission is missing, InputError where it cannot be read otherwise or is too large.
     """
     try:
         data = _read_up_to(name, MAX_INPUT_BYTES + 1)
     except OSError as error:
         raise unreadable(error, source_name(name)) from None
+    return _within_bounds(data, name)
+
+
+def read_member(path: str) -> bytes:
+    """Return the whole content of a file that was found in a directory: what is no regular file is refused.
+
+    Raise as ``read_input`` does.
+    """
+    from cpuctl.below_root import HOST, read_up_to
+
+    try:
+        handle = HOST.open_file(path)
+        try:
+            data = read_up_to(handle, MAX_INPUT_BYTES)
+        finally:
+            os.close(handle)
+    except OSError as error:
+        raise unreadable(error, source_name(path)) from None
+    return _within_bounds(data, path)
+
+
+def _within_bounds(data: bytes, name: str) -> bytes:
     if len(data) > MAX_INPUT_BYTES:
         raise InputError(f"is larger than {MAX_INPUT_BYTES >> 20} MiB", where=source_name(name))
     return data
@@ -31,9 +59,19 @@ def read_input(name: str) -> bytes:
 
 def _read_up_to(name: str, length: int) -> bytes:
     if name == STDIN:
+        with suppress(OSError, ValueError):  # it may be no file at all
+            _refuse_device(os.fstat(sys.stdin.fileno()), name)
         return _first_bytes(sys.stdin.buffer, length)
-    with open(name, "rb") as file:  # noqa: PTH123  # an empty name is an error here, not a directory
+    _refuse_device(os.stat(name), name)  # noqa: PTH116  # an empty name is an error here, not a directory
+    with open(name, "rb") as file:  # noqa: PTH123
         return _first_bytes(file, length)
+
+
+def _refuse_device(found: os.stat_result, name: str) -> None:
+    """Raise InputError for a device that is no terminal: most have no end, and opening some changes them."""
+    endless = stat.S_ISCHR(found.st_mode) and found.st_rdev != _NULL
+    if stat.S_ISBLK(found.st_mode) or (endless and os.major(found.st_rdev) not in _TERMINALS):
+        raise InputError("is a device, expected a file", where=source_name(name))
 
 
 def _first_bytes(file: BinaryIO, length: int) -> bytes:

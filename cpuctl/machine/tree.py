@@ -5,51 +5,44 @@ Paths are relative to the tree's root and written without a leading slash: ``sys
 
 from __future__ import annotations
 
-import errno
-import os
-import stat
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from cpuctl.below_root import DIRECTORY, DanglingLinkError, Root, follow_links
 from cpuctl.errors import InputError, unreadable
 
 MAX_FILE_BYTES = 32 << 20
 """The largest file read: /proc/cpuinfo of 8192 CPUs has about 16 MB."""
-
-_CHUNK = 1 << 16
-_NOT_THERE = (FileNotFoundError, NotADirectoryError, ProcessLookupError)
-"""The last is what procfs says of a process that has ended since its directory was found."""
 
 
 class Tree(Protocol):
     """What a reader needs of a file tree; a path that is not there is an answer, not an error."""
 
     def read(self, path: str) -> str | None:
-        """Return the whole text of a regular file, or None where there is none."""
+        """Return the whole text of a regular file, or None where there is none.
+
+        Raise InputError for a pipe, socket or device, and for a link that leads out of the tree.
+        """
 
     def names(self, path: str) -> Sequence[str]:
         """Return the sorted names in a directory (links included), empty where there is none."""
+
+    def in_the_way(self, path: str) -> str:
+        """Say what is at a path where no file can be read: a directory, or a link that leads to nothing."""
 
 
 class DirectoryTree:
     """A directory on disk: ``/`` for the live node, or a recording, whose links never lead out of it."""
 
     def __init__(self, root: Path) -> None:
-        self._prefix = os.path.realpath(root).rstrip("/") + "/"
-        self._resolved: dict[str, str | None] = {}
+        self._root = Root(root)
 
     def read(self, path: str) -> str | None:
         """Return the text of a file; raise CpuctlError where it exists and cannot be read."""
-        parent, _, name = path.rpartition("/")
-        directory = self._real_directory(parent)
-        if directory is None:
-            return None
         try:
-            data = _read_regular_file(f"{directory}/{name}", MAX_FILE_BYTES)
-        except _NOT_THERE:
-            return None
+            data = self._root.read(path, MAX_FILE_BYTES)
         except OSError as error:
             raise unreadable(error, path) from None
         if data is None:
@@ -60,76 +53,86 @@ class DirectoryTree:
 
     def names(self, path: str) -> Sequence[str]:
         """Return the names in a directory; raise CpuctlError where it exists and cannot be listed."""
-        directory = self._real_directory(path)
-        if directory is None:
-            return ()
         try:
-            with os.scandir(directory) as entries:
-                return sorted(entry.name for entry in entries)
-        except _NOT_THERE:
-            return ()
+            return sorted(self._root.names(path) or ())
         except OSError as error:
             raise unreadable(error, path) from None
 
     def followed(self, path: str) -> str | None:
-        """Return where the links of a path lead, itself without links; None when that is outside the root."""
-        real = self._real_path(path)
-        return None if real is None else f"{real}/".removeprefix(self._prefix).rstrip("/")
-
-    def _real_directory(self, path: str) -> str | None:
-        """Resolve a directory once; None when its links lead out of the root."""
-        if path not in self._resolved:
-            self._resolved[path] = self._real_path(path)
-        return self._resolved[path]
-
-    def _real_path(self, path: str) -> str | None:
+        """Return where the links of a path lead, itself without links; None where that is not there."""
         try:
-            real = os.path.realpath(self._prefix + path)
-        except RecursionError:  # more links, one behind the other, than any kernel follows
+            return self._root.real(path)
+        except OSError:
             return None
-        return real if f"{real}/".startswith(self._prefix) else None
 
-
-def _read_regular_file(path: str, limit: int) -> bytes | None:
-    """Read a file, or a little more than *limit* of it; None for a link, a pipe or a device."""
-    try:
-        # Opening alone can change things: a watchdog starts to count, a pipe's writer wakes up.
-        if not stat.S_ISREG(os.lstat(path).st_mode):
-            return None
-        # Should it have become a pipe meanwhile: without O_NONBLOCK, that would wait for a writer for ever.
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError as error:
-        if error.errno == errno.ELOOP:
-            return None
-        raise
-    try:
-        return _read_up_to(descriptor, limit) if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
-    finally:
-        os.close(descriptor)
-
-
-def _read_up_to(descriptor: int, limit: int) -> bytes:
-    # Sizes are not known beforehand: stat says 4096 for sysfs files and 0 for procfs files.
-    chunks, length = [], 0
-    while length <= limit and (chunk := os.read(descriptor, _CHUNK)):
-        chunks.append(chunk)
-        length += len(chunk)
-    return b"".join(chunks)
+    def in_the_way(self, path: str) -> str:
+        """Say what is at a path where no file can be read: a directory, or a link that leads to nothing."""
+        return self._root.in_the_way(path)
 
 
 class MemoryTree:
-    """Texts by path; an entry whose text is None is a link, listed by name and not followed."""
+    """Texts by path, and where links lead; an entry whose text is None is listed by name alone.
 
-    def __init__(self, files: Mapping[str, str | None]) -> None:
+    Links are resolved as in a directory on disk: absolute ones begin at the top, none leads above it. *odd*
+    names what is no regular file and no directory.
+    """
+
+    def __init__(
+        self,
+        files: Mapping[str, str | None],
+        links: Mapping[str, str] = {},
+        odd: Mapping[str, str] = {},
+    ) -> None:
         self._files = files
+        self._links = links
+        self._odd = odd
         self._paths = sorted(files)
+        self._resolved: dict[str, str] = {}
 
     def read(self, path: str) -> str | None:
-        """Return the text stored under *path*."""
-        return self._files.get(path)
+        """Return the text stored under *path*; raise InputError as ``Tree`` does."""
+        text = self._files.get(path)
+        if text is not None or not (self._links or self._odd):
+            return text
+        real = self._followed(path)
+        if kind := self._odd.get(real):
+            raise InputError(f"expected a regular file, found {kind}", where=f"/{path}")
+        return self._files.get(real)
 
     def names(self, path: str) -> Sequence[str]:
-        """Return the names of all entries under *path*."""
+        """Return the names of all entries under *path*; raise InputError as ``Tree`` does."""
+        return self._names(path) or (self._names(self._followed(path)) if self._links else ())
+
+    def in_the_way(self, path: str) -> str:
+        """Say what is at a path where no file can be read: a directory, or a link that leads to nothing."""
+        try:
+            real = follow_links(path, self._checked_target)
+        except DanglingLinkError as error:
+            return str(error)
+        except FileNotFoundError:
+            return ""
+        return DIRECTORY if self._files.get(real) is None else ""
+
+    def _followed(self, path: str) -> str:
+        """Follow the links to a path; its directory is resolved once."""
+        parent, _, name = path.rpartition("/")
+        if parent not in self._resolved:
+            self._resolved[parent] = follow_links(parent, self._target_of)
+        real = f"{self._resolved[parent]}/{name}".lstrip("/")
+        return follow_links(real, self._target_of) if real in self._links else real
+
+    def _target_of(self, directory: str, name: str) -> str | None:
+        return self._links.get(f"{directory}/{name}" if directory else name)
+
+    def _checked_target(self, directory: str, name: str) -> str | None:
+        path = f"{directory}/{name}" if directory else name
+        if path in self._links:
+            return self._links[path]
+        if path not in self._files and not self._names(path):
+            raise FileNotFoundError(path)
+        return None
+
+    def _names(self, path: str) -> Sequence[str]:
         prefix = f"{path}/" if path else ""
         names = set()
         at = bisect_left(self._paths, prefix)

@@ -113,10 +113,15 @@ def test_a_log_that_nobody_reads_keeps_nobody_waiting(node: Node, tmp_path: Path
 
 @real_kernel
 @no_full_device
-def test_a_log_that_ends_early_is_told(node: Node) -> None:
-    code, document = node.answer("--yes", "--no-wait", "--log", str(FULL))
-    assert (code, node.lists) == (0, ["1", "0"])
-    assert "the log could not be written to its end: no space left on the device" in document["warnings"]
+@pytest.mark.parametrize("quiet", [(), ("-q",)])
+def test_nothing_is_changed_that_is_not_in_the_log(node: Node, quiet: tuple[str, ...]) -> None:
+    before = node.lists
+    words = node.command("--yes", "--no-wait", "--log", str(FULL), "-o", "json", *quiet)
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (5, "")
+    assert f"error: --log {FULL}: the log could not be written" in done.stderr
+    assert "no space left on the device" in done.stderr
+    assert node.lists == before
 
 
 def below(group: Path, name: bytes) -> Path:

@@ -77,9 +77,9 @@ class Target(NamedTuple):
 class Applied:
     """What was written, by file name: the path, and the backup of what stood there before."""
 
-    def __init__(self, paths: dict[str, Path]) -> None:
+    def __init__(self, paths: dict[str, Path], backups: dict[str, Path] | None = None) -> None:
         self.paths = paths
-        self.backups: dict[str, Path] = {}
+        self.backups = backups or {}
 
 
 def running_kubelets(changes: Sequence[FileChange], target: Target) -> list[RunningKubelet]:
@@ -105,8 +105,9 @@ def apply_changes(changes: Sequence[FileChange], target: Target) -> Applied:
     if target.directory:
         from cpuctl.cli.sources.node_state import save_states
 
-        save_states(target.directory, {each.file_name: each.text for each in todo}, force=target.force)
-        return Applied({each.file_name: Path(target.directory) / each.file_name for each in todo})
+        texts = {each.file_name: each.text for each in todo}
+        backups = save_states(target.directory, texts, force=target.force)
+        return Applied({name: Path(target.directory) / name for name in texts}, backups)
     return _replaced(todo)
 
 
@@ -119,6 +120,8 @@ def _runs(kubelet: RunningKubelet) -> NodeAccessError:
 
 
 def _replaced(changes: Sequence[FileChange]) -> Applied:
+    from cpuctl.checkpoints.store import NotSyncedError
+
     places = list(_places(changes))
     applied = Applied({})
     with held_back() as stop:
@@ -128,6 +131,10 @@ def _replaced(changes: Sequence[FileChange]) -> Applied:
         except BaseException as error:
             changed = [place for place in places if place[0] in applied.backups or _is_written(place)]
             _restore(changed, applied, error)
+            if isinstance(error, NotSyncedError):
+                reason = error.message.rpartition(": ")[2]
+                message = f"cannot be written so that it survives a power cut: {reason}; all is as it was"
+                raise NodeAccessError(message, where=error.where) from None
             raise
     _confirm(places)
     return applied

@@ -82,6 +82,7 @@ def read_case(words: CheckpointWords, node: Node, sources: Sources) -> Case:
         root=Path(words.root),
         directory=node.kubelet.config.root_dir,
         in_place=words.in_place,
+        lock=words.lock,
     )
     states = read_states(words.state, place, sources)
     owners = load_owners(words.pods, rules_of_pods(node.kubelet), sources)

@@ -32,6 +32,7 @@ from cpuctl.cli.output import Document, Output, Style
 from cpuctl.cli.sources.config_inputs import KubeletWords
 from cpuctl.cli.sources.inputs import refuse_stdin_twice
 from cpuctl.cli.sources.kubelet_inputs import read_gates
+from cpuctl.cli.sources.node_state import changing
 from cpuctl.cli.sources.sources import Sources
 from cpuctl.errors import InputError, UsageError
 
@@ -115,11 +116,15 @@ def migrate(
         in_place=yes,
     )
     told = any((machine, kubelet_config, config_dir, kubelet_args))
-    changes, document = _on_node(words, sources) if told else _alone(words, sources)
-    commit(document, changes, writing, sources, Style(output, color=not no_color, quiet=quiet))
+    with changing(write_state, in_place=yes) as lock:
+        words = words._replace(lock=lock)
+        changes, document = _on_node(words, writing, sources) if told else _alone(words, sources)
+        commit(document, changes, writing, sources, Style(output, color=not no_color, quiet=quiet))
 
 
-def _on_node(words: CheckpointWords, sources: Sources) -> "tuple[tuple[FileChange, ...], Document]":
+def _on_node(
+    words: CheckpointWords, writing: CommitWords, sources: Sources
+) -> "tuple[tuple[FileChange, ...], Document]":
     """Migrate for a kubelet of which all is known."""
     from cpuctl.cli.answers.checkpoint.change_answer import change_document
     from cpuctl.cli.checkpoint.inputs import kubelet_head, read_case, read_node
@@ -127,6 +132,8 @@ def _on_node(words: CheckpointWords, sources: Sources) -> "tuple[tuple[FileChang
     from cpuctl.cli.checkpoint.migrating import proven
 
     words, node = read_node(words, sources)
+    if writing.writes:
+        sources.require_configuration()
     case = read_case(words, node, sources)
     _require(len(case.states), node.source.origin)
     changes, proof = proven(migrated(case.states, case.reader), case)
@@ -146,7 +153,8 @@ def _alone(words: CheckpointWords, sources: Sources) -> "tuple[tuple[FileChange,
 
     refuse_stdin_twice(words.state, words.pods)
     reader = _reader(words.kubelet)
-    states = read_states(words.state, StatePlace(root=Path(words.root), in_place=words.in_place), sources)
+    place = StatePlace(root=Path(words.root), in_place=words.in_place, lock=words.lock)
+    states = read_states(words.state, place, sources)
     _require(len(states), words.state or words.root)
     owners = load_owners(words.pods, PodRules(), sources)
     changes = migrated(states, reader._replace(initial_containers=container_names(owners)))

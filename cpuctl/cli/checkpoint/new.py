@@ -18,6 +18,7 @@ from cpuctl.cli.output import Output, Style
 from cpuctl.cli.plan.planning_inputs import PlanningWords, read_planning
 from cpuctl.cli.sources.config_inputs import KubeletWords
 from cpuctl.cli.sources.known_kubelet import require_version, with_installed_version
+from cpuctl.cli.sources.node_state import changing
 
 app = command_group()
 
@@ -55,24 +56,29 @@ def new(
     quiet: QuietOption = False,
 ) -> None:
     """Plan, make the files, prove, write."""
-    from cpuctl.cli.answers.checkpoint.change_answer import change_document
-    from cpuctl.cli.checkpoint.inputs import kubelet_head
-    from cpuctl.cli.checkpoint.making import made_files
-
     writing = CommitWords(
         write_state=write_state, force=force, force_running=force_kubelet_running, root=root
     )
     writing.check()
-    asked = kubelet
-    found = with_installed_version(asked, machine)
+    found = with_installed_version(kubelet, machine)
     words = PlanningWords(
         filenames=filename, templates=template, machine=machine, kubelet=found, state="", pods=""
     )
+    with changing(write_state):
+        _new(words, kubelet, writing, Style(output, color=not no_color, quiet=quiet))
+
+
+def _new(words: PlanningWords, asked: KubeletWords, writing: CommitWords, style: Style) -> None:
+    from cpuctl.cli.answers.checkpoint.change_answer import change_document
+    from cpuctl.cli.checkpoint.inputs import kubelet_head
+    from cpuctl.cli.checkpoint.making import made_files
+
     planning = read_planning(words, pods_needed=False)
-    require_version(asked, found, planning.sources)
+    require_version(asked, words.kubelet, planning.sources)
+    if writing.writes:
+        planning.sources.require_configuration()
     changes, case = made_files(planning)
     head = {"sources": planning.sources.entries} | kubelet_head(planning.kubelet, case.reader)
     proof = None if any(change.refused for change in changes) else case.verdict()
     document = change_document(changes, case.owners, head, proof)
-    style = Style(output, color=not no_color, quiet=quiet)
     commit(document, changes, writing, planning.sources, style)

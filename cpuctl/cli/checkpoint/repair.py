@@ -24,6 +24,7 @@ from cpuctl.cli.options import (
 )
 from cpuctl.cli.output import Output, Style
 from cpuctl.cli.sources.config_inputs import KubeletWords
+from cpuctl.cli.sources.node_state import changing
 from cpuctl.cli.sources.sources import Sources
 from cpuctl.errors import InputError
 
@@ -72,10 +73,6 @@ def repair(
 
     Raise InputError where there is none to repair.
     """
-    from cpuctl.cli.answers.checkpoint.change_answer import change_document
-    from cpuctl.cli.checkpoint.inputs import doubts, kubelet_head, read_case, read_node
-    from cpuctl.cli.checkpoint.repairing import repair as repaired
-
     writing = CommitWords(
         write_state=write_state,
         force=force,
@@ -85,24 +82,33 @@ def repair(
         exit_code=exit_code,
     )
     writing.check()
-    sources = Sources()
-    words, node = read_node(
-        CheckpointWords(
-            state=named_state(state, state_option),
-            machine=machine,
-            kubelet=kubelet,
-            pods=pods,
-            root=root,
-            in_place=yes,
-        ),
-        sources,
+    words = CheckpointWords(
+        state=named_state(state, state_option),
+        machine=machine,
+        kubelet=kubelet,
+        pods=pods,
+        root=root,
+        in_place=yes,
     )
+    with changing(write_state, in_place=yes) as lock:
+        _repair(words._replace(lock=lock), writing, Style(output, color=not no_color, quiet=quiet))
+
+
+def _repair(words: CheckpointWords, writing: CommitWords, style: Style) -> None:
+    from cpuctl.cli.answers.checkpoint.change_answer import change_document
+    from cpuctl.cli.checkpoint.inputs import doubts, kubelet_head, read_case, read_node
+    from cpuctl.cli.checkpoint.repairing import repair as repaired
+
+    sources = Sources()
+    words, node = read_node(words, sources)
+    if writing.writes:
+        sources.require_configuration()
     case = read_case(words, node, sources)
     if not case.states:
         hint = "without state files a kubelet starts as on a fresh node"
         raise InputError("there is no state file to repair", where=node.source.origin, hint=hint)
-    sources.warnings.extend(doubts(case, pods))
+    sources.warnings.extend(doubts(case, words.pods))
     repairs = repaired(case)
     head = {"sources": sources.entries} | kubelet_head(node.kubelet, case.reader)
     document = change_document(repairs.changes, case.owners, head, repairs.proof)
-    commit(document, repairs.changes, writing, sources, Style(output, color=not no_color, quiet=quiet))
+    commit(document, repairs.changes, writing, sources, style)

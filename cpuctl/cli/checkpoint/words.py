@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from cpuctl.cli.sources.config_inputs import KubeletWords
 from cpuctl.errors import UsageError
 from cpuctl.named_tuple import NamedTuple
+
+if TYPE_CHECKING:
+    from cpuctl.checkpoints.store import RunLock
 
 
 class CheckpointWords(NamedTuple):
@@ -16,6 +21,7 @@ class CheckpointWords(NamedTuple):
     pods: str = ""
     root: str = "/"
     in_place: bool = False
+    lock: RunLock | None = None
 
 
 class CommitWords(NamedTuple):
@@ -27,6 +33,11 @@ class CommitWords(NamedTuple):
     force_running: bool = False
     root: str = "/"
     exit_code: bool = False
+
+    @property
+    def writes(self) -> bool:
+        """Whether anything is to be written at all."""
+        return bool(self.yes or self.write_state)
 
     def check(self) -> None:
         """Raise UsageError for words that contradict each other."""

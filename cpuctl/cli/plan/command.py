@@ -105,14 +105,17 @@ def plan(
         ephemeral_storage=ephemeral_storage,
         skip_api_server=skip_api_server,
     )
-    planning = read_planning(words, pods_needed=not state)
-    wishes = PlanWishes(order=order, rounds=read_rounds(repeat, len(planning.wanted)), capacity=capacity)
-    warn_of_order(planning, order)
-    with ProgressBar(style) as progress:
-        planned = _planned(Planner(planning, wishes, progress), compare)
-    planning.sources.tell(style)
-    if planned.node is not None:
-        node_state.write_state(write_state, planned.node, planning.kubelet, force=force)
+    with node_state.changing(write_state):
+        planning = read_planning(words, pods_needed=not state)
+        if write_state:
+            planning.sources.require_configuration()
+        wishes = PlanWishes(order=order, rounds=read_rounds(repeat, len(planning.wanted)), capacity=capacity)
+        warn_of_order(planning, order)
+        with ProgressBar(style) as progress:
+            planned = _planned(Planner(planning, wishes, progress), compare)
+        planning.sources.tell(style)
+        if planned.node is not None:
+            node_state.write_state(write_state, planned.node, planning.kubelet, force=force)
     if pictures:
         draw(pictures, planning, planned)
     if not pictures.instead:

@@ -127,7 +127,7 @@ def _draw(document: Document, pictures: Pictures) -> None:
 
 def _load(name: str, machine: str, sources: Sources) -> "Timeline":
     """Read a timeline; what it names is looked for beside it."""
-    from cpuctl.documents.files import STDIN, read_input, source_name
+    from cpuctl.documents.files import STDIN, read_input, read_member, source_name
     from cpuctl.machine.sources import LIVE, SYNTHETIC, read_machine
     from cpuctl.timeline.reading.document import Outside, read_timeline
 
@@ -143,7 +143,7 @@ def _load(name: str, machine: str, sources: Sources) -> "Timeline":
         sources.add("machine", spec, "given")
         return read_machine(spec if spec == LIVE or spec.startswith(SYNTHETIC) else str(beside / spec))
 
-    outside = Outside(machine=machine_named, file=lambda file: read_input(str(beside / file)))
+    outside = Outside(machine=machine_named, file=lambda file: read_member(str(beside / file)))
     return read_timeline(read_input(name), source_name(name), outside)
 
 

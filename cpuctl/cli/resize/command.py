@@ -103,6 +103,7 @@ def resize(
     exit_zero: ExitZeroOption = False,
 ) -> None:
     """Read, decide, answer."""
+    from cpuctl.cli.sources.node_state import changing
     from cpuctl.cli.sources.node_state import write_state as write
 
     style = Style(output, color=not no_color, quiet=quiet)
@@ -124,11 +125,14 @@ def resize(
         server_version=apiserver_version,
         server_gates=apiserver_feature_gates,
     )
-    planning = read_resizing(words, asked)
-    answer = resized(planning, asked, resize_semantics)
-    planning.sources.tell(style)
-    if answer.node is not None:
-        write(write_state, answer.node, planning.kubelet, force=force)
+    with changing(write_state):
+        planning = read_resizing(words, asked)
+        if write_state:
+            planning.sources.require_configuration()
+        answer = resized(planning, asked, resize_semantics)
+        planning.sources.tell(style)
+        if answer.node is not None:
+            write(write_state, answer.node, planning.kubelet, force=force)
     emit(answer.document, style)
     if not exit_zero and not _done(answer.document):
         raise typer.Exit(EXIT_NO)

@@ -89,12 +89,12 @@ def _pods_state(path: Path, planning: Planning) -> Mapping[str, RecordedPod]:
     from cpuctl.checkpoints.model import UnreadableState
     from cpuctl.checkpoints.pods_state import read_pods_state
     from cpuctl.checkpoints.reader import StateReader
-    from cpuctl.documents.files import read_input
+    from cpuctl.documents.files import read_member
 
     if not path.exists():
         return {}
     found = read_pods_state(
-        read_input(str(path)).decode("utf-8", "replace"), StateReader(minor=planning.kubelet.version.minor)
+        read_member(str(path)).decode("utf-8", "replace"), StateReader(minor=planning.kubelet.version.minor)
     )
     if isinstance(found, UnreadableState):
         raise InputError(f"a kubelet panics over it: {found.error}", where=str(path))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cpuctl.errors import InputError, NodeAccessError, UsageError, unreadable
+from cpuctl.errors import CpuctlError, InputError, NodeAccessError, UsageError, unreadable
 from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 LIVE_MACHINE = "live"
 LIVE_CONFIG = Path("/var/lib/kubelet/config.yaml")
 """Where kubeadm and most distributions put the kubelet's main configuration file."""
+
+_ANOTHER = "name a configuration with --kubelet-config"
 
 
 class KubeletWords(NamedTuple):
@@ -162,6 +164,8 @@ def configuration_text(
         return (read_input(name), source_name(name)), beside
     if recorded.config is not None or recorded.config_refused:
         return _recorded_configuration(recorded, origin, sources)
+    if recorded.config_problem is not None:
+        raise _not_usable(recorded.config_problem).within(origin)
     live = origin == LIVE_MACHINE
     if live and (found := _live_configuration(recorded)) is not None:
         text, path = found
@@ -197,22 +201,32 @@ def _live_configuration(running: RecordedKubelet) -> tuple[bytes, Path] | None:
 
     One that is there and closed to us is no reason to assume defaults.
     """
+    from cpuctl.below_root import LIVE_ROOT
+    from cpuctl.documents.files import MAX_INPUT_BYTES
+
     if running.flags is not None and not running.flags_gap and not running.config_path:
         return None
     path = Path(running.config_path or LIVE_CONFIG)
     try:
-        return path.read_bytes(), path
-    except (FileNotFoundError, NotADirectoryError) as error:
-        if running.config_path:
-            raise unreadable(
-                error, str(path), hint="the kubelet's flags name it; name another file with --kubelet-config"
-            ) from None
-        return None
+        text = LIVE_ROOT.read(str(path), MAX_INPUT_BYTES)
     except PermissionError:
-        hint = "try again with sudo, or name a configuration with --kubelet-config"
+        hint = f"try again with sudo, or {_ANOTHER}"
         raise NodeAccessError("permission denied", where=str(path), hint=hint) from None
     except OSError as error:
-        raise unreadable(error, str(path)) from None
+        raise unreadable(error, str(path), hint=_ANOTHER) from None
+    if text is not None:
+        return text, path
+    if problem := LIVE_ROOT.in_the_way(str(path)):
+        raise _not_usable(InputError(problem, where=str(path)))
+    if running.config_path:
+        missing = "cannot be read: no such file or directory"
+        hint = "the kubelet's flags name it; name another file with --kubelet-config"
+        raise InputError(missing, where=str(path), hint=hint)
+    return None
+
+
+def _not_usable(error: CpuctlError) -> CpuctlError:
+    return type(error)(error.message, where=error.where, hint=error.hint or _ANOTHER)
 
 
 def all_arguments(

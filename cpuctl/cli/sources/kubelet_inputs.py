@@ -50,7 +50,19 @@ def load_kubelet(words: KubeletWords, sources: Sources, *, machine: MachineSourc
         # Of a machine that has no kubelet, nobody asks whether its control groups suit one.
         cgroup_version=(_found_cgroup_version(machine) if recorded.known else None) or 2,
     )
+    if machine is not None and main is None and not words.arguments and told.drop_ins is None:
+        _tell_assumed(machine, sources)
     return load_told(told, sources)
+
+
+def _tell_assumed(machine: MachineSource, sources: Sources) -> None:
+    """Remember where no configuration was found; what is only described has no such place."""
+    from cpuctl.cli.sources.config_inputs import LIVE_CONFIG
+    from cpuctl.machine.recording_layout import CONFIG
+
+    if machine.files is not None and sources.entries["kubeletConfiguration"]["from"] == "default":
+        live = machine.origin == LIVE_MACHINE
+        sources.assumed_configuration = str(LIVE_CONFIG) if live else f"{machine.origin}: /{CONFIG}"
 
 
 def _recorded_kubelet(machine: MachineSource | None) -> RecordedKubelet:

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from cpuctl.cli.sources.sources import Sources
-from cpuctl.documents.files import STDIN, read_input, source_name
-from cpuctl.errors import CpuctlError, NotRestoredError, UsageError, unreadable
+from cpuctl.documents.files import STDIN, read_input, read_member, source_name
+from cpuctl.errors import InputError, NotRestoredError, UsageError, os_reason, unreadable
 from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from cpuctl.checkpoints.model import SavedCPUState, SavedMemoryState
     from cpuctl.checkpoints.reader import StateReader
+    from cpuctl.checkpoints.store import RunLock
     from cpuctl.engine.node import Node
     from cpuctl.engine.start import NotStarted, StartResult
     from cpuctl.kubelet.gates.feature_gates import FeatureGates
@@ -92,17 +93,18 @@ def _digests(texts: Mapping[str, str]) -> dict[str, str]:
 
 def given_texts(name: str, sources: Sources) -> dict[str, str]:
     """Read the named file, or the files in the named directory."""
-    path = Path(name)
+    path, read = Path(name), read_input
     if name == STDIN or not path.is_dir():
         kind = _MEMORY_FILE if path.name == _MEMORY_FILE else _CPU_FILE
         found = {kind: path}
     else:
+        read = read_member
         found = {kind: path / kind for kind in (_CPU_FILE, _MEMORY_FILE) if kind in _names_in(path)}
     if _CPU_FILE not in found:
         sources.add("state", f"no {_CPU_FILE} in {name}: as a fresh node", "given")
     for kind, file in found.items():
         sources.add(_source(kind), source_name(str(file)), "given")
-    return {kind: read_input(str(file)).decode("utf-8", "replace") for kind, file in found.items()}
+    return {kind: read(str(file)).decode("utf-8", "replace") for kind, file in found.items()}
 
 
 def _names_in(directory: Path) -> list[str]:
@@ -125,6 +127,8 @@ def _recorded_texts(machine: MachineSource, sources: Sources) -> dict[str, str]:
         if text is not None:
             sources.add(_source(kind), f"{machine.origin}: {STATE_DIRECTORY}/{kind}", "capture")
             texts[kind] = text
+        elif problem := machine.files.in_the_way(f"{STATE_DIRECTORY}/{kind}"):
+            raise InputError(problem, where=f"{machine.origin}: /{STATE_DIRECTORY}/{kind}")
     return texts
 
 
@@ -220,6 +224,26 @@ def _owner(uid: str, containers: list[str]) -> Pod:
     return Pod(name=uid, uid=uid, containers=tuple(Container(name=name) for name in containers))
 
 
+@contextmanager
+def changing(directory: str = "", *, in_place: bool = False) -> Iterator[RunLock | None]:
+    """Keep other cpuctl out of what a run changes, from before it reads anything to its last check.
+
+    That is the *directory* that files are written into, and what the run itself holds where it writes
+    *in_place*; None for a run that changes nothing. Raise NodeAccessError where another cpuctl is at work.
+    """
+    if not (directory or in_place):
+        yield None
+        return
+
+    from cpuctl.below_root import HOST
+    from cpuctl.checkpoints.store import RunLock
+
+    with RunLock() as lock:
+        if directory and os.path.isdir(directory):  # noqa: PTH112
+            lock.hold(Path(directory), HOST, directory)
+        yield lock
+
+
 def write_state(directory: str, node: StartResult, kubelet: Kubelet, *, force: bool) -> None:
     """Write the files that a started kubelet would have now into a directory, if one is named."""
     from cpuctl.engine.node import Node
@@ -228,36 +252,44 @@ def write_state(directory: str, node: StartResult, kubelet: Kubelet, *, force: b
         save_states(directory, state_texts(node, kubelet), force=force)
 
 
-def save_states(directory: str, texts: Mapping[str, str], *, force: bool) -> None:
+def save_states(directory: str, texts: Mapping[str, str], *, force: bool) -> dict[str, Path]:
     """Write state files, by their name, into a directory; *force* permits to replace what is there.
 
-    Where one cannot be written none is left; raise NotRestoredError where that one had replaced another file.
+    Return the backups of what was replaced, by file name. Where one cannot be written all is as before; raise
+    NotRestoredError where that cannot be said.
     """
     from cpuctl.capture.saving import check_target, save
+    from cpuctl.cli.output import remember_written
 
     paths = {Path(directory) / name: text.encode() for name, text in texts.items()}
     for path in paths:
         check_target(path, replace=force)
-    replaced = {path for path in paths if path.exists()}
-    saved: list[Path] = []
-    for path, content in paths.items():
+    saved: dict[Path, Path | None] = {}
+    with changing(directory):
+        for path, content in paths.items():
+            try:
+                saved[path] = save(path, partial(_put, content), replace=force, backup=True)
+            except BaseException as error:
+                _take_back(saved, error)
+                raise
+    backups = {path.name: backup for path, backup in saved.items() if backup is not None}
+    for path in saved:
+        remember_written(str(path), str(backups.get(path.name, "")))
+    return backups
+
+
+def _take_back(saved: Mapping[Path, Path | None], cause: BaseException) -> None:
+    """Undo what was written before the file that could not be: half of a state is worse than none."""
+    for path, backup in saved.items():
         try:
-            save(path, partial(_put, content), replace=force)
-        except CpuctlError as error:
-            _take_back(saved, replaced, error)
-            raise
-        saved.append(path)
-
-
-def _take_back(saved: Iterable[Path], replaced: set[Path], cause: CpuctlError) -> None:
-    """Remove new files before the one that could not be written: half of a state is worse than none."""
-    lost = replaced.intersection(saved)
-    for path in set(saved) - lost:
-        with suppress(OSError):
-            path.unlink()
-    if lost:
-        names = ", ".join(sorted(map(str, lost)))
-        raise NotRestoredError(f"{cause}; and {names} is replaced already", hint=cause.hint) from None
+            if backup is None:
+                path.unlink()
+            else:
+                backup.rename(path)
+        except OSError as error:
+            message = f"{str(cause) or 'interrupted'}; and {path} is written, and cannot be put back"
+            hint = f"its old content is in {backup}" if backup else ""
+            raise NotRestoredError(f"{message}: {os_reason(error)}", hint=hint) from None
 
 
 def state_texts(node: Node, kubelet: Kubelet) -> dict[str, str]:

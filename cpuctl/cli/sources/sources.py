@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cpuctl.cli.output import Style, note
+from cpuctl.errors import InputError
 
 
 class Sources:
@@ -11,12 +12,26 @@ class Sources:
     def __init__(self) -> None:
         self.entries: dict[str, dict[str, str]] = {}
         self.warnings: list[str] = []
+        self.assumed_configuration = ""
+        """Where a kubelet's configuration was looked for and none is, so that its defaults are assumed."""
 
     def add(self, name: str, value: str, origin: str) -> None:
         """Remember one input; *origin* is ``given``, ``capture``, ``live`` or ``default``."""
         # A file's name may hold bytes that are no text; an answer may not.
         text = value.encode(errors="backslashreplace").decode()
         self.entries[name] = {"value": text, "from": origin}
+
+    def require_configuration(self) -> None:
+        """Raise InputError where a kubelet's configuration is only assumed: nothing is written then.
+
+        With the defaults, whose policy is none, every assignment would be given up.
+        """
+        if self.assumed_configuration:
+            raise InputError(
+                "there is no kubelet configuration, and nothing is written on assumptions",
+                where=self.assumed_configuration,
+                hint="name it with --kubelet-config FILE, or tell the kubelet's flags with --kubelet-args",
+            )
 
     def tell(self, style: Style) -> None:
         """Say on stderr what nobody gave, where people read the answer, and every warning."""
@@ -25,7 +40,10 @@ class Sources:
         for name, entry in self.entries.items():
             value, origin = entry["value"], entry["from"]
             if style.for_people and origin != "given":
-                note(f"note: {_words(name)}: {value}" + ("" if value == origin else f" ({origin})"), style)
+                said = "" if value == origin else f" ({origin})"
+                if name == "kubeletConfiguration" and self.assumed_configuration:
+                    said = f" are assumed: there is no {self.assumed_configuration} (--kubelet-config FILE)"
+                note(f"note: {_words(name)}: {value}{said}", style)
 
 
 def _words(name: str) -> str:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cpuctl.below_root import HOST, NOT_THERE, Root
 from cpuctl.cli.sources.config_inputs import LIVE_MACHINE
 from cpuctl.cli.sources.sources import Sources
 from cpuctl.documents.files import STDIN, read_input, source_name
-from cpuctl.errors import InputError, UsageError, unreadable
+from cpuctl.errors import CpuctlError, InputError, UsageError, unreadable
 from cpuctl.machine.recording_layout import STATE_DIRECTORY, STATE_FILES
 from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from cpuctl.checkpoints.inspection import Inspection
+    from cpuctl.checkpoints.store import RunLock
     from cpuctl.machine.sources import MachineSource
     from cpuctl.machine.tree import Tree
 
@@ -50,13 +53,14 @@ class StatePlace(NamedTuple):
     """Where state files are looked for when none is named.
 
     ``root`` is where the node's file tree stands, ``directory`` the kubelet's root directory in it.
-    ``in_place``: they are to be written, so that a link is no state file.
+    ``in_place``: they are to be written where they are; ``lock`` keeps others out of there from now on.
     """
 
     machine: MachineSource | None = None
     root: Path = Path("/")
     directory: str = _USUAL
     in_place: bool = False
+    lock: RunLock | None = None
 
 
 def read_states(name: str, place: StatePlace, sources: Sources) -> tuple[StateInput, ...]:
@@ -106,16 +110,19 @@ def _named(name: str, place: StatePlace) -> Iterator[StateInput]:
 
         yield from _of_machine(place._replace(root=Path("/"), machine=read_machine(name)))
     elif os.path.isdir(name):  # noqa: PTH112
-        yield from _in_directory(path, place)
+        yield from _in_directory(HOST, path, place)
+    elif place.in_place:
+        yield _writable(HOST, path, place)
     else:
-        yield _state(_content(path, place), source_name(name), path)
+        yield _state(read_input(name), source_name(name), path)
 
 
 def _of_machine(place: StatePlace) -> Iterator[StateInput]:
     machine = place.machine
     if place.root != Path("/") or machine is None or machine.origin == LIVE_MACHINE:
         # A node whose kubelet has never run has no such directory yet.
-        yield from _in_directory(place.root / _directory(place).lstrip("/"), place, needed=False)
+        root = Root(place.root)
+        yield from _in_directory(root, Path(root.shown(_directory(place))), place, needed=False)
     elif machine.files is not None:
         yield from _in_tree(machine.files, machine.origin)
     else:
@@ -134,42 +141,91 @@ def _directory(place: StatePlace) -> str:
     return flag_value(running.flags or (), "root-dir") or place.directory
 
 
-def _in_directory(directory: Path, place: StatePlace, *, needed: bool = True) -> Iterator[StateInput]:
+def _in_directory(
+    root: Root, directory: Path, place: StatePlace, *, needed: bool = True
+) -> Iterator[StateInput]:
+    below = _below(root, directory)
     try:
-        names = set(os.listdir(directory))  # noqa: PTH208  # the names are all that is wanted
+        if place.lock:
+            place.lock.hold(directory, root, below)
+        names = root.names(below)
     except OSError as error:
-        if isinstance(error, FileNotFoundError) and not needed:
-            return
-        raise unreadable(error, str(directory), hint=_EXPECTED) from None
+        if needed or not isinstance(error, NOT_THERE) or root.in_the_way(below):
+            raise _unreadable(root, below, error, directory) from None
+        return
+    if names is None and (needed or root.in_the_way(below)):
+        missing = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+        raise _unreadable(root, below, missing, directory)
     for name in STATE_FILES:
-        if name in names:
-            path = directory / name
-            yield _state(_content(path, place), source_name(str(path)), path)
+        if name not in (names or ()):
+            continue
+        path = directory / name
+        if place.in_place:
+            yield _writable(root, path, place)
+        else:
+            yield _state(_content(root, path), source_name(str(path)), path, name)
+
+
+def _below(root: Root, path: Path) -> str:
+    """Return a path as it is below a root."""
+    return str(path if root is HOST else path.relative_to(root.path))
+
+
+def _unreadable(root: Root, below: str, error: OSError, shown: Path) -> CpuctlError:
+    if problem := root.in_the_way(below):
+        return InputError(problem, where=str(shown), hint=_EXPECTED)
+    return unreadable(error, str(shown), hint=_EXPECTED)
 
 
 def _in_tree(tree: Tree, origin: str) -> Iterator[StateInput]:
     for name in STATE_FILES:
-        text = tree.read(f"{STATE_DIRECTORY}/{name}")
+        path = f"{STATE_DIRECTORY}/{name}"
+        text = tree.read(path)
         if text is not None:
-            yield _state(text.encode(), f"{origin}: {STATE_DIRECTORY}/{name}", known=name)
+            yield _state(text.encode(), f"{origin}: {path}", known=name)
+        elif problem := tree.in_the_way(path):
+            raise InputError(problem, where=f"{origin}: /{path}")
 
 
-def _content(path: Path, place: StatePlace) -> bytes:
-    if not place.in_place:
-        return read_input(str(path))
+def _content(root: Root, path: Path) -> bytes:
+    """Read a file that was found in a directory, wherever its links lead below the root."""
+    from cpuctl.checkpoints.go_json import MAX_CHARACTERS
+
+    below = _below(root, path)
+    try:
+        found = root.read(below, MAX_CHARACTERS)
+    except OSError as error:
+        raise unreadable(error, str(path)) from None
+    if found is None:
+        problem = root.in_the_way(below) or "is gone"
+        raise InputError(problem, where=str(path))
+    return found
+
+
+def _writable(root: Root, path: Path, place: StatePlace) -> StateInput:
+    """Read a file that is to be replaced: the file that its links lead to, in the directory where that is."""
     from cpuctl.checkpoints.store import read_state_file
 
-    return read_state_file(path)
+    below = _below(root, path)
+    try:
+        real = root.real(below)
+    except OSError as error:
+        raise _unreadable(root, below, error, path) from None
+    at = path if real == below.strip("/") else Path(root.shown(real))
+    if place.lock:
+        place.lock.hold(at.parent, root, str(Path(real).parent))
+    return _state(read_state_file(at), source_name(str(path)), at, path.name)
 
 
 def _state(content: bytes, source: str, path: Path | None = None, known: str = "") -> StateInput:
+    from cpuctl.checkpoints.go_json import within_bounds
     from cpuctl.checkpoints.inspection import inspect_state
 
     try:
-        inspection = inspect_state(content.decode("utf-8", "replace"))
+        inspection = inspect_state(within_bounds(content, "").decode("utf-8", "replace"))
     except InputError as error:
         raise error.within(source) from None
-    name = known or _name_of(path) or inspection.file_name
+    name = (known if known in STATE_FILES else _name_of(path)) or inspection.file_name
     if not name:
         raise InputError(inspection.problem, where=source, hint=_EXPECTED)
     return StateInput(file_name=name, source=source, content=content, inspection=inspection, path=path)

@@ -10,7 +10,7 @@ import stat
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
-from cpuctl.documents.files import read_input
+from cpuctl.documents.files import read_member
 from cpuctl.errors import InputError, unreadable
 from cpuctl.kubelet.configuration.head import STAGE
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError, Refusal
@@ -48,7 +48,7 @@ class DropInDirectory(NamedTuple):
         """Read the files one by one; raise as ``merge_drop_ins`` does."""
         for path in _walk(self.name):
             if counts_as_drop_in(path):
-                yield path, _content(path)
+                yield path, read_member(path)
 
     def left_out(self) -> Iterable[tuple[str, str]]:
         """Yield files with an extension that such files have elsewhere, and links to directories."""
@@ -92,14 +92,3 @@ def _walk(directory: str) -> Iterator[str]:
         except OSError as error:
             raise unreadable(error, path) from None
         waiting.extend(os.path.join(path, name) for name in names)  # noqa: PTH118  # names may be no text
-
-
-def _content(path: str) -> bytes:
-    """Read a file; a pipe or device, at which a kubelet would wait or never end, is refused unread."""
-    try:
-        mode = os.stat(path).st_mode  # noqa: PTH116
-    except OSError as error:
-        raise unreadable(error, path) from None
-    if not stat.S_ISREG(mode):
-        raise InputError("expected a file, found something else", where=path)
-    return read_input(path)

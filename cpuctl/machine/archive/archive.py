@@ -1,18 +1,20 @@
 """Recordings in one file: ``.tar``, ``.tar.gz``, ``.tar.bz2``, ``.tar.xz``, from Python 3.14 on ``.tar.zst``.
 
-An archive is untrusted input: nothing is written to disk, no link is followed, only what lies below ``sys/``
-and ``proc/`` and the kubelet's files of a capture are kept, and size, number and compression of the members
-are limited while they stream by.
+An archive is untrusted input: nothing is written to disk, links lead to members of the archive only, only
+what lies below ``sys/`` and ``proc/`` and the kubelet's files are kept, and size, number and compression of
+the members are limited while they stream by.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
+from cpuctl.below_root import follow_links
 from cpuctl.errors import InputError, unreadable
-from cpuctl.machine.archive.tar_stream import ByteStream, TarMembers
+from cpuctl.machine.archive.tar_stream import HARD_LINK, LINK, ODD_KINDS, ByteStream, TarMembers
 from cpuctl.machine.archive.unpacking import unpacked_pieces
-from cpuctl.machine.recording_layout import RECORDED_DIRECTORIES, RECORDED_FILES
+from cpuctl.machine.recording_layout import DROP_INS, RECORDED_DIRECTORIES, RECORDED_FILES
 from cpuctl.machine.tree import MAX_FILE_BYTES, MemoryTree
 from cpuctl.machine.wording import some_of
 
@@ -24,20 +26,29 @@ MAX_NAME_CHARACTERS = 64 << 20
 _KEPT_ROOTS = ("sys", "proc")
 _KEPT_AT_ONCE = tuple(f"{name}/" for name in _KEPT_ROOTS)
 _KEPT_BELOW = tuple(f"{name}/" for name in RECORDED_DIRECTORIES)
+_FOLLOWED = (*RECORDED_FILES, DROP_INS)
+_MOST_READINGS = 8
 _LONGEST_NAME = 4096  # PATH_MAX of Linux
 
 
 def read_archive(path: Path) -> MemoryTree:
     """Read an archive whose ``sys`` and ``proc`` stand at its top or in one common directory.
 
-    Raise InputError, with the archive's path, for one that is unreadable, corrupt, truncated, beyond the
-    limits, or without ``sys``.
+    Where the kubelet's files are links, what they lead to is kept, too, which takes reading it again. Raise
+    InputError, with the archive's path, for one that is unreadable, corrupt, truncated, beyond the limits, or
+    without ``sys``, or whose links lead out of it.
     """
-    kept = _Kept()
+    targets: set[str] = set()
     try:
-        with path.open("rb") as packed:
-            kept.read(TarMembers(ByteStream(unpacked_pieces(packed))))
-        return MemoryTree(kept.only_tree())
+        for _ in range(_MOST_READINGS):
+            kept = _Kept(frozenset(targets))
+            with path.open("rb") as packed:
+                kept.read(TarMembers(ByteStream(unpacked_pieces(packed))))
+            tree = kept.only_tree()
+            if not (more := set(tree.targets()) - targets):
+                break
+            targets |= more
+        return MemoryTree(tree.files, tree.links, tree.odd)
     except InputError as error:
         raise error.within(str(path)) from None
     except OSError as error:
@@ -50,30 +61,69 @@ def read_archive(path: Path) -> MemoryTree:
         ) from error
 
 
-class _Kept:
-    """What is kept of an archive while it streams by, by common directory (none is ``""``)."""
+class _Tree:
+    """What is kept below one common directory: texts, where links lead, and what is no file."""
 
     def __init__(self) -> None:
-        self._trees: dict[str, dict[str, str | None]] = {}
+        self.files: dict[str, str | None] = {}
+        self.links: dict[str, str] = {}
+        self.odd: dict[str, str] = {}
+
+    def put(self, path: str, text: str) -> None:
+        """Keep a file; the last of equal names counts."""
+        self.files[path] = text
+        if self.links or self.odd:
+            self.links.pop(path, None)
+            self.odd.pop(path, None)
+
+    def targets(self) -> Iterator[str]:
+        """Yield where links lead in the place of the kubelet's files."""
+        if all(path.startswith(_KEPT_AT_ONCE) for path in self.links):
+            return
+        drop_ins = (path for path in self.links if path.startswith(f"{DROP_INS}/"))
+        for path in (*sorted(_FOLLOWED), *drop_ins):
+            real = follow_links(path, self._target_of)
+            if real != path and not _is_kept(real.split("/")):
+                yield real
+
+    def _target_of(self, directory: str, name: str) -> str | None:
+        return self.links.get(f"{directory}/{name}" if directory else name)
+
+
+class _Kept:
+    """What is kept of an archive while it streams by, by common directory (none is ``""``).
+
+    *targets* are kept besides: links of the kubelet's files lead there.
+    """
+
+    def __init__(self, targets: frozenset[str] = frozenset()) -> None:
+        self._trees: dict[str, _Tree] = {}
+        self._places = _Places(targets)
         self._bytes = 0
         self._name_characters = 0
 
     def read(self, members: TarMembers) -> None:
-        """Keep the texts of files; of links and directories only the names, as sysfs readers list them."""
-        for name, link, size in members:
-            place = _place(name)
+        """Keep the texts of files; of directories only the names, as sysfs readers list them."""
+        for name, kind, link, size in members:
+            place = self._places.of(name, link=kind == LINK)
             if place is None:
                 continue
             top, path = place
-            self._count(name, len(path), size or 0)
-            files = self._trees.setdefault(top, {})
+            self._count(name, len(path) + len(link), size or 0)
+            tree = self._trees.setdefault(top, _Tree())
             if size is not None:
                 # tar pads with NULs when a file is shorter than stat said, as all files of a live sysfs are.
-                files[path] = members.data(size).rstrip(b"\0").decode(errors="replace")
-            elif target := _place(link):
-                files[path] = self._trees.get(target[0], {}).get(target[1])
+                tree.put(path, members.data(size).rstrip(b"\0").decode(errors="replace"))
+            elif kind == LINK:
+                tree.files[path] = None
+                tree.links[path] = link
+            elif kind == HARD_LINK:
+                target = self._places.of(link)
+                tree.files[path] = self._trees.get(target[0], tree).files.get(target[1]) if target else None
             else:
-                files.setdefault(path, None)
+                tree.files.setdefault(path, None)
+                if kind in ODD_KINDS:
+                    tree.odd[path] = ODD_KINDS[kind]
 
     def _count(self, name: str, characters: int, size: int) -> None:
         """Raise InputError beyond the limits."""
@@ -87,9 +137,9 @@ class _Kept:
         if self._name_characters > MAX_NAME_CHARACTERS:
             raise InputError(f"holds more than {MAX_NAME_CHARACTERS >> 20} MiB of names")
 
-    def only_tree(self) -> dict[str, str | None]:
+    def only_tree(self) -> _Tree:
         """Return the one tree that the archive holds, the one at its top before any other."""
-        found = {top: files for top, files in sorted(self._trees.items()) if _holds_sys(files)}
+        found = {top: tree for top, tree in sorted(self._trees.items()) if _holds_sys(tree.files)}
         if "" in found or len(found) == 1:
             return found.get("") or next(iter(found.values()))
         if found:
@@ -107,26 +157,46 @@ def _holds_sys(files: dict[str, str | None]) -> bool:
     return any(path.startswith("sys/") for path in files)
 
 
-def _place(name: str) -> tuple[str, str] | None:
-    """Split a member's name into common directory and path; None for what is not kept."""
-    if len(name) > _LONGEST_NAME:
+class _Places:
+    """Where members belong: their common directory and their path below it."""
+
+    def __init__(self, targets: frozenset[str]) -> None:
+        self._targets = targets
+        self._below = tuple(f"{each}/" for each in targets)
+        self._links = frozenset(parent for path in (*_FOLLOWED, *targets) for parent in _and_above(path))
+
+    def of(self, name: str, *, link: bool = False) -> tuple[str, str] | None:
+        """Split a member's name; None for what is not kept. A *link* may stand above what is kept."""
+        if len(name) > _LONGEST_NAME:
+            return None
+        if (
+            name.startswith(_KEPT_AT_ONCE)
+            and "/." not in name
+            and "//" not in name
+            and not name.endswith("/")
+        ):
+            return "", name  # as nearly all members of most recordings
+        if name.startswith("/"):
+            return None
+        parts = [part for part in name.split("/") if part not in {"", "."}]
+        if ".." in parts or not parts:
+            return None
+        for top in (0, 1):
+            if self._belongs(parts[top:], link=link):
+                return "/".join(parts[:top]), "/".join(parts[top:])
         return None
-    if name.startswith(_KEPT_AT_ONCE) and "/." not in name and "//" not in name and not name.endswith("/"):
-        return "", name  # as nearly all members of most recordings
-    return _place_of_parts(name)
+
+    def _belongs(self, parts: list[str], *, link: bool) -> bool:
+        if _is_kept(parts):
+            return True
+        path = "/".join(parts)
+        return path in self._targets or path.startswith(self._below) or (link and path in self._links)
 
 
-def _place_of_parts(name: str) -> tuple[str, str] | None:
-    if name.startswith("/"):
-        return None
-    parts = [part for part in name.split("/") if part not in {"", "."}]
-    if ".." in parts or not parts:
-        return None
-    if _is_kept(parts):
-        return "", "/".join(parts)
-    if _is_kept(parts[1:]):
-        return parts[0], "/".join(parts[1:])
-    return None
+def _and_above(path: str) -> Iterator[str]:
+    while path:
+        yield path
+        path = path.rpartition("/")[0]
 
 
 def _is_kept(parts: list[str]) -> bool:

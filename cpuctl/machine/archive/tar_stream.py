@@ -26,12 +26,15 @@ _EXTENDED_KINDS = frozenset({b"x", b"L", b"K", b"g"})
 _FILE_KINDS = frozenset({b"0", b"\0", b"7"})
 _PAX_KEYS = frozenset({b"path", b"linkpath", b"size"})
 _SPARSE = "GNU.sparse."
-_KINDS_WITHOUT_DATA = frozenset({b"1", b"2", b"3", b"4", b"5", b"6"})
+HARD_LINK, LINK = b"1", b"2"
+ODD_KINDS = {b"3": "a device", b"4": "a device", b"6": "a pipe"}
+_LINKS = frozenset({HARD_LINK, LINK})
+_KINDS_WITHOUT_DATA = frozenset({*_LINKS, *ODD_KINDS, b"5"})
 """Links, devices, directories, pipes, whatever size they state."""
 
 
-Member = tuple[str, str, int | None]
-"""One entry: its name, the file that a hard link stands for, and the size of a regular file."""
+Member = tuple[str, bytes, str, int | None]
+"""One entry: its name, its kind, where a link of either kind leads, and the size of a regular file."""
 
 
 class ByteStream:
@@ -103,7 +106,8 @@ class TarMembers:
             self._unread = 0 if kind in _KINDS_WITHOUT_DATA else size + -size % _BLOCK
             yield (
                 extended.get("path") or _path(name, magic, prefix),
-                (extended.get("linkpath") or _text(link)) if kind == b"1" else "",
+                kind,
+                (extended.get("linkpath") or _text(link)) if kind in _LINKS else "",
                 size if kind in _FILE_KINDS else None,
             )
             extended = {}

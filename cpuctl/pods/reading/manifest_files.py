@@ -6,7 +6,7 @@ import os.path
 from collections.abc import Sequence
 from pathlib import Path
 
-from cpuctl.documents.files import STDIN, read_input, source_name
+from cpuctl.documents.files import STDIN, read_input, read_member, source_name
 from cpuctl.errors import InputError, unreadable
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.reading.manifests import Allowance, Manifests, decode_manifests, finished, no_pods
@@ -27,7 +27,7 @@ class ManifestFile(NamedTuple):
 
     def read(self) -> bytes:
         """Return the whole content; raise InputError or NodeAccessError where that is not possible."""
-        return read_input(self.name)
+        return read_member(self.name) if self.listed else read_input(self.name)
 
 
 def find_manifest_files(names: Sequence[str]) -> list[ManifestFile]:

@@ -133,6 +133,91 @@ def test_links_and_directories_are_names_only(tmp_path: Path) -> None:
     assert tree.read("sys/passwd") is None
 
 
+def test_links_below_sys_lead_where_they_lead_on_disk(tmp_path: Path) -> None:
+    symlink = link("sys/devices/system/node/node0/cpu", "../../cpu", tarfile.SYMTYPE)
+    tree = read_archive(saved(tmp_path, with_members(symlink)))
+    assert tree.read("sys/devices/system/node/node0/cpu/online") == "0-3\n"
+    assert list(tree.names("sys/devices/system/node/node0/cpu")) == ["online"]
+
+
+HOME = "var/lib/kubelet"
+
+
+@pytest.mark.parametrize("top", ["", "node7/"])
+@pytest.mark.parametrize(
+    ("links", "files"),
+    [
+        ({HOME: "/data/kubelet"}, {"data/kubelet/config.yaml": "here"}),
+        ({HOME: "../../data/kubelet", "data": "mnt"}, {"mnt/kubelet/config.yaml": "here"}),
+        ({f"{HOME}/config.yaml": "/opt/kubelet.yaml"}, {"opt/kubelet.yaml": "here"}),
+        ({f"{HOME}/config.yaml": "x/real", f"{HOME}/x": "/opt"}, {"opt/real": "here"}),
+    ],
+    ids=["home", "chain of directories", "file", "chain of files"],
+)
+@pytest.mark.parametrize("links_first", [True, False])
+def test_links_of_the_kubelets_files_are_followed(
+    links: dict[str, str], files: dict[str, str], top: str, links_first: bool, tmp_path: Path
+) -> None:
+    """As chroot would: /var/lib/kubelet is often a link to a disk of its own."""
+    members = [link(top + path, target, tarfile.SYMTYPE) for path, target in links.items()]
+    texts = FILES | files
+    for path, text in texts.items():
+        member = tarfile.TarInfo(top + path)
+        member.size = len(text)
+        members.insert(len(members) if links_first else 0, member)
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as tar:
+        for each in members:
+            data = texts.get(each.name.removeprefix(top), "") if each.isreg() else ""
+            tar.addfile(each, io.BytesIO(data.encode()))
+    tree = read_archive(saved(tmp_path, buffer.getvalue()))
+    assert tree.read(f"{HOME}/config.yaml") == "here"
+    assert tree.read("etc/passwd") is None
+
+
+def test_links_that_lead_out_of_an_archive_are_refused(tmp_path: Path) -> None:
+    out = link(f"{HOME}/config.yaml", "../../../../etc/passwd", tarfile.SYMTYPE)
+    with pytest.raises(
+        InputError, match=r"/var/lib/kubelet/config.yaml: is a link to .* leads out of the root"
+    ):
+        read_archive(saved(tmp_path, with_members(out)))
+    circle = link(HOME, "kubelet", tarfile.SYMTYPE)
+    with pytest.raises(InputError, match="its links lead in a circle"):
+        read_archive(saved(tmp_path, with_members(circle)))
+
+
+def test_pipes_and_devices_in_the_place_of_a_file_are_refused(tmp_path: Path) -> None:
+    for kind, words in (
+        (tarfile.FIFOTYPE, "a pipe"),
+        (tarfile.CHRTYPE, "a device"),
+        (tarfile.BLKTYPE, "a device"),
+    ):
+        tree = read_archive(saved(tmp_path, with_members(link(f"{HOME}/config.yaml", "", kind))))
+        with pytest.raises(
+            InputError, match=f"/var/lib/kubelet/config.yaml: expected a regular file, found {words}"
+        ):
+            tree.read(f"{HOME}/config.yaml")
+
+
+def test_links_to_nothing_are_named(tmp_path: Path) -> None:
+    tree = read_archive(saved(tmp_path, with_members(link(HOME, "/data/kubelet", tarfile.SYMTYPE))))
+    assert tree.read(f"{HOME}/config.yaml") is None
+    assert tree.in_the_way(f"{HOME}/config.yaml") == f"/{HOME} is a link to /data/kubelet, which is not there"
+    assert tree.in_the_way("sys/devices") == "expected a regular file, found a directory"
+    assert tree.in_the_way("sys/nothing") == ""
+
+
+def test_what_logs_lead_to_is_not_kept(tmp_path: Path) -> None:
+    log = link("var/log/containers/a_b_c-0.log", "/var/log/pods/secret", tarfile.SYMTYPE)
+    data = tar_bytes({**FILES, "var/log/pods/secret": "x"})
+    buffer = io.BytesIO(data)
+    with tarfile.open(fileobj=buffer, mode="a") as tar:
+        tar.addfile(log)
+    tree = read_archive(saved(tmp_path, buffer.getvalue()))
+    assert list(tree.names("var/log/containers")) == ["a_b_c-0.log"]
+    assert tree.read("var/log/pods/secret") is None
+
+
 def test_hard_links_stand_for_files_of_the_archive_only(tmp_path: Path) -> None:
     inside = link("sys/copy", "proc/meminfo", tarfile.LNKTYPE)
     outside = link("sys/outside", "/etc/passwd", tarfile.LNKTYPE)

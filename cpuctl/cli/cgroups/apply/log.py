@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from cpuctl.errors import os_reason, unwritable
+from cpuctl.errors import NodeAccessError, os_reason, unwritable
 
 if TYPE_CHECKING:
     from cpuctl.cgroups.changing.applying import Entry
@@ -23,11 +23,25 @@ class WriteLog:
 
     handle: int | None = None
     problem: str = field(default="")
+    name: str = ""
+    _begun: bool = False
 
     def __call__(self, entry: Entry) -> None:
-        """Append one step. A full disk must not stop an undo: the first failure ends the log only."""
+        """Append one step. A full disk must not stop an undo: from the first change on, it ends the log only.
+
+        Raise NodeAccessError before that: who wants a log gets no change that is not in it.
+        """
         if self.handle is None or self.problem:
             return
+        self._append(entry)
+        if entry.step.value == "writing":
+            if self.problem and not self._begun:
+                hint = "nothing was changed; name another file with --log"
+                raise NodeAccessError(self.problem, where=f"--log {self.name}", hint=hint)
+            self._begun = True
+
+    def _append(self, entry: Entry) -> None:
+        assert self.handle is not None
         line = json.dumps(
             {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), **step_answer(entry)}
         )
@@ -75,7 +89,7 @@ def write_log(name: str) -> Iterator[WriteLog]:
         handle = os.open(name, flags, 0o644)
     except OSError as error:
         raise unwritable(error, f"--log {name}") from None
-    log = WriteLog(handle)
+    log = WriteLog(handle, name=name)
     try:
         yield log
     finally:

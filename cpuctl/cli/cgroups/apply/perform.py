@@ -20,7 +20,7 @@ from cpuctl.cgroups.threads import stray_threads
 from cpuctl.cli.cgroups.apply.run import Prepared
 from cpuctl.cli.sources.node_picture import CPU_FILE, MEMORY_FILE
 from cpuctl.cpuset import CPUSet
-from cpuctl.errors import CpuctlError, NodeAccessError
+from cpuctl.errors import CpuctlError
 from cpuctl.machine.kernel_text import parse_cpu_list
 from cpuctl.machine.tree import DirectoryTree
 from cpuctl.named_tuple import NamedTuple
@@ -83,7 +83,7 @@ def digests(root: Path, state_directory: str) -> dict[str, str]:
     """Return the SHA-256 of the state files that the node's own kubelet has now."""
     tree, found = DirectoryTree(root), {}
     for name in (CPU_FILE, MEMORY_FILE):
-        with suppress(NodeAccessError):  # closed to us, as it was before: who may not read may not write
+        with suppress(CpuctlError):  # closed to us, or no file, as it was before: that is no change
             text = tree.read(f"{state_directory.strip('/')}/{name}")
             if text is not None:
                 found[name] = sha256(text.encode()).hexdigest()

@@ -1,0 +1,313 @@
+"""Files below a root directory: the one place that resolves links there, as chroot would.
+
+An absolute link begins at the root. Every step is taken from the descriptor of the directory before it and
+follows no link by itself, so that nobody can put another file in its place meanwhile. What leads out of the
+root, or in a circle, is refused; what is no regular file is not opened. Below ``/`` the kernel resolves, as
+it does for the kubelet. (Python has no ``openat2``, which could do the same in one call.)
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from cpuctl.errors import InputError
+
+NOT_THERE = (FileNotFoundError, NotADirectoryError, ProcessLookupError)
+"""The last is what procfs says of a process that has ended since its directory was found."""
+
+MOST_LINKS = 40
+"""As many as Linux follows on one path."""
+
+_OPEN_DIRECTORIES = 48
+_ATTEMPTS = 5
+_CHUNK = 1 << 16
+_STEP = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+
+_KINDS = {
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFLNK: "a link",
+}
+
+
+DIRECTORY = "expected a regular file, found a directory"
+
+
+class DanglingLinkError(FileNotFoundError):
+    """A link on the way, which stands at *link*, leads to *target*, which is not there."""
+
+    def __init__(self, link: str, target: str) -> None:
+        super().__init__(f"/{link} is a link to {target}, which is not there")
+
+
+def not_regular(mode: int, where: str) -> InputError:
+    """Make the error for what is no regular file."""
+    kind = _KINDS.get(stat.S_IFMT(mode), "something else")
+    return InputError(f"expected a regular file, found {kind}", where=where)
+
+
+def follow_links(path: str, target_of: Callable[[str, str], str | None]) -> str:
+    """Return a path without links and without a slash before it.
+
+    *target_of* tells where the link of a name in a directory leads, None for what is no link; it raises
+    FileNotFoundError for what is not there. Raise InputError for what leads out of the root or in a circle,
+    DanglingLinkError where a link on the way leads to what is not there.
+    """
+    done: list[str] = []
+    waiting: list[tuple[str, _Link | None]] = [(name, None) for name in reversed(path.split("/"))]
+    links = 0
+    while waiting:
+        name, link = waiting.pop()
+        if name in ("", "."):
+            continue
+        if name == "..":
+            if not done:
+                raise _leaves(path, link)
+            done.pop()
+            continue
+        try:
+            target = target_of("/".join(done), name)
+        except FileNotFoundError:
+            if link is None:
+                raise
+            raise DanglingLinkError(*link) from None
+        if target is None:
+            done.append(name)
+            continue
+        if (links := links + 1) > MOST_LINKS:
+            raise InputError("its links lead in a circle, or are too many", where=f"/{path.lstrip('/')}")
+        here = ("/".join([*done, name]), target)
+        waiting.extend((part, here) for part in reversed(target.split("/")))
+        done = [] if target.startswith("/") else done
+    return "/".join(done)
+
+
+_Link = tuple[str, str]
+"""Where a link stands, and where it leads."""
+
+
+def _leaves(path: str, link: _Link | None) -> InputError:
+    if link is None:
+        return InputError("leads out of the root", where=f"/{path.lstrip('/')}")
+    hint = "make it an absolute link, which begins at the root"
+    return InputError(f"is a link to {link[1]}, which leads out of the root", where=f"/{link[0]}", hint=hint)
+
+
+class Root:
+    """A directory that stands for ``/``; paths below it are written with or without a slash before them.
+
+    The directory itself may be named by a link. Descriptors are closed with the object. The *host* is no such
+    directory: its paths are those of the command line, relative ones among them.
+    """
+
+    def __init__(self, path: Path | str = "/", *, host: bool = False) -> None:
+        self.path = Path("" if host else path)
+        self.live = host or os.path.realpath(path) == "/"
+        self._prefix = "" if host else "/"
+        self._links: dict[str, str] = {}
+        self._open: dict[str, int] = {}
+
+    def __del__(self) -> None:
+        for handle in self._open.values():
+            os.close(handle)
+        self._open.clear()
+
+    def shown(self, path: str) -> str:
+        """Name a path below the root for people, as this host has it."""
+        return str(self.path / path.lstrip("/")) if self._prefix else path
+
+    def real(self, path: str) -> str:
+        """Return where a path leads, without links, below the root; see ``follow_links`` for what is raised.
+
+        The last part, and what its link leads to, must be there. Live, only a link that the path ends in is
+        resolved: the kernel follows the others whenever the path is used.
+        """
+        if self.live:
+            if not stat.S_ISLNK(os.lstat(self._prefix + path).st_mode):
+                return path
+            return os.path.realpath(self._prefix + path, strict=True)
+        return follow_links(path, self._target_of)
+
+    def open_file(self, path: str) -> int:
+        """Open a regular file for reading and return its descriptor.
+
+        Raise InputError for what is none, unopened, and for what leads out of the root or in a circle,
+        OSError with what the system says.
+        """
+        handle = self._followed(path) if self.live else self._unread(path)
+        try:
+            mode = os.fstat(handle).st_mode
+            if stat.S_ISDIR(mode):
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+            if not stat.S_ISREG(mode):
+                raise not_regular(mode, self._named(path))
+            return _opened(handle)
+        finally:
+            os.close(handle)
+
+    def read(self, path: str, limit: int) -> bytes | None:
+        """Return what a regular file holds, or a little more than *limit* of it.
+
+        None where nothing is, or a directory (``in_the_way`` tells); raise as ``open_file`` does.
+        """
+        try:
+            handle = self.open_file(path)
+        except (*NOT_THERE, IsADirectoryError):
+            return None
+        try:
+            return read_up_to(handle, limit)
+        except ProcessLookupError:
+            return None
+        finally:
+            os.close(handle)
+
+    def names(self, path: str) -> list[str] | None:
+        """Return the names in a directory, None where there is none; raise as ``open_directory`` does."""
+        try:
+            handle = self.open_directory(path)
+        except NOT_THERE:
+            return None
+        try:
+            return os.listdir(handle)  # noqa: PTH208  # a descriptor has no path
+        except NOT_THERE:
+            return None
+        finally:
+            os.close(handle)
+
+    def open_directory(self, path: str) -> int:
+        """Open a directory and return its descriptor, which the caller closes.
+
+        Raise InputError for what leads out of the root or in a circle, OSError with what the system says.
+        """
+        flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+        if self.live:
+            return os.open(f"{self._prefix}{path}" or ".", flags)
+        return self._again(path, lambda: os.open(".", flags, dir_fd=self._directory(self._real(path))))
+
+    def in_the_way(self, path: str) -> str:
+        """Say what is at a path where no file can be read: a directory, or a link that leads to nothing."""
+        try:
+            if self.live:
+                path = os.path.abspath(self._prefix + path)  # noqa: PTH100  # links are not resolved here
+            real = follow_links(path, self._target_of)
+            with suppress(IsADirectoryError):
+                os.close(LIVE_ROOT.open_file(real) if self.live else self.open_file(real))
+                return ""
+        except DanglingLinkError as error:
+            return str(error)
+        except OSError:
+            return ""
+        return DIRECTORY
+
+    def _named(self, path: str) -> str:
+        return f"/{path.lstrip('/')}" if self._prefix else path
+
+    def _followed(self, path: str) -> int:
+        return os.open(self._prefix + path, os.O_PATH | os.O_CLOEXEC)
+
+    def _unread(self, path: str) -> int:
+        """Return a descriptor of the file itself, which tells what it is and opens nothing."""
+        return self._again(path, lambda: self._unread_once(path))
+
+    def _unread_once(self, path: str) -> int:
+        handle = self._step(path)
+        if not stat.S_ISLNK(os.fstat(handle).st_mode):
+            return handle
+        os.close(handle)
+        handle = self._step(follow_links(path, self._target_of))
+        if not stat.S_ISLNK(os.fstat(handle).st_mode):
+            return handle
+        os.close(handle)
+        raise _ReplacedError
+
+    def _step(self, path: str) -> int:
+        parent, _, name = path.strip("/").rpartition("/")
+        if name in ("", ".", ".."):
+            parent, _, name = follow_links(path, self._target_of).rpartition("/")
+        return os.open(name or ".", _STEP, dir_fd=self._directory(self._real(parent)))
+
+    def _again(self, path: str, work: Callable[[], int]) -> int:
+        """Resolve anew what is replaced while it is resolved; give up where that goes on and on."""
+        for _ in range(_ATTEMPTS):
+            try:
+                return work()
+            except _ReplacedError:
+                self._links.clear()
+        raise InputError("is replaced again and again while it is read", where=f"/{path.lstrip('/')}")
+
+    def _real(self, path: str) -> str:
+        """Resolve a directory once."""
+        if path not in self._links:
+            self._links[path] = follow_links(path, self._target_of)
+        return self._links[path]
+
+    def _target_of(self, directory: str, name: str) -> str | None:
+        try:
+            return os.readlink(name, dir_fd=self._directory(directory))
+        except NOT_THERE:
+            raise
+        except OSError:  # it is no link
+            return None
+
+    def _directory(self, path: str) -> int:
+        """Return the descriptor of a directory whose path has no links; few are kept open."""
+        handle = self._open.pop(path, None)
+        if handle is not None:
+            self._open[path] = handle
+            return handle
+        missing = [path]
+        while missing[-1] and missing[-1] not in self._open:
+            missing.append(missing[-1].rpartition("/")[0])
+        for each in reversed(missing):
+            handle = self._open.pop(each, None) or self._entered(each, handle)
+            if len(self._open) >= _OPEN_DIRECTORIES:
+                os.close(self._open.pop(next(iter(self._open))))
+            self._open[each] = handle
+        assert handle is not None
+        return handle
+
+    def _entered(self, path: str, above: int | None) -> int:
+        if above is None:
+            return os.open(self.path if self._prefix else "/", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        handle = os.open(path[path.rfind("/") + 1 :], _STEP, dir_fd=above)
+        mode = os.fstat(handle).st_mode
+        if stat.S_ISDIR(mode):
+            return handle
+        os.close(handle)
+        if stat.S_ISLNK(mode):
+            raise _ReplacedError
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
+
+
+class _ReplacedError(Exception):
+    """A link stands where something else stood a moment ago."""
+
+
+LIVE_ROOT = Root()
+"""The host's own file system."""
+
+HOST = Root(host=True)
+"""The same by the paths of a command line, which may begin at the working directory."""
+
+
+def _opened(handle: int) -> int:
+    """Open for reading what a descriptor stands for, and nothing else."""
+    return os.open(f"/proc/self/fd/{handle}", _READ)
+
+
+def read_up_to(descriptor: int, limit: int) -> bytes:
+    """Read a file to its end, or a little more than *limit* of it."""
+    # Sizes are not known beforehand: stat says 4096 for sysfs files and 0 for procfs files.
+    chunks, length = [], 0
+    while length <= limit and (chunk := os.read(descriptor, _CHUNK)):
+        chunks.append(chunk)
+        length += len(chunk)
+    return b"".join(chunks)

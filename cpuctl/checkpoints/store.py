@@ -68,9 +68,10 @@ class RunLock:
 
 
 class NotSyncedError(NodeAccessError):
-    """The new file is there, and nobody knows whether it is on the disk."""
+    """The new file is there, the old one is *backup*, and nobody knows whether they are on the disk."""
 
     exit_code = NotRestoredError.exit_code
+    backup: Path | None = None
 
 
 def read_state_file(path: Path) -> bytes:
@@ -127,7 +128,7 @@ def replace_state_file(path: Path, old: bytes, new: bytes, *, now: datetime | No
         finally:
             if _same_file(path, backup, directory):
                 _unlink(backup, directory)
-        _confirm(path, directory)
+        _confirm(path, backup, directory)
     return backup
 
 
@@ -190,12 +191,14 @@ def _same_file(path: Path, other: Path, directory: int) -> bool:
     return False
 
 
-def _confirm(path: Path, directory: int) -> None:
+def _confirm(path: Path, backup: Path, directory: int) -> None:
     try:
         sync_directory(directory)
     except OSError as error:
         message = f"is written, but may not survive a power cut: {os_reason(error)}"
-        raise NotSyncedError(message, where=str(path)) from None
+        not_synced = NotSyncedError(message, where=str(path))
+        not_synced.backup = backup
+        raise not_synced from None
 
 
 def _changed(path: Path) -> NodeAccessError:

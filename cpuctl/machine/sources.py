@@ -101,7 +101,8 @@ def _from_directory(path: Path) -> MachineSource:
 def _recordings_in(path: Path) -> list[Path]:
     """List the directories of a directory that hold a tree, as an archive holds it below one directory."""
     try:
-        return [each for each in sorted(path.iterdir()) if (each / "sys").is_dir()]
+        names = sorted(each for each in path.iterdir() if not each.is_symlink())
+        return [each for each in names if (each / "sys").is_dir()]
     except OSError as error:
         raise unreadable(error, str(path)) from None
 

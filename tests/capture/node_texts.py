@@ -126,6 +126,9 @@ class ClosedTree:
         self._refuse(path)
         return self._below.read(path)
 
+    def in_the_way(self, path: str) -> str:
+        return self._below.in_the_way(path)
+
     def names(self, path: str) -> list[str]:
         self._refuse(path)
         return list(self._below.names(path))

@@ -47,6 +47,10 @@ class NodeFiles:
             return None
         return self._read(target, path)
 
+    def in_the_way(self, path: str) -> str:
+        """Say what is at a path where no file can be read: a directory, or a link that leads to nothing."""
+        return self._tree.in_the_way(path)
+
     def is_link(self, path: str) -> bool:
         """Tell whether the last part of a path is a link; its directories may be some."""
         parent, slash, name = path.rpartition("/")

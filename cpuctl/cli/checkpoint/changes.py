@@ -156,12 +156,17 @@ def _places(changes: Sequence[FileChange]) -> Iterator[_Place]:
 
 
 def _replace(place: _Place, applied: Applied, stop: StopSignal) -> None:
-    from cpuctl.checkpoints.store import replace_state_file
+    from cpuctl.checkpoints.store import NotSyncedError, replace_state_file
 
     if stop:
         raise typer.Exit(stop.exit_code)
     name, path, old, new = place
-    applied.backups[name] = replace_state_file(path, old, new)
+    try:
+        applied.backups[name] = replace_state_file(path, old, new)
+    except NotSyncedError as error:
+        if error.backup is not None:
+            applied.backups[name] = error.backup
+        raise
     applied.paths[name] = path
 
 

@@ -155,7 +155,10 @@ def any_flags(arguments: Sequence[str]) -> KubeletFlags:
 def configuration_text(
     name: str | None, recorded: RecordedKubelet, origin: str, sources: Sources
 ) -> tuple[tuple[bytes | str, str] | None, str]:
-    """Return the main file's text and name, and the directory that relative paths in it belong to."""
+    """Return the main file's text and name, and the directory that relative paths in it belong to.
+
+    Raise CpuctlError where the node has one that cannot be read.
+    """
     from cpuctl.documents.files import STDIN, read_input, source_name
 
     if name is not None:

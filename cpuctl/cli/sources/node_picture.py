@@ -192,6 +192,10 @@ def _state_texts(
                 sources.add(told, where, "live" if live else "capture")
                 texts[kind] = text
                 break
+        else:
+            for place in places:
+                if problem := files.in_the_way(f"{place}/{kind}"):
+                    files.refuse(f"{place}/{kind}", problem)
     return texts
 
 

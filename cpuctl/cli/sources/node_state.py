@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -93,7 +93,8 @@ def _digests(texts: Mapping[str, str]) -> dict[str, str]:
 
 def given_texts(name: str, sources: Sources) -> dict[str, str]:
     """Read the named file, or the files in the named directory."""
-    path, read = Path(name), read_input
+    path = Path(name)
+    read: Callable[[str], bytes] = read_input
     if name == STDIN or not path.is_dir():
         kind = _MEMORY_FILE if path.name == _MEMORY_FILE else _CPU_FILE
         found = {kind: path}

@@ -27,7 +27,7 @@ _KEPT_ROOTS = ("sys", "proc")
 _KEPT_AT_ONCE = tuple(f"{name}/" for name in _KEPT_ROOTS)
 _KEPT_BELOW = tuple(f"{name}/" for name in RECORDED_DIRECTORIES)
 _FOLLOWED = (*RECORDED_FILES, DROP_INS)
-_MOST_READINGS = 8
+_MOST_TARGETS = 100
 _LONGEST_NAME = 4096  # PATH_MAX of Linux
 
 
@@ -38,16 +38,12 @@ def read_archive(path: Path) -> MemoryTree:
     InputError, with the archive's path, for one that is unreadable, corrupt, truncated, beyond the limits, or
     without ``sys``, or whose links lead out of it.
     """
-    targets: set[str] = set()
     try:
-        for _ in range(_MOST_READINGS):
-            kept = _Kept(frozenset(targets))
-            with path.open("rb") as packed:
-                kept.read(TarMembers(ByteStream(unpacked_pieces(packed))))
-            tree = kept.only_tree()
-            if not (more := set(tree.targets()) - targets):
-                break
+        tree = _read(path, frozenset())
+        targets: set[str] = set()
+        while (more := set(tree.targets()) - targets) and len(targets) < _MOST_TARGETS:
             targets |= more
+            tree = _read(path, frozenset(targets))
         return MemoryTree(tree.files, tree.links, tree.odd)
     except InputError as error:
         raise error.within(str(path)) from None
@@ -59,6 +55,13 @@ def read_archive(path: Path) -> MemoryTree:
             where=str(path),
             hint="expected a .tar, .tar.gz, .tar.bz2, .tar.xz or .tar.zst that holds sys/ and proc/",
         ) from error
+
+
+def _read(path: Path, targets: frozenset[str]) -> _Tree:
+    kept = _Kept(targets)
+    with path.open("rb") as packed:
+        kept.read(TarMembers(ByteStream(unpacked_pieces(packed))))
+    return kept.only_tree()
 
 
 class _Tree:

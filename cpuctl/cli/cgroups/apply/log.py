@@ -33,21 +33,23 @@ class WriteLog:
         """
         if self.handle is None or self.problem:
             return
-        self._append(entry)
+        self._append(self.handle, entry)
         if entry.step.value == "writing":
-            if self.problem and not self._begun:
-                hint = "nothing was changed; name another file with --log"
-                raise NodeAccessError(self.problem, where=f"--log {self.name}", hint=hint)
-            self._begun = True
+            self._refuse_unlogged()
 
-    def _append(self, entry: Entry) -> None:
-        assert self.handle is not None
+    def _refuse_unlogged(self) -> None:
+        if self.problem and not self._begun:
+            hint = "nothing was changed; name another file with --log"
+            raise NodeAccessError(self.problem, where=f"--log {self.name}", hint=hint)
+        self._begun = True
+
+    def _append(self, handle: int, entry: Entry) -> None:
         line = json.dumps(
             {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), **step_answer(entry)}
         )
         data = f"{line}\n".encode()
         try:
-            if os.write(self.handle, data) != len(data):
+            if os.write(handle, data) != len(data):
                 self._lost(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
         except OSError as error:
             self._lost(error)

@@ -1,0 +1,387 @@
+"""Runs at the same time, runs that were killed, and answers that nobody takes: what is said holds."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from cpuctl import whole_file
+from cpuctl.capture import saving
+from cpuctl.checkpoints import store
+from cpuctl.checkpoints.store import RunLock, replace_state_file
+from cpuctl.cli.checkpoint.changes import FileChange, Target, apply_changes
+from cpuctl.cli.sources.node_state import save_states
+from cpuctl.cli.sources.sources import Sources
+from cpuctl.cli.sources.state_inputs import StatePlace, read_states
+from cpuctl.errors import NodeAccessError, NotRestoredError
+from tests.support.state_files import (
+    CPU_STATE,
+    GONE,
+    KUBELET,
+    MACHINE,
+    MEMORY_STATE,
+    cpus,
+    write_pods,
+    write_states,
+)
+
+PROJECT = Path(__file__).parents[2]
+ON_36 = ("--kubelet-args", KUBELET, "--kubelet-version", "1.36")
+FILES = ("cpu_manager_state", "memory_manager_state")
+FULL = Path("/dev/full")
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    """Return a directory with a file that needs a repair: somebody in it is gone."""
+    odd = CPU_STATE._replace(
+        default_cpu_set=cpus("0,4,6-8,12,14-15"),
+        entries={**CPU_STATE.entries, GONE: {"c": cpus("3,11")}},
+    )
+    write_pods(tmp_path / "running.json")
+    return write_states(tmp_path / "state", odd, MEMORY_STATE)
+
+
+def start(tmp_path: Path, *words: str, **streams: object) -> subprocess.Popen[str]:
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams}
+    return subprocess.Popen(  # type: ignore[call-overload, no-any-return]
+        [sys.executable, "-m", "cpuctl", *words],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(PROJECT), "NO_COLOR": "1"},
+        text=True,
+        **streams,
+    )
+
+
+def texts(directory: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in directory.iterdir()}
+
+
+def ends(processes: Sequence[subprocess.Popen[str]]) -> list[tuple[int, str, str]]:
+    outputs = [each.communicate(timeout=120) for each in processes]
+    return [(each.returncode, *output) for each, output in zip(processes, outputs, strict=True)]
+
+
+REPAIR = ("checkpoint", "repair", "state", "-m", MACHINE, *ON_36, "--pods", "running.json", "--yes", "-q")
+MIGRATE = ("checkpoint", "migrate", "state", "--to-kubelet", "1.37", "--yes", "-q")
+
+
+@pytest.mark.parametrize("words", [REPAIR, MIGRATE], ids=["repair", "migrate"])
+@pytest.mark.parametrize("attempt", range(3))
+def test_of_runs_at_the_same_time_one_wins_and_the_others_touch_nothing(
+    words: tuple[str, ...], attempt: int, state: Path, tmp_path: Path
+) -> None:
+    """Who comes second is refused, or finds the work done: nobody takes another's file for its own."""
+    before = texts(state)
+    done = ends([start(tmp_path, *words, "-o", "json") for _ in range(4)])
+    assert {code for code, _, _ in done} <= {0, 5}, done
+    written = [json.loads(out)["written"] for code, out, _ in done if code == 0]
+    assert written.count(True) == 1
+    for code, out, error in done:
+        if code == 5:
+            assert (out, "another cpuctl writes here" in error) == ("", True), (attempt, error)
+    after = texts(state)
+    changed = {name for name in before if after[name] != before[name]}
+    assert changed
+    backups = {name: content for name, content in after.items() if name.endswith(".bak")}
+    assert sorted(backups.values()) == sorted(before[name] for name in changed)
+    assert {*after} == {*before, *backups}
+
+
+def test_runs_into_one_directory_do_not_mix(tmp_path: Path) -> None:
+    """Each writes two files: both are of one run."""
+    (tmp_path / "new").mkdir()
+    plans = [
+        (
+            "plan",
+            "-m",
+            MACHINE,
+            *ON_36,
+            "-T",
+            f"a={count}/{count},{count}Gi",
+            "--write-state",
+            "new",
+            "--force",
+        )
+        for count in (2, 4, 6)
+    ]
+    done = ends([start(tmp_path, *plan, "-q") for plan in plans * 2])
+    assert {code for code, _, _ in done} <= {0, 5}, done
+    cpu, memory = (json.loads((tmp_path / "new" / name).read_text()) for name in FILES)
+    (held,) = [CPUs for pod in cpu["entries"].values() for CPUs in pod.values()]
+    (blocks,) = [block for pod in memory["entries"].values() for block in pod.values()]
+    assert len(cpus(held)) == blocks[0]["size"] >> 30
+
+
+def test_a_run_holds_what_it_reads_until_it_has_looked_again(state: Path, tmp_path: Path) -> None:
+    """The lock is taken before the first file is read: here that takes until a pipe is filled."""
+    os.mkfifo(tmp_path / "pods.json")
+    words = [word if word != "running.json" else "pods.json" for word in REPAIR]
+    first = start(tmp_path, *words)
+    pipe = (tmp_path / "pods.json").open("w")  # opened by the other side: the state has been read
+    (second,) = ends([start(tmp_path, *REPAIR)])
+    assert (second[0], second[1]) == (5, "")
+    assert "another cpuctl writes here" in second[2]
+    with pipe:
+        pipe.write((tmp_path / "running.json").read_text())
+    ((code, _, error),) = ends([first])
+    assert code == 0, error
+
+
+def test_a_lock_of_one_run_is_no_obstacle_to_itself(state: Path) -> None:
+    from cpuctl.below_root import HOST
+
+    alias = state.with_name("alias")
+    alias.symlink_to(state)
+    with RunLock() as lock:
+        lock.hold(state, HOST, str(state))
+        lock.hold(alias, HOST, str(alias))
+        path = state / FILES[0]
+        replace_state_file(path, path.read_bytes(), b"new")
+        with pytest.raises(AssertionError), RunLock():
+            raise AssertionError
+        replace_state_file(path, b"new", b"newer")
+    assert store._held == {}
+
+
+# What is said after a write
+
+
+def fail_after(monkeypatch: pytest.MonkeyPatch, module: object, done: int) -> None:
+    """Let the directory fail to reach the disk from the sync after *done* others on."""
+    calls = iter(range(1000))
+
+    def sync(directory: object) -> None:
+        if next(calls) >= done:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        whole_file.sync_directory(directory)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(module, "sync_directory", sync)
+
+
+def test_a_file_that_was_put_back_is_not_called_written(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = texts(state)
+    states = read_states(str(state), StatePlace(in_place=True), Sources())
+    changes = [FileChange(file_name=each.file_name, state=each, text=each.text + "\n") for each in states]
+    real, calls = whole_file.sync_directory, iter(range(1000))
+
+    def sync(directory: Path | int) -> None:
+        if next(calls) == 3:  # backup, file, backup, file
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        real(directory)
+
+    monkeypatch.setattr(store, "sync_directory", sync)
+    with pytest.raises(NodeAccessError) as raised:
+        apply_changes(changes, Target(yes=True, force_running=True))
+    assert raised.value.exit_code == 5
+    assert "is written" not in str(raised.value)
+    assert "all is as it was" in str(raised.value)
+    assert texts(state) == before
+
+
+@pytest.mark.parametrize("existing", [True, False])
+@pytest.mark.parametrize("done", [0, 1])
+def test_a_directory_that_cannot_be_synced_gets_its_old_files_back(
+    existing: bool, done: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if existing:
+        for name in FILES:
+            (tmp_path / name).write_text("mine")
+    before = texts(tmp_path)
+    fail_after(monkeypatch, saving, done)
+    with pytest.raises(NodeAccessError, match="cannot be written: input/output error"):
+        save_states(str(tmp_path), dict.fromkeys(FILES, "new"), force=True)
+    assert texts(tmp_path) == before
+
+
+def test_what_cannot_be_put_back_is_exit_6(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / FILES[0]).write_text("mine")
+    fail_after(monkeypatch, saving, 0)
+    real = os.rename
+
+    def rename(source: str, target: str, **handles: int) -> None:
+        if ".bak" in source:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        real(source, target, **handles)
+
+    monkeypatch.setattr(os, "rename", rename)
+    with pytest.raises(
+        NotRestoredError, match="the new file is in place, and the old one cannot be put back"
+    ) as raised:
+        save_states(str(tmp_path), {FILES[0]: "new"}, force=True)
+    backup = Path(raised.value.hint.removeprefix("its old content is in "))
+    assert backup.read_text() == "mine"
+
+
+def test_force_leaves_a_backup(state: Path, tmp_path: Path) -> None:
+    before = texts(state)
+    words = ("plan", "-m", MACHINE, *ON_36, "-T", "a=2/2,1Gi", "--write-state", "state", "--force", "-q")
+    assert ends([start(tmp_path, *words)])[0][0] == 0
+    after = texts(state)
+    assert sorted(text for name, text in after.items() if name.endswith(".bak")) == sorted(before.values())
+    migrate = ("checkpoint", "migrate", "state", "--to-kubelet", "1.37", "--write-state", "state", "--force")
+    ((code, out, error),) = ends([start(tmp_path, *migrate, "-o", "json", "-q")])
+    assert code == 0, error
+    for file in json.loads(out)["files"]:
+        assert (tmp_path / file["backup"]).read_bytes() == after[file["file"]]
+
+
+def gone(tmp_path: Path, *words: str) -> tuple[int, str]:
+    """Run with a reader of stdout that has gone already, as ``head -c 0`` does."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        process = start(
+            tmp_path, *words, stdout=writer, preexec_fn=lambda: signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        )
+    finally:
+        os.close(writer)
+    _, error = process.communicate(timeout=60)
+    return process.returncode, error
+
+
+@pytest.mark.parametrize("form", ["table", "json"])
+def test_a_reader_that_has_gone_hears_that_files_are_written(state: Path, tmp_path: Path, form: str) -> None:
+    code, error = gone(tmp_path, *REPAIR, "-o", form)
+    assert code == 6
+    assert "the files are written, but the answer cannot be written" in error
+    assert "the old ones are state/cpu_manager_state." in error
+
+
+def test_a_reader_that_has_gone_ends_what_has_written_nothing(tmp_path: Path) -> None:
+    assert gone(tmp_path, "topology", "show", "-m", MACHINE) == (-signal.SIGPIPE, "")
+
+
+PLAN = ("plan", "-q", "-m", MACHINE, *ON_36, "-T", "a=2/2,1Gi")
+WRITES = {
+    "pictures": (*PLAN, "--svg", "a.svg", "--html", "b.html", "--force"),
+    "state": (*PLAN, "--write-state", "state", "--force"),
+    "capture": ("capture", "-q", "--root", "root", "--force", "node.tar"),
+    "dump": ("checkpoint", "dump", "-q", "state", "-m", MACHINE, "--svg", "a.svg", "--force"),
+}
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="no device here that is always full")
+@pytest.mark.parametrize("what", WRITES)
+def test_an_answer_that_is_lost_after_a_write_is_exit_6(what: str, state: Path, tmp_path: Path) -> None:
+    (tmp_path / "root/sys").mkdir(parents=True)
+    for name in ("a.svg", "b.html", "node.tar"):
+        (tmp_path / name).write_text("mine")
+    with FULL.open("w") as full:
+        ((code, _, error),) = ends([start(tmp_path, *WRITES[what], stdout=full)])
+    assert code == 6, error
+    assert "the files are written, but the answer cannot be written: no space left on the device" in error
+    assert (tmp_path / "a.svg").read_text() != "mine" or what in ("state", "capture")
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="no device here that is always full")
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("topology", "show", "-m", MACHINE), 0),
+        (("plan", "-m", MACHINE, "-T", "a=99/99"), 3),
+        (("plan", "-m", "nothing", "-T", "a=1/1"), 4),
+        (("plan", "--no-such-option"), 2),
+        (("checkpoint", "repair", *REPAIR[2:-1]), 0),
+    ],
+    ids=["notes", "no", "error", "usage", "change"],
+)
+def test_nobody_who_listens_to_notes_changes_nothing(
+    words: tuple[str, ...], code: int, state: Path, tmp_path: Path
+) -> None:
+    with FULL.open("w") as full:
+        ((found, out, _),) = ends([start(tmp_path, *words, stderr=full)])
+    assert found == code
+    assert bool(out) == (code in (0, 3))
+
+
+def test_what_a_killed_run_has_left_is_removed_by_the_next(state: Path, tmp_path: Path) -> None:
+    left = [f".{FILES[0]}.cpuctl-01234567", ".a.svg.cpuctl-89abcdef"]
+    others = [".cpu_manager_state.original", ".a.svg.cpuctl-xyz", ".other.cpuctl-01234567"]
+    (state / left[0]).write_text("half")
+    (tmp_path / left[1]).write_text("half")
+    for name in others:
+        (tmp_path / name).write_text("mine")
+        (state / name).write_text("mine")
+    assert ends([start(tmp_path, *REPAIR)])[0][0] == 0
+    assert ends([start(tmp_path, *PLAN, "--svg", "a.svg")])[0][0] == 0
+    assert not (state / left[0]).exists()
+    assert not (tmp_path / left[1]).exists()
+    assert all((tmp_path / name).exists() and (state / name).exists() for name in others)
+
+
+def test_what_a_living_run_writes_is_not_removed(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+
+    def write(file: object) -> None:
+        (own,) = tmp_path.iterdir()
+        saving.save(path, lambda other: other.write(b"another's"), replace=False)
+        assert own.exists()
+
+    with pytest.raises(Exception, match="exists already"):
+        saving.save(path, write, replace=False)
+    assert texts(tmp_path) == {"file": b"another's"}
+
+
+@pytest.mark.parametrize("way", ["in place", "over another"])
+def test_extended_attributes_are_kept(way: str, tmp_path: Path) -> None:
+    """A label of SELinux is one: without it, the kubelet may not read its file."""
+    path = tmp_path / "cpu_manager_state"
+    path.write_text("old")
+    attributes = {"user.cpuctl": b"x\0y"}
+    if os.geteuid() == 0:
+        attributes |= {"trusted.cpuctl": b"1", "security.cpuctl": b"system_u:object_r:kubelet_var_lib_t:s0"}
+    try:
+        for name, value in attributes.items():
+            os.setxattr(path, name, value)
+    except OSError:
+        pytest.skip("no extended attributes here: NOTHING WAS TESTED")
+    if way == "in place":
+        backup = replace_state_file(path, b"old", b"new")
+    else:
+        saving.save(path, lambda file: file.write(b"new"), replace=True, backup=True)
+        (backup,) = tmp_path.glob("*.bak")
+    assert path.read_text() == "new"
+    for each in (path, backup):
+        assert {name: os.getxattr(each, name) for name in attributes} == attributes
+
+
+def test_a_file_that_grows_while_it_is_read_ends(tmp_path: Path) -> None:
+    """Somebody appends faster than we read: the bound ends it."""
+    path = tmp_path / "cpu_manager_state"
+    path.write_bytes(b" " * (15 << 20))
+    growing = subprocess.Popen(["/bin/sh", "-c", f"while :; do head -c 1000000 /dev/zero >> {path}; done"])
+    try:
+        begun = time.monotonic()
+        ((code, _, error),) = ends([start(tmp_path, "checkpoint", "dump", str(path))])
+        assert time.monotonic() - begun < 60
+    finally:
+        growing.kill()
+        growing.wait()
+    assert code == 4, error
+
+
+def test_one_bound_for_state_files(tmp_path: Path) -> None:
+    directory = write_states(tmp_path / "state")
+    path = directory / "cpu_manager_state"
+    path.write_bytes(path.read_bytes() + b" " * (16 << 20))
+    for words in (
+        ("checkpoint", "dump", "state"),
+        ("checkpoint", "dump", "state/cpu_manager_state"),
+        ("checkpoint", "verify", "state", "-m", MACHINE, *ON_36),
+        ("checkpoint", "migrate", "state", "--to-kubelet", "1.37", "--yes"),
+        ("checkpoint", "repair", "state", "-m", MACHINE, *ON_36, "--yes"),
+        ("plan", "-m", MACHINE, *ON_36, "-T", "a=1/1", "--state", "state"),
+    ):
+        ((code, out, error),) = ends([start(tmp_path, *words)])
+        assert (code, out) == (4, ""), words
+        assert "cpu_manager_state: is larger than 16 MiB" in error, words

@@ -133,7 +133,8 @@ class Root:
         if self.live:
             if not stat.S_ISLNK(os.lstat(self._prefix + path).st_mode):
                 return path
-            return os.path.realpath(self._prefix + path, strict=True)
+            real = os.path.realpath(self._prefix + path, strict=True)
+            return real.lstrip("/") if self._prefix else real
         return follow_links(path, self._target_of)
 
     def open_file(self, path: str) -> int:

@@ -59,10 +59,10 @@ class DirectoryTree:
             raise unreadable(error, path) from None
 
     def followed(self, path: str) -> str | None:
-        """Return where the links of a path lead, itself without links; None where that is not there."""
+        """Return where the links of a path lead, itself without links; None for nowhere."""
         try:
             return self._root.real(path)
-        except OSError:
+        except (OSError, InputError):
             return None
 
     def in_the_way(self, path: str) -> str:

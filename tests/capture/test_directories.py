@@ -44,6 +44,29 @@ def test_a_link_out_of_the_tree_is_refused(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(("text", "kept"), [(CPU_STATE, True), ("root:x:0:0\n", False), ('{"a": 1}', False)])
+def test_a_linked_state_file_is_recorded_where_it_is_one(text: str, kept: bool, tmp_path: Path) -> None:
+    """It is kept as it is: nobody is to get another file of the node's into a recording."""
+    root = written({"data/state": text, f"{HOME}/x": ""}, tmp_path / "root")
+    (root / HOME / "cpu_manager_state").symlink_to("/data/state")
+    collected = record(recorded_node(root))
+    assert bool(collected.members) == kept
+    refused = Unreadable(f"{HOME}/cpu_manager_state", "is a link to what is no state file")
+    assert (refused in collected.unreadable) != kept
+
+
+def test_what_climbs_out_of_the_tree_is_noted(tmp_path: Path) -> None:
+    root = written({f"{HOME}/x": ""}, tmp_path / "root")
+    for name in ("config.yaml", "cpu_manager_state"):
+        (root / HOME / name).symlink_to("../../../../outside")
+    collected = record(recorded_node(root))
+    assert collected.members == {}
+    assert {each.path for each in collected.unreadable} == {
+        f"{HOME}/config.yaml",
+        f"{HOME}/cpu_manager_state",
+    }
+
+
 def test_no_program_of_a_recorded_node_is_run(tmp_path: Path) -> None:
     root = written({"usr/bin/kubelet": "#!/bin/sh\necho Kubernetes v1.36.2\n"}, tmp_path)
     (root / "usr/bin/kubelet").chmod(0o755)

@@ -17,6 +17,7 @@ from cpuctl.capture.kubelet.command import (
 from cpuctl.capture.kubelet.config import reduced_configuration
 from cpuctl.capture.kubelet.unit import UnitCommand, unit_command
 from cpuctl.capture.node.files import NodeFiles
+from cpuctl.errors import InputError
 from cpuctl.machine.recording_layout import CONFIG, DROP_INS, STATE_DIRECTORY, STATE_FILES
 from cpuctl.named_tuple import NamedTuple
 
@@ -128,9 +129,22 @@ def _drop_ins(files: NodeFiles, directory: str, depth: int) -> Iterator[str]:
 
 
 def _record_state(files: NodeFiles, root: str, name: str) -> bool:
-    # Kept whatever is in it: so a link, which a kubelet never makes here, is not followed.
-    text = files.read(f"{root.lstrip('/')}/{name}")
+    path = f"{root.lstrip('/')}/{name}"
+    text = files.read(path)
+    # Kept whatever is in it: so what a link leads to, which a kubelet never makes here, must be a state file.
+    if text is not None and files.is_link(path) and not _is_state(text, name):
+        files.refuse(path, "is a link to what is no state file")
+        return False
     return text is not None and files.keep(f"{STATE_DIRECTORY}/{name}", text)
+
+
+def _is_state(text: str, name: str) -> bool:
+    from cpuctl.checkpoints.inspection import inspect_state
+
+    try:
+        return inspect_state(text).file_name == name
+    except InputError:
+        return False
 
 
 def _notes(facts: KubeletFacts) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cpuctl.errors import CpuctlError
-from cpuctl.machine.tree import DirectoryTree, Tree
+from cpuctl.machine.tree import Tree
 
 
 class FollowedFiles:
@@ -16,9 +16,8 @@ class FollowedFiles:
 
     def read_followed(self, path: str) -> str | None:
         """Return the text of a file that may be a link."""
-        target = self._tree.followed(path) if isinstance(self._tree, DirectoryTree) else path
         try:
-            return None if target is None else self._tree.read(target)
+            return self._tree.read(path)
         except CpuctlError:
             return None
 

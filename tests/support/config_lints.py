@@ -43,9 +43,15 @@ class Told:
         )
 
     def lints(self, *, caches: bool = False) -> list[Lint]:
-        """Return all remarks, but for the one on split *caches*: few reservations are without it."""
-        found = lint_configuration(self.subject())
-        return [lint for lint in found if caches or lint.code != "reserved-splits-l3"]
+        """Return all remarks, but for those on split *caches* and on what comes of split cores.
+
+        Few reservations are without the first, and the others stand beside another remark. Isolated CPUs in
+        the shared pool are left out, too.
+        """
+        left_out = {"reserved-handed-out", "isolated-in-shared-pool"} | (
+            set() if caches else {"reserved-splits-l3"}
+        )
+        return [lint for lint in lint_configuration(self.subject()) if lint.code not in left_out]
 
 
 def static(options: Mapping[str, str] | None = None, **config: Any) -> dict[str, Any]:

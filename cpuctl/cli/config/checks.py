@@ -23,6 +23,7 @@ from cpuctl.kubelet.version import NEWEST, KubeletVersion
 if TYPE_CHECKING:
     from cpuctl.cli.answers.config.parts import StartOutcome
     from cpuctl.cli.sources.config_inputs import ToldKubelet
+    from cpuctl.cpuset import CPUSet
     from cpuctl.machine.cadvisor.machine_info import MachineInfo
     from cpuctl.machine.sources import MachineSource
 
@@ -39,6 +40,7 @@ def check_told(
         gate_flags=dict(kubelet.gate_flags),
         machine=source.machine,
         topology=_topology(source.info),
+        reachable=_reachable(source),
         started=_cpu_side(source.info, kubelet),
         info=source.info,
     )
@@ -50,6 +52,16 @@ def _cpu_side(info: MachineInfo, kubelet: Kubelet) -> Started | None:
     config = kubelet.config._replace(memory_manager_policy="None")
     outcome = check_start(info, kubelet._replace(config=config))
     return outcome if isinstance(outcome, Started) else None
+
+
+def _reachable(source: MachineSource) -> CPUSet | None:
+    """Return the CPUs of the control groups above the pods, where the machine comes with its groups."""
+    if source.files is None:
+        return None
+    from cpuctl.cgroups.hierarchies import find_hierarchies, reachable_cpus
+
+    hierarchies = find_hierarchies(source.files)
+    return None if hierarchies is None else reachable_cpus(source.files, hierarchies)
 
 
 def _topology(info: MachineInfo) -> CPUTopology | None:

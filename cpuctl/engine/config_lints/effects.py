@@ -29,8 +29,13 @@ def lint_cpu_options(subject: LintSubject) -> Iterator[Lint]:
     if topology is None or subject.config.cpu_manager_policy != "static":
         return
     for name, value in subject.config.cpu_manager_policy_options.items():
-        reason = _idle_reason(name, topology) if _is_on(value) else ""
-        if reason:
+        if not _is_on(value):
+            continue
+        reason = _idle_reason(name, topology)
+        if not reason and name == ALIGN_BY_SOCKET and subject.config.topology_manager_policy == "none":
+            message = f"option {name} changes hints only, and topologyManagerPolicy none asks for none"
+            yield _idle((CPU_OPTIONS, name), message, code="option-ignored")
+        elif reason:
             yield _idle((CPU_OPTIONS, name), f"option {name} has no purpose on this machine: {reason}")
 
 

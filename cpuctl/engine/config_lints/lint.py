@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 
+from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.start import Started
 from cpuctl.kubelet.config import KubeletConfiguration
@@ -41,7 +42,8 @@ class LintSubject(NamedTuple):
     """A configuration on a machine: with what gates, and what came of the start (None where nothing did).
 
     ``gate_flags`` are the gates given as flags, on top of the configuration's; ``info`` is what the kubelet
-    is told of the machine.
+    is told of the machine, ``reachable`` are the CPUs of the control groups above the pods, None where that
+    was not looked at.
     """
 
     config: KubeletConfiguration
@@ -51,3 +53,4 @@ class LintSubject(NamedTuple):
     started: Started | None = None
     gate_flags: Mapping[str, bool] = {}
     info: MachineInfo | None = None
+    reachable: CPUSet | None = None

@@ -10,6 +10,12 @@ from cpuctl.engine.config_lints.effects import (
     lint_reservations,
     lint_topology_manager,
 )
+from cpuctl.engine.config_lints.foreseen import (
+    lint_fractions,
+    lint_isolated_cpus,
+    lint_parents_cpus,
+    lint_uneven_cores,
+)
 from cpuctl.engine.config_lints.lint import Lint, LintSubject, Severity
 from cpuctl.engine.config_lints.memory import lint_reserved_memory
 from cpuctl.engine.config_lints.names import lint_gates, lint_options, lint_policy_names
@@ -25,6 +31,10 @@ _LINTS: tuple[Callable[[LintSubject], Iterator[Lint]], ...] = (
     lint_numa_sets,
     lint_reservations,
     lint_reserved_memory,
+    lint_uneven_cores,
+    lint_isolated_cpus,
+    lint_parents_cpus,
+    lint_fractions,
 )
 _ORDER = list(Severity)
 

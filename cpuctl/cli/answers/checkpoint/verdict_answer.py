@@ -50,10 +50,14 @@ def findings_answer(findings: Sequence[StateFinding]) -> dict[str, Any]:
 
 
 def with_states(document: Document, verdict: StateVerdict, states: Sequence[StateInput]) -> Document:
-    """Add to the check of a configuration what is found in state files; notes stay last."""
+    """Add to the check of a configuration what is found in state files; notes stay last.
+
+    An error of a file that keeps the kubelet from starting takes the place of the start's own.
+    """
+    told = any(str(finding.severity) == str(Severity.ERROR) for finding in verdict.findings)
     places = {state.file_name: state.source for state in states}
     findings = [
-        *document["findings"],
+        *(each for each in document["findings"] if not (told and each["code"] == "not-started")),
         *(_remark(finding, places[finding.file_name]) for finding in verdict.findings),
     ]
     counts = Counter(finding["severity"] for finding in findings)

@@ -13,11 +13,14 @@ from cpuctl.cli.answers.config.parts import (
     place_of,
     settings_to_mend,
     start_answer,
+    start_text,
 )
+from cpuctl.cli.answers.config.ways_out import way_out
 from cpuctl.cli.answers.kubelet_view import topology_counts
 from cpuctl.cli.output import API_VERSION, Document
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.config_lints.lint import Lint, Severity
+from cpuctl.engine.outcome import Undetermined
 from cpuctl.engine.start import Started
 from cpuctl.kubelet.configuration.loading import LoadedConfiguration
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
@@ -35,12 +38,30 @@ def check_document(
     if paths := settings_to_mend(outcome):
         start["mend"] = mend_answer(loaded, paths)
     findings = [
+        *_refusal(loaded, outcome, lints),
         *(lint_answer(loaded, lint) for lint in lints if lint.severity is not Severity.INFO),
         *(_warning(warning) for warning in loaded.warnings),
         *(lint_answer(loaded, lint) for lint in lints if lint.severity is Severity.INFO),
     ]
     node = _node(outcome) if isinstance(outcome, Started) else {}
     return _document(head, start, findings) | node
+
+
+def _refusal(
+    loaded: LoadedConfiguration, outcome: StartOutcome, lints: Sequence[Lint]
+) -> list[dict[str, Any]]:
+    """Make a start that fails an error among the findings, with the way out, unless a remark is one."""
+    if isinstance(outcome, Started) or any(lint.severity is Severity.ERROR for lint in lints):
+        return []
+    paths = settings_to_mend(outcome)
+    finding = Lint(
+        severity=Severity.ERROR,
+        code="undetermined" if isinstance(outcome, Undetermined) else "not-started",
+        setting=paths[0] if paths else (),
+        message=start_text(outcome),
+        fix=way_out(outcome, loaded),
+    )
+    return [lint_answer(loaded, finding)]
 
 
 def unloaded_document(refused: ConfigRefusedError, head: Mapping[str, Any]) -> Document:
@@ -83,6 +104,7 @@ def _node(started: Started) -> dict[str, Any]:
     if started.policy is not None:
         node["reservedCPUs"] = str(CPUSet(started.policy.reserved))
         node["allocatableCPUs"] = str(CPUSet(started.policy.allocatable))
+        node["sharedCPUs"] = str(CPUSet(started.policy.fresh_state().default))
     return {"node": node}
 
 
@@ -91,7 +113,7 @@ def lint_answer(loaded: LoadedConfiguration, lint: Lint) -> dict[str, Any]:
     return {
         "severity": str(lint.severity),
         "code": lint.code,
-        "setting": path_name(lint.setting),
+        "setting": path_name(lint.setting) or None,
         "where": place_of(loaded, lint.setting),
         "expected": lint.expected,
         "detected": lint.detected,

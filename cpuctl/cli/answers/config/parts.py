@@ -36,6 +36,12 @@ def start_answer(outcome: StartOutcome) -> dict[str, Any]:
             return {"outcome": "Undetermined", "why": outcome.text}
 
 
+def start_text(outcome: StartOutcome) -> str:
+    """Say in one text why a kubelet does not come up."""
+    answer = start_answer(outcome)
+    return str(answer.get("error") or answer.get("why") or "")
+
+
 def settings_to_mend(outcome: StartOutcome) -> tuple[tuple[str, ...], ...]:
     """Name the settings that the kubelet stumbles over, by path, each once."""
     if isinstance(outcome, StartRefused):
@@ -54,5 +60,7 @@ def mend_answer(loaded: LoadedConfiguration, paths: Iterable[tuple[str, ...]]) -
 
 def place_of(loaded: LoadedConfiguration, path: tuple[str, ...]) -> str | None:
     """Name the file and line, or the flag, of a setting; None where it is left at its default."""
+    if not path:
+        return None
     origin = loaded.origin(*path)
     return None if origin.kind is OriginKind.DEFAULT else origin.place

@@ -36,6 +36,8 @@ def _verdict(document: Document, *, wide: bool) -> Iterator[Cell]:
             yield Cell(f"  mend {text}")
     if node := document.get("node"):
         yield Cell(_node_line(node))
+        if text := shared_line(node):
+            yield Cell(text)
 
 
 def mend_line(place: Mapping[str, Any]) -> str:
@@ -51,7 +53,22 @@ def _node_line(node: Mapping[str, Any]) -> str:
     )
     if "reservedCPUs" not in node:
         return policies
-    return f"{policies}, reserved CPUs {node['reservedCPUs']}, for pods {node['allocatableCPUs'] or 'none'}"
+    exclusive = f"exclusive CPUs out of {node['allocatableCPUs'] or 'none'}"
+    return f"{policies}, reserved CPUs {node['reservedCPUs']}, {exclusive}"
+
+
+def shared_line(node: Mapping[str, Any]) -> str:
+    """Say where Burstable and BestEffort containers run: on reserved CPUs, too, but for an option."""
+    if "sharedCPUs" not in node:
+        return ""
+    shared, reserved = node["sharedCPUs"], node["reservedCPUs"]
+    who = f"Burstable and BestEffort containers run on CPUs {shared or 'none'}"
+    if shared == node["allocatableCPUs"]:
+        return f"{who}, without the reserved {reserved} (strict-cpu-reservation)"
+    return (
+        f"{who}, the reserved {reserved} among them; strict-cpu-reservation keeps them off, and needs"
+        " cpu_manager_state removed first"
+    )
 
 
 def finding_lines(findings: list[Mapping[str, Any]]) -> Iterator[Cell]:

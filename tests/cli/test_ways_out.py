@@ -1,0 +1,106 @@
+"""Every ``fix:`` of a kubelet that would not start, followed to the letter: then it starts."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cpuctl.cli.answers.config.ways_out import way_out
+from cpuctl.engine.start import Started, check_start
+from cpuctl.kubelet.configuration.loading import ConfigSources, LoadedConfiguration, load_configuration
+from cpuctl.kubelet.kubelet import Kubelet
+from cpuctl.kubelet.version import KubeletVersion
+from cpuctl.machine.sources import read_machine
+
+CORPUS = Path(__file__).parents[2] / "fixtures" / "conformance"
+MACHINE = read_machine("synthetic:2s2n8c2t,mem=64Gi")
+HEAD = {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration"}
+STATIC: dict[str, Any] = {"cpuManagerPolicy": "static"}
+Config = dict[str, Any]
+STAGES = ("", "configValidation", "featureGates")
+"""Crashes, and what is refused whatever the machine."""
+
+
+def started(config: Config, minor: int) -> tuple[LoadedConfiguration, Any]:
+    version = KubeletVersion(minor)
+    loaded = load_configuration(ConfigSources(main=(json.dumps(HEAD | config), "config.json")), version)
+    kubelet = Kubelet(version=version, config=loaded.config, gates_of_main_file=loaded.gates_of_main_file)
+    return loaded, check_start(MACHINE.info, kubelet)
+
+
+def followed(config: Config, fix: str) -> Config:
+    """Do what a fix says."""
+    changed: Config = json.loads(json.dumps(config))
+    for step in fix.split("; "):
+        if gates := re.fullmatch(r"take (.+) out of featureGates", step):
+            for gate in gates[1].split(" and "):
+                del changed["featureGates"][gate]
+        elif left_out := re.fullmatch(r"leave out (.+)", step):
+            for name in left_out[1].split(", "):
+                _leave_out(changed, name.split("."))
+        elif group := re.fullmatch(r"set (.+), or take (.+) out of enforceNodeAllocatable", step):
+            changed[group[1]] = "/group"
+        elif step == "set imageGCHighThresholdPercent above imageGCLowThresholdPercent":
+            changed["imageGCHighThresholdPercent"] = changed.get("imageGCLowThresholdPercent", 80) + 1
+        else:
+            raise AssertionError(step)
+    return changed
+
+
+def _leave_out(config: Config, path: list[str]) -> None:
+    for name in path[:-1]:
+        config = config[name]
+    config.pop(path[-1], None)
+
+
+def refused(minor: int) -> Iterator[tuple[str, Config]]:
+    folder = CORPUS if minor == 36 else CORPUS / f"1.{minor}"
+    with gzip.open(folder / "validation.jsonl.gz", "rt", encoding="utf-8") as lines:
+        for line in lines:
+            entry = json.loads(line)
+            if not entry["expect"]["ok"] and entry["expect"]["stage"] != "configDecode":
+                yield entry["case"]["name"], entry["case"]["kubelet"]
+
+
+@pytest.mark.parametrize("minor", [27, 31, 33, 36])
+def test_what_validation_refuses_starts_once_its_fix_is_done(minor: int) -> None:
+    for name, config in refused(minor):
+        changed = config
+        loaded, outcome = started(changed, minor)
+        for _ in range(5):
+            if isinstance(outcome, Started) or getattr(outcome, "stage", "") not in STAGES:
+                break
+            fix = way_out(outcome, loaded)
+            assert fix, (name, outcome)
+            changed = followed(changed, fix)
+            loaded, outcome = started(changed, minor)
+        else:
+            raise AssertionError((name, changed, outcome))
+
+
+@pytest.mark.parametrize(
+    "reservation",
+    [
+        {"reservedSystemCPUs": "0"},
+        {"kubeReserved": {"cpu": "1"}},
+        {"systemReserved": {"cpu": "1"}},
+    ],
+)
+def test_the_three_ways_to_reserve_cpus(reservation: Config) -> None:
+    loaded, outcome = started(STATIC, 36)
+    assert "unable to determine reserved CPU resources" in outcome.error
+    fix = way_out(outcome, loaded)
+    assert next(iter(reservation)) in fix
+    assert isinstance(started(STATIC | reservation, 36)[1], Started)
+
+
+def test_more_reserved_than_there_is() -> None:
+    loaded, outcome = started({"kubeReserved": {"memory": "1000Gi"}}, 36)
+    assert way_out(outcome, loaded).startswith("reserve less")
+    assert isinstance(started({"kubeReserved": {"memory": "10Gi"}}, 36)[1], Started)

@@ -1,0 +1,90 @@
+"""What the first pod or the next restart would run into."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.admission import Admitted
+from cpuctl.engine.config_lints.lint import Lint
+from cpuctl.engine.config_lints.lints import lint_configuration
+from cpuctl.engine.node import Node
+from cpuctl.engine.start import start_node
+from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.kubelet import Kubelet
+from cpuctl.kubelet.version import KubeletVersion
+from cpuctl.machine.sources import read_machine
+from tests.support.config_lints import Told, static
+from tests.support.pods import app, pod
+
+UNEVEN = "synthetic:1s1n4c2t,offline=3"
+
+
+def remarks(code: str, config: dict[str, Any], machine: str = "synthetic:2s4n16c2t") -> list[Lint]:
+    lints = lint_configuration(Told(config=config, machine=machine).subject())
+    return [lint for lint in lints if lint.code == code]
+
+
+def test_reserved_cpus_that_are_handed_out_on_uneven_cores_and_the_way_out() -> None:
+    config = static(reserved_system_cpus="0")
+    (lint,) = remarks("reserved-handed-out", config, UNEVEN)
+    assert lint.detected == "0"
+    assert lint.fix == f"reserve whole cores: reservedSystemCPUs: {lint.expected}"
+    assert not remarks("reserved-handed-out", static(reserved_system_cpus=lint.expected), UNEVEN)
+
+
+def test_the_container_that_is_foreseen_gets_the_reserved_cpu() -> None:
+    config = static(reserved_system_cpus="0")
+    (lint,) = remarks("reserved-handed-out", config, UNEVEN)
+    count = int(lint.message.split(" asks for ")[1].split()[0])
+    kubelet = Kubelet(version=KubeletVersion(36), config=KubeletConfiguration(**config))
+    node = start_node(read_machine(UNEVEN).info, kubelet)
+    assert isinstance(node, Node)
+    admission = node.admit(pod(app(f"cpu={count} memory=1Gi", f"cpu={count} memory=1Gi")))
+    assert isinstance(admission.verdict, Admitted)
+    assert node.cpu.state.held_by(admission.pod.uid) & 1
+
+
+def test_even_cores_keep_what_is_reserved() -> None:
+    assert not remarks("reserved-handed-out", static(reserved_system_cpus="0"))
+
+
+@pytest.mark.parametrize(("policy", "told"), [("static", True), ("none", False)])
+def test_isolated_cpus_in_the_shared_pool(policy: str, told: bool) -> None:
+    config = static(reserved_system_cpus="0,8") if policy == "static" else {}
+    (lint,) = remarks("isolated-in-shared-pool", config, "synthetic:1s1n8c2t,isolated=2-7")
+    assert lint.detected == "2-7"
+    assert ("all its threads on one" in lint.message) is told
+    assert not remarks("isolated-in-shared-pool", config, "synthetic:1s1n8c2t")
+
+
+def test_control_groups_that_end_before_the_machine() -> None:
+    subject = Told(config=static()).subject()
+    for reachable, beyond in ((CPUSet.parse("0-5"), "6-63"), (CPUSet.parse("0-63"), "")):
+        lints = lint_configuration(subject._replace(reachable=reachable))
+        found = [lint for lint in lints if lint.code == "parent-without-cpus"]
+        assert [beyond in lint.message for lint in found] == ([True] if beyond else [])
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ({"kube_reserved": {"memory": "500m"}}, "500m is a fraction of a byte, and counts as 1 byte"),
+        ({"system_reserved": {"memory": "1500m"}}, "1500m is a fraction of a byte, and counts as 2 bytes"),
+        ({"eviction_hard": {"memory.available": "100m"}}, "counts as 1 byte"),
+        ({"kube_reserved": {"cpu": "500m", "memory": "1Gi"}}, ""),
+        ({"eviction_hard": {"memory.available": "5%", "nodefs.inodesFree": "5%"}}, ""),
+    ],
+)
+def test_fractions_of_bytes(config: dict[str, Any], said: str) -> None:
+    found = remarks("fraction-of-a-byte", config)
+    assert [said in lint.message for lint in found] == ([True] if said else [])
+
+
+def test_sockets_are_for_hints_and_without_a_policy_nobody_asks_for_one() -> None:
+    config = static({"align-by-socket": "true"})
+    found = remarks("option-ignored", config, "synthetic:2s4n16c2t")
+    assert [lint.setting for lint in found] == [("cpuManagerPolicyOptions", "align-by-socket")]
+    assert not remarks("option-ignored", config | {"topology_manager_policy": "restricted"})

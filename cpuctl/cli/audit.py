@@ -46,7 +46,8 @@ Examples:
   cpuctl audit -m node7.tar.gz -o json
   cpuctl audit --root /host       # in a debugging pod
 
-Exit codes: 0 nothing found but notes, 3 errors or warnings (with --exit-zero 0), 2 usage, 4 unusable input.
+Exit codes: 0 all was checked and nothing found but notes, 3 errors or warnings, or something could not be
+checked (with --exit-zero 0), 2 usage, 4 unusable input.
 """
 
 
@@ -108,7 +109,8 @@ def audit(
     tell_unreadable(node, style)
     tell_recent_change(node, style)
     emit(_plan(node, picture, sources) if output is AuditOutput.PLAN else audited, style)
-    if not exit_zero and (audited["summary"]["error"] or audited["summary"]["warning"]):
+    bad = audited["summary"]["error"] or audited["summary"]["warning"] or audited["unchecked"]
+    if not exit_zero and bad:
         raise typer.Exit(EXIT_NO)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.audit.node.interrupt_files import banned_cpus, fired_on
+from cpuctl.audit.node.interrupt_files import banned_cpus, fired_on, listed_actions
 from cpuctl.cpuset import CPUSet
 from tests.audit.node_tree import NodeTree, clean_node
 
@@ -30,6 +30,33 @@ COUNTS = """\
 )
 def test_counts_are_added_up_on_the_cpus_that_matter(cpus: str, want: dict[int, int]) -> None:
     assert fired_on(COUNTS, CPUSet.parse(cpus)) == want
+
+
+TABLE = """\
+            CPU0       CPU1
+   0:        277          0  IR-IO-APIC    2-edge      timer
+  16:          1          2  IR-IO-APIC   16-fasteoi   ehci_hcd:usb1, i801_smbus
+  24:          1          2  PCI-MSI  nvme0q1
+  27:          4          5  IR-PCI-MSIX-0000:5e:00.0    0-edge      mlx5_async0@pci:0000:5e:00.0
+  30:       1000       2000     GICv3  30 Level     arch_timer
+  31:          0          0  IR-PCI-MSI 524288-edge
+ LOC:       1232       1520   Local timer interrupts
+"""
+
+
+def test_the_table_names_what_waits_for_an_interrupt() -> None:
+    assert listed_actions(TABLE) == {
+        0: ("timer",),
+        16: ("ehci_hcd:usb1", "i801_smbus"),
+        24: ("nvme0q1",),
+        27: ("mlx5_async0@pci:0000:5e:00.0",),
+        30: ("arch_timer",),
+    }
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "no heading\n 1: 2\n", "CPU0\nx: y\n: 1\n"])
+def test_what_is_no_table_names_nothing(text: str) -> None:
+    assert listed_actions(text) == {}
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "no heading\n 1: 2\n", "CPU0\nx: y\n: 1\n"])

@@ -7,6 +7,7 @@ they are kept.
 from __future__ import annotations
 
 import json
+import shutil
 import tarfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -194,7 +195,46 @@ def test_a_node_without_control_groups_has_nothing_to_show(run: Run, cpuctl: Cpu
     machine = "fixtures/machines/2s-2numa-32cpu.tar.xz"
     document = answer(cpuctl("cgroups", "show", "-m", machine, "-o", "json"))
     assert (document["groups"], document["node"]["cgroupVersion"]) == ([], None)
-    assert answer(cpuctl("audit", "-m", machine, "-o", "json"))["findings"] == []
+    audited = cpuctl("audit", "-m", machine, "-o", "json")
+    document = answer(audited, 3)
+    assert document["findings"] == []
+    missing = [each["missing"].partition(":")[0] for each in document["unchecked"]]
+    assert missing == ["the kubelet's cpu_manager_state", "control groups", "processes", "interrupts"]
+    table = cpuctl("audit", "-q", "-m", machine)
+    assert "nothing found in what could be checked" in table.out
+    assert "not checked (interrupts): interrupts: where they come to is not known" in table.out
+    assert cpuctl("audit", "-m", machine, "--exit-zero").code == 0
+    only = answer(cpuctl("audit", "-m", machine, "--check", "quota", "-o", "json"), 3)
+    assert [each["checks"] for each in only["unchecked"]] == [["quota"], ["quota"]]
+
+
+def test_interrupts_are_read_where_their_directories_were_not_collected(run: Run, tmp_path: Path) -> None:
+    """must-gather copies /proc/interrupts, and files below /proc/irq, but no empty directories."""
+    node = place("clean", tmp_path)
+    for each in (node / "proc/irq").glob("*/*"):
+        if each.is_dir():
+            shutil.rmtree(each)
+    heading = "".join(f"{f'CPU{cpu}':>11}" for cpu in range(8))
+    counts = "".join(f"{5:>11}" for _ in range(8))
+    table = (
+        f"    {heading}\n 24:{counts}  PCI-MSI 1-edge      eth0\n 99:{counts}  PCI-MSI 2-edge      nvme0q1\n"
+    )
+    (node / "proc/interrupts").write_text(table)
+    told = json.loads(run("audit", "-m", "clean", "-o", "json").out)
+    assert told["summary"]["interrupts"] == 2
+    assert told["unchecked"] == []
+    shutil.rmtree(node / "proc/irq")
+    told = answer(run("audit", "-m", "clean", "-o", "json"), 3)
+    (finding,) = told["findings"]
+    assert (finding["code"], finding["severity"]) == ("interrupts-came", "info")
+    assert "24 (eth0): " in finding["message"]
+    (gap,) = told["unchecked"]
+    assert gap["missing"] == "interrupts' affinities (/proc/irq): only how often they came is known"
+
+
+def test_a_node_of_which_everything_is_there_has_nothing_unchecked(run: Run, tmp_path: Path) -> None:
+    place("clean", tmp_path)
+    assert json.loads(run("audit", "-m", "clean", "-o", "json").out)["unchecked"] == []
 
 
 def test_this_host_can_be_looked_at(cpuctl: Cpuctl) -> None:

@@ -16,8 +16,10 @@ _SHOWN = 3
 
 def check_interrupts(picture: Picture) -> Iterator[Finding]:
     """Tell every interrupt that comes to an exclusive CPU, and in one sentence those that could."""
-    possible = []
+    possible, came = [], []
     for interrupt in picture.interrupts.known:
+        if interrupt.allowed is None and interrupt.fired:
+            came.append(interrupt)
         if (interrupt.allowed or CPUSet()).isdisjoint(picture.exclusive):
             continue
         comes = _comes_to(interrupt, picture.exclusive)
@@ -27,6 +29,8 @@ def check_interrupts(picture: Picture) -> Iterator[Finding]:
             yield _coming(picture, interrupt, comes)
     if possible:
         yield _possible(picture, possible)
+    if came:
+        yield _came(picture, came)
     yield from _default(picture)
 
 
@@ -93,6 +97,22 @@ def _possible(picture: Picture, interrupts: list[Interrupt]) -> Finding:
         expected=f"none on {picture.exclusive}",
         detected="all CPUs" if _anywhere(picture, interrupts) else "some",
         fix="; ".join(commands),
+    )
+
+
+def _came(picture: Picture, interrupts: list[Interrupt]) -> Finding:
+    often = sorted(interrupts, key=lambda each: -each.fired)
+    shown = ", ".join(f"{each.number} ({', '.join(each.actions)}): {each.fired}" for each in often[:_SHOWN])
+    more = f" and {len(often) - _SHOWN} more" if len(often) > _SHOWN else ""
+    return Finding(
+        severity=Severity.INFO,
+        code="interrupts-came",
+        subject="interrupts",
+        message=f"{count(len(often), 'interrupt')} came to exclusive CPUs since boot, and where "
+        f"{'they' if len(often) > 1 else 'it'} may come now is not recorded: {shown}{more}",
+        expected=f"none on {picture.exclusive}",
+        detected=count(sum(each.fired for each in often), "time"),
+        fix="cat /proc/irq/*/effective_affinity_list",
     )
 
 

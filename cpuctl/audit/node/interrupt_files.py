@@ -6,7 +6,7 @@ What irqbalance makes of its settings is in its manual page, *irqbalance(1)*.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from cpuctl.audit.picture import Interrupt, Interrupts, Irqbalance
 from cpuctl.capture.node.files import NodeFiles
@@ -24,6 +24,7 @@ from cpuctl.machine.kernel_text import parse_cpu_list, parse_cpu_map
 from cpuctl.machine.recording_layout import IRQBALANCE_FILES
 
 _HEADING = re.compile(r"CPU([0-9]{1,5})(?![0-9])", re.ASCII)
+_TRIGGER = re.compile(r"(?:^|[\s-])(?:edge|level|fasteoi)(?=\s|$)", re.ASCII | re.IGNORECASE)
 _BANNED = r"IRQBALANCE_BANNED_CPU(S|LIST)=[\"']?([0-9a-fA-F,-]*)"
 _HEX_GROUP = 8
 
@@ -33,21 +34,26 @@ def read_interrupts(files: NodeFiles, progress: Progress, *, exclusive: CPUSet, 
 
     A file that makes no sense is noted as one that cannot be read.
     """
-    fired = fired_on(files.read(COUNTS) or "", exclusive)
+    counts = files.read(COUNTS) or ""
     return Interrupts(
-        known=tuple(_interrupts(files, progress, fired)),
+        known=tuple(_interrupts(files, progress, fired_on(counts, exclusive), listed_actions(counts))),
         default=_map(files, DEFAULT_AFFINITY),
         workqueues=_map(files, WORKQUEUES),
         balancer=_balancer(files) if balanced else None,
     )
 
 
-def _interrupts(files: NodeFiles, progress: Progress, fired: dict[int, int]) -> Iterator[Interrupt]:
-    numbers = files.numbers(INTERRUPTS)[:MAX_INTERRUPTS]
+def _interrupts(
+    files: NodeFiles, progress: Progress, fired: Mapping[int, int], listed: Mapping[int, tuple[str, ...]]
+) -> Iterator[Interrupt]:
+    numbers = sorted({*files.numbers(INTERRUPTS), *listed})[:MAX_INTERRUPTS]
+    named = {number: action_names(files.names(f"{INTERRUPTS}/{number}")) for number in numbers}
+    # Collections of files, such as must-gather's, have no directories that hold nothing.
+    waiting = named if any(named.values()) else listed
     for done, number in enumerate(numbers):
         progress("interrupts", done, len(numbers))
         directory = f"{INTERRUPTS}/{number}"
-        if actions := action_names(files.names(directory)):
+        if actions := waiting.get(number):
             yield Interrupt(
                 number=number,
                 actions=actions,
@@ -67,6 +73,25 @@ def fired_on(text: str, cpus: CPUSet) -> dict[int, int]:
         counts = rest.split(maxsplit=columns[-1] + 1)
         if number.strip().isdecimal() and len(counts) > columns[-1]:
             found[int(number)] = sum(int(counts[at]) for at in columns if counts[at].isdecimal())
+    return found
+
+
+def listed_actions(text: str) -> dict[int, tuple[str, ...]]:
+    """Read from /proc/interrupts what waits for each numbered interrupt.
+
+    After the counts stand the controller, its own number with the trigger, and the actions.
+    """
+    heading, *lines = text.splitlines() or [""]
+    columns = len(_HEADING.findall(heading))
+    found = {}
+    for line in lines if columns else ():
+        number, _, rest = line.partition(":")
+        told = rest.split(maxsplit=columns)
+        if number.strip().isdecimal() and len(told) > columns:
+            trigger = _TRIGGER.search(told[columns])
+            names = told[columns][trigger.end() :] if trigger else told[columns].rpartition("  ")[2]
+            if actions := tuple(name.strip() for name in names.split(",") if name.strip()):
+                found[int(number)] = actions
     return found
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from cpuctl.audit.checks import Verdict, verdicts
 from cpuctl.audit.finding import Finding, Severity
 from cpuctl.audit.picture import Picture, Seen, State
+from cpuctl.audit.unchecked import unchecked
 from cpuctl.capture.collected import Unreadable
 from cpuctl.cgroups.owners import Owner
 from cpuctl.cli.output import API_VERSION, Document
@@ -36,6 +37,9 @@ def audit_document(
         "summary": _summary(picture, findings),
         "containers": [_container(seen, verdict_of[seen.group.path]) for seen in picture.containers],
         "findings": [_finding(finding) for finding in findings],
+        "unchecked": [
+            {"missing": each.missing, "checks": list(each.checks)} for each in unchecked(picture, checks)
+        ],
         "unreadable": unreadable_answer(unreadable),
     }
 

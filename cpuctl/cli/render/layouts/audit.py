@@ -100,6 +100,9 @@ def _closing(document: Document) -> Iterator[Cell]:
     looked = ", ".join(counted(summary[f"{noun}s"], noun) for noun in ("container", "thread", "interrupt"))
     found = [counted(summary[word], word) for word in ("error", "warning") if summary[word]]
     found += [counted(summary["info"], "note")] if summary["info"] else []
-    yield Cell(f"{looked}: {', '.join(found) or 'nothing found'}")
+    for each in document["unchecked"]:
+        yield Cell(f"not checked ({', '.join(each['checks'])}): {each['missing']}", "yellow")
+    nothing = "nothing found in what could be checked" if document["unchecked"] else "nothing found"
+    yield Cell(f"{looked}: {', '.join(found) or nothing}")
     if document["unreadable"]:
         yield Cell(f"{counted(len(document['unreadable']), 'file')} could not be read", "yellow")

@@ -1,0 +1,47 @@
+"""What an audit could not look at: a side of the node that nobody recorded, or that may not be read."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from cpuctl.audit.picture import POLICY_NONE, Picture
+from cpuctl.named_tuple import NamedTuple
+
+
+class Unchecked(NamedTuple):
+    """What is missing of a node, and the names of the checks that say nothing without it."""
+
+    missing: str
+    checks: tuple[str, ...]
+
+
+_OF_STATE = (
+    "state", "hotplug", "reserved", "cpusets", "mems", "threads", "quota", "memory", "stale",
+    "foreign", "kernel", "interrupts", "siblings", "isolation",
+)  # fmt: skip
+_OF_GROUPS = ("cpusets", "mems", "threads", "quota", "memory", "stale")
+_OF_TASKS = ("threads", "foreign", "kernel")
+_OF_INTERRUPTS = ("interrupts",)
+
+
+def unchecked(picture: Picture, wanted: Collection[str]) -> tuple[Unchecked, ...]:
+    """Tell what was not there to be checked, as far as the *wanted* checks need it."""
+    told = ((missing, tuple(name for name in checks if name in wanted)) for missing, checks in _gaps(picture))
+    return tuple(Unchecked(missing, checks) for missing, checks in told if checks)
+
+
+def _gaps(picture: Picture) -> Iterator[tuple[str, tuple[str, ...]]]:
+    state = picture.state.cpu
+    if state is None and not picture.state.cpu_problem:
+        yield "the kubelet's cpu_manager_state: who has exclusive CPUs is not known", _OF_STATE
+    if picture.hierarchies is None:
+        yield "control groups: what containers are configured to is not known", _OF_GROUPS
+    if not picture.others and not any(seen.tasks for seen in picture.containers):
+        yield "processes: where threads may run is not known", _OF_TASKS
+    if state is not None and (state.policy_name == POLICY_NONE or not picture.exclusive):
+        return  # nothing that an interrupt could disturb
+    interrupts = picture.interrupts
+    if not interrupts.known and interrupts.default is None:
+        yield "interrupts: where they come to is not known", _OF_INTERRUPTS
+    elif interrupts.known and all(each.allowed is None for each in interrupts.known):
+        yield "interrupts' affinities (/proc/irq): only how often they came is known", _OF_INTERRUPTS

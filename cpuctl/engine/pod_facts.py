@@ -9,7 +9,7 @@ from cpuctl.engine.cpu.exclusive_advice import ExclusiveAdvice, advise
 from cpuctl.engine.cpu.exclusive_claim import exclusive_claim, why_shared
 from cpuctl.engine.cpu.isolation import Isolation
 from cpuctl.engine.outcome import Rejected
-from cpuctl.engine.pod_level.claims import pod_level_cpus
+from cpuctl.engine.pod_level.claims import pod_level_cpus, unaligned_managers
 from cpuctl.engine.pod_rules import pod_level_rejection, sidecar_rejection
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.cgroups.rules import CgroupRules, container_cgroup_rules, pod_cgroup_rules
@@ -17,7 +17,7 @@ from cpuctl.pods.cgroups.values import CgroupSettings, CgroupValues, container_c
 from cpuctl.pods.defaulting import REQUEST_FROM_LIMIT
 from cpuctl.pods.effective import Effective, effective_limits, effective_requests
 from cpuctl.pods.governing.limit_range import LimitRange
-from cpuctl.pods.model import Container, Pod, QosClass
+from cpuctl.pods.model import Container, Pod
 from cpuctl.pods.oom_score import OomScore, oom_score
 from cpuctl.pods.qos import Qos, pod_qos
 from cpuctl.pods.readers_view import Reading, readings
@@ -26,8 +26,6 @@ from cpuctl.pods.stored import How, Source, StoredPod, stored_pod
 from cpuctl.pods.validation.refusals import refusals_of
 from cpuctl.quantity import Quantity
 
-_IGNORED = "pod-level resources are ignored for {what} alignment (KEP-2837)"
-_SKIPPED = "pod is using pod-level resources which are not supported by the static {manager} manager policy"
 _NO_V1 = (
     "KEP-2837 says that pod-level resources need cgroup v2; a kubelet of 1.36 does not check that, and "
     "goes by them on cgroup v1, too"
@@ -184,15 +182,6 @@ def _notices(stored: StoredPod, seen: Pod, qos: Qos, node: NodeOfPods) -> Iterat
         return
     if node.cgroup_version == 1:
         yield _NO_V1
-    if qos.qos_class is not QosClass.GUARANTEED or node.rules.node.managers:
-        return
-    if not node.rules.node.passes_over:
-        return
-    assert seen.resources is not None
-    cpus = seen.resources.requests.get("cpu", Quantity())
-    if node.gives_cpus and cpus.is_integral_cpu and cpus.value > 0:
-        yield f"{_IGNORED.format(what='CPU')}: {_SKIPPED.format(manager='CPU')}"
-    if "memory" in node.static:
-        yield f"{_IGNORED.format(what='memory')}: {_SKIPPED.format(manager='Memory')}"
-    if "topology" in node.static:
-        yield _IGNORED.format(what="topology")
+    if not node.rules.node.managers and node.rules.node.passes_over:
+        named = dict(unaligned_managers(seen, qos))
+        yield from (text for manager, text in named.items() if manager in node.static)

@@ -29,6 +29,13 @@ SCALE_DELAY_GATE = "InPlacePodVerticalScalingExclusiveCPUs"
 """Without this gate there is nothing to delay."""
 
 
+ARCHIVED = "numMinSharedCPUs"
+ARCHIVED_WHY = (
+    "an archived idea of KEP-4540, and no option of any kubelet: strict-cpu-reservation came without it, and "
+    "the metric kubelet_cpu_manager_shared_pool_size_millicores tells how much is left to share"
+)
+
+
 class OptionHistory(NamedTuple):
     """The minor release in which an option came to each stage; None where it has not got there."""
 

@@ -40,7 +40,10 @@ DELAY = "scale-delay-time"
 RESIZING = {**ALPHA, "InPlacePodVerticalScalingExclusiveCPUs": True}
 
 
-@pytest.mark.parametrize(("text", "want"), [("0s", 0), ("0", 0), ("500ms", 500_000_000), ("10s", 10**10)])
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [("0s", 0), ("0", 0), ("100us", 100_000), ("1.5ms", 1_500_000), ("500ms", 500_000_000), ("10s", 10**10)],
+)
 def test_the_delay_of_scaling_down_is_a_duration(text: str, want: int) -> None:
     assert parse({DELAY: text}, minor=37, gates=RESIZING).scale_delay_time == want
 

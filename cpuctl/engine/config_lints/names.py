@@ -7,13 +7,17 @@ from collections.abc import Iterator, Mapping
 from cpuctl.engine.config_lints.lint import Lint, LintSubject, Severity
 from cpuctl.go_text import GoError
 from cpuctl.kubelet.configuration.nearest import MOST_TOLD, nearest
+from cpuctl.kubelet.duration import MILLISECOND
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.golang import parse_atoi, parse_bool, quoted
 from cpuctl.kubelet.policy_options import (
+    ARCHIVED,
+    ARCHIVED_WHY,
     OPTIONS,
     SCALE_DELAY,
     SCALE_DELAY_GATE,
     STAGE_GATES,
+    STRICT_RESERVATION,
     OptionHistory,
     parse_scale_delay,
 )
@@ -86,6 +90,8 @@ def _options(
 
 def _unknown_option(field: str, name: str, known: Mapping[str, OptionHistory], minor: int) -> Lint:
     history, meant = known.get(name), nearest(name, known)
+    if name == ARCHIVED:
+        return _archived(field)
     if history is not None:
         message = f"option {name} came with kubelet 1.{history.alpha}: kubelet 1.{minor} does not know it"
         return Lint(severity=Severity.ERROR, code="option-too-new", setting=(field, name), message=message)
@@ -97,6 +103,18 @@ def _unknown_option(field: str, name: str, known: Mapping[str, OptionHistory], m
         detected=name,
         message=f"no kubelet knows an option {quoted(name)}",
         fix=f"write {meant}" if meant else "",
+    )
+
+
+def _archived(field: str) -> Lint:
+    return Lint(
+        severity=Severity.ERROR,
+        code="option-unknown",
+        setting=(field, ARCHIVED),
+        expected=STRICT_RESERVATION,
+        detected=ARCHIVED,
+        message=f"{ARCHIVED} is {ARCHIVED_WHY}",
+        fix=f'{STRICT_RESERVATION}: "true", and no more reserved CPUs than pods may share',
     )
 
 
@@ -143,6 +161,8 @@ def _delay(field: str, value: str, gates: FeatureGates) -> Lint:
     else:
         severity, code, fix = Severity.INFO, "option-announced", ""
         message = f"option {SCALE_DELAY} is announced (KEP-6122), but was not verified"
+        if nanoseconds % MILLISECOND:
+            message += "; the KEP speaks of seconds and milliseconds, so a kubelet may refuse parts of one"
         if nanoseconds:
             severity, code = Severity.WARNING, "option-node-wide"
             message += "; it delays every pod of this node that has exclusive CPUs, wanted or not"

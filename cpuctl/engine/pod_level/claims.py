@@ -6,11 +6,15 @@ Rule: KEP-5526 and kubelet v1.36 ``pkg/kubelet/cm/qos`` (a container like a Guar
 
 from __future__ import annotations
 
-from cpuctl.pods.model import Container, Pod, QosClass
+from collections.abc import Iterator
+
+from cpuctl.pods.model import Container, Pod, QosClass, ResourceRequirements
 from cpuctl.pods.qos import Qos
 from cpuctl.quantity import Quantity
 
 _NOTHING = Quantity()
+_IGNORED = "pod-level resources are ignored for {what} alignment (KEP-2837)"
+_SKIPPED = "pod is using pod-level resources which are not supported by the static {manager} manager policy"
 
 
 def guaranteed_equivalent(container: Container) -> bool:
@@ -28,3 +32,23 @@ def pod_level_cpus(pod: Pod, qos: Qos) -> int:
         return 0
     request = pod.resources.requests.get("cpu", _NOTHING)
     return request.value if request.is_integral_cpu else 0
+
+
+def unaligned_managers(pod: Pod, qos: Qos) -> Iterator[tuple[str, str]]:
+    """Yield the managers that pass over a Guaranteed pod with resources of its own, and what that is called.
+
+    It holds without the gate PodLevelResourceManagers. The CPU Manager is named where the pod or one of its
+    containers asks for whole CPUs.
+    """
+    if qos.qos_class is not QosClass.GUARANTEED or pod.resources is None:
+        return
+    asked = (pod.resources, *(each.resources for each in pod.all_containers))
+    if any(_whole_cpus(each) for each in asked):
+        yield "cpu", f"{_IGNORED.format(what='CPU')}: {_SKIPPED.format(manager='CPU')}"
+    yield "memory", f"{_IGNORED.format(what='memory')}: {_SKIPPED.format(manager='Memory')}"
+    yield "topology", _IGNORED.format(what="topology")
+
+
+def _whole_cpus(resources: ResourceRequirements) -> bool:
+    request = resources.requests.get("cpu", _NOTHING)
+    return request.sign > 0 and request == resources.limits.get("cpu") and request.is_integral_cpu

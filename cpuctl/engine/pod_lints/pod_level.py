@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cpuctl.engine.pod_level.claims import unaligned_managers
 from cpuctl.engine.pod_lints.exclusive import whole_cpus
 from cpuctl.engine.pod_lints.subject import PodLintSubject
 from cpuctl.pods.model import Container, ContainerKind, Pod, QosClass
@@ -15,10 +16,8 @@ from cpuctl.pods.validation.finding import Finding, Refuser
 from cpuctl.quantity import Quantity
 
 _ZERO = Quantity()
-_UNALIGNED = (
-    "pod-level resources are ignored for CPU alignment (KEP-2837): pod is using pod-level resources which "
-    "are not supported by the static CPU manager policy"
-)
+_CODE = "pod-level-not-aligned"
+_HINT = "set resources on the containers alone, or switch on the gate PodLevelResourceManagers"
 _EMPTY_POOL = "pod rejected, sum of exclusive container cpu requests equals pod budget, leaving no cpus for "
 _REFUSALS = {
     "best-effort": f"EmptyPodSharedPoolError: {_EMPTY_POOL}shared containers",
@@ -44,14 +43,18 @@ def lint_pod_level(subject: PodLintSubject) -> Iterator[Finding]:
 
 
 def _lint_alignment(subject: PodLintSubject) -> Iterator[Finding]:
-    spot = subject.spec.child("resources")
-    if not _pod_cpus(subject.seen) and not any(map(whole_cpus, subject.seen.all_containers)):
-        return
-    hint = "set resources on the containers alone, or switch on the gate PodLevelResourceManagers"
-    if subject.kubelet.pins:
-        yield spot.warning("pod-level-not-aligned", _UNALIGNED, hint=hint)
-    else:
-        yield spot.note("pod-level-not-aligned", _UNALIGNED, hint=hint)
+    """Name the managers that pass over the pod; of a policy that nobody has told, only what CPUs come to."""
+    spot, kubelet = subject.spec.child("resources"), subject.kubelet
+    static = {
+        "cpu": kubelet.pins,
+        "memory": kubelet.memory_policy == "Static",
+        "topology": kubelet.topology_policy not in ("", "none"),
+    }
+    for manager, text in unaligned_managers(subject.seen, subject.qos):
+        if static[manager]:
+            yield spot.warning(_CODE, text, hint=_HINT)
+        elif manager == "cpu":
+            yield spot.note(_CODE, text, hint=_HINT)
 
 
 def _lint_shared_pool(subject: PodLintSubject) -> Iterator[Finding]:

@@ -8,6 +8,7 @@ from itertools import starmap
 from cpuctl.kubelet.configuration.nearest import MOST_TOLD, nearest
 from cpuctl.kubelet.configuration.schema import FIELD_TYPES, ROOT_TYPE, SINCE, STRUCTS
 from cpuctl.kubelet.configuration.settings import Path, Setting, Settings, path_name
+from cpuctl.kubelet.policy_options import ARCHIVED, ARCHIVED_WHY
 from cpuctl.named_tuple import NamedTuple
 
 _Unknown = tuple[Setting, Path, Iterable[str]]
@@ -72,5 +73,7 @@ def _newer(settings: Settings, minor: int) -> Iterator[ConfigWarning]:
 def _unknown(setting: Setting, path: Path, known: Iterable[str]) -> ConfigWarning:
     meant = nearest(path[-1], known)
     message = f'unknown field "{path[-1]}" is ignored' + (f": {meant} was probably meant" if meant else "")
+    if path[-1] == ARCHIVED:
+        message += f": it is {ARCHIVED_WHY}"
     place = setting.origin.place
     return ConfigWarning("unknown-field", place, message, setting=path_name(path), meant=meant)

@@ -54,6 +54,12 @@ CASES = [
         "a static pod with pod-level resources",
         pod(app("memory=1.5Gi", "memory=1.5Gi"), pod_level=SMALL)._replace(static=True),
         UNKNOWN._replace(memory_policy="Static"),
+        [
+            "warning pod-level-not-aligned spec.resources: pod-level resources are ignored for memory "
+            "alignment (KEP-2837): pod is using pod-level resources which are not supported by the static "
+            "Memory manager policy | set resources on the containers alone, or switch on the gate "
+            "PodLevelResourceManagers"
+        ],
     ),
     *(
         Case(

@@ -1,0 +1,88 @@
+"""What the KEPs say of a configuration or a plan, in a line of its own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Cpuctl
+
+HYBRID = "synthetic:1s1n8c1t,pcores=0-3,ecores=4-7"
+KUBELET = "--cpu-manager-policy=static --reserved-cpus=0"
+
+
+def checked(cpuctl: Cpuctl, directory: Path, settings: str, *words: str) -> str:
+    config = directory / "kubelet.yaml"
+    config.write_text(
+        "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+        f"cpuManagerPolicy: static\nreservedSystemCPUs: '0'\n{settings}\n"
+    )
+    words = ("config", "check", "-m", "synthetic:8c", "--kubelet-config", str(config), *words)
+    return cpuctl(*words, columns=400).out
+
+
+@pytest.mark.parametrize(
+    "settings", ["cpuManagerPolicyOptions: {numMinSharedCPUs: '2'}", "numMinSharedCPUs: 2"]
+)
+def test_the_archived_idea_of_kep_4540_is_called_that(settings: str, cpuctl: Cpuctl, tmp_path: Path) -> None:
+    out = checked(cpuctl, tmp_path, settings)
+    assert "an archived idea of KEP-4540, and no option of any kubelet: strict-cpu-reservation" in out
+
+
+@pytest.mark.parametrize(("delay", "told"), [("100us", True), ("500ms", False), ("1.5s", False)])
+def test_delays_below_a_millisecond_are_beyond_what_kep_6122_says(
+    delay: str, told: bool, cpuctl: Cpuctl, tmp_path: Path
+) -> None:
+    gates = "CPUManagerPolicyAlphaOptions=true,InPlacePodVerticalScalingExclusiveCPUs=true"
+    settings = f"cpuManagerPolicyOptions: {{scale-delay-time: {delay}}}"
+    out = checked(cpuctl, tmp_path, settings, "--kubelet-version", "1.38", "--feature-gates", gates)
+    assert "announced (KEP-6122)" in out
+    assert ("the KEP speaks of seconds and milliseconds" in out) is told
+
+
+@pytest.mark.parametrize(("cpus", "fast", "slow"), [("3", "", ""), ("5", "1-3", "4-5")])
+def test_a_plan_names_containers_on_cores_of_both_kinds(
+    cpus: str, fast: str, slow: str, cpuctl: Cpuctl
+) -> None:
+    words = ("plan", "-q", "-m", HYBRID, "--kubelet-args", KUBELET, "-T", f"web={cpus}/{cpus},1Gi")
+    warnings = json.loads(cpuctl(*words, "-o", "json").out)["warnings"]
+    found = [(each["performanceCPUs"], each["efficiencyCPUs"]) for each in warnings if "container" in each]
+    assert found == ([(fast, slow)] if fast else [])
+    line = "container web spans performance cores (CPUs 1-3) and efficiency cores (CPUs 4-5)"
+    assert (line in cpuctl(*words, columns=300).out) is bool(fast)
+
+
+POD_LEVEL = """apiVersion: v1
+kind: Pod
+metadata: {name: whole}
+spec:
+  resources: {requests: {cpu: 2, memory: 1Gi}, limits: {cpu: 2, memory: 1Gi}}
+  containers: [{name: app, image: x}]
+"""
+
+
+def test_lint_warns_of_all_managers_that_pass_over_a_pod_as_show_does(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    pods = tmp_path / "pods.yaml"
+    pods.write_text(POD_LEVEL)
+    words = (
+        "--kubelet-config",
+        "fixtures/pod-level/kubelet.yaml",
+        "--feature-gates",
+        "PodLevelResourceManagers=false",
+    )
+    shown = json.loads(cpuctl("pods", "show", "-f", str(pods), *words, "-o", "json").out)
+    linted = json.loads(cpuctl("pods", "lint", "-f", str(pods), *words, "-o", "json").out)
+    notices = shown["pods"][0]["notices"]
+    assert [notice.partition(" alignment")[0].split()[-1] for notice in notices] == [
+        "CPU",
+        "memory",
+        "topology",
+    ]
+    found = [
+        each["message"].removeprefix("spec.resources: ")
+        for each in linted["findings"]
+        if each["code"] == "pod-level-not-aligned"
+    ]
+    assert found == notices

@@ -10,6 +10,7 @@ from typing import Any
 from cpuctl.cli.options import (
     ConfigDirOption,
     FeatureGatesOption,
+    IgnoreUnknownGatesOption,
     KubeletArgsOption,
     KubeletConfigOption,
     KubeletVersionOption,
@@ -26,11 +27,12 @@ _OPTIONS: tuple[tuple[str, str, Any, Any], ...] = (
     ("kubelet_args", "arguments", KubeletArgsOption, ""),
     ("kubelet_version", "version", KubeletVersionOption, ""),
     ("feature_gates", "gates", FeatureGatesOption, ""),
+    ("ignore_unknown_gates", "ignores_unknown_gates", IgnoreUnknownGatesOption, False),
 )
 
 
 def with_kubelet_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Offer five options in the place of the parameter ``kubelet``, and hand them over as its value."""
+    """Offer these options in the place of the parameter ``kubelet``, and hand them over as its value."""
 
     @wraps(command)
     def called(**given: Any) -> None:  # noqa: ANN401  # whatever the other options are

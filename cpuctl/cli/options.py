@@ -42,6 +42,13 @@ KubeletArgsOption = Annotated[
 KubeletVersionOption = Annotated[
     str, typer.Option("--kubelet-version", metavar="VERSION", help="The kubelet's minor, 1.27 to 1.38.")
 ]
+IgnoreUnknownGatesOption = Annotated[
+    bool,
+    typer.Option(
+        "--ignore-unknown-gates",
+        help="Pass over gates that Kubernetes does not know, as OpenShift's kubelet does.",
+    ),
+]
 FeatureGatesOption = Annotated[
     str,
     typer.Option("--feature-gates", metavar="A=true,B=false", help="Gates on top of the configuration's."),

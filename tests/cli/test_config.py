@@ -44,6 +44,8 @@ FILES = {
     "case.yaml": f"{HEAD}cpuManagerPolicy: Static\nreservedSystemCPUs: 0,32\n",
     "several.yaml": f"{HEAD}maxPods: -1\npodsPerCore: -1\ntopologyManagerScope: node\n",
     "gate.yaml": f"{HEAD}featureGates:\n  MemoryQOS: true\n",
+    "openshift.yaml": f"{HEAD}cpuManagerPolicy: static\nreservedSystemCPUs: 0,32\n"
+    "featureGates: {MixedCPUsAllocation: true, MemoryQoS: true}\n",
     "type.yaml": f"{HEAD}maxPods: many\n",
     "memory.yaml": f"{HEAD}memoryManagerPolicy: Static\nkubeReserved: {{memory: 1Gi}}\n"
     "evictionHard: {memory.available: 0%}\nreservedMemory:\n- {numaNode: 0, limits: {memory: 1Gi}}\n",
@@ -128,6 +130,11 @@ ANSWERS = [
             "--from=1.34",
             "--to=1.35",
         ),
+    ),
+    Case("check of a distribution's gate", ("check", *told("openshift.yaml")), code=3),
+    Case(
+        "check of a distribution's gate on its node",
+        ("check", *told("openshift.yaml"), "--ignore-unknown-gates", "--feature-gates=AlibabaPlatform=true"),
     ),
     Case(
         "check of flags in a file, one of them misspelt",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -42,7 +43,7 @@ def test_who_only_calls_itself_kubelet_is_not_believed(facts: dict[str, int | st
     assert not found(tmp_path, "kubelet", "--max-pods=7", **facts).known
 
 
-def told(root: Path, flags: str = "", **words: str) -> tuple[ToldKubelet, dict[str, dict[str, str]]]:
+def told(root: Path, flags: str = "", **words: Any) -> tuple[ToldKubelet, dict[str, dict[str, str]]]:
     """Read what the kubelet of a host is told that runs with *flags* and has its files below *root*."""
     node = written(process(70, "kubelet", "/", "kubelet", *flags.split()), root)
     synthetic: MachineSource = read_machine("synthetic:1s1n2c1t")
@@ -98,7 +99,7 @@ KUBEADM = {
 }
 
 
-def stopped(root: Path, files: dict[str, str], **words: str) -> tuple[ToldKubelet, dict[str, dict[str, str]]]:
+def stopped(root: Path, files: dict[str, str], **words: Any) -> tuple[ToldKubelet, dict[str, dict[str, str]]]:
     """Read what the kubelet of a host is told that does not run."""
     config = root / "config.yaml"
     root.mkdir()

@@ -9,6 +9,7 @@ from cpuctl.cli.config.head import answer_head
 from cpuctl.cli.options import (
     ConfigDirOption,
     FeatureGatesOption,
+    IgnoreUnknownGatesOption,
     KubeletArgsOption,
     KubeletConfigOption,
     MachineOption,
@@ -54,6 +55,7 @@ def versions(
     config_dir: ConfigDirOption = None,
     kubelet_args: KubeletArgsOption = "",
     feature_gates: FeatureGatesOption = "",
+    ignore_unknown_gates: IgnoreUnknownGatesOption = False,
     output: OutputOption = Output.TABLE,
     no_color: NoColorOption = False,
     quiet: QuietOption = False,
@@ -67,6 +69,7 @@ def versions(
         version=from_version,
         version_option="--from",
         gates=feature_gates,
+        ignores_unknown_gates=ignore_unknown_gates,
     )
     source = load_machine(machine, sources)
     document = _compared(words, to_version, source, sources, everything=everything)

@@ -35,6 +35,7 @@ class KubeletWords(NamedTuple):
     version: str = ""
     version_option: str = "--kubelet-version"
     gates: str = ""
+    ignores_unknown_gates: bool = False
 
 
 _WHOSE_FLAGS = {
@@ -100,6 +101,7 @@ class Told(NamedTuple):
     gate_flags: Mapping[str, bool] = {}
     cgroup_version: int = 2
     overrides: Mapping[str, Setting] = {}
+    ignores_unknown_gates: bool = False
 
 
 class ToldKubelet(NamedTuple):
@@ -296,7 +298,13 @@ def load_told(told: Told, sources: Sources) -> ToldKubelet:
     flags = flags._replace(
         settings={**flags.settings, **told.overrides}, gates={**flags.gates, **told.gate_flags}
     )
-    config = ConfigSources(main=told.main, beside=told.beside, drop_ins=told.drop_ins, flags=flags)
+    config = ConfigSources(
+        main=told.main,
+        beside=told.beside,
+        drop_ins=told.drop_ins,
+        flags=flags,
+        ignores_unknown_gates=told.ignores_unknown_gates,
+    )
     loaded = load_configuration(config, told.version)
     sources.warnings.extend(map(str, loaded.warnings))
     kubelet = Kubelet(

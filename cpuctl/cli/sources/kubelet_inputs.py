@@ -47,6 +47,7 @@ def load_kubelet(words: KubeletWords, sources: Sources, *, machine: MachineSourc
         drop_ins=drop_in_source(directory, own, sources),
         arguments=all_arguments(arguments, words.arguments, own, origin, sources),
         gate_flags=read_gates(words.gates),
+        ignores_unknown_gates=words.ignores_unknown_gates,
         # Of a machine that has no kubelet, nobody asks whether its control groups suit one.
         cgroup_version=(_found_cgroup_version(machine) if recorded.known else None) or 2,
     )

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 
 from cpuctl.engine.config_lints.lint import Lint, LintSubject, Severity
 from cpuctl.go_text import GoError
-from cpuctl.kubelet.configuration.nearest import MOST_TOLD, nearest
+from cpuctl.kubelet.configuration.nearest import MOST_TOLD, nearest, nearest_spelling
 from cpuctl.kubelet.duration import MILLISECOND
+from cpuctl.kubelet.gates.distributions import distribution_of
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.golang import parse_atoi, parse_bool, quoted
 from cpuctl.kubelet.policy_options import (
@@ -232,9 +233,13 @@ def lint_gates(subject: LintSubject) -> Iterator[Lint]:
 
 
 def _unknown_gate(name: str, gates: FeatureGates) -> Lint:
-    others = gates.releases_with(name)
-    meant = "" if others else nearest(name, gates.known())
+    others, distribution = gates.releases_with(name), distribution_of(name)
+    meant = "" if others or distribution else nearest_spelling(name, gates.known())
     ever = f"; it exists in {others}" if others else ""
+    remove = "remove it"
+    if distribution:
+        ever = f": it is one of {distribution}, whose kubelet warns of it and goes on"
+        remove = f"remove it or, where the node runs {distribution}, use --ignore-unknown-gates"
     return Lint(
         severity=Severity.ERROR,
         code="gate-unknown",
@@ -242,5 +247,5 @@ def _unknown_gate(name: str, gates: FeatureGates) -> Lint:
         expected=meant,
         detected=name,
         message=f"kubelet 1.{gates.minor} has no feature gate {quoted(name)}{ever}",
-        fix=f"write {meant}" if meant else "leave it out",
+        fix=f"write {meant}" if meant else remove,
     )

@@ -5,7 +5,7 @@ Rule: ``cmd/kubelet/app/server.go``, 1.36.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from cpuctl.errors import InputError
@@ -26,6 +26,7 @@ from cpuctl.kubelet.configuration.settings import (
 from cpuctl.kubelet.flags.given import STAGE as FLAGS
 from cpuctl.kubelet.flags.given import KubeletFlags
 from cpuctl.kubelet.gates.at_start import STAGE, BadGatesError, gates_at_start
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.kubelet.version import DEFAULT_VERSION, KubeletVersion
 from cpuctl.named_tuple import NamedTuple
@@ -41,12 +42,14 @@ class ConfigSources(NamedTuple):
     """What a kubelet is started with: the main file's text and name, its drop-ins, its flags.
 
     ``beside`` is the directory that relative paths of the main file belong to, if not the file's own.
+    ``ignores_unknown_gates``: as the kubelet of a distribution does that has gates of its own in the map.
     """
 
     main: tuple[str | bytes, str] | None = None
     beside: str = ""
     drop_ins: DropInSource | None = None
     flags: KubeletFlags = KubeletFlags()
+    ignores_unknown_gates: bool = False
 
 
 class LoadedConfiguration(NamedTuple):
@@ -85,7 +88,11 @@ def load_configuration(
     base = Layer({})
     try:
         base = _base(sources, minor)
+        if sources.ignores_unknown_gates:
+            base, flags = _with_known_gates(base, minor), _known_flags(flags, minor)
         merged = _merged(base, sources, minor)
+        if sources.ignores_unknown_gates:
+            merged = _with_known_gates(merged, minor)
     except ConfigRefusedError:
         _prefer_gates(base, flags, minor)
         raise
@@ -139,6 +146,33 @@ def _prefer_gates(base: Layer, flags: KubeletFlags, minor: int) -> None:
 def _gates(settings: Settings) -> dict[str, bool]:
     gates = settings.get("featureGates")
     return {name: gate.value is True for name, gate in (gates.members or {}).items()} if gates else {}
+
+
+def _with_known_gates(layer: Layer, minor: int) -> Layer:
+    """Leave out the gates that a release does not know, each with a warning."""
+    gates = layer.settings.get("featureGates")
+    members = gates.members if gates else None
+    unknown = _unknown(members or (), minor)
+    if gates is None or not members or not unknown:
+        return layer
+    kept = gates._replace(value={name: gate for name, gate in members.items() if name not in unknown})
+    warnings = (
+        ConfigWarning("gate-ignored", members[name].origin.place, f"unrecognized feature gate: {name}")
+        for name in unknown
+    )
+    return layer._replace(
+        settings={**layer.settings, "featureGates": kept}, warnings=(*layer.warnings, *warnings)
+    )
+
+
+def _known_flags(flags: KubeletFlags, minor: int) -> KubeletFlags:
+    unknown = _unknown(flags.gates, minor)
+    return flags._replace(gates={name: value for name, value in flags.gates.items() if name not in unknown})
+
+
+def _unknown(names: Iterable[str], minor: int) -> list[str]:
+    gates = FeatureGates(minor)
+    return [name for name in names if gates.stage(name) is None and name not in ("AllAlpha", "AllBeta")]
 
 
 def _check_directory(sources: ConfigSources, minor: int) -> None:

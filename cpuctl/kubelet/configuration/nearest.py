@@ -9,8 +9,17 @@ from difflib import get_close_matches
 MOST_TOLD = 100
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
+_A_TYPO = 0.85
+"""How alike two long names are that one slip of the hand apart."""
+
+
+def nearest_spelling(word: str, known: Iterable[str]) -> str:
+    """Find the known word of which this is a misspelling: another word that is like it is not meant."""
+    return nearest(word, known, _A_TYPO)
+
+
+def nearest(word: str, known: Iterable[str], likeness: float = 0.6) -> str:
     """Find the known word that was probably meant, nothing where none is near."""
     by_sound = {each.casefold(): each for each in known}
-    matches = get_close_matches(word.casefold(), by_sound, n=1)
+    matches = get_close_matches(word.casefold(), by_sound, n=1, cutoff=likeness)
     return by_sound[matches[0]] if matches else ""

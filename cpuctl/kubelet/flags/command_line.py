@@ -14,7 +14,7 @@ from pathlib import PurePath
 from cpuctl.documents.document import Value
 from cpuctl.errors import InputError, UsageError
 from cpuctl.go_text import GoError
-from cpuctl.kubelet.configuration.nearest import nearest
+from cpuctl.kubelet.configuration.nearest import nearest_spelling
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError, Refusal
 from cpuctl.kubelet.configuration.settings import OriginKind, ValueOrigin, uniform
 from cpuctl.kubelet.flags.given import STAGE, KubeletFlags
@@ -22,6 +22,7 @@ from cpuctl.kubelet.flags.table import (
     CONFIG,
     CONFIG_DIR,
     FLAGS,
+    GONE_BEFORE,
     IGNORE_EVICTION,
     ROOT_DIR,
     SWITCHES,
@@ -205,7 +206,9 @@ def _unknown(written: str, name: str, minor: int) -> _BadFlagError:
     text = f"unknown flag: --{written}"
     forms = FLAGS.get(name, ())
     if not forms:
-        near = nearest(name, FLAGS)
+        if before := GONE_BEFORE.get(name):
+            return _BadFlagError(text, f"{text}: --{name} is gone since 1.{before}", f"remove --{name}")
+        near = nearest_spelling(name, FLAGS)
         hint = f"did you mean --{near}?" if near else f"remove --{name}: no kubelet from 1.27 on knows it"
         return _BadFlagError(text, hint=hint)
     if minor < forms[0].first:

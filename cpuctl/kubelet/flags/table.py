@@ -117,6 +117,18 @@ version .. version
 vmodule .. vmodule
 """
 
+_GONE = """
+24 cni-bin-dir cni-cache-dir cni-conf-dir docker-endpoint dynamic-config-dir image-pull-progress-deadline
+24 network-plugin network-plugin-mtu
+26 add-dir-header alsologtostderr log-backtrace-at log-dir log-file log-file-max-size logtostderr one-output
+26 skip-headers skip-log-headers stderrthreshold
+27 container-runtime
+"""
+GONE_BEFORE: Mapping[str, int] = {
+    name: int(minor) for minor, *names in map(str.split, _GONE.strip().split("\n")) for name in names
+}
+"""Flags that were gone before the oldest release here, and the first minor without them."""
+
 CONFIG, CONFIG_DIR, ROOT_DIR = "config", "config-dir", "root-dir"
 IGNORE_EVICTION = "experimental-allocatable-ignore-eviction"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.engine.config_lints.lint import Severity
-from tests.support.config_lints import LEAVE_OUT, Case, Told, aligned, static
+from tests.support.config_lints import Case, Told, aligned, static
 
 RESIZING = {"CPUManagerPolicyAlphaOptions": True, "InPlacePodVerticalScalingExclusiveCPUs": True}
 CASES = [
@@ -186,7 +186,26 @@ CASES = [
         Told(config={"feature_gates": {"CPUManager": True}}),
         'kubelet 1.36 has no feature gate "CPUManager"; it exists in 1.27 to 1.32',
         detected="CPUManager",
-        fix=LEAVE_OUT,
+        fix="remove it",
+    ),
+    Case(  # like others, and no misspelling of any
+        "gate-unknown",
+        Severity.ERROR,
+        "featureGates.PodLevelLimits",
+        Told(config={"feature_gates": {"PodLevelLimits": True}}),
+        'kubelet 1.36 has no feature gate "PodLevelLimits"',
+        detected="PodLevelLimits",
+        fix="remove it",
+    ),
+    Case(
+        "gate-unknown",
+        Severity.ERROR,
+        "featureGates.MixedCPUsAllocation",
+        Told(config={"feature_gates": {"MixedCPUsAllocation": True}}),
+        'kubelet 1.36 has no feature gate "MixedCPUsAllocation": it is one of OpenShift, whose kubelet warns'
+        " of it and goes on",
+        detected="MixedCPUsAllocation",
+        fix="remove it or, where the node runs OpenShift, use --ignore-unknown-gates",
     ),
     Case(  # a group is no gate, but the others are looked at all the same
         "gate-unknown",

@@ -165,8 +165,15 @@ UNKNOWN = [
         "--logtostderr",
         27,
         "--logtostderr",
-        "unknown flag: --logtostderr",
-        "remove --logtostderr: no kubelet from 1.27 on knows it",
+        "unknown flag: --logtostderr: --logtostderr is gone since 1.26",
+        "remove --logtostderr",
+    ),
+    Unknown(
+        "--container-runtime=remote",
+        27,
+        "--container-runtime",
+        "unknown flag: --container-runtime: --container-runtime is gone since 1.27",
+        "remove --container-runtime",
     ),
     Unknown(
         "--pod-infra-container-image=registry.k8s.io/pause:3.9",

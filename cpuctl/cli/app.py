@@ -115,8 +115,8 @@ def run(arguments: Sequence[str]) -> int:
         return EXIT_INTERRUPTED
     except OSError as error:
         return _report_refusal(error)
-    except MemoryError:
-        return _report(InputError("out of memory", hint="raise the limit (ulimit -v), or give less at once"))
+    except MemoryError as error:
+        return _report_shortage(error)
     except Exception as error:  # noqa: BLE001  # a defect of ours must not look like an answer
         return _report_defect(error)
     return code if isinstance(code, int) else 0
@@ -146,6 +146,34 @@ def _report_refusal(error: OSError) -> int:
     if isinstance(error.filename, str | bytes):
         return _report(unreadable(error, os.fsdecode(error.filename)))
     return _report(unanswered(error))
+
+
+_WORK = {
+    "cpuctl.pods": "reading pods",
+    "cpuctl.machine": "reading the machine",
+    "cpuctl.kubelet": "reading what the kubelet is told",
+    "cpuctl.checkpoints": "reading state files",
+    "cpuctl.documents": "reading a document",
+    "cpuctl.timeline": "replaying",
+    "cpuctl.engine": "deciding",
+    "cpuctl.capture": "reading the node's files",
+    "cpuctl.cgroups": "reading control groups",
+    "cpuctl.audit": "comparing",
+    "cpuctl.cli.answers": "putting the answer together",
+    "cpuctl.cli.render": "writing the answer",
+    "cpuctl.exports": "drawing",
+}
+
+
+def _report_shortage(error: MemoryError) -> int:
+    """Say what took more memory than there is (RLIMIT_AS, a control group's limit): no defect of ours."""
+    work, trace = "", error.__traceback__
+    while trace is not None and not work:
+        name = str(trace.tb_frame.f_globals.get("__name__", ""))
+        work = next((each for package, each in _WORK.items() if f"{name}.".startswith(f"{package}.")), "")
+        trace = trace.tb_next
+    message = f"out of memory while {work or 'starting'}"
+    return _report(InputError(message, hint="raise the limit (ulimit -v), or give less at once"))
 
 
 def _report_defect(error: Exception) -> int:

@@ -19,7 +19,7 @@ from cpuctl.cli.options import (
     QuietOption,
     RunningPodsOption,
 )
-from cpuctl.cli.output import Document, MetricsOutput, Style, emit
+from cpuctl.cli.output import Document, MetricsOutput, Style, complain, emit
 from cpuctl.cli.sources.config_inputs import KubeletWords
 from cpuctl.cli.sources.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
@@ -72,6 +72,10 @@ def verify(
     if output is MetricsOutput.PROM:
         from cpuctl.cli.answers.checkpoint.metrics import with_verdict_metrics
 
+        if document["start"]["outcome"] != "Started":
+            from cpuctl.exports.plan_words import start_sentence
+
+            complain(start_sentence(document["start"], "The kubelet"))
         document = with_verdict_metrics(document)
     emit(document, style)
     clean = document["start"]["outcome"] == "Started" and not (strict and document["summary"]["warning"])

@@ -20,7 +20,7 @@ from cpuctl.cli.options import (
     TemplateOption,
     WriteStateOption,
 )
-from cpuctl.cli.output import Document, MetricsOutput, Style, emit
+from cpuctl.cli.output import Document, MetricsOutput, Style, complain, emit
 from cpuctl.cli.pictures import HTML, SVG, MachineSvgOption, Pictures
 from cpuctl.cli.plan.options import CapacityOption, CompareOption, HtmlOption, OrderOption, RepeatOption
 from cpuctl.cli.plan.planning import Planned, Planner, PlanWishes, read_rounds, refuse_clash, warn_of_order
@@ -134,8 +134,13 @@ def _planned(planner: Planner, settings: tuple[str, str] | None) -> Planned:
 
 
 def _with_all_metrics(document: Document) -> Document:
+    """Add metrics; why a kubelet would not start none of them can tell."""
     from cpuctl.cli.answers.plan.metrics import with_room_metrics
+    from cpuctl.exports.plan_words import start_sentence
 
+    start = document["start"]
+    if start["outcome"] != "Started":
+        complain(start_sentence(start, "The kubelet"))
     return with_room_metrics(document)
 
 

@@ -1,4 +1,4 @@
-"""What ``cpuctl plan --repeat`` and ``--capacity`` find, as metrics beside the kubelet's own."""
+"""What ``cpuctl plan`` finds beside the kubelet's own metrics: its start, copies, room."""
 
 from __future__ import annotations
 
@@ -12,15 +12,21 @@ Samples = Iterator[dict[str, Any]]
 
 
 def with_room_metrics(document: Document) -> Document:
-    """Add to a plan's metrics how often its pods fit, and what else does, where that was asked for."""
+    """Add to a plan's metrics whether the kubelet starts, how often its pods fit, and what else does."""
     return {
         **document,
         "metrics": [
+            *_of_start(document.get("start")),
             *document.get("metrics", ()),
             *_of_copies(document.get("repeat")),
             *_of_room(document.get("capacity")),
         ],
     }
+
+
+def _of_start(start: Mapping[str, Any] | None) -> Samples:
+    if start is not None:
+        yield gauge("plan_start", "What comes of the kubelet's start.", {"outcome": start["outcome"]}, 1)
 
 
 def _of_copies(repeat: Mapping[str, Any] | None) -> Samples:

@@ -37,9 +37,8 @@ _NO_QUOTA = ("max", "-1")
 def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
     """Lay out the tree; wide adds paths, and the files that are not shown as columns."""
     yield Lines(tuple(node_lines(document["node"])))
-    groups = document["groups"]
-    if groups:
-        version = document["node"]["cgroupVersion"]
+    groups, version = document["groups"], document["node"]["cgroupVersion"]
+    if groups and version:
         shown = _columns(groups, version)
         yield _tree(groups, shown, wide=wide)
         if others := tuple(_others(groups, {*shown.values(), _PERIOD}, wide=wide)):
@@ -73,13 +72,15 @@ def _tree(groups: list[_Group], shown: Mapping[str, str], *, wide: bool) -> Tabl
 
 def _title(group: _Group) -> str:
     owner = group["owner"]
+    if owner is None and group["level"] in ("pod", "container", "helper"):  # nobody knows whose it is
+        return str(group["path"].rpartition("/")[2])
     match group["level"]:
         case "pod":
             return f"{owner['namespace']}/{owner['pod']}" if owner["pod"] else f"pod {owner['uid']}"
         case "container":
             return str(owner["container"] or _nameless(owner))
         case "helper":
-            return f"(monitor of {owner['containerID'][:_SHORT_ID]})"
+            return f"(monitor of {_short(owner['containerID'])})"
         case "qos":
             return str(group["qosClass"])
         case _:
@@ -87,7 +88,11 @@ def _title(group: _Group) -> str:
 
 
 def _nameless(owner: Mapping[str, Any]) -> str:
-    return "(sandbox)" if owner["part"] == "sandbox" else f"({owner['containerID'][:_SHORT_ID]})"
+    return "(sandbox)" if owner["part"] == "sandbox" else f"({_short(owner['containerID'])})"
+
+
+def _short(container_id: str | None) -> str:
+    return (container_id or "unknown")[:_SHORT_ID]
 
 
 def _cell(group: _Group, name: str, file: str) -> Cell:

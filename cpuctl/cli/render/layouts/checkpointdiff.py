@@ -19,6 +19,8 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
 
 def _headline(file: Mapping[str, Any]) -> str:
     a, b = file["a"], file["b"]
+    if a is None and b is None:
+        return f"{file['file']}: in neither"
     if a is None or b is None:
         return f"{file['file']}: only in {(a or b)['source']}"
     formats = "" if a["format"] == b["format"] else f" (format {a['format']} -> {b['format']})"

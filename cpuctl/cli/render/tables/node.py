@@ -10,6 +10,7 @@ from cpuctl.cli.render.blocks import Cell
 _NO_POLICY = {
     "missing": "no state of a CPU Manager",
     "closed": "a state of the CPU Manager that cannot be read",
+    "read": "a state of the CPU Manager that names no policy",
     "unusable": "a state of the CPU Manager that no kubelet would load",
 }
 

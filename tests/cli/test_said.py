@@ -16,8 +16,6 @@ NOT_STARTED = ("-m", "synthetic:1s1n4c1t", "--kubelet-args=--cpu-manager-policy=
 WHY = "The kubelet would not start (cpuManager): [cpumanager] unable to determine reserved CPU resources"
 PROJECT = Path(__file__).parents[2]
 
-pytest_plugins = ["tests.cli.conftest"]
-
 
 def test_metrics_say_that_a_kubelet_would_not_start(cpuctl: Cpuctl) -> None:
     done = cpuctl("plan", *NOT_STARTED, "-T", "a=1/1", "-o", "prom", "-q")

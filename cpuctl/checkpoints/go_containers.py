@@ -13,12 +13,16 @@ _LONG_S = "\u017f"
 
 
 class MapOf(NamedTuple):
-    """A map with text keys, or with numbers where ``numbered``; ``pointers``: its values are pointers."""
+    """A map with text keys, or with numbers where ``numbered``; ``pointers``: its values are pointers.
+
+    ``key_type`` is what Go calls a key that is a number.
+    """
 
     name: str
     item: GoType
     numbered: bool = False
     pointers: bool = False
+    key_type: str = "int"
 
     def zero(self) -> Value:
         """Return nil."""
@@ -39,7 +43,7 @@ class MapOf(NamedTuple):
             elif _KEY.fullmatch(name):
                 into[int(name)] = self._item(member, inner, to)
             else:
-                to.refuse(f"number {name}", inner, "int")
+                to.refuse(f"number {name}", inner, self.key_type)
         return into
 
     def shown(self, value: Value) -> str:

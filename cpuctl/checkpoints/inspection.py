@@ -17,7 +17,13 @@ from cpuctl.checkpoints.go_json import Json, Members, parsed_json
 from cpuctl.checkpoints.go_types import Value
 from cpuctl.checkpoints.memory_state import FILE_NAME as MEMORY_FILE
 from cpuctl.checkpoints.memory_state import memory_state_of
-from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, PodsStateFile
+from cpuctl.checkpoints.model import (
+    ClaimsStateFile,
+    CPUStateFile,
+    DevicesStateFile,
+    MemoryStateFile,
+    PodsStateFile,
+)
 from cpuctl.checkpoints.pods_state import ALLOCATED_FILE_NAME, pods_state_of
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.cpuset import CPUSet
@@ -28,7 +34,14 @@ from cpuctl.named_tuple import NamedTuple
 _NEWEST = StateReader(minor=38)
 _NO_STATE = "this is no state file of a kubelet"
 
-State: TypeAlias = CPUStateFile | MemoryStateFile | PodsStateFile
+State: TypeAlias = CPUStateFile | MemoryStateFile | PodsStateFile | DevicesStateFile | ClaimsStateFile
+STATUS_FILE, DEVICES_FILE, CLAIMS_FILE = (
+    "pod_status_manager_state",
+    "kubelet_internal_checkpoint",
+    "dra_manager_state",
+)
+OTHER_FILES = (STATUS_FILE, DEVICES_FILE, CLAIMS_FILE)
+"""Files of a kubelet that are neither of the managers of CPUs and memory nor of resizes from 1.33 on."""
 
 
 class Inspection(NamedTuple):
@@ -38,7 +51,8 @@ class Inspection(NamedTuple):
     where the text is no state file. ``problem`` says what is wrong beside the checksums; ``state`` is then
     None. ``container_ids``: V1's CPUs by container id, for which a state has no room.
     ``embedded_differs``: the older document that the newest formats carry for older kubelets does not say
-    what the file says.
+    what the file says. ``resummed`` is the file with the right checksum, where the content is to be
+    kept as it is whoever reads it: empty for the files that releases convert.
     """
 
     file_name: str = ""
@@ -48,6 +62,7 @@ class Inspection(NamedTuple):
     container_ids: Mapping[str, CPUSet] = {}
     embedded_differs: bool = False
     problem: str = ""
+    resummed: str = ""
 
 
 class _Family(NamedTuple):
@@ -76,8 +91,8 @@ _MEMORY = _Family(
 )
 
 
-def inspect_state(text: str) -> Inspection:
-    """Tell what a text is.
+def inspect_state(text: str, file_name: str = "") -> Inspection:
+    """Tell what a text is; *file_name* is the name it was found under, where that is a state file's.
 
     Raise InputError for one so large that it can only be meant to fill the memory.
     """
@@ -92,9 +107,21 @@ def inspect_state(text: str) -> Inspection:
         return _managed(found, _MEMORY)
     if "defaultcpuset" in names:
         return _by_container_id(found) or _managed(found, _CPU)
-    if {"data", "checksum"} <= names:
-        return _of_pods(found)
-    return Inspection(problem=_NO_STATE)
+    return _of_others(found, names, file_name)
+
+
+def _of_others(found: Members, names: set[str], file_name: str) -> Inspection:
+    """Recognise a file by its name or, where it may be any, by what is in it."""
+    data = next((value for name, value in found.pairs if name.lower() == "data"), None)
+    if file_name == DEVICES_FILE or isinstance(data, Members):
+        return _of_devices(found)
+    listed = any(name.lower() == "entries" and isinstance(value, list) for name, value in found.pairs)
+    if file_name == CLAIMS_FILE or listed or (isinstance(data, str) and "ClaimInfoStateList" in data):
+        return _of_claims(found, string="data" in names)
+    flat = {"allocationentries", "resizestatusentries"} & names
+    if file_name == STATUS_FILE or flat or (isinstance(data, str) and "allocationEntries" in data):
+        return _of_status(found, string="data" in names)
+    return _of_pods(found) if {"data", "checksum"} <= names else Inspection(problem=_NO_STATE)
 
 
 def inspect_embedded(text: str) -> Inspection:
@@ -184,3 +211,95 @@ def _of_pods(found: Members) -> Inspection:
         return inspection._replace(state=pods_state_of(data, _NEWEST))
     except GoError as error:
         return inspection._replace(problem=str(error))
+
+
+def _of_status(found: Members, *, string: bool) -> Inspection:
+    from cpuctl.checkpoints import status_state
+
+    if not string:
+        loaded = decoded(status_state.FLAT.struct, found)
+        flat = Inspection(
+            file_name=STATUS_FILE,
+            format="V1",
+            checksums=(status_state.FLAT.checked(loaded.document),),
+            problem=loaded.error,
+        )
+        if loaded.error:
+            return flat
+        return flat._replace(
+            state=status_state.flat_state(loaded.document),
+            resummed=status_state.FLAT.write(loaded.document),
+        )
+    outer = decoded(pods_formats.OUTER, found)
+    data = outer.document["data"]
+    right = data_checksum(data)
+    inner = decoded_text(status_state.DATA, data)
+    inspection = Inspection(
+        file_name=STATUS_FILE,
+        format="V2",
+        checksums=(Checked("checksum", outer.document["checksum"], right),),
+        problem=outer.error or inner.error,
+    )
+    if inspection.problem:
+        return inspection
+    return inspection._replace(
+        state=status_state.data_state(inner.document),
+        resummed=pods_formats.OUTER.written({"data": data, "checksum": right}),
+    )
+
+
+def _of_devices(found: Members) -> Inspection:
+    from cpuctl.checkpoints import device_state
+
+    form = device_state.format_of(found)
+    document, problem = form.decoded(found)
+    inspection = Inspection(
+        file_name=DEVICES_FILE,
+        format="V1" if form is device_state.FLAT else "V2",
+        checksums=(form.checked(document),),
+        problem=problem,
+    )
+    if problem:
+        return inspection
+    return inspection._replace(state=device_state.devices_of(document), resummed=form.write(document))
+
+
+def _of_claims(found: Members, *, string: bool) -> Inspection:
+    from cpuctl.checkpoints import claim_state
+
+    if not string:
+        return _of_old_claims(found)
+    outer = decoded(claim_state.OUTER, found)
+    inner = decoded_text(claim_state.DATA, outer.document["Data"])
+    inspection = Inspection(
+        file_name=CLAIMS_FILE,
+        format="V4",
+        checksums=(claim_state.outer_checked(outer.document),),
+        problem=outer.error or inner.error,
+    )
+    if inspection.problem:
+        return inspection
+    return inspection._replace(
+        state=claim_state.string_claims(inner.document),
+        resummed=claim_state.write_string(outer.document["Data"]),
+    )
+
+
+def _of_old_claims(found: Members) -> Inspection:
+    from cpuctl.checkpoints import claim_state
+
+    loaded = decoded(claim_state.V1_30.struct, found)
+    document, inspection = loaded.document, Inspection(file_name=CLAIMS_FILE, problem=loaded.error)
+    if loaded.error:
+        return inspection
+    if not claim_state.is_understood(document):
+        why = "it has structured parameters (1.30, alpha), whose checksum cpuctl cannot compute"
+        return inspection._replace(format="V3", problem=why)
+    forms = (("V3", claim_state.V1_30), ("V2", claim_state.V1_28), ("V1", claim_state.V1_27))
+    name, form = next((each for each in forms if each[1].checked(document).ok), forms[0])
+    return inspection._replace(
+        format=name,
+        checksums=(form.checked(document),),
+        state=claim_state.old_claims(document),
+        resummed=form.write(document),
+    )

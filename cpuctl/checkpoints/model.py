@@ -88,9 +88,51 @@ class RecordedPod(NamedTuple):
 
 
 class PodsStateFile(NamedTuple):
-    """``allocated_pods_state`` or ``actuated_pods_state``: what pods were promised, or have got, by UID."""
+    """``allocated_pods_state`` or ``actuated_pods_state``: what pods were promised, or have got, by UID.
+
+    ``pod_status_manager_state``, which came before them, is of the same kind; up to 1.31 it also has the
+    word on each pod's resize (``resizes``), and no limits.
+    """
 
     pods: Mapping[str, RecordedPod] = {}
+    resizes: Mapping[str, str] = {}
+
+
+class DeviceEntry(NamedTuple):
+    """The devices of one resource that a container holds: their names by NUMA node, -1 for none."""
+
+    pod_uid: str
+    container: str
+    resource: str
+    devices: Mapping[int, tuple[str, ...]] = {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All of them, in order."""
+        return tuple(sorted(name for names in self.devices.values() for name in names))
+
+
+class DevicesStateFile(NamedTuple):
+    """``kubelet_internal_checkpoint``: who holds which devices, and those that were ``registered``."""
+
+    entries: tuple[DeviceEntry, ...] = ()
+    registered: Mapping[str, tuple[str, ...]] = {}
+
+
+class ClaimEntry(NamedTuple):
+    """A resource claim that is prepared, the pods that refer to it, and its devices by name."""
+
+    uid: str
+    name: str
+    namespace: str
+    pod_uids: tuple[str, ...] = ()
+    devices: tuple[str, ...] = ()
+
+
+class ClaimsStateFile(NamedTuple):
+    """``dra_manager_state``: the claims of the DRA manager."""
+
+    claims: tuple[ClaimEntry, ...] = ()
 
 
 class UnreadableState(NamedTuple):

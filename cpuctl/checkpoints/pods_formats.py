@@ -14,6 +14,8 @@ from cpuctl.go_text import GoError
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.quantity import Quantity
 
+_WORD = (1 << 64) - 1
+
 
 class _QuantityType(NamedTuple):
     """A quantity, which has a reader of its own."""
@@ -38,23 +40,41 @@ class _QuantityType(NamedTuple):
             return Quantity()
 
     def shown(self, value: Value) -> str:
-        """Show the canonical text; no checksum is taken over quantities."""
-        return str(value)
+        """Show the fields: a 64-bit amount or a decimal, the text that was kept, the notation."""
+        # Of amounts that are written "0" the kubelet keeps the text, of other zeros it does not.
+        kept = value.verbatim or ("0" if value.short and not (value.unscaled or value.exponent) else "")
+        short = (value.unscaled, value.exponent) if value.short else (0, 0)
+        decimal = "<nil>" if value.short else _decimal(value.unscaled, -value.exponent)
+        return (
+            f"{{i:(resource.int64Amount){{value:(int64){short[0]} scale:(resource.Scale){short[1]}}} "
+            f"d:(resource.infDecAmount){{Dec:(*inf.Dec){decimal}}} s:(string){kept} "
+            f"Format:(resource.Format){value.format}}}"
+        )
 
     def written(self, value: Value) -> str:
         """Write a JSON string."""
         return go_string(str(value))
 
 
-_AMOUNTS = MapOf("v1.ResourceList", _QuantityType())
+def _decimal(unscaled: int, scale: int) -> str:
+    words, left = [], abs(unscaled)
+    while left:
+        words.append(str(left & _WORD))
+        left >>= 64
+    number = f"[{' '.join(words)}]" if words else "<nil>"
+    negative = str(unscaled < 0).lower()
+    return f"{{unscaled:(big.Int){{neg:(bool){negative} abs:(big.nat){number}}} scale:(inf.Scale){scale}}}"
+
+
+AMOUNTS = MapOf("v1.ResourceList", _QuantityType())
 _CLAIM = Struct(
     "v1.ResourceClaim", (Field("name", "Name", Text()), Field("request", "Request", Text(), omit_empty=True))
 )
-_RESOURCES = Struct(
+RESOURCES = Struct(
     "v1.ResourceRequirements",
     (
-        Field("limits", "Limits", _AMOUNTS, omit_empty=True),
-        Field("requests", "Requests", _AMOUNTS, omit_empty=True),
+        Field("limits", "Limits", AMOUNTS, omit_empty=True),
+        Field("requests", "Requests", AMOUNTS, omit_empty=True),
         Field("claims", "Claims", ListOf("[]v1.ResourceClaim", _CLAIM), omit_empty=True),
     ),
 )
@@ -87,11 +107,11 @@ class _Pointer(NamedTuple):
         return "null" if value is None else self.to.written(value)
 
 
-_BY_CONTAINER = MapOf("map[string]v1.ResourceRequirements", _RESOURCES)
+_BY_CONTAINER = MapOf("map[string]v1.ResourceRequirements", RESOURCES)
 _BY_VOLUME = MapOf("map[string]*resource.Quantity", _QuantityType(), pointers=True)
 _POD_FIELDS = (
     Field("ContainerResources", "ContainerResources", _BY_CONTAINER),
-    Field("PodLevelResources", "PodLevelResources", _Pointer(_RESOURCES)),  # from 1.35 on (KEP-5419)
+    Field("PodLevelResources", "PodLevelResources", _Pointer(RESOURCES)),  # from 1.35 on (KEP-5419)
     Field("EmptyDirVolumeLimits", "EmptyDirVolumeLimits", _BY_VOLUME),  # from 1.37 on (KEP-6030)
 )
 

@@ -61,13 +61,16 @@ def _read(text: str, reader: StateReader) -> PodsStateFile | UnreadableState:
 def _pod(document: Value) -> RecordedPod:
     level = document.get("PodLevelResources")
     return RecordedPod(
-        containers={name: _resources(each) for name, each in (document["ContainerResources"] or {}).items()},
-        pod_level=None if level is None else _resources(level),
+        containers={
+            name: recorded_resources(each) for name, each in (document["ContainerResources"] or {}).items()
+        },
+        pod_level=None if level is None else recorded_resources(level),
         volume_limits=document.get("EmptyDirVolumeLimits") or {},
     )
 
 
-def _resources(document: Value) -> RecordedResources:
+def recorded_resources(document: Value) -> RecordedResources:
+    """Turn decoded resource requirements into values."""
     return RecordedResources(
         limits=document["limits"] or {},
         requests=document["requests"] or {},

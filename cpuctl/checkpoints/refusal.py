@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from cpuctl.go_text import quoted
 
-_WHOSE = {"cpu_manager_state": "the CPU manager", "memory_manager_state": "the memory manager"}
+_WHOSE = {
+    "cpu_manager_state": "the CPU manager",
+    "memory_manager_state": "the memory manager",
+    "pod_status_manager_state": "pod allocation",
+}
 _OF_PODS = "pod resource information"
 
 

@@ -87,6 +87,25 @@ _State: TypeAlias = CPUStateFile | MemoryStateFile | UnreadableState
 _PARTS = (("entries", "entries"), ("podEntries", "pod_entries"), ("baselines", "baselines"))
 
 
+OTHER_READERS = {
+    "pod_status_manager_state": (("1.27 to 1.31", 31), ("1.32", 32)),
+    "dra_manager_state": (("1.27", 27), ("1.28 and 1.29", 29), ("1.30", 30), ("1.31 and later", 36)),
+}
+"""Of files that no kubelet converts: the releases that read them in another way, and one of each."""
+
+OTHER_WRITERS = {
+    ("pod_status_manager_state", "V1"): "1.27 to 1.31",
+    ("pod_status_manager_state", "V2"): "1.32",
+    ("kubelet_internal_checkpoint", "V1"): "up to 1.19",
+    ("kubelet_internal_checkpoint", "V2"): "1.20 and later",
+    ("dra_manager_state", "V1"): "1.27",
+    ("dra_manager_state", "V2"): "1.28 and 1.29",
+    ("dra_manager_state", "V3"): "1.30",
+    ("dra_manager_state", "V4"): "1.31 and later",
+}
+"""Who writes these files, by file and format; the names of formats are cpuctl's."""
+
+
 def reader_name(reader: StateReader) -> str:
     """Name a kind of kubelet out of ``READERS``."""
     return _READER_NAMES[READERS.index(reader)]

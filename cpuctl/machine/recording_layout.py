@@ -12,7 +12,16 @@ PROCESSES = "processes.jsonl"
 CONFIG = "var/lib/kubelet/config.yaml"
 DROP_INS = "etc/kubernetes/kubelet.conf.d"
 STATE_DIRECTORY = "var/lib/kubelet"
-STATE_FILES = ("actuated_pods_state", "allocated_pods_state", "cpu_manager_state", "memory_manager_state")
+STATE_FILES = {
+    "actuated_pods_state": "actuated_pods_state",
+    "allocated_pods_state": "allocated_pods_state",
+    "cpu_manager_state": "cpu_manager_state",
+    "dra_manager_state": "dra_manager_state",
+    "kubelet_internal_checkpoint": "device-plugins/kubelet_internal_checkpoint",
+    "memory_manager_state": "memory_manager_state",
+    "pod_status_manager_state": "pod_status_manager_state",
+}
+"""The kubelet's state files, and where they are below its root directory."""
 
 CONTAINER_LOGS = "var/log/containers"
 """A kubelet's directory of links whose names tell pod, namespace, container and container id."""
@@ -54,7 +63,7 @@ RECORDED_FILES = frozenset(
         PROCESSES,
         CONFIG,
         *IRQBALANCE_FILES,
-        *(f"{STATE_DIRECTORY}/{name}" for name in STATE_FILES),
+        *(f"{STATE_DIRECTORY}/{path}" for path in STATE_FILES.values()),
     }
 )
 RECORDED_DIRECTORIES = (

@@ -73,9 +73,17 @@ def test_it_says_what_is_not_recorded_and_why() -> None:
     assert {each["path"]: each["reason"] for each in refused} == {
         "proc/80/status": "permission denied",
         "var/lib/kubelet/config.yaml": "permission denied",
+        "var/lib/kubelet/device-plugins/kubelet_internal_checkpoint": "permission denied",
         **{
             f"var/lib/kubelet/{name}_state": "permission denied"
-            for name in ("actuated_pods", "allocated_pods", "cpu_manager", "memory_manager")
+            for name in (
+                "actuated_pods",
+                "allocated_pods",
+                "cpu_manager",
+                "dra_manager",
+                "memory_manager",
+                "pod_status_manager",
+            )
         },
     }
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 
+from cpuctl.checkpoints.claim_state import read_claims_state
 from cpuctl.checkpoints.cpu_state import read_cpu_state, write_cpu_state
-from cpuctl.checkpoints.inspection import inspect_state
+from cpuctl.checkpoints.device_state import read_devices_state
+from cpuctl.checkpoints.inspection import OTHER_FILES, inspect_state
 from cpuctl.checkpoints.memory_state import read_memory_state, write_memory_state
 from cpuctl.checkpoints.model import UnreadableState
 from cpuctl.checkpoints.pods_state import read_pods_state
 from cpuctl.checkpoints.reader import StateReader
+from cpuctl.checkpoints.status_state import read_status_state
 from cpuctl.documents.loading import load_documents
 from cpuctl.engine.pod_lints.lints import lint_pod
 from cpuctl.engine.pod_lints.subject import KubeletView, PodLintSubject
@@ -44,6 +48,12 @@ def run_state(data: bytes) -> None:
     text = text_of(data)
     with suppress(CpuctlError):
         inspect_state(text)
+    for name in OTHER_FILES:
+        with suppress(CpuctlError):
+            found = inspect_state(text, name)
+            assert not found.resummed or all(
+                each.ok for each in inspect_state(found.resummed, name).checksums
+            )
     for reader in _READERS:
         with suppress(CpuctlError):
             cpu = read_cpu_state(text, reader)
@@ -53,8 +63,9 @@ def run_state(data: bytes) -> None:
             memory = read_memory_state(text, reader)
             if not isinstance(memory, UnreadableState):
                 assert read_memory_state(write_memory_state(memory, reader), reader) == memory
-        with suppress(CpuctlError):
-            read_pods_state(text, reader)
+        for read in (read_pods_state, read_status_state, read_devices_state, read_claims_state):
+            with suppress(CpuctlError):
+                read(text, reader)
 
 
 def run_config(data: bytes) -> None:
@@ -88,7 +99,9 @@ def run_lint(data: bytes) -> None:
 
 
 def _state_seeds() -> list[bytes]:
+    recorded = Path(__file__).parents[2] / "fixtures/state_files/recorded.json"
     return [
+        *(each["text"].encode() for each in json.loads(recorded.read_text())),
         *(write_cpu_state(CPU_STATE, reader).encode() for reader in _READERS),
         *(write_memory_state(MEMORY_STATE, reader).encode() for reader in _READERS),
     ]

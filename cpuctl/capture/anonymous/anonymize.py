@@ -11,7 +11,7 @@ from cpuctl.capture.collected import Area, Collected, Content, KubeletFacts, Pro
 from cpuctl.capture.kubelet.files import AREA as KUBELET_AREA
 from cpuctl.machine.recording_layout import CONFIG, DROP_INS, STATE_DIRECTORY, STATE_FILES
 
-_STATES = frozenset(f"{STATE_DIRECTORY}/{name}" for name in STATE_FILES)
+_STATES = frozenset(f"{STATE_DIRECTORY}/{path}" for path in STATE_FILES.values())
 _GROUP_FIELDS = (
     "cgroupRoot",
     "kubeletCgroups",

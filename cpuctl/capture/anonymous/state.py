@@ -11,8 +11,24 @@ from typing import Any
 
 from cpuctl.capture.anonymous.pseudonyms import Pseudonyms
 
-_BY_CONTAINER = frozenset({"entries", "baselines", "originals"})
-_BY_POD = frozenset({"podentries"})
+_BY_CONTAINER = frozenset({"entries", "baselines", "originals", "allocationentries"})
+_BY_POD = frozenset({"podentries", "resizestatusentries", "poduids"})
+_IDENTIFIERS = frozenset({"poduid", "claimuid", "shareid"})
+_NAMES = {
+    "containername": "container",
+    "claimname": "claim",
+    "namespace": "namespace",
+    "poolname": "pool",
+    "devicename": "device",
+    "deviceids": "device",
+    "cdideviceids": "device",
+    "cdidevices": "device",
+    "registereddevices": "device",
+    "requestnames": "request",
+}
+"""What a member names, alone, in a list, or in lists by something that may be known."""
+_SECRETS = frozenset({"allocresp", "resourcehandles"})
+"""What plugins and drivers have said: nobody knows what is in it, and no decision depends on it."""
 _CONTAINERS = "ContainerResources"
 _NESTED_TEXT = "data"
 _CHECKSUM = "checksum"
@@ -35,6 +51,8 @@ def _written(value: Any) -> str:  # noqa: ANN401  # any JSON
 
 
 def _replaced(value: Any, pseudonyms: Pseudonyms) -> Any:  # noqa: ANN401
+    if isinstance(value, list):
+        return [_replaced(each, pseudonyms) for each in value]
     if not isinstance(value, dict):
         return value
     return {key: _member(key, member, pseudonyms) for key, member in value.items()}
@@ -45,12 +63,26 @@ def _member(key: str, value: Any, pseudonyms: Pseudonyms) -> Any:  # noqa: ANN40
     name = key.lower()
     if name == _CHECKSUM:
         return 0
+    if name in _SECRETS:
+        return None
+    if name in _IDENTIFIERS and isinstance(value, str):
+        return pseudonyms.identifier(value)
+    if name in _NAMES:
+        return _named(value, _NAMES[name], pseudonyms)
     if name == _NESTED_TEXT and isinstance(value, str):
         return anonymous_state(value, pseudonyms) if value else value
     if isinstance(value, dict) and name in _BY_CONTAINER | _BY_POD:
         inner = _containers if name in _BY_CONTAINER else _unchanged
         return _renamed(value, pseudonyms.identifier, lambda pod: inner(pod, pseudonyms))
     return _replaced(value, pseudonyms)
+
+
+def _named(value: Any, kind: str, pseudonyms: Pseudonyms) -> Any:  # noqa: ANN401
+    if isinstance(value, dict):
+        return {key: _named(each, kind, pseudonyms) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_named(each, kind, pseudonyms) for each in value]
+    return pseudonyms.name(kind, value) if isinstance(value, str) else value
 
 
 def _containers(value: Any, pseudonyms: Pseudonyms) -> Any:  # noqa: ANN401

@@ -56,7 +56,7 @@ def record_kubelet(
         drop_ins_used=used,
         drop_ins_complete=complete,
     )
-    states = sum(_record_state(files, places.root, name) for name in STATE_FILES)
+    states = sum(_record_state(files, places.root, name) for name in STATE_FILES.values())
     counts = {"flags": len(flags or unit_flags or ()), "stateFiles": states}
     return facts, Area(name=AREA, entries=len(files.members) - before, counts=counts, notes=_notes(facts))
 

@@ -14,6 +14,7 @@ from cpuctl.capture.kubelet.running import RunningKubelet, kubelets_using
 from cpuctl.checkpoints.inspection import Inspection, inspect_state
 from cpuctl.cli.stop_signals import StopSignal, held_back
 from cpuctl.errors import CpuctlError, NodeAccessError, NotRestoredError, UsageError
+from cpuctl.machine.recording_layout import STATE_FILES
 from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class FileChange(_FileChange):
         """What the file is afterwards."""
         if self.state is not None and not self.changed:
             return self.state.inspection
-        return inspect_state(self.text)
+        return inspect_state(self.text, self.file_name)
 
     def as_input(self) -> StateInput:
         """Return the new file as if it had been read."""
@@ -84,7 +85,12 @@ class Applied:
 
 def running_kubelets(changes: Sequence[FileChange], target: Target) -> list[RunningKubelet]:
     """Find the kubelets that use the files which are, or would be, written."""
-    own = {change.state.path.parent for change in changes if change.state and change.state.path}
+    own = {
+        # A file of its own directory belongs to the kubelet one up.
+        change.state.path.parents[STATE_FILES[change.file_name].count("/")]
+        for change in changes
+        if change.state and change.state.path
+    }
     directories = {Path(target.directory)} if target.directory else own
     found = {kubelet for each in directories for kubelet in kubelets_using(each, target.root)}
     return sorted(found, key=lambda kubelet: kubelet.pid)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from cpuctl.engine.state_checks.findings import CPU_FILE, MEMORY_FILE
 from cpuctl.engine.state_checks.found import FileFacts, FoundFile, FoundStates
 from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners
 from cpuctl.errors import InputError
@@ -72,21 +71,37 @@ def whole_state(found: Inspection, names: Mapping[str, ContainerName]) -> State 
 
 def found_states(states: Sequence[StateInput], reader: StateReader) -> FoundStates:
     """Read files as a kubelet does that finds them under their names."""
+    from cpuctl.checkpoints.claim_state import read_claims_state
     from cpuctl.checkpoints.cpu_state import read_cpu_state
+    from cpuctl.checkpoints.device_state import read_devices_state
     from cpuctl.checkpoints.memory_state import read_memory_state
-    from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, PodsStateFile
+    from cpuctl.checkpoints.model import (
+        ClaimsStateFile,
+        CPUStateFile,
+        DevicesStateFile,
+        MemoryStateFile,
+        PodsStateFile,
+    )
     from cpuctl.checkpoints.pods_state import read_pods_state
+    from cpuctl.checkpoints.status_state import read_status_state
 
-    cpu = memory = None
-    pods = {}
+    found = FoundStates()
+    pods: dict[str, FoundFile[PodsStateFile]] = {}
     for state in states:
-        if state.file_name == CPU_FILE:
-            cpu = _found(state, reader, read_cpu_state, CPUStateFile)
-        elif state.file_name == MEMORY_FILE:
-            memory = _found(state, reader, read_memory_state, MemoryStateFile)
-        else:
-            pods[state.file_name] = _found(state, reader, read_pods_state, PodsStateFile)
-    return FoundStates(cpu=cpu, memory=memory, pods=pods)
+        match state.file_name:
+            case "cpu_manager_state":
+                found = found._replace(cpu=_found(state, reader, read_cpu_state, CPUStateFile))
+            case "memory_manager_state":
+                found = found._replace(memory=_found(state, reader, read_memory_state, MemoryStateFile))
+            case "kubelet_internal_checkpoint":
+                found = found._replace(devices=_found(state, reader, read_devices_state, DevicesStateFile))
+            case "dra_manager_state":
+                found = found._replace(claims=_found(state, reader, read_claims_state, ClaimsStateFile))
+            case "pod_status_manager_state" as name:
+                pods[name] = _found(state, reader, read_status_state, PodsStateFile)
+            case name:
+                pods[name] = _found(state, reader, read_pods_state, PodsStateFile)
+    return found._replace(pods=pods)
 
 
 def _found(
@@ -102,7 +117,9 @@ def _found(
         raise InputError(error.message, where=where, hint=error.hint).within(state.source) from None
     whole = whole_state(state.inspection, reader.initial_containers)
     loads = isinstance(result, kind)
-    others = () if loads else _readable_by(lambda other: isinstance(read(state.text, other), kind), reader)
+    others: Iterable[str] = ()
+    if not loads:
+        others = _readable_by(state, lambda other: isinstance(read(state.text, other), kind), reader)
     return FoundFile(
         read=result,
         whole=whole if isinstance(whole, kind) else None,
@@ -119,9 +136,17 @@ def _facts(inspection: Inspection, readable_by: tuple[str, ...]) -> FileFacts:
     )
 
 
-def _readable_by(loads: Callable[[StateReader], bool], reader: StateReader) -> Iterable[str]:
+def _readable_by(
+    state: StateInput, loads: Callable[[StateReader], bool], reader: StateReader
+) -> Iterable[str]:
     """Name the kinds of kubelet that load a file."""
-    from cpuctl.checkpoints.versions import READERS, reader_name
+    from cpuctl.checkpoints.versions import OTHER_READERS, READERS, reader_name
+
+    if state.file_name in OTHER_READERS:
+        yield from (
+            name for name, minor in OTHER_READERS[state.file_name] if loads(reader._replace(minor=minor))
+        )
+        return
 
     # The last has more gates than the one before, and reads what that reads.
     for other in READERS[:-1]:

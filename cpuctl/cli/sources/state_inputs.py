@@ -26,8 +26,8 @@ _USUAL = f"/{STATE_DIRECTORY}"
 _ARCHIVES = (b"\x1f\x8b", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd")
 _TAR, _HEAD = slice(257, 262), 262
 _EXPECTED = (
-    "expected cpu_manager_state, memory_manager_state, allocated_pods_state or actuated_pods_state, the "
-    "directory that holds them, or a recording"
+    "expected cpu_manager_state, memory_manager_state or another of the kubelet's state files (cpuctl "
+    "checkpoint --help), the directory that holds them, or a recording"
 )
 
 
@@ -156,14 +156,26 @@ def _in_directory(
     if names is None and (needed or root.in_the_way(below)):
         missing = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
         raise _unreadable(root, below, missing, directory)
-    for name in STATE_FILES:
-        if name not in (names or ()):
+    for name, usual in STATE_FILES.items():
+        # One of them lies a directory below, or was copied beside the others.
+        if name not in (names or ()) and not _is_below(root, below, usual):
             continue
-        path = directory / name
+        path = directory / (name if name in (names or ()) else usual)
         if place.in_place:
             yield _writable(root, path, place)
         else:
             yield _state(_content(root, path), source_name(str(path)), path, name)
+
+
+def _is_below(root: Root, directory: str, path: str) -> bool:
+    """Tell whether a file stands a directory further down."""
+    parent, _, name = path.rpartition("/")
+    if not parent:
+        return False
+    try:
+        return name in (root.names(f"{directory}/{parent}") or ())
+    except OSError:
+        return False
 
 
 def _below(root: Root, path: Path) -> str:
@@ -178,8 +190,8 @@ def _unreadable(root: Root, below: str, error: OSError, shown: Path) -> CpuctlEr
 
 
 def _in_tree(tree: Tree, origin: str) -> Iterator[StateInput]:
-    for name in STATE_FILES:
-        path = f"{STATE_DIRECTORY}/{name}"
+    for name, usual in STATE_FILES.items():
+        path = f"{STATE_DIRECTORY}/{usual}"
         text = tree.read(path)
         if text is not None:
             yield _state(text.encode(), f"{origin}: {path}", known=name)
@@ -221,11 +233,12 @@ def _state(content: bytes, source: str, path: Path | None = None, known: str = "
     from cpuctl.checkpoints.go_json import within_bounds
     from cpuctl.checkpoints.inspection import inspect_state
 
+    known = known if known in STATE_FILES else _name_of(path)
     try:
-        inspection = inspect_state(within_bounds(content, "").decode("utf-8", "replace"))
+        inspection = inspect_state(within_bounds(content, "").decode("utf-8", "replace"), known)
     except InputError as error:
         raise error.within(source) from None
-    name = (known if known in STATE_FILES else _name_of(path)) or inspection.file_name
+    name = known or inspection.file_name
     if not name:
         raise InputError(inspection.problem, where=source, hint=_EXPECTED)
     return StateInput(file_name=name, source=source, content=content, inspection=inspection, path=path)

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, PodsStateFile, UnreadableState
+from cpuctl.checkpoints.model import UnreadableState
 from cpuctl.engine.config_lints.lint import Severity
-from cpuctl.engine.state_checks.findings import REPAIR, StateFinding
-from cpuctl.engine.state_checks.found import FoundFile
+from cpuctl.engine.state_checks.findings import CPU_FILE, MEMORY_FILE, REPAIR, StateFinding
+from cpuctl.engine.state_checks.found import AnyFile
+from cpuctl.engine.state_checks.readings import Reading
 
-AnyFile = FoundFile[CPUStateFile] | FoundFile[MemoryStateFile] | FoundFile[PodsStateFile]
 
+def file_findings(
+    name: str, file: AnyFile, policy: str | None, version: str, reading: Reading = Reading.STOPS
+) -> Iterator[StateFinding]:
+    """Say what is wrong with a file; *policy* is the configured one, None where none is known.
 
-def file_findings(name: str, file: AnyFile, policy: str | None, version: str) -> Iterator[StateFinding]:
-    """Say what is wrong with a file; *policy* is the configured one, None where none is known."""
+    *reading* tells what the kubelet does with it.
+    """
+    if reading is Reading.UNREAD:
+        yield _unread(name, file, version)
+        return
+    if reading is Reading.GOES_ON:
+        yield from _gone_on(name, file)
+        return
     if isinstance(file.read, UnreadableState):
         yield _unreadable(name, file, file.read.error, version)
     elif file.facts.wrong_checksums:
@@ -41,17 +51,51 @@ def file_findings(name: str, file: AnyFile, policy: str | None, version: str) ->
     yield from _passed_over(name, file)
 
 
+_DRAIN = "drain the node and delete the file"
+
+
+def _unread(name: str, file: AnyFile, version: str) -> StateFinding:
+    """Say that a file means nothing to this kubelet, whatever is in it."""
+    broken = isinstance(file.read, UnreadableState)
+    return StateFinding(
+        severity=Severity.INFO,
+        code="unread",
+        file_name=name,
+        message=f"kubelet {version} does not read it"
+        + (": that it cannot be loaded does no harm here" if broken else ""),
+        detected=file.facts.format,
+    )
+
+
+def _gone_on(name: str, file: AnyFile) -> Iterator[StateFinding]:
+    """Say what is lost where a kubelet goes on without what it cannot read."""
+    if isinstance(file.read, UnreadableState):
+        yield StateFinding(
+            severity=Severity.WARNING,
+            code="passed-over",
+            file_name=name,
+            message=f"it cannot be loaded: {file.read.error}; the kubelet logs that, starts, and takes every "
+            "device for free: it may give devices that containers use to others",
+            detected=file.facts.format,
+            fix=REPAIR if file.whole is not None and file.facts.wrong_checksums else _DRAIN,
+        )
+
+
 def _unreadable(name: str, file: AnyFile, error: str, version: str) -> StateFinding:
     facts, fix = file.facts, ""
     message = f"it cannot be loaded: {error}"
     if file.whole is None:
-        fix = "drain the node and delete the file: cpuctl cannot read it either"
+        fix = f"{_DRAIN}: cpuctl cannot read it either"
     elif facts.wrong_checksums:
         message += f"; {_not_that_of_the_content(facts.wrong_checksums)}"
         fix = REPAIR
     elif facts.readable_by:
         message += f"; format {facts.format} is read by {', '.join(facts.readable_by)}"
-        fix = f"cpuctl checkpoint migrate --to-kubelet {version}"
+        if name in (CPU_FILE, MEMORY_FILE):
+            fix = f"cpuctl checkpoint migrate --to-kubelet {version}"
+        else:
+            message += ", and no release converts it"
+            fix = _DRAIN
     return StateFinding(
         severity=Severity.ERROR,
         code="unreadable",

@@ -9,7 +9,10 @@ from cpuctl.engine.config_lints.lint import Severity
 from cpuctl.named_tuple import NamedTuple
 
 CPU_FILE, MEMORY_FILE = "cpu_manager_state", "memory_manager_state"
-PODS_FILES = ("allocated_pods_state", "actuated_pods_state")
+ALLOCATED_FILE, ACTUATED_FILE = "allocated_pods_state", "actuated_pods_state"
+PODS_FILES = (ALLOCATED_FILE, ACTUATED_FILE)
+STATUS_FILE = "pod_status_manager_state"
+DEVICES_FILE, CLAIMS_FILE = "kubelet_internal_checkpoint", "dra_manager_state"
 
 REPAIR = "cpuctl checkpoint repair"
 REPAIR_WITH_PODS = f"{REPAIR} --pods FILE"

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
-from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, PodsStateFile, UnreadableState
+from cpuctl.checkpoints.model import (
+    ClaimsStateFile,
+    CPUStateFile,
+    DevicesStateFile,
+    MemoryStateFile,
+    PodsStateFile,
+    UnreadableState,
+)
+from cpuctl.engine.state_checks.findings import CLAIMS_FILE, CPU_FILE, DEVICES_FILE, MEMORY_FILE
 from cpuctl.named_tuple import NamedTuple
 
 _State = TypeVar("_State")
@@ -42,8 +50,35 @@ class FoundFile(NamedTuple, Generic[_State]):
 
 
 class FoundStates(NamedTuple):
-    """The files of one kubelet; None where there is none. ``pods`` are those that in-place resize keeps."""
+    """The files of one kubelet; None where there is none.
+
+    ``pods`` are those that in-place resize keeps, ``devices`` the device manager's, ``claims`` the DRA
+    manager's.
+    """
 
     cpu: FoundFile[CPUStateFile] | None = None
     memory: FoundFile[MemoryStateFile] | None = None
     pods: Mapping[str, FoundFile[PodsStateFile]] = {}
+    devices: FoundFile[DevicesStateFile] | None = None
+    claims: FoundFile[ClaimsStateFile] | None = None
+
+    @property
+    def by_name(self) -> Mapping[str, AnyFile]:
+        """All files that are there."""
+        files: dict[str, AnyFile | None] = {
+            CPU_FILE: self.cpu,
+            MEMORY_FILE: self.memory,
+            **self.pods,
+            DEVICES_FILE: self.devices,
+            CLAIMS_FILE: self.claims,
+        }
+        return {name: file for name, file in files.items() if file is not None}
+
+
+AnyFile: TypeAlias = (
+    FoundFile[CPUStateFile]
+    | FoundFile[MemoryStateFile]
+    | FoundFile[PodsStateFile]
+    | FoundFile[DevicesStateFile]
+    | FoundFile[ClaimsStateFile]
+)

@@ -14,13 +14,14 @@ from cpuctl.engine.start import NotStarted, Started, doubted, last_checks, node_
 from cpuctl.engine.state_checks.cpu_findings import cpu_findings
 from cpuctl.engine.state_checks.cpu_subject import CPUSubject, cpu_finding
 from cpuctl.engine.state_checks.file_findings import file_findings
-from cpuctl.engine.state_checks.findings import CPU_FILE, MEMORY_FILE, PODS_FILES, StateFinding, limited
+from cpuctl.engine.state_checks.findings import CLAIMS_FILE, CPU_FILE, MEMORY_FILE, StateFinding, limited
 from cpuctl.engine.state_checks.found import FoundStates
 from cpuctl.engine.state_checks.holder_findings import holder_findings
 from cpuctl.engine.state_checks.memory_drift import MemoryDrift, memory_drift
 from cpuctl.engine.state_checks.memory_findings import block_findings, drift_findings
 from cpuctl.engine.state_checks.owner_findings import due_findings, gone_findings
 from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners
+from cpuctl.engine.state_checks.readings import ORDER, Reading, reading_of
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
@@ -29,21 +30,31 @@ from cpuctl.pods.model import Container, Pod
 from cpuctl.pods.qos import pod_qos
 
 _ROOT = "/var/lib/kubelet"
-_PODS_FILES_SINCE = 33
+_ACTUATED = "failed to run Kubelet: failed to create kubelet: failed to initialize actuated state checkpoint"
+
+
+_MANAGED = (CPU_FILE, MEMORY_FILE)
 
 
 class StateVerdict(NamedTuple):
     """``start`` is how the start ends; ``refusals`` is what stands against each file by itself.
 
-    ``reached`` is False where the kubelet ends before it opens any of them. ``drift`` is how the machine's
+    ``readings`` tells what the kubelet does with each. ``reached`` is False where the kubelet ends before it
+    opens any of them. ``drift`` is how the machine's
     memory differs from what the file says of it, None where it does not or no static Memory Manager starts.
     """
 
     start: Started | NotStarted
     findings: tuple[StateFinding, ...]
     refusals: Mapping[str, NotStarted] = {}
+    readings: Mapping[str, Reading] = {}
     reached: bool = True
     drift: MemoryDrift | None = None
+
+    @property
+    def passed_over(self) -> frozenset[str]:
+        """The files without which the kubelet goes on, as it cannot load them."""
+        return frozenset(each.file_name for each in self.findings if each.code == "passed-over")
 
     @property
     def starts(self) -> bool:
@@ -57,14 +68,15 @@ def verify_states(
     """Start a kubelet on a machine with these files: its configuration is checked first, then every file."""
     managers, version = start_managers(info, kubelet), str(kubelet.version)
     if not isinstance(managers, Started):
-        look = _Look(version, found, owners, None)
+        look = _Look(version, found, owners, kubelet.gates, None)
         return StateVerdict(start=managers, reached=False, findings=tuple(limited(look.findings())))
     node = node_of(managers)
     refusals = dict(_refusals(node, managers.gates, found, kubelet.config.root_dir))
-    look = _Look(version, found, owners, node)
+    look = _Look(version, found, owners, managers.gates, node)
     return StateVerdict(
         start=doubted(next(iter(refusals.values()), None) or last_checks(managers), kubelet),
         refusals=refusals,
+        readings={name: reading_of(name, managers.gates) for name in found.by_name},
         findings=tuple(limited(look.findings())),
         drift=look.drift,
     )
@@ -74,16 +86,30 @@ def _refusals(
     node: Node, gates: FeatureGates, found: FoundStates, root: str
 ) -> Iterator[tuple[str, NotStarted]]:
     """Yield what stands against each file, in the order in which a kubelet opens them."""
-    keeps_pods = gates.minor >= _PODS_FILES_SINCE and gates.enabled("InPlacePodVerticalScaling")
-    for name in PODS_FILES if keeps_pods else ():
-        file = found.pods.get(name)
-        if file and isinstance(file.read, UnreadableState):
-            why = kubelet_refusal(name, file.read.error, root)
-            yield name, KubeletFault(kind=FaultKind.CRASH, where=f"reading {name}", why=why)
+    files = found.by_name
+    for name in ORDER:
+        file = files.get(name)
+        if name in _MANAGED or file is None or not isinstance(file.read, UnreadableState):
+            continue
+        refused = _refused(name, file.read.error, reading_of(name, gates), root)
+        if refused is not None:
+            yield name, refused
     if found.cpu and (cpu := node.cpu.restore(found.cpu.read)):
         yield CPU_FILE, _below(cpu, root, CPU_FILE)
     if found.memory and (memory := node.memory.restore(found.memory.read)):
         yield MEMORY_FILE, _below(memory, root, MEMORY_FILE)
+
+
+def _refused(name: str, error: str, reading: Reading, root: str) -> NotStarted | None:
+    """Say how a kubelet ends over a file that it cannot load; None where it does not."""
+    if reading is Reading.CRASHES:
+        why = kubelet_refusal(name, error, root)
+        return KubeletFault(kind=FaultKind.CRASH, where=f"reading {name}", why=why)
+    if reading is not Reading.STOPS:
+        return None
+    if name == CLAIMS_FILE:
+        return StartRefused(stage="draManager", error=error)
+    return StartRefused(stage="actuatedPods", error=f"{_ACTUATED}: {kubelet_refusal(name, error, root)}")
 
 
 def _below(refused: NotStarted, root: str, name: str) -> NotStarted:
@@ -99,6 +125,7 @@ class _Look(NamedTuple):
     version: str
     found: FoundStates
     owners: Owners
+    gates: FeatureGates
     node: Node | None
 
     @property
@@ -115,14 +142,12 @@ class _Look(NamedTuple):
         return memory_drift(state, self.tables)
 
     def findings(self) -> Iterator[StateFinding]:
-        wanted = (_cpu_policy(self.node), _memory_policy(self.node)) if self.node else (None, None)
-        for name, file, policy in (
-            (CPU_FILE, self.found.cpu, wanted[0]),
-            (MEMORY_FILE, self.found.memory, wanted[1]),
-            *((name, file, None) for name, file in self.found.pods.items()),
-        ):
-            if file is not None:
-                yield from file_findings(name, file, policy, self.version)
+        policies = {}
+        if self.node:
+            policies = {CPU_FILE: _cpu_policy(self.node), MEMORY_FILE: _memory_policy(self.node)}
+        for name, file in self.found.by_name.items():
+            reading = reading_of(name, self.gates)
+            yield from file_findings(name, file, policies.get(name), self.version, reading)
         yield from self._of_cpus()
         yield from self._of_memory()
 

@@ -32,6 +32,7 @@ class Behaviours(NamedTuple):
     floors_distribution_by_hint: bool
     forgets_removed_pods: bool
     ignores_topology_options_of_none: bool
+    keeps_allocated_pods: bool
     keeps_baselines: bool
     keeps_sidecars_apart: bool
     knows_best_effort_memory: bool
@@ -50,6 +51,7 @@ class Behaviours(NamedTuple):
     resizes_exclusive_cpus: bool
     restores_pod_level_cpus: bool
     restores_pod_level_memory: bool
+    returns_actuated_error: bool
     spreads_over_real_cores: bool
     tells_how_many_cpus_are_missing: bool
     tells_no_free_cores: bool

@@ -117,6 +117,62 @@ STATES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
             '{"ContainerResources":{"container1":{}},"PodLevelResources":1}}}'
         },
     ),
+    "resizes up to 1.31": (
+        {"allocationEntries": {UID: {"app": {"cpu": "2"}}}, "resizeStatusEntries": {UID: "InProgress"}},
+        {
+            "allocationEntries": {UID_1: {"container1": {"cpu": "2"}}},
+            "resizeStatusEntries": {UID_1: "InProgress"},
+        },
+    ),
+    "devices": (
+        {
+            "Data": {
+                "PodDeviceEntries": [
+                    {
+                        "PodUID": UID,
+                        "ContainerName": "app",
+                        "ResourceName": "x/y",
+                        "DeviceIDs": {"0": ["serial-7"]},
+                        "AllocResp": "CgM=",
+                    }
+                ],
+                "RegisteredDevices": {"x/y": ["serial-7", "serial-8"]},
+            }
+        },
+        {
+            "Data": {
+                "PodDeviceEntries": [
+                    {
+                        "PodUID": UID_1,
+                        "ContainerName": "container1",
+                        "ResourceName": "x/y",
+                        "DeviceIDs": {"0": ["device1"]},
+                        "AllocResp": None,
+                    }
+                ],
+                "RegisteredDevices": {"x/y": ["device1", "device2"]},
+            }
+        },
+    ),
+    "claims up to 1.30": (
+        {"entries": [{"ClaimName": "gpu", "PodUIDs": {UID: {}}, "ResourceHandles": [{"data": "s"}]}]},
+        {"entries": [{"ClaimName": "claim1", "PodUIDs": {UID_1: {}}, "ResourceHandles": None}]},
+    ),
+    "claims": (
+        {
+            "Data": json.dumps(
+                {
+                    "ClaimInfoStateList": [
+                        {"Namespace": "shop", "DriverState": {"d": {"Devices": [{"PoolName": "node-7"}]}}}
+                    ]
+                }
+            )
+        },
+        {
+            "Data": '{"ClaimInfoStateList":[{"Namespace":"namespace1",'
+            '"DriverState":{"d":{"Devices":[{"PoolName":"pool1"}]}}}]}'
+        },
+    ),
     "any case, as Go reads it": ({"Entries": {UID: {"app": "1"}}}, {"Entries": {UID_1: {"container1": "1"}}}),
     "no UUID": ({"entries": {"pod-a": {"app": "1"}}}, {"entries": {UID_1: {"container1": "1"}}}),
     "elsewhere": ({"later": [f"of {UID}"]}, {"later": [f"of {UID_1}"]}),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.checkpoints.model import MemoryBlock, MemoryStateFile, PodsStateFile, UnreadableState
+from cpuctl.engine.config_lints.lint import Severity
 from cpuctl.engine.memory.tables import fresh_tables
 from cpuctl.engine.outcome import FaultKind, KubeletFault, StartRefused
 from cpuctl.engine.start import Started
@@ -205,7 +206,17 @@ def test_promises_that_cannot_be_read_are_a_panic(
     broken: FoundFile[PodsStateFile] = FoundFile(read=CORRUPT)
     config = CONFIG._replace(feature_gates=gates, root_dir="/data")
     verdict = verify(None, config=config, minor=minor, pods={name: broken})
+    if name == "actuated_pods_state" and minor >= 35:
+        assert isinstance(verdict.start, StartRefused)
+        assert verdict.start.error.startswith(
+            "failed to run Kubelet: failed to create kubelet: failed to initialize actuated state "
+            "checkpoint: could not restore state from checkpoint: checkpoint is corrupted, please drain "
+        )
+        return
     assert isinstance(verdict.start, KubeletFault) == crashes
+    assert [(each.code, each.severity) for each in verdict.findings] == [
+        ("unreadable", Severity.ERROR) if crashes else ("unread", Severity.INFO)
+    ]
     if isinstance(verdict.start, KubeletFault):
         assert verdict.start.kind is FaultKind.CRASH
         assert verdict.start.where == f"reading {name}"

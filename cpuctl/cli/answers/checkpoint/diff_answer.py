@@ -7,7 +7,14 @@ from typing import Any
 
 from cpuctl.checkpoints.diff import Blocks, CPUChange, Holder, Holding, diff_cpu_states, diff_memory_states
 from cpuctl.checkpoints.inspection import Inspection, State
-from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, PodsStateFile
+from cpuctl.checkpoints.model import (
+    ClaimEntry,
+    ClaimsStateFile,
+    CPUStateFile,
+    DevicesStateFile,
+    MemoryStateFile,
+    PodsStateFile,
+)
 from cpuctl.cli.answers.checkpoint.parts import block_answers, file_answer, owner_answer, shortened
 from cpuctl.cli.checkpoint.verdict import container_names, whole_state
 from cpuctl.cli.output import API_VERSION
@@ -49,6 +56,7 @@ def difference(before: Inspection, after: Inspection, owners: Owners) -> dict[st
     names = container_names(owners)
     old, new = whole_state(before, names), whole_state(after, names)
     answer: dict[str, Any] = {"policies": None, "cpus": [], "memory": [], "tables": [], "pods": []}
+    answer |= {"devices": [], "claims": []}
     if isinstance(old or new, CPUStateFile):
         cpus = diff_cpu_states(_or(old, _NO_CPUS), _or(new, _NO_CPUS))
         answer["policies"] = _policies(cpus.policies) if old and new else None
@@ -75,6 +83,12 @@ def difference(before: Inspection, after: Inspection, owners: Owners) -> dict[st
             }
             for change in memory.tables
         ]
+    elif isinstance(old or new, DevicesStateFile):
+        answer["devices"] = list(
+            _devices_changed(_or(old, DevicesStateFile()), _or(new, DevicesStateFile()), owners)
+        )
+    elif isinstance(old or new, ClaimsStateFile):
+        answer["claims"] = list(_claims_changed(_or(old, ClaimsStateFile()), _or(new, ClaimsStateFile())))
     else:
         answer["pods"] = list(_amounts_changed(_or(old, PodsStateFile()), _or(new, PodsStateFile()), owners))
     return {"equal": not any(answer.values()), **answer}
@@ -135,6 +149,43 @@ def _amounts(state: PodsStateFile) -> Iterator[tuple[tuple[str, str, str, str], 
             for side, amounts in (("requests", resources.requests), ("limits", resources.limits)):
                 for resource, amount in amounts.items():
                     yield (uid, name, side, resource), amount
+
+
+def _devices_changed(
+    before: DevicesStateFile, after: DevicesStateFile, owners: Owners
+) -> Iterator[dict[str, Any]]:
+    old, new = (
+        {(each.pod_uid, each.container, each.resource): list(each.names) for each in state.entries}
+        for state in (before, after)
+    )
+    for key in sorted({*old, *new}):
+        if old.get(key) != new.get(key):
+            uid, container, resource = key
+            yield owner_answer(owners, uid, container) | {
+                "resource": resource,
+                "before": old.get(key),
+                "after": new.get(key),
+            }
+
+
+def _claims_changed(before: ClaimsStateFile, after: ClaimsStateFile) -> Iterator[dict[str, Any]]:
+    old, new = (
+        {(each.namespace, each.name, each.uid): each for each in state.claims} for state in (before, after)
+    )
+    for key in sorted({*old, *new}):
+        if old.get(key) != new.get(key):
+            namespace, name, uid = key
+            yield {
+                "namespace": namespace,
+                "claim": name,
+                "claimUID": uid,
+                "before": _held_by_claim(old.get(key)),
+                "after": _held_by_claim(new.get(key)),
+            }
+
+
+def _held_by_claim(claim: ClaimEntry | None) -> dict[str, Any] | None:
+    return None if claim is None else {"pods": list(claim.pod_uids), "devices": list(claim.devices)}
 
 
 def _text(amount: Quantity | None) -> str | None:

@@ -6,7 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, PodsStateFile, RecordedPod
+from cpuctl.checkpoints.model import (
+    ClaimEntry,
+    ClaimsStateFile,
+    CPUStateFile,
+    DevicesStateFile,
+    MemoryStateFile,
+    PodsStateFile,
+    RecordedPod,
+)
 from cpuctl.cli.answers.checkpoint.parts import block_answers, file_answer, owner_answer
 from cpuctl.cli.answers.memory_answer import node_answers
 from cpuctl.cli.checkpoint.verdict import container_names
@@ -36,6 +44,10 @@ def dump_document(states: Sequence[StateInput], owners: Owners, head: Mapping[st
                 document["memory"] = _memory(memory, owners)
             case PodsStateFile() as pods:
                 document.setdefault("pods", []).extend(_pods(each.file_name, pods, owners))
+            case DevicesStateFile() as devices:
+                document["devices"] = _devices(devices, owners)
+            case ClaimsStateFile() as claims:
+                document["claims"] = [_claim(claim, owners) for claim in claims.claims]
             case None:
                 pass
     return document
@@ -113,7 +125,44 @@ def _memory(state: MemoryStateFile, owners: Owners) -> dict[str, Any]:
 
 def _pods(file_name: str, state: PodsStateFile, owners: Owners) -> Iterator[dict[str, Any]]:
     for uid, pod in sorted(state.pods.items(), key=lambda item: _order(item[0], owners)):
-        yield {"file": file_name, **owner_answer(owners, uid), "resources": list(_amounts(pod))}
+        yield {
+            "file": file_name,
+            **owner_answer(owners, uid),
+            "resources": list(_amounts(pod)),
+            "resize": state.resizes.get(uid),
+        }
+
+
+def _devices(state: DevicesStateFile, owners: Owners) -> dict[str, Any]:
+    """Describe who holds which devices, and how many of each resource were registered."""
+    entries = sorted(
+        state.entries, key=lambda each: (*_order(each.pod_uid, owners), each.container, each.resource)
+    )
+    return {
+        "holders": [
+            {
+                **owner_answer(owners, entry.pod_uid, entry.container),
+                "resource": entry.resource,
+                "devices": list(entry.names),
+                "numaNodes": str(CPUSet.of(node for node in entry.devices if node >= 0)),
+            }
+            for entry in entries
+        ],
+        "registered": [
+            {"resource": resource, "devices": len(devices)}
+            for resource, devices in sorted(state.registered.items())
+        ],
+    }
+
+
+def _claim(claim: ClaimEntry, owners: Owners) -> dict[str, Any]:
+    return {
+        "namespace": claim.namespace,
+        "claim": claim.name,
+        "claimUID": claim.uid,
+        "pods": [owner_answer(owners, uid) for uid in claim.pod_uids],
+        "devices": list(claim.devices),
+    }
 
 
 def _amounts(pod: RecordedPod) -> Iterator[dict[str, Any]]:

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from cpuctl.checkpoints.formats import Checked
-from cpuctl.checkpoints.model import MemoryBlock, PodsStateFile
-from cpuctl.checkpoints.versions import state_formats
+from cpuctl.checkpoints.model import MemoryBlock
+from cpuctl.checkpoints.versions import OTHER_WRITERS, state_formats
 from cpuctl.cli.sources.state_inputs import StateInput
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.state_checks.owners import Owners
@@ -19,7 +19,7 @@ LONGEST_TEXT = 4000
 def file_answer(state: StateInput) -> dict[str, Any]:
     """Describe a file as a file."""
     found = state.inspection
-    policy = None if isinstance(found.state, PodsStateFile) else getattr(found.state, "policy_name", None)
+    policy = getattr(found.state, "policy_name", None)
     return {
         "file": state.file_name,
         "source": state.source,
@@ -40,7 +40,7 @@ def checksum_answer(checked: Checked) -> dict[str, Any]:
 def written_by(file_name: str, format_: str) -> str:
     """Name the releases that write a format; nothing for files that never had but one."""
     names = {(each.file_name, each.name): each.written_by for each in state_formats()}
-    return names.get((file_name, format_), "")
+    return names.get((file_name, format_)) or OTHER_WRITERS.get((file_name, format_), "")
 
 
 def owner_answer(owners: Owners, uid: str, container: str = "") -> dict[str, Any]:

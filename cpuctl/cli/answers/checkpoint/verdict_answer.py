@@ -13,6 +13,7 @@ from cpuctl.cli.sources.state_inputs import StateInput
 from cpuctl.engine.config_lints.lint import Severity
 from cpuctl.engine.state_checks.findings import StateFinding
 from cpuctl.engine.state_checks.memory_drift import MemoryDrift
+from cpuctl.engine.state_checks.readings import Reading
 from cpuctl.engine.state_checks.verify import StateVerdict
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 
@@ -84,6 +85,11 @@ def outcome_answer(outcome: StartOutcome) -> dict[str, Any]:
 
 def _of_file(verdict: StateVerdict, file_name: str) -> dict[str, Any]:
     refusal = verdict.refusals.get(file_name)
+    reading = verdict.readings.get(file_name)
+    if refusal is None and reading is Reading.UNREAD:
+        return {"outcome": "NotRead"}
+    if refusal is None and file_name in verdict.passed_over:
+        return {"outcome": "PassedOver"}
     if refusal is None:
         return {"outcome": "Accepted" if verdict.reached else "NotReached"}
     return outcome_answer(refusal)

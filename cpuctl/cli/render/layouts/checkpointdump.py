@@ -15,6 +15,7 @@ from cpuctl.exports.machine.nesting import Row
 from cpuctl.exports.wording import counted
 
 _SHARED, _NOBODY = ".", "?"
+_SHOWN = 3
 
 
 def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
@@ -26,6 +27,50 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
         yield from _memory(memory, wide=wide)
     if pods := document.get("pods"):
         yield from _pods(pods, wide=wide)
+    if devices := document.get("devices"):
+        yield from _devices(devices, wide=wide)
+    if claims := document.get("claims"):
+        yield _claims(claims, wide=wide)
+
+
+def _devices(devices: Mapping[str, Any], *, wide: bool) -> Iterator[Block]:
+    known = [f"{counted(each['devices'], 'device')} of {each['resource']}" for each in devices["registered"]]
+    yield Lines.of(f"Registered: {', '.join(known) or 'none'}")
+    if not devices["holders"]:
+        return
+    names = ("POD", "CONTAINER", "RESOURCE", "COUNT", "NODES", "DEVICES", *(("UID",) if wide else ()))
+    rows = tuple(
+        (
+            Cell(pod_name(each)),
+            Cell(each["container"] or "-"),
+            Cell(each["resource"]),
+            Cell(str(len(each["devices"]))),
+            Cell(each["numaNodes"] or "-"),
+            Cell(_some(each["devices"], wide=wide)),
+            *((Cell(each["podUID"]),) if wide else ()),
+        )
+        for each in devices["holders"]
+    )
+    yield Table(tuple(Column(name, "right" if name == "COUNT" else "left") for name in names), rows)
+
+
+def _claims(claims: Sequence[Mapping[str, Any]], *, wide: bool) -> Table:
+    rows = tuple(
+        (
+            Cell(f"{claim['namespace']}/{claim['claim']}"),
+            Cell(", ".join(pod_name(pod) for pod in claim["pods"]) or "-"),
+            Cell(_some(claim["devices"], wide=wide)),
+        )
+        for claim in claims
+    )
+    return Table(tuple(Column(name) for name in ("CLAIM", "PODS", "DEVICES")), rows)
+
+
+def _some(names: Sequence[str], *, wide: bool) -> str:
+    """Name as many as fit a line."""
+    shown = names if wide else names[:_SHOWN]
+    more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
+    return (", ".join(shown) or "-") + more
 
 
 def _cpus(cpus: Mapping[str, Any], picture: Mapping[str, Any] | None, *, wide: bool) -> Iterator[Block]:

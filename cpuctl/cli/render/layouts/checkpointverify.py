@@ -11,7 +11,12 @@ from cpuctl.cli.render.tables.checkpoint import file_line
 from cpuctl.exports.plan_words import start_sentence
 from cpuctl.exports.wording import byte_text, counted
 
-_VERDICTS = {"Accepted": "accepted", "NotReached": "not looked at"}
+_VERDICTS = {
+    "Accepted": "accepted",
+    "NotReached": "not looked at",
+    "NotRead": "not read by this kubelet",
+    "PassedOver": "passed over",
+}
 _STYLES = {"error": "red", "warning": "yellow", "info": ""}
 
 

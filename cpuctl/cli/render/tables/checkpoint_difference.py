@@ -26,6 +26,10 @@ def difference_blocks(difference: Mapping[str, Any], *, wide: bool, is_new: bool
         yield _tables(difference["tables"])
     if difference["pods"]:
         yield _pods(difference["pods"], wide=wide)
+    if difference["devices"]:
+        yield _devices(difference["devices"], wide=wide)
+    if difference["claims"]:
+        yield _claims(difference["claims"])
 
 
 def _cpus(changes: Sequence[Mapping[str, Any]], *, wide: bool) -> Table:
@@ -107,3 +111,37 @@ def _pods(changes: Sequence[Mapping[str, Any]], *, wide: bool) -> Table:
         for change in changes
     )
     return Table(tuple(Column(name) for name in columns), rows)
+
+
+def _devices(changes: Sequence[Mapping[str, Any]], *, wide: bool) -> Table:
+    columns = ("POD", "CONTAINER", "RESOURCE", "BEFORE", "AFTER", *(("UID",) if wide else ()))
+    rows = tuple(
+        (
+            Cell(pod_name(change)),
+            Cell(change["container"] or WHOLE_POD),
+            Cell(change["resource"]),
+            Cell(_named(change["before"])),
+            Cell(_named(change["after"])),
+            *((Cell(change["podUID"]),) if wide else ()),
+        )
+        for change in changes
+    )
+    return Table(tuple(Column(name) for name in columns), rows)
+
+
+def _claims(changes: Sequence[Mapping[str, Any]]) -> Table:
+    rows = tuple(
+        (
+            Cell(f"{change['namespace']}/{change['claim']}"),
+            *(
+                Cell("-" if side is None else f"{_named(side['devices'])} for {_named(side['pods'])}")
+                for side in (change["before"], change["after"])
+            ),
+        )
+        for change in changes
+    )
+    return Table(tuple(Column(name) for name in ("CLAIM", "BEFORE", "AFTER")), rows)
+
+
+def _named(names: Sequence[str] | None) -> str:
+    return "-" if names is None else ", ".join(names) or "none"

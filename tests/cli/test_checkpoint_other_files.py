@@ -1,0 +1,185 @@
+"""State files of resizes up to 1.32, of devices and of claims: how ``cpuctl checkpoint`` answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from cpuctl.schemas import schema_text
+from tests.cli.conftest import Cpuctl, Result
+
+RECORDED = {
+    each["name"]: each["text"]
+    for each in json.loads((Path(__file__).parents[2] / "fixtures/state_files/recorded.json").read_text())
+}
+STATUS, DEVICES, CLAIMS = "pod_status_manager_state", "kubelet_internal_checkpoint", "dra_manager_state"
+GATES = "InPlacePodVerticalScaling=true,DynamicResourceAllocation=true"
+NODE = ("-m", "synthetic:1s1n8c2t", "--kubelet-args", f"--feature-gates={GATES}")
+BROKEN = '{"data":"{\\"allocations\\":{}}","checksum":1}"x'
+Checkpoint = Callable[..., Result]
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path, cpuctl: Cpuctl) -> Checkpoint:
+    """Return a function that runs ``cpuctl checkpoint`` beside directories with one state file each."""
+    for name, file, text in (
+        ("status", STATUS, RECORDED["status-1.32"]),
+        ("broken-status", STATUS, BROKEN),
+        ("promises", "allocated_pods_state", '{"data":"{}","checksum":1}'),
+        ("devices", f"device-plugins/{DEVICES}", RECORDED["two-gpus-of-a-node"]),
+        ("copied-devices", DEVICES, RECORDED["device-of-one-gpu"]),
+        ("broken-devices", f"device-plugins/{DEVICES}", '{"Data":'),
+        ("changed-devices", DEVICES, RECORDED["two-gpus-of-a-node"].replace('"app"', '"web"')),
+        ("claims", CLAIMS, RECORDED["claim-1.31"]),
+        ("old-claims", CLAIMS, RECORDED["claim-1.30"]),
+        ("wrong-claims", CLAIMS, RECORDED["claim-1.31"].replace("1656016162", "1")),
+    ):
+        path = tmp_path / name / file
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+
+    def call(*words: str, columns: int = 120) -> Result:
+        return cpuctl("checkpoint", *words, columns=columns, cwd=tmp_path)
+
+    return call
+
+
+def answer(result: Result) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(result.out)
+    jsonschema.validate(document, json.loads(schema_text(document["kind"].lower())))
+    return document
+
+
+VERDICTS = [
+    # What is refused is refused by the releases that read it, in the words of the file's manager.
+    ("broken-status", "1.32", "KubeletFault", "KubeletFault", 1),
+    ("broken-status", "1.27", "KubeletFault", "KubeletFault", 1),
+    ("broken-status", "1.33", "Started", "NotRead", 0),
+    ("status", "1.32", "Started", "Accepted", 0),
+    ("status", "1.31", "KubeletFault", "KubeletFault", 1),
+    ("promises", "1.32", "Started", "NotRead", 0),
+    ("promises", "1.33", "KubeletFault", "KubeletFault", 1),
+    ("devices", "1.36", "Started", "Accepted", 0),
+    ("copied-devices", "1.27", "Started", "Accepted", 0),
+    ("broken-devices", "1.36", "Started", "PassedOver", 0),
+    ("claims", "1.36", "Started", "Accepted", 0),
+    ("claims", "1.30", "Refused", "Refused", 1),
+    ("old-claims", "1.30", "Started", "Accepted", 0),
+    ("old-claims", "1.31", "Refused", "Refused", 1),
+    ("wrong-claims", "1.35", "Refused", "Refused", 1),
+]
+
+
+@pytest.mark.parametrize(("name", "version", "start", "verdict", "errors"), VERDICTS)
+def test_verdict_count_and_exit_code_agree(
+    name: str, version: str, start: str, verdict: str, errors: int, checkpoint: Checkpoint
+) -> None:
+    result = checkpoint("verify", name, *NODE, "--kubelet-version", version, "-o", "json")
+    document = answer(result)
+    assert (document["start"]["outcome"], document["files"][0]["verdict"]["outcome"]) == (start, verdict)
+    assert document["summary"]["error"] == errors
+    assert result.code == (0 if start == "Started" else 3)
+
+
+def test_a_crash_is_told_in_the_kubelets_words(checkpoint: Checkpoint) -> None:
+    """Kubernetes issue 117589: a directory with nothing but this file is answered, too."""
+    result = checkpoint("verify", "broken-status", *NODE, "--kubelet-version", "1.32", "-q")
+    assert result.out.splitlines()[0] == (
+        "Kubelet 1.32 would fail (crash in reading pod_status_manager_state): could not restore state from "
+        "checkpoint: invalid character '\"' after top-level value, please drain this node and delete pod "
+        'allocation checkpoint file "/var/lib/kubelet/pod_status_manager_state" before restarting Kubelet'
+    )
+    assert "1 error, 0 warnings" in result.out
+
+
+def test_a_file_that_is_not_read_is_an_information(checkpoint: Checkpoint) -> None:
+    off = ("-m", "synthetic:1s1n8c2t", "--kubelet-version", "1.31")
+    result = checkpoint("verify", "broken-status", *off, "-q")
+    assert result.code == 0
+    assert "not read by this kubelet" in result.out
+    assert "info: pod_status_manager_state: kubelet 1.31 does not read it" in result.out
+
+
+def test_a_file_from_before_the_upgrade_is_named(checkpoint: Checkpoint) -> None:
+    result = checkpoint("verify", "old-claims", *NODE, "--kubelet-version", "1.31", "-q")
+    assert "format V3 is read by 1.30, and no release converts it" in result.out
+    assert "fix: drain the node and delete the file" in result.out
+
+
+def test_lost_devices_are_a_warning(checkpoint: Checkpoint) -> None:
+    result = checkpoint("verify", "broken-devices", *NODE, "--kubelet-version", "1.36", "-q")
+    assert result.code == 0
+    assert "passed over" in result.out
+    assert (
+        "warning: kubelet_internal_checkpoint: it cannot be loaded: unexpected end of JSON input"
+        in result.out
+    )
+    strict = checkpoint("verify", "broken-devices", *NODE, "--kubelet-version", "1.36", "--strict")
+    assert strict.code == 3
+
+
+def test_who_holds_devices_and_claims(checkpoint: Checkpoint) -> None:
+    devices = answer(checkpoint("dump", "devices", "-o", "json"))["devices"]
+    (holder,) = devices["holders"]
+    assert (holder["container"], holder["resource"], holder["numaNodes"]) == ("app", "nvidia.com/gpu", "1")
+    assert devices["registered"] == [{"resource": "nvidia.com/gpu", "devices": 3}]
+    (claim,) = answer(checkpoint("dump", "claims", "-o", "json"))["claims"]
+    assert (claim["claim"], claim["devices"]) == ("example", ["test-driver.cdi.k8s.io/worker-1/dev-1"])
+    table = checkpoint("dump", "devices", "-q", columns=200).out
+    assert "Registered: 3 devices of nvidia.com/gpu" in table
+    assert "nvidia.com/gpu 2 1 GPU-9b341c59" in " ".join(table.split())
+    assert "default/example" in checkpoint("dump", "claims", "-q").out
+    (pod,) = answer(checkpoint("dump", "status", "-o", "json"))["pods"]
+    assert [each["resource"] for each in pod["resources"]] == ["cpu", "memory"]
+
+
+def test_devices_that_changed_hands(checkpoint: Checkpoint) -> None:
+    result = checkpoint("diff", "devices", "changed-devices", "-o", "json", "--exit-code")
+    assert result.code == 3
+    changes = answer(result)["files"][0]["devices"]
+    assert [(each["container"], each["before"] is None) for each in changes] == [
+        ("app", False),
+        ("web", True),
+    ]
+    assert "nvidia.com/gpu" in checkpoint("diff", "devices", "changed-devices", "-q").out
+    claims = answer(checkpoint("diff", "claims", "old-claims", "-o", "json"))["files"][0]["claims"]
+    assert [each["claim"] for each in claims] == ["example"]
+    assert "default/example" in checkpoint("diff", "claims", "old-claims", "-q").out
+    assert answer(checkpoint("diff", "devices", "devices", "-o", "json"))["files"][0]["equal"]
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "outcome"),
+    [
+        ("changed-devices", "1.36", "Changed"),
+        ("devices", "1.36", "Unchanged"),
+        ("broken-devices", "1.36", "Unchanged"),
+        ("wrong-claims", "1.35", "Changed"),
+        ("old-claims", "1.31", "Refused"),
+        ("broken-status", "1.32", "Refused"),
+        ("broken-status", "1.33", "Unchanged"),
+        ("promises", "1.32", "Unchanged"),
+    ],
+)
+def test_a_repair_mends_checksums_and_nothing_else(
+    name: str, version: str, outcome: str, checkpoint: Checkpoint
+) -> None:
+    words = ("repair", name, *NODE, "--kubelet-version", version)
+    result = checkpoint(*words, "-o", "json")
+    assert answer(result)["outcome"] == outcome
+    assert result.code == (3 if outcome == "Refused" else 0)
+    if outcome == "Changed":
+        assert checkpoint(*words, "--yes").code == 0
+        again = checkpoint("verify", name, *NODE, "--kubelet-version", version, "--strict")
+        assert again.code == 0, again.out
+
+
+def test_a_migration_leaves_them_alone(checkpoint: Checkpoint) -> None:
+    for name in ("devices", "old-claims", "broken-status"):
+        result = checkpoint("migrate", name, "--to-kubelet", "1.36", "-o", "json")
+        assert answer(result)["outcome"] == "Unchanged"

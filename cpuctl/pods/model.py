@@ -45,13 +45,15 @@ class ResourceRequirements(NamedTuple):
 class Container(NamedTuple):
     """One container; its name is unique in the pod.
 
-    ``restarts`` names the resources whose change restarts it (``resizePolicy``).
+    ``restarts`` names the resources whose change restarts it (``resizePolicy``). ``restart_policy`` is its
+    own, empty where that of the pod decides.
     """
 
     name: str
     kind: ContainerKind = ContainerKind.APP
     resources: ResourceRequirements = ResourceRequirements()
     restarts: frozenset[str] = frozenset()
+    restart_policy: str = ""
 
 
 class Pod(NamedTuple):
@@ -89,6 +91,7 @@ class Pod(NamedTuple):
     has_deadline: bool = False
     crosses_namespaces: bool = False
     scale_down_grace: int | None = None
+    restart_policy: str = "Always"
 
     @property
     def all_containers(self) -> tuple[Container, ...]:
@@ -97,8 +100,43 @@ class Pod(NamedTuple):
 
     @property
     def terminal(self) -> bool:
-        """Whether the pod has ended, so that it holds nothing on its node."""
-        return self.phase in _TERMINAL_PHASES
+        """Whether the pod has ended, so that it holds nothing on its node.
+
+        Its phase says so or, where that comes late, the state of its containers: all have ended, and none
+        may restart.
+        """
+        if self.phase in _TERMINAL_PHASES or not self.statuses:
+            return self.phase in _TERMINAL_PHASES
+        return bool(self.final_phase({each.name: each.exit_code for each in self.statuses}))
+
+    def final_phase(self, exits: Mapping[str, int | None]) -> str:
+        """Return the phase that the pod ends in, nothing where it goes on.
+
+        *exits* are the codes of containers that have ended; those that run or wait have none. Sidecars do not
+        count: they are ended with the pod. Rule: kubelet v1.36 ``kubelet_pods.go``, ``getPhase``.
+        """
+        # An init container that is not told of has ended long ago: nobody keeps its status.
+        for container in self.init_containers:
+            code = exits.get(container.name)
+            if code and container.kind is ContainerKind.INIT:
+                return "" if self.restarts(container, code) else "Failed"
+        codes = [exits.get(container.name) for container in self.containers]
+        for container, code in zip(self.containers, codes, strict=True):
+            if code is None or self.restarts(container, code):
+                return ""
+        return "Failed" if any(codes) else "Succeeded"
+
+    def restarts(self, container: Container, exit_code: int) -> bool:
+        """Tell whether a kubelet starts a container again that has ended with this code.
+
+        Rule: kubelet v1.36 ``pkg/kubelet/container``, ``ShouldContainerBeRestarted``.
+        """
+        if container.kind is ContainerKind.SIDECAR:
+            return True
+        policy = container.restart_policy or self.restart_policy
+        if policy == "Always" and container.kind is ContainerKind.APP:
+            return True
+        return policy != "Never" and exit_code != 0
 
     @property
     def full_name(self) -> str:

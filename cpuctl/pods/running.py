@@ -46,7 +46,8 @@ class ResizeStatus(NamedTuple):
 class ContainerStatus(NamedTuple):
     """One container; ``runtime`` and ``container_id`` are empty before it is created.
 
-    ``ephemeral``: it was added for debugging, so that no manifest of the pod names it.
+    ``ephemeral``: it was added for debugging, so that no manifest of the pod names it. ``exit_code`` is that
+    of a container that has ended.
     """
 
     name: str
@@ -55,3 +56,4 @@ class ContainerStatus(NamedTuple):
     container_id: str = ""
     ephemeral: bool = False
     resources: ReportedResources = NOTHING_REPORTED
+    exit_code: int | None = None

@@ -74,7 +74,7 @@ def _change_container(world: World, life: PodLife, event: ContainerChange) -> No
         world.tell(What.IGNORED, why, life, event.container)
         return
     if not event.starts:
-        end(world, life, event.container)
+        end(world, life, event.container, event.code)
     elif kubelet is not None:
         containers = {each.name: each for each in life.running.allocated.all_containers}
         start(world, kubelet, life, containers[event.container])

@@ -100,11 +100,12 @@ class Remove(NamedTuple):
 
 
 class ContainerChange(NamedTuple):
-    """A container of a pod starts, or ends."""
+    """A container of a pod starts, or ends with an exit code."""
 
     pod: str
     container: str
     starts: bool
+    code: int = 0
 
 
 class KubeletAction(StrEnum):

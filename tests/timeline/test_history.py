@@ -127,17 +127,16 @@ def test_what_is_released_is_shared_in_the_same_pass() -> None:
 
 def test_a_container_that_starts_again_gets_what_it_has_still() -> None:
     """Until the delay has passed that is what it had before."""
-    simulation = play(
-        ADMIT, UP, DOWN, {"at": "3s", "exit": "dpdk/app"}, {"at": "4s", "start": "dpdk/app"}, until="4500ms"
-    )
+    simulation = play(ADMIT, UP, DOWN, {"at": "3s", "exit": "dpdk/app"}, until="4500ms")
     assert container(simulation)["cgroup"] == "1-2,11-12"
     assert container(simulation)["downward"] == "1-2,11"
 
 
 def test_a_container_that_does_not_run_is_passed_over() -> None:
-    simulation = play(ADMIT, UP, DOWN, {"at": "3s", "exit": "dpdk/app"}, until="20s")
+    twice = [{"at": at, "exit": "dpdk/app"} for at in ("3s", "15s")]
+    simulation = play(ADMIT, UP, DOWN, *twice, until="20s")
     found = container(simulation)
-    assert (found["state"], found["cpus"], found["cgroup"]) == ("terminated", "1-2,11", None)
+    assert (found["state"], found["cpus"], found["cgroup"]) == ("waiting", "1-2,11", None)
     assert found["actual"] == "3"
 
 

@@ -24,7 +24,7 @@ IGNORED = [
         [ADMIT, STOP, {"at": "2s", "remove": "dpdk"}, {"at": "3s", "resize": {"pod": "dpdk", "cpu": 4}}],
         "there is no pod default/dpdk",
     ),
-    ("a container that ended before", [ADMIT, *[{"at": "1s", "exit": "dpdk/app"}] * 2], "does not run"),
+    ("a container that ended before", [ADMIT, *[{"at": "1s", "exit": "dpdk/app"}] * 3], "does not run"),
     ("a container that runs already", [ADMIT, {"at": "1s", "start": "dpdk/app"}], "runs already"),
     (
         "a container that nobody can start",

@@ -74,6 +74,7 @@ def decode_spec(spec: Cursor) -> Pod:
         has_deadline=spec.optional("activeDeadlineSeconds", Cursor.integer, -1) >= 0,
         crosses_namespaces=spec.optional("affinity", crosses_namespaces, False),
         scale_down_grace=spec.optional("scaleDownGracePeriodSeconds", Cursor.integer, None),
+        restart_policy=spec.optional("restartPolicy", Cursor.text, "") or "Always",
     )
 
 
@@ -133,7 +134,8 @@ def _container(container: Cursor, kind: ContainerKind) -> Container:
         raise container.required("name").error("expected a container name, found an empty text")
     resources = container.optional("resources", _requirements, _NO_REQUIREMENTS)
     restarts = container.optional("resizePolicy", _restarts, frozenset())
-    return Container(name=name, kind=kind, resources=resources, restarts=restarts)
+    policy = container.optional("restartPolicy", Cursor.text, "")
+    return Container(name, kind, resources, restarts, restart_policy=policy)
 
 
 def _restarts(policies: Cursor) -> frozenset[str]:

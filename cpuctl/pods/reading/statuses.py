@@ -48,7 +48,14 @@ def _status(status: Cursor, *, ephemeral: bool) -> ContainerStatus:
         container_id=container_id,
         ephemeral=ephemeral,
         resources=_resources(status),
+        exit_code=_exit_code(status),
     )
+
+
+def _exit_code(status: Cursor) -> int | None:
+    state = status.get("state")
+    ended = None if state is None else state.get(RunState.TERMINATED)
+    return None if ended is None else ended.optional("exitCode", Cursor.integer, 0)
 
 
 def _resources(status: Cursor) -> ReportedResources:

@@ -16,13 +16,15 @@ from cpuctl.pods.model import Container, Pod, ResourceRequirements
 from cpuctl.pods.qos import pod_qos
 from cpuctl.quantity import Quantity
 from cpuctl.timeline.pods.admitting import fail, take_verdict
-from cpuctl.timeline.pods.containers import start
+from cpuctl.timeline.pods.containers import end, start
 from cpuctl.timeline.pods.resizing import IN_PROGRESS
 from cpuctl.timeline.world.disk import SavedWait
 from cpuctl.timeline.world.kubelet_process import KubeletProcess, Work
 from cpuctl.timeline.world.scale_downs import Key
 from cpuctl.timeline.world.world import PodLife, World
 
+KILLED = 137
+"""The exit code of a container whose end nobody has seen."""
 _SWITCHED_OFF = "the scale-down delay of pods is switched off (announced; the kubelet's words are not known)"
 
 
@@ -44,7 +46,11 @@ def take_back(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
     for container in granted.all_containers:
         if life.containers[container.name].comes_back:
             life.containers[container.name].comes_back = False
-            start(world, kubelet, life, container)
+            if granted.restarts(container, KILLED):
+                start(world, kubelet, life, container)
+            else:
+                # Nobody knows how it ended, so it failed (ContainerStatusUnknown).
+                end(world, life, container.name, KILLED)
     kubelet.plan(world.now + world.timeline.timing.pod_sync, Work.SYNC, life)
 
 

@@ -21,6 +21,7 @@ from cpuctl.timeline.kubelet.readmitting import take_back
 from cpuctl.timeline.model import KubeletSetup
 from cpuctl.timeline.pods.admitting import admit, forget
 from cpuctl.timeline.pods.resizing import handle_resize
+from cpuctl.timeline.world.back_off import BackOffs
 from cpuctl.timeline.world.failing import NotRunning, kubelet_fails
 from cpuctl.timeline.world.happenings import What
 from cpuctl.timeline.world.kubelet_process import KubeletProcess
@@ -82,6 +83,7 @@ def _process(world: World, setup: KubeletSetup, kubelet: Kubelet) -> KubeletProc
         started=world.now,
         period=period,
         capacity=whole_node(info, kubelet.config, node.allocatable, setup.minor),
+        back_offs=BackOffs.of(kubelet.config, gates),
         written=node.state_file() if world.disk.cpu is not None else None,
         written_memory=node.memory.state_file() if world.disk.memory is not None else None,
     )

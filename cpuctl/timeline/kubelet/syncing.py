@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from cpuctl.timeline.pods.containers import requested_milli, weight_of
 from cpuctl.timeline.pods.downward import tell_inside
+from cpuctl.timeline.pods.ending import ends, restart_ended
 from cpuctl.timeline.pods.resizing import IN_PROGRESS, retry_deferred
 from cpuctl.timeline.world.happenings import What
 from cpuctl.timeline.world.kubelet_process import KubeletProcess, Work
@@ -17,8 +18,9 @@ from cpuctl.timeline.world.world import PodLife, World
 def sync_pod(world: World, kubelet: KubeletProcess, uid: str) -> None:
     """Sync one pod, unless it has gone meanwhile."""
     life = world.pods.get(uid)
-    if life is None or not life.runs:
+    if life is None or not life.runs or ends(world, kubelet, life):
         return
+    restart_ended(world, kubelet, life)
     _write_weights(world, life)
     kubelet.plan(world.now + world.timeline.timing.volume_sync, Work.VOLUMES, life)
     waits = kubelet.waits_for_cpusets and cpusets_change(kubelet, life)

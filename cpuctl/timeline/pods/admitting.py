@@ -13,6 +13,7 @@ from cpuctl.pods.validation.refusals import refusals_of
 from cpuctl.timeline.model import Admit
 from cpuctl.timeline.pods import downward
 from cpuctl.timeline.pods.containers import start_all
+from cpuctl.timeline.pods.ending import forget_pod
 from cpuctl.timeline.pods.resizing import retry_deferred
 from cpuctl.timeline.pods.scheduling import fits
 from cpuctl.timeline.world.failing import kubelet_fails
@@ -161,7 +162,4 @@ def forget(world: World, life: PodLife) -> None:
         world.scale_downs.finish((life.uid, name), ScaleDownEnd.GONE)
         world.disk.waits.pop((life.uid, name), None)
     if world.kubelet is not None:
-        world.kubelet.timers.forget(life.uid)
-        world.kubelet.last_update = {
-            key: cpus for key, cpus in world.kubelet.last_update.items() if key[0] != life.uid
-        }
+        forget_pod(world.kubelet, life.uid)

@@ -18,6 +18,7 @@ def start_all(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
     for container in life.running.allocated.all_containers:
         if container.kind is ContainerKind.INIT:
             life.containers[container.name].state = ContainerState.TERMINATED
+            life.containers[container.name].exit_code = 0
             kubelet.node.start_container(life.running.allocated, container.name)
         else:
             start(world, kubelet, life, container)
@@ -37,7 +38,7 @@ def start(world: World, kubelet: KubeletProcess, life: PodLife, container: Conta
     tell_inside(world, kubelet, life)
     state = kubelet.node.state
     assigned = state.assigned(*key)
-    one.state = ContainerState.RUNNING
+    one.state, one.exit_code = ContainerState.RUNNING, None
     one.cgroup = 0
     write_cpuset(world, life, container.name, own_or_shared(kubelet, key))
     if assigned is not None:
@@ -66,11 +67,12 @@ def write_cpuset(world: World, life: PodLife, name: str, cpus: int) -> bool:
     return True
 
 
-def end(world: World, life: PodLife, name: str) -> None:
+def end(world: World, life: PodLife, name: str, code: int = 0) -> None:
     """Let a container's processes end; its CPUs stay its own: it may be started again."""
     one = life.containers[name]
     one.state, one.cgroup, one.milli = ContainerState.TERMINATED, 0, 0
-    world.tell(What.CONTAINER_ENDED, "ends", life, name)
+    one.exit_code, one.ended = code, world.now
+    world.tell(What.CONTAINER_ENDED, f"ends with code {code}" if code else "ends", life, name, code=code)
 
 
 def requested_milli(container: Container) -> int:

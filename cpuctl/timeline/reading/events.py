@@ -49,6 +49,7 @@ ACTIONS = (
     "stateFile",
 )
 _POD_LEVEL = "pod-level"
+LARGEST_CODE = 255
 
 
 class EventReader:
@@ -78,9 +79,10 @@ class EventReader:
                 return self._admit(action)
             case "schedule":
                 return Admit(self.pods[pod_name(action, self.pods)], scheduled=True)
-            case "start" | "exit" as name:
-                pod, container = container_of(action, action.text(), self.pods)
-                return ContainerChange(pod, container, starts=name == "start")
+            case "start":
+                return ContainerChange(*container_of(action, action.text(), self.pods), starts=True)
+            case "exit":
+                return self._exit(action)
             case "remove":
                 return Remove(pod_name(action, self.pods))
             case name:
@@ -108,6 +110,17 @@ class EventReader:
         refuse_others(action, ("pod", "start"))
         pod = self.pods[pod_name(action.required("pod"), self.pods)]
         return Admit(pod, start=action.optional("start", Cursor.boolean, True))
+
+    def _exit(self, action: Cursor) -> ContainerChange:
+        """Read ``pod/container``, or ``{container, code}``."""
+        if isinstance(action.value, str):
+            return ContainerChange(*container_of(action, action.text(), self.pods), starts=False)
+        refuse_others(action, ("container", "code"))
+        named = action.required("container")
+        code = action.optional("code", Cursor.integer, 0)
+        if not 0 <= code <= LARGEST_CODE:
+            raise action.required("code").expected(f"an exit code from 0 to {LARGEST_CODE}")
+        return ContainerChange(*container_of(named, named.text(), self.pods), starts=False, code=code)
 
     def _resize(self, action: Cursor) -> Resize:
         """Read ``{pod, cpu, memory}`` for a pod of one container, or ``{pod, containers}``."""

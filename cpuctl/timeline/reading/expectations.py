@@ -16,7 +16,7 @@ Reader: TypeAlias = Callable[[Cursor], Wanted]
 
 CONDITIONS = ("PodResizePending", "PodResizeInProgress")
 STATES = ("waiting", "running", "terminated")
-PHASES = ("Unscheduled", "Pending", "Running", "Failed")
+PHASES = ("Unscheduled", "Pending", "Running", "Succeeded", "Failed")
 SLIS = ("notification", "application")
 
 

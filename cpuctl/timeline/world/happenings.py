@@ -24,6 +24,7 @@ class What(StrEnum):
     REJECTED = "Rejected"
     UNDETERMINED = "Undetermined"
     REMOVED = "Removed"
+    POD_ENDED = "PodEnded"
     CONTAINER_STARTED = "ContainerStarted"
     CONTAINER_ENDED = "ContainerEnded"
     CONTAINER_WAITS = "ContainerWaits"
@@ -55,6 +56,7 @@ MOVES = frozenset(
         What.REJECTED,
         What.UNDETERMINED,
         What.REMOVED,
+        What.POD_ENDED,
         What.CONTAINER_STARTED,
         What.CONTAINER_ENDED,
         What.RESIZE_ACCEPTED,

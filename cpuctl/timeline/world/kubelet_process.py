@@ -19,6 +19,7 @@ from cpuctl.kubelet.duration import MINUTE, SECOND
 from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.timeline.model import KubeletSetup
+from cpuctl.timeline.world.back_off import BackOffs
 from cpuctl.timeline.world.scale_downs import Key
 from cpuctl.timeline.world.timers import Timers
 
@@ -61,7 +62,7 @@ class KubeletProcess:
     be written last time. ``unsettled``: the next pass has something to do. ``capacity`` is what it compares a
     resize with, where its release does: CPU in milli, the rest in whole units. ``retry_after`` is when
     deferred resizes were tried last, None where there are none. ``written`` and ``written_memory`` are the
-    states as they lie on disk.
+    states as they lie on disk. ``back_offs`` are those of containers that have ended more than once.
     """
 
     setup: KubeletSetup
@@ -80,6 +81,7 @@ class KubeletProcess:
     retry_after: int | None = None
     written: CPUStateFile | None = None
     written_memory: MemoryStateFile | None = None
+    back_offs: BackOffs = field(default_factory=BackOffs)
 
     @property
     def waits_for_cpusets(self) -> bool:

@@ -31,6 +31,7 @@ class Phase(StrEnum):
     UNSCHEDULED = "Unscheduled"
     PENDING = "Pending"
     RUNNING = "Running"
+    SUCCEEDED = "Succeeded"
     FAILED = "Failed"
 
 
@@ -39,7 +40,8 @@ class ContainerLife:
     """One container: ``cgroup`` is its ``cpuset.cpus`` as last written (a mask, 0 for never), while it runs.
 
     ``milli`` are the CPUs that its ``cpu.weight`` stands for. ``file`` is what the downward API tells inside,
-    None where no such file is there. ``comes_back``: it ran when the machine went down.
+    None where no such file is there. ``comes_back``: it ran when the machine went down. ``exit_code`` is set
+    from its end, the time ``ended``, until it starts again.
     """
 
     state: ContainerState = ContainerState.WAITING
@@ -47,6 +49,8 @@ class ContainerLife:
     milli: int = 0
     file: str | None = None
     comes_back: bool = False
+    exit_code: int | None = None
+    ended: int = 0
 
     @property
     def runs(self) -> bool:
@@ -59,7 +63,8 @@ class PodLife:
     """One pod: what it is to have, was granted and has; what its status says; its containers.
 
     ``number`` is the order of creation. ``bound`` to the node, ``admitted`` once a kubelet took it, and
-    ``deleted`` while none ran. ``starts``: its containers run as soon as it is admitted.
+    ``deleted`` while none ran. ``starts``: its containers run as soon as it is admitted. ``ended`` is the
+    phase in which it came to its end, and ``failed`` says that a kubelet refused it.
     """
 
     running: RunningPod
@@ -69,6 +74,7 @@ class PodLife:
     bound: bool = True
     admitted: bool = False
     failed: bool = False
+    ended: Phase | None = None
     deleted: bool = False
     reason: str = ""
     message: str = ""
@@ -88,17 +94,29 @@ class PodLife:
     @property
     def runs(self) -> bool:
         """Whether a kubelet has taken it, and looks after it."""
-        return self.admitted and not self.failed
+        return self.admitted and not self.terminal
+
+    @property
+    def terminal(self) -> bool:
+        """Whether it is over: refused by a kubelet, or come to its end."""
+        return self.failed or self.ended is not None
+
+    @property
+    def exits(self) -> dict[str, int | None]:
+        """The exit codes of its containers, None for those that have not ended."""
+        return {name: each.exit_code for name, each in self.containers.items()}
 
     @property
     def phase(self) -> Phase:
         """What its status says."""
-        if self.failed:
-            return Phase.FAILED
+        if self.terminal:
+            return self.ended or Phase.FAILED
         if not self.bound:
             return Phase.UNSCHEDULED
         runs = any(each.runs for each in self.containers.values())
-        return Phase.RUNNING if runs else Phase.PENDING
+        # One that waits to be started again counts as running.
+        apps = (self.containers[each.name] for each in self.running.spec.containers)
+        return Phase.RUNNING if runs or any(each.exit_code is not None for each in apps) else Phase.PENDING
 
 
 class World:
@@ -134,7 +152,7 @@ class World:
     def on_node(self) -> Iterator[PodLife]:
         """Yield the pods of the node, the oldest first: those that a kubelet is to run."""
         yield from sorted(
-            (life for life in self.pods.values() if life.bound and not life.failed and not life.deleted),
+            (life for life in self.pods.values() if life.bound and not life.terminal and not life.deleted),
             key=lambda life: life.number,
         )
 

@@ -183,6 +183,22 @@ def configuration_text(
     return None, ""
 
 
+def of_other_tools(
+    main: tuple[bytes | str, str], arguments: tuple[str, ...], sources: Sources
+) -> tuple[tuple[bytes | str, str], tuple[str, ...]]:
+    """Take another tool's file for the configuration and the flags that it comes to, and say so."""
+    from cpuctl.kubelet.foreign.reading import configuration_text as written
+    from cpuctl.kubelet.foreign.reading import read_foreign
+
+    text, name = main
+    found = read_foreign(text, name)
+    if found is None:
+        return main, arguments
+    sources.add("kubeletConfiguration", f"{name} ({found.what})", "given")
+    sources.read_as.extend(f"{name}: {assumed}" for assumed in (f"read as {found.what}", *found.assumed))
+    return (written(found), name), (*found.flags, *arguments)
+
+
 def _recorded_configuration(
     recorded: RecordedKubelet, origin: str, sources: Sources
 ) -> tuple[tuple[str, str], str]:

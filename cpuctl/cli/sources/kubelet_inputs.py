@@ -28,6 +28,7 @@ def load_kubelet(words: KubeletWords, sources: Sources, *, machine: MachineSourc
         drop_in_source,
         given_arguments,
         load_told,
+        of_other_tools,
     )
 
     arguments = given_arguments(words.arguments)
@@ -40,6 +41,8 @@ def load_kubelet(words: KubeletWords, sources: Sources, *, machine: MachineSourc
     directory = words.config_dir if words.config_dir is not None else given.config_dir or None
     version = _version(words, recorded, origin, sources)
     main, beside = configuration_text(config, own, origin, sources)
+    if main is not None and config is not None:
+        main, arguments = of_other_tools(main, arguments, sources)
     told = Told(
         version=version,
         main=main,

@@ -12,6 +12,8 @@ class Sources:
     def __init__(self) -> None:
         self.entries: dict[str, dict[str, str]] = {}
         self.warnings: list[str] = []
+        self.read_as: list[str] = []
+        """What another tool's file was read as, and what it leaves to be assumed."""
         self.assumed_configuration = ""
         """Where a kubelet's configuration was looked for and none is, so that its defaults are assumed."""
 
@@ -35,7 +37,7 @@ class Sources:
 
     def tell(self, style: Style) -> None:
         """Say on stderr what nobody gave, where people read the answer, and every warning."""
-        for warning in self.warnings:
+        for warning in (*self.read_as, *self.warnings):
             note(f"warning: {warning}", style)
         for name, entry in self.entries.items():
             value, origin = entry["value"], entry["from"]

@@ -1,0 +1,1 @@
+"""Other tools' files that a kubelet's configuration comes from."""

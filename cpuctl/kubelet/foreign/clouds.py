@@ -1,0 +1,137 @@
+"""Clouds: EKS NodeConfig, Bottlerocket, Karpenter and AKS; and what a kubelet says of itself at ``/configz``.
+
+Rule: ``awslabs/amazon-eks-ami`` (nodeadm), Bottlerocket's ``settings.kubernetes``, Karpenter's EC2NodeClass,
+and AKS' custom node configuration.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from cpuctl.kubelet.configuration.schema import FIELD_TYPES
+from cpuctl.kubelet.foreign.found import Fields, Found, flags_of, mapping, picked, with_defaults
+
+_EKS = {
+    "cgroupDriver": "systemd", "cgroupRoot": "/", "kubeReservedCgroup": "/runtime",
+    "systemReservedCgroup": "/system", "hairpinMode": "hairpin-veth", "protectKernelDefaults": True,
+}  # fmt: skip
+_EKS_EVICTION = {"memory.available": "100Mi", "nodefs.available": "10%", "nodefs.inodesFree": "5%"}
+_NAME_IT = "name it with --kubelet-args=--kube-reserved=..."
+_EKS_RESERVES = f"nodeadm reserves CPU and memory by the machine and its maxPods: {_NAME_IT}"
+
+
+def configz(value: Fields, _: str) -> Found:
+    """Read what a running kubelet says of itself: flags and drop-ins are in it already."""
+    fields, _others = picked(mapping(value, "kubeletconfig"), FIELD_TYPES)
+    fields["logging"] = {
+        name: member for name, member in mapping(fields, "logging").items() if name != "flushFrequency"
+    }
+    return Found(
+        "the answer of a kubelet's /configz",
+        {name: each for name, each in fields.items() if each is not None},
+    )
+
+
+def node_config(value: Fields, _: str) -> Found:
+    """Read ``spec.kubelet`` of an EKS NodeConfig, a drop-in on top of what nodeadm writes."""
+    kubelet = mapping(value, "spec", "kubelet")
+    fields = with_defaults(mapping(kubelet, "config"), _EKS)
+    fields["evictionHard"] = {**_EKS_EVICTION, **mapping(fields, "evictionHard")}
+    assumed = () if "cpu" in mapping(fields, "kubeReserved") else (_EKS_RESERVES,)
+    return Found("an EKS NodeConfig", fields, flags_of(kubelet.get("flags")), assumed)
+
+
+def karpenter(value: Fields, _: str) -> Found:
+    """Read the kubelet of a node class, a node pool or a provisioner."""
+    spec = mapping(value, "spec")
+    given = (
+        mapping(spec, "kubelet")
+        or mapping(spec, "template", "spec", "kubelet")
+        or mapping(spec, "kubeletConfiguration")
+    )
+    fields, others = picked(given, FIELD_TYPES)
+    unread = (f"not read: {', '.join(others)}",) if others else ()
+    own = "the machine image adds its own (cgroupDriver systemd, evictionHard, kubeReserved by the machine)"
+    return Found(
+        f"a {value.get('kind')} of Karpenter",
+        with_defaults(fields, {"cgroupDriver": "systemd"}),
+        assumed=(own, *unread),
+    )
+
+
+_AKS = {
+    "cpuManagerPolicy": "cpuManagerPolicy", "topologyManagerPolicy": "topologyManagerPolicy",
+    "cpuCfsQuota": "cpuCFSQuota", "cpuCfsQuotaPeriod": "cpuCFSQuotaPeriod",
+    "imageGcHighThreshold": "imageGCHighThresholdPercent",
+    "imageGcLowThreshold": "imageGCLowThresholdPercent",
+    "allowedUnsafeSysctls": "allowedUnsafeSysctls", "containerLogMaxFiles": "containerLogMaxFiles",
+    "podMaxPids": "podPidsLimit", "failSwapOn": "failSwapOn", "containerLogMaxSizeMB": "containerLogMaxSize",
+}  # fmt: skip
+AKS_FIELDS = frozenset(_AKS)
+
+
+def aks(value: Fields, _: str) -> Found:
+    """Read the kubelet's part of AKS' custom node configuration."""
+    fields = {_AKS[name]: member for name, member in value.items() if name in _AKS}
+    if "containerLogMaxSizeMB" in value:
+        fields["containerLogMaxSize"] = f"{value['containerLogMaxSizeMB']}M"
+    own = f"AKS reserves CPU and memory by the machine, and evicts at memory.available<100Mi: {_NAME_IT}"
+    return Found(
+        "a custom node configuration of AKS",
+        with_defaults(fields, {"cgroupDriver": "systemd"}),
+        assumed=(own,),
+    )
+
+
+_BOTTLEROCKET = {
+    "reserved-cpus": "reservedSystemCPUs", "pod-pids-limit": "podPidsLimit",
+    "cpu-cfs-quota-enforced": "cpuCFSQuota",
+    "kube-api-qps": "kubeAPIQPS", "registry-qps": "registryPullQPS", "event-qps": "eventRecordQPS",
+    "cluster-dns-ip": "clusterDNS",
+    "shutdown-grace-period-for-critical-pods": "shutdownGracePeriodCriticalPods",
+    "image-gc-high-threshold-percent": "imageGCHighThresholdPercent",
+    "image-gc-low-threshold-percent": "imageGCLowThresholdPercent",
+}  # fmt: skip
+_NUMBERS = ("int32", "int64")
+
+
+def bottlerocket(value: Fields, _: str) -> Found:
+    """Read ``settings.kubernetes`` of Bottlerocket's user data."""
+    settings = mapping(value, "settings", "kubernetes")
+    given = {_BOTTLEROCKET.get(name, _camel(name)): each for name, each in settings.items()}
+    if isinstance(options := given.get("cpuManagerPolicyOptions"), list):
+        given["cpuManagerPolicyOptions"] = {str(option): "true" for option in options}
+    reserved = given.pop("memoryManagerReservedMemory", None)
+    if isinstance(reserved, dict):
+        given["reservedMemory"] = [_reserved(node, limits) for node, limits in reserved.items()]
+    fields, _others = picked({name: _typed(name, each) for name, each in given.items()}, FIELD_TYPES)
+    own = "Bottlerocket reserves CPU and memory by the machine (kubeReserved) where nothing is said"
+    assumed = () if "cpu" in mapping(fields, "kubeReserved") else (own,)
+    return Found(
+        "Bottlerocket's user data", with_defaults(fields, {"cgroupDriver": "systemd"}), assumed=assumed
+    )
+
+
+def _camel(name: str) -> str:
+    head, *rest = name.split("-")
+    return head + "".join(word.capitalize() for word in rest)
+
+
+def _typed(name: str, value: Any) -> Any:  # noqa: ANN401  # whatever TOML holds
+    field = FIELD_TYPES.get(name)
+    base = field.go_type.lstrip("*") if field else ""
+    if base in _NUMBERS and isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,18}", value, re.ASCII):
+        return int(value)
+    if base == "[]string" and isinstance(value, str):
+        return [value]
+    return (
+        {key: str(member) for key, member in value.items()}
+        if base == "map[string]string" and isinstance(value, dict)
+        else value
+    )
+
+
+def _reserved(node: str, limits: object) -> Mapping[str, Any]:
+    return {"numaNode": int(node) if node.isdecimal() else 0, "limits": dict(mapping(limits))}

@@ -1,0 +1,68 @@
+"""What comes of another tool's file: a kubelet configuration, flags, and what had to be assumed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from cpuctl.named_tuple import NamedTuple
+
+Fields = dict[str, Any]
+
+
+class Found(NamedTuple):
+    """A file of another tool, in the kubelet's terms.
+
+    ``what`` says what the file is; ``fields`` are those of KubeletConfiguration, ``flags`` what the kubelet's
+    command line gets, ``assumed`` what the tool adds that stands in no file, or what is not known, and
+    ``text`` is a KubeletConfiguration that stands in the file word for word, with its lines where they are.
+    """
+
+    what: str
+    fields: Fields
+    flags: tuple[str, ...] = ()
+    assumed: tuple[str, ...] = ()
+    text: str = ""
+
+
+def mapping(value: object, *path: str) -> Fields:
+    """Return the mapping at a path, empty where there is none."""
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else {}
+
+
+def items(value: object) -> list[Any]:
+    """Return a list, empty where it is none."""
+    return value if isinstance(value, list) else []
+
+
+def flags_of(extra: object) -> tuple[str, ...]:
+    """Read extra arguments: a mapping, a list of ``name`` and ``value``, or of ``name=value``."""
+    if isinstance(extra, dict):
+        return tuple(f"--{name}={_flag_text(value)}" for name, value in extra.items())
+    found: list[str] = []
+    for item in items(extra if isinstance(extra, list) else [extra] if extra else []):
+        if isinstance(item, dict) and "name" in item:
+            found.append(f"--{item['name']}={_flag_text(item.get('value', ''))}")
+        elif isinstance(item, str):
+            found.append(f"--{item.lstrip('-')}")
+    return tuple(found)
+
+
+def _flag_text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def with_defaults(fields: Mapping[str, Any], defaults: Mapping[str, Any]) -> Fields:
+    """Fill in what a tool sets where nobody else does."""
+    return {**defaults, **fields}
+
+
+def picked(fields: Mapping[str, Any], known: Iterable[str]) -> tuple[Fields, list[str]]:
+    """Take the known fields, and name the others."""
+    names = set(known)
+    return (
+        {name: value for name, value in fields.items() if name in names},
+        [name for name in fields if name not in names],
+    )

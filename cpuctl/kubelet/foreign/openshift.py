@@ -1,0 +1,110 @@
+"""OpenShift: PerformanceProfile, KubeletConfig and MachineConfig.
+
+Rule: ``openshift/cluster-node-tuning-operator``, ``components/kubeletconfig``, and the machine config
+operator's templates, which write ``/etc/kubernetes/kubelet.conf``.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import gzip
+import json
+import zlib
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+from cpuctl.errors import InputError
+from cpuctl.kubelet.foreign.found import Fields, Found, items, mapping
+from cpuctl.quantity import Quantity
+
+_KUBELET_CONF = "/etc/kubernetes/kubelet.conf"
+_EVICTION = {
+    "memory.available": "100Mi", "nodefs.available": "10%", "imagefs.available": "15%",
+    "nodefs.inodesFree": "5%",
+}  # fmt: skip
+_TEMPLATE = (
+    "the machine config operator's template (cgroupDriver systemd, systemReserved, gates) is not in it"
+)
+_MOST_BYTES = 4 << 20
+
+
+def performance_profile(value: Fields, source: str) -> Found:
+    """Read a PerformanceProfile as the node tuning operator does."""
+    spec = mapping(value, "spec")
+    fields = _snippet(value, source)
+    policy = mapping(spec, "numa").get("topologyPolicy") or "best-effort"
+    fields |= {
+        "cpuManagerPolicy": "static",
+        "cpuManagerReconcilePeriod": "5s",
+        "topologyManagerPolicy": policy,
+    }
+    fields["evictionHard"] = {**_EVICTION, **mapping(fields, "evictionHard")}
+    for name in ("kubeReserved", "systemReserved"):
+        fields[name] = {"memory": "500Mi", **mapping(fields, name)}
+    if reserved := mapping(spec, "cpu").get("reserved"):
+        fields["reservedSystemCPUs"] = str(reserved)
+    if policy in ("restricted", "single-numa-node"):
+        fields["memoryManagerPolicy"] = "Static"
+        fields.setdefault("reservedMemory", [{"numaNode": 0, "limits": {"memory": _kept(fields)}}])
+    if policy == "single-numa-node":
+        options = mapping(fields, "cpuManagerPolicyOptions")
+        fields["cpuManagerPolicyOptions"] = {"full-pcpus-only": "true", **options}
+    return Found("a PerformanceProfile", fields, assumed=(_TEMPLATE,))
+
+
+def _snippet(value: Fields, source: str) -> Fields:
+    text = mapping(value, "metadata", "annotations").get("kubeletconfig.experimental")
+    if not text:
+        return {}
+    try:
+        found = json.loads(str(text))
+    except ValueError:
+        where = f"{source}: metadata.annotations.kubeletconfig.experimental"
+        raise InputError("expected a KubeletConfiguration in JSON", where=where) from None
+    return found if isinstance(found, dict) else {}
+
+
+def _kept(fields: Mapping[str, Any]) -> str:
+    """Add up what is kept from pods, as the operator does for the one NUMA node that it knows to be there."""
+    amounts = (
+        mapping(fields, "kubeReserved")["memory"],
+        mapping(fields, "systemReserved")["memory"],
+        mapping(fields, "evictionHard")["memory.available"],
+    )
+    return str(sum((Quantity.parse(str(amount)) for amount in amounts[1:]), Quantity.parse(str(amounts[0]))))
+
+
+def kubelet_config(value: Fields, _: str) -> Found:
+    """Read a KubeletConfig, which the machine config operator merges into its template."""
+    spec = mapping(value, "spec")
+    assumed = [_TEMPLATE]
+    if spec.get("autoSizingReserved"):
+        assumed.append("autoSizingReserved computes systemReserved from the machine: it is not in it")
+    return Found("an OpenShift KubeletConfig", dict(mapping(spec, "kubeletConfig")), assumed=tuple(assumed))
+
+
+def machine_config(value: Fields, source: str) -> Found:
+    """Take the kubelet's file out of a MachineConfig; raise InputError for one that has none."""
+    files = items(mapping(value, "spec", "config", "storage").get("files"))
+    for file in files:
+        if mapping(file).get("path") == _KUBELET_CONF:
+            text = _content(mapping(file, "contents"), source)
+            return Found(f"a MachineConfig with {_KUBELET_CONF}", {}, text=text)
+    raise InputError(
+        f"a MachineConfig without {_KUBELET_CONF}: it sets nothing of the kubelet's configuration",
+        where=source,
+        hint="give the rendered one (oc get mc rendered-worker-... -o yaml), or the node's /configz",
+    )
+
+
+def _content(contents: Fields, source: str) -> str:
+    head, _, data = str(contents.get("source") or "").partition(",")
+    with suppress(ValueError, OSError, EOFError, binascii.Error, zlib.error):
+        raw = base64.b64decode(data, validate=False) if head.endswith(";base64") else unquote_to_bytes(data)
+        if contents.get("compression") == "gzip":
+            raw = gzip.decompress(raw[:_MOST_BYTES])[:_MOST_BYTES]
+        return raw.decode()
+    raise InputError(f"{_KUBELET_CONF} cannot be decoded", where=f"{source}: contents.source")

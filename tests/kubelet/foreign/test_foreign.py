@@ -1,0 +1,270 @@
+"""Files of installers, distributions and clouds, read to the configuration that a kubelet gets of them."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import inspect
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from cpuctl.errors import InputError
+from cpuctl.kubelet.configuration.main_file import read_main_file
+from cpuctl.kubelet.flags.command_line import read_flags
+from cpuctl.kubelet.foreign.reading import configuration_text, read_foreign
+
+OWN = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+STATIC = f"{OWN}cpuManagerPolicy: static\nreservedSystemCPUs: '0'\n"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A file, what it is called, some fields and flags that come of it, and what is said to be assumed."""
+
+    what: str
+    text: str
+    fields: dict[str, Any] = field(default_factory=dict)
+    flags: tuple[str, ...] = ()
+    assumed: str = ""
+
+    def __str__(self) -> str:
+        return self.what
+
+
+CASES = [
+    Case(
+        "the answer of a kubelet's /configz",
+        json.dumps(
+            {
+                "kubeletconfig": {
+                    "cpuManagerPolicy": "static",
+                    "reservedSystemCPUs": "0-1",
+                    "maxPods": 250,
+                    "logging": {"format": "text", "flushFrequency": 5000000000, "verbosity": 2},
+                    "volumePluginDir": "/usr/libexec",
+                    "tracing": None,
+                }
+            }
+        ),
+        {"cpuManagerPolicy": "static", "reservedSystemCPUs": "0-1", "maxPods": 250},
+    ),
+    Case(
+        "a kubeadm configuration",
+        "apiVersion: kubeadm.k8s.io/v1beta4\nkind: InitConfiguration\nnodeRegistration:\n"
+        "  kubeletExtraArgs:\n  - {name: max-pods, value: '60'}\n---\n"
+        f"apiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\n---\n{STATIC}",
+        {"cpuManagerPolicy": "static", "cgroupDriver": "systemd"},
+        ("--max-pods=60",),
+        "kubeadm adds",
+    ),
+    Case(
+        "a kubeadm configuration",
+        "apiVersion: kubeadm.k8s.io/v1beta3\nkind: JoinConfiguration\nnodeRegistration:\n"
+        "  kubeletExtraArgs: {cpu-manager-policy: static, fail-swap-on: false}\n",
+        {"cgroupDriver": "systemd"},
+        ("--cpu-manager-policy=static", "--fail-swap-on=false"),
+    ),
+    Case(
+        "a kind cluster",
+        "kind: Cluster\napiVersion: kind.x-k8s.io/v1alpha4\nfeatureGates: {MemoryQoS: true}\nnodes:\n"
+        "- role: control-plane\n  kubeadmConfigPatches:\n  - |\n    kind: KubeletConfiguration\n"
+        "    cpuManagerPolicy: static\n- role: worker\n",
+        {
+            "cpuManagerPolicy": "static",
+            "cgroupRoot": "/kubelet",
+            "imageGCHighThresholdPercent": 100,
+            "featureGates": {"MemoryQoS": True},
+        },
+        assumed="first node",
+    ),
+    Case(
+        "a configuration of k3s or RKE2",
+        "node-label: [a=b]\nkubelet-arg:\n- cpu-manager-policy=static\n- --reserved-cpus=0\n",
+        {"evictionHard": {"imagefs.available": "5%", "nodefs.available": "5%"}},
+        ("--cpu-manager-policy=static", "--reserved-cpus=0"),
+        "without memory.available",
+    ),
+    Case(
+        "a configuration of k3s or RKE2",
+        "kubelet-arg: max-pods=200\n",
+        {},
+        ("--max-pods=200",),
+    ),
+    Case(
+        "a Talos machine configuration",
+        "version: v1alpha1\nmachine:\n  type: worker\n  kubelet:\n    extraConfig:"
+        " {cpuManagerPolicy: static}\n"
+        "    extraArgs: {max-pods: 100}\n",
+        {"cpuManagerPolicy": "static", "systemCgroups": "/system"},
+        ("--max-pods=100",),
+        "Talos sets systemReserved",
+    ),
+    Case(
+        "a kOps manifest",
+        "apiVersion: kops.k8s.io/v1alpha2\nkind: InstanceGroup\nspec:\n  kubelet:\n   "
+        " cpuManagerPolicy: static\n"
+        "    evictionHard: memory.available<200Mi,nodefs.available<5%\n    featureGates:"
+        " {MemoryQoS: 'true'}\n"
+        "    anonymousAuth: false\n",
+        {
+            "evictionHard": {"memory.available": "200Mi", "nodefs.available": "5%"},
+            "featureGates": {"MemoryQoS": True},
+        },
+        assumed="anonymousAuth",
+    ),
+    Case(
+        "a Gardener Shoot",
+        "apiVersion: core.gardener.cloud/v1beta1\nkind: Shoot\nspec:\n  kubernetes:\n    kubelet:\n"
+        "      cpuManagerPolicy: static\n      evictionHard: {memoryAvailable: 200Mi, nodeFSInodesFree: 5%}\n"
+        "  provider:\n    workers:\n    - kubernetes: {kubelet: {maxPods: 55}}\n    - name: two\n",
+        {
+            "cpuManagerPolicy": "static",
+            "maxPods": 55,
+            "kubeReserved": {"cpu": "80m", "memory": "1Gi", "pid": "20k"},
+            "evictionHard": {"memory.available": "200Mi", "nodefs.inodesFree": "5%"},
+        },
+        assumed="first group of workers",
+    ),
+    Case(
+        "a PerformanceProfile",
+        "apiVersion: performance.openshift.io/v2\nkind: PerformanceProfile\nspec:\n"
+        "  cpu: {isolated: 2-15, reserved: 0-1}\n  numa: {topologyPolicy: single-numa-node}\n",
+        {
+            "cpuManagerPolicy": "static",
+            "reservedSystemCPUs": "0-1",
+            "topologyManagerPolicy": "single-numa-node",
+            "memoryManagerPolicy": "Static",
+            "cpuManagerPolicyOptions": {"full-pcpus-only": "true"},
+            "reservedMemory": [{"numaNode": 0, "limits": {"memory": "1100Mi"}}],
+        },
+        assumed="machine config operator",
+    ),
+    Case(
+        "an OpenShift KubeletConfig",
+        "apiVersion: machineconfiguration.openshift.io/v1\nkind: KubeletConfig\nspec:\n"
+        "  autoSizingReserved: true\n  kubeletConfig: {cpuManagerPolicy: static}\n",
+        {"cpuManagerPolicy": "static"},
+        assumed="autoSizingReserved",
+    ),
+    Case(
+        "an EKS NodeConfig",
+        "apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec:\n  kubelet:\n"
+        "    config: {cpuManagerPolicy: static, evictionHard: {memory.available: 300Mi}}\n"
+        "    flags: ['--node-labels=a=b', --max-pods=30]\n",
+        {
+            "cpuManagerPolicy": "static",
+            "cgroupDriver": "systemd",
+            "evictionHard": {
+                "memory.available": "300Mi",
+                "nodefs.available": "10%",
+                "nodefs.inodesFree": "5%",
+            },
+        },
+        ("--node-labels=a=b", "--max-pods=30"),
+        "nodeadm reserves",
+    ),
+    Case(
+        "Bottlerocket's user data",
+        '[settings.kubernetes]\ncpu-manager-policy = "static"\ncpu-manager-policy-options ='
+        ' ["full-pcpus-only"]\n'
+        'reserved-cpus = "0-1"\nmax-pods = 58\n[settings.kubernetes.kube-reserved]\ncpu = "10m"\n'
+        '[settings.kubernetes.memory-manager-reserved-memory.0]\nmemory = "1Gi"\n',
+        {
+            "cpuManagerPolicy": "static",
+            "reservedSystemCPUs": "0-1",
+            "maxPods": 58,
+            "kubeReserved": {"cpu": "10m"},
+            "cpuManagerPolicyOptions": {"full-pcpus-only": "true"},
+            "reservedMemory": [{"numaNode": 0, "limits": {"memory": "1Gi"}}],
+        },
+    ),
+    Case(
+        "a EC2NodeClass of Karpenter",
+        "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nspec:\n"
+        "  kubelet: {maxPods: 20, kubeReserved: {cpu: 200m}}\n",
+        {"maxPods": 20, "kubeReserved": {"cpu": "200m"}},
+        assumed="machine image",
+    ),
+    Case(
+        "a custom node configuration of AKS",
+        '{"cpuManagerPolicy": "static", "cpuCfsQuotaPeriod": "200ms", "podMaxPids": 100,'
+        ' "containerLogMaxSizeMB": 20}',
+        {
+            "cpuManagerPolicy": "static",
+            "cpuCFSQuotaPeriod": "200ms",
+            "podPidsLimit": 100,
+            "containerLogMaxSize": "20M",
+        },
+        assumed="AKS reserves",
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_the_configuration_that_comes_of_a_file(case: Case) -> None:
+    found = read_foreign(case.text, "file")
+    assert found is not None
+    assert found.what == case.what
+    assert {name: found.fields.get(name) for name in case.fields} == case.fields
+    assert found.flags == case.flags
+    assert case.assumed in " ".join(found.assumed)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_kubelet_reads_what_comes_of_it(case: Case) -> None:
+    found = read_foreign(case.text, "file")
+    assert found is not None
+    read = read_main_file(configuration_text(found), "file", 36)
+    assert not [warning for warning in read.warnings if warning.code == "unknown-field"]
+    read_flags(list(found.flags))
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_a_machine_config_holds_the_file_itself(compressed: bool) -> None:
+    raw = gzip.compress(STATIC.encode()) if compressed else STATIC.encode()
+    contents = {"source": f"data:text/plain;charset=utf-8;base64,{base64.b64encode(raw).decode()}"}
+    if compressed:
+        contents["compression"] = "gzip"
+    files = [{"path": "/etc/other"}, {"path": "/etc/kubernetes/kubelet.conf", "contents": contents}]
+    config = {
+        "apiVersion": "machineconfiguration.openshift.io/v1",
+        "kind": "MachineConfig",
+        "spec": {"config": {"storage": {"files": files}}},
+    }
+    found = read_foreign(json.dumps(config), "mc.json")
+    assert found is not None
+    assert configuration_text(found) == STATIC
+
+
+def test_a_machine_config_about_something_else_says_what_to_give() -> None:
+    text = "apiVersion: machineconfiguration.openshift.io/v1\nkind: MachineConfig\nspec: {}\n"
+    with pytest.raises(InputError, match="sets nothing of the kubelet's") as caught:
+        read_foreign(text, "mc.yaml")
+    assert "rendered" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        STATIC,
+        f"---\n{STATIC}",
+        f"{STATIC}---\napiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\n",
+        json.dumps({"kind": "KubeletConfiguration", "apiVersion": "x", "kubelet-arg": []}, indent=1),
+        "kind: Pod\napiVersion: v1\n",
+        "",
+        "a: [",
+        "\xff",
+        "cpuManagerPolicy: static\nmaxPods: 5\n",
+        inspect.cleandoc("- a\n- b"),
+    ],
+)
+def test_what_is_no_other_tools_file_is_left_alone(text: str) -> None:
+    assert read_foreign(text, "file") is None
+
+
+def test_broken_toml_names_the_place() -> None:
+    with pytest.raises(InputError, match="not TOML"):
+        read_foreign("[settings.kubernetes]\ncpu-manager-policy = \n", "user-data")

@@ -11,6 +11,7 @@ from cpuctl.cli.options import (
     DevicesOption,
     EphemeralStorageOption,
     ExitZeroOption,
+    IncludeCompletedOption,
     MachineOption,
     NoColorOption,
     OutputOption,
@@ -76,6 +77,7 @@ def explain(
     devices: DevicesOption = "",
     ephemeral_storage: EphemeralStorageOption = "",
     skip_api_server: SkipApiServerOption = False,
+    include_completed: IncludeCompletedOption = False,
     output: OutputOption = Output.TABLE,
     no_color: NoColorOption = False,
     quiet: QuietOption = False,
@@ -93,6 +95,7 @@ def explain(
         devices=devices,
         ephemeral_storage=ephemeral_storage,
         skip_api_server=skip_api_server,
+        include_completed=include_completed,
     )
     planning = read_planning(words, pods_needed=not (pod and pods))
     document = _explained(planning, pod, style)

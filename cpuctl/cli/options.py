@@ -103,6 +103,10 @@ DevicesOption = Annotated[
         "schema devices), or what the pod resources API answers to GetAllocatableResources and List.",
     ),
 ]
+IncludeCompletedOption = Annotated[
+    bool,
+    typer.Option("--include-completed", help="Take pods that have ended (Succeeded, Failed) for new ones."),
+]
 SkipApiServerOption = Annotated[
     bool,
     typer.Option(

@@ -288,8 +288,44 @@ def test_pods_of_several_nodes_or_that_have_ended_are_not_planned_in_silence(cpu
     assert "warning" not in cpuctl(*NODE, "-f", "-", stdin=one).err
     both = listed(("a", "n1", "Running"), ("b", "n2", "Running"), ("old", "n1", "Succeeded"))
     result = cpuctl(*NODE, "-f", "-", stdin=both)
-    assert (result.code, len(json.loads(result.out)["pods"])) == (0, 3)
+    assert (result.code, len(json.loads(result.out)["pods"])) == (0, 2)
     assert (
         "warning: the pods run on 2 nodes (n1, n2), and are planned as if all came to this one" in result.err
     )
-    assert "warning: 1 pod that has ended is planned as if it came: default/old" in result.err
+    assert "warning: 1 pod that has ended is not planned: default/old (--include-completed)" in result.err
+    asked = cpuctl(*NODE, "--include-completed", "-f", "-", stdin=both)
+    assert (len(json.loads(asked.out)["pods"]), "ended" in asked.err) == (3, False)
+    only = listed(("old", "n1", "Succeeded"), ("older", "n1", "Failed"))
+    refused = cpuctl(*NODE, "-f", "-", stdin=only)
+    assert refused.code == 2
+    assert refused.err == (
+        "error: all pods have ended: default/old, default/older\nhint: plan them with --include-completed\n"
+    )
+
+
+def test_what_a_plan_passes_over_is_named_with_its_number(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    container = {"name": "main", "resources": {"limits": {"cpu": "1", "memory": "1Gi"}}}
+    template = {"spec": {"containers": [container]}}
+    objects = [
+        {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}, "spec": {}},
+        {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "b"}, "spec": {}},
+        {"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "metadata": {"name": "w"}, "spec": {}},
+        {
+            "apiVersion": "argoproj.io/v1alpha1",
+            "kind": "Rollout",
+            "metadata": {"name": "web"},
+            "spec": {"replicas": 2, "template": template},
+        },
+    ]
+    file = tmp_path / "objects.yaml"
+    file.write_text("\n---\n".join(map(json.dumps, objects)))
+    words = ("plan", "-m", "synthetic:4c,mem=8Gi", "-f", str(file))
+    shown = cpuctl(*words)
+    assert "note: passed over, as no pods are made of them: 2 Service, 1 Workflow" in shown.err
+    assert (
+        "warning: the pods of Rollout.argoproj.io/web come from the pod templates that stand in them: their "
+        "names and number are a guess"
+    ) in shown.err
+    document = json.loads(cpuctl(*words, "-o", "json").out)
+    assert [pod["name"] for pod in document["pods"]] == ["web-0", "web-1"]
+    assert document["sources"]["passedOver"] == {"value": "2 Service, 1 Workflow", "from": "given"}

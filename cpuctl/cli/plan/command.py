@@ -9,6 +9,7 @@ from cpuctl.cli.options import (
     EphemeralStorageOption,
     ExitZeroOption,
     ForceOption,
+    IncludeCompletedOption,
     MachineOption,
     MetricsOutputOption,
     NoColorOption,
@@ -74,6 +75,7 @@ def plan(
     devices: DevicesOption = "",
     ephemeral_storage: EphemeralStorageOption = "",
     skip_api_server: SkipApiServerOption = False,
+    include_completed: IncludeCompletedOption = False,
     order: OrderOption = PodOrder.GIVEN,
     repeat: RepeatOption = "",
     capacity: CapacityOption = False,
@@ -104,6 +106,7 @@ def plan(
         devices=devices,
         ephemeral_storage=ephemeral_storage,
         skip_api_server=skip_api_server,
+        include_completed=include_completed,
     )
     with node_state.changing(write_state):
         planning = read_planning(words, pods_needed=not state)

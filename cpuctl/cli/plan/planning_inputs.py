@@ -9,6 +9,7 @@ from cpuctl.cli.sources.inputs import load_devices, load_machine, load_pods, ref
 from cpuctl.cli.sources.kubelet_inputs import load_kubelet
 from cpuctl.cli.sources.sources import Sources
 from cpuctl.cli.sources.storage_inputs import with_storage
+from cpuctl.errors import UsageError
 from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class PlanningWords(NamedTuple):
     ephemeral_storage: str = ""
     devices: str = ""
     skip_api_server: bool = False
+    include_completed: bool = False
 
     def command_with(self, verb: Sequence[str], flags: Sequence[str]) -> str:
         """Write the command line that asks the same, or something else, with more flags of the kubelet."""
@@ -54,6 +56,7 @@ class PlanningWords(NamedTuple):
         }
         words = [word for option, value in options.items() if value for word in (option, value)]
         words += ["--skip-api-server"] if self.skip_api_server else []
+        words += ["--include-completed"] if self.include_completed else []
         pods = [
             *(word for name in self.filenames for word in ("-f", name)),
             *(word for template in self.templates for word in ("-T", template)),
@@ -117,6 +120,8 @@ def read_planning(words: PlanningWords, *, pods_needed: bool) -> Planning:
     refuse_stdin_twice(words.kubelet.config, words.state, words.pods, words.devices, *words.filenames)
     sources = Sources()
     given = load_pods(words.filenames, words.templates, sources, needed=pods_needed)
+    if not words.include_completed:
+        given = given._replace(pods=_not_ended(given.pods, sources, needed=pods_needed))
     source = with_storage(load_machine(words.machine, sources), words.ephemeral_storage, sources)
     told = load_kubelet(words.kubelet, sources, machine=source)
     past = load_past(words.state, words.pods, source, told.kubelet, sources)
@@ -145,11 +150,20 @@ def _doubts(pods: Sequence[Pod]) -> Iterator[str]:
             f"the pods run on {len(nodes)} nodes ({few(nodes)}), and are planned as if all came to this one "
             "(kubectl get pods -A --field-selector spec.nodeName=NODE -o json writes one node's)"
         )
+
+
+def _not_ended(pods: tuple[Pod, ...], sources: Sources, *, needed: bool) -> tuple[Pod, ...]:
+    """Leave out pods that have ended: no kubelet is asked for them again.
+
+    Raise UsageError where none is left although they are *needed*.
+    """
+    from cpuctl.exports.wording import few
+
     ended = [pod.full_name for pod in pods if pod.terminal]
-    if ended:
-        what = (
-            "1 pod that has ended is planned as if it"
-            if len(ended) == 1
-            else (f"{len(ended)} pods that have ended are planned as if they")
-        )
-        yield f"{what} came: {few(ended)}"
+    if not ended:
+        return pods
+    if needed and len(ended) == len(pods):
+        raise UsageError(f"all pods have ended: {few(ended)}", hint="plan them with --include-completed")
+    what = "1 pod that has ended is" if len(ended) == 1 else f"{len(ended)} pods that have ended are"
+    sources.warnings.append(f"{what} not planned: {few(ended)} (--include-completed)")
+    return tuple(pod for pod in pods if not pod.terminal)

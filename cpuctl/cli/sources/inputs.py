@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cpuctl.pods.governing.limit_range import LimitRange
     from cpuctl.pods.governing.resource_quota import ResourceQuota
     from cpuctl.pods.model import Pod
+    from cpuctl.pods.reading.manifests import Manifests
     from cpuctl.pods.rules import PodRules, ServerRules
 
 
@@ -127,6 +128,26 @@ def _beyond_quota(
     }
 
 
+def _tell_passed_over(found: Manifests, sources: Sources) -> None:
+    """Name the objects that make no pods, with their number, and those whose pods are a guess."""
+    from collections import Counter
+
+    from cpuctl.exports.wording import few
+    from cpuctl.pods.reading.workloads import WORKLOADS
+
+    kinds = Counter(item.kind for item in found.skipped)
+    if kinds:
+        passed_over = ", ".join(f"{number} {kind}" for kind, number in sorted(kinds.items()))
+        sources.add("passedOver", passed_over, "given")
+    owners = dict.fromkeys(pod.owner for pod in found.pods if pod.owner)
+    guessed = [owner for owner in owners if owner.partition("/")[0] not in WORKLOADS]
+    if guessed:
+        sources.warnings.append(
+            f"the pods of {few(guessed)} come from the pod templates that stand in them: their names and "
+            "number are a guess"
+        )
+
+
 def load_pods(
     files: Sequence[str], templates: Sequence[str], sources: Sources, *, needed: bool = True
 ) -> GivenPods:
@@ -149,6 +170,7 @@ def load_pods(
         sources.add("pods", ", ".join(map(source_name, files)), "given")
         found = read_manifests(files)
         pods.extend(found.pods)
+        _tell_passed_over(found, sources)
     if templates:
         from cpuctl.pods.reading.template import pods_from_template
 

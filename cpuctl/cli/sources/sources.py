@@ -41,6 +41,8 @@ class Sources:
             note(f"warning: {warning}", style)
         for name, entry in self.entries.items():
             value, origin = entry["value"], entry["from"]
+            if name == "passedOver" and style.for_people:
+                note(f"note: passed over, as no pods are made of them: {value}", style)
             if style.for_people and origin != "given":
                 said = "" if value == origin else f" ({origin})"
                 if name == "kubeletConfiguration" and self.assumed_configuration:

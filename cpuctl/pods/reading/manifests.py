@@ -35,7 +35,7 @@ MAX_CHECKS = 10_000_000
 
 
 class Skipped(NamedTuple):
-    """An object that makes no pods."""
+    """An object that makes no pods, as far as anybody can tell."""
 
     kind: str
 
@@ -167,4 +167,14 @@ def _objects(cursor: Cursor, kind_in_list: str) -> Iterator[_Item]:
 
         yield decode_namespace_object(cursor, kind)
     else:
-        yield Skipped(kind)
+        yield _custom_resource(cursor, kind, group) or Skipped(kind)
+
+
+def _custom_resource(cursor: Cursor, kind: str, group: str) -> list[Pod]:
+    """Read an object of a kind that is not known, where it carries a pod template."""
+    if "." not in group:
+        return []
+
+    from cpuctl.pods.reading.custom_resources import decode_custom_resource, is_custom
+
+    return decode_custom_resource(cursor, kind, group) if is_custom(group) else []

@@ -32,7 +32,7 @@ SCALE_DELAY_GATE = "InPlacePodVerticalScalingExclusiveCPUs"
 ARCHIVED = "numMinSharedCPUs"
 ARCHIVED_WHY = (
     "an archived idea of KEP-4540, and no option of any kubelet: strict-cpu-reservation came without it, and "
-    "the metric kubelet_cpu_manager_shared_pool_size_millicores tells how much is left to share"
+    "the metric kubelet_cpu_manager_shared_pool_size_millicores tells what is left to share (docs/keps.md)"
 )
 
 

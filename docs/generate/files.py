@@ -7,6 +7,7 @@ from pathlib import Path
 
 from cpuctl.cli.completion.command_tree import command_tree
 from cpuctl.cli.completion.scripts import completion_script
+from docs.generate.keps import keps_page
 from docs.generate.markdown import command_page, index_page, page_name
 from docs.generate.pictures import pictures
 from docs.generate.roff import man_name, man_page
@@ -24,7 +25,11 @@ def generated_files() -> Mapping[str, str]:
     pages = {f"docs/reference/{page_name(each)}": command_page(each) for each in commands}
     manual = {f"man/{man_name(each)}.1": man_page(each, root) for each in root.walk()}
     scripts = {f"completions/cpuctl.{shell}": completion_script(shell) for shell in ("bash", "zsh", "fish")}
-    others = {"docs/reference/README.md": index_page(root), "docs/reference/schemas.md": schema_page()}
+    others = {
+        "docs/reference/README.md": index_page(root),
+        "docs/reference/keps.md": keps_page(ROOT),
+        "docs/reference/schemas.md": schema_page(),
+    }
     return {**pages, **manual, **scripts, **others, **pictures(ROOT)}
 
 

@@ -115,7 +115,7 @@ def _archived(field: str) -> Lint:
         expected=STRICT_RESERVATION,
         detected=ARCHIVED,
         message=f"{ARCHIVED} is {ARCHIVED_WHY}",
-        fix=f'{STRICT_RESERVATION}: "true", and no more reserved CPUs than pods may share',
+        fix="leave it out",
     )
 
 

@@ -43,7 +43,7 @@ _OF_RULE = {
     Rule.NO_OWN_RESOURCES: KnownDefect(
         "KEP-5526 lets Guaranteed pods with spec.resources have containers without resources of their own in "
         "container scope; the CPU Manager lets them share, the Memory Manager serves every container or none",
-        "KEP-5526, Container Scope; kubelet v1.36 pkg/kubelet/cm/memorymanager/policy_static.go",
+        "KEP-5526, Container Scope; docs/keps.md#container-scope-with-static-memory",
     ),
     Rule.NODE_FIT: KnownDefect(
         "the resource managers come before this check: the pod has been given what they have for it",
@@ -74,6 +74,7 @@ _NO_HINT_IS_ANY = KnownDefect(
     "is refused only when memory is to be set aside",
     "kubelet v1.36 pkg/kubelet/cm/memorymanager/policy_static.go",
 )
+_RESTARTS = "docs/keps.md#restarts-with-pod-level-allocations"
 _DIVIDED_ANEW = (
     "a pod with pod-level resources is allocated anew when the kubelet restarts, as if it held nothing: it "
     "is refused, or what it held belongs to nobody from then on"
@@ -115,7 +116,7 @@ def known_defects(telling: Telling, decision: Decision, rounds: Sequence[Round])
     ):
         yield _OF_FAULT[verdict.kind]
     if again := telling.admission.readmission:
-        yield KnownDefect(_DIVIDED_ANEW, ", ".join(again.held.issues))
+        yield KnownDefect(_DIVIDED_ANEW, ", ".join((*again.held.issues, _RESTARTS)))
     if telling.admission.wrapped_memory:
         yield _WRAPPED
     held = telling.after.cpu.state.assignments.keys() | telling.after.memory.state.blocks.keys()

@@ -62,13 +62,14 @@ NO_SAY = (
     "where the Memory Manager has no",
     "kubelet v1.36 pkg/kubelet/cm/memorymanager/policy_static.go",
 )
+RESTARTS = "docs/keps.md#restarts-with-pod-level-allocations"
 ANEW = (
     "a pod with pod-level resources is",
-    "kubernetes/kubernetes#140989, kubernetes/kubernetes#140906",
+    f"kubernetes/kubernetes#140989, kubernetes/kubernetes#140906, {RESTARTS}",
 )
 NO_OWN = (
     "KEP-5526 lets Guaranteed pods with spec.resources",
-    "KEP-5526, Container Scope; kubelet v1.36 pkg/kubelet/cm/memorymanager/policy_static.go",
+    "KEP-5526, Container Scope; docs/keps.md#container-scope-with-static-memory",
 )
 WRAPPED = (
     "a container requests memory or huge",

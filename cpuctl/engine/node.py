@@ -6,7 +6,8 @@ A node is started from values and asked for decisions; it holds the state in bet
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, MutableMapping, Sequence
-from functools import partial
+from functools import partial, reduce
+from operator import or_
 from typing import TYPE_CHECKING
 
 from cpuctl.engine.active_pods import ActivePods
@@ -241,6 +242,13 @@ class Node(Copied):
         """Let a pod end; what it holds comes back with the next clean-up."""
         self.active.pop(uid, None)
         self._changed()
+
+    def kept_for(self, uid: str) -> int:
+        """Tell the CPUs that stay a pod's own after it has gone, until another one comes."""
+        last = self.last_seen.get(self.cpu.name)
+        if last is None or last.uid != uid:
+            return 0
+        return reduce(or_, self.cpu.state.assignments.get(uid, {}).values(), 0)
 
     def clean_up(self) -> None:
         """Release what containers of pods that are no longer active hold."""

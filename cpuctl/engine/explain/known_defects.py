@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from cpuctl.engine.admission import Admitted
 from cpuctl.engine.explain.decision import Decision, Rule
 from cpuctl.engine.explain.offers import Round, Standing
 from cpuctl.engine.explain.story import Telling
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import FaultKind, KubeletFault, Rejected
 from cpuctl.named_tuple import NamedTuple
+from cpuctl.pods.model import Pod
+
+_VIOLATES = "Allocate failed due to [memorymanager] preferred hint violates NUMA node allocation"
 
 
 class KnownDefect(NamedTuple):
@@ -90,8 +94,20 @@ _STAYS_TAKEN = KnownDefect(
     "or the CPU Manager's next pass (every 10 s), memory until the next pod comes",
     "kubernetes/kubernetes#129819",
 )
-
-
+_STAYS_UNTIL_ANOTHER = KnownDefect(
+    "what the pod's containers were given before it was refused stays taken until another pod is admitted: "
+    "this kubelet takes the pod that it saw last for one that runs, which ended with 1.32",
+    "kubernetes/kubernetes#107074",
+)
+_REFUSED_SINCE = KnownDefect(
+    "kubelets up to 1.31 admit such a pod, and their groups of NUMA nodes overlap",
+    "kubernetes/kubernetes#123443",
+)
+_OVERLAPS = KnownDefect(
+    "the pod's memory is on several NUMA nodes of which one serves others by itself or in another group: "
+    "from 1.32 on a kubelet refuses that (preferred hint violates NUMA node allocation)",
+    "kubernetes/kubernetes#123443",
+)
 _OF_FAULT = {FaultKind.ENDLESS_LOOP: _WHOLE_GROUPS, FaultKind.NO_ANSWER: _WALKS_ALL_SETS}
 
 
@@ -119,9 +135,32 @@ def known_defects(telling: Telling, decision: Decision, rounds: Sequence[Round])
         yield KnownDefect(_DIVIDED_ANEW, ", ".join((*again.held.issues, _RESTARTS)))
     if telling.admission.wrapped_memory:
         yield _WRAPPED
+    yield from _of_release(telling, pod)
+
+
+def _of_release(telling: Telling, pod: Pod) -> Iterator[KnownDefect]:
+    """Yield what another release would have made of the pod, or of what it leaves behind."""
+    verdict, uid = telling.admission.verdict, pod.uid
+    divided = telling.before.cpu.rules.divides(pod)
     held = telling.after.cpu.state.assignments.keys() | telling.after.memory.state.blocks.keys()
-    if isinstance(verdict, Rejected) and pod.uid in held:
-        yield _STAYS_TAKEN
+    if isinstance(verdict, Rejected) and uid in held:
+        yield _STAYS_TAKEN if telling.before.forgets_pods else _STAYS_UNTIL_ANOTHER
+    if isinstance(verdict, Rejected) and verdict.message.startswith(_VIOLATES) and not divided:
+        yield _REFUSED_SINCE
+    if isinstance(verdict, Admitted) and _overlaps(telling, uid):
+        yield _OVERLAPS
+
+
+def _overlaps(telling: Telling, uid: str) -> bool:
+    """Tell whether a pod was given memory that later kubelets refuse."""
+    policy = telling.before.memory.policy
+    if policy is None or policy.refuses_overlaps:
+        return False
+    from cpuctl.engine.memory.tables import violates_groups
+
+    blocks = telling.after.memory.state.blocks.get(uid, {}).values()
+    tables = telling.before.memory.state.tables
+    return any(violates_groups(tables, list(block.numa_affinity)) for held in blocks for block in held)
 
 
 def _uneven(node: Node) -> bool:

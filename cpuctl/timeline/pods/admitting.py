@@ -20,7 +20,7 @@ from cpuctl.timeline.world.failing import kubelet_fails
 from cpuctl.timeline.world.happenings import What
 from cpuctl.timeline.world.kubelet_process import KubeletProcess, Work
 from cpuctl.timeline.world.scale_downs import ScaleDownEnd
-from cpuctl.timeline.world.world import ContainerLife, ContainerState, PodLife, World, cpus_text
+from cpuctl.timeline.world.world import ContainerLife, ContainerState, PodLife, World, cpus_text, some_cpus
 
 
 def create(world: World, event: Admit) -> None:
@@ -147,7 +147,9 @@ def remove(world: World, life: PodLife) -> None:
         life.deleted = True
         world.tell(What.REMOVED, "is deleted; its containers run until a kubelet ends them", life)
         return
-    world.tell(What.REMOVED, "is gone", life)
+    kept = world.kubelet.node.kept_for(life.uid) if world.kubelet is not None else 0
+    keeps = f", and keeps {some_cpus(kept)} until another pod is admitted (up to 1.31)" if kept else ""
+    world.tell(What.REMOVED, f"is gone{keeps}", life)
     forget(world, life)
     if world.kubelet is not None:
         world.kubelet.node.remove(life.uid)

@@ -270,6 +270,10 @@ set -g __cpuctl_values 'plan:-f' \
     'config check:--output' \
     'config versions:--from' \
     'config versions:--to' \
+    'config versions:-f' \
+    'config versions:--filename' \
+    'config versions:-T' \
+    'config versions:--template' \
     'config versions:-m' \
     'config versions:--machine' \
     'config versions:--kubelet-config' \
@@ -599,7 +603,7 @@ complete -c cpuctl -n '__cpuctl_at "topology distances"' -s h -l help -d 'Show t
 complete -c cpuctl -n '__cpuctl_argument "config:1"' -a reserve -d 'Propose reservedMemory, and reservedSystemCPUs, that the kubelet accepts.'
 complete -c cpuctl -n '__cpuctl_argument "config:1"' -a show -d 'Show the configuration in force, with the origin of every value, and what it keeps from pods.'
 complete -c cpuctl -n '__cpuctl_argument "config:1"' -a check -d 'Tell whether a kubelet with this configuration would start on this machine.'
-complete -c cpuctl -n '__cpuctl_argument "config:1"' -a versions -d 'List what changes for this configuration between two minors of the kubelet.'
+complete -c cpuctl -n '__cpuctl_argument "config:1"' -a versions -d 'List what changes for this configuration between two releases of the kubelet.'
 complete -c cpuctl -n '__cpuctl_at "config"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_at "config reserve"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, synthetic:..., or cAdvisor machine information (JSON).'
 complete -c cpuctl -n '__cpuctl_at "config reserve"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
@@ -650,9 +654,11 @@ complete -c cpuctl -n '__cpuctl_at "config check"' -l no-color -d 'No colour, as
 complete -c cpuctl -n '__cpuctl_at "config check"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "config check"' -l exit-zero -d 'Exit 0 also when the answer is no.'
 complete -c cpuctl -n '__cpuctl_at "config check"' -s h -l help -d 'Show this message and exit.'
-complete -c cpuctl -n '__cpuctl_at "config versions"' -l from -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The minor to come from; else the kubelet\'s.'
-complete -c cpuctl -n '__cpuctl_at "config versions"' -l to -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The minor to go to; else the next.'
+complete -c cpuctl -n '__cpuctl_at "config versions"' -l from -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The release to come from; else the kubelet\'s.'
+complete -c cpuctl -n '__cpuctl_at "config versions"' -l to -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The release to go to; else the next minor.'
 complete -c cpuctl -n '__cpuctl_at "config versions"' -l all -d 'Also what this configuration cannot notice.'
+complete -c cpuctl -n '__cpuctl_at "config versions"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
+complete -c cpuctl -n '__cpuctl_at "config versions"' -s T -l template -x -d 'A pod without YAML, e.g. \'web=4/4,2Gi x3\'.'
 complete -c cpuctl -n '__cpuctl_at "config versions"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, synthetic:..., or cAdvisor machine information (JSON).'
 complete -c cpuctl -n '__cpuctl_at "config versions"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
 complete -c cpuctl -n '__cpuctl_at "config versions"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'

@@ -63,7 +63,7 @@ _cpuctl_commands() {
                 'reserve:Propose reservedMemory, and reservedSystemCPUs, that the kubelet accepts.'
                 'show:Show the configuration in force, with the origin of every value, and what it keeps from pods.'
                 'check:Tell whether a kubelet with this configuration would start on this machine.'
-                'versions:List what changes for this configuration between two minors of the kubelet.'
+                'versions:List what changes for this configuration between two releases of the kubelet.'
             )
             ;;
         'cgroups')
@@ -383,9 +383,11 @@ _cpuctl_run() {
             ;;
         'config versions')
             _arguments \
-                '(--from)'--from='[The minor to come from; else the kubelet'\''s.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
-                '(--to)'--to='[The minor to go to; else the next.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--from)'--from='[The release to come from; else the kubelet'\''s.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
+                '(--to)'--to='[The release to go to; else the next minor.]:VERSION:(1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27)' \
                 '(--all)'--all'[Also what this configuration cannot notice.]' \
+                '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
+                '*'{-T+,--template=}'[A pod without YAML, e.g. '\''web=4/4,2Gi x3'\''.]:NAME=CPU[,MEM]: ' \
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
                 '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \

@@ -159,6 +159,7 @@ def _managers(info: MachineInfo, kubelet: Kubelet) -> Started | NotStarted:
             [kubelet.gates_of_main_file, kubelet.config.feature_gates],
             kubelet.gate_flags,
             patch=kubelet.version.patch,
+            turned=kubelet.turned,
         )
         return _start(info, kubelet, gates)
     except BadGatesError as error:

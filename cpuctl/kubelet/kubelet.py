@@ -14,6 +14,7 @@ class Kubelet(NamedTuple):
     """What a kubelet is told: its release, its configuration, and gates given as flags on top.
 
     ``gates_of_main_file`` are the gates before drop-ins were merged: a kubelet tries those, too.
+    ``turned`` are differences between releases that are taken the other way (``behaviours``).
     ``flags_gap`` says why flags of it may be missing here, and is empty where all are known.
     """
 
@@ -22,10 +23,11 @@ class Kubelet(NamedTuple):
     gate_flags: Mapping[str, bool] = {}
     gates_of_main_file: Mapping[str, bool] = {}
     cgroup_version: int = 2
+    turned: frozenset[str] = frozenset()
     flags_gap: str = ""
 
     @property
     def gates(self) -> FeatureGates:
         """The gates of the release as they are set, right or wrong: no error is looked for."""
         settings = {**self.config.feature_gates, **self.gate_flags}
-        return FeatureGates(self.version.minor, settings, self.version.patch)
+        return FeatureGates(self.version.minor, settings, self.version.patch, self.turned)

@@ -37,6 +37,10 @@ DROP_IN = f"{HEAD}kubeReserved: {{memory: 2Gi, pid: '1000'}}\nevictionHard: {{me
 FLAGS = "--max-pods=200 --v=2"
 
 FILES = {
+    "uncore.yaml": HEAD
+    + "cpuManagerPolicy: static\nreservedSystemCPUs: 0-1\n"
+    + "cpuManagerPolicyOptions: {prefer-align-cpus-by-uncorecache: 'true'}\n"
+    + "featureGates: {CPUManagerPolicyAlphaOptions: true}\n",
     "main.yaml": MAIN,
     "conf.d/10.conf": DROP_IN,
     "kubeadm-flags.env": 'KUBELET_KUBEADM_ARGS="--max-pods=50 --reserved-cpu=0,32"\n',
@@ -140,6 +144,17 @@ ANSWERS = [
         "check of flags in a file, one of them misspelt",
         ("check", *told("static.yaml"), "--kubelet-args=@kubeadm-flags.env"),
         code=3,
+    ),
+    Case(
+        "versions between two patches, shown by a pod",
+        (
+            *("versions", "-m", "synthetic:1s1n16c2t,l3=4,near", "--kubelet-config", "uncore.yaml"),
+            *("--from=1.33.4", "--to=v1.33.13+k3s1", "-T", "odd=7/7,1Gi"),
+        ),
+    ),
+    Case(
+        "versions of which pods show nothing",
+        ("versions", *told("static.yaml"), "--from=1.35", "--to=1.36", "-T", "web=2/2,1Gi"),
     ),
     Case("versions that are the same", ("versions", *told("static.yaml"), "--from=1.36", "--to=1.36")),
     Case(

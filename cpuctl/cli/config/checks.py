@@ -23,7 +23,9 @@ from cpuctl.kubelet.version import NEWEST, KubeletVersion
 if TYPE_CHECKING:
     from cpuctl.cli.answers.config.parts import StartOutcome
     from cpuctl.cli.sources.config_inputs import ToldKubelet
+    from cpuctl.cli.sources.inputs import GivenPods
     from cpuctl.cpuset import CPUSet
+    from cpuctl.engine.release_effects import Effects
     from cpuctl.machine.cadvisor.machine_info import MachineInfo
     from cpuctl.machine.sources import MachineSource
 
@@ -86,8 +88,11 @@ def next_version(text: str, current: KubeletVersion) -> KubeletVersion:
 
 def compare_versions(
     source: MachineSource, told: ToldKubelet, version: KubeletVersion
-) -> tuple[VersionChanges, tuple[StartOutcome, StartOutcome]]:
-    """Compare with another release: the differences, and whether each of the two would start."""
+) -> tuple[VersionChanges, tuple[StartOutcome, StartOutcome], Kubelet | None]:
+    """Compare with another release: the differences, whether each of the two would start, and the other.
+
+    The other kubelet is None where it cannot load the configuration.
+    """
     kubelet, loaded = told.kubelet, told.loaded
     uses_drop_ins = told.told.drop_ins is not None
     subject = ChangeSubject(
@@ -104,8 +109,20 @@ def compare_versions(
     try:
         other = load_told(told.told._replace(version=version), Sources())
     except ConfigRefusedError as refused:
-        return changes, (here, refused.refusal)
-    return changes, (here, check_start(source.info, other.kubelet))
+        return changes, (here, refused.refusal), None
+    return changes, (here, check_start(source.info, other.kubelet)), other.kubelet
+
+
+def pods_between(
+    source: MachineSource, kubelets: tuple[Kubelet, Kubelet], given: GivenPods, changes: VersionChanges
+) -> Effects:
+    """Let both kubelets decide on pods, and try each difference that is the release's alone."""
+    from cpuctl.cli.sources.node_state import rules_of_pods
+    from cpuctl.engine.release_effects import effects_of
+    from cpuctl.kubelet.releases.behaviours import Behaviours
+
+    names = [each.name for each in changes.behaviours if each.name in Behaviours._fields]
+    return effects_of(source.info, kubelets, given.stored(rules_of_pods(kubelets[0])), names)
 
 
 def _gate_settings(kubelet: Kubelet) -> dict[str, bool]:

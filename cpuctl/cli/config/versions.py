@@ -15,11 +15,13 @@ from cpuctl.cli.options import (
     MachineOption,
     NoColorOption,
     OutputOption,
+    PodFilesOption,
     QuietOption,
+    TemplateOption,
 )
 from cpuctl.cli.output import Document, Output, Style, emit
 from cpuctl.cli.sources.config_inputs import KubeletWords
-from cpuctl.cli.sources.inputs import load_machine
+from cpuctl.cli.sources.inputs import GivenPods, load_machine, load_pods
 from cpuctl.cli.sources.kubelet_inputs import load_kubelet
 from cpuctl.cli.sources.sources import Sources
 
@@ -28,7 +30,10 @@ if TYPE_CHECKING:
 
 app = command_group()
 
-HELP = """List what changes for this configuration between two minors of the kubelet.
+HELP = """List what changes for this configuration between two releases of the kubelet.
+
+With pods (-f, -T) both kubelets decide on them, on a node of this machine without any others, and each
+difference is tried alone: which of them these pods show.
 
 Examples:
 
@@ -36,12 +41,15 @@ Examples:
   cpuctl config versions --to 1.37
   cpuctl config versions --from 1.34 --to 1.37 --kubelet-config kubelet.yaml
   cpuctl config versions --from 1.37 --to 1.36 --all -o json
+  cpuctl config versions --from 1.33.4 --to 1.33.13 -T web=7/7,1Gi
 """
 
 FromOption = Annotated[
-    str, typer.Option("--from", metavar="VERSION", help="The minor to come from; else the kubelet's.")
+    str, typer.Option("--from", metavar="VERSION", help="The release to come from; else the kubelet's.")
 ]
-ToOption = Annotated[str, typer.Option("--to", metavar="VERSION", help="The minor to go to; else the next.")]
+ToOption = Annotated[
+    str, typer.Option("--to", metavar="VERSION", help="The release to go to; else the next minor.")
+]
 AllOption = Annotated[bool, typer.Option("--all", help="Also what this configuration cannot notice.")]
 
 
@@ -50,6 +58,8 @@ def versions(
     from_version: FromOption = "",
     to_version: ToOption = "",
     everything: AllOption = False,
+    filename: PodFilesOption = [],  # noqa: B006  # typer copies it
+    template: TemplateOption = [],  # noqa: B006
     machine: MachineOption = "live",
     kubelet_config: KubeletConfigOption = None,
     config_dir: ConfigDirOption = None,
@@ -60,7 +70,7 @@ def versions(
     no_color: NoColorOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """List what changes between two minors."""
+    """List what changes between two releases."""
     style, sources = Style(output, color=not no_color, quiet=quiet, layout="config_versions"), Sources()
     words = KubeletWords(
         config=kubelet_config,
@@ -72,7 +82,8 @@ def versions(
         ignores_unknown_gates=ignore_unknown_gates,
     )
     source = load_machine(machine, sources)
-    document = _compared(words, to_version, source, sources, everything=everything)
+    pods = load_pods(filename, template, sources, needed=False)
+    document = _compared(words, to_version, source, sources, everything=everything, given=pods)
     sources.tell(style)
     emit(document, style)
 
@@ -84,12 +95,17 @@ def _compared(
     sources: Sources,
     *,
     everything: bool,
+    given: "GivenPods",
 ) -> Document:
     from cpuctl.cli.answers.config.versions_answer import versions_document
-    from cpuctl.cli.config.checks import compare_versions, next_version
+    from cpuctl.cli.config.checks import compare_versions, next_version, pods_between
 
     told = load_kubelet(words, sources, machine=source)
     target = next_version(to_version, told.kubelet.version)
-    changes, starts = compare_versions(source, told, target)
+    changes, starts, other = compare_versions(source, told, target)
+    effects = None
+    if given.pods and other is not None:
+        effects = pods_between(source, (told.kubelet, other), given, changes)
     versions = {"from": str(told.kubelet.version), "to": str(target)}
-    return versions_document(changes, starts, answer_head(told, sources) | versions, everything=everything)
+    head = answer_head(told, sources) | versions
+    return versions_document(changes, starts, head, everything=everything, effects=effects)

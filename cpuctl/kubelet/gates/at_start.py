@@ -31,12 +31,13 @@ def gates_at_start(
     in_flags: Mapping[str, bool],
     *,
     patch: int | None = None,
+    turned: frozenset[str] = frozenset(),
 ) -> FeatureGates:
     """Set gates as the kubelet does; flags win per gate. Raise BadGatesError where it gives up.
 
     *in_files* are the gates of the main file, and then those with drop-ins merged: each is tried.
     """
-    release = FeatureGates(minor, patch=patch)
+    release = FeatureGates(minor, patch=patch, turned=turned)
     by_flags = _set(release, in_flags, crash=False)
     last: Mapping[str, bool] = {}
     for last in in_files:

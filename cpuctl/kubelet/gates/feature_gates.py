@@ -31,11 +31,15 @@ class GateStage(NamedTuple):
 
 
 class FeatureGates(NamedTuple):
-    """The gates of a kubelet 1.*minor*.*patch*; ``settings`` are those that a configuration sets."""
+    """The gates of a kubelet 1.*minor*.*patch*; ``settings`` are those that a configuration sets.
+
+    ``turned`` is for ``behaviours``.
+    """
 
     minor: int
     settings: Mapping[str, bool] = {}
     patch: int | None = None
+    turned: frozenset[str] = frozenset()
 
     @classmethod
     def for_minor(cls, minor: int) -> FeatureGates:
@@ -45,7 +49,7 @@ class FeatureGates(NamedTuple):
     @property
     def release(self) -> Behaviours:
         """How the kubelet behaves by its release alone."""
-        return behaviours(self.minor, self.patch)
+        return behaviours(self.minor, self.patch, self.turned)
 
     def with_overrides(self, overrides: Mapping[str, bool]) -> FeatureGates:
         """Set gates as the kubelet does; several calls add up, the last one wins per gate.
@@ -53,7 +57,7 @@ class FeatureGates(NamedTuple):
         Raise GoError with the kubelet's text for a gate that this release does not have, one that is
         locked to the other value, and one that is on while a gate it depends on is off.
         """
-        gates = FeatureGates(self.minor, {**self.settings, **overrides}, self.patch)
+        gates = FeatureGates(self.minor, {**self.settings, **overrides}, self.patch, self.turned)
         problems = list(gates._refusals()) or list(gates._broken_dependencies())
         if problems:
             raise GoError(problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]")

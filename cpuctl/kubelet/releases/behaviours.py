@@ -61,6 +61,10 @@ class Behaviours(NamedTuple):
 
 
 @cache
-def behaviours(minor: int, patch: int | None = None) -> Behaviours:
-    """Return how kubelet 1.*minor*.*patch* behaves; without a patch the last one that is known."""
-    return Behaviours(**{name: DIFFERENCES[name].holds(minor, patch) for name in Behaviours._fields})
+def behaviours(minor: int, patch: int | None = None, turned: frozenset[str] = frozenset()) -> Behaviours:
+    """Return how kubelet 1.*minor*.*patch* behaves; without a patch the last one that is known.
+
+    Differences that are *turned* are taken the other way: so one sees what each of them decides.
+    """
+    holds = {name: DIFFERENCES[name].holds(minor, patch) for name in Behaviours._fields}
+    return Behaviours(**{name: value != (name in turned) for name, value in holds.items()})

@@ -38,7 +38,8 @@ class Difference(NamedTuple):
 
     An older minor that is not in ``patches`` never got it. ``source`` is a pull request of
     kubernetes/kubernetes, a KEP or a source file; ``gate`` the feature gate that it depends on, if it does:
-    one that is on by default from then on, or alpha.
+    one that is on by default from then on, or alpha. ``cases`` are recorded answers that it decides:
+    "1.33/assignment take-p-743" is a case of a file below ``fixtures/conformance``.
     """
 
     since: int
@@ -49,6 +50,13 @@ class Difference(NamedTuple):
     standing: Standing
     gate: str = ""
     patches: Mapping[int, int] = {}
+    cases: tuple[str, ...] = ()
+
+    @property
+    def begin(self) -> str:
+        """Name the releases that brought it: ``1.34, 1.33.7``; older minors never got it."""
+        older = (f"1.{minor}.{patch}" for minor, patch in sorted(self.patches.items(), reverse=True))
+        return ", ".join((f"1.{self.since}", *older))
 
     def holds(self, minor: int, patch: int | None = None) -> bool:
         """Tell whether a release has it; without a patch the last one of the minor that is known."""

@@ -82,6 +82,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         after="a feature gate in a file that cannot be set crashes the kubelet",
         source="defaults.go, 1.32",
         standing=Standing.VERIFIED,
+        cases=("1.31/hints nodehints-p-31", "1.32/hints nodehints-p-31"),
     ),
     "enforces_compressible": Difference(
         since=32,
@@ -98,6 +99,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         after="topologyManagerPolicyOptions are not looked at with the policy none",
         source="topology_manager.go, 1.28",
         standing=Standing.VERIFIED,
+        cases=("1.27/hints merge-p-575", "1.28/hints opt-max-allowable-numa-nodes"),
     ),
     "knows_sidecars": Difference(
         since=28,
@@ -105,7 +107,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         before="an init container with restartPolicy Always is an ordinary one",
         after="an init container with restartPolicy Always is a sidecar, which the gate has to allow",
         source="KEP-753",
-        standing=Standing.VERIFIED,
+        standing=Standing.DOCUMENTED,
     ),
     "fits_zero_requests": Difference(
         since=28,
@@ -131,6 +133,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         after="a refusal says how many CPUs were requested, and how many are available",
         source="cpu_assignment.go, 1.29",
         standing=Standing.VERIFIED,
+        cases=("1.28/assignment take-p-561", "1.29/assignment take-p-2622"),
     ),
     "tells_what_capacity_is_expected": Difference(
         since=30,
@@ -139,6 +142,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         after="too large a reservation ends the start with the reservation and the capacity",
         source="119764",
         standing=Standing.VERIFIED,
+        cases=("1.29/config config-68", "1.30/config config-68"),
     ),
     "tells_no_free_cores": Difference(
         since=32,
@@ -147,6 +151,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         after="with full-pcpus-only and no free core a refusal says so",
         source="127959",
         standing=Standing.VERIFIED,
+        cases=("1.31/hints nodehints-p-143-allowed", "1.32/hints nodehints-p-143-allowed"),
     ),
     "lowers_oom_scores_of_sidecars": Difference(
         since=32,
@@ -171,6 +176,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         after="a refused Topology Manager option is told in small letters (policy alpha-level options)",
         source="policy_options.go, 1.33",
         standing=Standing.VERIFIED,
+        cases=("1.27/hints merge-p-495",),
     ),
     "odd_requests_fit_caches": Difference(
         since=34,
@@ -181,6 +187,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         standing=Standing.VERIFIED,
         # Not in the sources of 1.33.6, in those of 1.33.8.
         patches={33: 7},
+        cases=("1.32/assignment take-p-743", "1.33/assignment take-p-743", "1.34/assignment take-p-743"),
     ),
     "rejects_pod_level_resources_switched_off": Difference(
         since=34,
@@ -277,6 +284,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         after="a sidecar keeps its CPUs, memory and devices for itself",
         source="119447",
         standing=Standing.VERIFIED,
+        cases=("1.28/hints nodehints-p-8", "1.29/hints nodehints-p-94"),
     ),
     "refuses_overlapping_memory_groups": Difference(
         since=32,
@@ -286,6 +294,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         after="it refuses the pod: preferred hint violates NUMA node allocation",
         source="123443",
         standing=Standing.VERIFIED,
+        cases=("1.31/admission adm-p-102", "1.32/admission frag-p-31-allowed"),
     ),
     "compares_memory_of_groups": Difference(
         since=32,
@@ -295,6 +304,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         after="it starts if those of every group of NUMA nodes are right together",
         source="127074",
         standing=Standing.VERIFIED,
+        cases=("1.31/admission frag-p-31-allowed", "1.32/memory initmem-best-effort-container"),
     ),
     "knows_best_effort_memory": Difference(
         since=32,
@@ -313,6 +323,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         after="CPUs, memory and devices of any pod that has gone come back with the next clean-up",
         source="cpu_manager.go, 1.32",
         standing=Standing.VERIFIED,
+        cases=("1.31/fresh uncore-15-allowed", "1.32/fresh uncore-15"),
     ),
     "passes_over_pod_level_pods": Difference(
         since=34,
@@ -322,6 +333,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         source="133279",
         standing=Standing.VERIFIED,
         gate="PodLevelResources",
+        cases=("1.33/hints nodehints-p-144", "1.34/hints nodehints-p-142-ungated"),
     ),
     "writes_pod_status_as_string": Difference(
         since=32,
@@ -417,6 +429,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         after="distribute-cpus-across-numa with align-by-socket prefers NUMA nodes of one socket",
         source="139778",
         standing=Standing.VERIFIED,
+        cases=("1.37/assignment take137-p-0",),
     ),
     "limits_shares_to_whole_groups": Difference(
         since=37,
@@ -425,6 +438,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         after="a NUMA node is asked for as many CPUs as its whole cores have at most",
         source="139778",
         standing=Standing.VERIFIED,
+        cases=("1.37/assignment take137-p-0",),
     ),
     "writes_cpu_checkpoint_v4": Difference(
         since=37,
@@ -500,6 +514,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         after="CPUs are distributed over as many NUMA nodes as the topology hint names, at least",
         source="139456",
         standing=Standing.VERIFIED,
+        cases=("1.38/assignment take138-p-220",),
     ),
     "counts_whole_groups": Difference(
         since=38,
@@ -508,6 +523,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         after="a remainder goes only to NUMA nodes that have whole cores enough for it",
         source="140730",
         standing=Standing.VERIFIED,
+        cases=("1.37/assignment take137-p-169",),
     ),
     "copies_combinations": Difference(
         since=38,
@@ -516,6 +532,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         after="the best combination of NUMA nodes is kept",
         source="141238",
         standing=Standing.VERIFIED,
+        cases=("1.37/assignment take137-p-149", "1.38/assignment take138-p-257"),
     ),
     "spreads_over_real_cores": Difference(
         since=38,
@@ -524,6 +541,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         after="distribute-cpus-across-cores goes round the cores, those with the fewest free CPUs first",
         source="140766",
         standing=Standing.VERIFIED,
+        cases=("1.38/assignment take138-p-0",),
     ),
     "restores_pod_level_cpus": Difference(
         since=38,
@@ -532,6 +550,10 @@ DIFFERENCES: Mapping[str, Difference] = {
         after="a restarted kubelet gives a pod-level pod the CPUs it had",
         source="141041",
         standing=Standing.VERIFIED,
+        cases=(
+            "1.37/podrestart plr137-set-all-guaranteed-best-effort",
+            "1.38/podrestart plr137-set-all-guaranteed-best-effort",
+        ),
     ),
     "restores_pod_level_memory": Difference(
         since=38,

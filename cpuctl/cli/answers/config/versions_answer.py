@@ -8,6 +8,7 @@ from typing import Any
 from cpuctl.cli.answers.config.parts import StartOutcome, start_answer
 from cpuctl.cli.answers.config.show_answer import stage_name
 from cpuctl.cli.output import API_VERSION, Document
+from cpuctl.engine.release_effects import Effects
 from cpuctl.kubelet.gates.feature_gates import GateStage
 from cpuctl.kubelet.releases.changes import (
     BehaviourChange,
@@ -25,10 +26,14 @@ def versions_document(
     head: Mapping[str, Any],
     *,
     everything: bool,
+    effects: Effects | None = None,
 ) -> Document:
-    """Describe what differs between two minors; without *everything* only what concerns the configuration."""
+    """Describe what differs between two releases; without *everything* only what concerns the configuration.
+
+    *effects* are those on pods, None where no pods are named.
+    """
     parts: dict[str, list[dict[str, Any]]] = {
-        "behaviours": [_behaviour(change) for change in changes.behaviours],
+        "behaviours": [_behaviour(change, effects) for change in changes.behaviours],
         "featureGates": [_gate(change) for change in changes.gates],
         "options": [_option(change) for change in changes.options],
         "fields": [_field(change) for change in changes.fields],
@@ -46,22 +51,29 @@ def versions_document(
         "start": start,
         **shown,
         "leftOut": left_out,
+        **_pods(effects),
     }
 
 
-def _behaviour(change: BehaviourChange) -> dict[str, Any]:
+def _pods(effects: Effects | None) -> dict[str, Any]:
+    return {} if effects is None else {"pods": [each._asdict() for each in effects.pods]}
+
+
+def _behaviour(change: BehaviourChange, effects: Effects | None) -> dict[str, Any]:
     difference = change.difference
     before, after = difference.before, difference.after
     return {
         "name": change.name,
         "area": str(difference.area),
         "since": f"1.{difference.since}",
+        "backports": [f"1.{minor}.{patch}" for minor, patch in sorted(difference.patches.items())],
         "before": before if change.begins else after,
         "after": after if change.begins else before,
         "source": difference.source,
         "standing": str(difference.standing),
         "gate": difference.gate or None,
         "concerns": change.concerns,
+        **({} if effects is None else {"shownByPods": change.name in effects.shown}),
     }
 
 

@@ -30,6 +30,8 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
         yield Lines.of(*(f"{each['field']} came with {each['since']}" for each in document["fields"]))
     if document["flags"]:
         yield Lines.of(*map(_flag, document["flags"]))
+    if "pods" in document:
+        yield Lines.of(*_pods(document))
     yield Lines.of(_closing(document))
 
 
@@ -42,7 +44,9 @@ def _behaviours(document: Document, *, wide: bool) -> Iterator[Cell]:
     for change in document["behaviours"]:
         known = f" [{change['standing']}, {change['source']}]" if wide else ""
         preview = " (preview)" if change["standing"] == "preview" and not wide else ""
-        yield Cell(f"{change['since']}, {change['area']}{preview}{known}")
+        begin = ", ".join((change["since"], *change["backports"]))
+        shown = " (these pods show it)" if change.get("shownByPods") else ""
+        yield Cell(f"{begin}, {change['area']}{preview}{shown}{known}")
         yield Cell(f"  before: {change['before']}")
         yield Cell(f"  after:  {change['after']}")
 
@@ -80,6 +84,15 @@ def _options(document: Document) -> Table:
         for option in document["options"]
     )
     return Table((Column("OPTION"), Column(document["from"]), Column(document["to"])), rows)
+
+
+def _pods(document: Document) -> Iterator[str]:
+    if not document["pods"]:
+        yield "Nothing else becomes of these pods."
+    for pod in document["pods"]:
+        yield pod["pod"]
+        yield f"  {document['from']}: {pod['before']}"
+        yield f"  {document['to']}: {pod['after']}"
 
 
 def _flag(change: Mapping[str, Any]) -> str:

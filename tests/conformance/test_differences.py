@@ -1,0 +1,163 @@
+"""Every difference of allocation and admission is shown: an answer is another one without it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cpuctl.engine.hints.node_sets import walks
+from cpuctl.engine.node import Node
+from cpuctl.engine.outcome import Rejected
+from cpuctl.engine.pod_rules import node_rules
+from cpuctl.engine.resize.rules import ResizeRules
+from cpuctl.engine.start import start_node
+from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.kubelet.kubelet import Kubelet
+from cpuctl.kubelet.releases import behaviours as table
+from cpuctl.kubelet.releases.difference import Area, Standing
+from cpuctl.kubelet.releases.differences import DIFFERENCES
+from cpuctl.kubelet.version import KubeletVersion
+from cpuctl.pods.model import Container, ContainerKind, Pod, QosClass
+from cpuctl.pods.oom_score import oom_score
+from tests.conformance import node_start
+from tests.conformance.corpus import Recorded, corpus_files, version_of
+from tests.conformance.runner import run_cases
+from tests.support.pods import app, pod, resources
+from tests.support.topologies import CoreAt, machine_info
+
+FILES = {each.name: each for each in corpus_files(Path(__file__).parents[2] / "fixtures" / "conformance")}
+DECIDING = frozenset(
+    {Area.ADMISSION, Area.TOPOLOGY, Area.EXCLUSIVE_CPUS, Area.DISTRIBUTION, Area.SPREADING, Area.MEMORY}
+)
+EIGHT = machine_info(CoreAt(cpus=(core, core + 4)) for core in range(4))
+SIDECAR = Container(name="proxy", kind=ContainerKind.SIDECAR, resources=resources("cpu=1 memory=1Gi"))
+CASES = [(name, case) for name, difference in DIFFERENCES.items() for case in difference.cases]
+
+
+def recorded(case: str) -> list[Recorded]:
+    """Return the cases of a name: some topics have several."""
+    file, name = case.split()
+    return [each for each in FILES[file].recorded() if each.name == name]
+
+
+def forget() -> None:
+    for remembered in (table.behaviours, node_start._checked, node_start._read_kubelet):
+        remembered.cache_clear()
+
+
+@contextmanager
+def turned(name: str, version: KubeletVersion) -> Iterator[None]:
+    """Give a release what it has not, or take what it has."""
+    difference = DIFFERENCES[name]
+    since = 99 if difference.holds(*version) else 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(DIFFERENCES, name, difference._replace(since=since, patches={}))
+        forget()
+        yield
+    forget()
+
+
+@pytest.mark.parametrize(("name", "case"), CASES)
+def test_a_recorded_answer_needs_the_difference(name: str, case: str) -> None:
+    found = recorded(case)
+    assert not run_cases(found).failed
+    with turned(name, version_of(found[0].case)):
+        assert run_cases(found).failed
+
+
+def started(minor: int, **gates: bool) -> Node:
+    told = KubeletConfiguration(
+        cpu_manager_policy="static", reserved_system_cpus="0", feature_gates=gates or {}
+    )
+    node = start_node(EIGHT, Kubelet(version=KubeletVersion(minor), config=told), fit=True)
+    assert isinstance(node, Node), node
+    return node
+
+
+def reason(node: Node, given: Pod) -> str:
+    verdict = node.admit(given._replace(uid="a")).verdict
+    return str(verdict.reason) if isinstance(verdict, Rejected) else "admitted"
+
+
+def with_sidecar() -> Pod:
+    return pod(app("cpu=2 memory=2Gi"))._replace(init_containers=(SIDECAR,))
+
+
+def overdrawn() -> str:
+    """Somebody has made the node smaller than what runs on it; a pod comes that asks for memory only."""
+    node = started(28)
+    node.resume([pod(app("cpu=9"))._replace(uid="b")])
+    return reason(node, pod(app("memory=1Mi")))
+
+
+def score() -> int | None:
+    given, rules = with_sidecar(), node_rules(FeatureGates(31))
+    lowers = rules.lowers_sidecar_scores
+    return oom_score(given, SIDECAR, QosClass.BURSTABLE, 16 << 30, lowers_sidecars=lowers).value
+
+
+def pod_level_switched_off() -> str:
+    level = pod(app("cpu=1"), pod_level=resources("cpu=2", "cpu=2"))
+    return reason(started(33), level)
+
+
+def device_walks() -> list[str]:
+    told = KubeletConfiguration(topology_manager_policy="restricted")
+    return [each.who for each in walks(EIGHT, told, FeatureGates(35))]
+
+
+DEMONSTRATED: Mapping[str, tuple[int, Callable[[], Any]]] = {
+    "fits_zero_requests": (28, overdrawn),
+    "knows_sidecars": (28, lambda: reason(started(28), with_sidecar())),
+    "lowers_oom_scores_of_sidecars": (31, score),
+    "refuses_memory_resizes_beside_static_manager": (
+        32,
+        lambda: ResizeRules.of(FeatureGates(32), KubeletConfiguration()).minds_static_memory,
+    ),
+    "rejects_pod_level_resources_switched_off": (33, pod_level_switched_off),
+    "walks_only_nodes_with_devices": (35, device_walks),
+}
+"""What nobody has recorded: a release, and an answer of it that the difference decides."""
+
+
+@pytest.mark.parametrize("name", DEMONSTRATED)
+def test_an_answer_that_nobody_recorded_needs_the_difference(name: str) -> None:
+    minor, answer = DEMONSTRATED[name]
+    before = answer()
+    with turned(name, KubeletVersion(minor)):
+        assert answer() != before
+
+
+def test_gates_that_differences_depend_on_decide() -> None:
+    assert reason(started(28), with_sidecar()) == "InitContainerRestartPolicyForbidden"
+    assert reason(started(28, SidecarContainers=True), with_sidecar()) == "admitted"
+    assert [FeatureGates(minor).enabled("DisableCPUQuotaWithExclusiveCPUs") for minor in (32, 33)] == [
+        False,
+        True,
+    ]
+
+
+BY_GATE = {"admits_sidecars", "lifts_quota_of_exclusive_cpus"}
+
+
+def test_every_difference_of_allocation_and_admission_is_shown() -> None:
+    silent = {
+        name
+        for name, difference in DIFFERENCES.items()
+        if difference.area in DECIDING and not difference.cases
+    }
+    assert silent == (silent & DEMONSTRATED.keys()) | BY_GATE
+
+
+def test_what_is_verified_was_recorded_and_decides_on_allocation_or_admission() -> None:
+    unrecorded = {
+        name
+        for name, difference in DIFFERENCES.items()
+        if difference.area in DECIDING and difference.standing is Standing.VERIFIED and not difference.cases
+    }
+    assert unrecorded == {"lifts_quota_of_exclusive_cpus"}

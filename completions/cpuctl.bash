@@ -34,7 +34,7 @@ _cpuctl_options() {
         'config reserve') options='-m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --cgroup-version --ephemeral-storage --reserved-cpus --per-numa --whole-cores --keep-p-cores --spread --node --snippet -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'config show') options='-m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --ephemeral-storage -o --output --no-color -q --quiet -h --help' ;;
         'config check') options='-m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --cgroup-version --ephemeral-storage --state --strict -o --output --no-color -q --quiet --exit-zero -h --help' ;;
-        'config versions') options='--from --to --all -m --machine --kubelet-config --config-dir --kubelet-args --feature-gates --ignore-unknown-gates -o --output --no-color -q --quiet -h --help' ;;
+        'config versions') options='--from --to --all -f --filename -T --template -m --machine --kubelet-config --config-dir --kubelet-args --feature-gates --ignore-unknown-gates -o --output --no-color -q --quiet -h --help' ;;
         'cgroups') options='-h --help' ;;
         'cgroups show') options='-m --machine --root --state --pods --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --oci-runtime --exit-code -o --output --no-color -q --quiet -h --help' ;;
         'cgroups apply') options='-f --filename -y --yes --no-wait --quota --log --force-offline --force-reserved --force-exclusive --exit-code -m --machine --root --state --pods --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates -o --output --no-color -q --quiet -h --help' ;;
@@ -99,6 +99,8 @@ _cpuctl_value() {
         'config show:--kubelet-config' | \
         'config check:--kubelet-config' | \
         'config check:--state' | \
+        'config versions:-f' | \
+        'config versions:--filename' | \
         'config versions:--kubelet-config' | \
         'cgroups show:--state' | \
         'cgroups show:--pods' | \
@@ -168,6 +170,8 @@ _cpuctl_value() {
         'config show:--ephemeral-storage' | \
         'config check:--kubelet-args' | \
         'config check:--ephemeral-storage' | \
+        'config versions:-T' | \
+        'config versions:--template' | \
         'config versions:--kubelet-args' | \
         'cgroups show:--kubelet-args' | \
         'cgroups show:--oci-runtime' | \

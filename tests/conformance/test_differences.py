@@ -19,7 +19,7 @@ from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.releases import behaviours as table
-from cpuctl.kubelet.releases.difference import Area, Standing
+from cpuctl.kubelet.releases.difference import DECIDING, Area, Standing
 from cpuctl.kubelet.releases.differences import DIFFERENCES
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.pods.model import Container, ContainerKind, Pod, QosClass
@@ -31,9 +31,7 @@ from tests.support.pods import app, pod, resources
 from tests.support.topologies import CoreAt, machine_info
 
 FILES = {each.name: each for each in corpus_files(Path(__file__).parents[2] / "fixtures" / "conformance")}
-DECIDING = frozenset(
-    {Area.ADMISSION, Area.TOPOLOGY, Area.EXCLUSIVE_CPUS, Area.DISTRIBUTION, Area.SPREADING, Area.MEMORY}
-)
+ALLOCATING = DECIDING - {Area.POD_LEVEL}
 EIGHT = machine_info(CoreAt(cpus=(core, core + 4)) for core in range(4))
 SIDECAR = Container(name="proxy", kind=ContainerKind.SIDECAR, resources=resources("cpu=1 memory=1Gi"))
 CASES = [(name, case) for name, difference in DIFFERENCES.items() for case in difference.cases]
@@ -149,7 +147,7 @@ def test_every_difference_of_allocation_and_admission_is_shown() -> None:
     silent = {
         name
         for name, difference in DIFFERENCES.items()
-        if difference.area in DECIDING and not difference.cases
+        if difference.area in ALLOCATING and not difference.cases
     }
     assert silent == (silent & DEMONSTRATED.keys()) | BY_GATE
 
@@ -158,6 +156,6 @@ def test_what_is_verified_was_recorded_and_decides_on_allocation_or_admission() 
     unrecorded = {
         name
         for name, difference in DIFFERENCES.items()
-        if difference.area in DECIDING and difference.standing is Standing.VERIFIED and not difference.cases
+        if difference.area in ALLOCATING and difference.standing is Standing.VERIFIED and not difference.cases
     }
     assert unrecorded == {"lifts_quota_of_exclusive_cpus"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.engine.admission import Admitted
@@ -58,9 +58,15 @@ def explain(telling: Telling, tick: Callable[[], None] = lambda: None) -> Explan
         seen=seen,
         shares=node_shares(seen, pod),
         holders=tuple(holders(seen, pod)),
-        defects=tuple(known_defects(telling, decision, rounds)),
+        defects=(*known_defects(telling, decision, rounds), *_releases(telling)),
         searches=() if admitted else _searches(telling, decision, tick),
     )
+
+
+def _releases(telling: Telling) -> Iterator[KnownDefect]:
+    from cpuctl.engine.explain.releases import release_notes
+
+    return release_notes(telling)
 
 
 def _unaligned(rounds: Sequence[Round], seen: Node, pod: Pod) -> tuple[Decision, ...]:

@@ -33,6 +33,20 @@ class Area(StrEnum):
     AUTOSCALING = "autoscaling"
 
 
+DECIDING = frozenset(
+    {
+        Area.ADMISSION,
+        Area.TOPOLOGY,
+        Area.EXCLUSIVE_CPUS,
+        Area.DISTRIBUTION,
+        Area.SPREADING,
+        Area.MEMORY,
+        Area.POD_LEVEL,
+    }
+)
+"""Areas in which a kubelet decides on pods."""
+
+
 class Difference(NamedTuple):
     """What changes from 1.*since* on, and by backports: ``patches`` are the first patches that have it.
 
@@ -51,6 +65,11 @@ class Difference(NamedTuple):
     gate: str = ""
     patches: Mapping[int, int] = {}
     cases: tuple[str, ...] = ()
+
+    @property
+    def recorded_on(self) -> tuple[str, ...]:
+        """The releases whose recorded answers show it, from the oldest."""
+        return tuple(sorted({case.partition("/")[0] for case in self.cases}))
 
     @property
     def begin(self) -> str:

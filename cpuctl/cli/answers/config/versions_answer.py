@@ -71,6 +71,7 @@ def _behaviour(change: BehaviourChange, effects: Effects | None) -> dict[str, An
         "after": after if change.begins else before,
         "source": difference.source,
         "standing": str(difference.standing),
+        "recordedOn": list(difference.recorded_on),
         "gate": difference.gate or None,
         "concerns": change.concerns,
         **({} if effects is None else {"shownByPods": change.name in effects.shown}),

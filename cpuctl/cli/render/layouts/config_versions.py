@@ -42,7 +42,8 @@ def _start(start: Mapping[str, Any], version: str) -> Cell:
 
 def _behaviours(document: Document, *, wide: bool) -> Iterator[Cell]:
     for change in document["behaviours"]:
-        known = f" [{change['standing']}, {change['source']}]" if wide else ""
+        on = f" on {', '.join(change['recordedOn'])}" if change["recordedOn"] else ""
+        known = f" [{change['standing']}{on}; {change['source']}]" if wide else ""
         preview = " (preview)" if change["standing"] == "preview" and not wide else ""
         begin = ", ".join((change["since"], *change["backports"]))
         shown = " (these pods show it)" if change.get("shownByPods") else ""

@@ -1,0 +1,54 @@
+"""Which release brought the rule behind a decision, and which one mends or changes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cpuctl.engine.admission import Admission
+from cpuctl.engine.explain.known_defects import KnownDefect
+from cpuctl.engine.explain.story import Runs, Telling, tell
+from cpuctl.engine.outcome import Rejected
+from cpuctl.kubelet.kubelet import Kubelet
+from cpuctl.kubelet.releases.behaviours import Behaviours
+from cpuctl.kubelet.releases.concerns import Use, difference_concerns
+from cpuctl.kubelet.releases.difference import DECIDING, Difference
+from cpuctl.kubelet.releases.differences import DIFFERENCES
+from cpuctl.kubelet.version import KubeletVersion
+
+MOST_PODS = 64
+"""With more pods before the one in question a story takes too long to be told for every difference."""
+
+
+def release_notes(telling: Telling) -> Iterator[KnownDefect]:
+    """Yield the differences between releases that decide: with each taken the other way, another answer."""
+    story = telling.story
+    kubelet, fate = story.kubelet, _fate(telling.admission)
+    for name in _noticed(kubelet) if len(story.pods) <= MOST_PODS else ():
+        turned = story._replace(kubelet=kubelet._replace(turned=frozenset({name})))
+        other = tell(turned, Runs(), 1)
+        if isinstance(other, Telling) and _fate(other.admission) != fate:
+            yield _note(DIFFERENCES[name], kubelet.version)
+
+
+def _noticed(kubelet: Kubelet) -> Iterator[str]:
+    use = Use.of(kubelet.config, frozenset(), drop_ins=False, gates=kubelet.gates.settings)
+    for name in Behaviours._fields:
+        difference = DIFFERENCES[name]
+        if difference.area in DECIDING and difference_concerns(name, difference, use):
+            yield name
+
+
+def _fate(admission: Admission) -> object:
+    """Sum up what becomes of a pod; the words of a refusal change more often than the refusal."""
+    verdict = admission.verdict
+    placed = [(each.cpus, each.exclusive, each.memory, each.devices) for each in admission.placements]
+    return type(verdict), verdict.reason if isinstance(verdict, Rejected) else "", placed
+
+
+def _note(difference: Difference, version: KubeletVersion) -> KnownDefect:
+    source = difference.source
+    reference = f"kubernetes/kubernetes#{source}" if source.isdecimal() else source
+    if difference.holds(*version):
+        return KnownDefect(f"so since {difference.begin}; before, {difference.before}", reference)
+    never = "" if version.minor in difference.patches else f"; no known patch of 1.{version.minor} does"
+    return KnownDefect(f"from {difference.begin} on, {difference.after}{never}", reference)

@@ -76,7 +76,7 @@ def test_numbers_that_wrap_around_are_told(cpuctl: Cpuctl, tmp_path: Path) -> No
     found = memory(cpuctl(*words, cwd=tmp_path))
     line = next(line for line in found["amounts"] if line["reserved"])
     assert (line["allocatable"], line["overdrawn"]) == (None, (4000 - 3072) << 20)
-    assert found["start"]["outcome"] == "Undetermined"
+    assert found["start"]["outcome"] == "Started"
 
 
 def test_sums_that_are_off_are_told(cpuctl: Cpuctl, tmp_path: Path) -> None:

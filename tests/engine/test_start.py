@@ -312,11 +312,13 @@ def test_memory_that_the_machine_does_not_tell_of_leaves_the_answer_open() -> No
     assert outcome == Undetermined("the machine information does not tell how much memory there is")
 
 
-def test_a_reservation_beyond_its_node_is_not_computed_with_wrapped_numbers() -> None:
+def test_a_reservation_beyond_its_node_is_computed_with_wrapped_numbers() -> None:
     halves = tuple(node._replace(memory_bytes=GIB // 2) for node in WITH_MEMORY.nodes)
     outcome = Told(config=reserved_memory("1Gi"), machine=WITH_MEMORY._replace(nodes=halves)).start()
-    assert isinstance(outcome, Undetermined)
-    assert "more memory of NUMA node 0 than it has" in outcome.why
+    assert isinstance(outcome, Started)
+    assert outcome.memory_policy is not None
+    table = outcome.memory_policy.tables[0].memory_map["memory"]
+    assert (table.total, table.allocatable) == (GIB // 2, (1 << 64) - GIB // 2)
 
 
 def test_a_memory_manager_that_is_switched_off_is_not_asked() -> None:

@@ -40,11 +40,12 @@ def _holds(
     tables: Tables, members: Sequence[int], request: Mapping[str, int], column: str, extra: Reusable
 ) -> bool:
     nodes = CPUSet.of(members).mask
-    return all(
-        sum(getattr(tables[node].memory_map[name], column) for node in members) + extra.get((nodes, name), 0)
-        >= amount
-        for name, amount in request.items()
-    )
+    sums = {
+        name: sum(getattr(tables[node].memory_map[name], column) for node in members)
+        + extra.get((nodes, name), 0)
+        for name in request
+    }
+    return all(sums[name] % (1 << 64) >= amount for name, amount in request.items())
 
 
 def _free_to_join(tables: Tables, members: Sequence[int]) -> bool:

@@ -8,6 +8,7 @@ from cpuctl.engine.admission import Admitted
 from cpuctl.engine.explain.decision import Decision, Rule
 from cpuctl.engine.explain.offers import Round, Standing
 from cpuctl.engine.explain.story import Telling
+from cpuctl.engine.memory.manager_start import wrapped_amounts
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import FaultKind, KubeletFault, Rejected
 from cpuctl.named_tuple import NamedTuple
@@ -89,6 +90,7 @@ _WRAPPED = KnownDefect(
     "memory_manager_state says so",
     "kubelet v1.36 pkg/kubelet/cm/memorymanager/policy_static.go",
 )
+_BOOKS = "the kubelet's sums are unsigned and wrap around, so that it hands out memory that is not there"
 _STAYS_TAKEN = KnownDefect(
     "what the pod's containers were given before it was refused stays taken: CPUs until the next pod comes "
     "or the CPU Manager's next pass (every 10 s), memory until the next pod comes",
@@ -133,8 +135,7 @@ def known_defects(telling: Telling, decision: Decision, rounds: Sequence[Round])
         yield _OF_FAULT[verdict.kind]
     if again := telling.admission.readmission:
         yield KnownDefect(_DIVIDED_ANEW, ", ".join((*again.held.issues, _RESTARTS)))
-    if telling.admission.wrapped_memory:
-        yield _WRAPPED
+    yield from _wrapped_sums(telling)
     yield from _of_release(telling, pod)
 
 
@@ -161,6 +162,14 @@ def _overlaps(telling: Telling, uid: str) -> bool:
     blocks = telling.after.memory.state.blocks.get(uid, {}).values()
     tables = telling.before.memory.state.tables
     return any(violates_groups(tables, list(block.numa_affinity)) for held in blocks for block in held)
+
+
+def _wrapped_sums(telling: Telling) -> Iterator[KnownDefect]:
+    if telling.admission.wrapped_memory:
+        yield _WRAPPED
+    if beyond := tuple(wrapped_amounts(telling.before.memory.state.tables)):
+        text = f"more is kept from pods than there is ({', '.join(beyond)}): {_BOOKS}"
+        yield KnownDefect(text, _WRAPPED.reference)
 
 
 def _uneven(node: Node) -> bool:

@@ -20,7 +20,7 @@ from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.joint_choice import JointChoice
 from cpuctl.engine.hints.node_search import best_sets
 from cpuctl.engine.memory.requests import MemoryRequest
-from cpuctl.engine.memory.tables import allocatable_in, free_in, violates_groups
+from cpuctl.engine.memory.tables import allocatable_in, free_in, may_wrap, violates_groups, wrapped
 
 Reusable = Mapping[tuple[int, str], int]
 """Bytes that a pod may use again, by nodes and resource."""
@@ -43,6 +43,8 @@ class MemoryHints(ByContent):
         cls, tables: Mapping[int, MemoryNode], request: MemoryRequest, reusable: Reusable
     ) -> MemoryHints:
         """Make the hints for a request, not an empty one, of resources that every node knows."""
+        if may_wrap(tables, request):
+            return cls._listed(tables, request, reusable)
         unused = [number for number, node in tables.items() if not node.number_of_assignments]
         free = tuple(
             [
@@ -67,6 +69,23 @@ class MemoryHints(ByContent):
                 if not _covered(free, nodes) and _is_hint(tables, request, reusable, nodes)
             ),
             width=_fewest(capacity),
+        )
+
+    @classmethod
+    def _listed(
+        cls, tables: Mapping[int, MemoryNode], request: MemoryRequest, reusable: Reusable
+    ) -> MemoryHints:
+        """Look at every set: where sums wrap around, more nodes may have less."""
+        sets = [
+            CPUSet.of(members).mask
+            for size in range(1, len(tables) + 1)
+            for members in combinations(sorted(tables), size)
+        ]
+        wide = (nodes.bit_count() for nodes in sets if _allocatable(tables, request, list(CPUSet(nodes))))
+        return cls(
+            coverages=(_coverage({}, 1),),
+            others=tuple(sorted(nodes for nodes in sets if _is_hint(tables, request, reusable, nodes))),
+            width=next(wide, 0),
         )
 
     def __bool__(self) -> bool:
@@ -148,13 +167,17 @@ def _is_hint(
 ) -> bool:
     """Tell for one set of nodes what the kubelet finds out for each."""
     members = list(CPUSet(nodes))
-    if not all(allocatable_in(tables, members, name) >= amount for name, amount in request.items()):
+    if not _allocatable(tables, request, members):
         return False
     if len(members) == 1:
         grouped_otherwise = len(tables[members[0]].cells) > 1
     else:
         grouped_otherwise = violates_groups(tables, members)
     return not grouped_otherwise and all(
-        free_in(tables, members, name) + reusable.get((nodes, name), 0) >= amount
+        wrapped(free_in(tables, members, name) + reusable.get((nodes, name), 0)) >= amount
         for name, amount in request.items()
     )
+
+
+def _allocatable(tables: Mapping[int, MemoryNode], request: MemoryRequest, members: Sequence[int]) -> bool:
+    return all(allocatable_in(tables, members, name) >= amount for name, amount in request.items())

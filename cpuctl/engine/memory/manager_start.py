@@ -5,7 +5,7 @@ Rule: kubelet v1.36 ``pkg/kubelet/cm/memorymanager``, ``NewManager``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from cpuctl.engine.outcome import Undetermined
@@ -16,9 +16,12 @@ from cpuctl.kubelet.setting_error import SettingError
 from cpuctl.quantity import Quantity
 
 if TYPE_CHECKING:
+    from cpuctl.checkpoints.model import MemoryNode
     from cpuctl.engine.memory.manager import StaticMemoryPolicy
     from cpuctl.machine.cadvisor.machine_info import MachineInfo
 
+MOST_NODES = 14
+"""So many can be combined one by one."""
 _SETTING = "memoryManagerPolicy"
 
 
@@ -62,12 +65,23 @@ def _static(
 
 
 def overdrawn(policy: StaticMemoryPolicy | None) -> Undetermined | None:
-    """Tell whether more is kept from pods on a NUMA node than it has: no sum that follows means anything."""
-    for number, node in policy.tables.items() if policy else ():
+    """Tell whether sums over NUMA nodes wrap around, and there are too many sets of nodes to look at each."""
+    if policy is None or len(policy.tables) <= MOST_NODES:
+        return None
+    for number, node in policy.tables.items():
         for name, table in node.memory_map.items():
             if table.allocatable > table.total:
                 return Undetermined(
                     f"reservedMemory and huge pages take more {name} of NUMA node {number} than it has, and "
-                    "the kubelet goes on with numbers that have wrapped around"
+                    "the kubelet goes on with numbers that have wrapped around: these are not followed on "
+                    f"more than {MOST_NODES} NUMA nodes"
                 )
     return None
+
+
+def wrapped_amounts(tables: Mapping[int, MemoryNode]) -> Iterator[str]:
+    """Name memory of which more is kept from pods than there is: the kubelet's books wrap around."""
+    for number, node in tables.items():
+        for name, table in node.memory_map.items():
+            if table.allocatable > table.total:
+                yield f"{name} of NUMA node {number}"

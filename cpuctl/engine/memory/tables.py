@@ -74,6 +74,16 @@ def allocatable_in(tables: Mapping[int, MemoryNode], nodes: Iterable[int], resou
     return wrapped(sum(tables[node].memory_map[resource].allocatable for node in nodes))
 
 
+def may_wrap(tables: Mapping[int, MemoryNode], resources: Iterable[str]) -> bool:
+    """Tell whether a sum over nodes may go beyond 64 bits: more is kept from pods somewhere than there is."""
+    return any(
+        table.allocatable > table.total
+        for name in resources
+        for node in tables.values()
+        if (table := node.memory_map.get(name)) is not None
+    )
+
+
 def charge(tables: Tables, nodes: Sequence[int], resource: str, amount: int) -> None:
     """Take bytes from nodes, the lowest first, and make them a group; all count that, even if it is none."""
     for number in nodes:

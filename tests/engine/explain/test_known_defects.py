@@ -173,6 +173,13 @@ CASES = [
         (divided("a", "cpu=4 memory=4Gi", whole(2, memory="1Gi", more=f"{HUGE}=4Mi"), app(name="b")),),
         DIVIDING | MEMORY,
     ),
+    Case(
+        "huge pages beyond the memory of their node",
+        [("more is kept from pods than", WRAPPED[1])],
+        with_memory(TWO_NODES, 1, pages={2048: 1024}),
+        (named("a", whole(2)),),
+        RESTRICTED | MEMORY,
+    ),
     Case("more than there is", [], EIGHT, (named("a", whole(9)),)),
     Case("admitted", [], EIGHT, (named("a", whole(2)),)),
 ]

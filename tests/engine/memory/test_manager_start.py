@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.engine.memory.manager import StaticMemoryPolicy
-from cpuctl.engine.memory.manager_start import overdrawn
+from cpuctl.engine.memory.manager_start import overdrawn, wrapped_amounts
 from cpuctl.engine.memory.tables import fresh_tables
 from cpuctl.engine.outcome import Undetermined
 from tests.support.memory import memory_machine
@@ -21,8 +21,11 @@ def test_what_is_there_may_be_kept(policy: StaticMemoryPolicy | None) -> None:
     assert overdrawn(policy) is None
 
 
-def test_more_than_there_is_means_nothing() -> None:
-    assert overdrawn(with_kept(10)) == Undetermined(
+def test_more_than_there_is_is_counted_on_but_on_many_nodes() -> None:
+    assert overdrawn(with_kept(10)) is None
+    assert list(wrapped_amounts(with_kept(10).tables)) == ["memory of NUMA node 1"]
+    many = StaticMemoryPolicy(tables=fresh_tables(memory_machine([9] * 15), {1: {"memory": 10}}))
+    assert overdrawn(many) == Undetermined(
         "reservedMemory and huge pages take more memory of NUMA node 1 than it has, and the kubelet goes on "
-        "with numbers that have wrapped around"
+        "with numbers that have wrapped around: these are not followed on more than 14 NUMA nodes"
     )

@@ -14,6 +14,7 @@ from cpuctl.cli.output import API_VERSION, Document
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Admission, Admitted, Asked, Placement, PoolWarning, Verdict
 from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.memory.manager_start import wrapped_amounts
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Forbidden, KubeletFault, Rejected, StartRefused, Undetermined
 
@@ -50,6 +51,7 @@ def plan_document(node: Node, admissions: Sequence[Admission], head: Mapping[str
         "after": after_answer(node) | memory_left(node.memory) | devices_left(node.devices),
         "warnings": [
             *_warnings(admissions),
+            *_overdrawn(node),
             *readmission_warnings(admissions),
             *device_warnings(admissions),
         ],
@@ -251,6 +253,12 @@ def _warnings(admissions: Iterable[Admission]) -> Iterable[dict[str, Any]]:
                 f"for container {container} wraps around: the kubelet writes down nearly 2^64 bytes"
             )
             yield {"pod": name, "message": text}
+
+
+def _overdrawn(node: Node) -> Iterable[dict[str, Any]]:
+    for beyond in wrapped_amounts(node.memory.state.tables):
+        text = f"reservedMemory and huge pages take more {beyond} than it has: the kubelet's sums wrap around"
+        yield {"message": f"{text}, and it hands out memory that is not there"}
 
 
 def _lists(masks: Mapping[int, int]) -> dict[str, str]:

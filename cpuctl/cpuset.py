@@ -63,6 +63,13 @@ class CPUSet:
             mask |= (1 << high + 1) - (1 << low)
         return cls(mask)
 
+    @property
+    def kernel_mask(self) -> str:
+        """The set as kernel files take masks: groups of eight hexadecimal digits, the highest first."""
+        digits = f"{self.mask:x}"
+        digits = digits.rjust(-(-len(digits) // 8) * 8, "0")
+        return ",".join(digits[at : at + 8] for at in range(0, len(digits), 8))
+
     def __eq__(self, other: object) -> bool:
         return self.mask == other.mask if isinstance(other, CPUSet) else NotImplemented
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from shlex import quote
 
-from cpuctl.cpuset import CPUSet
 from cpuctl.pods.model import Pod
 
 MOST = 200
@@ -33,10 +32,3 @@ def delete_pod(pod: Pod) -> str:
 def show_pod(pod: Pod) -> str:
     """Write the command that tells what the API server knows of a pod."""
     return f"kubectl -n {quote(pod.namespace)} get pod -o json {operand(pod.name)}"
-
-
-def mask_text(cpus: CPUSet) -> str:
-    """Write a set as the mask that kernel files take: groups of eight hexadecimal digits."""
-    digits = f"{cpus.mask:x}"
-    digits = digits.rjust(-(-len(digits) // 8) * 8, "0")
-    return ",".join(digits[at : at + 8] for at in range(0, len(digits), 8))

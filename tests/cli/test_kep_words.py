@@ -86,3 +86,13 @@ def test_lint_warns_of_all_managers_that_pass_over_a_pod_as_show_does(cpuctl: Cp
         if each["code"] == "pod-level-not-aligned"
     ]
     assert found == notices
+
+
+def test_masks_are_read_where_lists_are_and_printed_on_demand(cpuctl: Cpuctl) -> None:
+    machine = ("-m", "synthetic:1s1n40c1t,isolated=32-35", "-q")
+    listed = cpuctl("topology", "show", *machine, "--cpus", "32-35", "-o", "json").out
+    assert cpuctl("topology", "show", *machine, "--cpus", "0xf,00000000", "-o", "json").out == listed
+    assert "Mask isolated:     0000000f,00000000" in cpuctl("topology", "show", *machine, "-o", "wide").out
+    words = ("plan", *machine, "--kubelet-args", KUBELET, "-T", "web=3/3,1Gi", "-o", "wide")
+    (row,) = (line for line in cpuctl(*words, columns=300).out.splitlines() if " web " in line)
+    assert row.split()[-5:-3] == ["Guaranteed", "0000000e"]

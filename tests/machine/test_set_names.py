@@ -18,6 +18,15 @@ MACHINE = parse_synthetic("2s4n4c2t")
         ("node:1", "2-3,10-11"),
         ("socket:1,core:0", "0,4-8,12-15"),
         ("l3:3", "6-7,14-15"),
+        ("0xff", "0-7"),
+        ("0X3", "0-1"),
+        ("fffefffc,fffefffc", "2-15,17-31,34-47,49-63"),
+        ("3,00000000", "32-33"),
+        ("00000000,00000003", "0-1"),
+        ("0xf,0000000f", "0-3,32-35"),
+        ("f", "0-3"),
+        ("10", "10"),
+        ("3,8", "3,8"),
     ],
 )
 def test_names_and_numbers_mix(text: str, want: str) -> None:
@@ -40,6 +49,7 @@ REFUSALS = [
     ("socket:7", with_package_ids(LARGE), f"expected one of socket:{{{LARGE},{LARGE + 1}}}"),
     ("node:0", parse_synthetic("0n4c"), "this machine has no node:0: expected one of node:{none}"),
     ("disk:0", MACHINE, "no set of CPUs is called 'disk:0'"),
+    ("0xfff,1", MACHINE, "expected a CPU list, found '0xfff'"),
     ("0-", MACHINE, "expected a CPU list, found '0-'"),
 ]
 
@@ -53,3 +63,9 @@ def test_refusals_say_what_there_is(text: str, machine: Machine, want: str) -> N
 
 def test_sockets_of_any_number_can_be_named() -> None:
     assert str(parse_cpu_names(f"socket:{LARGE}", with_package_ids(LARGE))) == "0-3,8-11"
+
+
+@pytest.mark.parametrize("text", ["", "0", "0-3,8", "31", "32", "2-15,17-31,34-47,49-63"])
+def test_a_mask_that_is_printed_is_read_again(text: str) -> None:
+    cpus = parse_cpu_names(text, MACHINE)
+    assert parse_cpu_names(f"0x{cpus.kernel_mask}", MACHINE) == cpus

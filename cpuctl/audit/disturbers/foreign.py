@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from cpuctl.audit.commands import for_each, mask_text, operand
+from cpuctl.audit.commands import for_each, operand
 from cpuctl.audit.finding import Finding, Severity
 from cpuctl.audit.picture import Picture, Task
 from cpuctl.audit.sets import union
@@ -73,7 +73,7 @@ def check_kernel_threads(picture: Picture) -> Iterator[Finding]:
             message=f"work of the kernel may be done on exclusive {named(work & picture.exclusive)}",
             expected=str(kept),
             detected=str(work),
-            fix=f"echo {mask_text(kept)} > /sys/devices/virtual/workqueue/cpumask",
+            fix=f"echo {kept.kernel_mask} > /sys/devices/virtual/workqueue/cpumask",
         )
 
 

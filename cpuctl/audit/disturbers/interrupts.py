@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cpuctl.audit.commands import MOST, mask_text
+from cpuctl.audit.commands import MOST
 from cpuctl.audit.finding import Finding, Severity
 from cpuctl.audit.picture import Interrupt, Picture
 from cpuctl.capture.node.interrupts import DEFAULT_AFFINITY
@@ -133,5 +133,5 @@ def _default(picture: Picture) -> Iterator[Finding]:
         message=f"an interrupt that comes into being may be sent to exclusive {named(default & exclusive)}",
         expected=str(kept),
         detected=str(default & picture.machine.online),
-        fix=f"echo {mask_text(kept)} > /{DEFAULT_AFFINITY}",
+        fix=f"echo {kept.kernel_mask} > /{DEFAULT_AFFINITY}",
     )

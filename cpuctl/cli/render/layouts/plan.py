@@ -11,6 +11,7 @@ from cpuctl.cli.render.tables.capacity import room_blocks
 from cpuctl.cli.render.tables.devices import device_cells, device_columns, devices_table
 from cpuctl.cli.render.tables.memory import memory_cells, memory_columns, memory_table
 from cpuctl.cli.render.verdict_words import verdict_words
+from cpuctl.cpuset import CPUSet
 from cpuctl.exports.plan_words import counts_words, start_sentence
 from cpuctl.exports.wording import counted, few
 
@@ -39,7 +40,7 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
         yield Lines((Cell(start_sentence(start, "The kubelet"), "red"),))
         return
     yield Lines.of(*node_lines(document["node"], document["kubelet"]))
-    yield pods_table(document["pods"], wide=wide)
+    yield pods_table(document["pods"], wide=wide, masks=True)
     if lines := tuple(notes(document)):
         yield Lines(lines)
     if document["node"]["cpuManagerPolicy"] != "none":
@@ -66,10 +67,10 @@ def node_lines(node: Mapping[str, Any], kubelet: Mapping[str, Any]) -> Iterator[
         yield f"Memory Manager policy {kubelet['memoryManagerPolicy']}"
 
 
-def pods_table(pods: Sequence[Mapping[str, Any]], *, wide: bool) -> Table:
-    """Show one row a container; wide adds its kind and how its CPUs were chosen."""
+def pods_table(pods: Sequence[Mapping[str, Any]], *, wide: bool, masks: bool = False) -> Table:
+    """Show one row a container; wide adds its kind and how its CPUs were chosen, and with *masks* those."""
     columns = ["POD", "CONTAINER", "CPUS", *ALIGNMENTS.values(), *memory_columns(pods), *device_columns(pods)]
-    columns += ["KIND", "QOS", "HOW"] if wide else []
+    columns += ["KIND", "QOS", *(["MASK"] if masks else []), "HOW"] if wide else []
     rows = [
         tuple(cells.get(column, Cell("")) for column in columns)
         for pod, reached in _reached(pods)
@@ -94,6 +95,7 @@ def _pod_rows(pod: Mapping[str, Any], *, reached: bool) -> Iterator[dict[str, Ce
             "CONTAINER": Cell(container["name"]),
             "KIND": Cell(container["kind"]),
             "QOS": Cell(pod["qosClass"]),
+            "MASK": Cell(_mask(container)),
             **(_exclusive(container) if container["exclusive"] else {"CPUS": _shared(container)}),
             **memory_cells(container),
             **device_cells(container),
@@ -103,6 +105,12 @@ def _pod_rows(pod: Mapping[str, Any], *, reached: bool) -> Iterator[dict[str, Ce
         word = _OUTCOME_WORD[pod["outcome"]] if reached else "not reached"
         outcome = Cell(word, _OUTCOME_STYLE[pod["outcome"]])
         yield {"POD": name, "CONTAINER": Cell(pod.get("container", "")), "CPUS": outcome}
+
+
+def _mask(container: Mapping[str, Any]) -> str:
+    """Write CPUs of a container's or its pod's own as kernel files of interrupts take them."""
+    own = container["isolation"] != "host"
+    return CPUSet.parse(container["cpus"]).kernel_mask if own else ""
 
 
 def _shared(container: Mapping[str, Any]) -> Cell:

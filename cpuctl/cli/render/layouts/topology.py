@@ -9,6 +9,7 @@ from cpuctl.cli.answers.cpu_columns import CPU_COLUMNS, KUBELET_COLUMNS
 from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.tables.topology_memory import memory_blocks
+from cpuctl.cpuset import CPUSet
 from cpuctl.exports.wording import counted
 
 _DEFAULT_COLUMNS = ("CPU", "NODE", "SOCKET", "CORE", "L1D", "L1I", "L2", "L3", "ONLINE")
@@ -19,7 +20,7 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
     if "columns" in document:
         yield _cpu_table(document, tuple(document["columns"]))
         return
-    yield Lines.of(*_summary_lines(document))
+    yield Lines.of(*_summary_lines(document, wide=wide))
     if document["numaNodes"]:
         yield _numa_table(document["numaNodes"])
     if "memory" in document:
@@ -55,7 +56,7 @@ def _shown(value: object) -> str:
     return str(value)
 
 
-def _summary_lines(document: Document) -> Iterator[str]:
+def _summary_lines(document: Document, *, wide: bool) -> Iterator[str]:
     summary, kubelet = document["summary"], document["kubelet"]
     threads = " or ".join(str(count) for count in summary["threadsPerCore"])
     facts = {
@@ -74,6 +75,9 @@ def _summary_lines(document: Document) -> Iterator[str]:
         "Synthetic form": summary["synthetic"] or f"none: {summary['whyNotSynthetic']}",
         "A kubelet counts": _kubelet_counts(kubelet),
     }
+    if wide:
+        for name, key in (("online", "online"), ("isolated", "isolated"), ("nohz_full", "nohzFull")):
+            facts[f"Mask {name}"] = CPUSet.parse(summary[key]).kernel_mask if summary[key] else ""
     for name, fact in facts.items():
         if fact:
             yield f"{name + ':':<18} {fact}"

@@ -57,8 +57,33 @@ def test_the_rule_that_decided(case: Case) -> None:
         assert [search.kind for search in explanation.searches] == [*ChangeKind]
 
 
+def _refuses(pod: Pod) -> tuple[str, ...]:
+    return (f"{pod.name} is forbidden", "and invalid") if pod.name == "b" else ()
+
+
+def test_what_no_api_server_stores_gets_nothing_and_leaves_the_node_alone() -> None:
+    one = story(EIGHT, named("a", whole(2)), named("b", whole(3)), named("c", whole(1)))
+
+    def start(kubelet: Kubelet) -> Node:
+        node = one.start(kubelet)
+        assert isinstance(node, Node)
+        node.server = _refuses
+        return node
+
+    telling = told(one._replace(start=start, asked=1))
+    explanation = explain(telling)
+    assert explanation.decision == Decision(
+        Rule.API_SERVER,
+        "the API server never stores this pod, and no kubelet hears of it: b is forbidden; and invalid",
+    )
+    assert (explanation.rounds, explanation.searches) == ((), ())
+    assert telling.after.state == telling.before.state
+    assert telling.admitted == {"a", "c"}
+
+
 def test_every_rule_that_a_story_can_end_by_has_one() -> None:
     elsewhere = {Rule.UNKNOWN, Rule.HUGE_PAGES_ALONE, Rule.OTHER_ASSIGNMENT, Rule.UNHEALTHY_DEVICES}
+    elsewhere.add(Rule.API_SERVER)
     assert {case.rule for case in CASES} == set(Rule) - elsewhere
 
 

@@ -32,7 +32,7 @@ from cpuctl.go_text import GoError
 from cpuctl.named_tuple import NamedTuple
 
 _NEWEST = StateReader(minor=38)
-_NO_STATE = "this is no state file of a kubelet"
+_NO_STATE = "it has none of the members of a kubelet's state"
 
 State: TypeAlias = CPUStateFile | MemoryStateFile | PodsStateFile | DevicesStateFile | ClaimsStateFile
 STATUS_FILE, DEVICES_FILE, CLAIMS_FILE = (

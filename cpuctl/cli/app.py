@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from itertools import takewhile
 from typing import Any
 
 import typer
@@ -12,7 +13,7 @@ from typer.core import TyperGroup
 from cpuctl import __version__
 from cpuctl.cli.command_table import COMMANDS
 from cpuctl.cli.output import complain, forget_written, unanswered
-from cpuctl.errors import CpuctlError, InputError, unreadable
+from cpuctl.errors import CpuctlError, InputError, UsageError, unreadable
 from cpuctl.visible_text import printable
 
 EXIT_INTERNAL = 1
@@ -105,6 +106,7 @@ def run(arguments: Sequence[str]) -> int:
     command = typer.main.get_command(app)
     forget_written()
     try:
+        _refuse_second_machine(arguments)
         code = command.main(list(arguments) or ["--help"], prog_name="cpuctl", standalone_mode=False)
         sys.stdout.flush()
     except CpuctlError as error:
@@ -120,6 +122,16 @@ def run(arguments: Sequence[str]) -> int:
     except Exception as error:  # noqa: BLE001  # a defect of ours must not look like an answer
         return _report_defect(error)
     return code if isinstance(code, int) else 0
+
+
+def _refuse_second_machine(arguments: Sequence[str]) -> None:
+    """Raise UsageError for two machines: the parser would take the last one without a word."""
+    if arguments[:1] == ["__complete"]:
+        return
+    before = takewhile(lambda word: word != "--", arguments)
+    named = [word for word in before if word == "--machine" or word.startswith(("-m", "--machine="))]
+    if len(named) > 1:
+        raise UsageError("two machines are named, expected one", where=named[1])
 
 
 def _report(error: CpuctlError) -> int:

@@ -16,6 +16,8 @@ from cpuctl.named_tuple import NamedTuple
 
 LIVE = "live"
 SYNTHETIC = "synthetic:"
+STDIN = "-"
+_STDIN_NAME = "<stdin>"
 
 _ACCEPTED = (
     "accepted are: live; a directory that holds sys/, or one directory that does; a .tar, .tar.gz, .tar.bz2, "
@@ -37,7 +39,7 @@ class MachineSource(NamedTuple):
 
 
 def read_machine(spec: str) -> MachineSource:
-    """Read a machine from ``live``, a directory, an archive, a ``synthetic:`` text or cAdvisor JSON.
+    """Read a machine from ``live``, a directory, an archive, ``synthetic:``, cAdvisor JSON or ``-``.
 
     Raise InputError that says what is accepted, or what in the input makes no sense and where it stands.
     """
@@ -47,6 +49,8 @@ def read_machine(spec: str) -> MachineSource:
         from cpuctl.machine.synthetic.one_line import parse_synthetic
 
         return _seen_by_kubelet(parse_synthetic(spec), spec)
+    if spec == STDIN:
+        return _from_stdin()
     path, mode = Path(spec), _mode(spec)
     if stat.S_ISDIR(mode):
         return _from_directory(path)
@@ -55,6 +59,25 @@ def read_machine(spec: str) -> MachineSource:
     if _first_bytes(path, 64).lstrip()[:1] in {b"{", b"["}:
         return _from_cadvisor_json(path)
     return _from_archive(path)
+
+
+def _from_stdin() -> MachineSource:
+    """Read an archive or cAdvisor's JSON from standard input, by way of a file that is gone afterwards."""
+    import shutil
+    import sys
+    from tempfile import NamedTemporaryFile
+
+    with NamedTemporaryFile(prefix="cpuctl-") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+        if not file.tell():
+            raise InputError("nothing was read", where=_STDIN_NAME, hint=_ACCEPTED)
+        file.flush()
+        try:
+            found = read_machine(file.name)
+        except CpuctlError as error:
+            where = error.where.replace(file.name, _STDIN_NAME)
+            raise InputError(error.message, where=where, hint=error.hint) from None
+    return found._replace(origin=_STDIN_NAME)
 
 
 def _mode(spec: str) -> int:

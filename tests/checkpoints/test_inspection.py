@@ -152,7 +152,7 @@ def test_the_oldest_format_names_containers_by_id() -> None:
 @pytest.mark.parametrize("text", ["null", "[]", "7", "{}", '{"apiVersion":"v1"}', '{"data":"x"}'])
 def test_other_json_is_no_state_file(text: str) -> None:
     found = inspect_state(text)
-    assert found == Inspection(problem="this is no state file of a kubelet")
+    assert found == Inspection(problem="it has none of the members of a kubelet's state")
     assert (found.file_name, found.format, found.embedded_differs) == ("", "", False)
 
 

@@ -59,7 +59,7 @@ def read_node(words: CheckpointWords, sources: Sources) -> tuple[CheckpointWords
     Raise UsageError where the kubelet's release is not known, ConfigRefusedError where the kubelet cannot
     load its configuration.
     """
-    refuse_stdin_twice(words.state, words.pods, words.kubelet.config)
+    refuse_stdin_twice(words.machine, words.state, words.pods, words.kubelet.config)
     if not words.machine and is_recording(words.state):
         words = words._replace(machine=words.state, state="")
     here = LIVE_MACHINE if words.root == "/" else words.root

@@ -117,7 +117,9 @@ def read_planning(words: PlanningWords, *, pods_needed: bool) -> Planning:
     """Read everything; raise UsageError where no pods are named although they are needed."""
     from cpuctl.cli.sources.node_state import load_past, rules_of_pods
 
-    refuse_stdin_twice(words.kubelet.config, words.state, words.pods, words.devices, *words.filenames)
+    refuse_stdin_twice(
+        words.machine, words.kubelet.config, words.state, words.pods, words.devices, *words.filenames
+    )
     sources = Sources()
     given = load_pods(words.filenames, words.templates, sources, needed=pods_needed)
     if not words.include_completed:

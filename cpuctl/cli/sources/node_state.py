@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from cpuctl.cli.sources.sources import Sources
-from cpuctl.documents.files import STDIN, read_input, read_member, source_name
-from cpuctl.errors import InputError, NotRestoredError, UsageError, os_reason, unreadable
+from cpuctl.documents.files import source_name
+from cpuctl.errors import InputError, NotRestoredError, UsageError, os_reason
 from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
@@ -92,27 +92,16 @@ def _digests(texts: Mapping[str, str]) -> dict[str, str]:
 
 
 def given_texts(name: str, sources: Sources) -> dict[str, str]:
-    """Read the named file, or the files in the named directory."""
-    path = Path(name)
-    read: Callable[[str], bytes] = read_input
-    if name == STDIN or not path.is_dir():
-        kind = _MEMORY_FILE if path.name == _MEMORY_FILE else _CPU_FILE
-        found = {kind: path}
-    else:
-        read = read_member
-        found = {kind: path / kind for kind in (_CPU_FILE, _MEMORY_FILE) if kind in _names_in(path)}
+    """Read the named file, or the files in the named directory or recording."""
+    from cpuctl.cli.sources.state_inputs import StatePlace, named_states
+
+    found = {state.file_name: state for state in named_states(name, StatePlace())}
     if _CPU_FILE not in found:
         sources.add("state", f"no {_CPU_FILE} in {name}: as a fresh node", "given")
-    for kind, file in found.items():
-        sources.add(_source(kind), source_name(str(file)), "given")
-    return {kind: read(str(file)).decode("utf-8", "replace") for kind, file in found.items()}
-
-
-def _names_in(directory: Path) -> list[str]:
-    try:
-        return os.listdir(directory)  # noqa: PTH208  # the names are all that is wanted
-    except OSError as error:
-        raise unreadable(error, str(directory)) from None
+    kinds = [kind for kind in (_CPU_FILE, _MEMORY_FILE) if kind in found]
+    for kind in kinds:
+        sources.add(_source(kind), found[kind].source, "given")
+    return {kind: found[kind].text for kind in kinds}
 
 
 def _recorded_texts(machine: MachineSource, sources: Sources) -> dict[str, str]:
@@ -262,6 +251,7 @@ def save_states(directory: str, texts: Mapping[str, str], *, force: bool) -> dic
     from cpuctl.capture.saving import check_target, save
     from cpuctl.cli.output import remember_written
 
+    Path(directory).mkdir(parents=True, exist_ok=True)
     paths = {Path(directory) / name: text.encode() for name, text in texts.items()}
     for path in paths:
         check_target(path, replace=force)

@@ -68,7 +68,7 @@ def read_states(name: str, place: StatePlace, sources: Sources) -> tuple[StateIn
 
     Raise InputError for a file that is no state file, UsageError where nothing says which files are meant.
     """
-    found = tuple(_named(name, place) if name else _of_machine(place))
+    found = tuple(named_states(name, place) if name else _of_machine(place))
     for state in found:
         given = name or place.root != Path("/")
         origin = "given" if given else "live" if state.path else "capture"
@@ -101,7 +101,8 @@ def is_recording(name: str) -> bool:
     return head.startswith(_ARCHIVES) or head[_TAR] == b"ustar"
 
 
-def _named(name: str, place: StatePlace) -> Iterator[StateInput]:
+def named_states(name: str, place: StatePlace) -> Iterator[StateInput]:
+    """Yield the state files that *name* stands for; raise InputError for a file that is none."""
     path = Path(name)
     if name == STDIN:
         yield _state(read_input(name), source_name(name))
@@ -240,7 +241,7 @@ def _state(content: bytes, source: str, path: Path | None = None, known: str = "
         raise error.within(source) from None
     name = known or inspection.file_name
     if not name:
-        raise InputError(inspection.problem, where=source, hint=_EXPECTED)
+        raise InputError(f"is not a state file: {inspection.problem}", where=source, hint=_EXPECTED)
     return StateInput(file_name=name, source=source, content=content, inspection=inspection, path=path)
 
 

@@ -7,7 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cpuctl.engine.resize.rules import CONDITIONS_SINCE, REFUSED_BY_RESOURCE_SINCE, ResizeRules
+from cpuctl.engine.resize.rules import (
+    CONDITIONS_SINCE,
+    EXCLUSIVE_CPUS,
+    EXCLUSIVE_MEMORY,
+    IN_PLACE,
+    POD_LEVEL,
+    REFUSED_BY_RESOURCE_SINCE,
+    ResizeRules,
+)
 from cpuctl.engine.resize.rules import MANAGERS_REFUSE_SINCE as MANAGERS_SINCE
 from cpuctl.engine.resize.running import ResizeWish
 from cpuctl.named_tuple import NamedTuple
@@ -119,3 +127,17 @@ def _swaps(pod: Pod, container: Container) -> bool:
         side.get("memory", _NOTHING) for side in (container.resources.requests, container.resources.limits)
     )
     return request != limit
+
+
+def gate_needed(message: str) -> str:
+    """Name the gate for want of which a resize was refused with a message; nothing for other reasons."""
+    return next((gate for words, gate in _NEEDED.items() if words in message), "")
+
+
+_NEEDED = {
+    "alongside CPU Manager": EXCLUSIVE_CPUS,
+    "alongside Memory Manager": EXCLUSIVE_MEMORY,
+    "InPlacePodLevelResourcesVerticalScaling is disabled": POD_LEVEL,
+    "InPlacePodVerticalScaling is disabled": IN_PLACE,
+    "InPlacePodVerticalScaling is off": IN_PLACE,
+}

@@ -5,6 +5,7 @@ LimitRange and ResourceQuota objects beside them are read, too.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
@@ -82,9 +83,25 @@ def _parts(replicas: list[Pod]) -> int:
     return len(replicas) * (len(pod.all_containers) + amounts)
 
 
+_TABLE_HEAD = re.compile(r"(?:NAMESPACE +)?NAME +[A-Z][A-Z. -]+(?:\n|$)")
+
+
+def is_kubectl_table(text: str | bytes) -> bool:
+    """Tell whether a text is what kubectl prints to people."""
+    head = text[:200].decode("utf-8", "replace") if isinstance(text, bytes) else text[:200]
+    return _TABLE_HEAD.match(head) is not None
+
+
 def decode_manifests(text: str | bytes, source: str, allowance: Allowance | None = None) -> Manifests:
-    """Read one text, which may hold no pod at all; UIDs are left as they are."""
+    """Read one text, which may hold no pod at all; UIDs are left as they are.
+
+    Raise InputError for what kubectl prints to people.
+    """
     allowance = allowance or Allowance()
+    if is_kubectl_table(text):
+        raise InputError(
+            "this is a table of kubectl's, expected manifests", where=source, hint="add -o json to kubectl"
+        )
     items: list[_Item] = []
     for document in load_documents(text, source):
         for item in _objects(Cursor.at_root(document), ""):

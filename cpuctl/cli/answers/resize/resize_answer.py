@@ -26,6 +26,7 @@ from cpuctl.engine.cpu.exclusive_claim import POLICY_NONE
 from cpuctl.engine.node import Node
 from cpuctl.engine.resize.effects import cgroup_change, changed_amounts, counted
 from cpuctl.engine.resize.handler import ResizePath
+from cpuctl.engine.resize.obstacles import gate_needed
 from cpuctl.engine.resize.outcome import Condition, ResizeOutcome, Ruling, conditions_of, legacy_status
 from cpuctl.engine.resize.pending import ORDERED_SINCE, Attempted, retry_order
 from cpuctl.engine.resize.rules import EXCLUSIVE_CPUS, MANAGERS_REFUSE_SINCE
@@ -140,6 +141,7 @@ def _decision(outcome: ResizeOutcome) -> dict[str, Any]:
         "decidedBy": str(outcome.judge),
         "reason": outcome.reason or None,
         "message": outcome.message or None,
+        "needsGate": gate_needed(outcome.message) or None,
         "container": told.get("container") or None,
         "details": told.get("details", {}),
         "where": told.get("where"),

@@ -14,6 +14,7 @@ from cpuctl.audit.disturbers.interrupts import check_interrupts, check_irqbalanc
 from cpuctl.audit.disturbers.isolation import check_isolation
 from cpuctl.audit.disturbers.siblings import check_siblings
 from cpuctl.audit.finding import Finding, Severity
+from cpuctl.audit.kubelet_state.devices import check_devices
 from cpuctl.audit.kubelet_state.hotplug import check_hotplug
 from cpuctl.audit.kubelet_state.stale import (
     check_finished_init_containers,
@@ -36,6 +37,7 @@ CHECKS: Mapping[str, Sequence[Check]] = {
     "quota": (check_quota,),
     "memory": (check_memory,),
     "stale": (check_stale, check_finished_init_containers, check_unclaimed),
+    "devices": (check_devices,),
     "foreign": (check_foreign_processes,),
     "kernel": (check_kernel_threads,),
     "interrupts": (check_interrupts, check_irqbalance),

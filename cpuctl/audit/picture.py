@@ -9,7 +9,7 @@ from cpuctl.audit.sets import union
 from cpuctl.cgroups.groups import Cgroup
 from cpuctl.cgroups.hierarchies import Hierarchies
 from cpuctl.cgroups.owners import Owner, Part
-from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile
+from cpuctl.checkpoints.model import CPUStateFile, DevicesStateFile, MemoryStateFile
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.model import Machine
 from cpuctl.named_tuple import NamedTuple
@@ -103,6 +103,8 @@ class State(NamedTuple):
     memory: MemoryStateFile | None = None
     cpu_problem: str = ""
     memory_problem: str = ""
+    devices: DevicesStateFile | None = None
+    devices_problem: str = ""
     closed: tuple[str, ...] = ()
     own: bool = True
 

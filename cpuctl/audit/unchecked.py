@@ -19,6 +19,7 @@ _OF_STATE = (
     "state", "hotplug", "reserved", "cpusets", "mems", "threads", "quota", "memory", "stale",
     "foreign", "kernel", "interrupts", "siblings", "isolation",
 )  # fmt: skip
+_OF_DEVICES = ("devices",)
 _OF_GROUPS = ("cpusets", "mems", "threads", "quota", "memory", "stale")
 _OF_TASKS = ("threads", "foreign", "kernel")
 _OF_INTERRUPTS = ("interrupts",)
@@ -34,6 +35,8 @@ def _gaps(picture: Picture) -> Iterator[tuple[str, tuple[str, ...]]]:
     state = picture.state.cpu
     if state is None and not picture.state.cpu_problem:
         yield "the kubelet's cpu_manager_state: who has exclusive CPUs is not known", _OF_STATE
+    if picture.state.devices is None and not picture.state.devices_problem and _ask_for_devices(picture):
+        yield "kubelet_internal_checkpoint: which devices containers hold is not known", _OF_DEVICES
     if picture.hierarchies is None:
         yield "control groups: what containers are configured to is not known", _OF_GROUPS
     if not picture.others and not any(seen.tasks for seen in picture.containers):
@@ -45,3 +48,14 @@ def _gaps(picture: Picture) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield "interrupts: where they come to is not known", _OF_INTERRUPTS
     elif interrupts.known and all(each.allowed is None for each in interrupts.known):
         yield "interrupts' affinities (/proc/irq): only how often they came is known", _OF_INTERRUPTS
+
+
+def _ask_for_devices(picture: Picture) -> bool:
+    """Tell whether a pod asks for a resource that has a name of a domain, as plugins' resources have."""
+    return any(
+        "/" in name
+        for pod in picture.pods.values()
+        if not pod.terminal
+        for container in pod.all_containers
+        for name in container.resources.requests
+    )

@@ -20,6 +20,7 @@ import yaml
 from syrupy.assertion import SnapshotAssertion
 
 from cpuctl.cgroups.names import Driver
+from cpuctl.checkpoints import device_state
 from cpuctl.schemas import schema_text
 from tests.audit.node_tree import OWN, PODS, SERVER, NodeTree, clean_node, entries, with_kubelet_files
 from tests.capture.node_texts import written
@@ -274,3 +275,23 @@ def test_words_that_do_not_fit(words: tuple[str, ...], want: str, run: Run) -> N
     result = run(*words)
     assert (result.code, result.out) == (2, "")
     assert want in result.err
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_recorded_devices_are_looked_at(tmp_path: Path, cpuctl: Cpuctl, *, broken: bool) -> None:
+    root = written(with_kubelet_files(clean_node()).files, tmp_path / "node")
+    path = root / "var/lib/kubelet/device-plugins/kubelet_internal_checkpoint"
+    path.parent.mkdir(parents=True)
+    entry = {
+        "PodUID": "gone",
+        "ContainerName": "main",
+        "ResourceName": "x.com/gpu",
+        "DeviceIDs": {0: ["g0"]},
+        "AllocResp": None,
+    }
+    data = {"PodDeviceEntries": [entry], "RegisteredDevices": {"x.com/gpu": ["g0"]}}
+    text = device_state.BY_NODE.write({"Data": data, "Checksum": 0})
+    path.write_text("{" if broken else text)
+    result = cpuctl("audit", "-m", str(root), "--check", "devices", "-o", "json")
+    codes = [each["code"] for each in json.loads(result.out)["findings"]]
+    assert codes == (["devices-unusable"] if broken else ["stale-devices"])

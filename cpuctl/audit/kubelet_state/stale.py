@@ -25,7 +25,7 @@ def check_stale(picture: Picture) -> Iterator[Finding]:
     """Tell entries of pods that are gone, and of containers that a pod does not have."""
     for uid, containers in _entries(picture).items():
         pod = picture.pods.get(uid)
-        if _is_gone(picture, uid, pod):
+        if is_gone(picture, uid, pod):
             yield _stale(picture, uid, "", containers, "its pod is gone")
         elif pod is not None:
             known = {container.name for container in pod.all_containers}
@@ -112,7 +112,7 @@ def _entries(picture: Picture) -> dict[str, Mapping[str, CPUSet]]:
     return dict(entries)
 
 
-def _is_gone(picture: Picture, uid: str, pod: Pod | None) -> bool:
+def is_gone(picture: Picture, uid: str, pod: Pod | None) -> bool:
     """Tell whether a pod is no more: neither on the node nor, as far as known, in the API server."""
     if uid in picture.uids or not (picture.groups or picture.pods_known):
         return False

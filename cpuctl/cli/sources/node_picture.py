@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from cpuctl.pods.model import Pod
 
 CPU_FILE, MEMORY_FILE = "cpu_manager_state", "memory_manager_state"
+DEVICES_FILE = "kubelet_internal_checkpoint"
 
 
 class PictureWords(NamedTuple):
@@ -110,7 +111,10 @@ def with_fresh_state(node: LiveNode) -> LiveNode:
 
 
 def _state_files(texts: Mapping[str, str], kubelet: Kubelet) -> tuple[StateFile, ...]:
-    return tuple(StateFile(f"{kubelet.config.root_dir}/{name}", text) for name, text in texts.items())
+    from cpuctl.machine.recording_layout import STATE_FILES
+
+    root = kubelet.config.root_dir
+    return tuple(StateFile(f"{root}/{STATE_FILES[name]}", text) for name, text in texts.items())
 
 
 def picture_of(node: LiveNode, style: Style) -> Picture:
@@ -176,7 +180,7 @@ def _state_texts(
     name: str, files: NodeFiles, kubelet: Kubelet, source: MachineSource, sources: Sources
 ) -> dict[str, str]:
     from cpuctl.cli.sources.node_state import given_texts
-    from cpuctl.machine.recording_layout import STATE_DIRECTORY
+    from cpuctl.machine.recording_layout import STATE_DIRECTORY, STATE_FILES
 
     if name:
         return given_texts(name, sources)
@@ -184,18 +188,19 @@ def _state_texts(
     own = kubelet.config.root_dir.strip("/")
     places = (own,) if live else (STATE_DIRECTORY, own)
     texts = {}
-    for kind, told in ((CPU_FILE, "state"), (MEMORY_FILE, "memoryState")):
+    for kind, told in ((CPU_FILE, "state"), (MEMORY_FILE, "memoryState"), (DEVICES_FILE, "devicesState")):
+        usual = STATE_FILES[kind]
         for place in places:
-            text = files.read(f"{place}/{kind}")
+            text = files.read(f"{place}/{usual}")
             if text is not None:
-                where = f"/{place}/{kind}" if live else f"{source.origin}: {place}/{kind}"
+                where = f"/{place}/{usual}" if live else f"{source.origin}: {place}/{usual}"
                 sources.add(told, where, "live" if live else "capture")
                 texts[kind] = text
                 break
         else:
             for place in places:
-                if problem := files.in_the_way(f"{place}/{kind}"):
-                    files.refuse(f"{place}/{kind}", problem)
+                if problem := files.in_the_way(f"{place}/{usual}"):
+                    files.refuse(f"{place}/{usual}", problem)
     return texts
 
 
@@ -212,6 +217,7 @@ def _state(
 ) -> State:
     from cpuctl.audit.picture import State
     from cpuctl.checkpoints.cpu_state import read_cpu_state
+    from cpuctl.checkpoints.device_state import read_devices_state
     from cpuctl.checkpoints.memory_state import read_memory_state
     from cpuctl.checkpoints.model import UnreadableState
     from cpuctl.cli.sources.node_state import state_reader
@@ -219,11 +225,14 @@ def _state(
     reader = state_reader(kubelet)._replace(initial_containers=_container_names(pods))
     cpu = read_cpu_state(texts[CPU_FILE], reader) if CPU_FILE in texts else None
     memory = read_memory_state(texts[MEMORY_FILE], reader) if MEMORY_FILE in texts else None
+    devices = read_devices_state(texts[DEVICES_FILE], reader) if DEVICES_FILE in texts else None
     return State(
         cpu=None if isinstance(cpu, UnreadableState) else cpu,
         memory=None if isinstance(memory, UnreadableState) else memory,
         cpu_problem=cpu.error if isinstance(cpu, UnreadableState) else "",
         memory_problem=memory.error if isinstance(memory, UnreadableState) else "",
+        devices=None if isinstance(devices, UnreadableState) else devices,
+        devices_problem=devices.error if isinstance(devices, UnreadableState) else "",
         closed=tuple(closed),
     )
 

@@ -1,0 +1,152 @@
+"""Devices that the kubelet has recorded (``kubelet_internal_checkpoint``) against what pods ask for.
+
+Rule: kubernetes ``pkg/kubelet/cm/devicemanager``: the file is written when devices are allocated and when a
+plugin tells of others; what pods that are gone held is given back when the next pod is admitted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from cpuctl.audit.commands import delete_pod
+from cpuctl.audit.finding import Finding, Severity
+from cpuctl.audit.kubelet_state.stale import is_gone
+from cpuctl.audit.picture import Picture
+from cpuctl.cgroups.owners import Owner
+from cpuctl.checkpoints.model import DeviceEntry, DevicesStateFile
+from cpuctl.pods.model import Container, ContainerKind, Pod
+
+_SHOWN = 3
+_RECREATE = "remove the pod: its workload makes another, which is given devices anew"
+
+
+def check_devices(picture: Picture) -> Iterator[Finding]:
+    """Compare the recorded devices with the pods, and with each other."""
+    state = picture.state
+    if state.devices_problem:
+        yield Finding(
+            severity=Severity.WARNING,
+            code="devices-unusable",
+            subject="kubelet_internal_checkpoint",
+            message=f"a kubelet that starts now takes every device for free: {state.devices_problem}",
+            fix="cpuctl checkpoint verify",
+        )
+    if state.devices is None:
+        return
+    yield from _gone(picture, state.devices)
+    yield from _counts(picture, state.devices)
+    yield from _unregistered(picture, state.devices)
+    yield from _twice(picture, state.devices)
+
+
+def _gone(picture: Picture, devices: DevicesStateFile) -> Iterator[Finding]:
+    """Tell devices that are recorded for pods that are no more."""
+    for entry in devices.entries:
+        if is_gone(picture, entry.pod_uid, picture.pods.get(entry.pod_uid)):
+            yield Finding(
+                severity=Severity.INFO,
+                code="stale-devices",
+                subject=_subject(picture, entry),
+                message=f"{_some(entry.names)} of {entry.resource} are recorded for it, but its pod is gone: "
+                "they come back when the next pod is admitted (kubernetes issue 137010)",
+                expected="no entry",
+                detected=_some(entry.names),
+                owner=_owner(picture, entry),
+            )
+
+
+def _counts(picture: Picture, devices: DevicesStateFile) -> Iterator[Finding]:
+    """Tell containers that have another number of devices than they ask for, or none."""
+    held = {(each.pod_uid, each.container, each.resource): each for each in devices.entries}
+    resources = {each.resource for each in devices.entries} | devices.registered.keys()
+    for uid, pod in picture.pods.items():
+        if pod.terminal or not (uid in picture.uids or not picture.groups):
+            continue
+        for container in pod.all_containers:
+            for resource in sorted(resources):
+                asked, entry = _asked(container, resource), held.get((uid, container.name, resource))
+                count = len(entry.names) if entry else 0
+                if asked != count and (entry or container.kind is not ContainerKind.INIT):
+                    yield _other_count(pod, container, resource, asked, count)
+
+
+def _other_count(pod: Pod, container: Container, resource: str, asked: int, count: int) -> Finding:
+    return Finding(
+        severity=Severity.WARNING,
+        code="devices-differ",
+        subject=f"{pod.full_name}/{container.name}",
+        message=f"it asks for {asked} of {resource}, and {count or 'none'} are recorded for it: a kubelet "
+        "that starts again may give what it uses to others, or not admit it again",
+        expected=str(asked),
+        detected=str(count),
+        fix=delete_pod(pod),
+        owner=Owner(uid=pod.uid, namespace=pod.namespace, pod=pod.name, container=container.name),
+    )
+
+
+def _asked(container: Container, resource: str) -> int:
+    amount = container.resources.requests.get(resource) or container.resources.limits.get(resource)
+    return amount.value if amount is not None else 0
+
+
+def _unregistered(picture: Picture, devices: DevicesStateFile) -> Iterator[Finding]:
+    """Tell devices that somebody holds and that their plugin does not have any more."""
+    for entry in devices.entries:
+        known = devices.registered.get(entry.resource)
+        lost = [] if known is None else sorted(set(entry.names) - set(known))
+        if lost and not is_gone(picture, entry.pod_uid, picture.pods.get(entry.pod_uid)):
+            yield Finding(
+                severity=Severity.INFO,
+                code="device-unregistered",
+                subject=_subject(picture, entry),
+                message=f"it holds {_some(lost)} of {entry.resource}, not healthy to its plugin: a "
+                "kubelet that starts again keeps the pod, and gives nobody these devices",
+                detected=_some(lost),
+                owner=_owner(picture, entry),
+            )
+
+
+def _twice(picture: Picture, devices: DevicesStateFile) -> Iterator[Finding]:
+    """Tell devices that two pods, or two containers of a pod that run together, are recorded to hold."""
+    holders: dict[tuple[str, str], list[DeviceEntry]] = {}
+    for entry in devices.entries:
+        for name in entry.names:
+            holders.setdefault((entry.resource, name), []).append(entry)
+    for (resource, name), entries in sorted(holders.items()):
+        together = [each for each in entries if not _is_init(picture.pods, each)]
+        if len({each.pod_uid for each in entries}) > 1 or len(together) > 1:
+            names = " and ".join(_subject(picture, each) for each in entries)
+            yield Finding(
+                severity=Severity.ERROR,
+                code="device-held-twice",
+                subject=f"{resource} {name}",
+                message=f"{names} are recorded to hold it",
+                expected="one holder",
+                detected=str(len(entries)),
+                fix=_RECREATE,
+            )
+
+
+def _is_init(pods: Mapping[str, Pod], entry: DeviceEntry) -> bool:
+    pod = pods.get(entry.pod_uid)
+    inits = pod.init_containers if pod else ()
+    return any(each.name == entry.container and each.kind is ContainerKind.INIT for each in inits)
+
+
+def _subject(picture: Picture, entry: DeviceEntry) -> str:
+    return f"{picture.pod_name(entry.pod_uid)}/{entry.container}"
+
+
+def _owner(picture: Picture, entry: DeviceEntry) -> Owner:
+    pod = picture.pods.get(entry.pod_uid)
+    return Owner(
+        uid=entry.pod_uid,
+        namespace=pod.namespace if pod else "",
+        pod=pod.name if pod else "",
+        container=entry.container,
+    )
+
+
+def _some(names: tuple[str, ...] | list[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more

@@ -1,0 +1,98 @@
+"""Devices that a kubelet has recorded against the pods that ask for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cpuctl.audit.checks import audit
+from cpuctl.audit.finding import Finding
+from cpuctl.audit.picture import Picture, State
+from cpuctl.audit.unchecked import unchecked
+from cpuctl.checkpoints.model import DeviceEntry, DevicesStateFile
+from cpuctl.machine.sources import read_machine
+from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirements
+from cpuctl.quantity import Quantity
+
+GPU = "nvidia.com/gpu"
+ALL = ("g0", "g1", "g2", "g3")
+
+
+def container(name: str, count: int, kind: ContainerKind = ContainerKind.APP) -> Container:
+    amounts = {GPU: Quantity.from_value(count)} if count else {}
+    return Container(name=name, kind=kind, resources=ResourceRequirements(requests=amounts, limits=amounts))
+
+
+def pod(name: str, *containers: Container, inits: tuple[Container, ...] = (), phase: str = "Running") -> Pod:
+    return Pod(name=name, namespace="ai", uid=name, containers=containers, init_containers=inits, phase=phase)
+
+
+def held(uid: str, name: str, *devices: str) -> DeviceEntry:
+    return DeviceEntry(pod_uid=uid, container=name, resource=GPU, devices={0: devices})
+
+
+def found(*entries: DeviceEntry, pods: tuple[Pod, ...] = (), registered: tuple[str, ...] = ALL) -> Any:
+    picture = Picture(
+        machine=read_machine("synthetic:1s1n2c1t").machine,
+        pods={each.uid: each for each in pods},
+        pods_known=bool(pods),
+        state=State(devices=DevicesStateFile(entries=entries, registered={GPU: registered})),
+    )
+    return [(each.code, each.subject, each.expected, each.detected) for each in findings(picture)]
+
+
+def findings(picture: Picture) -> tuple[Finding, ...]:
+    return audit(picture, ["devices"])
+
+
+TRAIN = pod("train", container("main", 2), container("log", 0))
+SMALL = pod("small", container("main", 1))
+
+
+def test_devices_as_they_are_asked_for_are_fine() -> None:
+    entries = (held("train", "main", "g0", "g1"), held("small", "main", "g2"))
+    assert found(*entries, pods=(TRAIN, SMALL)) == []
+    assert findings(Picture(machine=read_machine("synthetic:1s1n2c1t").machine)) == ()
+
+
+def test_an_init_container_may_have_what_an_app_container_has() -> None:
+    both = pod("both", container("main", 1), inits=(container("load", 1, ContainerKind.INIT),))
+    assert found(held("both", "main", "g0"), held("both", "load", "g0"), pods=(both,)) == []
+    # What it had may not be recorded any more, either.
+    assert found(held("both", "main", "g0"), pods=(both,)) == []
+
+
+def test_another_number_than_is_asked_for() -> None:
+    assert found(held("train", "main", "g0"), pods=(TRAIN, SMALL)) == [
+        ("devices-differ", "ai/train/main", "2", "1"),
+        ("devices-differ", "ai/small/main", "1", "0"),
+    ]
+
+
+def test_a_pod_that_is_gone_or_has_ended() -> None:
+    ended = pod("ended", container("main", 1), phase="Succeeded")
+    answer = found(held("gone", "main", "g0"), held("ended", "main", "g1"), pods=(ended,))
+    assert [(code, detected) for code, _, _, detected in answer] == [
+        ("stale-devices", "g0"),
+        ("stale-devices", "g1"),
+    ]
+    # Without pods and control groups nobody knows who is gone.
+    assert found(held("gone", "main", "g0")) == []
+
+
+def test_a_device_of_two() -> None:
+    entries = (held("train", "main", "g0", "g1"), held("small", "main", "g1"))
+    assert found(*entries, pods=(TRAIN, SMALL)) == [("device-held-twice", f"{GPU} g1", "one holder", "2")]
+
+
+def test_a_device_that_its_plugin_has_no_more() -> None:
+    answer = found(held("small", "main", "g0"), pods=(SMALL,), registered=("g1",))
+    assert answer == [("device-unregistered", "ai/small/main", "", "g0")]
+
+
+def test_what_is_not_recorded_is_not_called_fine() -> None:
+    picture = Picture(
+        machine=read_machine("synthetic:1s1n2c1t").machine, pods={"small": SMALL}, pods_known=True
+    )
+    (gap,) = unchecked(picture, ["devices"])
+    assert gap.missing.startswith("kubelet_internal_checkpoint")
+    assert unchecked(picture._replace(pods={"idle": pod("idle", container("main", 0))}), ["devices"]) == ()

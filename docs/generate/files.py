@@ -10,6 +10,7 @@ from cpuctl.cli.completion.scripts import completion_script
 from docs.generate.keps import keps_page
 from docs.generate.markdown import command_page, index_page, page_name
 from docs.generate.pictures import pictures
+from docs.generate.releases import releases_page
 from docs.generate.roff import man_name, man_page
 from docs.generate.schemas import schema_page
 
@@ -28,6 +29,7 @@ def generated_files() -> Mapping[str, str]:
     others = {
         "docs/reference/README.md": index_page(root),
         "docs/reference/keps.md": keps_page(ROOT),
+        "docs/reference/releases.md": releases_page(ROOT),
         "docs/reference/schemas.md": schema_page(),
     }
     return {**pages, **manual, **scripts, **others, **pictures(ROOT)}

@@ -153,6 +153,10 @@ ANSWERS = [
         ),
     ),
     Case(
+        "check a release of which the patch decides",
+        ("check", *told("uncore.yaml"), "--kubelet-version=1.33"),
+    ),
+    Case(
         "versions of which pods show nothing",
         ("versions", *told("static.yaml"), "--from=1.35", "--to=1.36", "-T", "web=2/2,1Gi"),
     ),

@@ -331,4 +331,23 @@ def load_told(told: Told, sources: Sources) -> ToldKubelet:
         cgroup_version=told.cgroup_version,
         flags_gap=told.arguments.gap,
     )
+    _tell_patches(kubelet, sources)
     return ToldKubelet(kubelet=kubelet, loaded=loaded, told=told)
+
+
+def _tell_patches(kubelet: Kubelet, sources: Sources) -> None:
+    """Say which patch is meant where another one of the minor would decide otherwise."""
+    from cpuctl.kubelet.releases.differences import DIFFERENCES
+
+    minor, patch = kubelet.version
+    if patch is not None or not any(minor in each.patches for each in DIFFERENCES.values()):
+        return
+    from cpuctl.kubelet.releases.concerns import decided_by_patch
+    from cpuctl.kubelet.version import LAST_PATCHES
+
+    for each in decided_by_patch(kubelet):
+        last, first = f"1.{minor}.{LAST_PATCHES[minor]}", f"1.{minor}.{each.patches[minor]}"
+        sources.warnings.append(
+            f"kubelet 1.{minor} is taken for {last}; before {first}, {each.before} "
+            "(--kubelet-version takes a patch)"
+        )

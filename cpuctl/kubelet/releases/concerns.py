@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from cpuctl.go_text import GoError
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.duration import MILLISECOND
 from cpuctl.kubelet.golang import parse_bool
+from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.policy_options import (
     ALIGN_BY_SOCKET,
     DISTRIBUTE_CORES,
@@ -17,6 +18,8 @@ from cpuctl.kubelet.policy_options import (
     SCALE_DELAY,
 )
 from cpuctl.kubelet.releases.difference import Area, Difference
+from cpuctl.kubelet.releases.differences import DIFFERENCES
+from cpuctl.kubelet.topology_options import MAX_NODES
 from cpuctl.named_tuple import NamedTuple
 
 _DEFAULT_PERIOD = 100 * MILLISECOND
@@ -24,12 +27,13 @@ _ENFORCEMENT = frozenset({"cgroupsPerQOS", "enforceNodeAllocatable"})
 
 
 class Use(NamedTuple):
-    """What a configuration makes use of."""
+    """What a configuration makes use of; ``many_nodes``: more NUMA nodes than the usual eight."""
 
     static_cpus: bool
     static_memory: bool
     topology: bool
     topology_options: bool
+    many_nodes: bool
     pod_scope: bool
     options: frozenset[str]
     own_cfs_period: bool
@@ -58,6 +62,7 @@ class Use(NamedTuple):
             static_memory=config.memory_manager_policy == "Static",
             topology=config.topology_manager_policy != "none",
             topology_options=bool(config.topology_manager_policy_options),
+            many_nodes=MAX_NODES in config.topology_manager_policy_options,
             pod_scope=config.topology_manager_scope == "pod",
             options=frozenset(options) if static else frozenset(),
             own_cfs_period=config.cpu_cfs_quota_period != _DEFAULT_PERIOD,
@@ -116,7 +121,7 @@ _DIFFERENCES: Mapping[str, Predicate] = {
     "refuses_memory_resizes_beside_static_manager": lambda use: use.static_memory,
     "tells_how_many_cpus_are_missing": lambda use: use.static_cpus,
     "tells_no_free_cores": lambda use: FULL_PCPUS_ONLY in use.options,
-    "walks_only_nodes_with_devices": lambda use: use.topology,
+    "walks_only_nodes_with_devices": lambda use: use.topology and use.many_nodes,
     "writes_topology_options_small": lambda use: use.topology_options,
     "pod_scope_memory_hints_after_restart": lambda use: (
         use.static_memory and use.pod_scope and use.pod_level_managers
@@ -162,6 +167,15 @@ _GATES: Mapping[str, Predicate] = {
 def difference_concerns(name: str, difference: Difference, use: Use) -> bool:
     """Tell whether a configuration can notice a difference."""
     return _DIFFERENCES.get(name, _AREAS[difference.area])(use)
+
+
+def decided_by_patch(kubelet: Kubelet) -> Iterator[Difference]:
+    """Yield the differences that a configuration can notice and that came with a patch of this minor."""
+    minor = kubelet.version.minor
+    found = [(name, each) for name, each in DIFFERENCES.items() if minor in each.patches]
+    if found:
+        use = Use.of(kubelet.config, frozenset(), drop_ins=False, gates=kubelet.gates.settings)
+        yield from (each for name, each in found if difference_concerns(name, each, use))
 
 
 def gate_concerns(name: str, use: Use) -> bool:

@@ -1,0 +1,78 @@
+"""What is verified on which release, counted in the recorded answers; and how releases differ."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from cpuctl.kubelet.releases.differences import DIFFERENCES
+from cpuctl.kubelet.version import LAST_PATCHES, NEWEST, OLDEST
+from docs.generate.common import NOTICE
+
+_CORPUS = Path("fixtures") / "conformance"
+_NOT_OF_A_KUBELET = frozenset({"bench_cases", "bench_16numa_full", "cpuset", "quantity"})
+_INTRODUCTION = """# Releases
+
+Answers of real kubelets, recorded case by case, that cpuctl gives word for word; `make conformance` runs them
+all, and counts those that hang on chance as not covered. An empty cell is a topic that nobody has recorded on
+that release: what cpuctl answers there was read in sources and documents. The recordings are of the patch
+releases below; a version without a patch means these."""
+
+_DIFFERENCES = """## Differences
+
+Each is one entry; `cpuctl config versions` tells which of them a configuration, and pods, can notice."""
+_COLUMNS = ["in force from", "area", "before", "after", "recorded on", "source"]
+
+
+def releases_page(root: Path) -> str:
+    """Write the page: a table of recorded answers by release and topic, and one of the differences."""
+    counted = _counted(root)
+    topics = sorted({topic for topic, _ in counted})
+    rows = (
+        [f"1.{minor}", _patch(minor), *(str(counted.get((topic, minor), "")) for topic in topics)]
+        for minor in range(OLDEST, NEWEST + 1)
+    )
+    recorded = _table(["release", "last known patch", *topics], rows)
+    parts = [f"<!-- {NOTICE} -->", _INTRODUCTION, recorded, _DIFFERENCES, _table(_COLUMNS, _rows())]
+    return "\n\n".join(parts) + "\n"
+
+
+def _patch(minor: int) -> str:
+    return f"1.{minor}.{LAST_PATCHES[minor]}" if minor in LAST_PATCHES else "-"
+
+
+def _counted(root: Path) -> Mapping[tuple[str, int], int]:
+    """Count recorded answers by topic and minor; what lies beside the folders of releases is 1.36's."""
+    found: Counter[tuple[str, int]] = Counter()
+    for path in sorted((root / _CORPUS).rglob("*.jsonl.gz")):
+        topic = path.name.removesuffix(".jsonl.gz")
+        if topic in _NOT_OF_A_KUBELET:
+            continue
+        folder = path.parent.name
+        minor = int(folder.removeprefix("1.")) if folder.startswith("1.") else 36
+        with gzip.open(path, "rt", encoding="utf-8") as lines:
+            for line in lines:
+                entry = json.loads(line)
+                version = entry.get("case", {}).get("kubeletVersion")
+                found[topic, int(version.split(".")[1]) if version else minor] += "expect" in entry
+    return found
+
+
+def _rows() -> Iterator[list[str]]:
+    for difference in sorted(DIFFERENCES.values(), key=lambda each: each.since):
+        yield [
+            difference.begin,
+            str(difference.area),
+            difference.before,
+            difference.after,
+            ", ".join(difference.recorded_on) or str(difference.standing),
+            difference.source,
+        ]
+
+
+def _table(head: list[str], rows: Iterable[list[str]]) -> str:
+    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])

@@ -81,7 +81,8 @@ def _side(planner: Planner, asked: _Asked, sources: Sources) -> dict[str, Any]:
         return side | {"kubelet": version, "start": start_answer(refused.refusal), "pods": []}
     planned = planner.plan(kubelet, own)
     sources.warnings.extend(text for text in own.warnings if text not in sources.warnings)
-    return side | dict(planned.document) | _scatter(planned.node)
+    document = {key: member for key, member in planned.document.items() if key != "explain"}
+    return side | document | _scatter(planned.node)
 
 
 def _kubelet(told: Told, words: SettingWords, sources: Sources) -> Kubelet:

@@ -66,7 +66,8 @@ class Planner(NamedTuple):
         node, admissions, repetition = self._admit(started)
         document = {**plan_document(node, admissions, head), "metrics": metrics_answer(node)}
         document["warnings"] += _mixed_cores(self.planning.source.machine, admissions)
-        return Planned({**document, **repetition, **self._capacity(node, admissions, kubelet)}, node)
+        more = {**repetition, **self._capacity(node, admissions, kubelet), **self._explain(admissions)}
+        return Planned({**document, **more}, node)
 
     def _admit(self, node: Node) -> tuple[Node, Sequence[Admission], dict[str, Any]]:
         """Admit the pods as is wished; return the node afterwards, and what to say of copies."""
@@ -90,6 +91,21 @@ class Planner(NamedTuple):
         for number, pod in enumerate(pods):
             self.progress("admitting pods", number, len(pods))
             yield node.admit(pod)
+
+    def _explain(self, admissions: Sequence[Admission]) -> dict[str, str]:
+        """Name the command that explains the first pod that is refused, where it would see the same."""
+        from cpuctl.documents.files import STDIN
+        from cpuctl.engine.outcome import KubeletFault, Rejected
+
+        words = self.planning.words
+        again = self.wishes.order is PodOrder.GIVEN and self.wishes.rounds is None
+        refused = [each.pod for each in admissions if isinstance(each.verdict, Rejected | KubeletFault)]
+        read_once = (*words.filenames, words.kubelet.config, words.state, words.pods, words.devices)
+        if not refused or not again or STDIN in read_once:
+            return {}
+        named = [each.pod.uid for each in admissions if each.pod.full_name == refused[0].full_name]
+        name = refused[0].full_name if len(named) == 1 else refused[0].uid
+        return {"explain": words.command_with(("explain", name), ())}
 
     def _capacity(self, node: Node, admissions: Sequence[Admission], kubelet: Kubelet) -> dict[str, Any]:
         """Say what is left, where that is wished; a kubelet that has failed has room for nothing."""

@@ -95,10 +95,7 @@ def _pod_rows(pod: Mapping[str, Any], *, reached: bool) -> Iterator[dict[str, Ce
             "CONTAINER": Cell(container["name"]),
             "KIND": Cell(container["kind"]),
             "QOS": Cell(pod["qosClass"]),
-            "MASK": Cell(_mask(container)),
-            **(_exclusive(container) if container["exclusive"] else {"CPUS": _shared(container)}),
-            **memory_cells(container),
-            **device_cells(container),
+            **(_given(container) if pod["outcome"] == "Admitted" else {"CPUS": Cell("-")}),
         }
         name = Cell("")
     if pod["outcome"] != "Admitted":
@@ -111,6 +108,12 @@ def _mask(container: Mapping[str, Any]) -> str:
     """Write CPUs of a container's or its pod's own as kernel files of interrupts take them."""
     own = container["isolation"] != "host"
     return CPUSet.parse(container["cpus"]).kernel_mask if own else ""
+
+
+def _given(container: Mapping[str, Any]) -> dict[str, Cell]:
+    """Show what a container of an admitted pod gets; what a refused one held for a moment nobody has."""
+    cpus = _exclusive(container) if container["exclusive"] else {"CPUS": _shared(container)}
+    return {"MASK": Cell(_mask(container)), **cpus, **memory_cells(container), **device_cells(container)}
 
 
 def _shared(container: Mapping[str, Any]) -> Cell:
@@ -136,13 +139,15 @@ def notes(document: Document) -> Iterator[Cell]:
         name = _full_name(pod)
         if pod["outcome"] != "Admitted":
             refusals.setdefault(_refusal(pod, reached=reached), []).append(name)
-        for container in pod["containers"]:
+        for container in pod["containers"] if pod["outcome"] == "Admitted" else ():
             if not container["exclusive"]:
                 pool = "in its pod's pool" if container["isolation"] == "pod" else "shared"
                 reason = f"{pool}, because {container['whyShared']}"
                 sharing.setdefault(reason, []).append(f"{name} {container['name']}")
     for why, names in refusals.items():
         yield Cell(f"{few(names)}: {why.text}", why.style)
+    if "explain" in document:
+        yield Cell(f"  why, and what would help: {document['explain']}")
     for reason, names in sharing.items():
         yield Cell(f"{few(names)}: {reason}")
 

@@ -1,0 +1,70 @@
+"""A pod that is refused in a plan: it has no CPUs, and under it stands the command that explains it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Cpuctl
+
+ON = ("-m", "synthetic:1s1n4c2t,mem=8Gi")
+KUBELET = "--cpu-manager-policy=static --reserved-cpus=0 --cpu-manager-policy-options=full-pcpus-only=true"
+
+
+def pods(directory: Path) -> str:
+    """Write a pod whose second container is refused, and one beside it."""
+    first, second, web = ({"limits": {"cpu": count, "memory": "1Gi"}} for count in ("2", "3", "2"))
+    containers = [{"name": "first", "resources": first}, {"name": "second", "resources": second}]
+    objects = [
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {"containers": listed}}
+        for name, listed in (("odd", containers), ("web", [{"name": "web", "resources": web}]))
+    ]
+    file = directory / "pods of two.yaml"
+    file.write_text("\n---\n".join(map(json.dumps, objects)))
+    return str(file)
+
+
+@pytest.mark.parametrize("form", ["table", "wide"])
+def test_a_refused_pod_shows_no_cpus_as_if_it_had_them(cpuctl: Cpuctl, tmp_path: Path, form: str) -> None:
+    out = cpuctl("plan", "-q", *ON, "--kubelet-args", KUBELET, "-f", pods(tmp_path), "-o", form).out
+    (row,) = [line for line in out.splitlines() if line.startswith("default/odd  first")]
+    assert row.split()[2] == "-"
+    assert not {"yes", "1,5"} & set(row.split())
+
+
+def test_the_command_under_it_explains_it(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    words = ("plan", *ON, "--kubelet-args", KUBELET, "-f", pods(tmp_path))
+    command = json.loads(cpuctl(*words, "-o", "json").out)["explain"]
+    assert f"  why, and what would help: {command}" in cpuctl(*words).out.splitlines()
+    name, *asked = shlex.split(command)
+    explained = cpuctl(*asked)
+    assert name == "cpuctl"
+    assert explained.code == 3
+    assert explained.out.split()[:2] == ["POD", "default/odd"]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [("--order", "largest-first"), ("--repeat", "2"), ("--compare", ".", "restricted")],
+    ids=["another order", "copies", "two kubelets"],
+)
+def test_where_it_would_see_something_else_no_command_is_named(
+    cpuctl: Cpuctl, tmp_path: Path, more: tuple[str, ...]
+) -> None:
+    words = ("plan", *ON, "--kubelet-args", KUBELET, "-f", pods(tmp_path), *more)
+    assert "cpuctl explain" not in cpuctl(*words).out
+    assert "explain" not in json.loads(cpuctl(*words, "-o", "json").out)
+
+
+def test_what_came_on_stdin_cannot_be_asked_again(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    text = Path(pods(tmp_path)).read_bytes()
+    result = cpuctl("plan", *ON, "--kubelet-args", KUBELET, "-f", "-", stdin=text)
+    assert result.code == 3
+    assert "cpuctl explain" not in result.out
+
+
+def test_an_admitted_plan_has_nothing_to_explain(cpuctl: Cpuctl) -> None:
+    assert "cpuctl explain" not in cpuctl("plan", *ON, "--kubelet-args", KUBELET, "-T", "web=2/2,1Gi").out

@@ -63,6 +63,7 @@ set -g __cpuctl_paths 'plan' \
     'topology show' \
     'topology map' \
     'topology distances' \
+    'topology devices' \
     'config' \
     'config reserve' \
     'config show' \
@@ -232,6 +233,10 @@ set -g __cpuctl_values 'plan:-f' \
     'topology distances:--machine' \
     'topology distances:-o' \
     'topology distances:--output' \
+    'topology devices:-m' \
+    'topology devices:--machine' \
+    'topology devices:-o' \
+    'topology devices:--output' \
     'config reserve:-m' \
     'config reserve:--machine' \
     'config reserve:--kubelet-config' \
@@ -419,6 +424,7 @@ complete -c cpuctl -n '__cpuctl_at "plan"' -l ignore-unknown-gates -d 'Pass over
 complete -c cpuctl -n '__cpuctl_at "plan"' -l state -r -F -d 'Start from a state file of the kubelet, cpu_manager_state or memory_manager_state, or from the directory that holds both.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l devices -r -F -d 'The devices of device plugins: free and healthy ones by resource and NUMA node (schema: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.'
+complete -c cpuctl -n '__cpuctl_at "plan"' -l assume-devices -d 'Take for granted that every NUMA node has enough of the devices that pods ask for and --devices does not tell of.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l ephemeral-storage -x -d 'The size of the kubelet\'s file system; else the live host\'s, or storage is not looked at.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l skip-api-server -d 'Ask the kubelet also about pods that no API server would store.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l include-completed -d 'Take pods that have ended (Succeeded, Failed) for new ones.'
@@ -489,6 +495,7 @@ complete -c cpuctl -n '__cpuctl_at "explain"' -l ignore-unknown-gates -d 'Pass o
 complete -c cpuctl -n '__cpuctl_at "explain"' -l state -r -F -d 'Start from a state file of the kubelet, cpu_manager_state or memory_manager_state, or from the directory that holds both.'
 complete -c cpuctl -n '__cpuctl_at "explain"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them.'
 complete -c cpuctl -n '__cpuctl_at "explain"' -l devices -r -F -d 'The devices of device plugins: free and healthy ones by resource and NUMA node (schema: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -l assume-devices -d 'Take for granted that every NUMA node has enough of the devices that pods ask for and --devices does not tell of.'
 complete -c cpuctl -n '__cpuctl_at "explain"' -l ephemeral-storage -x -d 'The size of the kubelet\'s file system; else the live host\'s, or storage is not looked at.'
 complete -c cpuctl -n '__cpuctl_at "explain"' -l skip-api-server -d 'Ask the kubelet also about pods that no API server would store.'
 complete -c cpuctl -n '__cpuctl_at "explain"' -l include-completed -d 'Take pods that have ended (Succeeded, Failed) for new ones.'
@@ -559,6 +566,7 @@ complete -c cpuctl -n '__cpuctl_at "pods lint"' -s h -l help -d 'Show this messa
 complete -c cpuctl -n '__cpuctl_argument "topology:1"' -a show -d 'Show what a machine consists of.'
 complete -c cpuctl -n '__cpuctl_argument "topology:1"' -a map -d 'Draw a machine as boxes: sockets, NUMA nodes, L3 caches, cores.'
 complete -c cpuctl -n '__cpuctl_argument "topology:1"' -a distances -d 'Show NUMA nodes, their memory and distances, as numactl -H does.'
+complete -c cpuctl -n '__cpuctl_argument "topology:1"' -a devices -d 'Show PCI devices with their NUMA nodes, as a first draft of the devices that plugins offer.'
 complete -c cpuctl -n '__cpuctl_at "topology"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, synthetic:..., or cAdvisor machine information (JSON).'
 complete -c cpuctl -n '__cpuctl_at "topology"' -l columns -x -a '(__cpuctl_ask columns)' -d 'Only a table of CPUs with these columns; \'all\' for all.'
 complete -c cpuctl -n '__cpuctl_at "topology"' -l cpus -x -a '(__cpuctl_ask cpus)' -d 'Only these CPUs: 0-3,8 or node:1, socket:0, l3:2, core:5.'
@@ -600,6 +608,11 @@ complete -c cpuctl -n '__cpuctl_at "topology distances"' -s o -l output -x -a 't
 complete -c cpuctl -n '__cpuctl_at "topology distances"' -l no-color -d 'No colour, as with NO_COLOR set.'
 complete -c cpuctl -n '__cpuctl_at "topology distances"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "topology distances"' -s h -l help -d 'Show this message and exit.'
+complete -c cpuctl -n '__cpuctl_at "topology devices"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, synthetic:..., or cAdvisor machine information (JSON).'
+complete -c cpuctl -n '__cpuctl_at "topology devices"' -s o -l output -x -a 'table wide json yaml' -d 'The form of the answer.'
+complete -c cpuctl -n '__cpuctl_at "topology devices"' -l no-color -d 'No colour, as with NO_COLOR set.'
+complete -c cpuctl -n '__cpuctl_at "topology devices"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
+complete -c cpuctl -n '__cpuctl_at "topology devices"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "config:1"' -a reserve -d 'Propose reservedMemory, and reservedSystemCPUs, that the kubelet accepts.'
 complete -c cpuctl -n '__cpuctl_argument "config:1"' -a show -d 'Show the configuration in force, with the origin of every value, and what it keeps from pods.'
 complete -c cpuctl -n '__cpuctl_argument "config:1"' -a check -d 'Tell whether a kubelet with this configuration would start on this machine.'

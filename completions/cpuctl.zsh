@@ -56,6 +56,7 @@ _cpuctl_commands() {
                 'show:Show what a machine consists of.'
                 'map:Draw a machine as boxes: sockets, NUMA nodes, L3 caches, cores.'
                 'distances:Show NUMA nodes, their memory and distances, as numactl -H does.'
+                'devices:Show PCI devices with their NUMA nodes, as a first draft of the devices that plugins offer.'
             )
             ;;
         'config')
@@ -110,6 +111,7 @@ _cpuctl_run() {
                 '(--state)'--state='[Start from a state file of the kubelet, cpu_manager_state or memory_manager_state, or from the directory that holds both.]:DIR|FILE:_files' \
                 '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them.]:FILE:_files' \
                 '(--devices)'--devices='[The devices of device plugins\: free and healthy ones by resource and NUMA node (schema\: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.]:FILE:_files' \
+                '(--assume-devices)'--assume-devices'[Take for granted that every NUMA node has enough of the devices that pods ask for and --devices does not tell of.]' \
                 '(--ephemeral-storage)'--ephemeral-storage='[The size of the kubelet'\''s file system; else the live host'\''s, or storage is not looked at.]:QUANTITY: ' \
                 '(--skip-api-server)'--skip-api-server'[Ask the kubelet also about pods that no API server would store.]' \
                 '(--include-completed)'--include-completed'[Take pods that have ended (Succeeded, Failed) for new ones.]' \
@@ -188,6 +190,7 @@ _cpuctl_run() {
                 '(--state)'--state='[Start from a state file of the kubelet, cpu_manager_state or memory_manager_state, or from the directory that holds both.]:DIR|FILE:_files' \
                 '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them.]:FILE:_files' \
                 '(--devices)'--devices='[The devices of device plugins\: free and healthy ones by resource and NUMA node (schema\: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.]:FILE:_files' \
+                '(--assume-devices)'--assume-devices'[Take for granted that every NUMA node has enough of the devices that pods ask for and --devices does not tell of.]' \
                 '(--ephemeral-storage)'--ephemeral-storage='[The size of the kubelet'\''s file system; else the live host'\''s, or storage is not looked at.]:QUANTITY: ' \
                 '(--skip-api-server)'--skip-api-server'[Ask the kubelet also about pods that no API server would store.]' \
                 '(--include-completed)'--include-completed'[Take pods that have ended (Succeeded, Failed) for new ones.]' \
@@ -312,6 +315,14 @@ _cpuctl_run() {
                 '(-h --help)'{-h,--help}'[Show this message and exit.]'
             ;;
         'topology distances')
+            _arguments \
+                '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
+                '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
+                '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
+                '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
+                '(-h --help)'{-h,--help}'[Show this message and exit.]'
+            ;;
+        'topology devices')
             _arguments \
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
                 '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \

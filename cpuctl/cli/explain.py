@@ -8,6 +8,7 @@ import typer
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
 from cpuctl.cli.options import (
+    AssumeDevicesOption,
     DevicesOption,
     EphemeralStorageOption,
     ExitZeroOption,
@@ -75,6 +76,7 @@ def explain(
     state: StateOption = "",
     pods: RunningPodsOption = "",
     devices: DevicesOption = "",
+    assume_devices: AssumeDevicesOption = False,
     ephemeral_storage: EphemeralStorageOption = "",
     skip_api_server: SkipApiServerOption = False,
     include_completed: IncludeCompletedOption = False,
@@ -96,6 +98,7 @@ def explain(
         ephemeral_storage=ephemeral_storage,
         skip_api_server=skip_api_server,
         include_completed=include_completed,
+        assume_devices=assume_devices,
     )
     planning = read_planning(words, pods_needed=not (pod and pods))
     document = _explained(planning, pod, style)

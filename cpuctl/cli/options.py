@@ -103,6 +103,14 @@ DevicesOption = Annotated[
         "schema devices), or what the pod resources API answers to GetAllocatableResources and List.",
     ),
 ]
+AssumeDevicesOption = Annotated[
+    bool,
+    typer.Option(
+        "--assume-devices",
+        help="Take for granted that every NUMA node has enough of the devices that pods ask for and "
+        "--devices does not tell of.",
+    ),
+]
 IncludeCompletedOption = Annotated[
     bool,
     typer.Option("--include-completed", help="Take pods that have ended (Succeeded, Failed) for new ones."),

@@ -138,3 +138,28 @@ def test_explain_knows_the_devices(cpuctl: Cpuctl) -> None:
     (devices,) = [offer for offer in document["rounds"][0]["offers"] if offer["provider"] == "devices"]
     assert (devices["resource"], devices["standing"]) == ("nvidia.com/gpu", "impossible")
     assert document["pod"]["outcome"] == "Rejected"
+
+
+def test_what_nobody_described_is_named_with_a_file_to_fill_in(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    result = plan(cpuctl, "-f", "-", stdin=asking("p", gpu=2))
+    (pod,) = pods(result)
+    assert pod["outcome"] == "Undetermined"
+    text = result.err[result.err.index("fill in {") + 8 :]
+    draft = json.loads(text[: text.index(" with devices by NUMA node")])
+    assert draft["resources"] == {"nvidia.com/gpu": {"0": 0, "1": 0}}
+    draft["resources"]["nvidia.com/gpu"]["1"] = 2
+    (tmp_path / "filled.json").write_text(json.dumps(draft))
+    filled = plan(cpuctl, "-f", "-", "--devices", str(tmp_path / "filled.json"), stdin=asking("p", gpu=2))
+    assert pods(filled)[0]["containers"][0]["devices"][0]["numaNodes"] == {"1": 2}
+    assert "fill in" not in filled.err
+
+
+def test_enough_may_be_taken_for_granted(cpuctl: Cpuctl) -> None:
+    result = plan(cpuctl, "-f", "-", "--assume-devices", stdin=asking("p", gpu=500))
+    assert pods(result)[0]["outcome"] == "Admitted"
+    assert (
+        "warning: nvidia.com/gpu: assumed to be there, enough of them next to every NUMA node" in result.err
+    )
+    told = plan(cpuctl, "-f", "-", "--assume-devices", *COUNTED, stdin=asking("p", gpu=500))
+    assert pods(told)[0]["outcome"] == "Rejected"
+    assert "assumed" not in told.err

@@ -5,6 +5,7 @@ import typer
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
 from cpuctl.cli.options import (
+    AssumeDevicesOption,
     DevicesOption,
     EphemeralStorageOption,
     ExitZeroOption,
@@ -25,7 +26,7 @@ from cpuctl.cli.output import Document, MetricsOutput, Style, complain, emit
 from cpuctl.cli.pictures import HTML, SVG, MachineSvgOption, Pictures
 from cpuctl.cli.plan.options import CapacityOption, CompareOption, HtmlOption, OrderOption, RepeatOption
 from cpuctl.cli.plan.planning import Planned, Planner, PlanWishes, read_rounds, refuse_clash, warn_of_order
-from cpuctl.cli.plan.planning_inputs import PlanningWords, read_planning
+from cpuctl.cli.plan.planning_inputs import Planning, PlanningWords, read_planning
 from cpuctl.cli.progress import ProgressBar
 from cpuctl.cli.sources.config_inputs import KubeletWords
 from cpuctl.engine.pod_order import PodOrder
@@ -73,6 +74,7 @@ def plan(
     state: StateOption = "",
     pods: RunningPodsOption = "",
     devices: DevicesOption = "",
+    assume_devices: AssumeDevicesOption = False,
     ephemeral_storage: EphemeralStorageOption = "",
     skip_api_server: SkipApiServerOption = False,
     include_completed: IncludeCompletedOption = False,
@@ -107,11 +109,10 @@ def plan(
         ephemeral_storage=ephemeral_storage,
         skip_api_server=skip_api_server,
         include_completed=include_completed,
+        assume_devices=assume_devices,
     )
     with node_state.changing(write_state):
-        planning = read_planning(words, pods_needed=not state)
-        if write_state:
-            planning.sources.require_configuration()
+        planning = _read(words, pods_needed=not state, written=bool(write_state))
         wishes = PlanWishes(order=order, rounds=read_rounds(repeat, len(planning.wanted)), capacity=capacity)
         warn_of_order(planning, order)
         with ProgressBar(style) as progress:
@@ -125,6 +126,13 @@ def plan(
         emit(_with_all_metrics(planned.document) if output is MetricsOutput.PROM else planned.document, style)
     if not exit_zero and not _all_admitted(planned.document):
         raise typer.Exit(EXIT_NO)
+
+
+def _read(words: PlanningWords, *, pods_needed: bool, written: bool) -> Planning:
+    planning = read_planning(words, pods_needed=pods_needed)
+    if written:
+        planning.sources.require_configuration()
+    return planning
 
 
 def _planned(planner: Planner, settings: tuple[str, str] | None) -> Planned:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from cpuctl.cli.sources.node_state import Past
     from cpuctl.engine.start import StartResult
     from cpuctl.kubelet.kubelet import Kubelet
+    from cpuctl.machine.cadvisor.machine_info import MachineInfo
     from cpuctl.machine.devices.inventory import DeviceInventory
     from cpuctl.machine.sources import MachineSource
     from cpuctl.pods.model import Pod
@@ -38,6 +39,7 @@ class PlanningWords(NamedTuple):
     devices: str = ""
     skip_api_server: bool = False
     include_completed: bool = False
+    assume_devices: bool = False
 
     def command_with(self, verb: Sequence[str], flags: Sequence[str]) -> str:
         """Write the command line that asks the same, or something else, with more flags of the kubelet."""
@@ -57,6 +59,7 @@ class PlanningWords(NamedTuple):
         words = [word for option, value in options.items() if value for word in (option, value)]
         words += ["--skip-api-server"] if self.skip_api_server else []
         words += ["--include-completed"] if self.include_completed else []
+        words += ["--assume-devices"] if self.assume_devices else []
         pods = [
             *(word for name in self.filenames for word in ("-f", name)),
             *(word for template in self.templates for word in ("-T", template)),
@@ -136,10 +139,45 @@ def read_planning(words: PlanningWords, *, pods_needed: bool) -> Planning:
         source=source,
         told=told,
         past=past,
-        devices=load_devices(words.devices, sources, info=source.info),
+        devices=_devices(words, wanted, source.info, sources),
         sources=sources,
         server=None if words.skip_api_server else given.server(rules.server, wanted),
     )
+
+
+def _devices(
+    words: PlanningWords, pods: Sequence[Pod], info: MachineInfo, sources: Sources
+) -> DeviceInventory | None:
+    """Read the devices that are told of, and assume those that are asked for beyond that, where wished.
+
+    What nobody described is named, with a file to fill in.
+    """
+    told = load_devices(words.devices, sources, info=info)
+    known = told.resources if told is not None else {}
+    asked = sorted({name for pod in pods for name in _extended_resources(pod)} - known.keys())
+    if not asked:
+        return told
+
+    from cpuctl.exports.wording import few
+    from cpuctl.machine.devices.assumed import draft_text, with_assumed
+
+    if words.assume_devices:
+        sources.warnings.append(
+            f"{few(asked)}: assumed to be there, enough of them next to every NUMA node (--assume-devices)"
+        )
+        return with_assumed(told, asked, info)
+    sources.warnings.append(
+        f"pods ask for {few(asked)}, and nobody told what the node has of them: fill in "
+        f"{draft_text(asked, info)} with devices by NUMA node and name the file with --devices (cpuctl "
+        "topology devices drafts it from PCI devices), or take enough for granted with --assume-devices"
+    )
+    return told
+
+
+def _extended_resources(pod: Pod) -> Iterator[str]:
+    for container in pod.all_containers:
+        asked = (*container.resources.requests, *container.resources.limits)
+        yield from (name for name in asked if "/" in name)
 
 
 def _doubts(pods: Sequence[Pod]) -> Iterator[str]:

@@ -65,6 +65,20 @@ Examples:
 """
 
 
+DEVICES_HELP = """Show PCI devices with their NUMA nodes, as a first draft of the devices that plugins offer.
+
+JSON and YAML are a file for --devices: which resource a plugin makes of a device, and how many, is its own
+business, so look through it. Recordings tell of them where they hold sys/devices/pci* or sys/bus/pci.
+
+Examples:
+
+\b
+  cpuctl topology devices
+  cpuctl topology devices -m node7.tar.xz -o yaml > devices.yaml
+  cpuctl plan -m node7.tar.xz -f pods.yaml --devices devices.yaml
+"""
+
+
 class ShowByDefault(TyperGroup):
     """A group whose verb may be left out: ``topology -o json`` is ``topology show -o json``."""
 
@@ -153,6 +167,32 @@ def distances(
     """Show NUMA nodes and their distances."""
     style = Style(output, color=not no_color, quiet=quiet, layout="topology_distances")
     emit(_answer(machine, "", style), style)
+
+
+@app.command(name="devices", help=DEVICES_HELP)
+def devices(
+    machine: MachineOption = "live",
+    output: OutputOption = Output.TABLE,
+    no_color: NoColorOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Show PCI devices, or draft a file of devices."""
+    from cpuctl.cli.answers.topology.pci_answer import pci_document
+    from cpuctl.errors import InputError
+    from cpuctl.machine.devices.assumed import draft
+    from cpuctl.machine.devices.pci import drafted, read_pci_devices
+
+    style, sources = Style(output, color=not no_color, quiet=quiet, layout="topology_devices"), Sources()
+    source = load_machine(machine, sources)
+    found = read_pci_devices(source.files) if source.files is not None else ()
+    sources.tell(style)
+    if not found:
+        raise InputError(
+            "tells of no PCI devices that are handed to pods",
+            where=source.origin,
+            hint="a recording tells of them with sys/devices/pci* or sys/bus/pci/devices",
+        )
+    emit(pci_document(found) if style.for_people else draft(drafted(found)), style)
 
 
 def _show(document: Document, style: Style, pictures: Pictures) -> None:

@@ -1,0 +1,119 @@
+"""PCI devices with their NUMA nodes, as sysfs tells of them: a first draft of what device plugins offer.
+
+Files: *Documentation/ABI/testing/sysfs-bus-pci*. What a plugin registers, and under which name, is its own
+business: only what plugins are known for is drafted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from cpuctl.errors import InputError
+from cpuctl.machine.kernel_text import parse_number
+from cpuctl.machine.sysfs.kernel_files import KernelFiles
+from cpuctl.machine.tree import Tree
+from cpuctl.named_tuple import NamedTuple
+
+_DEVICES = "sys/devices"
+_BUS = "sys/bus/pci/devices"
+_ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]", re.ASCII)
+_HEX = re.compile(r"0x([0-9a-f]{4,6})", re.ASCII)
+_MOST = 20_000
+_DEEPEST = 32
+
+_KINDS = {
+    "0300": "VGA controller", "0302": "3D controller", "0380": "display controller",
+    "0200": "Ethernet controller", "0207": "InfiniBand controller", "0280": "network controller",
+    "0108": "NVMe controller", "0b40": "co-processor", "1200": "accelerator",
+}  # fmt: skip
+"""The classes of devices that people hand to pods, by their first four digits (PCI Code ID)."""
+_GPUS = ("0300", "0302", "0380", "1200")
+_NETWORK = ("0200", "0207", "0280")
+_GPU_PLUGINS = {"10de": "nvidia.com/gpu", "1002": "amd.com/gpu", "8086": "gpu.intel.com/i915"}
+
+
+class PCIDevice(NamedTuple):
+    """One device; ``numa_node`` is None where firmware names none, ``virtual`` an SR-IOV function."""
+
+    address: str
+    class_code: str
+    vendor: str
+    device: str
+    numa_node: int | None
+    virtual: bool
+
+    @property
+    def kind(self) -> str:
+        """What people call such a device."""
+        return _KINDS[self.class_code]
+
+    @property
+    def resource(self) -> str:
+        """The resource that a usual plugin makes of it; empty where none is usual."""
+        if self.class_code in _GPUS:
+            return _GPU_PLUGINS.get(self.vendor, "")
+        return f"example.com/sriov-{self.vendor}-{self.device}" if self._is_network_function else ""
+
+    @property
+    def _is_network_function(self) -> bool:
+        return self.virtual and self.class_code in _NETWORK
+
+
+def read_pci_devices(tree: Tree) -> tuple[PCIDevice, ...]:
+    """Read the devices that people hand to pods, by address; raise InputError for what makes no sense."""
+    files = KernelFiles(tree)
+    found = {address: path for path in _paths(tree) if _ADDRESS.fullmatch(address := path.rpartition("/")[2])}
+    if len(found) > _MOST:
+        raise InputError(f"found {len(found)} PCI devices, expected at most {_MOST}", where=_DEVICES)
+    devices = (_device(files, address, path) for address, path in sorted(found.items()))
+    return tuple(device for device in devices if device is not None)
+
+
+def drafted(devices: Iterable[PCIDevice]) -> dict[str, dict[str, int]]:
+    """Count what plugins would make of them, by resource and NUMA node as ``--devices`` takes it."""
+    counts: dict[str, dict[str, int]] = {}
+    for device in devices:
+        if device.resource:
+            node = "none" if device.numa_node is None else str(device.numa_node)
+            by_node = counts.setdefault(device.resource, {})
+            by_node[node] = by_node.get(node, 0) + 1
+    return {name: dict(sorted(counts[name].items())) for name in sorted(counts)}
+
+
+def _paths(tree: Tree) -> Iterator[str]:
+    """Yield the directories of all devices, those behind bridges too; else what the bus lists."""
+    roots = [f"{_DEVICES}/{name}" for name in tree.names(_DEVICES) if name.startswith("pci")]
+    found = [path for root in roots for path in _below(tree, root, 0)]
+    yield from found or (f"{_BUS}/{name}" for name in tree.names(_BUS))
+
+
+def _below(tree: Tree, directory: str, depth: int) -> Iterator[str]:
+    if depth > _DEEPEST:
+        return
+    for name in tree.names(directory):
+        if _ADDRESS.fullmatch(name):
+            yield f"{directory}/{name}"
+            yield from _below(tree, f"{directory}/{name}", depth + 1)
+
+
+def _device(files: KernelFiles, address: str, path: str) -> PCIDevice | None:
+    code = files.value(f"{path}/class", _hexadecimal)
+    if code is None or code[:4] not in _KINDS:
+        return None
+    node = files.value(f"{path}/numa_node", parse_number)
+    return PCIDevice(
+        address=address,
+        class_code=code[:4],
+        vendor=files.value(f"{path}/vendor", _hexadecimal) or "",
+        device=files.value(f"{path}/device", _hexadecimal) or "",
+        numa_node=node if node is not None and node >= 0 else None,
+        virtual="physfn" in files.tree.names(path),
+    )
+
+
+def _hexadecimal(text: str) -> str:
+    found = _HEX.fullmatch(text.strip().lower())
+    if found is None:
+        raise ValueError(f"found {text.strip()[:40]!r}, expected a number such as 0x10de")
+    return found[1]

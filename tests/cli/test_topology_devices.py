@@ -1,0 +1,93 @@
+"""PCI devices of a recording, and the draft of a file of devices that they make."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+from cpuctl.schemas import schema_text
+from tests.cli.conftest import Cpuctl
+from tests.machine.sysfs_writer import small_machine
+
+
+def pci(path: str, class_code: str, vendor: str, device: str, node: int) -> dict[str, str]:
+    return {
+        f"{path}/class": f"0x{class_code}\n",
+        f"{path}/vendor": f"0x{vendor}\n",
+        f"{path}/device": f"0x{device}\n",
+        f"{path}/numa_node": f"{node}\n",
+    }
+
+
+BRIDGE = "sys/devices/pci0000:00/0000:00:01.0"
+FILES = (
+    pci(BRIDGE, "060400", "8086", "1901", 0)
+    | pci(f"{BRIDGE}/0000:3b:00.0", "030200", "10de", "20b5", 0)
+    | pci("sys/devices/pci0000:80/0000:86:00.0", "030200", "10de", "20b5", 1)
+    | pci("sys/devices/pci0000:80/0000:87:00.0", "030000", "1a03", "2000", -1)
+    | pci("sys/devices/pci0000:80/0000:af:00.1", "020000", "8086", "1572", 1)
+    | pci("sys/devices/pci0000:80/0000:af:02.0", "020000", "8086", "154c", 1)
+    | {"sys/devices/pci0000:80/0000:af:02.0/physfn/class": "0x020000\n"}
+)
+
+
+def machine(directory: Path, more: dict[str, str]) -> str:
+    for path, text in (small_machine("2s2n4c1t,mem=8Gi") | more).items():
+        file = directory / "node7" / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    return str(directory / "node7")
+
+
+def test_devices_stand_beside_their_numa_nodes(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    out = cpuctl("topology", "devices", "-q", "-m", machine(tmp_path, FILES)).out
+    assert [line.split() for line in out.splitlines()[1:6]] == [
+        ["0000:3b:00.0", "3D", "controller", "10de:20b5", "0", "nvidia.com/gpu"],
+        ["0000:86:00.0", "3D", "controller", "10de:20b5", "1", "nvidia.com/gpu"],
+        ["0000:87:00.0", "VGA", "controller", "1a03:2000", "-", "-"],
+        ["0000:af:00.1", "Ethernet", "controller", "8086:1572", "1", "-"],
+        [
+            "0000:af:02.0", "Ethernet", "controller,", "virtual", "function",
+            "8086:154c", "1", "example.com/sriov-8086-154c",
+        ],
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["json", "yaml"])
+def test_the_draft_is_a_file_for_devices(cpuctl: Cpuctl, tmp_path: Path, form: str) -> None:
+    spec = machine(tmp_path, FILES)
+    text = cpuctl("topology", "devices", "-m", spec, "-o", form).out
+    draft = yaml.safe_load(text)
+    jsonschema.validate(draft, json.loads(schema_text("devices")))
+    assert draft["resources"] == {
+        "example.com/sriov-8086-154c": {"1": 1},
+        "nvidia.com/gpu": {"0": 1, "1": 1},
+    }
+    (tmp_path / "devices.yaml").write_text(text)
+    planned = cpuctl("plan", "-m", spec, "-T", "a=1/1,1Gi", "--devices", str(tmp_path / "devices.yaml"))
+    assert planned.code == 0
+    assert "nvidia.com/gpu" in planned.out
+
+
+def test_the_bus_tells_where_devices_were_not_collected(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    files = pci("sys/bus/pci/devices/0000:3b:00.0", "030200", "10de", "20b5", 1)
+    text = cpuctl("topology", "devices", "-m", machine(tmp_path, files), "-o", "json").out
+    assert json.loads(text)["resources"] == {"nvidia.com/gpu": {"1": 1}}
+
+
+@pytest.mark.parametrize("spec", ["synthetic:4c", "fixtures/machines/2s-2numa-32cpu.tar.xz"])
+def test_a_source_without_pci_devices_is_no_empty_draft(cpuctl: Cpuctl, spec: str) -> None:
+    result = cpuctl("topology", "devices", "-m", spec, "-o", "yaml")
+    assert (result.code, result.out) == (4, "")
+    assert "tells of no PCI devices that are handed to pods" in result.err
+
+
+def test_a_file_that_makes_no_sense_is_named(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    spec = machine(tmp_path, FILES | {f"{BRIDGE}/class": "bridge\n"})
+    result = cpuctl("topology", "devices", "-m", spec)
+    assert result.code == 4
+    assert "0000:00:01.0/class: found 'bridge', expected a number such as 0x10de" in result.err

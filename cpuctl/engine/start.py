@@ -32,8 +32,9 @@ from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.policy_options import refuse_gated_options
 from cpuctl.kubelet.reserving.reservations import Reservations, check_capacity
 from cpuctl.kubelet.setting_error import SettingError
+from cpuctl.kubelet.validation.later import CONTAINER_MANAGER, KUBELET
 from cpuctl.kubelet.validation.rule import Subject
-from cpuctl.kubelet.validation.validation import validate, validation_text
+from cpuctl.kubelet.validation.validation import refused_later, validate, validation_text
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.quantity import Quantity
 
@@ -177,6 +178,7 @@ def _start(info: MachineInfo, kubelet: Kubelet, gates: FeatureGates) -> Started 
     _check_validity(kubelet, gates)
     reservations = node_reservations(info, config, _check)
     _check("cpuManager", lambda: refuse_gated_options(config.cpu_manager_policy_options, gates))
+    _check_later(kubelet, gates, CONTAINER_MANAGER)
     manager = _check("topologyManager", lambda: start_topology_manager(info, config, gates))
     topology = _check("cpuManager", lambda: CPUTopology.discover(info))
     policy = _check("cpuManager", lambda: start_cpu_manager(topology, config, gates, reservations.cpus))
@@ -185,6 +187,7 @@ def _start(info: MachineInfo, kubelet: Kubelet, gates: FeatureGates) -> Started 
     memory = _check("memoryManager", lambda: start_memory_manager(info, config, gates, kept))
     if isinstance(memory, Undetermined):
         return memory
+    _check_later(kubelet, gates, KUBELET)
     return Started(
         gates=gates,
         topology=topology,
@@ -205,7 +208,15 @@ def _check(stage: str, check: Callable[[], T]) -> T:
         raise _RefusedError(stage, str(error)) from None
 
 
+def _subject(kubelet: Kubelet, gates: FeatureGates) -> Subject:
+    return Subject(config=kubelet.config, gates=gates, cgroup_version=kubelet.cgroup_version)
+
+
+def _check_later(kubelet: Kubelet, gates: FeatureGates, stage: str) -> None:
+    if error := refused_later(_subject(kubelet, gates), stage):
+        raise _RefusedError(stage, str(error), error.path)
+
+
 def _check_validity(kubelet: Kubelet, gates: FeatureGates) -> None:
-    subject = Subject(config=kubelet.config, gates=gates, cgroup_version=kubelet.cgroup_version)
-    if errors := validate(subject):
+    if errors := validate(_subject(kubelet, gates)):
         raise _RefusedError("configValidation", validation_text(errors), *(error.path for error in errors))

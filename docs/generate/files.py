@@ -12,6 +12,7 @@ from docs.generate.markdown import command_page, index_page, page_name
 from docs.generate.pictures import pictures
 from docs.generate.releases import releases_page
 from docs.generate.roff import man_name, man_page
+from docs.generate.rules import rules_page
 from docs.generate.schemas import schema_page
 
 ROOT = Path(__file__).parents[2]
@@ -29,6 +30,7 @@ def generated_files() -> Mapping[str, str]:
     others = {
         "docs/reference/README.md": index_page(root),
         "docs/reference/keps.md": keps_page(ROOT),
+        "docs/reference/kubelet-rules.md": rules_page(),
         "docs/reference/releases.md": releases_page(ROOT),
         "docs/reference/schemas.md": schema_page(),
     }

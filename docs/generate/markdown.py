@@ -41,7 +41,7 @@ def index_page(root: Command) -> str:
             "# Reference",
             "Every command with its options. `cpuctl COMMAND --help` prints the same, `man cpuctl` too.",
             _table(("Command", "For"), rows),
-            "[Schemas](schemas.md) of answers and inputs.",
+            "[Schemas](schemas.md) of answers and inputs; [what a kubelet refuses](kubelet-rules.md).",
             "[Tutorial](../tutorial.md), [how-to](../how-to.md), [how managers decide](../explanation.md).",
             "## Exit codes",
             _table(("Code", "Meaning"), EXIT_CODES),

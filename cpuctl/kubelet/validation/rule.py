@@ -84,6 +84,7 @@ class Rule(NamedTuple):
 
     ``field`` is the setting to mend, as a path. In force from 1.*since* on and before 1.*until*. Rules with
     the same ``each`` are tried element by element; one that ``ends`` spares the element those that follow.
+    ``stage`` is the part of the start that has it.
     """
 
     field: str
@@ -93,6 +94,7 @@ class Rule(NamedTuple):
     until: int = NEVER
     each: Callable[[Subject], Iterable[object]] | None = None
     ends: bool = False
+    stage: str = "configValidation"
 
     def holds_in(self, minor: int) -> bool:
         """Tell whether a release has the rule."""

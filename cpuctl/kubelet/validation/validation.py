@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from cpuctl.kubelet.golang import aggregated
 from cpuctl.kubelet.setting_error import SettingError
+from cpuctl.kubelet.validation.later import LATER
 from cpuctl.kubelet.validation.rule import Rule, Subject
 from cpuctl.kubelet.validation.rules import RULES
 
 
 def validate(subject: Subject) -> list[SettingError]:
     """Return everything the kubelet finds wrong, in its order; nothing where the configuration is valid."""
-    return list(_errors(subject))
+    return list(_errors(RULES, subject))
+
+
+def refused_later(subject: Subject, stage: str) -> SettingError | None:
+    """Return the first thing that a later stage of the start refuses, None where it refuses nothing."""
+    return next(_errors([rule for rule in LATER if rule.stage == stage], subject), None)
 
 
 def validation_text(errors: list[SettingError]) -> str:
@@ -21,8 +27,8 @@ def validation_text(errors: list[SettingError]) -> str:
     return aggregated(str(error) for error in errors)
 
 
-def _errors(subject: Subject) -> Iterator[SettingError]:
-    rules = (rule for rule in RULES if rule.holds_in(subject.minor))
+def _errors(rules: Iterable[Rule], subject: Subject) -> Iterator[SettingError]:
+    rules = (rule for rule in rules if rule.holds_in(subject.minor))
     for each, block in groupby(rules, key=lambda rule: rule.each):
         if each is None:
             for rule in block:

@@ -26,6 +26,7 @@ from cpuctl.kubelet.configuration.loading import LoadedConfiguration
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.configuration.remarks import ConfigWarning
 from cpuctl.kubelet.configuration.settings import path_name
+from cpuctl.kubelet.validation.later import NOT_LOOKED_AT
 
 _LINE = re.compile(r"(?P<place>.*?:[0-9]+(?::[0-9]+)?)(?:: (?P<setting>.*))?", re.ASCII | re.DOTALL)
 
@@ -92,6 +93,7 @@ def _document(
         "start": start,
         "summary": {str(severity): counts[str(severity)] for severity in Severity},
         "findings": findings,
+        "notLookedAt": [{"settings": list(each.fields), "what": each.what} for each in NOT_LOOKED_AT],
     }
 
 

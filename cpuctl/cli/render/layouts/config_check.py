@@ -20,7 +20,9 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
     if findings:
         yield _table(findings) if wide else Lines(tuple(finding_lines(findings)))
     summary = document["summary"]
-    yield Lines.of(", ".join(counted(summary[severity], severity) for severity in ("error", "warning")))
+    counts = ", ".join(counted(summary[severity], severity) for severity in ("error", "warning"))
+    unseen = "; ".join(each["what"] for each in document["notLookedAt"])
+    yield Lines.of(counts, f"Not looked at: {unseen}")
 
 
 def _verdict(document: Document, *, wide: bool) -> Iterator[Cell]:

@@ -1,0 +1,203 @@
+"""What a kubelet refuses after its validation, one error at a time; and what nobody looked at here.
+
+Rule: ``cmd/kubelet/app/server.go``, ``NewMainKubelet``, ``pkg/kubelet/eviction/helpers.go`` and
+``pkg/kubelet/logs``, 1.36. Of several wrong thresholds the kubelet names any, here it is by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+
+from cpuctl.go_text import GoError
+from cpuctl.kubelet.duration import parse_duration
+from cpuctl.kubelet.golang import float32, parse_float32, quoted
+from cpuctl.kubelet.reserving.eviction import SIGNALS, parse_thresholds
+from cpuctl.kubelet.setting_error import SettingError
+from cpuctl.kubelet.validation.rule import Broken, Rule, Subject, when
+from cpuctl.named_tuple import NamedTuple
+from cpuctl.quantity import Quantity
+
+CONTAINER_MANAGER, KUBELET = "containerManager", "kubelet"
+_SOFT, _GRACE, _RECLAIM = "evictionSoft", "evictionSoftGracePeriod", "evictionMinimumReclaim"
+_DETECTION = ("Get", "Cache", "Watch")
+_AUTHORIZATION = ("AlwaysAllow", "Webhook")
+_TLS_VERSIONS = ("VersionTLS10", "VersionTLS11", "VersionTLS12", "VersionTLS13")
+
+
+def _entries(subject: Subject, field: str) -> Iterable[object]:
+    return sorted(subject.given(field).items())
+
+
+def _unknown(subject: Subject) -> Broken:
+    return when(subject.item[0] not in SIGNALS, subject.item[0])
+
+
+def _soft(subject: Subject) -> Broken:
+    signal, text = subject.item
+    try:
+        parse_thresholds({signal: text})
+    except SettingError as error:
+        return ((error,),)
+    return ()
+
+
+def _unreadable_grace(subject: Subject) -> Broken:
+    try:
+        parse_duration(subject.item[1])
+    except GoError as error:
+        return ((error,),)
+    return ()
+
+
+def _negative_grace(subject: Subject) -> Broken:
+    return when(parse_duration(subject.item[1]) < 0, subject.item[1])
+
+
+def _share(text: str) -> float:
+    return float32(parse_float32(text.rstrip("%")) / 100)
+
+
+def _unreadable_reclaim(subject: Subject) -> Broken:
+    text = subject.item[1]
+    try:
+        _share(text) if text.endswith("%") else Quantity.parse(text)
+    except GoError as error:
+        return ((error,),)
+    return ()
+
+
+def _no_reclaim(subject: Subject) -> Broken:
+    signal, text = subject.item
+    return when(text.endswith("%") and _share(text) <= 0, signal, text)
+
+
+def _negative_reclaim(subject: Subject) -> Broken:
+    signal, text = subject.item
+    return when(not text.endswith("%") and Quantity.parse(text).sign < 0, signal)
+
+
+def _without_grace(subject: Subject) -> Broken:
+    signal, text = subject.item
+    counts = bool(parse_thresholds({signal: text}))
+    return when(counts and signal not in subject.config.eviction_soft_grace_period, signal)
+
+
+def _sync(subject: Subject) -> Broken:
+    period = subject.duration("syncFrequency")
+    return when(period < 0, period)
+
+
+def _detection(subject: Subject) -> Broken:
+    strategy = subject.text("configMapAndSecretChangeDetectionStrategy") or "Watch"
+    return when(strategy not in _DETECTION, strategy)
+
+
+def _few_log_files(subject: Subject) -> Broken:
+    files = subject.number("containerLogMaxFiles")
+    return when(files is not None and files <= 1, files)
+
+
+def _unreadable_log_size(subject: Subject) -> Broken:
+    size = subject.text("containerLogMaxSize")
+    try:
+        whole = not size or Quantity.parse(size).exact_int64 is not None
+    except GoError as error:
+        return ((quoted(size), error),)
+    return when(not whole, quoted(size), "invalid max log size")
+
+
+def _tls_version(subject: Subject) -> Broken:
+    version = subject.text("tlsMinVersion")
+    return when(bool(version) and version not in _TLS_VERSIONS, quoted(version))
+
+
+def _authorization(subject: Subject) -> Broken:
+    mode = subject.member("authorization", "mode") or "Webhook"
+    return when(mode not in _AUTHORIZATION, mode)
+
+
+def _swap_on_v1(subject: Subject) -> Broken:
+    limited = subject.config.swap_behavior == "LimitedSwap" and subject.on("NodeSwap")
+    return when(limited and subject.cgroup_version == 1)
+
+
+_of_soft = partial(Rule, _SOFT, stage=KUBELET, each=partial(_entries, field=_SOFT))
+_of_grace = partial(Rule, _GRACE, stage=KUBELET, each=partial(_entries, field=_GRACE))
+_of_reclaim = partial(Rule, _RECLAIM, stage=KUBELET, each=partial(_entries, field=_RECLAIM))
+_LOGS = "failed to initialize container log manager:"
+
+LATER: tuple[Rule, ...] = (
+    Rule("tlsMinVersion", "unknown tls version {}", _tls_version, stage=CONTAINER_MANAGER),
+    Rule("authorization.mode", "unknown authorization mode {}", _authorization, stage=CONTAINER_MANAGER),
+    Rule(
+        "memorySwap.swapBehavior",
+        "swap feature is enabled and LimitedSwap but it is only supported with cgroupv2",
+        _swap_on_v1,
+        since=30,
+        stage=CONTAINER_MANAGER,
+    ),
+    Rule("syncFrequency", "invalid sync frequency {}", _sync, stage=KUBELET),
+    _of_soft("{}", _soft),
+    _of_grace("unsupported eviction signal {}", _unknown),
+    _of_grace("{}", _unreadable_grace),
+    _of_grace("invalid eviction grace period specified: {}, must be a positive value", _negative_grace),
+    _of_reclaim("unsupported eviction signal {}", _unknown),
+    _of_reclaim("{}", _unreadable_reclaim),
+    _of_reclaim("eviction percentage minimum reclaim {} must be positive: {}", _no_reclaim),
+    _of_reclaim("negative eviction minimum reclaim specified for {}", _negative_reclaim),
+    _of_soft("grace period must be specified for the soft eviction threshold {}", _without_grace),
+    Rule(
+        "configMapAndSecretChangeDetectionStrategy",
+        "unknown configmap and secret manager mode: {}",
+        _detection,
+        stage=KUBELET,
+    ),
+    Rule(
+        "containerLogMaxFiles",
+        f"{_LOGS} invalid MaxFiles {{}}, must be > 1",
+        _few_log_files,
+        until=33,
+        stage=KUBELET,
+    ),
+    Rule(
+        "containerLogMaxSize",
+        f"{_LOGS} failed to parse container log max size {{}}: {{}}",
+        _unreadable_log_size,
+        stage=KUBELET,
+    ),
+)
+"""In the kubelet's order; it ends at the first that is broken."""
+
+
+class NotLookedAt(NamedTuple):
+    """What a kubelet asks of its host when it starts, and nobody asked here: settings, and the question."""
+
+    fields: tuple[str, ...]
+    what: str
+
+
+NOT_LOOKED_AT = (
+    NotLookedAt(("failSwapOn",), "whether the host has swap on"),
+    NotLookedAt(
+        ("cgroupRoot", "kubeReservedCgroup", "systemReservedCgroup", "systemCgroups", "kubeletCgroups"),
+        "whether control groups that are named exist",
+    ),
+    NotLookedAt(("containerRuntimeEndpoint", "cgroupDriver"), "the runtime, and the driver that it names"),
+    NotLookedAt(
+        (
+            "authentication",
+            "tlsCertFile",
+            "tlsPrivateKeyFile",
+            "resolvConf",
+            "staticPodPath",
+            "volumePluginDir",
+        ),
+        "files that are named",
+    ),
+    NotLookedAt(("port", "readOnlyPort", "healthzPort", "address"), "whether the ports are free"),
+    NotLookedAt(("userNamespaces",), "the host's subordinate IDs"),
+    NotLookedAt(("tlsCipherSuites", "tlsCurvePreferences"), "which ciphers the kubelet's build knows"),
+    NotLookedAt(("allowedUnsafeSysctls", "protectKernelDefaults"), "the kernel's settings"),
+    NotLookedAt(("registerNode",), "the network and the API server"),
+)

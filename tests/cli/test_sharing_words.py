@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -103,3 +104,20 @@ def test_what_a_change_comes_to_names_the_pods_pool(cpuctl: Cpuctl) -> None:
     words = ("explain", "-q", "pool", *KUBELET, "--kubelet-args", "--topology-manager-scope=container")
     out = cpuctl(*words, columns=200).out
     assert "app: CPUs 1,9 (node 0); log: in its pod's pool, CPUs 2,10" in out
+
+
+def test_tool_tips_name_the_pool_and_all_that_share_it(cpuctl: Cpuctl) -> None:
+    """Three containers share: none of them alone has the pool's CPUs."""
+    amounts = "resources: {requests: {cpu: 4, memory: 4Gi}, limits: {cpu: 4, memory: 4Gi}}"
+    own = "resources: {requests: {cpu: 2, memory: 1Gi}, limits: {cpu: 2, memory: 1Gi}}"
+    pod = (
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: pool}\nspec:\n"
+        f"  {amounts}\n  containers:\n  - {{name: app, {own}}}\n  - {{name: log}}\n  - {{name: cache}}\n"
+    )
+    words = ("plan", "-q", "-m", MACHINE, "--kubelet-config", CONFIG, "-f", "-", "--svg", "-")
+    svg = cpuctl(*words, stdin=pod.encode()).out
+    tips = {tip.partition(";")[0]: tip for tip in re.findall("<title>(CPU .*?)</title>", svg)}
+    for cpu in ("CPU 2", "CPU 10"):
+        assert "default/pool (whole pod), its pool shared by cache, log" in tips[cpu]
+    for cpu in ("CPU 1", "CPU 9"):
+        assert "default/pool app" in tips[cpu]

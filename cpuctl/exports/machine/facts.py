@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -182,10 +183,25 @@ def _cpu(row: Row, *, reserved: bool) -> CPU:
 
 
 def _owners(holders: Iterable[Json]) -> tuple[Owner, ...]:
+    told = list(holders)
     return tuple(
-        Owner(holder["mark"], bounded(holder_name(holder), _LONGEST_NAME), holder["cpus"])
-        for holder in holders
+        Owner(
+            holder["mark"],
+            bounded(holder_name(holder) + _sharers(holder, told), _LONGEST_NAME),
+            holder["cpus"],
+        )
+        for holder in told
     )
+
+
+def _sharers(holder: Json, holders: Sequence[Json]) -> str:
+    """Name the containers in the pool of a pod that holds CPUs as a whole (KEP-5526): those with the same."""
+    if holder.get("holding") != "pod":
+        return ""
+    mine = [each for each in holders if each["podUID"] == holder["podUID"] and each.get("container")]
+    counts = Counter(each["cpus"] for each in mine)
+    names = [each["container"] for each in mine if counts[each["cpus"]] > 1]
+    return f", its pool shared by {', '.join(names)}" if names else ""
 
 
 def _captions(cpus: Iterable[CPU], word: str) -> dict[int, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -31,10 +32,22 @@ def map_answer(machine: Machine, cpus: Mapping[str, Any]) -> dict[str, Any]:
 def _leaves(holders: Iterable[Mapping[str, Any]]) -> list[tuple[str, str, CPUSet]]:
     """Return UID, mark and CPUs of every holder, those with few CPUs first.
 
-    So a pod that holds CPUs as a whole shows where no container of it holds any, and an init container where
-    none has taken its place.
+    So a pod that holds CPUs as a whole shows where no container of it holds any, or several the same: those
+    are its pool (KEP-5526). An init container shows where none has taken its place.
     """
-    leaves = [(holder["podUID"], holder["mark"], CPUSet.parse(holder["cpus"])) for holder in holders]
+    told = list(holders)
+    pods = {holder["podUID"]: holder["mark"] for holder in told if holder["holding"] == "pod"}
+    sharers = Counter((holder["podUID"], holder["cpus"]) for holder in told if holder["holding"] != "pod")
+    leaves = [
+        (
+            holder["podUID"],
+            pods.get(holder["podUID"], holder["mark"])
+            if sharers[holder["podUID"], holder["cpus"]] > 1
+            else holder["mark"],
+            CPUSet.parse(holder["cpus"]),
+        )
+        for holder in told
+    ]
     return sorted(leaves, key=lambda leaf: len(leaf[2]))
 
 

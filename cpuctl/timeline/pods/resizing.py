@@ -137,15 +137,21 @@ def _start_delays(world: World, kubelet: KubeletProcess, life: PodLife, before: 
             world.tell(What.DELAY_CANCELLED, f"keeps {some_cpus(now)}", life, name, cpus=kept)
         after = now if awaited is None else awaited
         if held & ~after:
-            _begin(world, life, name, (held, after), delay)
+            _begin(world, life, name, (held, after), delay, again=name in before.waiting)
 
 
-def _begin(world: World, life: PodLife, name: str, cpus: tuple[int, int], delay: int) -> None:
-    """Note the beginning of a scale-down."""
+def _begin(world: World, life: PodLife, name: str, cpus: tuple[int, int], delay: int, *, again: bool) -> None:
+    """Note the beginning of a scale-down, which may begin *again*.
+
+    KEP-6122 ("Consecutive Scaling") has the delay start over with another scale-down, and says nothing of a
+    resize that leaves the container's CPUs alone. Every resize goes through all containers of its pod.
+    """
     scale_down = _scale_down(world, life, name, cpus, delay)
     world.scale_downs.begin((life.uid, name), scale_down)
     keeps, leaves = cpus_text(cpus[1]), cpus_text(cpus[0] & ~cpus[1])
     when = f"after {duration_text(delay)}" if delay else "at once"
+    if again and delay:
+        when += " from now on: any resize of its pod starts the delay over"
     world.tell(
         What.SCALE_DOWN,
         f"is to give up {some_cpus(cpus[0] & ~cpus[1])} and keep {keeps}, {when}",
@@ -188,8 +194,27 @@ def _refuse(world: World, kubelet: KubeletProcess, life: PodLife, outcome: Resiz
     life.running = life.running._replace(waiting_since=since)
     if news:
         what, words = _TOLD[outcome.ruling]
-        text = f"resize {words}: {outcome.message}"
+        text = f"resize {words}: {outcome.message}{_held_back(world, kubelet, outcome)}"
         world.tell(what, text, life, reason=outcome.reason, message=outcome.message)
+
+
+def _held_back(world: World, kubelet: KubeletProcess, outcome: ResizeOutcome) -> str:
+    """Say of a refusal that is final that CPUs are about to come free, and that nobody asks again."""
+    if outcome.ruling is not Ruling.INFEASIBLE or not outcome.preview:
+        return ""
+    state = kubelet.node.state
+    waiting = [
+        f"{some_cpus(held & ~kept)} of {world.names.get(uid, uid)}/{name}"
+        for uid, containers in state.pending.items()
+        for name, kept in containers.items()
+        if (held := state.assigned(uid, name) or 0) & ~kept
+    ]
+    if not waiting:
+        return ""
+    return (
+        f"; KEP-5554 makes this final, though {', '.join(waiting)} come free when their delay has passed "
+        "(KEP-6122): ask for the resize once more then"
+    )
 
 
 def retry_deferred(world: World, kubelet: KubeletProcess) -> None:

@@ -1,0 +1,49 @@
+"""What the previews of KEP-5554 and KEP-6122 leave open is said where it happens."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from tests.cli.conftest import ROOT, Cpuctl
+
+SCENARIO_2 = "fixtures/timelines/scenario-2.yaml"
+FINAL = (
+    "KEP-5554 makes this final, though CPUs 9,19 of default/one/app come free when their delay has passed "
+    "(KEP-6122): ask for the resize once more then"
+)
+OVER = "from now on: any resize of its pod starts the delay over"
+
+
+def replayed(cpuctl: Cpuctl, *more: dict[str, Any]) -> str:
+    timeline = yaml.safe_load((ROOT / SCENARIO_2).read_text())
+    events = [event for event in timeline["events"] if "resize" in event or "admit" in event]
+    timeline["events"] = sorted(
+        [*({k: v for k, v in event.items() if k not in ("expect", "note")} for event in events), *more],
+        key=lambda event: _milliseconds(event["at"]),
+    )
+    result = cpuctl("replay", "-", "-q", stdin=yaml.safe_dump(timeline).encode(), columns=400)
+    assert result.code == 0, result.err
+    return result.out
+
+
+def _milliseconds(text: str) -> float:
+    return float(text[:-2]) if text.endswith("ms") else float(text[:-1]) * 1000
+
+
+def test_a_final_refusal_names_the_cpus_that_come_free(cpuctl: Cpuctl) -> None:
+    assert " ".join(replayed(cpuctl).split()).count(FINAL) == 1
+
+
+def test_without_anybody_who_waits_it_is_just_final(cpuctl: Cpuctl) -> None:
+    """Before pod one shrinks nothing is held back."""
+    early = {"at": "1500ms", "resize": {"pod": "two", "cpu": 6}}
+    out = " ".join(replayed(cpuctl, early).split())
+    assert (out.count("resize is infeasible"), out.count(FINAL)) == (2, 1)
+
+
+def test_a_resize_of_memory_alone_starts_the_delay_over_and_says_so(cpuctl: Cpuctl) -> None:
+    assert OVER not in replayed(cpuctl)
+    out = replayed(cpuctl, {"at": "4s", "resize": {"pod": "one", "memory": "2Gi"}})
+    assert f"4s one app is to give up CPUs 9,19 and keep 1,11, after 5s {OVER}" in " ".join(out.split())

@@ -11,7 +11,6 @@ from cpuctl.documents.document import Document, PlacedText, Syntax, Value
 from cpuctl.documents.places import Place
 from cpuctl.documents.text_errors import (
     MAX_DOCUMENTS,
-    MAX_NODES,
     TextError,
     too_many_documents,
     too_many_values,
@@ -32,7 +31,7 @@ def load_documents(text: str | bytes, source: str, *, last_wins: bool = False) -
 
     A repeated key is an error, or with *last_wins* noted in ``Document.repeats``. Raise InputError with
     file, line and column for text that is no YAML or JSON, for what JSON has no room for (keys that are not
-    text, infinity, tags), and for more values or documents than ``MAX_NODES`` and ``MAX_DOCUMENTS``.
+    text, infinity, tags), and for more values or documents than ``text_errors`` permits.
     """
     content = decoded(text, source)
     try:
@@ -118,8 +117,8 @@ def _within_limits(builders: Iterable[TreeBuilder]) -> Iterator[TreeBuilder]:
     for number, builder in enumerate(builders, start=1):
         place = Place(builder.line, 1)
         values += builder.size
-        if values > MAX_NODES:
-            raise too_many_values(place)
+        if values > builder.most:
+            raise too_many_values(place, builder.most)
         if number > MAX_DOCUMENTS:
             raise too_many_documents(place)
         yield builder

@@ -9,6 +9,8 @@ MAX_DEPTH = 100
 """Levels of nesting accepted; a pod needs about twelve."""
 MAX_NODES = 5_000_000
 """Values accepted in one text, aliases written out: twenty thousand pods as ``kubectl`` prints them."""
+MAX_YAML_NODES = 2_000_000
+"""Values accepted in one text in YAML, which takes ten times as long to read as JSON."""
 MAX_DOCUMENTS = 100_000
 """Documents accepted in one text."""
 
@@ -40,9 +42,10 @@ class TextError(Exception):
         return BrokenTextError(self.message, where=where, hint=self.hint, go=self.go)
 
 
-def too_many_values(place: Place) -> TextError:
-    """Make the error for a text of more than ``MAX_NODES`` values."""
-    return TextError(f"more than {MAX_NODES:,} values, aliases written out", place)
+def too_many_values(place: Place, most: int | None = None) -> TextError:
+    """Make the error for a text of more than *most* values, ``MAX_NODES`` if that is not said."""
+    hint = "give it as JSON, of which more is read" if most == MAX_YAML_NODES else ""
+    return TextError(f"more than {most or MAX_NODES:,} values, aliases written out", place, hint)
 
 
 def too_many_documents(place: Place) -> TextError:

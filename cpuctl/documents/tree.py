@@ -33,8 +33,22 @@ class Measured(NamedTuple):
 class _Level:
     """A mapping or list that is still open."""
 
+    __slots__ = (
+        "anchor",
+        "container",
+        "height",
+        "is_list",
+        "key",
+        "key_place",
+        "merged",
+        "place",
+        "repeated",
+        "size",
+    )
+
     def __init__(self, container: Container, place: Place, anchor: str | None) -> None:
         self.container = container
+        self.is_list = isinstance(container, list)
         self.place = place
         self.anchor = anchor
         self.key: object = None
@@ -48,13 +62,15 @@ class _Level:
 class TreeBuilder:
     """Build one document from its parts.
 
-    ``places`` wraps every value in ``Placed``. ``line`` is where the root begins, ``size`` counts its values.
+    ``places`` wraps every value in ``Placed``, ``most`` bounds the values. ``line`` is where the root begins,
+    ``size`` counts its values.
     ``repeats`` lists repeated keys where *last_wins*; elsewhere they raise ``TextError``, as do all other
     broken rules.
     """
 
-    def __init__(self, *, places: bool = False, last_wins: bool = False) -> None:
+    def __init__(self, *, places: bool = False, last_wins: bool = False, most: int | None = None) -> None:
         self.root: object = None
+        self.most = min(MAX_NODES, most or MAX_NODES)
         self.line = self.size = 1
         self.repeats: list[Repeated] = []
         self._places = places
@@ -65,18 +81,29 @@ class TreeBuilder:
     @property
     def wants_key(self) -> bool:
         """Tell whether the next part is a mapping's key."""
-        return bool(self._levels) and self._levels[-1].key_place is None and self._in_mapping
-
-    @property
-    def _in_mapping(self) -> bool:
-        return isinstance(self._levels[-1].container, dict)
+        if not self._levels:
+            return False
+        level = self._levels[-1]
+        return level.key_place is None and not level.is_list
 
     def scalar(self, value: object, place: Place, anchor: str | None = None) -> None:
         """Add a text, number, true, false or null; as a key only text (or ``MERGE``) is accepted."""
-        if self.wants_key:
-            self._take_key(value, place)
-        else:
+        levels = self._levels
+        level = levels[-1] if levels else None
+        if level is None:
             self._add(Measured(value), place)
+        elif level.is_list:
+            self._count(level, place)
+            level.container.append(Placed(place, value) if self._places else value)  # type: ignore[union-attr]
+        elif level.key_place is None:
+            self._take_key(value, place)
+        elif level.repeated or level.key is MERGE:
+            self._add(Measured(value), place)
+        else:
+            self._count(level, place)
+            kept = Placed(level.key_place, value) if self._places else value
+            level.container[level.key] = kept  # type: ignore[index]
+            level.key_place = None
         if anchor is not None:
             self._anchors[anchor] = Measured(value)
 
@@ -155,11 +182,18 @@ class TreeBuilder:
         else:
             level.container[key] = Placed(key_place, part.value) if self._places else part.value
 
+    def _count(self, level: _Level, place: Place) -> None:
+        """Count one value without anything below it, as most are."""
+        level.size += 1
+        level.height = level.height or 1
+        if level.size > self.most:
+            raise too_many_values(place, self.most)
+
     def _measure(self, level: _Level, part: Measured, place: Place) -> None:
         level.size += part.size
         level.height = max(level.height, part.height + 1)
-        if level.size > MAX_NODES:
-            raise too_many_values(place)
+        if level.size > self.most:
+            raise too_many_values(place, self.most)
         if len(self._levels) + part.height > MAX_DEPTH:
             raise TextError(f"nesting is deeper than {MAX_DEPTH} levels", place)
 

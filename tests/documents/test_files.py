@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cpuctl.documents import files
-from cpuctl.documents.files import read_input
+from cpuctl.documents.files import read_input, read_member
 from cpuctl.errors import InputError
 
 
@@ -17,10 +17,20 @@ def test_a_file_is_read_whole(tmp_path: Path) -> None:
     assert read_input(str(path)) == b"a: 1\n" * 10_000
 
 
-def test_a_file_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_beyond_the_bound_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "MAX_INPUT_BYTES", 1 << 20)
-    with pytest.raises(InputError, match=r"^/dev/zero: is larger than 1 MiB$"):
+    path = tmp_path / "pods.yaml"
+    path.write_bytes(bytes((1 << 20) + 1))
+    for read in (read_input, read_member):
+        with pytest.raises(InputError, match=r"pods\.yaml: is larger than 1 MiB$"):
+            read(str(path))
+
+
+def test_a_device_without_an_end_is_not_read() -> None:
+    with pytest.raises(InputError, match=r"^/dev/zero: is a device, expected a file$"):
         read_input("/dev/zero")
+    with pytest.raises(InputError, match=r"^/dev/zero: expected a regular file, found a device$"):
+        read_member("/dev/zero")
 
 
 def test_standard_input_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

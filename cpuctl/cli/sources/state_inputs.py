@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cpuctl.below_root import HOST, NOT_THERE, Root
+from cpuctl.below_root import DIRECTORY, HOST, NOT_THERE, Root
 from cpuctl.cli.sources.config_inputs import LIVE_MACHINE
 from cpuctl.cli.sources.sources import Sources
 from cpuctl.documents.files import STDIN, read_input, source_name
@@ -151,10 +151,10 @@ def _in_directory(
             place.lock.hold(directory, root, below)
         names = root.names(below)
     except OSError as error:
-        if needed or not isinstance(error, NOT_THERE) or root.in_the_way(below):
+        if needed or not isinstance(error, NOT_THERE) or _broken_link(root, below):
             raise _unreadable(root, below, error, directory) from None
         return
-    if names is None and (needed or root.in_the_way(below)):
+    if names is None and (needed or _broken_link(root, below)):
         missing = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
         raise _unreadable(root, below, missing, directory)
     for name, usual in STATE_FILES.items():
@@ -184,8 +184,13 @@ def _below(root: Root, path: Path) -> str:
     return str(path if root is HOST else path.relative_to(root.path))
 
 
+def _broken_link(root: Root, below: str) -> str:
+    found = root.in_the_way(below)
+    return "" if found == DIRECTORY else found
+
+
 def _unreadable(root: Root, below: str, error: OSError, shown: Path) -> CpuctlError:
-    if problem := root.in_the_way(below):
+    if problem := _broken_link(root, below):
         return InputError(problem, where=str(shown), hint=_EXPECTED)
     return unreadable(error, str(shown), hint=_EXPECTED)
 

@@ -102,7 +102,7 @@ class TreeBuilder:
         else:
             self._count(level, place)
             kept = Placed(level.key_place, value) if self._places else value
-            level.container[level.key] = kept  # type: ignore[index]
+            level.container[level.key] = kept  # type: ignore[call-overload]
             level.key_place = None
         if anchor is not None:
             self._anchors[anchor] = Measured(value)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
+from operator import or_
 
 from cpuctl.engine.cpu.topology import CPUTopology, Masks
 from cpuctl.named_tuple import NamedTuple
@@ -29,12 +31,13 @@ def alignment_of(topology: CPUTopology, cpus: int) -> Alignment:
     caches, nodes, sockets = (
         _split(elements, cpus) for elements in (topology.uncore_caches, topology.numa_nodes, topology.sockets)
     )
+    cores = topology.cores_of(cpus)
     return Alignment(
-        core=topology.siblings(cpus) == cpus,
+        core=reduce(or_, cores.values(), 0) == cpus,
         uncore_cache=len(caches) <= 1,
         numa_node=len(nodes) <= 1,
         socket=len(sockets) <= 1,
-        by_core=_split(topology.cores, cpus),
+        by_core=_split(cores, cpus),
         by_uncore_cache=caches,
         by_numa_node=nodes,
         by_socket=sockets,

@@ -34,6 +34,10 @@ class _Labels(NamedTuple):
     num_cores: int
 
 
+_FEW = 4
+"""To look up one CPU takes about as long as to look at so many cores."""
+
+
 class CPUTopology(_Labels):
     """Where every CPU sits, as masks; its fields ``num_`` come from the machine information instead."""
 
@@ -102,7 +106,23 @@ class CPUTopology(_Labels):
 
     def siblings(self, cpus: int) -> int:
         """Mask of every core that has a thread among *cpus*."""
-        return _union(mask for mask in self.cores.values() if mask & cpus)
+        return _union(self.cores_of(cpus).values())
+
+    @cached_property
+    def _core_of(self) -> dict[int, tuple[int, int]]:
+        """By CPU, as a mask, its core: where that stands in ``cores``, and which it is."""
+        return {
+            cpu: (place, core)
+            for place, (core, mask) in enumerate(self.cores.items())
+            for cpu in _single(mask)
+        }
+
+    def cores_of(self, cpus: int) -> Masks:
+        """Cores that have a thread among *cpus*, in their order; few CPUs are looked up one by one."""
+        if cpus.bit_count() * _FEW > len(self.cores):
+            return {core: mask for core, mask in self.cores.items() if mask & cpus}
+        found = {self._core_of[cpu] for cpu in _single(cpus) if cpu in self._core_of}
+        return {core: self.cores[core] for _, core in sorted(found)}
 
     def in_numa_nodes(self, nodes: int) -> int:
         """Mask of the CPUs of the NUMA nodes whose bits are set in *nodes*."""
@@ -115,6 +135,14 @@ class CPUTopology(_Labels):
     def sockets_of(self, cpus: int) -> frozenset[int]:
         """Ids of the sockets that *cpus* touch."""
         return frozenset(socket for socket, mask in self.sockets.items() if mask & cpus)
+
+
+def _single(cpus: int) -> Iterator[int]:
+    """Yield the mask of every CPU in a mask."""
+    while cpus:
+        lowest = cpus & -cpus
+        yield lowest
+        cpus ^= lowest
 
 
 def no_cpus_per_core(topology: CPUTopology, doing: str) -> KubeletFault:

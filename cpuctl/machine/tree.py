@@ -59,11 +59,13 @@ class DirectoryTree:
             raise unreadable(error, path) from None
 
     def followed(self, path: str) -> str | None:
-        """Return where the links of a path lead, itself without links; None for nowhere."""
+        """Return where the links of a path lead, itself without links; None for nowhere or outside."""
         try:
             return self._root.real(path)
-        except (OSError, InputError):
+        except (DanglingLinkError, InputError):
             return None
+        except OSError:
+            return path  # what is not there has no links
 
     def in_the_way(self, path: str) -> str:
         """Say what is at a path where no file can be read: a directory, or a link that leads to nothing."""

@@ -37,7 +37,7 @@ EVERYWHERE = "done refused killed hotplug hotplug_while_watching shrink_below_a_
 # What has nothing to do with the number of NUMA nodes is played with two of them.
 WITH_TWO_NODES = (
     "interrupted hotplug_and_undo dry_run rival_in_between container_ends by_audit state_moves_on terminated "
-    "locked_out references quota"
+    "locked_out references quota failing"
 )
 WITH_V2 = "without_a_list partitions"
 
@@ -129,6 +129,19 @@ def test_whichever_write_fails_every_value_is_as_before(facts: Facts) -> None:
     for run in found:
         assert (run["code"], run["outcome"], run["changed"]) == (5, "Undone", {})
         assert "Permission denied" in run["failure"]
+
+
+@two
+def test_whatever_the_error_of_a_write_every_value_is_as_before(facts: Facts) -> None:
+    found = facts["failing"]
+    assert not isinstance(found, str), found
+    assert len(found["runs"]) == 21
+    for run in found["runs"]:
+        assert (run["code"], run["outcome"], run["changed"]) == (5, "Undone", {}), run
+        assert run["error"] in run["failure"]
+    busy = found["busy"]
+    assert (busy["code"], busy["outcome"], busy["changed"]) == (5, "Undone", {})
+    assert (found["busyForAMoment"]["code"], found["busyForAMoment"]["audit"]) == (0, 0)
 
 
 @two

@@ -95,6 +95,9 @@ def test_absolute_links_begin_at_the_root(tmp_path: Path) -> None:
     assert tree.read("var/lib/kubelet/again") == "other"
     assert list(tree.names("var/lib/kubelet")) == ["again", "config.yaml", "linked"]
     assert tree.followed("var/lib/kubelet/again") == "data/other"
+    assert tree.followed("var/lib/nothing") == "var/lib/nothing"
+    (tmp_path / "gone").symlink_to("/data/nothing")
+    assert tree.followed("gone") is None
 
 
 def test_a_link_to_nothing_is_named(tmp_path: Path) -> None:

@@ -50,6 +50,32 @@ def interrupted() -> list[dict[str, Any]]:
     return undone(interrupt)
 
 
+ERRORS = (errno.EIO, errno.ENOSPC, errno.EINVAL, errno.ENOMEM, errno.EDQUOT, errno.ENODEV, errno.ENOENT)
+"""What a kernel may say of a write, the last two also of a group that has gone."""
+_ATTEMPTS = 6
+
+
+def fail(number: int) -> None:
+    raise OSError(number, os.strerror(number))
+
+
+def failing() -> dict[str, Any]:
+    """Fail the first write, one in the middle and the last with every error, and one that stays busy."""
+    count, runs = len(every_write()), []
+    for number in ERRORS:
+        for at in (0, count // 2, count - 1):
+            before = go_wrong()
+            found = apply_harmed({at: partial(fail, number)})
+            runs.append({**found, "changed": changes(before), "error": os.strerror(number)})
+    before = go_wrong()
+    busy = {count // 2 + attempt: partial(fail, errno.EBUSY) for attempt in range(_ATTEMPTS)}
+    stays = {**apply_harmed(busy), "changed": changes(before)}
+    go_wrong()
+    busy.popitem()
+    passes = {**apply_harmed(busy), "audit": audit()}
+    return {"runs": runs, "busy": stays, "busyForAMoment": passes}
+
+
 def killed() -> dict[str, Any]:
     """Kill cpuctl at every write, and while it undoes them; then audit and apply again."""
     go_wrong()

@@ -68,7 +68,7 @@ def failing() -> dict[str, Any]:
             found = apply_harmed({at: partial(fail, number)})
             runs.append({**found, "changed": changes(before), "error": os.strerror(number)})
     before = go_wrong()
-    busy = {count // 2 + attempt: partial(fail, errno.EBUSY) for attempt in range(_ATTEMPTS)}
+    busy: dict[int, Harm] = {count // 2 + attempt: partial(fail, errno.EBUSY) for attempt in range(_ATTEMPTS)}
     stays = {**apply_harmed(busy), "changed": changes(before)}
     go_wrong()
     busy.popitem()

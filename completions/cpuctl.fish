@@ -99,6 +99,7 @@ set -g __cpuctl_values 'plan:-f' \
     'plan:--pods' \
     'plan:--devices' \
     'plan:--ephemeral-storage' \
+    'plan:--memory' \
     'plan:--order' \
     'plan:--repeat' \
     'plan:--compare' \
@@ -126,6 +127,7 @@ set -g __cpuctl_values 'plan:-f' \
     'resize:--pods' \
     'resize:--devices' \
     'resize:--ephemeral-storage' \
+    'resize:--memory' \
     'resize:--resize-semantics' \
     'resize:--write-state' \
     'resize:-o' \
@@ -152,6 +154,7 @@ set -g __cpuctl_values 'plan:-f' \
     'explain:--pods' \
     'explain:--devices' \
     'explain:--ephemeral-storage' \
+    'explain:--memory' \
     'explain:-o' \
     'explain:--output' \
     'pods show:-f' \
@@ -246,6 +249,7 @@ set -g __cpuctl_values 'plan:-f' \
     'config reserve:--feature-gates' \
     'config reserve:--cgroup-version' \
     'config reserve:--ephemeral-storage' \
+    'config reserve:--memory' \
     'config reserve:--reserved-cpus' \
     'config reserve:--spread' \
     'config reserve:--node' \
@@ -259,6 +263,7 @@ set -g __cpuctl_values 'plan:-f' \
     'config show:--kubelet-version' \
     'config show:--feature-gates' \
     'config show:--ephemeral-storage' \
+    'config show:--memory' \
     'config show:-o' \
     'config show:--output' \
     'config check:-m' \
@@ -270,6 +275,7 @@ set -g __cpuctl_values 'plan:-f' \
     'config check:--feature-gates' \
     'config check:--cgroup-version' \
     'config check:--ephemeral-storage' \
+    'config check:--memory' \
     'config check:--state' \
     'config check:-o' \
     'config check:--output' \
@@ -281,6 +287,7 @@ set -g __cpuctl_values 'plan:-f' \
     'config versions:--template' \
     'config versions:-m' \
     'config versions:--machine' \
+    'config versions:--memory' \
     'config versions:--kubelet-config' \
     'config versions:--config-dir' \
     'config versions:--kubelet-args' \
@@ -426,6 +433,7 @@ complete -c cpuctl -n '__cpuctl_at "plan"' -l pods -r -F -d 'The pods that run o
 complete -c cpuctl -n '__cpuctl_at "plan"' -l devices -r -F -d 'The devices of device plugins: free and healthy ones by resource and NUMA node (schema: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l assume-devices -d 'Take for granted that every NUMA node has enough of the devices that pods ask for and --devices does not tell of.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l ephemeral-storage -x -d 'The size of the kubelet\'s file system; else the live host\'s, or storage is not looked at.'
+complete -c cpuctl -n '__cpuctl_at "plan"' -l memory -x -d 'The memory of a machine that was recorded without it.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l skip-api-server -d 'Ask the kubelet also about pods that no API server would store.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l include-completed -d 'Take pods that have ended (Succeeded, Failed) for new ones.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l order -x -a 'given priority qos largest-first' -d 'Which pod comes first: given, priority (the highest), qos (Guaranteed, Burstable, BestEffort), or largest-first (exclusive CPUs, then memory).'
@@ -458,6 +466,7 @@ complete -c cpuctl -n '__cpuctl_at "resize"' -l state -r -F -d 'Start from a sta
 complete -c cpuctl -n '__cpuctl_at "resize"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them.'
 complete -c cpuctl -n '__cpuctl_at "resize"' -l devices -r -F -d 'The devices of device plugins: free and healthy ones by resource and NUMA node (schema: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.'
 complete -c cpuctl -n '__cpuctl_at "resize"' -l ephemeral-storage -x -d 'The size of the kubelet\'s file system; else the live host\'s, or storage is not looked at.'
+complete -c cpuctl -n '__cpuctl_at "resize"' -l memory -x -d 'The memory of a machine that was recorded without it.'
 complete -c cpuctl -n '__cpuctl_at "resize"' -l skip-api-server -d 'Ask the kubelet also about pods that no API server would store.'
 complete -c cpuctl -n '__cpuctl_at "resize"' -l resize-semantics -x -a 'kep reference' -d 'The preview as the KEP says, or as its reference has it.'
 complete -c cpuctl -n '__cpuctl_at "resize"' -l preview -d 'Take the gate\'s allocator for released, whatever the minor.'
@@ -497,6 +506,7 @@ complete -c cpuctl -n '__cpuctl_at "explain"' -l pods -r -F -d 'The pods that ru
 complete -c cpuctl -n '__cpuctl_at "explain"' -l devices -r -F -d 'The devices of device plugins: free and healthy ones by resource and NUMA node (schema: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.'
 complete -c cpuctl -n '__cpuctl_at "explain"' -l assume-devices -d 'Take for granted that every NUMA node has enough of the devices that pods ask for and --devices does not tell of.'
 complete -c cpuctl -n '__cpuctl_at "explain"' -l ephemeral-storage -x -d 'The size of the kubelet\'s file system; else the live host\'s, or storage is not looked at.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -l memory -x -d 'The memory of a machine that was recorded without it.'
 complete -c cpuctl -n '__cpuctl_at "explain"' -l skip-api-server -d 'Ask the kubelet also about pods that no API server would store.'
 complete -c cpuctl -n '__cpuctl_at "explain"' -l include-completed -d 'Take pods that have ended (Succeeded, Failed) for new ones.'
 complete -c cpuctl -n '__cpuctl_at "explain"' -s o -l output -x -a 'table wide json yaml' -d 'The form of the answer.'
@@ -627,6 +637,7 @@ complete -c cpuctl -n '__cpuctl_at "config reserve"' -l feature-gates -x -a '(__
 complete -c cpuctl -n '__cpuctl_at "config reserve"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
 complete -c cpuctl -n '__cpuctl_at "config reserve"' -l cgroup-version -x -a '1 2' -d 'The host\'s cgroup version; else the machine\'s own, or 2.'
 complete -c cpuctl -n '__cpuctl_at "config reserve"' -l ephemeral-storage -x -d 'The size of the kubelet\'s file system; else the live host\'s, or storage is not looked at.'
+complete -c cpuctl -n '__cpuctl_at "config reserve"' -l memory -x -d 'The memory of a machine that was recorded without it.'
 complete -c cpuctl -n '__cpuctl_at "config reserve"' -l reserved-cpus -x -d 'Also choose N CPUs for reservedSystemCPUs.'
 complete -c cpuctl -n '__cpuctl_at "config reserve"' -l per-numa -d 'As many from every NUMA node, N in all or a few more.'
 complete -c cpuctl -n '__cpuctl_at "config reserve"' -l whole-cores -d 'Whole cores: N CPUs or a few more.'
@@ -647,6 +658,7 @@ complete -c cpuctl -n '__cpuctl_at "config show"' -l kubelet-version -x -a '1.38
 complete -c cpuctl -n '__cpuctl_at "config show"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
 complete -c cpuctl -n '__cpuctl_at "config show"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
 complete -c cpuctl -n '__cpuctl_at "config show"' -l ephemeral-storage -x -d 'The size of the kubelet\'s file system; else the live host\'s, or storage is not looked at.'
+complete -c cpuctl -n '__cpuctl_at "config show"' -l memory -x -d 'The memory of a machine that was recorded without it.'
 complete -c cpuctl -n '__cpuctl_at "config show"' -s o -l output -x -a 'table wide json yaml' -d 'The form of the answer.'
 complete -c cpuctl -n '__cpuctl_at "config show"' -l no-color -d 'No colour, as with NO_COLOR set.'
 complete -c cpuctl -n '__cpuctl_at "config show"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
@@ -660,6 +672,7 @@ complete -c cpuctl -n '__cpuctl_at "config check"' -l feature-gates -x -a '(__cp
 complete -c cpuctl -n '__cpuctl_at "config check"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
 complete -c cpuctl -n '__cpuctl_at "config check"' -l cgroup-version -x -a '1 2' -d 'The host\'s cgroup version; else the machine\'s own, or 2.'
 complete -c cpuctl -n '__cpuctl_at "config check"' -l ephemeral-storage -x -d 'The size of the kubelet\'s file system; else the live host\'s, or storage is not looked at.'
+complete -c cpuctl -n '__cpuctl_at "config check"' -l memory -x -d 'The memory of a machine that was recorded without it.'
 complete -c cpuctl -n '__cpuctl_at "config check"' -l state -r -F -d 'Would it start on these state files of the kubelet?'
 complete -c cpuctl -n '__cpuctl_at "config check"' -l strict -d 'Exit 3 also where there are warnings.'
 complete -c cpuctl -n '__cpuctl_at "config check"' -s o -l output -x -a 'table wide json yaml' -d 'The form of the answer.'
@@ -673,6 +686,7 @@ complete -c cpuctl -n '__cpuctl_at "config versions"' -l all -d 'Also what this 
 complete -c cpuctl -n '__cpuctl_at "config versions"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
 complete -c cpuctl -n '__cpuctl_at "config versions"' -s T -l template -x -d 'A pod without YAML, e.g. \'web=4/4,2Gi x3\'.'
 complete -c cpuctl -n '__cpuctl_at "config versions"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, synthetic:..., or cAdvisor machine information (JSON).'
+complete -c cpuctl -n '__cpuctl_at "config versions"' -l memory -x -d 'The memory of a machine that was recorded without it.'
 complete -c cpuctl -n '__cpuctl_at "config versions"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
 complete -c cpuctl -n '__cpuctl_at "config versions"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
 complete -c cpuctl -n '__cpuctl_at "config versions"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'

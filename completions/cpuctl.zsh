@@ -113,6 +113,7 @@ _cpuctl_run() {
                 '(--devices)'--devices='[The devices of device plugins\: free and healthy ones by resource and NUMA node (schema\: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.]:FILE:_files' \
                 '(--assume-devices)'--assume-devices'[Take for granted that every NUMA node has enough of the devices that pods ask for and --devices does not tell of.]' \
                 '(--ephemeral-storage)'--ephemeral-storage='[The size of the kubelet'\''s file system; else the live host'\''s, or storage is not looked at.]:QUANTITY: ' \
+                '(--memory)'--memory='[The memory of a machine that was recorded without it.]:AMOUNT: ' \
                 '(--skip-api-server)'--skip-api-server'[Ask the kubelet also about pods that no API server would store.]' \
                 '(--include-completed)'--include-completed'[Take pods that have ended (Succeeded, Failed) for new ones.]' \
                 '(--order)'--order='[Which pod comes first\: given, priority (the highest), qos (Guaranteed, Burstable, BestEffort), or largest-first (exclusive CPUs, then memory).]:ORDER:(given priority qos largest-first)' \
@@ -148,6 +149,7 @@ _cpuctl_run() {
                 '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them.]:FILE:_files' \
                 '(--devices)'--devices='[The devices of device plugins\: free and healthy ones by resource and NUMA node (schema\: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.]:FILE:_files' \
                 '(--ephemeral-storage)'--ephemeral-storage='[The size of the kubelet'\''s file system; else the live host'\''s, or storage is not looked at.]:QUANTITY: ' \
+                '(--memory)'--memory='[The memory of a machine that was recorded without it.]:AMOUNT: ' \
                 '(--skip-api-server)'--skip-api-server'[Ask the kubelet also about pods that no API server would store.]' \
                 '(--resize-semantics)'--resize-semantics='[The preview as the KEP says, or as its reference has it.]:kep|reference:(kep reference)' \
                 '(--preview)'--preview'[Take the gate'\''s allocator for released, whatever the minor.]' \
@@ -192,6 +194,7 @@ _cpuctl_run() {
                 '(--devices)'--devices='[The devices of device plugins\: free and healthy ones by resource and NUMA node (schema\: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.]:FILE:_files' \
                 '(--assume-devices)'--assume-devices'[Take for granted that every NUMA node has enough of the devices that pods ask for and --devices does not tell of.]' \
                 '(--ephemeral-storage)'--ephemeral-storage='[The size of the kubelet'\''s file system; else the live host'\''s, or storage is not looked at.]:QUANTITY: ' \
+                '(--memory)'--memory='[The memory of a machine that was recorded without it.]:AMOUNT: ' \
                 '(--skip-api-server)'--skip-api-server'[Ask the kubelet also about pods that no API server would store.]' \
                 '(--include-completed)'--include-completed'[Take pods that have ended (Succeeded, Failed) for new ones.]' \
                 '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
@@ -345,6 +348,7 @@ _cpuctl_run() {
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Pass over gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--cgroup-version)'--cgroup-version='[The host'\''s cgroup version; else the machine'\''s own, or 2.]:1|2:(1 2)' \
                 '(--ephemeral-storage)'--ephemeral-storage='[The size of the kubelet'\''s file system; else the live host'\''s, or storage is not looked at.]:QUANTITY: ' \
+                '(--memory)'--memory='[The memory of a machine that was recorded without it.]:AMOUNT: ' \
                 '(--reserved-cpus)'--reserved-cpus='[Also choose N CPUs for reservedSystemCPUs.]:N: ' \
                 '(--per-numa)'--per-numa'[As many from every NUMA node, N in all or a few more.]' \
                 '(--whole-cores)'--whole-cores'[Whole cores\: N CPUs or a few more.]' \
@@ -368,6 +372,7 @@ _cpuctl_run() {
                 '(--feature-gates)'--feature-gates='[Gates on top of the configuration'\''s.]:A=true,B=false: _cpuctl_ask gates' \
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Pass over gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--ephemeral-storage)'--ephemeral-storage='[The size of the kubelet'\''s file system; else the live host'\''s, or storage is not looked at.]:QUANTITY: ' \
+                '(--memory)'--memory='[The memory of a machine that was recorded without it.]:AMOUNT: ' \
                 '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
@@ -384,6 +389,7 @@ _cpuctl_run() {
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Pass over gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--cgroup-version)'--cgroup-version='[The host'\''s cgroup version; else the machine'\''s own, or 2.]:1|2:(1 2)' \
                 '(--ephemeral-storage)'--ephemeral-storage='[The size of the kubelet'\''s file system; else the live host'\''s, or storage is not looked at.]:QUANTITY: ' \
+                '(--memory)'--memory='[The memory of a machine that was recorded without it.]:AMOUNT: ' \
                 '(--state)'--state='[Would it start on these state files of the kubelet?]:DIR|FILE:_files' \
                 '(--strict)'--strict'[Exit 3 also where there are warnings.]' \
                 '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
@@ -400,6 +406,7 @@ _cpuctl_run() {
                 '*'{-f+,--filename=}'[Manifests\: files, directories, or - for stdin.]:PODS:_files' \
                 '*'{-T+,--template=}'[A pod without YAML, e.g. '\''web=4/4,2Gi x3'\''.]:NAME=CPU[,MEM]: ' \
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
+                '(--memory)'--memory='[The memory of a machine that was recorded without it.]:AMOUNT: ' \
                 '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
                 '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or @FILE that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \

@@ -67,6 +67,10 @@ EphemeralStorageOption = Annotated[
         help="The size of the kubelet's file system; else the live host's, or storage is not looked at.",
     ),
 ]
+MemoryOption = Annotated[
+    str,
+    typer.Option("--memory", metavar="AMOUNT", help="The memory of a machine that was recorded without it."),
+]
 PodFilesOption = Annotated[
     list[str],
     typer.Option("-f", "--filename", metavar="PODS", help="Manifests: files, directories, or - for stdin."),

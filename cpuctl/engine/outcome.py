@@ -43,6 +43,10 @@ class Undetermined(NamedTuple):
         return f"{self.why}: {', or '.join(self.variants)}" if self.variants else self.why
 
 
+NO_MEMORY_TOLD = "the machine information does not tell how much memory there is: say it with --memory"
+"""Why it is not determined what hangs on the memory of a machine that was recorded without it."""
+
+
 class RejectionReason(StrEnum):
     """The reasons a kubelet writes into the status of a pod it refuses."""
 

@@ -20,7 +20,7 @@ from cpuctl.engine.memory.provider import MemoryProvider
 from cpuctl.engine.node import Node
 from cpuctl.engine.node_fit import Allocatable, allocatable_of
 from cpuctl.engine.node_resources import node_capacity, node_reservations
-from cpuctl.engine.outcome import FaultKind, KubeletFault, StartRefused, Undetermined
+from cpuctl.engine.outcome import NO_MEMORY_TOLD, FaultKind, KubeletFault, StartRefused, Undetermined
 from cpuctl.engine.pod_level.rules import PodLevelRules
 from cpuctl.engine.pod_rules import node_rules
 from cpuctl.engine.resize.delay import DelayRules
@@ -142,7 +142,12 @@ def last_checks(started: Started) -> Started | NotStarted:
     """Do what a kubelet checks once its managers have their state."""
     try:
         told = started.gates.release.tells_what_capacity_is_expected
-        check_capacity(started.reservations, started.capacity, tells_what_is_expected=told)
+        kept = started.reserved.get("memory")
+        unknown = not started.capacity["memory"].nano and kept is not None and kept.nano > 0
+        capacity = {name: size for name, size in started.capacity.items() if name != "memory" or not unknown}
+        check_capacity(started.reservations, capacity, tells_what_is_expected=told)
+        if unknown:
+            return Undetermined(NO_MEMORY_TOLD)
     except SettingError as error:
         return StartRefused(stage="nodeAllocatable", error=str(error), settings=(error.path,))
     return overdrawn(started.memory_policy) or started

@@ -7,7 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from cpuctl.cli.plan.planning_inputs import PlanningWords
+from cpuctl.cli.sources.config_inputs import KubeletWords
+from tests.capture.node_texts import written
 from tests.cli.conftest import Cpuctl
+from tests.machine.sysfs_writer import small_machine
 
 ROOT = Path(__file__).parents[2]
 RECORDED = str(ROOT / "fixtures" / "nodes" / "v2-2-numa" / "node.tar.xz")
@@ -116,3 +120,66 @@ def test_a_refused_resize_names_its_gate(cpuctl: Cpuctl, static: tuple[str, ...]
     assert "  fix: --feature-gates InPlacePodVerticalScalingExclusiveCPUs=true" in cpuctl(*words).out
     mended = cpuctl(*words, "--feature-gates", "InPlacePodVerticalScalingExclusiveCPUs=true", "-o", "json")
     assert json.loads(mended.out)["pods"][0]["needsGate"] is None
+
+
+CHECKED = [
+    ("config", "check"),
+    ("plan", "-T", "a=1/1,1Gi"),
+    ("explain", "-T", "a=1/1,1Gi"),
+    ("resize", "-T", "a=1/1,1Gi", "--set", "a:cpu=2"),
+]
+MEMORY_MANAGER = (
+    "memoryManagerPolicy: Static\nkubeReserved: {memory: 1Gi}\n"
+    "reservedMemory:\n- {numaNode: 0, limits: {memory: 1124Mi}}\n"
+)
+
+
+def without_memory(directory: Path) -> str:
+    """Write a machine of two NUMA nodes as a dump of sysfs alone has it."""
+    files = {path: text for path, text in small_machine().items() if "meminfo" not in path}
+    return str(written(files, directory))
+
+
+@pytest.mark.parametrize("command", CHECKED, ids=lambda words: words[0])
+@pytest.mark.parametrize("more", ["", MEMORY_MANAGER], ids=["", "memory manager"])
+def test_memory_that_nobody_recorded_is_unknown_and_not_none(
+    cpuctl: Cpuctl, tmp_path: Path, static: tuple[str, ...], command: tuple[str, ...], more: str
+) -> None:
+    (tmp_path / "static.yaml").write_text(STATIC + more)
+    words = (*command, "-m", without_memory(tmp_path / "dump"), *static)
+    unknown = cpuctl(*words, "-o", "json")
+    assert unknown.code == 3
+    start = json.loads(unknown.out)["start"]
+    assert (start["outcome"], start["why"].endswith("say it with --memory")) == ("Undetermined", True)
+    known = cpuctl(*words, "--memory", "16Gi", "-o", "json")
+    found = json.loads(known.out)
+    assert found["start"]["outcome"] == "Started", known
+    assert found["sources"]["memory"] == {"value": "16Gi", "from": "given"}
+
+
+def test_more_is_kept_than_the_memory_that_is_given(
+    cpuctl: Cpuctl, tmp_path: Path, static: tuple[str, ...]
+) -> None:
+    dump = without_memory(tmp_path / "dump")
+    result = cpuctl("config", "check", "-m", dump, *static, "--memory", "50Mi")
+    assert (result.code, "would not start (nodeAllocatable)" in result.out) == (3, True)
+
+
+def test_memory_is_given_to_machines_that_have_none(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    dump = without_memory(tmp_path / "dump")
+    has = cpuctl("plan", "-m", "synthetic:1s1n4c1t,mem=8Gi", "-T", "a=1/1", "--memory", "16Gi")
+    assert (has.code, "the machine tells how much memory it has" in has.err) == (2, True)
+    wrong = cpuctl("plan", "-m", dump, "-T", "a=1/1", "--memory", "much")
+    assert (wrong.code, "--memory: expected an amount" in wrong.err) == (2, True)
+    evenly = cpuctl("plan", "-m", dump, "-T", "a=1/1", "--memory", "16Gi")
+    assert "16Gi is taken to be spread evenly over 2 NUMA nodes" in evenly.err
+
+
+def test_a_command_line_from_a_file_is_spelt_out_where_more_comes_behind_it(tmp_path: Path) -> None:
+    (tmp_path / "flags").write_text('KUBELET_EXTRA_ARGS="--max-pods=5 --v=2"\n')
+    kubelet = KubeletWords(arguments=f"@{tmp_path}/flags", ignores_unknown_gates=True)
+    words = PlanningWords((), (), "synthetic:1s", kubelet, "", "", memory="8Gi")
+    line = words.command_with(("explain",), ("--reserved-cpus=0",))
+    assert "--kubelet-args '--max-pods=5 --v=2 --reserved-cpus=0'" in line
+    assert "--ignore-unknown-gates" in line
+    assert "--memory 8Gi" in line

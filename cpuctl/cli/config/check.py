@@ -12,6 +12,7 @@ from cpuctl.cli.options import (
     EphemeralStorageOption,
     ExitZeroOption,
     MachineOption,
+    MemoryOption,
     NoColorOption,
     OutputOption,
     QuietOption,
@@ -21,7 +22,7 @@ from cpuctl.cli.sources.config_inputs import KubeletWords, ToldKubelet
 from cpuctl.cli.sources.inputs import load_machine
 from cpuctl.cli.sources.kubelet_inputs import load_cgroup_version, load_kubelet
 from cpuctl.cli.sources.sources import Sources
-from cpuctl.cli.sources.storage_inputs import with_storage
+from cpuctl.cli.sources.storage_inputs import with_memory, with_storage
 
 if TYPE_CHECKING:
     from cpuctl.machine.sources import MachineSource
@@ -58,6 +59,7 @@ def check(
     kubelet: KubeletWords = NOTHING_TOLD,
     cgroup_version: CgroupVersionOption = "",
     ephemeral_storage: EphemeralStorageOption = "",
+    memory: MemoryOption = "",
     state: CheckedStateOption = "",
     strict: StrictOption = False,
     output: OutputOption = Output.TABLE,
@@ -68,6 +70,7 @@ def check(
     """Tell whether the kubelet would start."""
     style, sources = Style(output, color=not no_color, quiet=quiet, layout="config_check"), Sources()
     source = with_storage(load_machine(machine, sources), ephemeral_storage, sources)
+    source = with_memory(source, memory, sources)
     cgroup = load_cgroup_version(cgroup_version, source, sources)
     document = _checked(kubelet, source, sources, cgroup, state)
     # Warnings of the configuration are findings here, and need no line of their own on stderr.

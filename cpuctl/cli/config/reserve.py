@@ -12,6 +12,7 @@ from cpuctl.cli.options import (
     EphemeralStorageOption,
     ExitZeroOption,
     MachineOption,
+    MemoryOption,
     NoColorOption,
     OutputOption,
     QuietOption,
@@ -21,7 +22,7 @@ from cpuctl.cli.sources.config_inputs import KubeletWords, ToldKubelet
 from cpuctl.cli.sources.inputs import load_machine
 from cpuctl.cli.sources.kubelet_inputs import load_cgroup_version, load_kubelet
 from cpuctl.cli.sources.sources import Sources
-from cpuctl.cli.sources.storage_inputs import with_storage
+from cpuctl.cli.sources.storage_inputs import with_memory, with_storage
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.reserve.memory_split import Spread
 from cpuctl.errors import UsageError
@@ -92,6 +93,7 @@ def reserve(
     kubelet: KubeletWords = NOTHING_TOLD,
     cgroup_version: CgroupVersionOption = "",
     ephemeral_storage: EphemeralStorageOption = "",
+    memory: MemoryOption = "",
     reserved_cpus: CountOption = None,
     per_numa: PerNumaOption = False,
     whole_cores: WholeCoresOption = False,
@@ -113,13 +115,14 @@ def reserve(
     )
     sources = Sources()
     source = with_storage(load_machine(machine, sources), ephemeral_storage, sources)
-    memory = _memory_wish(source, spread, node)
+    source = with_memory(source, memory, sources)
+    wished = _memory_wish(source, spread, node)
     told = load_kubelet(kubelet, sources, machine=source)
     cgroup = load_cgroup_version(cgroup_version, source, sources)
     told = told._replace(kubelet=told.kubelet._replace(cgroup_version=cgroup))
     flags = {"--per-numa": per_numa, "--whole-cores": whole_cores, "--keep-p-cores": keep_p_cores}
     cpus = _cpu_wish(source.machine, reserved_cpus, flags, sources)
-    document = _answer(source, told, _wish(told, cpus, memory), sources)
+    document = _answer(source, told, _wish(told, cpus, wished), sources)
     sources.tell(style)
     if snippet and style.for_people and "refusal" in document:
         # Nothing on stdout: a file of sentences is no drop-in file.

@@ -8,6 +8,7 @@ from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
 from cpuctl.cli.options import (
     EphemeralStorageOption,
     MachineOption,
+    MemoryOption,
     NoColorOption,
     OutputOption,
     QuietOption,
@@ -17,7 +18,7 @@ from cpuctl.cli.sources.config_inputs import KubeletWords, ToldKubelet
 from cpuctl.cli.sources.inputs import load_machine
 from cpuctl.cli.sources.kubelet_inputs import load_kubelet
 from cpuctl.cli.sources.sources import Sources
-from cpuctl.cli.sources.storage_inputs import with_storage
+from cpuctl.cli.sources.storage_inputs import with_memory, with_storage
 
 if TYPE_CHECKING:
     from cpuctl.engine.reservation_summary import ReservationSummary
@@ -44,6 +45,7 @@ def show(
     machine: MachineOption = "live",
     kubelet: KubeletWords = NOTHING_TOLD,
     ephemeral_storage: EphemeralStorageOption = "",
+    memory: MemoryOption = "",
     output: OutputOption = Output.TABLE,
     no_color: NoColorOption = False,
     quiet: QuietOption = False,
@@ -53,6 +55,7 @@ def show(
 
     style, sources = Style(output, color=not no_color, quiet=quiet, layout="config_show"), Sources()
     source = with_storage(load_machine(machine, sources), ephemeral_storage, sources)
+    source = with_memory(source, memory, sources)
     told = load_kubelet(kubelet, sources, machine=source)
     sources.tell(style)
     known = told.kubelet

@@ -13,6 +13,7 @@ from cpuctl.cli.options import (
     KubeletArgsOption,
     KubeletConfigOption,
     MachineOption,
+    MemoryOption,
     NoColorOption,
     OutputOption,
     PodFilesOption,
@@ -24,6 +25,7 @@ from cpuctl.cli.sources.config_inputs import KubeletWords
 from cpuctl.cli.sources.inputs import GivenPods, load_machine, load_pods
 from cpuctl.cli.sources.kubelet_inputs import load_kubelet
 from cpuctl.cli.sources.sources import Sources
+from cpuctl.cli.sources.storage_inputs import with_memory
 
 if TYPE_CHECKING:
     from cpuctl.machine.sources import MachineSource
@@ -61,6 +63,7 @@ def versions(
     filename: PodFilesOption = [],  # noqa: B006  # typer copies it
     template: TemplateOption = [],  # noqa: B006
     machine: MachineOption = "live",
+    memory: MemoryOption = "",
     kubelet_config: KubeletConfigOption = None,
     config_dir: ConfigDirOption = None,
     kubelet_args: KubeletArgsOption = "",
@@ -81,7 +84,7 @@ def versions(
         gates=feature_gates,
         ignores_unknown_gates=ignore_unknown_gates,
     )
-    source = load_machine(machine, sources)
+    source = with_memory(load_machine(machine, sources), memory, sources)
     pods = load_pods(filename, template, sources, needed=False)
     document = _compared(words, to_version, source, sources, everything=everything, given=pods)
     sources.tell(style)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cpuctl.cli.sources.inputs import load_devices, load_machine, load_pods, refuse_stdin_twice
 from cpuctl.cli.sources.kubelet_inputs import load_kubelet
 from cpuctl.cli.sources.sources import Sources
-from cpuctl.cli.sources.storage_inputs import with_storage
+from cpuctl.cli.sources.storage_inputs import with_memory, with_storage
 from cpuctl.errors import UsageError
 from cpuctl.named_tuple import NamedTuple
 
@@ -26,6 +26,13 @@ if TYPE_CHECKING:
     from cpuctl.pods.model import Pod
 
 
+def _spelt_out(arguments: str) -> str:
+    """Write a command line that stands in a file, so that more can be put behind it."""
+    from cpuctl.cli.sources.config_inputs import given_arguments
+
+    return shlex.join(given_arguments(arguments)) if arguments.startswith("@") else arguments
+
+
 class PlanningWords(NamedTuple):
     """The words of a command line that say what is planned, and with what."""
 
@@ -36,6 +43,7 @@ class PlanningWords(NamedTuple):
     state: str
     pods: str
     ephemeral_storage: str = ""
+    memory: str = ""
     devices: str = ""
     skip_api_server: bool = False
     include_completed: bool = False
@@ -48,15 +56,17 @@ class PlanningWords(NamedTuple):
             "-m": self.machine,
             "--kubelet-config": kubelet.config,
             "--config-dir": kubelet.config_dir,
-            "--kubelet-args": " ".join(filter(None, (kubelet.arguments, shlex.join(flags)))),
+            "--kubelet-args": " ".join(filter(None, (_spelt_out(kubelet.arguments), shlex.join(flags)))),
             "--kubelet-version": kubelet.version,
             "--feature-gates": kubelet.gates,
             "--state": self.state,
             "--pods": self.pods,
             "--ephemeral-storage": self.ephemeral_storage,
+            "--memory": self.memory,
             "--devices": self.devices,
         }
         words = [word for option, value in options.items() if value for word in (option, value)]
+        words += ["--ignore-unknown-gates"] if kubelet.ignores_unknown_gates else []
         words += ["--skip-api-server"] if self.skip_api_server else []
         words += ["--include-completed"] if self.include_completed else []
         words += ["--assume-devices"] if self.assume_devices else []
@@ -128,6 +138,7 @@ def read_planning(words: PlanningWords, *, pods_needed: bool) -> Planning:
     if not words.include_completed:
         given = given._replace(pods=_not_ended(given.pods, sources, needed=pods_needed))
     source = with_storage(load_machine(words.machine, sources), words.ephemeral_storage, sources)
+    source = with_memory(source, words.memory, sources)
     told = load_kubelet(words.kubelet, sources, machine=source)
     past = load_past(words.state, words.pods, source, told.kubelet, sources)
     rules = rules_of_pods(told.kubelet)

@@ -12,6 +12,7 @@ from cpuctl.cli.options import (
     ExitZeroOption,
     ForceOption,
     MachineOption,
+    MemoryOption,
     NoColorOption,
     OutputOption,
     PodFilesOption,
@@ -92,6 +93,7 @@ def resize(
     pods: RunningPodsOption = "",
     devices: DevicesOption = "",
     ephemeral_storage: EphemeralStorageOption = "",
+    memory: MemoryOption = "",
     skip_api_server: SkipApiServerOption = False,
     resize_semantics: SemanticsOption = Semantics.KEP,
     preview: PreviewOption = False,
@@ -116,6 +118,7 @@ def resize(
         pods=pods,
         devices=devices,
         ephemeral_storage=ephemeral_storage,
+        memory=memory,
         skip_api_server=skip_api_server,
     )
     asked = ResizeWords(

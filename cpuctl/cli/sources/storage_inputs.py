@@ -1,4 +1,4 @@
-"""How much ephemeral storage a node has: as given, or as the live host's kubelet finds it."""
+"""How much storage and memory a node has where its files do not say: as given, or as the live host has it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 ROOT_DIRECTORY = "/var/lib/kubelet"
 OPTION = "--ephemeral-storage"
+MEMORY_OPTION = "--memory"
+_PAGE = 4096
 
 
 def with_storage(source: MachineSource, text: str, sources: Sources) -> MachineSource:
@@ -22,23 +24,43 @@ def with_storage(source: MachineSource, text: str, sources: Sources) -> MachineS
     """
     from cpuctl.machine.sources import LIVE
 
-    size = _given(text) if text else _found() if source.origin == LIVE else None
+    size = _given(text, OPTION, "100Gi") if text else _found() if source.origin == LIVE else None
     if size is None:
         return source
     sources.add("ephemeralStorage", text or str(size), "given" if text else "live")
     return source._replace(info=source.info._replace(ephemeral_storage=size))
 
 
-def _given(text: str) -> int:
+def with_memory(source: MachineSource, text: str, sources: Sources) -> MachineSource:
+    """Add memory to a machine that was recorded without it, in equal parts on its NUMA nodes.
+
+    Raise UsageError for a *text* that is no amount, and for a machine that has its own memory.
+    """
+    if not text:
+        return source
+    info, size = source.info, _given(text, MEMORY_OPTION, "64Gi")
+    if info.memory_bytes:
+        raise UsageError("the machine tells how much memory it has", where=MEMORY_OPTION)
+    sources.add("memory", text, "given")
+    if len(info.nodes) > 1:
+        sources.warnings.append(
+            f"{MEMORY_OPTION}: {text} is taken to be spread evenly over {len(info.nodes)} NUMA nodes"
+        )
+    share = size // max(len(info.nodes), 1) // _PAGE * _PAGE
+    nodes = tuple(node._replace(memory_bytes=share) for node in info.nodes)
+    return source._replace(info=info._replace(memory_bytes=size, nodes=nodes))
+
+
+def _given(text: str, option: str, example: str) -> int:
     from cpuctl.quantity import Quantity
 
     try:
         amount = Quantity.parse(text)
     except ValueError as error:
         problem = f"expected an amount, found {text!r}: {error}"
-        raise UsageError(problem, where=OPTION, hint="write an amount such as 100Gi") from None
+        raise UsageError(problem, where=option, hint=f"write an amount such as {example}") from None
     if not 0 <= amount.nano < 10**9 << 63:
-        raise UsageError(f"expected an amount from 0 to 8Ei, found {text!r}", where=OPTION)
+        raise UsageError(f"expected an amount from 0 to 8Ei, found {text!r}", where=option)
     return amount.value
 
 

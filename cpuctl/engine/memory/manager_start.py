@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from cpuctl.engine.outcome import Undetermined
+from cpuctl.engine.outcome import NO_MEMORY_TOLD, Undetermined
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.releases.behaviours import Behaviours
@@ -54,7 +54,7 @@ def _static(
     from cpuctl.kubelet.reserving.reserved_memory import reserved_by_node
 
     if not info.memory_bytes:
-        return Undetermined("the machine information does not tell how much memory there is")
+        return Undetermined(NO_MEMORY_TOLD)
     nodes = {node.id for node in info.nodes}
     reserved = reserved_by_node(config.reserved_memory, nodes, kept)
     return StaticMemoryPolicy(

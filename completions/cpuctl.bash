@@ -7,7 +7,7 @@ _cpuctl_verbs() {
     case $1 in
         '') verbs='plan resize replay explain pods topology config cgroups audit checkpoint capture schema completion' ;;
         'pods') verbs='show diff lint' ;;
-        'topology') verbs='show map distances' ;;
+        'topology') verbs='show map distances devices' ;;
         'config') verbs='reserve show check versions' ;;
         'cgroups') verbs='show apply' ;;
         'checkpoint') verbs='dump verify diff migrate repair new versions' ;;
@@ -18,10 +18,10 @@ _cpuctl_verbs() {
 _cpuctl_options() {
     case $1 in
         '') options='-V --version -h --help' ;;
-        'plan') options='-f --filename -T --template -m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --state --pods --devices --ephemeral-storage --memory --skip-api-server --include-completed --order --repeat --capacity --compare --svg --html --write-state --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'plan') options='-f --filename -T --template -m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --state --pods --devices --assume-devices --ephemeral-storage --memory --skip-api-server --include-completed --order --repeat --capacity --compare --svg --html --write-state --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'resize') options='-f --filename -T --template --set --to -m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --apiserver-version --apiserver-feature-gates --state --pods --devices --ephemeral-storage --memory --skip-api-server --resize-semantics --preview --write-state --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'replay') options='-m --machine --until --follow --speed --new --svg --skip-api-server --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
-        'explain') options='-f --filename -T --template -m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --state --pods --devices --ephemeral-storage --memory --skip-api-server --include-completed -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'explain') options='-f --filename -T --template -m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --state --pods --devices --assume-devices --ephemeral-storage --memory --skip-api-server --include-completed -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'pods') options='-h --help' ;;
         'pods show') options='-f --filename -T --template -m --machine --memory --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --apiserver-version --apiserver-feature-gates --cgroup-version --oci-runtime --usage -o --output --no-color -q --quiet -h --help' ;;
         'pods diff') options='-m --machine --memory --kubelet-config --kubelet-version --to-kubelet-version --feature-gates --to-feature-gates --apiserver-version --apiserver-feature-gates --cgroup-version --oci-runtime --exit-code -o --output --no-color -q --quiet -h --help' ;;
@@ -30,6 +30,7 @@ _cpuctl_options() {
         'topology show') options='-m --machine --columns --cpus --memory --kubelet-config --config-dir --kubelet-args --kubelet-version --svg --force -o --output --no-color -q --quiet -h --help' ;;
         'topology map') options='-m --machine --cpus --svg --force -o --output --no-color -q --quiet -h --help' ;;
         'topology distances') options='-m --machine -o --output --no-color -q --quiet -h --help' ;;
+        'topology devices') options='-m --machine -o --output --no-color -q --quiet -h --help' ;;
         'config') options='-h --help' ;;
         'config reserve') options='-m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --cgroup-version --ephemeral-storage --memory --reserved-cpus --per-numa --whole-cores --keep-p-cores --spread --node --snippet -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'config show') options='-m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --ephemeral-storage --memory -o --output --no-color -q --quiet -h --help' ;;
@@ -212,6 +213,8 @@ _cpuctl_value() {
         'topology map:--machine' | \
         'topology distances:-m' | \
         'topology distances:--machine' | \
+        'topology devices:-m' | \
+        'topology devices:--machine' | \
         'config reserve:-m' | \
         'config reserve:--machine' | \
         'config show:-m' | \
@@ -335,6 +338,8 @@ _cpuctl_value() {
         'topology map:--output' | \
         'topology distances:-o' | \
         'topology distances:--output' | \
+        'topology devices:-o' | \
+        'topology devices:--output' | \
         'config reserve:-o' | \
         'config reserve:--output' | \
         'config show:-o' | \

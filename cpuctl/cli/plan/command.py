@@ -94,8 +94,7 @@ def plan(
     exit_zero: ExitZeroOption = False,
 ) -> None:
     """Read, decide, answer."""
-    from cpuctl.cli.plan.pictures import draw
-    from cpuctl.cli.sources import node_state
+    from cpuctl.cli.sources.node_state import changing
 
     style = Style(output, color=not no_color, quiet=quiet)
     pictures = Pictures.asked({SVG: svg, HTML: html}, style, replace=force)
@@ -114,21 +113,37 @@ def plan(
         include_completed=include_completed,
         assume_devices=assume_devices,
     )
-    with node_state.changing(write_state):
+    with changing(write_state):
         planning = _read(words, pods_needed=not state, written=bool(write_state))
         wishes = PlanWishes(order=order, rounds=read_rounds(repeat, len(planning.wanted)), capacity=capacity)
         warn_of_order(planning, order)
         with ProgressBar(style) as progress:
             planned = _planned(Planner(planning, wishes, progress), compare)
         planning.sources.tell(style)
-        if planned.node is not None:
-            node_state.write_state(write_state, planned.node, planning.kubelet, force=force)
-    if pictures:
-        draw(pictures, planning, planned)
+        _write(write_state, planning, planned, force=force)
+    _draw(pictures, planning, planned)
     if not pictures.instead:
-        emit(_with_all_metrics(planned.document) if output is MetricsOutput.PROM else planned.document, style)
+        _emit(planned.document, style, output)
     if not exit_zero and not _all_admitted(planned.document):
         raise typer.Exit(EXIT_NO)
+
+
+def _draw(pictures: Pictures, planning: Planning, planned: Planned) -> None:
+    if pictures:
+        from cpuctl.cli.plan.pictures import draw
+
+        draw(pictures, planning, planned)
+
+
+def _emit(document: Document, style: Style, output: MetricsOutput) -> None:
+    emit(_with_all_metrics(document) if output is MetricsOutput.PROM else document, style)
+
+
+def _write(directory: str, planning: Planning, planned: Planned, *, force: bool) -> None:
+    from cpuctl.cli.sources.node_state import write_state
+
+    if planned.node is not None:
+        write_state(directory, planned.node, planning.kubelet, force=force)
 
 
 def _read(words: PlanningWords, *, pods_needed: bool, written: bool) -> Planning:

@@ -15,6 +15,7 @@ from cpuctl.pods.rules import ServerRules
 from cpuctl.quantity import Quantity
 
 _RESOURCES = ("cpu", "memory")
+_HUGEPAGES = "hugepages-"
 _POD_LEVEL_IN_HPA = 34
 _POD_LEVEL_IN_AUTOSCALER = 33
 _POD_LEVEL_IN_DOWNWARD_API = 34
@@ -123,7 +124,7 @@ def _cluster_autoscaler(pod: Pod, rules: ServerRules) -> Iterator[Reading]:
 
 def _downward_api(pod: Pod, minor: int, allocatable: Mapping[str, Quantity] | None) -> Iterator[Reading]:
     for container in pod.all_containers:
-        for resource in _RESOURCES:
+        for resource in _exposed(pod):
             amount, rule = _limit_inside(pod, container, resource, minor)
             if amount is None and allocatable is not None:
                 amount = allocatable.get(resource)
@@ -134,10 +135,24 @@ def _downward_api(pod: Pod, minor: int, allocatable: Mapping[str, Quantity] | No
             yield _inside(container, f"requests.{resource}", request, rule)
 
 
+def _exposed(pod: Pod) -> tuple[str, ...]:
+    """Name what the downward API can tell of a container: the rest only where a container speaks of it."""
+    named = {
+        name
+        for each in pod.all_containers
+        for name in (*each.resources.requests, *each.resources.limits)
+        if name == "ephemeral-storage" or name.startswith(_HUGEPAGES)
+    }
+    return (*_RESOURCES, *sorted(named))
+
+
 def _limit_inside(pod: Pod, container: Container, resource: str, minor: int) -> tuple[Quantity | None, str]:
     limit = container.resources.limits.get(resource, _ZERO)
     if limit.sign:
         return limit, "the container's limit"
+    if resource.startswith(_HUGEPAGES):
+        # Never overcommitted, so that nothing stands in for a limit.
+        return _ZERO, "0, as there is no limit"
     own = pod.resources.limits.get(resource, _ZERO) if pod.resources else _ZERO
     if own.sign and minor >= _POD_LEVEL_IN_DOWNWARD_API:
         return own, "the pod-level limit"

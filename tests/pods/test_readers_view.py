@@ -118,3 +118,27 @@ def test_downward_api_requests() -> None:
 def test_a_node_that_is_not_known_leaves_limits_open() -> None:
     found = one(read(pod(app()), allocatable=None), "downward API", "limits.memory", "main")
     assert (found.amount, found.text) == (None, "")
+
+
+def test_downward_api_tells_storage_and_huge_pages_where_a_container_speaks_of_them() -> None:
+    """Storage without a limit is the node's; huge pages are never overcommitted."""
+    asked = "cpu=1 hugepages-2Mi=4Mi ephemeral-storage=1Gi"
+    given = pod(app(asked, "hugepages-2Mi=4Mi", name="a"), app("", "", name="b"))
+    found = read(given, allocatable="ephemeral-storage=9Gi")
+    told = {
+        (each.container, each.item): each.text
+        for each in found
+        if each.reader == "downward API" and not each.item.endswith(("cpu", "memory"))
+    }
+    assert told == {
+        ("a", "limits.hugepages-2Mi"): str(4 << 20),
+        ("a", "requests.hugepages-2Mi"): str(4 << 20),
+        ("a", "limits.ephemeral-storage"): str(9 << 30),
+        ("a", "requests.ephemeral-storage"): str(1 << 30),
+        ("b", "limits.hugepages-2Mi"): "0",
+        ("b", "requests.hugepages-2Mi"): "0",
+        ("b", "limits.ephemeral-storage"): str(9 << 30),
+        ("b", "requests.ephemeral-storage"): "0",
+    }
+    plain = read(pod(app("cpu=1")))
+    assert not [each for each in plain if "hugepages" in each.item or "storage" in each.item]

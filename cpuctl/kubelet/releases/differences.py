@@ -313,7 +313,7 @@ DIFFERENCES: Mapping[str, Difference] = {
         after='memoryManagerPolicy BestEffort is for Windows: policy "BestEffort" is not available for '
         'platform "linux"',
         source="memory_manager.go, 1.32",
-        standing=Standing.VERIFIED,
+        standing=Standing.DOCUMENTED,
     ),
     "forgets_removed_pods": Difference(
         since=32,

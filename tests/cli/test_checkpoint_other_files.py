@@ -153,6 +153,21 @@ def test_devices_that_changed_hands(checkpoint: Checkpoint) -> None:
     assert answer(checkpoint("diff", "devices", "devices", "-o", "json"))["files"][0]["equal"]
 
 
+def test_one_of_these_that_is_broken_hides_no_other(checkpoint: Checkpoint, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / CLAIMS).write_text(RECORDED["claim-1.31"])
+        (tmp_path / name / STATUS).write_text(BROKEN)
+    dumped = checkpoint("dump", "a", "-q")
+    assert dumped.code == 0
+    assert "pod_status_manager_state: no known format, unreadable: invalid character" in dumped.out
+    assert "default/example" in dumped.out
+    compared = checkpoint("diff", "a", "b")
+    assert compared.code == 0
+    assert f"warning: a/{STATUS}: left out: invalid character" in compared.err
+    assert checkpoint("dump", f"a/{STATUS}").code == checkpoint("diff", f"a/{STATUS}", "b").code == 4
+
+
 @pytest.mark.parametrize(
     ("name", "version", "outcome"),
     [

@@ -64,15 +64,21 @@ def diff(
 
 
 def _side(member: str, name: str, sources: Sources) -> "dict[str, StateInput]":
+    from cpuctl.checkpoints.inspection import OTHER_FILES
     from cpuctl.cli.sources.state_inputs import StatePlace, read_states
     from cpuctl.documents.files import source_name
 
     states = read_states(name, StatePlace(), Sources())
     sources.add(member, source_name(name), "given")
+    readable = {}
     for state in states:
-        if state.inspection.state is None:
+        if state.inspection.state is not None:
+            readable[state.file_name] = state
+        elif len(states) > 1 and state.file_name in OTHER_FILES:
+            sources.warnings.append(f"{state.source}: left out: {state.inspection.problem}")
+        else:
             raise InputError(state.inspection.problem, where=state.source)
-    return {state.file_name: state for state in states}
+    return readable
 
 
 def _pairs(

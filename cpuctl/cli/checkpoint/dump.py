@@ -95,6 +95,7 @@ def _drawn(document: Document, pictures: Pictures, *, keep: bool) -> Document:
 
 
 def _dumped(name: str, machine: str, pods: str, sources: Sources, *, picture: bool) -> Document:
+    from cpuctl.checkpoints.inspection import OTHER_FILES
     from cpuctl.cli.answers.checkpoint.dump_answer import dump_document
     from cpuctl.cli.checkpoint.verdict import load_owners
     from cpuctl.cli.sources.state_inputs import StatePlace, is_recording, read_states
@@ -109,7 +110,7 @@ def _dumped(name: str, machine: str, pods: str, sources: Sources, *, picture: bo
         hint = "name a state file, the directory that holds some, or a recording of a node that has them"
         raise InputError("no state file is there", where=machine or LIVE_MACHINE, hint=hint)
     for state in states:
-        if not state.inspection.file_name:
+        if not state.inspection.file_name and (len(states) == 1 or state.file_name not in OTHER_FILES):
             raise InputError(state.inspection.problem, where=state.source)
     document = dump_document(states, load_owners(pods, PodRules(), sources), {"sources": sources.entries})
     return {**document, "map": _map(document, source)} if picture and source else document

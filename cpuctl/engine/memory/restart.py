@@ -5,7 +5,7 @@ Rule: kubelet v1.36 ``memorymanager/policy_static.go``, ``validateState``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from cpuctl.checkpoints.model import MemoryBlock, MemoryNode, MemoryStateFile
@@ -14,6 +14,7 @@ from cpuctl.engine.memory.tables import Tables, charge, wrapped
 from cpuctl.engine.outcome import FaultKind, KubeletFault, Undetermined
 from cpuctl.named_tuple import NamedTuple
 
+_MOST_ORDERS = 64
 _EMPTY = "[memorymanager] machine state can not be empty when it has memory assignments"
 _DIFFERENT = "[memorymanager] the expected machine state is different from the real one"
 _CHANCE = Undetermined(
@@ -44,10 +45,27 @@ def restored(
     if not state.tables:
         return _EMPTY if state.blocks else MemoryManagerState(dict(fresh))
     held = list(held_blocks(state))
-    objection = _objection(fresh, held, partial(difference, state.tables))
-    if bool(objection) != bool(_objection(fresh, held[::-1], partial(difference, state.tables))):
+    differs = partial(difference, state.tables)
+    objection = _objection(fresh, held, differs)
+    if any(bool(_objection(fresh, order, differs)) != bool(objection) for order in _other_orders(held)):
         return _CHANCE
     return objection or state
+
+
+def _other_orders(held: Sequence[HeldBlock]) -> Iterator[Sequence[HeldBlock]]:
+    """Yield orders in which a kubelet may replay blocks: of those that share a node, another may come last.
+
+    Where groups do not overlap, all orders come to the same, and one more is enough.
+    """
+    yield held[::-1]
+    groups = {frozenset(each.block.numa_affinity) for each in held}
+    if sum(map(len, groups)) == len(frozenset().union(*groups)):
+        return
+    for uid in sorted({each.uid for each in held})[:_MOST_ORDERS]:
+        own, others = ([each for each in held if (each.uid == uid) == mine] for mine in (True, False))
+        for rest in (others, others[::-1]):
+            yield [*rest, *own]
+            yield [*own, *rest]
 
 
 def held_blocks(state: MemoryManagerState) -> Iterator[HeldBlock]:

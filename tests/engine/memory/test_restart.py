@@ -232,3 +232,17 @@ def test_groups_with_a_node_that_lacks_a_page_size_crash_the_next_start() -> Non
     assert fault.kind is FaultKind.CRASH
     assert fault.why == "runtime error: invalid memory address or nil pointer dereference"
     assert fault.where == "Memory Manager, adding up hugepages-2Mi of a group of which NUMA node 1 has none"
+
+
+@pytest.mark.parametrize("compares_groups", [True, False])
+def test_it_is_chance_where_any_order_of_overlapping_groups_decides_otherwise(
+    *, compares_groups: bool
+) -> None:
+    """Forwards and backwards the last block is one of both nodes; in other orders it is one of node 0."""
+    state = MemoryManagerState(fresh_tables(TWO, {}))
+    for uid, nodes in (("a", 0b11), ("b", 0b01), ("c", 0b01), ("d", 0b11)):
+        pod, hint = small_pod(uid, ContainerKind.APP), Hint(nodes, preferred=True)
+        given = allocate(state, pod, pod.containers[0], {"memory": 10}, hint, refuses_overlaps=False)
+        assert isinstance(given, tuple)
+    policy = StaticMemoryPolicy(tables=fresh_tables(TWO, {}), compares_groups=compares_groups)
+    assert isinstance(MemoryProvider(policy).restore(state.as_file()), Undetermined)

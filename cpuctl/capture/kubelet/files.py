@@ -15,6 +15,7 @@ from cpuctl.capture.kubelet.command import (
     running_kubelet,
 )
 from cpuctl.capture.kubelet.config import reduced_configuration
+from cpuctl.capture.kubelet.state import reduced_state
 from cpuctl.capture.kubelet.unit import UnitCommand, unit_command
 from cpuctl.capture.node.files import NodeFiles
 from cpuctl.errors import InputError
@@ -135,14 +136,20 @@ def _record_state(files: NodeFiles, root: str, name: str) -> bool:
     if text is not None and files.is_link(path) and not _is_state(text, name):
         files.refuse(path, "is a link to what is no state file")
         return False
-    return text is not None and files.keep(f"{STATE_DIRECTORY}/{name}", text)
+    if text is None:
+        return False
+    try:
+        return files.keep(f"{STATE_DIRECTORY}/{name}", reduced_state(name, text))
+    except ValueError as error:
+        files.refuse(path, str(error))
+        return False
 
 
 def _is_state(text: str, name: str) -> bool:
     from cpuctl.checkpoints.inspection import inspect_state
 
     try:
-        return inspect_state(text).file_name == name
+        return inspect_state(text).file_name == name.rpartition("/")[2]
     except InputError:
         return False
 

@@ -105,6 +105,11 @@ ANSWERS = [
     Case("check, all the same", ("check", *told("case.yaml"), "--exit-zero")),
     Case("check several mistakes", ("check", *told("several.yaml")), 3),
     Case("check a gate that crashes", ("check", *told("gate.yaml")), 3),
+    Case(
+        "check a gate that crashes, of a patch release",
+        ("check", *told("gate.yaml"), "--kubelet-version=v1.33.4+k3s1"),
+        3,
+    ),
     Case("check a gate of a flag", ("check", *MACHINE, "--feature-gates", "MemoryQOS=true"), 3),
     Case("check a value of a wrong type", ("check", *told("type.yaml")), 3),
     Case("check a flag that cannot be read", ("check", *MACHINE, "--kubelet-args=--max-pods=many"), 3),

@@ -73,8 +73,6 @@ def check(
     source = with_memory(source, memory, sources)
     cgroup = load_cgroup_version(cgroup_version, source, sources)
     document = _checked(kubelet, source, sources, cgroup, state)
-    # Warnings of the configuration are findings here, and need no line of their own on stderr.
-    sources.warnings.clear()
     sources.tell(style)
     emit(document, style)
     if not exit_zero and not _is_clean(document, strict=strict):
@@ -87,14 +85,18 @@ def _checked(
     from cpuctl.cli.answers.config.check_answer import check_document, unloaded_document
     from cpuctl.cli.config.checks import check_told
     from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
+    from cpuctl.kubelet.version import KubeletVersion
 
     load = _load_known if state else load_kubelet
     try:
         told = load(words, sources, machine=source)
     except ConfigRefusedError as refused:
         known = sources.entries.get("kubeletVersion")
-        version = {"kubelet": {"version": known["value"]}} if known else {}
+        version = {"kubelet": {"version": str(KubeletVersion.parse(known["value"]))}} if known else {}
         return unloaded_document(refused, {"sources": sources.entries} | version)
+    # Warnings of the configuration are findings here, and need no line of their own on stderr.
+    findings = set(map(str, told.loaded.warnings))
+    sources.warnings[:] = [text for text in sources.warnings if text not in findings]
     told = told._replace(kubelet=told.kubelet._replace(cgroup_version=cgroup_version))
     outcome, lints = check_told(source, told)
     if not state:

@@ -40,7 +40,8 @@ def versions_document(
         "flags": [_flag(change) for change in changes.flags],
     }
     shown = {
-        name: [change for change in part if everything or change["concerns"]] for name, part in parts.items()
+        name: [change for change in part if everything or change["concerns"] or change.get("shownByPods")]
+        for name, part in parts.items()
     }
     left_out = sum(map(len, parts.values())) - sum(map(len, shown.values()))
     start = {"from": start_answer(starts[0]), "to": start_answer(starts[1])}

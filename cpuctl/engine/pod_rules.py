@@ -42,6 +42,8 @@ def server_rules(gates: FeatureGates) -> ServerRules:
         minor=gates.minor,
         pod_level=gates.enabled("PodLevelResources"),
         pod_level_limits=gates.enabled("PodLevelResourcesFixDefaulting"),
+        claims=gates.enabled("DynamicResourceAllocation"),
+        resize_policies=gates.enabled("InPlacePodVerticalScaling"),
     )
 
 

@@ -13,17 +13,43 @@ POD_LEVEL_SINCE = 32
 """The first minor whose API has ``spec.resources`` at all; older ones pass over the field."""
 _HUGEPAGES_SINCE = 34
 _DEFAULTS_IN_STRATEGY_SINCE = 37
+_SIDECARS_SINCE, _RESTART_RULES_SINCE = 29, 35
+_QUOTES_SINCE, _ASSIGNED_SINCE = 34, 37
 
 
 class ServerRules(NamedTuple):
     """The API server 1.*minor*: ``pod_level`` is its gate PodLevelResources, on and known to its release.
 
-    ``pod_level_limits`` is the gate PodLevelResourcesFixDefaulting (1.37).
+    ``pod_level_limits`` is the gate PodLevelResourcesFixDefaulting (1.37). What is dropped from new pods is
+    not looked at: ``claims`` without DynamicResourceAllocation, ``resize_policies`` without
+    InPlacePodVerticalScaling.
     """
 
     minor: int = 36
     pod_level: bool = True
     pod_level_limits: bool = False
+    claims: bool = True
+    resize_policies: bool = True
+
+    @property
+    def restart_policies(self) -> tuple[str, ...] | None:
+        """The restart policies that init containers may have, None where others are dropped unseen.
+
+        Any container may have one of its own with the gate ContainerRestartRules, on from 1.35 on (KEP-5307).
+        """
+        if self.minor >= _RESTART_RULES_SINCE:
+            return ("Always", "Never", "OnFailure")
+        return ("Always",) if _SIDECARS_SINCE <= self.minor < _RESTART_RULES_SINCE - 1 else None
+
+    @property
+    def tells_assigned(self) -> bool:
+        """Whether volumes may tell the CPUs and memory that a container is assigned (KEP-6122)."""
+        return self.minor >= _ASSIGNED_SINCE
+
+    @property
+    def quotes_names(self) -> bool:
+        """Whether names of resources and amounts stand in quotes in errors, as other texts do."""
+        return self.minor >= _QUOTES_SINCE
 
     @property
     def hugepages(self) -> bool:

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from tests.conformance.checkpoint_operations import checkpoint_read, checkpoint_write
 from tests.conformance.corpus import Json
+from tests.conformance.lint_operation import lint
 from tests.conformance.merging import merge_hints
 from tests.conformance.node_scenario import node_scenario
 from tests.conformance.operations import cpu_hints, cpu_set, discover, quantity, take_by_topology
@@ -20,6 +21,7 @@ OPERATIONS: Mapping[str, Callable[[Json], Json]] = MappingProxyType(
         "cpuHints": cpu_hints,
         "cpuset": cpu_set,
         "discover": discover,
+        "lint": lint,
         "mergeHints": merge_hints,
         "node": node_scenario,
         "quantity": quantity,

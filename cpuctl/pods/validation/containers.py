@@ -6,11 +6,14 @@ Rule: ``validateContainerCommon`` and its callers in ``pkg/apis/core/validation`
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from cpuctl.object_names import label_problems
 from cpuctl.pods.model import Pod, ResourceRequirements
+from cpuctl.pods.rules import ServerRules
 from cpuctl.pods.validation.claims import check_claims
 from cpuctl.pods.validation.draft import ContainerDraft, EphemeralDraft, PodDraft
+from cpuctl.pods.validation.field_refs import check_field_ref
 from cpuctl.pods.validation.finding import Finding, Spot
 from cpuctl.pods.validation.requirements import check_requirements
 from cpuctl.pods.validation.resize_policy import check_init_policy, check_resize_policy
@@ -19,24 +22,26 @@ from cpuctl.pods.validation.resource_names import container_resource
 _NOT_EPHEMERAL = "cannot be set for an Ephemeral Container"
 
 
-def check_containers(draft: PodDraft, pod: Pod, minor: int) -> Iterator[Finding]:
+def check_containers(draft: PodDraft, pod: Pod, rules: ServerRules) -> Iterator[Finding]:
     """Check the containers of *pod*, which is the draft with or without defaults."""
     if not draft.containers:
         yield draft.spec.child("containers").required("containers-missing")
     names: set[str] = set()
     for raw, container in zip(draft.containers, pod.containers, strict=True):
-        yield from _check_container(raw, container.resources, draft)
+        yield from _check_container(raw, container.resources, draft, rules)
         yield from _check_unique(raw, names)
+        yield from check_restart_policy(raw, rules, init=False)
     for raw, container in zip(draft.inits, pod.init_containers, strict=True):
-        yield from _check_container(raw, container.resources, draft)
+        yield from _check_container(raw, container.resources, draft, rules)
         yield from _check_unique(raw, names)
-        yield from check_init_policy(raw, minor)
+        yield from check_restart_policy(raw, rules, init=True)
+        yield from check_init_policy(raw, rules.minor)
     for ephemeral in draft.ephemeral:
-        yield from _check_ephemeral(ephemeral, draft, names)
+        yield from _check_ephemeral(ephemeral, draft, rules, names)
 
 
 def _check_container(
-    raw: ContainerDraft, resources: ResourceRequirements, draft: PodDraft
+    raw: ContainerDraft, resources: ResourceRequirements, draft: PodDraft, rules: ServerRules
 ) -> Iterator[Finding]:
     name = raw.spot.child("name")
     if not raw.name:
@@ -44,10 +49,14 @@ def _check_container(
     else:
         for problem in label_problems(raw.name):
             yield name.invalid("container-name", raw.name, problem)
+    for ref in raw.field_refs:
+        yield from check_field_ref(ref, rules)
     where = raw.spot.child("resources")
-    yield from check_requirements(resources, where, container_resource)
-    yield from check_claims(raw.claims, draft.claim_names, where.child("claims"))
-    yield from check_resize_policy(raw, draft.restart_policy)
+    yield from check_requirements(resources, where, partial(container_resource, rules), rules)
+    if rules.claims or draft.stored:
+        yield from check_claims(raw.claims, draft.claim_names, where.child("claims"))
+    if rules.resize_policies or draft.stored:
+        yield from check_resize_policy(raw, draft.restart_policy, rules)
 
 
 def _check_unique(raw: ContainerDraft, names: set[str]) -> Iterator[Finding]:
@@ -56,13 +65,26 @@ def _check_unique(raw: ContainerDraft, names: set[str]) -> Iterator[Finding]:
     names.add(raw.name)
 
 
-def _check_ephemeral(ephemeral: EphemeralDraft, draft: PodDraft, names: set[str]) -> Iterator[Finding]:
+def _check_ephemeral(
+    ephemeral: EphemeralDraft, draft: PodDraft, rules: ServerRules, names: set[str]
+) -> Iterator[Finding]:
     raw = ephemeral.container
-    yield from _check_container(raw, ephemeral.resources, draft)
+    yield from _check_container(raw, ephemeral.resources, draft, rules)
     yield from _check_unique(raw, names)
     for field in ephemeral.forbidden:
         hint = "it shares what the pod has" if field == "resources" else ""
         yield raw.spot.child(field).forbidden("ephemeral-container-field", _NOT_EPHEMERAL, hint=hint)
+
+
+def check_restart_policy(raw: ContainerDraft, rules: ServerRules, *, init: bool) -> Iterator[Finding]:
+    """Check a container's own restart policy."""
+    known, spot = rules.restart_policies, raw.spot.child("restartPolicy")
+    if not raw.restart_policy or known is None:
+        return
+    if not init and len(known) == 1:
+        yield spot.forbidden("container-restart-policy", "may not be set for non-init containers")
+    elif raw.restart_policy not in known:
+        yield spot.unsupported("container-restart-policy", raw.restart_policy, known)
 
 
 def check_ephemeral_at_all(draft: PodDraft) -> Iterator[Finding]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Pod, ResourceRequirements
 from cpuctl.pods.validation.claims import Claim, ClaimNames
+from cpuctl.pods.validation.field_refs import FieldRef
 from cpuctl.pods.validation.finding import Spot
+from cpuctl.quantity import Quantity
 
 
 class ResizePolicy(NamedTuple):
@@ -23,6 +25,7 @@ class ContainerDraft(NamedTuple):
     claims: tuple[Claim, ...] = ()
     resize_policy: tuple[ResizePolicy, ...] = ()
     restart_policy: str = ""
+    field_refs: tuple[FieldRef, ...] = ()
 
 
 class EphemeralDraft(NamedTuple):
@@ -38,7 +41,8 @@ class PodDraft(NamedTuple):
 
     ``pod`` holds what could be read, each list of containers in its own length and order. ``stored`` pods
     come from an API server. ``generate_name`` is what stands in for a missing name. ``pod_level_claims``
-    is None where ``spec.resources`` has none, which is not the same as an empty list.
+    is None where ``spec.resources`` has none, which is not the same as an empty list. ``field_refs`` are
+    those of volumes, ``empty_dirs`` the places and sizes of limited ones.
     """
 
     kind: str
@@ -55,6 +59,8 @@ class PodDraft(NamedTuple):
     os_given: bool = False
     restart_policy: str = ""
     runtime_class: str = ""
+    field_refs: tuple[FieldRef, ...] = ()
+    empty_dirs: tuple[tuple[Spot, Quantity], ...] = ()
 
     @property
     def is_template(self) -> bool:

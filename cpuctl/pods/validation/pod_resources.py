@@ -37,7 +37,7 @@ def check_pod_resources(draft: PodDraft, pod: Pod, spec: Spot, rules: ServerRule
         why = f"claims {verb} be set for Resources at pod-level"
         yield resources.child("claims").forbidden("pod-level-claims", why)
     for finding in check_requirements(
-        pod.resources, resources, lambda name, spot: pod_level_resource(name, spot, rules)
+        pod.resources, resources, lambda name, spot: pod_level_resource(name, spot, rules), rules
     ):
         yield _with_origin(finding, draft)
     claims = draft.pod_level_claims or ()

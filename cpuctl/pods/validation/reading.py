@@ -6,7 +6,7 @@ quantities are told here, and their resources left out of account in the whole p
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from cpuctl.documents.numbers import amount_text
@@ -16,6 +16,7 @@ from cpuctl.pods.model import Container, ContainerKind, Pod, QosClass, ResourceR
 from cpuctl.pods.validation.amounts import with_amounts
 from cpuctl.pods.validation.claims import Claim, ClaimNames
 from cpuctl.pods.validation.draft import ContainerDraft, EphemeralDraft, PodDraft, ResizePolicy
+from cpuctl.pods.validation.field_refs import FieldRef
 from cpuctl.pods.validation.finding import Finding, Spot
 from cpuctl.pods.validation.raw import items_of, mapping_of, member_of, text_of
 from cpuctl.pods.validation.resource_names import is_hugepages
@@ -49,8 +50,8 @@ def read_draft(kind: str, value: object, place: Spot, spec_steps: tuple[str, ...
         pod=_without(pod, reader.doubtful) if reader.doubtful else pod,
         generate_name=text_of(metadata.get("generateName")),
         stored=any(metadata.get(name) for name in _STORED),
-        containers=_containers(spec.get("containers"), spot.child("containers")),
-        inits=_containers(spec.get("initContainers"), spot.child("initContainers")),
+        containers=reader.drafts(spec.get("containers"), spot.child("containers")),
+        inits=reader.drafts(spec.get("initContainers"), spot.child("initContainers")),
         ephemeral=reader.ephemeral(spec.get("ephemeralContainers"), spot.child("ephemeralContainers")),
         claim_names=ClaimNames.of(
             text_of(member_of(item, "name")) for item in items_of(spec.get("resourceClaims"))
@@ -59,6 +60,8 @@ def read_draft(kind: str, value: object, place: Spot, spec_steps: tuple[str, ...
         os_given=spec.get("os") is not None,
         restart_policy=text_of(spec.get("restartPolicy")),
         runtime_class=text_of(spec.get("runtimeClassName")),
+        field_refs=tuple(reader.volume_refs(spec.get("volumes"), spot.child("volumes"))),
+        empty_dirs=tuple(reader.empty_dirs(spec.get("volumes"), spot.child("volumes"))),
     )
     return Read(draft, tuple(reader.findings))
 
@@ -97,7 +100,7 @@ class _Reader:
                 resources=self._requirements(member_of(item, "resources"), container.spot.child("resources")),
                 forbidden=_set_fields(mapping_of(item)),
             )
-            for item, container in zip(raw, _containers(value, spot), strict=True)
+            for item, container in zip(raw, self.drafts(value, spot), strict=True)
         )
 
     def _containers(self, value: object, spot: Spot, kind: ContainerKind) -> tuple[Container, ...]:
@@ -130,11 +133,70 @@ class _Reader:
                 amount = Quantity.parse(amount_text(raw) or "")
             except GoError as error:
                 self.doubtful.add(name)
-                whose = f'{self.kind} in version "v1" cannot be handled as a {self.kind}'
-                self.findings.append(spot.key(name).refused("bad-quantity", f"{whose}: {error}", hint=_HINT))
+                self.findings.append(self._no_quantity(spot.key(name), error))
             else:
                 amounts[name] = amount.rounded_up_to_milli()
         return amounts
+
+    def drafts(self, value: object, spot: Spot) -> tuple[ContainerDraft, ...]:
+        """Read what the model of a container leaves out."""
+        return tuple(
+            each._replace(field_refs=tuple(self._variables(item, each.spot)))
+            for item, each in zip(items_of(value), _containers(value, spot), strict=True)
+        )
+
+    def _variables(self, container: object, spot: Spot) -> Iterator[FieldRef]:
+        for number, item in enumerate(items_of(member_of(container, "env"))):
+            ref = member_of(member_of(item, "valueFrom"), "resourceFieldRef")
+            place = spot.child("env").item(number).child("valueFrom", "resourceFieldRef")
+            yield from self._ref(ref, place, in_volume=False)
+
+    def volume_refs(self, volumes: object, spot: Spot) -> Iterator[FieldRef]:
+        """Read the references of downward API volumes; the API server leaves items out of their names."""
+        for number, volume in enumerate(items_of(volumes)):
+            of_volume = spot.item(number)
+            yield from self._files(member_of(volume, "downwardAPI"), of_volume.child("downwardAPI"))
+            sources = of_volume.child("projected", "sources")
+            for index, source in enumerate(items_of(member_of(member_of(volume, "projected"), "sources"))):
+                place = sources.item(index).child("downwardAPI")
+                yield from self._files(member_of(source, "downwardAPI"), place)
+
+    def _files(self, source: object, spot: Spot) -> Iterator[FieldRef]:
+        for number, item in enumerate(items_of(member_of(source, "items"))):
+            place = spot.child("items").item(number).child("resourceFieldRef")
+            named = Spot(place.path, spot.child("resourceFieldRef").field)
+            yield from self._ref(member_of(item, "resourceFieldRef"), named, in_volume=True)
+
+    def _ref(self, ref: object, spot: Spot, *, in_volume: bool) -> Iterator[FieldRef]:
+        if isinstance(ref, Mapping):
+            yield FieldRef(
+                spot=spot,
+                resource=text_of(ref.get("resource")),
+                container=text_of(ref.get("containerName")),
+                divisor=self._amount(ref.get("divisor"), spot.child("divisor")) or Quantity(),
+                in_volume=in_volume,
+            )
+
+    def empty_dirs(self, volumes: object, spot: Spot) -> Iterator[tuple[Spot, Quantity]]:
+        """Read the sizes that volumes on the node are limited to."""
+        for number, volume in enumerate(items_of(volumes)):
+            place = spot.item(number).child("emptyDir", "sizeLimit")
+            size = self._amount(member_of(member_of(volume, "emptyDir"), "sizeLimit"), place)
+            if size is not None:
+                yield place, size
+
+    def _amount(self, raw: object, spot: Spot) -> Quantity | None:
+        if raw is None:
+            return None
+        try:
+            return Quantity.parse(amount_text(raw) or "")
+        except GoError as error:
+            self.findings.append(self._no_quantity(spot, error))
+            return None
+
+    def _no_quantity(self, spot: Spot, error: GoError) -> Finding:
+        whose = f'{self.kind} in version "v1" cannot be handled as a {self.kind}'
+        return spot.refused("bad-quantity", f"{whose}: {error}", hint=_HINT)
 
 
 _NOTHING = ResourceRequirements()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from cpuctl.pods.model import ResourceRequirements
+from cpuctl.pods.rules import ServerRules
 from cpuctl.pods.validation.finding import Finding, Spot
 from cpuctl.pods.validation.resource_names import (
     HUGEPAGES,
@@ -23,17 +24,17 @@ _BESIDE_HUGEPAGES = ("cpu", "memory")
 
 
 def check_requirements(
-    resources: ResourceRequirements, spot: Spot, check_name: NameCheck
+    resources: ResourceRequirements, spot: Spot, check_name: NameCheck, rules: ServerRules
 ) -> Iterator[Finding]:
     """Check requests and limits in the API server's order: limits, requests, then both together."""
     limits, requests = spot.child("limits"), spot.child("requests")
     for name, amount in resources.limits.items():
         yield from check_name(name, limits.key(name))
-        yield from _check_amount(name, amount, limits.key(name))
+        yield from _check_amount(name, amount, limits.key(name), rules)
         yield from _check_pages(name, amount, limits.key(name))
     for name, amount in resources.requests.items():
         yield from check_name(name, requests.key(name))
-        yield from _check_amount(name, amount, requests.key(name))
+        yield from _check_amount(name, amount, requests.key(name), rules)
         yield from _check_limit(name, amount, resources.limits, spot)
         yield from _check_pages(name, amount, requests.key(name))
     names = {**resources.limits, **resources.requests}
@@ -43,11 +44,19 @@ def check_requirements(
         )
 
 
-def _check_amount(name: str, amount: Quantity, spot: Spot) -> Iterator[Finding]:
+def _check_amount(name: str, amount: Quantity, spot: Spot, rules: ServerRules) -> Iterator[Finding]:
     if amount.sign < 0:
         yield spot.invalid("negative-amount", str(amount), "must be greater than or equal to 0")
     if comes_in_wholes(name) and amount.milli_value % 1000:
-        yield spot.invalid("fractional-count", str(amount), "must be an integer")
+        value = f'"{amount}"' if rules.quotes_names or not amount.short else _go_struct(amount)
+        yield spot.refused("fractional-count", f"Invalid value: {value}: must be an integer")
+
+
+def _go_struct(amount: Quantity) -> str:
+    """Print an amount as Go prints the struct that holds it, which releases up to 1.33 do."""
+    held = f"i:resource.int64Amount{{value:{amount.unscaled}, scale:{amount.exponent}}}"
+    nothing = "d:resource.infDecAmount{Dec:(*inf.Dec)(nil)}"
+    return f'resource.Quantity{{{held}, {nothing}, s:"{amount.verbatim}", Format:"{amount.format}"}}'
 
 
 def _check_limit(

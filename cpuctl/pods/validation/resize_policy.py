@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cpuctl.pods.rules import ServerRules
 from cpuctl.pods.validation.draft import ContainerDraft
 from cpuctl.pods.validation.finding import Finding
 
@@ -17,22 +18,37 @@ _INIT_SINCE = 36
 """The first minor that takes resize policies of ordinary init containers, with this one exception."""
 
 
-def check_resize_policy(raw: ContainerDraft, pod_restart: str) -> Iterator[Finding]:
+def check_resize_policy(raw: ContainerDraft, pod_restart: str, rules: ServerRules) -> Iterator[Finding]:
     """Check the resize policies of any container; *pod_restart* is the pod's restart policy."""
     spot = raw.spot.child("resizePolicy")
     seen: set[str] = set()
     for number, policy in enumerate(raw.resize_policy):
         if policy.resource in seen:
-            yield spot.item(number).duplicate(_CODE, policy.resource)
+            yield _unquoted(spot.item(number).duplicate(_CODE, policy.resource), policy.resource, rules)
         seen.add(policy.resource)
-        for word, known in ((policy.resource, _RESOURCES), (policy.restart, _RESTARTS)):
-            if not word:
-                yield spot.required(_CODE)
-            elif word not in known:
-                yield spot.unsupported(_CODE, word, known)
+        if not policy.resource:
+            yield spot.required(_CODE)
+        elif policy.resource not in _RESOURCES:
+            found = spot.unsupported(_CODE, policy.resource, _RESOURCES)
+            yield _unquoted(found, policy.resource, rules)
+        if not policy.restart:
+            yield spot.required(_CODE)
+        elif policy.restart not in _RESTARTS:
+            yield spot.unsupported(_CODE, policy.restart, _RESTARTS)
         if pod_restart == "Never" and policy.restart != "NotRequired":
-            why = "must be 'NotRequired' when pod `restartPolicy` is 'Never'"
+            whose = "pod " if rules.minor >= _INIT_SINCE else ""
+            why = f"must be 'NotRequired' when {whose}`restartPolicy` is 'Never'"
             yield spot.invalid(_CODE, policy.restart, why)
+
+
+def _unquoted(finding: Finding, name: str, rules: ServerRules) -> Finding:
+    """Take the quotes off a resource's name where the release prints none."""
+    plain = (
+        finding.detail
+        if rules.quotes_names
+        else finding.detail.replace(f'value: "{name}"', f"value: {name}", 1)
+    )
+    return finding._replace(detail=plain)
 
 
 def check_init_policy(raw: ContainerDraft, minor: int) -> Iterator[Finding]:

@@ -14,6 +14,8 @@ from cpuctl.pods.validation.finding import Finding, Spot
 
 HUGEPAGES = "hugepages-"
 _CODE = "resource-name"
+_LABEL_KEYS_SINCE = 35
+"""The first minor that names what names of resources are checked as, and counts them in bytes."""
 _OF_CONTAINERS = frozenset({"cpu", "memory", "ephemeral-storage"})
 _COUNTED = frozenset(
     [
@@ -51,19 +53,20 @@ def comes_in_wholes(name: str) -> bool:
     return name in _COUNTED or _is_extended(name)
 
 
-def container_resource(name: str, spot: Spot) -> Iterator[Finding]:
+def container_resource(rules: ServerRules, name: str, spot: Spot) -> Iterator[Finding]:
     """Check the name of a resource that a container, or the pod's overhead, names."""
-    yield from _standard(name, spot)
+    yield from _standard(name, spot, rules)
     if "/" not in name:
         if name not in _OF_CONTAINERS and not is_hugepages(name):
-            yield spot.invalid(_CODE, name, "must be a standard resource for containers", hint=_hint(name))
+            why = "must be a standard resource for containers"
+            yield _wrong(name, spot, why, rules, hint=_hint(name))
     elif not _is_native(name) and not _is_extended(name):
-        yield spot.invalid(_CODE, name, "doesn't follow extended resource name standard")
+        yield _wrong(name, spot, "doesn't follow extended resource name standard", rules)
 
 
 def pod_level_resource(name: str, spot: Spot, rules: ServerRules) -> Iterator[Finding]:
     """Check the name of a resource in ``spec.resources``."""
-    problems = list(_standard(name, spot))
+    problems = list(_standard(name, spot, rules))
     yield from problems
     supported = ("cpu", HUGEPAGES, "memory") if rules.hugepages else ("cpu", "memory")
     known = is_pod_level_resource(name) and (rules.hugepages or not is_hugepages(name))
@@ -72,14 +75,26 @@ def pod_level_resource(name: str, spot: Spot, rules: ServerRules) -> Iterator[Fi
         yield spot.unsupported("pod-level-resource-name", name, supported, hint=hint)
 
 
-def _standard(name: str, spot: Spot) -> Iterator[Finding]:
+def _wrong(name: str, spot: Spot, why: str, rules: ServerRules, hint: str = "") -> Finding:
+    if rules.quotes_names:
+        return spot.invalid(_CODE, name, why, hint=hint)
+    return spot.refused(_CODE, f"Invalid value: {name}: {why}", hint=hint)
+
+
+def _standard(name: str, spot: Spot, rules: ServerRules) -> Iterator[Finding]:
     problems = qualified_name_problems(name)
     for problem in problems:
-        yield spot.invalid(_CODE, name, problem)
+        yield _wrong(name, spot, _in_words_of(problem, rules), rules)
     quota_pages = name.startswith((HUGEPAGES, f"requests.{HUGEPAGES}"))
     if not problems and "/" not in name and name not in _STANDARD and not quota_pages:
         why = "must be a standard resource type or fully qualified"
-        yield spot.invalid(_CODE, name, why, hint=_hint(name))
+        yield _wrong(name, spot, why, rules, hint=_hint(name))
+
+
+def _in_words_of(problem: str, rules: ServerRules) -> str:
+    if rules.minor >= _LABEL_KEYS_SINCE:
+        return problem.replace("a qualified name must", "a valid label key must", 1)
+    return problem.replace(" bytes", " characters", 1)
 
 
 def _hint(name: str) -> str:

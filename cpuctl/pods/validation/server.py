@@ -7,6 +7,7 @@ when a pod is made of it, so templates are looked at twice. Rule: ``pkg/apis/cor
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from cpuctl.object_names import subdomain_problems
 from cpuctl.pods.defaulting import creation_steps, decoding_steps, storing_steps
@@ -14,6 +15,7 @@ from cpuctl.pods.model import Pod, ResourceRequirements
 from cpuctl.pods.rules import ServerRules
 from cpuctl.pods.validation.containers import check_containers, check_ephemeral_at_all
 from cpuctl.pods.validation.draft import PodDraft
+from cpuctl.pods.validation.field_refs import check_field_ref
 from cpuctl.pods.validation.finding import Finding, Refuser, Severity, Spot
 from cpuctl.pods.validation.pod_resources import check_pod_resources
 from cpuctl.pods.validation.requirements import check_requirements
@@ -65,11 +67,12 @@ def _later(finding: Finding, draft: PodDraft) -> Finding:
 
 def check_spec(draft: PodDraft, pod: Pod, rules: ServerRules) -> Iterator[Finding]:
     """Check what *pod* asks for, which is the draft with or without defaults."""
-    yield from check_containers(draft, pod, rules.minor)
+    yield from check_containers(draft, pod, rules)
     if rules.pod_level:
         yield from check_pod_resources(draft, pod, draft.spec, rules)
-    yield from _check_overhead(draft, pod)
+    yield from _check_overhead(draft, pod, rules)
     yield from _check_system(draft)
+    yield from _check_volumes(draft, rules)
     yield from check_ephemeral_at_all(draft)
     yield from check_bytes(draft, pod)
 
@@ -88,17 +91,25 @@ def _check_name(draft: PodDraft) -> Iterator[Finding]:
             yield draft.metadata.child("generateName").invalid("object-name", prefix, problem)
 
 
-def _check_overhead(draft: PodDraft, pod: Pod) -> Iterator[Finding]:
+def _check_overhead(draft: PodDraft, pod: Pod, rules: ServerRules) -> Iterator[Finding]:
     """Check overhead, which only the runtime class may set (admission plug-in ``RuntimeClass``)."""
     spot = draft.spec.child("overhead")
     amounts = ResourceRequirements(limits=pod.overhead)
-    for finding in check_requirements(amounts, spot, container_resource):
+    for finding in check_requirements(amounts, spot, partial(container_resource, rules), rules):
         # The API server checks overhead as if it were limits.
         yield finding._replace(path=tuple(step for step in finding.path if step != "limits"))
     if pod.overhead and not draft.runtime_class and not draft.stored and not pod.static:
         why = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
         hint = "leave it to the admission plug-in RuntimeClass, which fills it in"
         yield spot.warning("overhead-without-runtime-class", why, by=Refuser.API_SERVER, hint=hint)
+
+
+def _check_volumes(draft: PodDraft, rules: ServerRules) -> Iterator[Finding]:
+    for spot, size in draft.empty_dirs:
+        if size.sign < 0:
+            yield spot.forbidden("empty-dir-size", "SizeLimit field must be a valid resource quantity")
+    for ref in draft.field_refs:
+        yield from check_field_ref(ref, rules)
 
 
 def _check_system(draft: PodDraft) -> Iterator[Finding]:

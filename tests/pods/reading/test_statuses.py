@@ -44,7 +44,9 @@ def test_all_lists_are_read_init_containers_first() -> None:
         }
     )
     assert found == (
-        ContainerStatus(name="setup", state=RunState.TERMINATED, runtime="docker", container_id="cd34"),
+        ContainerStatus(
+            name="setup", state=RunState.TERMINATED, runtime="docker", container_id="cd34", exit_code=0
+        ),
         ContainerStatus(name="app", state=RunState.RUNNING, runtime="cri-o", container_id="ab12"),
         ContainerStatus(name="debug", state=RunState.WAITING, ephemeral=True),
     )

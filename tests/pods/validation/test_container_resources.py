@@ -122,7 +122,7 @@ CASES = [
             text
             for side in ("limits", "requests")
             for text in (
-                f'.{side}[a/b/c]: Invalid value: "a/b/c": a qualified name {QUALIFIED} with an optional DNS '
+                f'.{side}[a/b/c]: Invalid value: "a/b/c": a valid label key {QUALIFIED} with an optional DNS '
                 "subdomain prefix and '/' (e.g. 'example.com/MyName')",
                 f'.{side}[a/b/c]: Invalid value: "a/b/c": doesn\'t follow extended resource name standard',
             )

@@ -1,0 +1,99 @@
+"""What the downward API may be asked to tell; what real API servers answered is in the recorded cases."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.pods.validation.linting import findings, messages, rules
+
+RESOURCES = ", ".join(
+    f'"{side}.{name}"' for side in ("limits", "requests") for name in ("cpu", "ephemeral-storage", "memory")
+)
+DIVISOR = "only divisor's values 1m and 1 are supported with the cpu resource"
+
+
+def variable(ref: str) -> str:
+    return f"{{containers: [{{name: a, env: [{{name: X, valueFrom: {{resourceFieldRef: {ref}}}}}]}}]}}"
+
+
+def volume(ref: str, *, projected: bool = False) -> str:
+    source = f"{{downwardAPI: {{items: [{{path: x, resourceFieldRef: {ref}}}]}}}}"
+    held = f"{{name: v, projected: {{sources: [{source}]}}}}" if projected else f"{{name: v, {source[1:]}"
+    return f"{{containers: [{{name: a}}], volumes: [{held}]}}"
+
+
+@pytest.mark.parametrize(
+    ("ref", "wanted"),
+    [
+        ("{resource: limits.cpu}", []),
+        ("{resource: limits.cpu, divisor: 1m}", []),
+        ("{resource: limits.cpu, divisor: '0'}", []),
+        ("{resource: requests.hugepages-2Mi, divisor: 1Mi}", []),
+        ("{resource: limits.cpu, divisor: 2}", [f'divisor: Invalid value: "limits.cpu": {DIVISOR}']),
+        ("{resource: ''}", ["resource: Required value"]),
+        (
+            "{resource: limits.gpu}",
+            [f'resource: Unsupported value: "limits.gpu": supported values: {RESOURCES}'],
+        ),
+    ],
+)
+def test_what_a_variable_may_tell(ref: str, wanted: list[str]) -> None:
+    place = "spec.containers[0].env[0].valueFrom.resourceFieldRef"
+    assert messages(findings(variable(ref))) == [f"{place}.{text}" for text in wanted]
+
+
+@pytest.mark.parametrize("projected", [False, True])
+def test_a_file_names_its_container(projected: bool) -> None:
+    place = "spec.volumes[0].projected.sources[0].downwardAPI" if projected else "spec.volumes[0].downwardAPI"
+    found = findings(volume("{resource: limits.cpu, divisor: 1k}", projected=projected))
+    assert messages(found) == [
+        f"{place}.resourceFieldRef.containerName: Required value",
+        f'{place}.resourceFieldRef.divisor: Invalid value: "limits.cpu": {DIVISOR}',
+    ]
+    assert not findings(volume("{containerName: a, resource: limits.cpu}", projected=projected))
+
+
+@pytest.mark.parametrize(("minor", "taken"), [(36, False), (37, True)])
+def test_assigned_cpus_can_be_told_by_volumes_from_1_37_on(minor: int, taken: bool) -> None:
+    ref = "{containerName: a, resource: assigned.cpuset}"
+    assert bool(findings(volume(ref), rules(minor))) is not taken
+    assert findings(variable(ref), rules(minor))
+
+
+def test_a_divisor_that_is_no_amount() -> None:
+    (found,) = findings(variable("{resource: limits.cpu, divisor: x}"))
+    assert found.code == "bad-quantity"
+
+
+def test_the_size_of_an_empty_dir() -> None:
+    spec = "{containers: [{name: a}], volumes: [{name: v, emptyDir: {sizeLimit: %s}}]}"
+    assert not findings(spec % "1Gi")
+    assert messages(findings(spec % "-1")) == [
+        "spec.volumes[0].emptyDir.sizeLimit: Forbidden: SizeLimit field must be a valid resource quantity"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("minor", "kind", "policy", "wanted"),
+    [
+        (33, "initContainers", "Never", 'Unsupported value: "Never": supported values: "Always"'),
+        (33, "containers", "Never", "Forbidden: may not be set for non-init containers"),
+        (34, "initContainers", "Never", ""),
+        (34, "containers", "Never", ""),
+        (36, "initContainers", "Never", ""),
+        (36, "containers", "Never", ""),
+        (
+            36,
+            "containers",
+            "Some",
+            'Unsupported value: "Some": supported values: "Always", "Never", "OnFailure"',
+        ),
+    ],
+)
+def test_which_release_takes_which_restart_policy(minor: int, kind: str, policy: str, wanted: str) -> None:
+    other = "containers: [{name: b}], " if kind == "initContainers" else ""
+    found = findings(f"{{{other}{kind}: [{{name: a, restartPolicy: {policy}}}]}}", rules(minor))
+    place = f"spec.{kind}[0].restartPolicy"
+    assert [text for text in messages(found) if text.startswith(place)] == (
+        [f"{place}: {wanted}"] if wanted else []
+    )

@@ -30,14 +30,25 @@ def test_threads_below_a_container_are_looked_at_where_they_inherit_its_cpus() -
 @real_kernel
 def test_quotas_are_written_to_a_real_hierarchy_only(tmp_path: Path) -> None:
     """The one with the CPU sets may be the kernel's, and the other one files in a directory."""
-    mounts = tmp_path / "sys/fs/cgroup"
-    (mounts / "cpu").mkdir(parents=True)
-    (mounts / "cpuset").symlink_to(V1)
-    at = Hierarchies(version=1, cpuset="sys/fs/cgroup/cpuset", cpu="sys/fs/cgroup/cpu", memory="", hugetlb="")
+    (tmp_path / "cpu").mkdir()
+    cpuset, cpu = (str(each).lstrip("/") for each in (V1, tmp_path / "cpu"))
+    at = Hierarchies(version=1, cpuset=cpuset, cpu=cpu, memory="", hugetlb="")
     picture = clean_node(version=1).picture()._replace(hierarchies=at)
-    assert require_kernel(tmp_path, picture, quota=False) == at
+    assert require_kernel(Path("/"), picture, quota=False) == at
     with pytest.raises(InputError, match=r"expected the kernel's control groups \(cgroup\)"):
-        require_kernel(tmp_path, picture, quota=True)
+        require_kernel(Path("/"), picture, quota=True)
+
+
+@pytest.mark.parametrize("target", ["/proc", "../../../../../proc"])
+def test_the_hosts_own_groups_are_never_taken_for_a_nodes(target: str, tmp_path: Path) -> None:
+    """A link below the root begins at the root: it does not lead to what this host has mounted there."""
+    root = tmp_path / "root"
+    (root / "sys/fs").mkdir(parents=True)
+    (root / "sys/fs/cgroup").symlink_to(target)
+    at = Hierarchies(version=2, cpuset="sys/fs/cgroup", cpu="sys/fs/cgroup", memory="", hugetlb="")
+    picture = clean_node().picture()._replace(hierarchies=at)
+    with pytest.raises(InputError, match="is a link to"):
+        require_kernel(root, picture, quota=False)
 
 
 def test_the_hierarchy_of_the_cpu_sets_is_named_first(tmp_path: Path) -> None:

@@ -115,9 +115,8 @@ class CPUManagerState(Changeable):
     def keep_only(self, containers: Mapping[str, Collection[str]]) -> int:
         """Release everything that is not held by one of these containers, by pod UID, and return it."""
         released = 0
-        for uid, assigned in list(self.assignments.items()):
-            if gone := assigned.keys() - set(containers.get(uid, ())):
-                released |= self._release(uid, gone)
+        for uid in beyond(self.assignments, containers):
+            released |= self._release(uid, self.assignments[uid].keys() - set(containers.get(uid, ())))
         return released
 
     def _release(self, uid: str, gone: AbstractSet[str]) -> int:
@@ -159,6 +158,18 @@ class CPUManagerState(Changeable):
         state.baselines = _masks(saved.baselines or saved.entries)
         state.pod_entries = {uid: cpus.mask for uid, cpus in saved.pod_entries.items()}
         return state
+
+
+def beyond(held: Mapping[str, Mapping[str, object]], containers: Mapping[str, Collection[str]]) -> list[str]:
+    """Name the pods of which more is held than these containers do; a full node asks at every admission."""
+    found = []
+    for uid, names in held.items():
+        kept = containers.get(uid, ())
+        for name in names:
+            if name not in kept:
+                found.append(uid)
+                break
+    return found
 
 
 def _without(gone: AbstractSet[str], masks: Mapping[str, int]) -> dict[str, int]:

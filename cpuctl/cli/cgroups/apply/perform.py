@@ -17,7 +17,7 @@ from cpuctl.cgroups.changing.writes import CPUS, PlannedWrite
 from cpuctl.cgroups.group_files import GroupFiles
 from cpuctl.cgroups.hierarchies import CGROUPS
 from cpuctl.cgroups.threads import stray_threads
-from cpuctl.cli.cgroups.apply.run import Prepared
+from cpuctl.cli.cgroups.apply.run import Prepared, below
 from cpuctl.cli.sources.node_picture import CPU_FILE, MEMORY_FILE
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import CpuctlError
@@ -48,11 +48,11 @@ class Watching(NamedTuple):
 
 def perform(prepared: Prepared, log: WriteLog, stop: StopSignal, watching: Watching) -> Outcome:
     """Write under a lock, look whether it holds, and undo everything where it does not."""
-    files = GroupFiles(prepared.root / CGROUPS, time.sleep)
+    files = GroupFiles(below(prepared.root, CGROUPS), time.sleep)
     online = partial(_online, prepared.root / _ONLINE)
     changes = [write.change(prepared.at) for write in prepared.writes]
     applier = Applier(files=files, log=log, interrupted=lambda: bool(stop), online=online)
-    with locked(prepared.root / prepared.at.cpuset):
+    with locked(below(prepared.root, prepared.at.cpuset)):
         guard = Guard(
             moved_on=lambda: _state_moved(prepared),
             strayed=lambda: _strayed(prepared, files),

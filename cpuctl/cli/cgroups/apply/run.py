@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cpuctl.below_root import DanglingLinkError, Root
 from cpuctl.cgroups.changing.objections import Force, Objection, Situation, find_objections, moved_on
 from cpuctl.cgroups.changing.quotas import plan_quotas
 from cpuctl.cgroups.changing.writes import CPUS, MEMS, PlannedWrite, plan_writes
@@ -67,6 +68,20 @@ def root_of(machine: str, root: str) -> Path:
     return place
 
 
+def below(root: Path, path: str) -> Path:
+    """Return where a path leads below a root: its links are those of the node, not of this host.
+
+    Raise InputError for a link that leads out of the root, or to nothing.
+    """
+    node = Root(root)
+    try:
+        return Path(node.shown(node.real(path)))
+    except DanglingLinkError as error:
+        raise InputError(str(error), where=str(root / path)) from None
+    except OSError:
+        return root / path  # what is not there has no links
+
+
 def require_kernel(root: Path, picture: Picture, *, quota: bool) -> Hierarchies:
     """Return the node's hierarchies; raise InputError where these are plain files, or there are none.
 
@@ -76,7 +91,7 @@ def require_kernel(root: Path, picture: Picture, *, quota: bool) -> Hierarchies:
     if at is None or not at.cpuset:
         raise InputError("no control groups that hold CPU sets are mounted here", where=str(root / CGROUPS))
     for hierarchy in dict.fromkeys((at.cpuset, at.cpu if quota and at.cpu else at.cpuset)):
-        _require_mount((root / hierarchy).resolve(), CGROUP_TYPES[at.version])
+        _require_mount(below(root, hierarchy).resolve(), CGROUP_TYPES[at.version])
     return at
 
 
@@ -189,6 +204,6 @@ def _reach(picture: Picture, root: Path) -> CPUSet | None:
     top = next((group for group in picture.groups.values() if group.role.level is Level.KUBEPODS), None)
     if at is None or top is None:
         return None
-    files = GroupFiles(root / at.cpuset, time.sleep)
+    files = GroupFiles(below(root, at.cpuset), time.sleep)
     texts = (files.read(top.parent, name) for name in _EFFECTIVE[at.version])
     return next((CPUSet.parse(text) for text in texts if text), None)

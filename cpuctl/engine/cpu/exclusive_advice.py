@@ -63,7 +63,12 @@ def advise(
     if claim.cpus or len(pod.all_containers) > MOST_CONTAINERS:
         return ExclusiveAdvice(claim=claim)
     computed = pod._replace(qos_class=None)
-    for changed, changes in (*_whole_pod(computed), _changed(computed, container.name)):
+    candidates = [
+        *_whole_pod(computed),
+        *_beside_pod(computed, container),
+        _changed(computed, container.name),
+    ]
+    for changed, changes in sorted(candidates, key=lambda candidate: len(candidate[1])):
         then = next(each for each in changed.all_containers if each.name == container.name)
         if cpus := claims(changed, then, pod_qos(changed)).cpus:
             return ExclusiveAdvice(claim=claim, changes=changes, count_after=cpus)
@@ -82,6 +87,22 @@ def _whole_pod(pod: Pod) -> Iterator[tuple[Pod, tuple[Change, ...]]]:
     )
     requests, limits = ({**side, "cpu": whole} for side in (pod.resources.requests, pod.resources.limits))
     yield pod._replace(resources=pod.resources._replace(requests=requests, limits=limits)), changes
+
+
+def _beside_pod(pod: Pod, container: Container) -> Iterator[tuple[Pod, tuple[Change, ...]]]:
+    """Change the container alone, where its pod has resources as a whole that decide on its class."""
+    if pod.resources is None:
+        return
+    changes: list[Change] = []
+
+    def mended(path: str, each: Container) -> Container:
+        mends = list(_mends(path, each, whole=True)) if each.name == container.name else []
+        changes.extend(mends)
+        return each._replace(resources=_applied(each.resources, mends))
+
+    inits = tuple(mended(f"spec.initContainers[{n}]", each) for n, each in enumerate(pod.init_containers))
+    apps = tuple(mended(f"spec.containers[{n}]", each) for n, each in enumerate(pod.containers))
+    yield pod._replace(init_containers=inits, containers=apps), tuple(changes)
 
 
 def _changed(pod: Pod, name: str) -> tuple[Pod, tuple[Change, ...]]:
@@ -106,8 +127,10 @@ def _mends(path: str, container: Container, *, whole: bool) -> Iterator[Change]:
         request, limit = (side.get(name, _ZERO) for side in (resources.requests, resources.limits))
         wanted = _wanted_cpus(request, limit) if whole and name == "cpu" else _wanted(name, request, limit)
         free = not request.sign and not limit.sign
+        absent = name not in resources.requests and name not in resources.limits
         for side, before in (("requests", resources.requests), ("limits", resources.limits)):
-            if before.get(name) != wanted:
+            # The API server makes a limit the request where there is none.
+            if before.get(name) != wanted and not (absent and side == "requests"):
                 place = Place(container.name, side, name)
                 yield Change(f"{path}.resources.{side}.{name}", place, before.get(name), wanted, free)
 
@@ -133,4 +156,6 @@ def _applied(resources: ResourceRequirements, changes: list[Change]) -> Resource
     for change in changes:
         assert change.after is not None
         sides[change.place.side][change.place.resource] = change.after
+    for resource, limit in sides["limits"].items():
+        sides["requests"].setdefault(resource, limit)
     return resources._replace(requests=sides["requests"], limits=sides["limits"])

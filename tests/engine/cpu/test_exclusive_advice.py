@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import pytest
 
 from cpuctl.engine.cpu.exclusive_advice import MOST_CONTAINERS, Change, advise
+from cpuctl.engine.cpu.exclusive_claim import exclusive_claim
 from cpuctl.pods.model import Pod, QosClass
 from cpuctl.pods.stored import Place
 from cpuctl.quantity import Quantity
@@ -72,9 +74,7 @@ CASES = [
         "nothing at all",
         pod(app()),
         [
-            f"{MAIN}.requests.cpu=1?",
             f"{MAIN}.limits.cpu=1?",
-            f"{MAIN}.requests.memory=64Mi?",
             f"{MAIN}.limits.memory=64Mi?",
         ],
         1,
@@ -84,7 +84,6 @@ CASES = [
         pod(app("cpu=100m", "", name="a"), app(*FULL, name="b")),
         [
             "containers[0].limits.cpu=100m",
-            "containers[0].requests.memory=64Mi?",
             "containers[0].limits.memory=64Mi?",
         ],
         2,
@@ -101,9 +100,7 @@ CASES = [
         pod(app(), pod_level=resources(*FULL)),
         [
             "-spec.resources",
-            f"{MAIN}.requests.cpu=1?",
             f"{MAIN}.limits.cpu=1?",
-            f"{MAIN}.requests.memory=64Mi?",
             f"{MAIN}.limits.memory=64Mi?",
         ],
         1,
@@ -113,9 +110,7 @@ CASES = [
         pod(app(*FULL, name="a"), app(name="b"), app(*FULL, name="c"), pod_level=resources(*FULL)),
         [
             "-spec.resources",
-            "containers[1].requests.cpu=100m?",
             "containers[1].limits.cpu=100m?",
-            "containers[1].requests.memory=64Mi?",
             "containers[1].limits.memory=64Mi?",
         ],
         2,
@@ -177,3 +172,16 @@ def test_pods_with_hosts_of_containers_get_no_advice(count: int, advised: bool) 
     advice = advise(given, given.containers[0])
     assert advice.claim.cpus == 0
     assert bool(advice.changes) == bool(advice.count_after) == advised
+
+
+def test_a_pod_with_resources_of_its_own_keeps_them_where_less_has_to_change() -> None:
+    """With pod-level resource managers (KEP-5526) its own resources decide on its class."""
+    claims = partial(exclusive_claim, pod_level_managers=True)
+    given = pod(app("cpu=1500m memory=1Gi", "cpu=1500m memory=1Gi", "main"), app(name="other"))
+    given = given._replace(resources=resources("cpu=4 memory=4Gi", "cpu=4 memory=4Gi"))
+    advice = advise(given, given.containers[0], claims=claims)
+    assert [told(change) for change in advice.changes] == [
+        "containers[0].requests.cpu=2",
+        "containers[0].limits.cpu=2",
+    ]
+    assert advice.count_after == 2

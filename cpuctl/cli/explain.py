@@ -1,7 +1,7 @@
 """``cpuctl explain``: why a kubelet decides about a pod as it does, and what would change that."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
     from cpuctl.cli.sources.pod_choice import PodChoice
     from cpuctl.engine.admission import Admission
-    from cpuctl.engine.explain.story import Story
+    from cpuctl.engine.explain.story import Runs, Starter, Story, Telling
+    from cpuctl.machine.cadvisor.machine_info import MachineInfo
     from cpuctl.pods.model import Pod
 
 app = command_group()
@@ -134,13 +135,31 @@ def _explained(planning: Planning, text: str, style: Style) -> Document:
         if not isinstance(telling, Telling):
             return not_started_document(telling, planning.head())
         explanation = explain(telling, runs.tick)
+        pages = _more_pages(planning, telling, runs)
     name = _unmistakable(telling.story.pod, (*planning.wanted, *planning.past.running))
     ask_with = partial(planning.words.command_with, ("explain", name))
     resize = pending_resize(planning, telling.story.pod.uid) if choice.running else None
     return {
         **explanation_document(explanation, choice.container, ask_with, planning.head()),
         "resize": resize,
+        **pages,
     }
+
+
+def _more_pages(planning: Planning, telling: "Telling", runs: "Runs") -> dict[str, Any]:
+    """Tell what huge pages would do, where the node is empty: those in state files stay as they are."""
+    from cpuctl.cli.answers.explain.suggestion_answer import pages_answer
+    from cpuctl.engine.explain.searches.huge_pages import more_huge_pages
+
+    if planning.words.state or planning.words.pods:
+        return {}
+
+    def start_on(info: "MachineInfo") -> "Starter":
+        source = planning.source._replace(info=info)
+        return partial(planning._replace(source=source).start, sources=Sources())
+
+    found = more_huge_pages(telling, planning.source.info, start_on, runs)
+    return pages_answer(found)
 
 
 def _unmistakable(pod: "Pod", pods: "Iterable[Pod]") -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from cpuctl.audit.commands import delete_pod
@@ -15,6 +15,7 @@ from cpuctl.engine.explain.searches.changes import (
     RequestChange,
     SettingChange,
 )
+from cpuctl.engine.explain.searches.huge_pages import MorePages
 from cpuctl.engine.explain.searches.searches import Search, Suggestion
 
 AskWith = Callable[[Sequence[str]], str]
@@ -43,6 +44,22 @@ def suggestion_answer(suggestion: Suggestion, ask_with: AskWith) -> dict[str, An
         "hints": pod["hints"],
         "lost": [lost.full_name for lost in suggestion.lost],
     }
+
+
+def pages_answer(found: Iterable[MorePages]) -> dict[str, Any]:
+    """Describe huge pages to set aside, with the command that does; nothing where none help."""
+    pages = [
+        {
+            "numaNode": each.numa_node,
+            "pageKiB": each.kib,
+            "before": each.before,
+            "after": each.after,
+            "command": f"echo {each.after} > /sys/devices/system/node/node{each.numa_node}/hugepages/"
+            f"hugepages-{each.kib}kB/nr_hugepages",
+        }
+        for each in found
+    ]
+    return {"hugePages": pages} if pages else {}
 
 
 def search_answer(search: Search) -> dict[str, Any]:

@@ -74,6 +74,14 @@ def _facts(document: Document) -> Iterator[tuple[str, Cell]]:
     for defect in document["defects"]:
         yield "KNOWN", Cell(f"{defect['text']} ({defect['reference']})")
     yield from _resize(document["resize"] or {})
+    for each in document.get("hugePages", ()):
+        yield (
+            "HUGE PAGES",
+            Cell(
+                f"{each['after']} on NUMA node {each['numaNode']} (now {each['before']}) would do: "
+                f"{each['command']}, then restart the kubelet"
+            ),
+        )
 
 
 def _resize(resize: Mapping[str, Any]) -> Iterator[tuple[str, Cell]]:

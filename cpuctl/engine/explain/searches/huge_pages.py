@@ -1,0 +1,66 @@
+"""Huge pages that would have to be set aside on a NUMA node for a refused pod: the fewest, each tried."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from cpuctl.engine.admission import Admitted
+from cpuctl.engine.explain.story import Runs, Starter, Telling, tell
+from cpuctl.engine.memory.tables import MEMORY, is_memory, page_bytes
+from cpuctl.named_tuple import NamedTuple
+
+if TYPE_CHECKING:
+    from cpuctl.machine.cadvisor.machine_info import MachineInfo
+
+_MOST_RUNS = 64
+
+
+class MorePages(NamedTuple):
+    """Pages of a size (KiB) on a NUMA node: how many there are, and how many there would be."""
+
+    numa_node: int
+    kib: int
+    before: int
+    after: int
+
+
+def more_huge_pages(
+    telling: Telling, info: MachineInfo, start_on: Callable[[MachineInfo], Starter], runs: Runs
+) -> Iterator[MorePages]:
+    """Yield, for every NUMA node, the fewest more pages of one size with which the pod is admitted."""
+    story = telling.story
+    if isinstance(telling.admission.verdict, Admitted) or story.restarted:
+        return
+    asked = {
+        name: amount.value
+        for container in story.pod.all_containers
+        for name, amount in container.resources.requests.items()
+        if is_memory(name) and name != MEMORY and amount.sign > 0
+    }
+    for name, amount in sorted(asked.items()):
+        size = page_bytes(name)
+        most = min(-(-amount // size), _MOST_RUNS) if size > 0 and not size % 1024 else 0
+        for node in info.nodes:
+            taken = sum(kib * count for kib, count in node.hugepages.items()) << 10
+            for more in range(1, min(most, max(node.memory_bytes - taken, 0) // max(size, 1)) + 1):
+                changed = _with_pages(info, node.id, size // 1024, more)
+                told = tell(story._replace(start=start_on(changed)), runs, 1)
+                if isinstance(told, Telling) and isinstance(told.admission.verdict, Admitted):
+                    before = node.hugepages.get(size // 1024, 0)
+                    yield MorePages(node.id, size // 1024, before, before + more)
+                    break
+
+
+def _with_pages(info: MachineInfo, number: int, kib: int, more: int) -> MachineInfo:
+    """Set pages aside on one node; a size that one node knows, all know."""
+    nodes = (
+        node._replace(
+            hugepages={
+                **node.hugepages,
+                kib: node.hugepages.get(kib, 0) + (more if node.id == number else 0),
+            }
+        )
+        for node in info.nodes
+    )
+    return info._replace(nodes=tuple(nodes))

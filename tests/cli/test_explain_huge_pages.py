@@ -1,0 +1,64 @@
+"""Huge pages that a pod lacks: how many more, on which NUMA node, would let it in."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Cpuctl
+from tests.cli.test_schemas import check
+
+STATIC = "--cpu-manager-policy=static --reserved-cpus=0"
+ALIGNED = (
+    f"{STATIC} --memory-manager-policy=Static --kube-reserved=memory=1Gi --reserved-memory=0:memory=1Gi "
+    "--topology-manager-policy=single-numa-node"
+)
+
+
+def explained(cpuctl: Cpuctl, directory: Path, pages: str, kubelet: str, machine: str) -> dict[str, Any]:
+    limits = {"cpu": "2", "memory": "1Gi", "hugepages-1Gi": pages}
+    spec = {"containers": [{"name": "main", "resources": {"limits": limits}}]}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "hp"}, "spec": spec}
+    (directory / "pod.json").write_text(json.dumps(pod))
+    words = ("explain", "-q", "-m", machine, "--kubelet-args", kubelet, "-f", str(directory / "pod.json"))
+    document: dict[str, Any] = json.loads(cpuctl(*words, "-o", "json").out)
+    check(document)
+    shown = cpuctl(*words, columns=400).out
+    for each in document.get("hugePages", ()):
+        assert each["command"] in shown
+    return document
+
+
+@pytest.mark.parametrize(
+    ("pages", "kubelet", "now", "want"),
+    [
+        ("4Gi", ALIGNED, 2, {0: 4, 1: 4}),
+        ("6Gi", STATIC, 2, {0: 4, 1: 4}),
+        ("1Gi", ALIGNED, 0, {0: 1, 1: 1}),
+        ("2Gi", ALIGNED, 2, {}),
+    ],
+    ids=["on one node", "on the node as a whole", "none at all", "there are enough"],
+)
+def test_the_fewest_more_pages_are_named(
+    cpuctl: Cpuctl, tmp_path: Path, pages: str, kubelet: str, now: int, want: dict[int, int]
+) -> None:
+    machine = "synthetic:2s2n4c2t,mem=32Gi"
+    document = explained(
+        cpuctl, tmp_path, pages, kubelet, f"{machine},hugepages-1Gi={now}" if now else machine
+    )
+    found = document.get("hugePages", [])
+    assert {each["numaNode"]: each["after"] for each in found} == want
+    for each in found:
+        rows = [str(each["after"] if node == each["numaNode"] else now) for node in (0, 1)]
+        more = f"{machine},hugepages-1Gi={'/'.join(rows)}"
+        again = explained(cpuctl, tmp_path, pages, kubelet, more)
+        assert again["pod"]["outcome"] == "Admitted"
+        assert each["command"].endswith(f"node{each['numaNode']}/hugepages/hugepages-1048576kB/nr_hugepages")
+
+
+def test_pages_that_do_not_help_are_not_named(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    document = explained(cpuctl, tmp_path, "40Gi", ALIGNED, "synthetic:2s2n4c2t,mem=32Gi,hugepages-1Gi=2")
+    assert "hugePages" not in document

@@ -114,5 +114,8 @@ def test_the_table_has_the_warning(again: Plan) -> None:
 def test_an_explanation_names_the_defect(containers: tuple[int, ...], version: str, again: Plan) -> None:
     result = again("explain", pod(*containers), version, "--pods", "pod.json", "gateway", "-o", "json")
     references = {defect["reference"] for defect in json.loads(result.out)["defects"]}
-    expected = "kubernetes/kubernetes#140989, kubernetes/kubernetes#140906"
+    expected = (
+        "kubernetes/kubernetes#140989, kubernetes/kubernetes#140906, "
+        "docs/keps.md#restarts-with-pod-level-allocations"
+    )
     assert (expected in references) == (version == "1.36")

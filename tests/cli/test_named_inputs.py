@@ -183,3 +183,17 @@ def test_a_command_line_from_a_file_is_spelt_out_where_more_comes_behind_it(tmp_
     assert "--kubelet-args '--max-pods=5 --v=2 --reserved-cpus=0'" in line
     assert "--ignore-unknown-gates" in line
     assert "--memory 8Gi" in line
+
+
+@pytest.mark.parametrize("command", CHECKED, ids=lambda words: words[0])
+def test_every_command_sees_the_same_control_groups(
+    cpuctl: Cpuctl, tmp_path: Path, static: tuple[str, ...], command: tuple[str, ...]
+) -> None:
+    groups = {
+        "sys/fs/cgroup/cpuset/cpuset.cpus": "0-7\n",
+        "sys/fs/cgroup/memory/memory.limit_in_bytes": "1\n",
+    }
+    node = written({**small_machine(), **groups}, tmp_path / "node")
+    start = json.loads(cpuctl(*command, "-m", str(node), *static, "-o", "json").out)["start"]
+    assert (start["outcome"], start["stage"]) == ("Refused", "configValidation")
+    assert "cgroup v1" in start["error"]

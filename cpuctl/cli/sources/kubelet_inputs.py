@@ -51,8 +51,7 @@ def load_kubelet(words: KubeletWords, sources: Sources, *, machine: MachineSourc
         arguments=all_arguments(arguments, words.arguments, own, origin, sources),
         gate_flags=read_gates(words.gates),
         ignores_unknown_gates=words.ignores_unknown_gates,
-        # Of a machine that has no kubelet, nobody asks whether its control groups suit one.
-        cgroup_version=(_found_cgroup_version(machine) if recorded.known else None) or 2,
+        cgroup_version=_found_cgroup_version(machine) or 2,
     )
     if machine is not None and main is None and not words.arguments and told.drop_ins is None:
         _tell_assumed(machine, sources)

@@ -13,10 +13,15 @@ from tests.guest.harness.host_tools import installed
 _UNITS = Path("/lib/systemd/system")
 _KUBELET = """\
 [Service]
-ExecStart=/bin/sh -c 'echo started >>/out/kubelet-starts; test ! -e /run/kubelet-fails && exec sleep 1000'
+ExecStart=/usr/bin/kubelet --config=/var/lib/kubelet/config.yaml
 Restart=always
 RestartSec=60
 TimeoutStartSec=infinity
+"""
+_PROGRAM = """\
+#!/bin/sh
+echo started >>/out/kubelet-starts
+test ! -e /run/kubelet-fails && exec sleep 1000
 """
 _SCENARIO = """\
 [Service]
@@ -42,6 +47,10 @@ def make_tree(root: Path, bootstrap: Path, zipapp: Path) -> None:
     for script in ("verify-node", "write-atomically"):
         _copy(bootstrap / script, root / "usr/local/lib/cpuctl" / script)
     _copy(zipapp, root / "usr/local/bin/cpuctl")
+    kubelet = root / "usr/bin/kubelet"
+    kubelet.parent.mkdir(parents=True, exist_ok=True)
+    kubelet.write_text(_PROGRAM)
+    kubelet.chmod(0o755)
     for name, text in {"kubelet.service": _KUBELET, "scenario.service": _SCENARIO}.items():
         (units / name).write_text(text)
     (units.parent / "system.conf").write_text(_MANAGER)

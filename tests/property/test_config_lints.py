@@ -48,10 +48,10 @@ def config(options: Mapping[str, str], reserved: CPUSet, policy: str) -> Kubelet
     )
 
 
-def is_idle(info: MachineInfo, told: KubeletConfiguration, option: str) -> bool:
+def is_idle(info: MachineInfo, told: KubeletConfiguration, option: str, minor: int) -> bool:
     subject = LintSubject(
         config=told,
-        gates=FeatureGates(36, ALPHA),
+        gates=FeatureGates(minor, ALPHA),
         machine=WholeMachine(cpus=()),
         topology=CPUTopology.discover(info),
     )
@@ -85,7 +85,7 @@ def test_an_idle_option_changes_no_placement(
     info = machine_info(machine.cores, unlisted_cpus=machine.unlisted_cpus)
     reserved = CPUSet.of(data.draw(st.sets(st.sampled_from(sorted(machine.cpus)), min_size=1, max_size=2)))
     pairs = [pair_of(option, others, reserved, policy) for option in MAY_BE_IDLE if option not in others]
-    idle = [(alone, told) for option, alone, told in pairs if is_idle(info, told, option)]
+    idle = [(alone, told) for option, alone, told in pairs if is_idle(info, told, option, minor)]
     assume(idle)
     for alone, told in idle:
         without, with_option = start(info, alone, minor), start(info, told, minor)

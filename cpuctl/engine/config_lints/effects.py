@@ -32,17 +32,26 @@ def lint_cpu_options(subject: LintSubject) -> Iterator[Lint]:
         if not _is_on(value):
             continue
         reason = _idle_reason(name, topology)
-        if not reason and name == ALIGN_BY_SOCKET and subject.config.topology_manager_policy == "none":
+        if not reason and name == ALIGN_BY_SOCKET and _asks_for_no_sockets(subject):
             message = f"option {name} changes hints only, and topologyManagerPolicy none asks for none"
             yield _idle((CPU_OPTIONS, name), message, code="option-ignored")
         elif reason:
             yield _idle((CPU_OPTIONS, name), f"option {name} has no purpose on this machine: {reason}")
 
 
+def _asks_for_no_sockets(subject: LintSubject) -> bool:
+    """Whether align-by-socket has nobody to align: no hints, and no distribution that goes by sockets."""
+    options = subject.config.cpu_manager_policy_options
+    distributes = subject.gates.release.aligns_distribution_to_sockets and _is_on(
+        options.get(DISTRIBUTE_NUMA, "")
+    )
+    return subject.config.topology_manager_policy == "none" and not distributes
+
+
 def _idle_reason(name: str, topology: CPUTopology) -> str:
     """Say why an option has no purpose on a machine, nothing where it has one."""
     if name in (FULL_PCPUS_ONLY, DISTRIBUTE_CORES):
-        single = topology.cpus_per_core <= 1 and topology.cpus.bit_count() == len(topology.cores)
+        single = topology.cpus_per_core == 1 and topology.cpus.bit_count() == len(topology.cores)
         besides = _BESIDES if name == FULL_PCPUS_ONLY else ""
         return f"every core has one CPU{besides}" if single else ""
     if name == DISTRIBUTE_NUMA:

@@ -88,3 +88,11 @@ def test_sockets_are_for_hints_and_without_a_policy_nobody_asks_for_one() -> Non
     found = remarks("option-ignored", config, "synthetic:2s4n16c2t")
     assert [lint.setting for lint in found] == [("cpuManagerPolicyOptions", "align-by-socket")]
     assert not remarks("option-ignored", config | {"topology_manager_policy": "restricted"})
+
+
+def test_sockets_are_for_distribution_too_from_1_37_on() -> None:
+    options = {"align-by-socket": "true", "distribute-cpus-across-numa": "true"}
+    for minor, said in ((36, True), (37, False)):
+        told = Told(config=static(options), machine="synthetic:2s4n16c2t", minor=minor)
+        lints = [lint.code for lint in lint_configuration(told.subject())]
+        assert ("option-ignored" in lints) is said

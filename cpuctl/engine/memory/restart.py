@@ -17,7 +17,7 @@ from cpuctl.named_tuple import NamedTuple
 _MOST_ORDERS = 64
 _EMPTY = "[memorymanager] machine state can not be empty when it has memory assignments"
 _DIFFERENT = "[memorymanager] the expected machine state is different from the real one"
-_CHANCE = Undetermined(
+_CHANCE = (
     "in memory_manager_state a NUMA node belongs to several groups: whether the kubelet accepts it "
     "depends on the order in which it walks a map"
 )
@@ -47,9 +47,17 @@ def restored(
     held = list(held_blocks(state))
     differs = partial(difference, state.tables)
     objection = _objection(fresh, held, differs)
-    if any(bool(_objection(fresh, order, differs)) != bool(objection) for order in _other_orders(held)):
-        return _CHANCE
+    for order in _other_orders(held):
+        other = _objection(fresh, order, differs)
+        if bool(other) != bool(objection):
+            return Undetermined(_CHANCE, variants=("it starts", f"it does not: {_text(objection or other)}"))
     return objection or state
+
+
+def _text(objection: str | KubeletFault) -> str:
+    if isinstance(objection, KubeletFault):
+        return f"it crashes in the {objection.where}: {objection.why}"
+    return objection
 
 
 def _other_orders(held: Sequence[HeldBlock]) -> Iterator[Sequence[HeldBlock]]:

@@ -13,7 +13,7 @@ from cpuctl.documents.cursor import Cursor
 from cpuctl.errors import InputError
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Pod
-from cpuctl.pods.reading.pods import decode_name, decode_namespace, decode_spec
+from cpuctl.pods.reading.pods import LONGEST_NAME, decode_name, decode_namespace, decode_spec
 from cpuctl.pods.reading.workloads import MAX_REPLICAS
 
 _DEEPEST = 12
@@ -54,7 +54,8 @@ def decode_custom_resource(resource: Cursor, kind: str, group: str) -> list[Pod]
             pod = decode_spec(found.spec)
         except InputError:
             return []
-        stem = "-".join((name, *found.words))
+        # Every replica carries it: as long as any name may be, however long the words are.
+        stem = "-".join((name, *found.words))[:LONGEST_NAME]
         pod = pod._replace(namespace=namespace, origin=resource.origin, owner=f"{kind}.{group}/{name}")
         pods += [pod._replace(name=f"{stem}-{number}") for number in range(found.number)]
     return pods

@@ -23,7 +23,7 @@ _NO_REQUIREMENTS = ResourceRequirements()
 _CONFIG_SOURCE = "kubernetes.io/config.source"
 _MIRROR = "kubernetes.io/config.mirror"
 _RESTART = "RestartContainer"
-_LONGEST_NAME = 253  # a DNS name (RFC 1123), the longest that Kubernetes accepts for any object
+LONGEST_NAME = 253  # a DNS name (RFC 1123), the longest that Kubernetes accepts for any object
 
 
 def decode_pod(pod: Cursor) -> Pod:
@@ -98,8 +98,8 @@ def decode_namespace(metadata: Cursor) -> str:
 def _name(text: Cursor) -> str:
     """Read a name, however odd: only its length matters, because every replica carries it."""
     name = text.text()
-    if len(name) > _LONGEST_NAME:
-        raise text.error(f"expected a name of at most {_LONGEST_NAME} characters, found {len(name)}")
+    if len(name) > LONGEST_NAME:
+        raise text.error(f"expected a name of at most {LONGEST_NAME} characters, found {len(name)}")
     return name
 
 

@@ -131,6 +131,13 @@ def test_replicas_that_multiply_are_bounded() -> None:
         pods_of(resource("example.com/v1", "Thing", many))
 
 
+def test_names_that_multiply_are_bounded() -> None:
+    groups = [{"name": "a" * 1_000_000, "replicas": 10_000, "template": TEMPLATE}]
+    names = pods_of(resource("example.com/v1", "Thing", {"groups": groups}))
+    assert len(names) == 10_000
+    assert max(map(len, names)) < 300
+
+
 def test_depth_is_bounded() -> None:
     deep: object = {"template": TEMPLATE}
     for _ in range(50):

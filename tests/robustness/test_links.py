@@ -306,6 +306,14 @@ def test_nothing_is_written_where_no_configuration_is(root: Path, tmp_path: Path
         assert not list(tmp_path.glob("*_state"))
 
 
+def test_no_control_group_is_changed_where_no_configuration_is(root: Path) -> None:
+    """Before anything else is looked at, so that no real hierarchy is needed here."""
+    (root / "sys/fs/cgroup").mkdir(parents=True)
+    done = run("cgroups", "apply", "--root", str(root), "a/b/c=0", "--yes")
+    assert (done.returncode, done.stdout) == (4, "")
+    assert f"error: {root}: /{HOME}/config.yaml: there is no kubelet configuration" in done.stderr
+
+
 def test_what_is_assumed_is_said(root: Path) -> None:
     (root / HOME).mkdir()
     for words in (

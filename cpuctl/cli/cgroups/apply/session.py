@@ -51,6 +51,8 @@ class Session(NamedTuple):
         from cpuctl.audit.reading import take_group_picture
 
         node = load_node(self.words, sources)
+        if self.yes:
+            sources.require_configuration()
         with ProgressBar(self.style) as progress:
             picture = take_group_picture(node.files, node.known, progress)
         require_kernel(self.root, picture, quota=self.insisted.quota)

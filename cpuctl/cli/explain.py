@@ -148,11 +148,13 @@ def _explained(planning: Planning, text: str, style: Style) -> Document:
 
 def _more_pages(planning: Planning, telling: "Telling", runs: "Runs") -> dict[str, Any]:
     """Tell what huge pages would do, where the node is empty: those in state files stay as they are."""
+    from cpuctl.engine.admission import Admitted
+
+    if planning.words.state or planning.words.pods or isinstance(telling.admission.verdict, Admitted):
+        return {}
+
     from cpuctl.cli.answers.explain.suggestion_answer import pages_answer
     from cpuctl.engine.explain.searches.huge_pages import more_huge_pages
-
-    if planning.words.state or planning.words.pods:
-        return {}
 
     def start_on(info: "MachineInfo") -> "Starter":
         source = planning.source._replace(info=info)

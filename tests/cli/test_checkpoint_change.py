@@ -41,7 +41,14 @@ from tests.support.state_files import V36 as WRITER_36
 Checkpoint = Callable[..., Result]
 NODE = ("-m", MACHINE, "--kubelet-args", KUBELET)
 V36 = ("--kubelet-version", "1.36")
-ON_36 = (*NODE, *V36)
+
+
+def on(machine: str) -> tuple[str, ...]:
+    """Return the options of a kubelet 1.36 on another machine."""
+    return ("-m", machine, *NODE[2:], *V36)
+
+
+ON_36 = on(MACHINE)
 PODS = ("--pods", "running.json")
 RESERVED = KUBELET.replace("0,8", "0-1,8-9")
 STRICT = f"{KUBELET} --cpu-manager-policy-options=strict-cpu-reservation=true"
@@ -123,11 +130,11 @@ CASES = [
     Case("repair without knowing who runs", ("repair", "odd", *ON_36)),
     Case("repair after CPUs were reserved", ("repair", "fine", *ON_36, "--kubelet-args", RESERVED, *PODS)),
     Case("repair for strict reservation", ("repair", "fine", *ON_36, "--kubelet-args", STRICT)),
-    Case("repair after CPUs went", ("repair", "fine", *ON_36, "-m", f"{MACHINE},offline=5+9", *PODS)),
-    Case("repair after CPUs came", ("repair", "fine", *ON_36, "-m", "synthetic:2s2n4c3t,mem=16Gi")),
-    Case("repair with too few CPUs", ("repair", "full", *ON_36, "-m", f"{MACHINE},offline=5"), 3),
+    Case("repair after CPUs went", ("repair", "fine", *on(f"{MACHINE},offline=5+9"), *PODS)),
+    Case("repair after CPUs came", ("repair", "fine", *on("synthetic:2s2n4c3t,mem=16Gi"))),
+    Case("repair with too few CPUs", ("repair", "full", *on(f"{MACHINE},offline=5")), 3),
     Case("repair after a reboot", ("repair", "drift", *ON_36)),
-    Case("repair with less memory", ("repair", "fine", *ON_36, "-m", "synthetic:2s2n4c2t,mem=3Gi", *PODS), 3),
+    Case("repair with less memory", ("repair", "fine", *on("synthetic:2s2n4c2t,mem=3Gi"), *PODS), 3),
     Case("repair for no policy", ("repair", "fine", *ON_36, "--kubelet-args", "--max-pods=9", *PODS)),
     Case("repair for a policy", ("repair", "none", *ON_36)),
     Case("repair without the gate", ("repair", "newest", *NODE, "--kubelet-version", "1.37", *PODS)),
@@ -264,7 +271,10 @@ def test_the_release_is_never_guessed(checkpoint: Checkpoint) -> None:
 def test_what_cannot_be_read_is_an_error(checkpoint: Checkpoint) -> None:
     result = checkpoint("repair", "torn", *ON_36)
     assert (result.code, result.out) == (4, "")
-    assert "error: torn: unexpected end of JSON input\nhint: expected cpu_manager_state" in result.err
+    assert (
+        "error: torn: is not a state file: unexpected end of JSON input\nhint: expected cpu_manager_state"
+        in result.err
+    )
 
 
 def test_exit_code_tells_that_something_would_change(checkpoint: Checkpoint) -> None:

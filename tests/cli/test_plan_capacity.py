@@ -110,15 +110,17 @@ def test_what_fits_is_told_to_prometheus_too(cpuctl: Cpuctl) -> None:
     for name, each in capacity["fragmentation"].items():
         assert found[f'cpuctl_plan_fragmentation_percent{{of="{name}"}}'] == each["percent"]
     copies_only = series(cpuctl(*words, "-o", "prom").out)
-    assert {name for name in copies_only if name.startswith("cpuctl_")} == {"cpuctl_plan_copies"}
+    started = 'cpuctl_plan_start{outcome="Started"}'
+    assert {name for name in copies_only if name.startswith("cpuctl_")} == {started, "cpuctl_plan_copies"}
     plain = series(cpuctl(*words[:-2], "-o", "prom").out)
-    assert not [name for name in plain if name.startswith("cpuctl_")]
+    assert [name for name in plain if name.startswith("cpuctl_")] == [started]
 
 
 @pytest.mark.parametrize("name", [name for name in ANSWERS if "wide" not in name])
 def test_every_plan_has_metrics_or_none(name: str, cpuctl: Cpuctl) -> None:
     result = cpuctl(*ANSWERS[name], "-o", "prom", stdin=ENDLESS)
-    assert (result.code in (0, 3), result.err) == (True, "")
+    assert result.code in (0, 3)
+    assert ("would not start" in result.err) if name == "not started" else not result.err
     known = ("kubelet_", "resource_manager_", "cpuctl_plan_")
     assert all(name.startswith(known) for name in series(result.out))
 

@@ -215,6 +215,7 @@ def claimed(pod: Pod, name: str, changes: tuple[Change, ...]) -> int:
     """Apply some changes and count the CPUs that the container is then due."""
     for change in changes:
         pod = applied(pod, change)
+    pod = with_api_defaults(pod)
     container = next(each for each in pod.all_containers if each.name == name)
     return exclusive_claim(pod, container, pod_qos(pod)).cpus
 

@@ -44,6 +44,7 @@ LIVE = {
     "replay": "fixtures/timelines/case-a.yaml",
     "resize": "-T a=1/1,1Gi --set a:cpu=2",
     "schema": "plan",
+    "topology devices": "",
     "topology distances": "",
     "topology map": "",
     "topology show": "--memory",

@@ -52,6 +52,10 @@ def memory_of(
 
 
 KUBE: dict[str, Any] = {"kube_reserved": {"memory": "1Gi"}}
+SOFT = {
+    "eviction_soft": {"memory.available": "1Gi"},
+    "eviction_soft_grace_period": {"memory.available": "1m"},
+}
 
 
 @pytest.mark.parametrize(
@@ -64,7 +68,7 @@ KUBE: dict[str, Any] = {"kube_reserved": {"memory": "1Gi"}}
             KUBE | {"eviction_hard": {"memory.available": "100Mi"}, "ignores_eviction_thresholds": True},
             {0: "512Mi", 1: "512Mi"},
         ),
-        ({"eviction_soft": {"memory.available": "1Gi"}} | KUBE, {0: "512Mi", 1: "512Mi"}),
+        (KUBE | SOFT, {0: "512Mi", 1: "512Mi"}),
         ({"kube_reserved": {"memory": "0.5Gi"}}, {0: "256Mi", 1: "256Mi"}),
         ({"kube_reserved": {"memory": "5"}}, {0: "5"}),
         ({"kube_reserved": {"memory": "2001m"}, "system_reserved": {"memory": "999m"}}, {0: "3"}),

@@ -66,7 +66,8 @@ def _verdict(pod: Mapping[str, Any]) -> Iterator[Cell]:
     if pod["message"]:
         yield Cell(reason_text(pod), style)
     if gate := pod["needsGate"]:
-        yield Cell(f"  fix: --feature-gates {gate}=true, and the same in the kubelet's configuration")
+        yield Cell(f"  fix: --feature-gates {gate}=true")
+        yield Cell("  (and the same under featureGates in the kubelet's configuration)")
     yield from (Cell(line) for line in departure_lines(pod))
 
 

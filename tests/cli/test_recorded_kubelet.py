@@ -151,6 +151,67 @@ def test_with_nothing_but_a_release_there_is_no_drop_in_directory(archive: str, 
     assert json.loads(result.out)["start"]["error"] == "unknown flag: --config-dir"
 
 
+NONE_STATE = '{"policyName":"none","defaultCpuSet":"","checksum":1353318690}'
+RELEASE = ("--kubelet-version", "1.36")
+
+
+@pytest.fixture
+def stuck(tmp_path: Path, cpuctl: Cpuctl) -> str:
+    """Record a node whose policy has changed since its state file was written."""
+    node = texts(*COMMAND, **{"main.yaml": MAIN}) | {"var/lib/kubelet/cpu_manager_state": NONE_STATE}
+    return captured(tmp_path, cpuctl, node)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("checkpoint", "verify", *RELEASE),
+        ("config", "check", *RELEASE),
+        ("config", "versions", "--from=1.36", "--to=1.37"),
+        ("plan", "-T", "web=1/1,1Gi", *RELEASE),
+        ("explain", "-T", "web=1/1,1Gi", *RELEASE),
+    ],
+    ids=lambda words: " ".join(words[:2]),
+)
+def test_every_command_starts_the_kubelet_on_the_recorded_state(
+    words: tuple[str, ...], stuck: str, cpuctl: Cpuctl
+) -> None:
+    result = cpuctl(*words, "-m", stuck, "-o", "json")
+    start = json.loads(result.out)["start"]
+    start = start.get("from", start)
+    assert start["outcome"] == "Refused"
+    assert 'configured policy "static" differs from state checkpoint policy "none"' in start["error"]
+    assert result.code == (0 if words[1] == "versions" else 3)
+
+
+def test_a_check_finds_what_a_verification_finds(stuck: str, cpuctl: Cpuctl) -> None:
+    check = json.loads(cpuctl("config", "check", *RELEASE, "-m", stuck, "-o", "json").out)
+    verified = json.loads(cpuctl("checkpoint", "verify", *RELEASE, "-m", stuck, "-o", "json").out)
+    assert check["start"]["error"] == verified["start"]["error"]
+    assert check["sources"]["cpuManagerState"] == verified["sources"]["cpuManagerState"]
+    found = {each["code"] for each in check["findings"] if each["severity"] == "error"}
+    assert found == {each["code"] for each in verified["findings"]} == {"policy-differs"}
+    assert not any("state files" in each["what"] for each in check["notLookedAt"])
+
+
+def test_the_word_of_both_ends_of_an_upgrade_is_that_of_the_state(stuck: str, cpuctl: Cpuctl) -> None:
+    start = document(cpuctl("config", "versions", "--from=1.36", "-m", stuck, "-o", "json"))["start"]
+    assert start["from"]["stage"] == start["to"]["stage"] == "cpuManagerStart"
+
+
+def test_state_files_are_not_read_by_an_assumed_release(stuck: str, cpuctl: Cpuctl) -> None:
+    what = "state files, as the kubelet's release is not known (cpuctl checkpoint verify --kubelet-version"
+    result = cpuctl("config", "check", "-m", stuck, columns=300)
+    assert (result.code, what in result.out) == (0, True)
+    result = cpuctl("config", "versions", "-m", stuck, columns=300)
+    assert f"Not looked at: {what}" in result.out
+
+
+def test_a_machine_without_state_files_is_named(archive: str, cpuctl: Cpuctl) -> None:
+    unseen = document(cpuctl("config", "check", "-m", archive, "-o", "json"))["notLookedAt"][0]["what"]
+    assert unseen == f"state files, {archive} has none (cpuctl checkpoint verify STATE looks at them)"
+
+
 @pytest.mark.parametrize("words", [("config", "check"), ("plan", "-T", "web=1/1,1Gi")])
 def test_the_recorded_control_groups_tell_their_version(
     words: tuple[str, ...], tmp_path: Path, cpuctl: Cpuctl

@@ -18,9 +18,10 @@ from cpuctl.cli.options import (
     QuietOption,
 )
 from cpuctl.cli.output import Document, Output, Style, emit
-from cpuctl.cli.sources.config_inputs import KubeletWords, ToldKubelet
+from cpuctl.cli.sources.config_inputs import KubeletWords
 from cpuctl.cli.sources.inputs import load_machine
-from cpuctl.cli.sources.kubelet_inputs import load_cgroup_version, load_kubelet
+from cpuctl.cli.sources.known_kubelet import load_installed_kubelet, load_known_kubelet
+from cpuctl.cli.sources.kubelet_inputs import load_cgroup_version
 from cpuctl.cli.sources.sources import Sources
 from cpuctl.cli.sources.storage_inputs import with_memory, with_storage
 
@@ -31,8 +32,9 @@ app = command_group()
 
 HELP = """Tell whether a kubelet with this configuration would start on this machine.
 
-Answers with the kubelet's own error and where to mend it, and remarks on what is legal but wrong. State files
-are looked at with --state, as cpuctl checkpoint verify looks at them.
+Answers with the kubelet's own error and where to mend it, and remarks on what is legal but wrong. The node's
+state files are looked at as cpuctl checkpoint verify looks at them, or those of --state; what is not looked
+at is named.
 
 Examples:
 
@@ -83,11 +85,11 @@ def _checked(
     words: KubeletWords, source: "MachineSource", sources: Sources, cgroup_version: int, state: str
 ) -> Document:
     from cpuctl.cli.answers.config.check_answer import check_document, unloaded_document
-    from cpuctl.cli.config.checks import check_told
+    from cpuctl.cli.config.checks import check_told, states_of_node, verdict_on
     from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
     from cpuctl.kubelet.version import KubeletVersion
 
-    load = _load_known if state else load_kubelet
+    load = load_known_kubelet if state else load_installed_kubelet
     try:
         told = load(words, sources, machine=source)
     except ConfigRefusedError as refused:
@@ -98,23 +100,16 @@ def _checked(
     findings = set(map(str, told.loaded.warnings))
     sources.warnings[:] = [text for text in sources.warnings if text not in findings]
     told = told._replace(kubelet=told.kubelet._replace(cgroup_version=cgroup_version))
+    states, unseen = states_of_node(source, told, sources, state)
     outcome, lints = check_told(source, told)
-    if not state:
-        return check_document(told.loaded, outcome, lints, answer_head(told, sources))
+    head = answer_head(told, sources)
+    if not states:
+        return check_document(told.loaded, outcome, lints, head, unseen)
+
     from cpuctl.cli.answers.checkpoint.verdict_answer import with_states
-    from cpuctl.cli.checkpoint.inputs import Node, read_case
-    from cpuctl.cli.checkpoint.words import CheckpointWords
 
-    case = read_case(CheckpointWords(state=state), Node(source=source, told=told), sources)
-    verdict = case.verdict()
-    document = check_document(told.loaded, verdict.start, lints, answer_head(told, sources))
-    return with_states(document, verdict, case.states)
-
-
-def _load_known(words: KubeletWords, sources: Sources, *, machine: "MachineSource") -> ToldKubelet:
-    from cpuctl.cli.sources.known_kubelet import load_known_kubelet
-
-    return load_known_kubelet(words, sources, machine=machine)
+    verdict = verdict_on(source, told, states)
+    return with_states(check_document(told.loaded, verdict.start, lints, head, unseen), verdict, states)
 
 
 def _is_clean(document: Document, *, strict: bool) -> bool:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpuctl.cli.sources.config_inputs import flags_of, load_told
+from cpuctl.cli.sources.config_inputs import LIVE_MACHINE, flags_of, load_told
+from cpuctl.cli.sources.known_kubelet import release_is_known
 from cpuctl.cli.sources.sources import Sources
 from cpuctl.engine.config_lints.lint import Lint, LintSubject
 from cpuctl.engine.config_lints.lints import lint_configuration
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.outcome import KubeletFault, StartRefused, Undetermined
 from cpuctl.engine.start import Started, check_start
-from cpuctl.errors import UsageError
+from cpuctl.errors import NodeAccessError, UsageError
 from cpuctl.go_text import GoError
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.configuration.schema import SINCE
@@ -24,8 +25,10 @@ if TYPE_CHECKING:
     from cpuctl.cli.answers.config.parts import StartOutcome
     from cpuctl.cli.sources.config_inputs import ToldKubelet
     from cpuctl.cli.sources.inputs import GivenPods
+    from cpuctl.cli.sources.state_inputs import StateInput
     from cpuctl.cpuset import CPUSet
     from cpuctl.engine.release_effects import Effects
+    from cpuctl.engine.state_checks.verify import StateVerdict
     from cpuctl.machine.cadvisor.machine_info import MachineInfo
     from cpuctl.machine.sources import MachineSource
 
@@ -47,6 +50,47 @@ def check_told(
         info=source.info,
     )
     return outcome, lint_configuration(subject)
+
+
+def states_of_node(
+    source: MachineSource, told: ToldKubelet, sources: Sources, name: str = ""
+) -> tuple[tuple[StateInput, ...], str]:
+    """Read the state files that *name* names, else the machine's.
+
+    Where they are not looked at, the text says so and which command does; where they are, it is empty.
+    """
+    from cpuctl.cli.sources.state_inputs import StatePlace, read_states
+
+    if name:
+        return read_states(name, StatePlace(machine=source), sources), ""
+    read = Sources()
+    try:
+        place = StatePlace(machine=source, directory=told.kubelet.config.root_dir)
+        states = read_states("", place, read) if source.files is not None else ()
+    except NodeAccessError as error:
+        return (), f"state files: {error.message} (sudo cpuctl checkpoint verify looks at them)"
+    if not states and source.origin != LIVE_MACHINE:
+        return (), f"state files, {source.origin} has none (cpuctl checkpoint verify STATE looks at them)"
+    if states and not release_is_known(sources):
+        how = "cpuctl checkpoint verify --kubelet-version VERSION looks at them"
+        return (), f"state files, as the kubelet's release is not known ({how})"
+    sources.entries.update(read.entries)
+    return states, ""
+
+
+def verdict_on(source: MachineSource, told: ToldKubelet, states: tuple[StateInput, ...]) -> StateVerdict:
+    """Start a kubelet on state files, as ``cpuctl checkpoint verify`` does."""
+    from cpuctl.cli.checkpoint.inputs import Case, Node
+    from cpuctl.cli.checkpoint.verdict import knowing_reader
+    from cpuctl.engine.state_checks.owners import NOBODY_SAYS
+
+    reader = knowing_reader(told.kubelet, NOBODY_SAYS)
+    node = Node(source=source, told=told)
+    return Case(node=node, states=states, owners=NOBODY_SAYS, reader=reader).verdict()
+
+
+def _start(source: MachineSource, told: ToldKubelet, states: tuple[StateInput, ...]) -> StartOutcome:
+    return verdict_on(source, told, states).start if states else check_start(source.info, told.kubelet)
 
 
 def _cpu_side(info: MachineInfo, kubelet: Kubelet) -> Started | None:
@@ -87,11 +131,11 @@ def next_version(text: str, current: KubeletVersion) -> KubeletVersion:
 
 
 def compare_versions(
-    source: MachineSource, told: ToldKubelet, version: KubeletVersion
+    source: MachineSource, told: ToldKubelet, version: KubeletVersion, states: tuple[StateInput, ...] = ()
 ) -> tuple[VersionChanges, tuple[StartOutcome, StartOutcome], Kubelet | None]:
     """Compare with another release: the differences, whether each of the two would start, and the other.
 
-    The other kubelet is None where it cannot load the configuration.
+    Both start on *states*, the node's files. The other kubelet is None where it cannot load the configuration.
     """
     kubelet, loaded = told.kubelet, told.loaded
     uses_drop_ins = told.told.drop_ins is not None
@@ -105,12 +149,12 @@ def compare_versions(
         flags=frozenset(flags_of(told.told.arguments).names) | ({"config-dir"} if uses_drop_ins else set()),
     )
     changes = version_changes(subject, kubelet.version, version, SINCE)
-    here = check_start(source.info, kubelet)
+    here = _start(source, told, states)
     try:
         other = load_told(told.told._replace(version=version), Sources())
     except ConfigRefusedError as refused:
         return changes, (here, refused.refusal), None
-    return changes, (here, check_start(source.info, other.kubelet)), other.kubelet
+    return changes, (here, _start(source, other, states)), other.kubelet
 
 
 def pods_between(

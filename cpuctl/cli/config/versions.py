@@ -23,7 +23,7 @@ from cpuctl.cli.options import (
 from cpuctl.cli.output import Document, Output, Style, emit
 from cpuctl.cli.sources.config_inputs import KubeletWords
 from cpuctl.cli.sources.inputs import GivenPods, load_machine, load_pods
-from cpuctl.cli.sources.kubelet_inputs import load_kubelet
+from cpuctl.cli.sources.known_kubelet import load_installed_kubelet
 from cpuctl.cli.sources.sources import Sources
 from cpuctl.cli.sources.storage_inputs import with_memory
 
@@ -35,7 +35,8 @@ app = command_group()
 HELP = """List what changes for this configuration between two releases of the kubelet.
 
 With pods (-f, -T) both kubelets decide on them, on a node of this machine without any others, and each
-difference is tried alone: which of them these pods show.
+difference is tried alone: which of them these pods show. Whether each of the two would start is said of the
+node's state files, too.
 
 Examples:
 
@@ -101,14 +102,16 @@ def _compared(
     given: "GivenPods",
 ) -> Document:
     from cpuctl.cli.answers.config.versions_answer import versions_document
-    from cpuctl.cli.config.checks import compare_versions, next_version, pods_between
+    from cpuctl.cli.config.checks import compare_versions, next_version, pods_between, states_of_node
 
-    told = load_kubelet(words, sources, machine=source)
+    told = load_installed_kubelet(words, sources, machine=source)
     target = next_version(to_version, told.kubelet.version)
-    changes, starts, other = compare_versions(source, told, target)
+    states, unseen = states_of_node(source, told, sources)
+    changes, starts, other = compare_versions(source, told, target, states)
     effects = None
     if given.pods and other is not None:
         effects = pods_between(source, (told.kubelet, other), given, changes)
     versions = {"from": str(told.kubelet.version), "to": str(target)}
     head = answer_head(told, sources) | versions
-    return versions_document(changes, starts, head, everything=everything, effects=effects)
+    document = versions_document(changes, starts, head, everything=everything, effects=effects)
+    return {**document, "notLookedAt": [unseen] if unseen else []}

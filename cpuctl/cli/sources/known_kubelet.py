@@ -33,6 +33,21 @@ def load_known_kubelet(words: KubeletWords, sources: Sources, *, machine: Machin
     return told
 
 
+def load_installed_kubelet(words: KubeletWords, sources: Sources, *, machine: MachineSource) -> ToldKubelet:
+    """Read the same, and assume a release where nobody names it: :func:`release_is_known` tells."""
+    found = with_installed_version(words, machine.origin)
+    try:
+        return load_kubelet(found, sources, machine=machine)
+    finally:
+        if found.version != words.version:
+            sources.add(_MEMBER, found.version, "live")
+
+
+def release_is_known(sources: Sources) -> bool:
+    """Tell whether the release was named or found, and not assumed."""
+    return sources.entries.get(_MEMBER, {}).get("from") != "default"
+
+
 def with_installed_version(words: KubeletWords, machine: str) -> KubeletWords:
     """Add the release of the live host's kubelet where none is named."""
     if words.version or machine != LIVE_MACHINE:
@@ -46,7 +61,7 @@ def require_version(words: KubeletWords, found: KubeletWords, sources: Sources) 
     """Raise UsageError where nobody says which release the kubelet is; say where it was *found*."""
     if found.version != words.version:
         sources.add(_MEMBER, found.version, "live")
-    if sources.entries.get(_MEMBER, {}).get("from") == "default":
+    if not release_is_known(sources):
         raise UsageError(
             "the kubelet's release is not known, and every release reads state files in its own way",
             hint=f"name it with {words.version_option}, 1.36 for instance",

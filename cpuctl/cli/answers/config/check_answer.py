@@ -32,9 +32,16 @@ _LINE = re.compile(r"(?P<place>.*?:[0-9]+(?::[0-9]+)?)(?:: (?P<setting>.*))?", r
 
 
 def check_document(
-    loaded: LoadedConfiguration, outcome: StartOutcome, lints: Sequence[Lint], head: Mapping[str, Any]
+    loaded: LoadedConfiguration,
+    outcome: StartOutcome,
+    lints: Sequence[Lint],
+    head: Mapping[str, Any],
+    unseen: str = "",
 ) -> Document:
-    """Say whether the kubelet would start, and what else there is to remark."""
+    """Say whether the kubelet would start, and what else there is to remark.
+
+    *unseen* says which of the node's files were not looked at, with the command that does.
+    """
     start = start_answer(outcome)
     if paths := settings_to_mend(outcome):
         start["mend"] = mend_answer(loaded, paths)
@@ -45,7 +52,10 @@ def check_document(
         *(lint_answer(loaded, lint) for lint in lints if lint.severity is Severity.INFO),
     ]
     node = _node(outcome) if isinstance(outcome, Started) else {}
-    return _document(head, start, findings) | node
+    document = _document(head, start, findings) | node
+    if unseen:
+        document["notLookedAt"] = [{"settings": [], "what": unseen}, *document["notLookedAt"]]
+    return document
 
 
 def _refusal(

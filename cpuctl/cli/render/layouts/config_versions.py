@@ -32,7 +32,8 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
         yield Lines.of(*map(_flag, document["flags"]))
     if "pods" in document:
         yield Lines.of(*_pods(document))
-    yield Lines.of(_closing(document))
+    unseen = (f"Not looked at: {what}" for what in document["notLookedAt"])
+    yield Lines.of(_closing(document), *unseen)
 
 
 def _start(start: Mapping[str, Any], version: str) -> Cell:

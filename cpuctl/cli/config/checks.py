@@ -135,7 +135,7 @@ def compare_versions(
 ) -> tuple[VersionChanges, tuple[StartOutcome, StartOutcome], Kubelet | None]:
     """Compare with another release: the differences, whether each of the two would start, and the other.
 
-    Both start on *states*, the node's files. The other kubelet is None where it cannot load the configuration.
+    Both start on *states*, files of the node. The other is None where it cannot load the configuration.
     """
     kubelet, loaded = told.kubelet, told.loaded
     uses_drop_ins = told.told.drop_ins is not None

@@ -223,6 +223,24 @@ def test_a_refused_start_names_stage_error_and_place(config: Config) -> None:
     assert start["mend"] == [{"setting": "cpuManagerPolicy", "from": "file", "where": "case.yaml:3"}]
 
 
+@pytest.mark.parametrize("drop_in", [False, True])
+def test_all_values_of_wrong_types_are_told_at_once(config: Config, tmp_path: Path, *, drop_in: bool) -> None:
+    """The kubelet's reader of durations ends the decoding, and hides what was noted before."""
+    wrong = f"{HEAD}cpuManagerPolicy: 7\ncpuManagerReconcilePeriod: soon\nmaxPods: many\n"
+    (tmp_path / "conf.d" / "20.conf").write_text(wrong if drop_in else HEAD)
+    (tmp_path / "wrong.yaml").write_text(HEAD if drop_in else wrong)
+    result = config("check", *told("wrong.yaml"), "--config-dir=conf.d", "-o", "json")
+    document = answer(result)
+    assert (result.code, document["summary"]["error"]) == (3, 3)
+    assert 'time: invalid duration "soon"' in document["start"]["error"]
+    place = "conf.d/20.conf" if drop_in else "wrong.yaml"
+    assert [(each["code"], each["where"], each["setting"]) for each in document["findings"]] == [
+        ("not-loaded", f"{place}:4", "cpuManagerReconcilePeriod"),
+        ("not-loaded-next", f"{place}:3", "cpuManagerPolicy"),
+        ("not-loaded-next", f"{place}:5", "maxPods"),
+    ]
+
+
 def test_storage_is_kept_as_the_kubelet_keeps_it(config: Config) -> None:
     """A tenth of 100Gi, as a 32-bit float has it; without a size nothing is said of storage."""
     words = ("show", *told("quota.yaml"), "-o", "json")

@@ -59,9 +59,10 @@ class DropInDirectory(NamedTuple):
                 yield path, "the kubelet does not follow links to directories"
 
 
-def merge_refused(error: InputError, text: str) -> ConfigRefusedError:
+def merge_refused(error: InputError, text: str, others: Iterable[InputError] = ()) -> ConfigRefusedError:
     """Add the kubelet's words about its drop-ins to an error of ours."""
-    return ConfigRefusedError.told(error, Refusal(STAGE, text, f"failed to merge kubelet configs: {text}"))
+    refusal = Refusal(STAGE, text, f"failed to merge kubelet configs: {text}")
+    return ConfigRefusedError.told(error, refusal, tuple(others))
 
 
 def counts_as_drop_in(path: str) -> bool:

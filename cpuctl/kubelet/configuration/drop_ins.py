@@ -17,7 +17,7 @@ from cpuctl.documents.paths import Path
 from cpuctl.errors import InputError
 from cpuctl.kubelet.configuration.decoded import folded, reserialised, with_defaults, with_eviction_defaults
 from cpuctl.kubelet.configuration.drop_in_files import WALK, DropInSource, merge_refused
-from cpuctl.kubelet.configuration.go_json import Mistake, Walk, first_mistake, match_field
+from cpuctl.kubelet.configuration.go_json import Mistake, Walk, all_mistakes, match_field
 from cpuctl.kubelet.configuration.head import API_VERSION, KIND, Head, NoObjectError, read_config_object
 from cpuctl.kubelet.configuration.layer import Layer
 from cpuctl.kubelet.configuration.main_file import empty, read_main_file
@@ -56,8 +56,10 @@ def merge_drop_ins(base: Settings, source: DropInSource, minor: int) -> Layer:
     merged = Setting(written) if strict else Setting({})
     for _, patch in patches:
         merged = merge_patch(merged, Setting(patch))
-    if mistake := first_mistake(plain(merged), ROOT_TYPE, Walk(structs=structs_of(minor), any_case=True)):
-        raise _mistyped(mistake, merged)
+    if mistakes := all_mistakes(plain(merged), ROOT_TYPE, Walk(structs=structs_of(minor), any_case=True)):
+        wrong, *others = (_mistyped(mistake, merged) for mistake in mistakes)
+        prefix = "failed to unmarshal merged JSON into kubelet configuration: "
+        raise merge_refused(wrong, prefix + mistakes[0].text, others)
     settings, _ = unknown_fields(folded(merged.members or {}), minor)
     if not strict:
         # The field has another name inside the kubelet, which is where these releases merge.
@@ -191,16 +193,14 @@ def _go_path(path: Path) -> str:
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
 
 
-def _mistyped(mistake: Mistake, merged: Setting) -> ConfigRefusedError:
+def _mistyped(mistake: Mistake, merged: Setting) -> InputError:
     """Blame the file whose value has the wrong type."""
     at, path = merged, list(mistake.path)
     while path and (members := at.members) is not None:
         at = members[str(path.pop(0))]
     origin = at.origin
     assert origin.document is not None  # the rest of the tree was read before, and has the right types
-    error = explained(mistake, origin.document, (*origin.path, *path))
-    prefix = "failed to unmarshal merged JSON into kubelet configuration: "
-    return merge_refused(error, prefix + mistake.text)
+    return explained(mistake, origin.document, (*origin.path, *path))
 
 
 def _warnings(patch: Settings, merged: Settings, minor: int) -> Iterator[ConfigWarning]:

@@ -67,12 +67,14 @@ class _Place(NamedTuple):
 
 def first_mistake(value: Value, go_type: str, walk: Walk) -> Mistake | None:
     """Find the mistake that Go would report."""
-    noted: Mistake | None = None
-    for mistake in walk.mistakes(value, go_type, _Place((), "")):
-        if mistake.final:
-            return mistake
-        noted = noted or mistake
-    return noted
+    return next(iter(all_mistakes(value, go_type, walk)), None)
+
+
+def all_mistakes(value: Value, go_type: str, walk: Walk) -> tuple[Mistake, ...]:
+    """Find all that Go would stumble over: the mistake that it would report, then the others."""
+    noted = list(walk.mistakes(value, go_type, _Place((), "")))
+    told = next((mistake for mistake in noted if mistake.final), noted[0] if noted else None)
+    return () if told is None else (told, *(mistake for mistake in noted if mistake is not told))
 
 
 class Walk(NamedTuple):

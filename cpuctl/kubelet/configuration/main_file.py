@@ -8,12 +8,12 @@ leniently: it warns, drops the unknown ones and takes the last of repeated ones.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from cpuctl.documents.document import Document, Syntax
 from cpuctl.documents.loading import EMPTY
 from cpuctl.errors import InputError
-from cpuctl.kubelet.configuration.go_json import Walk, first_mistake
+from cpuctl.kubelet.configuration.go_json import Walk, all_mistakes
 from cpuctl.kubelet.configuration.head import (
     API_VERSION,
     HINT,
@@ -61,9 +61,9 @@ def read_main_file(text: str | bytes, source: str, minor: int, *, beside: str = 
     except NoObjectError as none:
         raise _refused(none.error, f"failed to decode: {none.text}", source) from None
     document = found.document
-    if mistake := first_mistake(document.value, ROOT_TYPE, walk_of(document, minor)):
-        wrong = explained(mistake, document, mistake.path)
-        raise _refused(wrong, f"failed to decode: {mistake.text}", source)
+    if mistakes := all_mistakes(document.value, ROOT_TYPE, walk_of(document, minor)):
+        wrong, *others = (explained(each, document, each.path) for each in mistakes)
+        raise _refused(wrong, f"failed to decode: {mistakes[0].text}", source, others)
     given = settings_of(document, OriginKind.FILE)
     known, unknown = unknown_fields(given.members or {}, minor)
     return MainFile(
@@ -95,10 +95,12 @@ def _check_head(document: Document, head: Head) -> None:
             raise NoObjectError(cursor.expected(wanted, hint=HINT), text)
 
 
-def _refused(error: InputError, text: str, source: str) -> ConfigRefusedError:
+def _refused(
+    error: InputError, text: str, source: str, others: Iterable[InputError] = ()
+) -> ConfigRefusedError:
     prefix = f"failed to load kubelet config file, path: {source}, error: "
     logged = f"{prefix}failed to load Kubelet config file {source}, error {text}"
-    return ConfigRefusedError.told(error, Refusal(STAGE, text, logged))
+    return ConfigRefusedError.told(error, Refusal(STAGE, text, logged), tuple(others))
 
 
 def _resolved(settings: Settings, directory: str) -> Settings:

@@ -21,18 +21,33 @@ class Refusal(NamedTuple):
 
 
 class ConfigRefusedError(InputError):
-    """A part of the configuration that the kubelet itself refuses to load."""
+    """A part of the configuration that the kubelet itself refuses to load.
 
-    def __init__(self, message: str, *, refusal: Refusal, where: str = "", hint: str = "") -> None:
+    *others* are errors of the same kind, to which it would come once this one is mended.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        refusal: Refusal,
+        where: str = "",
+        hint: str = "",
+        others: tuple[InputError, ...] = (),
+    ) -> None:
         super().__init__(message, where=where, hint=hint)
         self.refusal = refusal
+        self.others = others
 
     def within(self, outer: str) -> Self:
         """Return the same error, its place prefixed with *outer*."""
         where = f"{outer}: {self.where}" if self.where else outer
-        return type(self)(self.message, refusal=self.refusal, where=where, hint=self.hint)
+        others = tuple(each.within(outer) for each in self.others)
+        return type(self)(self.message, refusal=self.refusal, where=where, hint=self.hint, others=others)
 
     @classmethod
-    def told(cls, error: InputError, refusal: Refusal) -> ConfigRefusedError:
+    def told(
+        cls, error: InputError, refusal: Refusal, others: tuple[InputError, ...] = ()
+    ) -> ConfigRefusedError:
         """Add the kubelet's words to an error of ours."""
-        return cls(error.message, refusal=refusal, where=error.where, hint=error.hint)
+        return cls(error.message, refusal=refusal, where=error.where, hint=error.hint, others=others)

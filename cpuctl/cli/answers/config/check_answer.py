@@ -22,6 +22,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.config_lints.lint import Lint, Severity
 from cpuctl.engine.outcome import Undetermined
 from cpuctl.engine.start import Started
+from cpuctl.errors import InputError
 from cpuctl.kubelet.configuration.loading import LoadedConfiguration
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.configuration.remarks import ConfigWarning
@@ -79,17 +80,24 @@ def unloaded_document(refused: ConfigRefusedError, head: Mapping[str, Any]) -> D
     """Describe a configuration that the kubelet cannot even load."""
     where, setting = _place(refused.where)
     start = start_answer(refused.refusal) | {"mend": [{"setting": setting, "from": None, "where": where}]}
-    finding = {
+    findings = [_unloaded(refused, "not-loaded", refused.message)]
+    later = "the kubelet comes to it once the first error is mended"
+    findings += [_unloaded(each, "not-loaded-next", f"{each.message} ({later})") for each in refused.others]
+    return _document(head, start, findings)
+
+
+def _unloaded(error: InputError, code: str, message: str) -> dict[str, Any]:
+    where, setting = _place(error.where)
+    return {
         "severity": str(Severity.ERROR),
-        "code": "not-loaded",
+        "code": code,
         "setting": setting,
         "where": where,
         "expected": "",
         "detected": "",
-        "message": refused.message,
-        "fix": refused.hint,
+        "message": message,
+        "fix": error.hint,
     }
-    return _document(head, start, [finding])
 
 
 def _document(

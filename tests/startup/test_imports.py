@@ -109,6 +109,7 @@ _NEVER = {
     "cpuctl.engine.resize.allocator",
     "cpuctl.kubelet.configuration.drop_ins",
     "cpuctl.kubelet.flags.command_line",
+    "cpuctl.kubelet.foreign.tools",
     "cpuctl.machine.devices",
     "cpuctl.pods.cgroups",
     "cpuctl.pods.governing.limit_range",

@@ -18,8 +18,9 @@ from cpuctl.kubelet.validation.rule import PREFIX, Broken, Rule, Subject, below,
 _EFFECTS = ("", "NoSchedule", "PreferNoSchedule", "NoExecute")
 _NAME = r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
 _DOMAIN = r"(?=.{1,253}/)[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*/"
-_KEY = re.compile(rf"(?:{_DOMAIN})?{_NAME}", re.ASCII)
-_VALUE = re.compile(rf"(?:{_NAME})?", re.ASCII)
+# Compiled when a taint is looked at: few configurations have one, and every start loads this.
+_KEY = rf"(?:{_DOMAIN})?{_NAME}"
+_VALUE = rf"(?:{_NAME})?"
 
 
 # Taints
@@ -33,7 +34,8 @@ def _taints(subject: Subject) -> Iterable[object]:
 def _bad_taint(subject: Subject) -> Broken:
     taint: dict[str, Any] = subject.item
     key, value, effect = (str(taint.get(name) or "") for name in ("key", "value", "effect"))
-    right = _KEY.fullmatch(key) and _VALUE.fullmatch(value) and effect in _EFFECTS
+    named = re.fullmatch(_KEY, key, re.ASCII) and re.fullmatch(_VALUE, value, re.ASCII)
+    right = named and effect in _EFFECTS
     return when(not right, f"{{{key} {value} {effect} {taint.get('timeAdded') or '<nil>'}}}")
 
 

@@ -24,7 +24,8 @@ _DOMAIN = rf"(?:{_LABEL}(?:\.{_LABEL})*|\[(?:[a-fA-F0-9:]+)\])(?::[0-9]+)?"
 _NAME = rf"(?:{_DOMAIN}/)?{_PART}(?:/{_PART})*"
 _TAG = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}"
 _DIGEST = r"[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}"
-_REFERENCE = re.compile(rf"(?P<name>{_NAME})(?::(?P<tag>{_TAG}))?(?:@(?P<digest>{_DIGEST}))?", re.ASCII)
+# Compiled when a pattern is looked at: few configurations have one, and every start loads this.
+_REFERENCE = rf"(?P<name>{_NAME})(?::(?P<tag>{_TAG}))?(?:@(?P<digest>{_DIGEST}))?"
 _LONGEST_NAME = 255
 
 
@@ -74,9 +75,9 @@ def pattern_problem(pattern: str) -> str:
 
 
 def _reference_problem(name: str) -> str:
-    found = _REFERENCE.fullmatch(name)
+    found = re.fullmatch(_REFERENCE, name, re.ASCII)
     if found is None:
-        lower = _REFERENCE.fullmatch(name.lower())
+        lower = re.fullmatch(_REFERENCE, name.lower(), re.ASCII)
         why = "repository name must be lowercase" if lower else "invalid reference format"
         return f"failed to parse as an image name: {why}"
     if len(found["name"]) > _LONGEST_NAME:

@@ -18,10 +18,35 @@ from cpuctl.named_tuple import NamedTuple
 API_VERSION = "kubelet.config.k8s.io/v1beta1"
 KIND = "KubeletConfiguration"
 STAGE = "configDecode"
+_CONFIGZ = "the node's /configz (kubectl get --raw /api/v1/nodes/NODE/proxy/configz)"
 HINT = "name the file that the kubelet reads (its flag --config), often /var/lib/kubelet/config.yaml"
+
+_INSTEAD = {
+    ("", "ConfigMap"): "a ConfigMap only holds it: give the KubeletConfiguration in its data (data.kubelet)",
+    ("", "List"): "give one of its items",
+    ("", "Node"): f"a Node tells what came of it: give {_CONFIGZ}",
+    ("eksctl.io", ""): (
+        "a file of eksctl: give kubeletExtraConfig of a node group, with kind and apiVersion in front, or"
+        f" {_CONFIGZ}"
+    ),
+    ("machineconfiguration.openshift.io", ""): (
+        "give the rendered MachineConfig (oc get mc rendered-worker-... -o yaml), or the node's /configz"
+    ),
+    ("bootstrap.cluster.x-k8s.io", ""): (
+        f"a file of the Cluster API: name its kubeletExtraArgs with --kubelet-args, or give {_CONFIGZ}"
+    ),
+}
+_UNITS = frozenset({"Unit", "Service", "Install"})
 
 _HEAD = r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
 _PARSING = "couldn't get version/kind; json parse error: "
+
+
+def instead(kind: str, api_version: str) -> str:
+    """Say what to give instead of a document of another kind."""
+    group = api_version.partition("/")[0] if "/" in api_version else ""
+    known = _INSTEAD.get((group, kind)) or _INSTEAD.get((group, ""))
+    return known or f"give the file that the kubelet reads (its flag --config), or {_CONFIGZ}"
 
 
 class NoObjectError(Exception):
@@ -95,7 +120,10 @@ def _head(document: Document) -> Head:
 def _unexpected(document: Document, path: Path) -> InputError:
     root = Cursor.at_root(document)
     if not path:
-        return root.expected("a mapping")
+        value = document.value
+        unit = isinstance(value, list) and bool(value) and str(value[0]) in _UNITS
+        hint = "a systemd unit: give the file that --config in its ExecStart names" if unit else HINT
+        return root.expected("a mapping", hint=hint)
     name = str(path[0])
     return root.members()[name].expected(KIND if name.lower() == "kind" else API_VERSION, hint=HINT)
 

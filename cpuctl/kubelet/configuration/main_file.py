@@ -21,6 +21,7 @@ from cpuctl.kubelet.configuration.head import (
     STAGE,
     Head,
     NoObjectError,
+    instead,
     read_config_object,
     without,
 )
@@ -92,7 +93,8 @@ def _check_head(document: Document, head: Head) -> None:
     for cursor, wanted in ((head.kind_at, KIND), (head.version_at, API_VERSION)):
         if cursor and cursor.value != wanted:
             text = f'no kind "{head.kind}" is registered for version "{head.api_version}" in scheme ...'
-            raise NoObjectError(cursor.expected(wanted, hint=HINT), text)
+            hint = HINT if head.kind == KIND else instead(head.kind, head.api_version)
+            raise NoObjectError(cursor.expected(wanted, hint=hint), text)
 
 
 def _refused(

@@ -11,15 +11,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from cpuctl.kubelet.configuration.schema import FIELD_TYPES
-from cpuctl.kubelet.foreign.found import Fields, Found, flags_of, mapping, picked, with_defaults
+from cpuctl.kubelet.foreign.found import Fields, Found, filled, flags_of, mapping, not_held, picked
 
-_EKS = {
+_EKS: Mapping[str, Any] = {
     "cgroupDriver": "systemd", "cgroupRoot": "/", "kubeReservedCgroup": "/runtime",
     "systemReservedCgroup": "/system", "hairpinMode": "hairpin-veth", "protectKernelDefaults": True,
+    "evictionHard": {"memory.available": "100Mi", "nodefs.available": "10%", "nodefs.inodesFree": "5%"},
 }  # fmt: skip
-_EKS_EVICTION = {"memory.available": "100Mi", "nodefs.available": "10%", "nodefs.inodesFree": "5%"}
-_NAME_IT = "name it with --kubelet-args=--kube-reserved=..."
-_EKS_RESERVES = f"nodeadm reserves CPU and memory by the machine and its maxPods: {_NAME_IT}"
 
 
 def configz(value: Fields, _: str) -> Found:
@@ -37,10 +35,9 @@ def configz(value: Fields, _: str) -> Found:
 def node_config(value: Fields, _: str) -> Found:
     """Read ``spec.kubelet`` of an EKS NodeConfig, a drop-in on top of what nodeadm writes."""
     kubelet = mapping(value, "spec", "kubelet")
-    fields = with_defaults(mapping(kubelet, "config"), _EKS)
-    fields["evictionHard"] = {**_EKS_EVICTION, **mapping(fields, "evictionHard")}
-    assumed = () if "cpu" in mapping(fields, "kubeReserved") else (_EKS_RESERVES,)
-    return Found("an EKS NodeConfig", fields, flags_of(kubelet.get("flags")), assumed)
+    fields, added = filled(mapping(kubelet, "config"), _EKS, "nodeadm")
+    more = not_held("nodeadm", "maxPods and kubeReserved by the machine, gates by the release, and addresses")
+    return Found("an EKS NodeConfig", fields, flags_of(kubelet.get("flags")), (*added, more))
 
 
 def karpenter(value: Fields, _: str) -> Found:
@@ -53,12 +50,10 @@ def karpenter(value: Fields, _: str) -> Found:
     )
     fields, others = picked(given, FIELD_TYPES)
     unread = (f"not read: {', '.join(others)}",) if others else ()
-    own = "the machine image adds its own (cgroupDriver systemd, evictionHard, kubeReserved by the machine)"
-    return Found(
-        f"a {value.get('kind')} of Karpenter",
-        with_defaults(fields, {"cgroupDriver": "systemd"}),
-        assumed=(own, *unread),
-    )
+    own = not_held("the machine image", "cgroupDriver, evictionHard, and kubeReserved by the machine")
+    name = str(value.get("kind"))
+    article = "an" if name[:1] in "AEIOU" else "a"
+    return Found(f"{article} {name} of Karpenter", fields, assumed=(own, *unread))
 
 
 _AKS = {
@@ -77,12 +72,8 @@ def aks(value: Fields, _: str) -> Found:
     fields = {_AKS[name]: member for name, member in value.items() if name in _AKS}
     if "containerLogMaxSizeMB" in value:
         fields["containerLogMaxSize"] = f"{value['containerLogMaxSizeMB']}M"
-    own = f"AKS reserves CPU and memory by the machine, and evicts at memory.available<100Mi: {_NAME_IT}"
-    return Found(
-        "a custom node configuration of AKS",
-        with_defaults(fields, {"cgroupDriver": "systemd"}),
-        assumed=(own,),
-    )
+    own = not_held("AKS", "cgroupDriver, evictionHard, and kubeReserved by the machine")
+    return Found("a custom node configuration of AKS", fields, assumed=(own,))
 
 
 _BOTTLEROCKET = {
@@ -98,20 +89,27 @@ _NUMBERS = ("int32", "int64")
 
 
 def bottlerocket(value: Fields, _: str) -> Found:
-    """Read ``settings.kubernetes`` of Bottlerocket's user data."""
+    """Read ``settings.kubernetes`` of Bottlerocket's user data.
+
+    Reserved memory counts where it is ``enabled``, and the Memory Manager's policy where some of it does.
+    """
     settings = mapping(value, "settings", "kubernetes")
     given = {_BOTTLEROCKET.get(name, _camel(name)): each for name, each in settings.items()}
     if isinstance(options := given.get("cpuManagerPolicyOptions"), list):
         given["cpuManagerPolicyOptions"] = {str(option): "true" for option in options}
     reserved = given.pop("memoryManagerReservedMemory", None)
     if isinstance(reserved, dict):
-        given["reservedMemory"] = [_reserved(node, limits) for node, limits in reserved.items()]
+        nodes = {node: limits for node, limits in reserved.items() if mapping(limits).get("enabled") is True}
+        given["reservedMemory"] = [_reserved(node, limits) for node, limits in nodes.items()]
+    if not given.get("reservedMemory"):
+        given.pop("memoryManagerPolicy", None)
     fields, _others = picked({name: _typed(name, each) for name, each in given.items()}, FIELD_TYPES)
-    own = "Bottlerocket reserves CPU and memory by the machine (kubeReserved) where nothing is said"
-    assumed = () if "cpu" in mapping(fields, "kubeReserved") else (own,)
-    return Found(
-        "Bottlerocket's user data", with_defaults(fields, {"cgroupDriver": "systemd"}), assumed=assumed
+    fields, added = filled(fields, {"cgroupDriver": "systemd", "cgroupRoot": "/"}, "Bottlerocket")
+    more = not_held(
+        "Bottlerocket",
+        "kubeReserved by the machine, its control groups, podPidsLimit, failSwapOn and gates by its release",
     )
+    return Found("Bottlerocket's user data", fields, assumed=(*added, more))
 
 
 def _camel(name: str) -> str:
@@ -134,4 +132,5 @@ def _typed(name: str, value: Any) -> Any:  # noqa: ANN401  # whatever TOML holds
 
 
 def _reserved(node: str, limits: object) -> Mapping[str, Any]:
-    return {"numaNode": int(node) if node.isdecimal() else 0, "limits": dict(mapping(limits))}
+    amounts = {name: amount for name, amount in mapping(limits).items() if name != "enabled"}
+    return {"numaNode": int(node) if node.isdecimal() else 0, "limits": amounts}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -54,9 +55,32 @@ def _flag_text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def with_defaults(fields: Mapping[str, Any], defaults: Mapping[str, Any]) -> Fields:
-    """Fill in what a tool sets where nobody else does."""
-    return {**defaults, **fields}
+def filled(fields: Mapping[str, Any], own: Mapping[str, Any], tool: str) -> tuple[Fields, tuple[str, ...]]:
+    """Fill in what a tool sets where the file does not, member by member; return what to say of that, too."""
+    result, added = _merged(fields, own, "")
+    return result, (f"{tool} adds {', '.join(added)}",) if added else ()
+
+
+def _merged(fields: Mapping[str, Any], own: Mapping[str, Any], path: str) -> tuple[Fields, list[str]]:
+    result, added = dict(fields), []
+    for name, value in own.items():
+        if isinstance(value, dict) and isinstance(fields.get(name, {}), dict):
+            result[name], inner = _merged(fields.get(name, {}), value, f"{path}{name}.")
+            added += inner
+        elif name not in fields:
+            result[name] = value
+            added.append(f"{path}{name}={value_text(value)}")
+    return result, added
+
+
+def value_text(value: object) -> str:
+    """Write a value as an assumption names it: text as it is, all else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def not_held(tool: str, what: str) -> str:
+    """Say what a tool sets, too, that can only be known on the node."""
+    return f"{tool} also sets {what}, which this file does not hold: give the node's /configz to have them"
 
 
 def picked(fields: Mapping[str, Any], known: Iterable[str]) -> tuple[Fields, list[str]]:

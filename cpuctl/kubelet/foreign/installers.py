@@ -6,15 +6,15 @@ Rule: ``kubeadm.k8s.io`` v1beta3 and v1beta4, ``kind.x-k8s.io`` v1alpha4, k3s's 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from cpuctl.documents.loading import load_documents
 from cpuctl.kubelet.configuration.schema import FIELD_TYPES
-from cpuctl.kubelet.foreign.found import Fields, Found, flags_of, items, mapping, picked, with_defaults
+from cpuctl.kubelet.foreign.found import Fields, Found, filled, flags_of, items, mapping, not_held, picked
 
 KUBELET = "KubeletConfiguration"
-_KUBEADM = "kubeadm adds cgroupDriver systemd, clusterDNS and staticPodPath where they are not set"
+_KUBEADM = not_held("kubeadm", "clusterDNS, addresses and certificates")
 _NODE_KINDS = ("InitConfiguration", "JoinConfiguration")
 
 
@@ -27,8 +27,8 @@ def kubeadm(values: Iterable[Fields], what: str = "a kubeadm configuration") -> 
             fields |= _unheaded(value)
         elif value.get("kind") in _NODE_KINDS:
             flags += flags_of(mapping(value, "nodeRegistration").get("kubeletExtraArgs"))
-    fields = with_defaults(fields, {"cgroupDriver": "systemd"})
-    return Found(what, fields, flags, (_KUBEADM,))
+    fields, added = filled(fields, {"cgroupDriver": "systemd"}, "kubeadm")
+    return Found(what, fields, flags, (*added, _KUBEADM))
 
 
 def _unheaded(value: Fields) -> Fields:
@@ -54,26 +54,27 @@ def kind(value: Fields, source: str) -> Found:
         "imageGCHighThresholdPercent": 100,
         "evictionHard": {"nodefs.available": "0%", "nodefs.inodesFree": "0%", "imagefs.available": "0%"},
     }
-    fields = with_defaults(found.fields, own)
-    fields["featureGates"] = {**mapping(value, "featureGates"), **mapping(fields, "featureGates")}
+    fields, added = filled(found.fields, own, "kind")
+    if gates := mapping(value, "featureGates"):
+        fields["featureGates"] = {**gates, **mapping(fields, "featureGates")}
     first = ("the first node of several is meant",) if len(nodes) > 1 else ()
-    return Found(found.what, fields, found.flags, (*found.assumed, *first))
+    return Found(found.what, fields, found.flags, (*added, *found.assumed, *first))
+
+
+_K3S: Mapping[str, Any] = {
+    "failSwapOn": False,
+    "evictionHard": {"imagefs.available": "5%", "nodefs.available": "5%"},
+    "evictionMinimumReclaim": {"imagefs.available": "10%", "nodefs.available": "10%"},
+}
 
 
 def k3s(value: Fields, _: str) -> Found:
     """Read the arguments that k3s and RKE2 hand to the kubelet; ``kubelet-arg+`` adds to another file's."""
     given = [arg for name in ("kubelet-arg", "kubelet-arg+") for arg in _listed(value.get(name))]
-    return Found(
-        "a configuration of k3s or RKE2",
-        {
-            "cgroupDriver": "systemd",
-            "failSwapOn": False,
-            "evictionHard": {"imagefs.available": "5%", "nodefs.available": "5%"},
-            "evictionMinimumReclaim": {"imagefs.available": "10%", "nodefs.available": "10%"},
-        },
-        flags_of(given),
-        ("k3s and RKE2 set evictionHard without memory.available, and have drop-ins (--config-dir)",),
-    )
+    fields, added = filled({}, _K3S, "k3s")
+    more = not_held("k3s", "cgroupDriver (by what started it) and drop-ins, RKE2 values of its own")
+    no_memory = "k3s sets evictionHard without memory.available"
+    return Found("a configuration of k3s or RKE2", fields, flags_of(given), (*added, no_memory, more))
 
 
 def _listed(value: object) -> list[Any]:
@@ -88,14 +89,11 @@ def talos(value: Fields, _: str) -> Found:
         "failSwapOn": False, "logging": {"format": "json"},
         "shutdownGracePeriod": "30s", "shutdownGracePeriodCriticalPods": "10s",
     }  # fmt: skip
-    reserved = ("Talos sets systemReserved by its release: name it with --kubelet-args",)
-    known = "systemReserved" in mapping(kubelet, "extraConfig")
-    return Found(
-        "a Talos machine configuration",
-        with_defaults(mapping(kubelet, "extraConfig"), own),
-        flags_of(kubelet.get("extraArgs")),
-        () if known else reserved,
-    )
+    given = mapping(kubelet, "extraConfig")
+    fields, added = filled(given, own, "Talos")
+    reserved = "" if "systemReserved" in given else "systemReserved by its release and the machine's type, "
+    more = not_held("Talos", f"{reserved}addresses and certificates")
+    return Found("a Talos machine configuration", fields, flags_of(kubelet.get("extraArgs")), (*added, more))
 
 
 _KOPS_MAPS = ("evictionHard", "evictionSoft", "evictionSoftGracePeriod", "evictionMinimumReclaim")
@@ -113,7 +111,8 @@ def kops(value: Fields, _: str) -> Found:
     fields, others = picked(given, FIELD_TYPES)
     unread = f"not read: spec.kubelet.{', '.join(others)}"
     more = "a Cluster's spec.kubelet and an InstanceGroup's add up: the other one is not in it"
-    return Found("a kOps manifest", fields, assumed=(more, *((unread,) if others else ())))
+    own = not_held("kOps", "defaults of its own by release, image and cloud")
+    return Found("a kOps manifest", fields, assumed=(more, own, *((unread,) if others else ())))
 
 
 def _thresholds(text: str) -> Fields:
@@ -130,10 +129,10 @@ _SHOOT_NAMES = {"ephemeralStorage": "ephemeral-storage"}
 
 
 def shoot(value: Fields, _: str) -> Found:
-    """Read the kubelet of a Gardener Shoot: the cluster's, and what its first group of workers changes."""
+    """Read the kubelet of a Gardener Shoot: that of its first group of workers, else the cluster's."""
     workers = items(mapping(value, "spec", "provider").get("workers"))
     worker = mapping(workers[0], "kubernetes", "kubelet") if workers else {}
-    given = {**mapping(value, "spec", "kubernetes", "kubelet"), **worker}
+    given = dict(worker or mapping(value, "spec", "kubernetes", "kubelet"))
     for name in _KOPS_MAPS:
         if name in given:
             given[name] = {
@@ -144,8 +143,11 @@ def shoot(value: Fields, _: str) -> Found:
             amounts = mapping(given, name).items()
             given[name] = {_SHOOT_NAMES.get(key, key): str(amount) for key, amount in amounts}
     fields, _others = picked(given, FIELD_TYPES)
-    assumed = ["Gardener reserves CPU 80m, memory 1Gi and 20k PIDs (kubeReserved) where nothing else is said"]
-    if len(workers) > 1:
-        assumed.append("the first group of workers is meant")
-    own = {"cgroupDriver": "systemd", "kubeReserved": {"cpu": "80m", "memory": "1Gi", "pid": "20k"}}
-    return Found("a Gardener Shoot", with_defaults(fields, own), assumed=tuple(assumed))
+    own = {
+        "cgroupDriver": "systemd", "cgroupRoot": "/",
+        "kubeReserved": {"cpu": "80m", "memory": "1Gi", "pid": "20k"},
+    }  # fmt: skip
+    fields, added = filled(fields, own, "Gardener")
+    more = not_held("Gardener", "eviction thresholds by the machine's type, image collection and log sizes")
+    first = ("the first group of workers is meant",) if len(workers) > 1 else ()
+    return Found("a Gardener Shoot", fields, assumed=(*added, more, *first))

@@ -17,42 +17,51 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from cpuctl.errors import InputError
-from cpuctl.kubelet.foreign.found import Fields, Found, items, mapping
+from cpuctl.kubelet.foreign.found import Fields, Found, filled, items, mapping, not_held
 from cpuctl.quantity import Quantity
 
 _KUBELET_CONF = "/etc/kubernetes/kubelet.conf"
-_EVICTION = {
-    "memory.available": "100Mi", "nodefs.available": "10%", "imagefs.available": "15%",
-    "nodefs.inodesFree": "5%",
+_PROFILE: Mapping[str, Any] = {
+    "cpuManagerPolicy": "static", "cpuManagerReconcilePeriod": "5s", "topologyManagerPolicy": "best-effort",
+    "evictionHard": {
+        "memory.available": "100Mi", "nodefs.available": "10%", "imagefs.available": "15%",
+        "nodefs.inodesFree": "5%",
+    },
+    "kubeReserved": {"memory": "500Mi"}, "systemReserved": {"memory": "500Mi"},
 }  # fmt: skip
-_TEMPLATE = (
-    "the machine config operator's template (cgroupDriver systemd, systemReserved, gates) is not in it"
-)
+_OVERRIDDEN = ("cpuManagerPolicy", "cpuManagerReconcilePeriod", "topologyManagerPolicy", "kind", "apiVersion")
+_REFUSING = ("restricted", "single-numa-node")
+_OPERATOR = "the node tuning operator"
+_TEMPLATE = not_held("the machine config operator's template", "cgroupDriver, systemReserved and gates")
 _MOST_BYTES = 4 << 20
 
 
 def performance_profile(value: Fields, source: str) -> Found:
     """Read a PerformanceProfile as the node tuning operator does."""
     spec = mapping(value, "spec")
-    fields = _snippet(value, source)
-    policy = mapping(spec, "numa").get("topologyPolicy") or "best-effort"
-    fields |= {
-        "cpuManagerPolicy": "static",
-        "cpuManagerReconcilePeriod": "5s",
-        "topologyManagerPolicy": policy,
-    }
-    fields["evictionHard"] = {**_EVICTION, **mapping(fields, "evictionHard")}
-    for name in ("kubeReserved", "systemReserved"):
-        fields[name] = {"memory": "500Mi", **mapping(fields, name)}
+    policy = mapping(spec, "numa").get("topologyPolicy")
+    overridden = (*_OVERRIDDEN, "memoryManagerPolicy") if policy in _REFUSING else _OVERRIDDEN
+    fields = {name: each for name, each in _snippet(value, source).items() if name not in overridden}
+    if policy:
+        fields["topologyManagerPolicy"] = policy
     if reserved := mapping(spec, "cpu").get("reserved"):
         fields["reservedSystemCPUs"] = str(reserved)
-    if policy in ("restricted", "single-numa-node"):
-        fields["memoryManagerPolicy"] = "Static"
-        fields.setdefault("reservedMemory", [{"numaNode": 0, "limits": {"memory": _kept(fields)}}])
+    fields, added = filled(fields, _PROFILE, _OPERATOR)
+    fields, aligned = filled(fields, _aligned(policy, fields), _OPERATOR)
+    return Found("a PerformanceProfile", fields, assumed=(*added, *aligned, _TEMPLATE))
+
+
+def _aligned(policy: object, fields: Fields) -> Fields:
+    """Return what follows from a topology policy that refuses pods."""
+    if policy not in _REFUSING:
+        return {}
+    own: Fields = {
+        "memoryManagerPolicy": "Static",
+        "reservedMemory": [{"numaNode": 0, "limits": {"memory": _kept(fields)}}],
+    }
     if policy == "single-numa-node":
-        options = mapping(fields, "cpuManagerPolicyOptions")
-        fields["cpuManagerPolicyOptions"] = {"full-pcpus-only": "true", **options}
-    return Found("a PerformanceProfile", fields, assumed=(_TEMPLATE,))
+        own["cpuManagerPolicyOptions"] = {"full-pcpus-only": "true"}
+    return own
 
 
 def _snippet(value: Fields, source: str) -> Fields:
@@ -69,11 +78,8 @@ def _snippet(value: Fields, source: str) -> Fields:
 
 def _kept(fields: Mapping[str, Any]) -> str:
     """Add up what is kept from pods, as the operator does for the one NUMA node that it knows to be there."""
-    amounts = (
-        mapping(fields, "kubeReserved")["memory"],
-        mapping(fields, "systemReserved")["memory"],
-        mapping(fields, "evictionHard")["memory.available"],
-    )
+    amounts = [mapping(fields, name).get("memory", 0) for name in ("kubeReserved", "systemReserved")]
+    amounts.append(mapping(fields, "evictionHard").get("memory.available", 0))
     return str(sum((Quantity.parse(str(amount)) for amount in amounts[1:]), Quantity.parse(str(amounts[0]))))
 
 

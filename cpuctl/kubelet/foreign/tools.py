@@ -14,7 +14,7 @@ from cpuctl.kubelet.foreign.openshift import kubelet_config, machine_config, per
 
 Reader = Callable[[Fields, str], Found]
 
-_KINDS: Mapping[tuple[str, str], Reader] = {
+KINDS: Mapping[tuple[str, str], Reader] = {
     ("performance.openshift.io", "PerformanceProfile"): performance_profile,
     ("machineconfiguration.openshift.io", "KubeletConfig"): kubelet_config,
     ("machineconfiguration.openshift.io", "MachineConfig"): machine_config,
@@ -50,8 +50,8 @@ def read_tool_file(content: str, source: str) -> Found | None:
     if any(group == _KUBEADM for group, _ in heads):
         return kubeadm(values)
     for head, value in zip(heads, values, strict=True):
-        if head in _KINDS:
-            return _KINDS[head](value, source)
+        if head in KINDS:
+            return KINDS[head](value, source)
     for value in values:
         if reader := _without_kind(value):
             return reader(value, source)

@@ -6,15 +6,21 @@ import base64
 import gzip
 import inspect
 import json
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
 from cpuctl.errors import InputError
 from cpuctl.kubelet.configuration.main_file import read_main_file
+from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.flags.command_line import read_flags
+from cpuctl.kubelet.foreign.found import value_text
 from cpuctl.kubelet.foreign.reading import configuration_text, read_foreign
+from cpuctl.kubelet.foreign.tools import KINDS
 
 OWN = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 STATIC = f"{OWN}cpuManagerPolicy: static\nreservedSystemCPUs: '0'\n"
@@ -58,7 +64,7 @@ CASES = [
         f"apiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\n---\n{STATIC}",
         {"cpuManagerPolicy": "static", "cgroupDriver": "systemd"},
         ("--max-pods=60",),
-        "kubeadm adds",
+        "kubeadm adds cgroupDriver=systemd",
     ),
     Case(
         "a kubeadm configuration",
@@ -100,7 +106,7 @@ CASES = [
         "    extraArgs: {max-pods: 100}\n",
         {"cpuManagerPolicy": "static", "systemCgroups": "/system"},
         ("--max-pods=100",),
-        "Talos sets systemReserved",
+        "Talos also sets systemReserved",
     ),
     Case(
         "a kOps manifest",
@@ -118,10 +124,10 @@ CASES = [
     Case(
         "a Gardener Shoot",
         "apiVersion: core.gardener.cloud/v1beta1\nkind: Shoot\nspec:\n  kubernetes:\n    kubelet:\n"
-        "      cpuManagerPolicy: static\n      evictionHard: {memoryAvailable: 200Mi, nodeFSInodesFree: 5%}\n"
-        "  provider:\n    workers:\n    - kubernetes: {kubelet: {maxPods: 55}}\n    - name: two\n",
+        "      cpuManagerPolicy: static\n"
+        "  provider:\n    workers:\n    - kubernetes:\n        kubelet:\n          maxPods: 55\n"
+        "          evictionHard: {memoryAvailable: 200Mi, nodeFSInodesFree: 5%}\n    - name: two\n",
         {
-            "cpuManagerPolicy": "static",
             "maxPods": 55,
             "kubeReserved": {"cpu": "80m", "memory": "1Gi", "pid": "20k"},
             "evictionHard": {"memory.available": "200Mi", "nodefs.inodesFree": "5%"},
@@ -140,7 +146,7 @@ CASES = [
             "cpuManagerPolicyOptions": {"full-pcpus-only": "true"},
             "reservedMemory": [{"numaNode": 0, "limits": {"memory": "1100Mi"}}],
         },
-        assumed="machine config operator",
+        assumed='reservedMemory=[{"numaNode": 0, "limits": {"memory": "1100Mi"}}]',
     ),
     Case(
         "an OpenShift KubeletConfig",
@@ -164,14 +170,15 @@ CASES = [
             },
         },
         ("--node-labels=a=b", "--max-pods=30"),
-        "nodeadm reserves",
+        "nodeadm adds cgroupDriver=systemd, cgroupRoot=/",
     ),
     Case(
         "Bottlerocket's user data",
         '[settings.kubernetes]\ncpu-manager-policy = "static"\ncpu-manager-policy-options ='
         ' ["full-pcpus-only"]\n'
         'reserved-cpus = "0-1"\nmax-pods = 58\n[settings.kubernetes.kube-reserved]\ncpu = "10m"\n'
-        '[settings.kubernetes.memory-manager-reserved-memory.0]\nmemory = "1Gi"\n',
+        '[settings.kubernetes.memory-manager-reserved-memory.0]\nenabled = true\nmemory = "1Gi"\n'
+        '[settings.kubernetes.memory-manager-reserved-memory.1]\nmemory = "2Gi"\n',
         {
             "cpuManagerPolicy": "static",
             "reservedSystemCPUs": "0-1",
@@ -182,11 +189,11 @@ CASES = [
         },
     ),
     Case(
-        "a EC2NodeClass of Karpenter",
+        "an EC2NodeClass of Karpenter",
         "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nspec:\n"
         "  kubelet: {maxPods: 20, kubeReserved: {cpu: 200m}}\n",
         {"maxPods": 20, "kubeReserved": {"cpu": "200m"}},
-        assumed="machine image",
+        assumed="the machine image also sets cgroupDriver",
     ),
     Case(
         "a custom node configuration of AKS",
@@ -198,7 +205,7 @@ CASES = [
             "podPidsLimit": 100,
             "containerLogMaxSize": "20M",
         },
-        assumed="AKS reserves",
+        assumed="AKS also sets cgroupDriver",
     ),
 ]
 
@@ -268,3 +275,110 @@ def test_what_is_no_other_tools_file_is_left_alone(text: str) -> None:
 def test_broken_toml_names_the_place() -> None:
     with pytest.raises(InputError, match="not TOML"):
         read_foreign("[settings.kubernetes]\ncpu-manager-policy = \n", "user-data")
+
+
+_HEADS = [
+    *(f"apiVersion: {group}/v1\nkind: {kind}\n" for group, kind in KINDS if kind != "MachineConfig"),
+    "apiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\n",
+    "kubelet-arg: []\n",
+    "machine: {kubelet: {image: x}}\n",
+    '{"kubeletconfig": {}}',
+    "[settings.kubernetes]\n",
+    "podMaxPids: 77\n",
+]
+_MACHINE_CONFIG = json.dumps(
+    {
+        "apiVersion": "machineconfiguration.openshift.io/v1",
+        "kind": "MachineConfig",
+        "spec": {
+            "config": {
+                "storage": {
+                    "files": [
+                        {
+                            "path": "/etc/kubernetes/kubelet.conf",
+                            "contents": {"source": "data:," + quote(STATIC)},
+                        }
+                    ]
+                }
+            }
+        },
+    }
+)
+
+
+def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict):
+        for name, member in value.items():
+            yield from _leaves(member, f"{path}.{name}" if path else name)
+    else:
+        yield path, value
+
+
+@pytest.mark.parametrize("text", [*_HEADS, _MACHINE_CONFIG, *(case.text for case in CASES)])
+def test_no_value_that_is_not_in_the_file_goes_unnamed(text: str) -> None:
+    found = read_foreign(text, "file")
+    assert found is not None
+    said = " ".join(found.assumed)
+    unnamed = [
+        f"{path}={value_text(value)}"
+        for path, value in _leaves(found.fields)
+        if f"{path}={value_text(value)}" not in said and not _written(value, text)
+    ]
+    assert unnamed == []
+
+
+def _written(value: Any, text: str) -> bool:
+    """Tell whether a file names a value: each of its words, as the tool or the kubelet writes it."""
+    amounts = [member for _, member in _leaves(value)] if isinstance(value, dict) else [value]
+    if isinstance(value, list):
+        amounts = [member for item in value for _, member in _leaves(item)]
+    shown = [str(each).lower() for each in amounts]
+    return all(
+        re.search(
+            rf"(?<![\w/])({re.escape(each)}|{re.escape(each.removesuffix('m'))})(?![\w/])", text.lower()
+        )
+        for each in shown
+    )
+
+
+def test_every_reader_is_asked_for_what_it_adds() -> None:
+    """A file with next to nothing in it: what comes of it is what the tool adds."""
+    asked = {found.what for text in _HEADS if (found := read_foreign(text, "file"))}
+    assert {case.what for case in CASES} <= asked
+
+
+def test_what_the_file_says_is_not_called_added() -> None:
+    (case,) = (case for case in CASES if case.what == "an EKS NodeConfig")
+    found = read_foreign(case.text, "file")
+    assert found is not None
+    assert "evictionHard.memory.available" not in " ".join(found.assumed)
+    assert "evictionHard.nodefs.available=10%" in " ".join(found.assumed)
+
+
+def test_disabled_memory_of_bottlerocket_reserves_nothing() -> None:
+    text = (
+        '[settings.kubernetes]\nmemory-manager-policy = "Static"\n'
+        '[settings.kubernetes.memory-manager-reserved-memory.0]\nenabled = false\nmemory = "1Gi"\n'
+    )
+    found = read_foreign(text, "user-data")
+    assert found is not None
+    assert "memoryManagerPolicy" not in found.fields
+    assert not found.fields.get("reservedMemory")
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("kind: ConfigMap\napiVersion: v1\ndata: {kubelet: x}\n", "data.kubelet"),
+        ("kind: Node\napiVersion: v1\n", "/proxy/configz"),
+        ("kind: Deployment\napiVersion: apps/v1\n", "its flag --config"),
+        ("kind: ClusterConfig\napiVersion: eksctl.io/v1alpha5\n", "kubeletExtraConfig"),
+        ("kind: MachineConfigPool\napiVersion: machineconfiguration.openshift.io/v1\n", "rendered"),
+        ("[Service]\nExecStart=/usr/bin/kubelet\n", "a systemd unit"),
+    ],
+)
+def test_a_file_of_no_such_kind_says_what_to_give_instead(text: str, hint: str) -> None:
+    assert read_foreign(text, "file") is None
+    with pytest.raises(ConfigRefusedError) as caught:
+        read_main_file(text, "file", 36)
+    assert hint in caught.value.hint

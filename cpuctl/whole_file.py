@@ -14,6 +14,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import IO
 
+from cpuctl.errors import UsageError
 from cpuctl.named_tuple import NamedTuple
 
 PRIVATE = 0o600
@@ -36,10 +37,15 @@ class Dress(NamedTuple):
 
 
 def dress_of(name: str | Path, *, directory: int | None = None) -> Dress:
-    """Return mode, owner and extended attributes (SELinux labels, access lists) of a file, a link's own."""
+    """Return mode, owner and extended attributes (SELinux labels, access lists) of a regular file.
+
+    Raise UsageError for what is none: everybody may read a link, for instance.
+    """
     handle = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
     try:
         found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode):
+            raise UsageError("exists and is no regular file", where=str(name), hint="name another file")
         attributes = _attributes(f"/proc/self/fd/{handle}")  # a descriptor that reads nothing has none
         return Dress(stat.S_IMODE(found.st_mode), (found.st_uid, found.st_gid), attributes)
     finally:

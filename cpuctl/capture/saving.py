@@ -85,13 +85,19 @@ def _saved(path: Path, write: Callable[[IO[bytes]], object], way: _Way, director
         except BaseException as error:
             if _is(path, new, directory):
                 _put_back(path, old, directory, error, existed=like is not None)
-            elif old is not None:
-                os.unlink(old.name, dir_fd=directory)
+            else:
+                _forget(old, directory)
             raise
-    if old is None or way.backup:
+    if way.backup:
         return old
-    os.unlink(old.name, dir_fd=directory)
+    _forget(old, directory)
     return None
+
+
+def _forget(old: Path | None, directory: int) -> None:
+    if old is not None:
+        with suppress(FileNotFoundError):  # another run has taken it for one that a killed run has left
+            os.unlink(old.name, dir_fd=directory)
 
 
 def _is(path: Path, new: os.stat_result, directory: int) -> bool:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import multiprocessing
 import os
 import stat
 from collections.abc import Callable
@@ -8,6 +9,7 @@ from typing import IO
 
 import pytest
 
+from cpuctl.capture import saving
 from cpuctl.capture.saving import check_target, save
 from cpuctl.errors import NodeAccessError, UsageError
 
@@ -115,3 +117,34 @@ def test_a_path_through_a_file_is_refused(tmp_path: Path) -> None:
 def test_a_name_that_is_too_long_for_its_neighbour_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NodeAccessError, match="cannot be written: the name is too long"):
         save(tmp_path / ("a" * 254), writing(b""), replace=False)
+
+
+def test_what_another_run_has_cleaned_away_is_no_failure(tmp_path: Path) -> None:
+    path = tmp_path / "node.tar"
+    path.write_bytes(b"old")
+    # The second run finds the first one's hidden names, and takes those without a lock for a dead one's.
+    first, second = (
+        multiprocessing.get_context("fork").Process(target=_save_often, args=(path,)) for _ in "12"
+    )
+    first.start()
+    second.start()
+    first.join()
+    second.join()
+    assert (first.exitcode, second.exitcode) == (0, 0)
+    assert [each.name for each in tmp_path.iterdir()] == ["node.tar"]
+
+
+def _save_often(path: Path) -> None:
+    for _ in range(200):
+        save(path, writing(b"new"), replace=True)
+
+
+def test_a_link_that_takes_the_place_meanwhile_is_no_pattern(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "node.tar"
+    path.symlink_to(tmp_path / "elsewhere")
+    monkeypatch.setattr(saving, "check_target", lambda *_, **__: None)
+    with pytest.raises(UsageError, match="exists and is no regular file"):
+        save(path, writing(b"new"), replace=True)
+    assert [each.name for each in tmp_path.iterdir()] == ["node.tar"]

@@ -101,6 +101,16 @@ def _leaves(path: str, link: _Link | None) -> InputError:
     return InputError(f"is a link to {link[1]}, which leads out of the root", where=f"/{link[0]}", hint=hint)
 
 
+def _require_name(path: str) -> None:
+    """Raise FileNotFoundError for what no file can be called: NUL in it, or no bytes for it."""
+    try:
+        possible = b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        possible = False
+    if not possible:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+
+
 class Root:
     """A directory that stands for ``/``; paths below it are written with or without a slash before them.
 
@@ -130,6 +140,7 @@ class Root:
         The last part, and what its link leads to, must be there. Live, only a link that the path ends in is
         resolved: the kernel follows the others whenever the path is used.
         """
+        _require_name(path)
         if self.live:
             if not stat.S_ISLNK(os.lstat(self._prefix + path).st_mode):
                 return path
@@ -188,6 +199,7 @@ class Root:
 
         Raise InputError for what leads out of the root or in a circle, OSError with what the system says.
         """
+        _require_name(path)
         flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
         if self.live:
             return os.open(f"{self._prefix}{path}" or ".", flags)
@@ -196,6 +208,7 @@ class Root:
     def in_the_way(self, path: str) -> str:
         """Say what is at a path where no file can be read: a directory, or a link that leads to nothing."""
         try:
+            _require_name(path)
             if self.live:
                 path = os.path.abspath(self._prefix + path)  # noqa: PTH100  # links are not resolved here
             real = follow_links(path, self._target_of)
@@ -212,10 +225,12 @@ class Root:
         return f"/{path.lstrip('/')}" if self._prefix else path
 
     def _followed(self, path: str) -> int:
+        _require_name(path)
         return os.open(self._prefix + path, os.O_PATH | os.O_CLOEXEC)
 
     def _unread(self, path: str) -> int:
         """Return a descriptor of the file itself, which tells what it is and opens nothing."""
+        _require_name(path)
         return self._again(path, lambda: self._unread_once(path))
 
     def _unread_once(self, path: str) -> int:

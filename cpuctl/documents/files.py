@@ -30,6 +30,8 @@ def read_input(name: str) -> bytes:
         data = _read_up_to(name, MAX_INPUT_BYTES + 1)
     except OSError as error:
         raise unreadable(error, source_name(name)) from None
+    except ValueError:  # NUL, or what has no bytes
+        raise InputError("no file can have this name", where=source_name(name)) from None
     return _within_bounds(data, name)
 
 

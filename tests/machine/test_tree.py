@@ -309,3 +309,13 @@ def test_memory_tells_names_apart_that_begin_alike() -> None:
     assert list(tree.names("")) == ["s", "s.", "t"]
     assert list(tree.names("s/a-b")) == []
     assert list(tree.names("u")) == []
+
+
+@pytest.mark.parametrize("path", ["etc/a\0b", "\0/x", "etc/\ud800"])
+def test_what_no_file_can_be_called_is_not_there(path: str, tmp_path: Path) -> None:
+    for root in (tmp_path, Path("/")):
+        tree = DirectoryTree(root)
+        assert tree.read(path) is None
+        assert tree.names(path) == []
+        assert tree.followed(path) == path
+        assert tree.in_the_way(path) == ""

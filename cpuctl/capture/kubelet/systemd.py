@@ -16,8 +16,10 @@ _CONTROLS = {
 }  # fmt: skip
 _CODED = re.compile(r"x([0-9a-fA-F]{2})|([0-7]{3})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
-_BRACED = re.compile(r"\$(?:\{([^}]*)\}|(\$))")
+_BRACED = re.compile(r"\$(?:\{([^}]*)(\}|\Z)|(\$))")
 _SPECIFIER = re.compile(r"%(.)?", re.DOTALL)
+_MOST_CHARACTERS = 6 << 20  # what Linux gives the words of a command at most
+_SURROGATES = range(0xD800, 0xE000)
 _AFTER_BACKSLASH = '"\\`$'
 """What a backslash protects between double quotes of an environment file."""
 
@@ -41,7 +43,7 @@ def settings(text: str) -> Iterator[tuple[str, str, str]]:
 def _logical_lines(text: str) -> Iterator[str]:
     """Yield lines without comments, those that end with a backslash joined by a space to the next."""
     before = ""
-    for raw in text.split("\n"):
+    for raw in text.replace("\0", "\n").split("\n"):
         line = raw.strip(_SPACE)
         if line.startswith(("#", ";")) or (not line and not before):
             continue
@@ -65,7 +67,8 @@ def split_words(text: str, *, unescape: bool = True) -> list[str]:
         at += 1
         if letter == "\\" and unescape and at < len(text):
             found, at = _escaped(text, at)
-            word = [*(word or ()), found]
+            word = word or []
+            word.append(found)
         elif letter == quote:
             quote = ""
         elif not quote and letter in _QUOTES:
@@ -75,7 +78,8 @@ def split_words(text: str, *, unescape: bool = True) -> list[str]:
                 words.append("".join(word))
             word = None
         else:
-            word = [*(word or ()), letter]
+            word = word or []
+            word.append(letter)
     if quote:
         raise ValueError(f"a quotation is not closed: {quote}")
     return words if word is None else [*words, "".join(word)]
@@ -89,7 +93,7 @@ def _escaped(text: str, at: int) -> tuple[str, int]:
         hexadecimal, octal, *wide = found.groups()
         digits = hexadecimal or octal or wide[0] or wide[1]
         code = int(digits, 8 if octal else 16)
-        if 0 < code <= 0x10FFFF:  # the last code point
+        if 0 < code <= 0x10FFFF and code not in _SURROGATES:  # the last code point
             return chr(code), found.end()
     return f"\\{text[at]}", at + 1
 
@@ -111,13 +115,31 @@ def with_specifiers(text: str, known: Mapping[str, str]) -> str:
 
 
 def with_variables(words: list[str], variables: Mapping[str, str]) -> list[str]:
-    """Replace variables in a command line: ``$A`` as a word of its own is split, ``${A}`` never."""
+    """Replace variables in a command line: ``$A`` as a word of its own is split, ``${A}`` never.
+
+    Raise UnknownError for what becomes longer than Linux starts.
+    """
     found: list[str] = []
+    left = _MOST_CHARACTERS
+
+    def value(name: str) -> str:
+        nonlocal left
+        text = variables.get(name, "")
+        left -= len(text)
+        if left < 0:
+            raise UnknownError(f"with its variables the command has more than {_MOST_CHARACTERS} characters")
+        return text
+
+    def replaced(each: re.Match[str]) -> str:
+        if each[3]:
+            return "$"
+        return value(each[1]) if each[2] else each[0]
+
     for word in words:
         if word.startswith("$") and word[1:2] not in ("", "{", "$"):
-            found += _relaxed_words(variables.get(word[1:], ""))
+            found += _relaxed_words(value(word[1:]))
         else:
-            found.append(_BRACED.sub(lambda each: "$" if each[2] else variables.get(each[1] or "", ""), word))
+            found.append(_BRACED.sub(replaced, word))
     return found
 
 

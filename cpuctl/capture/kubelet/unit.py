@@ -24,6 +24,7 @@ from cpuctl.machine.recording_layout import FLAG_FILES, UNIT, UNIT_DIRECTORIES
 from cpuctl.named_tuple import NamedTuple
 
 _MOST_FILES = 200
+_LONGEST_HOST_NAME = 64  # HOST_NAME_MAX of Linux
 _PREFIXES = "@-:+!|"
 _OWN_NAMES = dict.fromkeys("NpPjJ", "kubelet") | {"n": UNIT, "i": "", "I": ""}
 _DIRECTORIES = {"t": "/run", "S": "/var/lib", "C": "/var/cache", "L": "/var/log", "E": "/etc"}
@@ -55,10 +56,10 @@ class UnitCommand(NamedTuple):
 def unit_command(files: Files) -> UnitCommand:
     """Find what systemd would start the kubelet with."""
     reader = _Reader(files)
-    texts = reader.unit()
-    if not texts:
-        return _flag_files_alone(reader)
     try:
+        texts = reader.unit()
+        if not texts:
+            return _flag_files_alone(reader)
         arguments = tuple(reader.command(texts))
     except UnknownError as unknown:
         return UnitCommand(None, tuple(reader.used), str(unknown))
@@ -138,7 +139,9 @@ class _Reader:
                 for name in self._files.names(f"{directory}/{kind}"):
                     if name.endswith(".conf"):
                         paths.setdefault(name, f"{directory}/{kind}/{name}")
-        for _, path in sorted(paths.items())[:_MOST_FILES]:
+        if len(paths) > _MOST_FILES:
+            raise UnknownError(f"{UNIT} has {len(paths)} drop-in files; at most {_MOST_FILES} are read")
+        for _, path in sorted(paths.items()):
             yield self.text(path) or ""
 
     def command(self, texts: list[str]) -> list[str]:
@@ -152,6 +155,8 @@ class _Reader:
             for section, key, value in settings(text):
                 if section == "Service":
                     service.take(key, value)
+        if len(service.environment_files) > _MOST_FILES:
+            raise UnknownError(f"{UNIT} takes variables from more than {_MOST_FILES} files")
         variables = dict(service.variables)
         for name in service.environment_files:
             variables |= self._variables(with_specifiers(name, known))
@@ -163,9 +168,11 @@ class _Reader:
 
     def _node_specifiers(self) -> dict[str, str]:
         found: dict[str, str] = {}
-        if host := (self.text("etc/hostname") or "").strip():
+        host = (self.text("etc/hostname") or "").strip()
+        if 0 < len(host) <= _LONGEST_HOST_NAME:
             found |= {"H": host, "q": host, "l": host.partition(".")[0]}
-        if machine := (self.text("etc/machine-id") or "").strip():
+        machine = (self.text("etc/machine-id") or "").strip()
+        if 0 < len(machine) <= _LONGEST_HOST_NAME:
             found["m"] = machine
         return found
 
@@ -201,7 +208,9 @@ class _Reader:
                 names = self._files.names(directory)
                 shown = (name for name in names if part.startswith(".") or not name.startswith("."))
                 found += [f"{beside}{name}" for name in shown if fnmatch.fnmatchcase(name, part)]
-            directories = found[:_MOST_FILES]
+            if len(found) > _MOST_FILES:
+                raise UnknownError(f"more than {_MOST_FILES} files or directories are like /{path}")
+            directories = found
             if depth == len(parts) - 1:
                 break
         return sorted(directories)

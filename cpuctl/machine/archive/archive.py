@@ -28,6 +28,7 @@ _KEPT_AT_ONCE = tuple(f"{name}/" for name in _KEPT_ROOTS)
 _KEPT_BELOW = tuple(f"{name}/" for name in RECORDED_DIRECTORIES)
 _FOLLOWED = (*RECORDED_FILES, DROP_INS)
 _MOST_TARGETS = 100
+_MOST_READINGS = 8
 _LONGEST_NAME = 4096  # PATH_MAX of Linux
 
 
@@ -39,11 +40,7 @@ def read_archive(path: Path) -> MemoryTree:
     without ``sys``, or whose links lead out of it.
     """
     try:
-        tree = _read(path, frozenset())
-        targets: set[str] = set()
-        while (more := set(tree.targets()) - targets) and len(targets) < _MOST_TARGETS:
-            targets |= more
-            tree = _read(path, frozenset(targets))
+        tree = _with_targets(path)
         return MemoryTree(tree.files, tree.links, tree.odd)
     except InputError as error:
         raise error.within(str(path)) from None
@@ -55,6 +52,18 @@ def read_archive(path: Path) -> MemoryTree:
             where=str(path),
             hint="expected a .tar, .tar.gz, .tar.bz2, .tar.xz or .tar.zst that holds sys/ and proc/",
         ) from error
+
+
+def _with_targets(path: Path) -> _Tree:
+    """Read an archive again for every step of a chain of links out of what is kept."""
+    targets: set[str] = set()
+    for _ in range(_MOST_READINGS):
+        tree = _read(path, frozenset(targets))
+        more = set(tree.targets()) - targets
+        if not more or len(targets) >= _MOST_TARGETS:
+            return tree
+        targets |= more
+    raise InputError(f"a kubelet's file is a link through {_MOST_READINGS} others or more")
 
 
 def _read(path: Path, targets: frozenset[str]) -> _Tree:

@@ -13,6 +13,7 @@ from cpuctl.capture.kubelet.systemd import (
     with_specifiers,
     with_variables,
 )
+from tests.support.costs import seconds_below
 
 WORDS = [
     ("a b  c", ["a", "b", "c"]),
@@ -106,4 +107,26 @@ No assignment
         ("Service", "ExecStart", "/usr/bin/kubelet  --a  --b"),
         ("Service", "Restart", "always"),
         ("Service", "Path", "C:\\\\"),
+    ]
+
+
+def test_long_words_and_open_braces_take_no_longer_than_their_characters() -> None:
+    with seconds_below(5):
+        assert split_words("a" * 500_000 + " b")[1:] == ["b"]
+        assert with_variables(["${a" * 100_000], VARIABLES) == ["${a" * 100_000]
+
+
+def test_variables_make_no_command_that_linux_would_not_start() -> None:
+    with pytest.raises(UnknownError, match="the command has more than 6291456 characters"):
+        with_variables(["${A}" * 1000], {"A": "x" * 10_000})
+
+
+def test_what_is_no_character_stays_as_it_is() -> None:
+    assert split_words("\\ud800") == ["\\ud800"]
+
+
+def test_a_nul_ends_a_line() -> None:
+    assert list(settings("[Service]\nExecStart=/a\0Type=b")) == [
+        ("Service", "ExecStart", "/a"),
+        ("Service", "Type", "b"),
     ]

@@ -191,3 +191,24 @@ def test_without_a_unit_its_files_are_read_and_something_may_be_missing() -> Non
         " flags"
     )
     assert found({}) == UnitCommand(gap="no process and no unit of a kubelet was found")
+
+
+START = "ExecStart=/usr/bin/kubelet"
+
+
+def test_files_beyond_number_are_not_passed_over_in_silence() -> None:
+    many = {f"etc/many/{number}": "A=b" for number in range(201)}
+    drop_ins = {f"etc/systemd/system/kubelet.service.d/{number}.conf": "" for number in range(201)}
+    for line, files, gap in (
+        (f"EnvironmentFile=/etc/many/*\n{START}", many, "more than 200 files or directories are like"),
+        ("EnvironmentFile=-/etc/x\n" * 201 + START, {}, "kubelet.service takes variables from more than 200"),
+        (START, drop_ins, "kubelet.service has 201 drop-in files; at most 200 are read"),
+    ):
+        command = found({UNIT: f"[Service]\n{line}", **files})
+        assert command.arguments is None
+        assert command.gap.startswith(gap)
+
+
+def test_what_is_no_name_of_a_host_stands_for_nothing() -> None:
+    command = found({UNIT: f"[Service]\n{START} %H", "etc/hostname": "a" * 65})
+    assert command.gap == "only systemd knows what %H stands for"

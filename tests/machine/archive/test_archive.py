@@ -377,3 +377,10 @@ def test_an_xz_file_cannot_order_more_memory(tmp_path: Path, monkeypatch: pytest
 def test_a_missing_archive_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file or directory"):
         read_archive(tmp_path / "missing.tar")
+
+
+def test_a_chain_of_links_has_an_archive_read_only_a_few_times(tmp_path: Path) -> None:
+    chain = [link(f"opt/{number}", f"/opt/{number + 1}", tarfile.SYMTYPE) for number in range(30)]
+    first = link(f"{HOME}/config.yaml", "/opt/0", tarfile.SYMTYPE)
+    with pytest.raises(InputError, match="a kubelet's file is a link through 8 others or more"):
+        read_archive(saved(tmp_path, with_members(first, *chain)))

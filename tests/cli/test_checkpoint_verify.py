@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -132,6 +134,33 @@ def test_json_follows_the_schema_and_agrees_with_the_exit_code(case: Case, verif
     assert result.code == case.code
     if not {"--strict", "--exit-zero"} & {*case.words}:
         assert (document["start"]["outcome"] == "Started") == (result.code == 0)
+
+
+COMMAND = re.compile(r"cpuctl (checkpoint (?:repair|migrate).*)")
+PROPOSING = [case for case in CASES if not {"--strict", "--exit-zero"} & {*case.words}]
+
+
+@pytest.mark.parametrize("asks", [("checkpoint", "verify"), ("config", "check")], ids=" ".join)
+@pytest.mark.parametrize("case", PROPOSING, ids=lambda case: case.name)
+def test_what_a_fix_proposes_mends_what_was_found(
+    case: Case, asks: tuple[str, ...], directory: Path, cpuctl: Cpuctl
+) -> None:
+    """Run each proposed command as it stands, and ask again on what it writes."""
+    state, *others = case.words
+    if asks == ("config", "check"):
+        others = [word for word in others if word not in PODS]
+    found = answer(cpuctl(*asks, "--state", state, *others, "-o", "json", cwd=directory))
+    proposed = [(each, COMMAND.search(each["fix"])) for each in found["findings"]]
+    for number, (finding, command) in enumerate(proposed):
+        if command is None or "then cpuctl" in finding["fix"]:
+            continue
+        words = shlex.split(command[1])
+        pods = [str(directory / "running.json") if word == "FILE" else word for word in words]
+        done = cpuctl(*pods, "--write-state", f"new{number}", cwd=directory)
+        assert done.code == 0, (finding, done)
+        after = answer(cpuctl(*asks, "--state", f"new{number}", *others, "-o", "json", cwd=directory))
+        assert after["start"] == {"outcome": "Started"}, finding
+        assert finding["code"] not in {each["code"] for each in after["findings"]}, finding
 
 
 def answer(result: Result) -> Any:

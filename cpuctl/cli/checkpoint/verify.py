@@ -84,9 +84,14 @@ def verify(
 
 
 def _verified(words: CheckpointWords, sources: Sources) -> Document:
-    from cpuctl.cli.answers.checkpoint.verdict_answer import unloaded_document, verdict_document
+    from cpuctl.cli.answers.checkpoint.verdict_answer import (
+        unloaded_document,
+        verdict_document,
+        with_commands,
+    )
     from cpuctl.cli.checkpoint.inputs import kubelet_head, read_case, read_node
 
+    asked = words
     try:
         words, node = read_node(words, sources)
     except ConfigRefusedError as refused:
@@ -95,4 +100,4 @@ def _verified(words: CheckpointWords, sources: Sources) -> Document:
     if not case.states:
         sources.warnings.append("there are no state files: the kubelet would write new ones")
     head = {"sources": sources.entries} | kubelet_head(node.kubelet, case.reader)
-    return verdict_document(case.verdict(), case.states, head)
+    return with_commands(verdict_document(case.verdict(), case.states, head), asked.spelt_out)

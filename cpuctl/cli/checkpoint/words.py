@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from typing import TYPE_CHECKING
 
-from cpuctl.cli.sources.config_inputs import KubeletWords
+from cpuctl.cli.sources.config_inputs import LIVE_MACHINE, KubeletWords
 from cpuctl.errors import UsageError
 from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from cpuctl.checkpoints.store import RunLock
+
+_PROPOSED = re.compile(r"cpuctl checkpoint (repair|migrate)(?: --to-kubelet \S+)?")
 
 
 class CheckpointWords(NamedTuple):
@@ -22,6 +28,37 @@ class CheckpointWords(NamedTuple):
     root: str = "/"
     in_place: bool = False
     lock: RunLock | None = None
+
+    def spelt_out(self, fix: str) -> str:
+        """Give the commands of ``cpuctl checkpoint`` that a fix proposes the options that were given."""
+        proposed = _PROPOSED.search(fix)
+        if proposed is None:
+            return fix
+        command = shlex.join([*proposed[0].split(), *self._options(proposed[1])])
+        return fix[: proposed.start()] + command + fix[proposed.end() :].replace(" --pods FILE", self._whose)
+
+    @property
+    def _whose(self) -> str:
+        return "" if self.pods else " --pods FILE"
+
+    def _options(self, verb: str) -> Iterator[str]:
+        kubelet = self.kubelet
+        told = any((kubelet.config is not None, kubelet.config_dir, kubelet.arguments))
+        migrates = verb == "migrate"
+        machine = self.machine or (LIVE_MACHINE if migrates and told else "")
+        options = {
+            "-m": "" if machine == LIVE_MACHINE and not migrates else machine,
+            "--kubelet-config": kubelet.config,
+            "--config-dir": kubelet.config_dir,
+            "--kubelet-args": kubelet.arguments,
+            "--kubelet-version": "" if migrates else kubelet.version,
+            "--feature-gates": kubelet.gates,
+            "--pods": self.pods,
+        }
+        yield from (self.state,) if self.state else ()
+        yield from (word for option, value in options.items() if value for word in (option, value))
+        if kubelet.ignores_unknown_gates and not migrates:
+            yield "--ignore-unknown-gates"
 
 
 class CommitWords(NamedTuple):

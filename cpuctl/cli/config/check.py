@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
+from cpuctl.cli.checkpoint.words import CheckpointWords
 from cpuctl.cli.config.head import answer_head
 from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
 from cpuctl.cli.options import (
@@ -75,6 +76,7 @@ def check(
     source = with_memory(source, memory, sources)
     cgroup = load_cgroup_version(cgroup_version, source, sources)
     document = _checked(kubelet, source, sources, cgroup, state)
+    document = _with_commands(document, CheckpointWords(state=state, machine=machine, kubelet=kubelet))
     sources.tell(style)
     emit(document, style)
     if not exit_zero and not _is_clean(document, strict=strict):
@@ -110,6 +112,12 @@ def _checked(
 
     verdict = verdict_on(source, told, states)
     return with_states(check_document(told.loaded, verdict.start, lints, head, unseen), verdict, states)
+
+
+def _with_commands(document: Document, words: CheckpointWords) -> Document:
+    from cpuctl.cli.answers.checkpoint.verdict_answer import with_commands
+
+    return with_commands(document, words.spelt_out)
 
 
 def _is_clean(document: Document, *, strict: bool) -> bool:

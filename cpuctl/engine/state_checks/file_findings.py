@@ -92,7 +92,9 @@ def _unreadable(name: str, file: AnyFile, error: str, version: str) -> StateFind
     elif facts.readable_by:
         message += f"; format {facts.format} is read by {', '.join(facts.readable_by)}"
         if name in (CPU_FILE, MEMORY_FILE):
-            fix = f"cpuctl checkpoint migrate --to-kubelet {version}"
+            # What pods hold as a whole no migration gives back.
+            migrates = not getattr(file.whole, "pod_entries", None)
+            fix = f"cpuctl checkpoint migrate --to-kubelet {version}" if migrates else REPAIR
         else:
             message += ", and no release converts it"
             fix = _DRAIN

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from cpuctl.cli.answers.checkpoint.parts import file_answer, shortened
@@ -48,6 +48,12 @@ def findings_answer(findings: Sequence[StateFinding]) -> dict[str, Any]:
         "summary": {str(severity): counts[str(severity)] for severity in Severity},
         "findings": [finding_answer(finding) for finding in findings],
     }
+
+
+def with_commands(document: Document, spelt_out: Callable[[str], str]) -> Document:
+    """Let what findings propose ask with the options that were given."""
+    findings = [{**each, "fix": spelt_out(each["fix"])} for each in document["findings"]]
+    return {**document, "findings": findings}
 
 
 def with_states(document: Document, verdict: StateVerdict, states: Sequence[StateInput]) -> Document:

@@ -280,11 +280,18 @@ def test_cpus_that_only_a_finished_init_container_holds_are_stranded() -> None:
     assert audit(node.picture(pods), ["stale"]) == ()
 
 
-def test_a_pod_that_has_ended_gives_back_what_it_held() -> None:
+@pytest.mark.parametrize("by_phase", [True, False], ids=["by its phase", "by its containers"])
+def test_a_pod_that_has_ended_gives_back_what_it_held(by_phase: bool) -> None:
     """Its entry is stale as soon as its group is gone; until then it is being ended."""
     node = clean_node()
     pods = node.pods()
-    pods[DATABASE] = pods[DATABASE]._replace(phase="Succeeded", statuses=())
+    pod = pods[DATABASE]
+    ended = tuple(each._replace(state=RunState.TERMINATED, exit_code=1) for each in pod.statuses)
+    pods[DATABASE] = (
+        pod._replace(phase="Succeeded", statuses=())
+        if by_phase
+        else pod._replace(restart_policy="Never", statuses=ended)
+    )
     assert audit(node.picture(pods), ["stale"]) == ()
     for path in [path for path in node.files if DATABASE.replace("-", "_") in path]:
         del node.files[path]

@@ -68,6 +68,26 @@ def test_owners_count_as_running_unless_somebody_says_who_runs(cpuctl: Cpuctl, t
     assert "the state names pods that do not run here (gone)" in known.err
 
 
+@pytest.mark.parametrize(("policy", "wanted"), [("Never", "1,5"), ("Always", "2,6")])
+def test_a_pod_whose_containers_have_all_ended_runs_no_more(
+    policy: str, wanted: str, cpuctl: Cpuctl, tmp_path: Path
+) -> None:
+    """Its phase may still be Running: its statuses and restart policy decide, as for a kubelet."""
+    state = write_state(tmp_path, "0,2-4,6-7", ',"entries":{"job":{"c":"1,5"}}')
+    ended = {"name": "c", "state": {"terminated": {"exitCode": 0}}}
+    job = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "job", "uid": "job"},
+        "spec": {"restartPolicy": policy, "containers": [{"name": "c"}]},
+        "status": {"phase": "Running", "containerStatuses": [ended]},
+    }
+    running = tmp_path / "running.json"
+    running.write_text(json.dumps(job))
+    result = plan(cpuctl, "-T", "b=2/2,1Gi", "--state", str(state), "--pods", str(running))
+    assert cpus(result) == [wanted]
+
+
 def test_manifests_name_the_same_pods_every_time(cpuctl: Cpuctl, tmp_path: Path) -> None:
     """Pods without a UID get one from their name, so that they own what a plan wrote for them."""
     pod = tmp_path / "pod.yaml"

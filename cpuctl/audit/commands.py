@@ -7,6 +7,8 @@ from shlex import quote
 
 from cpuctl.pods.model import Pod
 
+RESTART = "cpuctl checkpoint verify && systemctl restart kubelet"
+"""Restarts a kubelet that would start again: one that would not keeps running, and the words say why."""
 MOST = 200
 """Of one command's arguments; those beyond are found when the audit is repeated."""
 

@@ -96,6 +96,8 @@ def audit(
     exit_zero: ExitZeroOption = False,
 ) -> None:
     """Read the node, compare, answer."""
+    from cpuctl.cli.answers.checkpoint.verdict_answer import with_commands
+    from cpuctl.cli.checkpoint.words import CheckpointWords
     from cpuctl.cli.sources.node_picture import PictureWords, load_node, tell_unreadable
     from cpuctl.cli.sources.settled_picture import settled_picture, tell_recent_change
 
@@ -104,7 +106,8 @@ def audit(
     style, sources = Style(form, color=not no_color, quiet=quiet), Sources()
     words = PictureWords(machine=machine, root=root, kubelet=kubelet, state=state, pods=pods)
     node, picture = settled_picture(load_node(words, sources), style)
-    audited = _audited(node, picture, checks, sources)
+    given = CheckpointWords(state=state, kubelet=kubelet, pods=pods, root=root or "/")
+    audited = with_commands(_audited(node, picture, checks, sources), given.spelt_out)
     sources.tell(style)
     tell_unreadable(node, style)
     tell_recent_change(node, style)

@@ -156,7 +156,7 @@ def test_a_node_without_its_state_is_not_clean() -> None:
         ("state-missing", "warning", "cpu_manager_state"),
         ("state-missing", "warning", "memory_manager_state"),
     ]
-    assert {each.fix for each in found} == {"systemctl restart kubelet"}
+    assert {each.fix for each in found} == {"cpuctl checkpoint verify && systemctl restart kubelet"}
     for quiet in (
         picture._replace(groups={}),
         picture._replace(state=State(own=False)),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from cpuctl.audit.commands import RESTART
 from cpuctl.cgroups.names import Driver
 from cpuctl.cpuset import CPUSet
 from tests.audit.node_tree import DATABASE, FRONT, OWN, SERVER, NodeTree, clean_node, entries
@@ -277,12 +278,12 @@ FAULTS = [
     Fault(
         "a pod that is gone",
         a_pod_that_is_gone,
-        "stale-entry", "no entry", "2", "systemctl restart kubelet", "warning",
+        "stale-entry", "no entry", "2", RESTART, "warning",
     ),
     Fault(
         "a container that its pod does not have",
         lambda node: entries(node, DATABASE, server=OWN, renamed="1"),
-        "stale-entry", "no entry", "1", "systemctl restart kubelet", "warning",
+        "stale-entry", "no entry", "1", RESTART, "warning",
     ),
 ]  # fmt: skip
 

@@ -7,6 +7,8 @@ they are kept.
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import shutil
 import tarfile
 from collections.abc import Callable
@@ -47,6 +49,29 @@ NODES: dict[str, Callable[[], NodeTree]] = {
 }
 
 Run = Callable[..., Result]
+COMMAND = re.compile(r"cpuctl (checkpoint [^&;]*)")
+
+
+@pytest.mark.parametrize("name", ["clean", "faulty"])
+def test_a_kubelet_is_restarted_only_where_it_would_start(name: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """What stands before a restart is run with the options that were given."""
+    node = clean_node() if name == "clean" else faulty(clean_node())
+    entries(node, "gone-1", worker="3")
+    at = str(written(with_kubelet_files(node).files, tmp_path / "node"))
+    (tmp_path / "pods.json").write_text(json.dumps(PODS))
+    told = ("--kubelet-version", "1.36", "--pods", str(tmp_path / "pods.json"))
+    findings = json.loads(cpuctl("audit", "--root", at, *told, "-o", "json").out)["findings"]
+    restarts = {each["fix"] for each in findings if "systemctl restart kubelet" in each["fix"]}
+    assert restarts
+    for fix in restarts:
+        asked = COMMAND.search(fix)
+        assert asked
+        assert fix == f"cpuctl {asked[1]}&& systemctl restart kubelet"
+        words = shlex.split(asked[1])
+        assert words == ["checkpoint", "verify", "-m", at, *told]
+        done = cpuctl(*words, "-o", "json")
+        start = json.loads(done.out)["start"]
+        assert (done.code == 0) == (start["outcome"] == "Started"), start
 
 
 def place(name: str, directory: Path) -> Path:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from cpuctl.audit.commands import delete_pod, show_pod
+from cpuctl.audit.commands import RESTART, delete_pod, show_pod
 from cpuctl.audit.finding import Finding, Severity
 from cpuctl.audit.picture import Picture, Seen
 from cpuctl.audit.sets import union
@@ -17,8 +17,6 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.machine.wording import are, named
 from cpuctl.pods.model import ContainerKind, Pod
 from cpuctl.pods.running import RunState
-
-_RESTART = "systemctl restart kubelet"
 
 
 def check_stale(picture: Picture) -> Iterator[Finding]:
@@ -130,7 +128,7 @@ def _stale(picture: Picture, uid: str, name: str, held: Mapping[str, CPUSet], wh
         message=f"{what} kept for {', '.join(sorted(held))}, but {why}",
         expected="no entry",
         detected=str(cpus) or "memory",
-        fix=_RESTART,
+        fix=RESTART,
         owner=owner,
     )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cpuctl.audit.commands import RESTART
 from cpuctl.audit.finding import Finding, Severity
 from cpuctl.audit.picture import Picture
 from cpuctl.audit.sets import union
@@ -101,7 +102,7 @@ def _missing(file: _File) -> Finding:
         "what the kubelet has given to whom is not known",
         expected="a state file",
         detected="none",
-        fix="systemctl restart kubelet",
+        fix=RESTART,
     )
 
 

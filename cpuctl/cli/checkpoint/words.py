@@ -7,6 +7,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.sources.config_inputs import LIVE_MACHINE, KubeletWords
+from cpuctl.documents.files import STDIN
 from cpuctl.errors import UsageError
 from cpuctl.named_tuple import NamedTuple
 
@@ -15,7 +16,10 @@ if TYPE_CHECKING:
 
     from cpuctl.checkpoints.store import RunLock
 
-_PROPOSED = re.compile(r"cpuctl checkpoint (repair|migrate)(?: --to-kubelet \S+)?")
+_PROPOSED = re.compile(
+    r"(?P<command>cpuctl checkpoint (?P<verb>verify|repair|migrate)(?: --to-kubelet \S+)?)"
+    r"(?P<whose> --pods FILE)?"
+)
 
 
 class CheckpointWords(NamedTuple):
@@ -31,29 +35,33 @@ class CheckpointWords(NamedTuple):
 
     def spelt_out(self, fix: str) -> str:
         """Give the commands of ``cpuctl checkpoint`` that a fix proposes the options that were given."""
-        proposed = _PROPOSED.search(fix)
-        if proposed is None:
-            return fix
-        command = shlex.join([*proposed[0].split(), *self._options(proposed[1])])
-        return fix[: proposed.start()] + command + fix[proposed.end() :].replace(" --pods FILE", self._whose)
+        return _PROPOSED.sub(self._spelt_out, fix)
+
+    def _spelt_out(self, proposed: re.Match[str]) -> str:
+        command = shlex.join([*proposed["command"].split(), *self._options(proposed["verb"])])
+        return command if self._pods else f"{command}{proposed['whose'] or ''}"
 
     @property
-    def _whose(self) -> str:
-        return "" if self.pods else " --pods FILE"
+    def _pods(self) -> str:
+        return "" if self.pods == STDIN else self.pods
 
     def _options(self, verb: str) -> Iterator[str]:
         kubelet = self.kubelet
         told = any((kubelet.config is not None, kubelet.config_dir, kubelet.arguments))
         migrates = verb == "migrate"
-        machine = self.machine or (LIVE_MACHINE if migrates and told else "")
+        below = self.root if self.root != "/" else ""
+        machine = self.machine or (below if verb == "verify" else "")
+        if migrates and told:
+            machine = machine or LIVE_MACHINE
         options = {
             "-m": "" if machine == LIVE_MACHINE and not migrates else machine,
+            "--root": "" if verb == "verify" else below,
             "--kubelet-config": kubelet.config,
             "--config-dir": kubelet.config_dir,
             "--kubelet-args": kubelet.arguments,
             "--kubelet-version": "" if migrates else kubelet.version,
             "--feature-gates": kubelet.gates,
-            "--pods": self.pods,
+            "--pods": self._pods,
         }
         yield from (self.state,) if self.state else ()
         yield from (word for option, value in options.items() if value for word in (option, value))

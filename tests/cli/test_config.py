@@ -310,3 +310,10 @@ def test_warnings_go_to_stderr_once(config: Config) -> None:
     assert checked.err.count("unknown field") == 0
     assert checked.out.count("unknown field") == 1
     assert config("show", *EVERYTHING, "--quiet").err == ""
+
+
+def test_show_says_as_check_does_where_shared_containers_run(config: Config) -> None:
+    shown, checked = config("show", *EVERYTHING), config("check", *EVERYTHING)
+    (line,) = (line for line in checked.out.splitlines() if line.startswith("Burstable and BestEffort"))
+    assert line in shown.out.splitlines()
+    assert "Burstable and BestEffort" not in config("show", *MACHINE).out

@@ -60,7 +60,18 @@ def show(
     sources.tell(style)
     known = told.kubelet
     gates = known.gates
-    emit(show_document(told.loaded, gates, _reservation(source, told), answer_head(told, sources)), style)
+    head, pools = answer_head(told, sources), _pools(source, told)
+    emit(show_document(told.loaded, gates, _reservation(source, told), head, pools), style)
+
+
+def _pools(source: "MachineSource", told: ToldKubelet) -> dict[str, str]:
+    if told.kubelet.config.cpu_manager_policy == "none":
+        return {}
+    from cpuctl.cli.answers.config.parts import pools_answer
+    from cpuctl.engine.start import Started, check_start
+
+    outcome = check_start(source.info, told.kubelet)
+    return pools_answer(outcome) if isinstance(outcome, Started) else {}
 
 
 def _reservation(source: "MachineSource", told: ToldKubelet) -> "ReservationSummary | str":

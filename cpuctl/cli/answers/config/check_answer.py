@@ -11,6 +11,7 @@ from cpuctl.cli.answers.config.parts import (
     StartOutcome,
     mend_answer,
     place_of,
+    pools_answer,
     settings_to_mend,
     start_answer,
     start_text,
@@ -18,7 +19,6 @@ from cpuctl.cli.answers.config.parts import (
 from cpuctl.cli.answers.config.ways_out import way_out
 from cpuctl.cli.answers.kubelet_view import topology_counts
 from cpuctl.cli.output import API_VERSION, Document
-from cpuctl.cpuset import CPUSet
 from cpuctl.engine.config_lints.lint import Lint, Severity
 from cpuctl.engine.outcome import Undetermined
 from cpuctl.engine.start import Started
@@ -121,11 +121,7 @@ def _node(started: Started) -> dict[str, Any]:
         "topologyManagerPolicy": started.topology_manager.policy,
         "reservation": {name: str(amount) for name, amount in started.reserved.items()},
     }
-    if started.policy is not None:
-        node["reservedCPUs"] = str(CPUSet(started.policy.reserved))
-        node["allocatableCPUs"] = str(CPUSet(started.policy.allocatable))
-        node["sharedCPUs"] = str(CPUSet(started.policy.fresh_state().default))
-    return {"node": node}
+    return {"node": node | pools_answer(started)}
 
 
 def lint_answer(loaded: LoadedConfiguration, lint: Lint) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from cpuctl.cpuset import CPUSet
 from cpuctl.engine.outcome import KubeletFault, StartRefused, Undetermined
 from cpuctl.engine.start import Started
 from cpuctl.kubelet.configuration.loading import LoadedConfiguration
@@ -47,6 +48,18 @@ def settings_to_mend(outcome: StartOutcome) -> tuple[tuple[str, ...], ...]:
     if isinstance(outcome, StartRefused):
         return tuple(dict.fromkeys(path for path in outcome.settings if path))
     return (("featureGates",),) if isinstance(outcome, KubeletFault) else ()
+
+
+def pools_answer(started: Started) -> dict[str, str]:
+    """Say which CPUs are for whom under a static policy; nothing under none."""
+    policy = started.policy
+    if policy is None:
+        return {}
+    return {
+        "reservedCPUs": str(CPUSet(policy.reserved)),
+        "allocatableCPUs": str(CPUSet(policy.allocatable)),
+        "sharedCPUs": str(CPUSet(policy.fresh_state().default)),
+    }
 
 
 def mend_answer(loaded: LoadedConfiguration, paths: Iterable[tuple[str, ...]]) -> list[dict[str, Any]]:

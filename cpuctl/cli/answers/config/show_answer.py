@@ -20,8 +20,12 @@ def show_document(
     gates: FeatureGates,
     reservation: ReservationSummary | str,
     head: Mapping[str, Any],
+    pools: Mapping[str, str],
 ) -> Document:
-    """Describe an effective configuration; *reservation* is a text where the kubelet refuses it."""
+    """Describe an effective configuration; *reservation* is a text where the kubelet refuses it.
+
+    *pools* says which CPUs are for whom, where the kubelet would start and hands out CPUs.
+    """
     return {
         "apiVersion": API_VERSION,
         "kind": "ConfigShow",
@@ -30,6 +34,7 @@ def show_document(
         "settings": [entry for name in loaded.settings for entry in _entries(loaded.settings[name], (name,))],
         "featureGates": list(_gates(gates)),
         "reservation": reservation_answer(reservation),
+        **({"node": dict(pools)} if pools else {}),
         "warnings": [
             {
                 "code": warning.code,

@@ -8,6 +8,7 @@ from typing import Any
 
 from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.cli.render.layouts.config_check import shared_line
 
 _ALWAYS = frozenset(
     {"cpuManagerPolicy", "memoryManagerPolicy", "topologyManagerPolicy", "topologyManagerScope"}
@@ -23,6 +24,8 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
     if wide:
         yield _gates(document["featureGates"])
     yield from _reservation(document["reservation"])
+    if text := shared_line(document.get("node", {})):
+        yield Lines.of(text)
 
 
 def _settings(settings: list[Mapping[str, Any]], *, wide: bool) -> Table:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.defaulting import Step, creation_steps, decoding_steps, storing_steps
-from cpuctl.pods.model import Container, Pod
+from cpuctl.pods.model import Container, ContainerKind, Pod
 from cpuctl.pods.rules import PodRules, ServerRules
 from cpuctl.pods.validation.amounts import as_sent
 from cpuctl.quantity import Quantity
@@ -103,6 +103,8 @@ def plainly_valid(pod: Pod) -> bool:
 
 def _plain(container: Container) -> bool:
     name, resources = container.name, container.resources
+    if container.restart_policy and container.kind is not ContainerKind.SIDECAR:
+        return False
     if not name.islower() or not name.isascii() or not name.replace("-", "a").isalnum():
         return False
     if name[0] == "-" or name[-1] == "-" or len(name) > _LONGEST_LABEL:

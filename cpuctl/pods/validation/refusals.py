@@ -76,4 +76,7 @@ def _draft(pod: Pod) -> PodDraft:
 
 def _drafts(kind: str, containers: Sequence[Container]) -> tuple[ContainerDraft, ...]:
     spot = _SPEC.child(kind)
-    return tuple(ContainerDraft(spot.item(number), each.name) for number, each in enumerate(containers))
+    return tuple(
+        ContainerDraft(spot.item(number), each.name, restart_policy=each.restart_policy)
+        for number, each in enumerate(containers)
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.pods.governing.limit_range import LimitRange, LimitRangeItem
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import ContainerKind, Pod
 from cpuctl.pods.rules import PodRules, ServerRules
 from cpuctl.pods.stored import plainly_valid, stored_pod
 from cpuctl.pods.validation.refusals import refusals_of
@@ -90,4 +90,37 @@ def test_what_a_cluster_has_or_never_hears_of_is_not_refused() -> None:
 )
 def test_what_is_refused_is_never_plain(given: Pod) -> None:
     assert refused(given)
+    assert not plainly_valid(given)
+
+
+@pytest.mark.parametrize(
+    ("kind", "minor", "said"),
+    [
+        (
+            "initContainers",
+            36,
+            'spec.initContainers[0].restartPolicy: Unsupported value: "Sometimes": supported values: "Always",'
+            ' "Never", "OnFailure"',
+        ),
+        (
+            "initContainers",
+            33,
+            'spec.initContainers[0].restartPolicy: Unsupported value: "Sometimes": supported values: "Always"',
+        ),
+        (
+            "containers",
+            33,
+            "spec.containers[0].restartPolicy: Forbidden: may not be set for non-init containers",
+        ),
+        ("containers", 34, ""),
+    ],
+)
+def test_restart_policies_of_containers_are_those_of_the_release(kind: str, minor: int, said: str) -> None:
+    odd = app("cpu=1")._replace(restart_policy="Sometimes")
+    given = pod(app("cpu=1", name="other"))
+    if kind == "containers":
+        given = given._replace(containers=(odd,))
+    else:
+        given = given._replace(init_containers=(odd._replace(kind=ContainerKind.INIT),))
+    assert refused(given, ServerRules(minor=minor)) == ((f'Pod "pod" is invalid: {said}',) if said else ())
     assert not plainly_valid(given)

@@ -103,7 +103,7 @@ def plainly_valid(pod: Pod) -> bool:
 
 def _plain(container: Container) -> bool:
     name, resources = container.name, container.resources
-    if container.restart_policy and container.kind is not ContainerKind.SIDECAR:
+    if container.restarts or (container.restart_policy and container.kind is not ContainerKind.SIDECAR):
         return False
     if not name.islower() or not name.isascii() or not name.replace("-", "a").isalnum():
         return False

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from cpuctl.pods.model import Container, Pod
+from cpuctl.pods.model import Container, ContainerKind, Pod
 from cpuctl.pods.rules import ServerRules
 from cpuctl.pods.validation.claims import Claim, ClaimNames
-from cpuctl.pods.validation.draft import ContainerDraft, PodDraft
+from cpuctl.pods.validation.draft import ContainerDraft, PodDraft, ResizePolicy
 from cpuctl.pods.validation.finding import Severity, Spot
 from cpuctl.pods.validation.server import check_spec
 
@@ -70,6 +70,7 @@ def _draft(pod: Pod) -> PodDraft:
         claim_names=ClaimNames.of(claims or ()),
         pod_level_claims=None if claims is None else tuple(map(Claim, claims)),
         os_given=bool(pod.os_name),
+        restart_policy=pod.restart_policy,
         runtime_class="given" if pod.overhead else "",
     )
 
@@ -77,6 +78,17 @@ def _draft(pod: Pod) -> PodDraft:
 def _drafts(kind: str, containers: Sequence[Container]) -> tuple[ContainerDraft, ...]:
     spot = _SPEC.child(kind)
     return tuple(
-        ContainerDraft(spot.item(number), each.name, restart_policy=each.restart_policy)
+        ContainerDraft(
+            spot.item(number),
+            each.name,
+            resize_policy=_resize_policy(each),
+            restart_policy=each.restart_policy,
+        )
         for number, each in enumerate(containers)
     )
+
+
+def _resize_policy(container: Container) -> tuple[ResizePolicy, ...]:
+    # Errors about ordinary init containers name a place in the list, which the model does not have.
+    known = () if container.kind is ContainerKind.INIT else sorted(container.restarts)
+    return tuple(ResizePolicy(resource, "RestartContainer") for resource in known)

@@ -93,19 +93,22 @@ def test_what_is_refused_is_never_plain(given: Pod) -> None:
     assert not plainly_valid(given)
 
 
+INIT_POLICY = 'spec.initContainers[0].restartPolicy: Unsupported value: "Sometimes": supported values: '
+NEVER = "must be 'NotRequired' when pod `restartPolicy` is 'Never'"
+
+
 @pytest.mark.parametrize(
     ("kind", "minor", "said"),
     [
         (
             "initContainers",
             36,
-            'spec.initContainers[0].restartPolicy: Unsupported value: "Sometimes": supported values: "Always",'
-            ' "Never", "OnFailure"',
+            INIT_POLICY + '"Always", "Never", "OnFailure"',
         ),
         (
             "initContainers",
             33,
-            'spec.initContainers[0].restartPolicy: Unsupported value: "Sometimes": supported values: "Always"',
+            INIT_POLICY + '"Always"',
         ),
         (
             "containers",
@@ -124,3 +127,27 @@ def test_restart_policies_of_containers_are_those_of_the_release(kind: str, mino
         given = given._replace(init_containers=(odd._replace(kind=ContainerKind.INIT),))
     assert refused(given, ServerRules(minor=minor)) == ((f'Pod "pod" is invalid: {said}',) if said else ())
     assert not plainly_valid(given)
+
+
+@pytest.mark.parametrize(
+    ("restarts", "policy", "said"),
+    [
+        (
+            {"cpu", "memory"},
+            "Never",
+            f'spec.containers[0].resizePolicy: Invalid value: "RestartContainer": {NEVER}',
+        ),
+        (
+            {"disk"},
+            "Always",
+            'spec.containers[0].resizePolicy: Unsupported value: "disk": supported values: "cpu", "memory"',
+        ),
+        ({"cpu"}, "OnFailure", ""),
+        (set(), "Never", ""),
+    ],
+    ids=["restarts never", "other resource", "restarts", "nothing said"],
+)
+def test_resize_policies_must_suit_the_pod(restarts: set[str], policy: str, said: str) -> None:
+    given = pod(app("cpu=1")._replace(restarts=frozenset(restarts)))._replace(restart_policy=policy)
+    assert refused(given) == ((f'Pod "pod" is invalid: {said}',) if said else ())
+    assert not (said and plainly_valid(given))

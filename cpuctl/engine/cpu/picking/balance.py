@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from math import isqrt
 
@@ -91,7 +91,7 @@ class Search(_Wanted):
                 break
             if number == _FEW:
                 to_beat = min(to_beat, self._to_beat(width))
-            deal = self._deal_to(positions, to_beat)
+            deal = self._deal(positions, to_beat)
             if isinstance(deal, KubeletFault):
                 return deal
             if deal is not None:
@@ -99,9 +99,6 @@ class Search(_Wanted):
                 if not self.rules.align_by_socket:  # inside one socket a worse balance may win, too
                     to_beat = min(to_beat, best.deal.change)
         return best
-
-    def _deal_to(self, positions: tuple[int, ...], to_beat: int, /) -> Deal | KubeletFault | None:
-        return self._deal(tuple([self.free[position] for position in positions]), to_beat)
 
     def _to_beat(self, width: int) -> int:
         """Bound the change of the best split over so many nodes: it scores no worse than the fullest nodes.
@@ -111,7 +108,7 @@ class Search(_Wanted):
         if self.rules.align_by_socket or any(self.held):
             return ANY
         fullest = sorted(range(len(self.free)), key=self.free.__getitem__)[-width:]
-        deal = self._deal(tuple([self.free[position] for position in sorted(fullest)]), ANY)
+        deal = self._deal(tuple(sorted(fullest)), ANY)
         if not isinstance(deal, Deal):
             return ANY
         # The smallest change that makes the score larger.
@@ -168,19 +165,19 @@ class Search(_Wanted):
     def _even_share(self, width: int) -> int:
         return self.need // width // self.group * self.group
 
-    def _share(self, free: Iterable[int], width: int, *, limited: bool) -> int:
-        share = self._even_share(width)
+    def _share(self, free: Sequence[int], *, limited: bool) -> int:
+        share = self.need // len(free) // self.group * self.group
         return min(share, *(count // self.group * self.group for count in free)) if limited else share
 
-    def _deal(self, free: tuple[int, ...], to_beat: int) -> Deal | KubeletFault | None:
-        """Take the share from every node and the remainder from some.
+    def _deal(self, positions: tuple[int, ...], to_beat: int, /) -> Deal | KubeletFault | None:
+        """Take the share from every node at these positions and the remainder from some.
 
         None when too few CPUs are free, or no change can be below *to_beat*.
         """
-        group = self.group
+        group, free = self.group, [self.free[position] for position in positions]
         if group * sum([count // group for count in free]) < self.need:
             return None
-        share = self._share(free, len(free), limited=self.rules.align_by_socket)
+        share = self._share(free, limited=self.rules.align_by_socket)
         change = sum([share * (share - 2 * count) for count in free])
         remainder = self.need - share * len(free)
         if not remainder:
@@ -226,7 +223,7 @@ class Search(_Wanted):
         """Tell the standard deviation of what is left free, in thousandths, rounded as by the kubelet."""
         return (isqrt(4 * (self._deviation + 1_000_000 * change) // len(self._counts)) + 1) // 2
 
-    @property
+    @cached_property
     def _counts(self) -> tuple[int, ...]:
         """The free CPUs of each node, whose balance is judged."""
         return self.free
@@ -248,8 +245,8 @@ class Search(_Wanted):
         width, kept = len(best.positions), best.positions
         if not self.rules.copies_combinations:
             kept = effective_combination(kept, len(self.free), stopped=self._final(best))
-        free = (self.free[position] for position in kept)
-        share = self._share(free, width, limited=self.rules.limits_share)
+        free = [self.free[position] for position in kept]
+        share = self._share(free, limited=self.rules.limits_share)
         return Split(
             positions=kept,
             share=share,

@@ -57,13 +57,13 @@ class RepeatedSearch(Search):
     def _to_beat(self, width: int) -> int:  # noqa: ARG002  # no bound is known
         return ANY
 
-    def _deal_to(self, positions: tuple[int, ...], _to_beat: int, /) -> Deal | KubeletFault | None:
+    def _deal(self, positions: tuple[int, ...], _to_beat: int, /) -> Deal | KubeletFault | None:
         nodes, free = [self.listed[each] for each in positions], [self.free[each] for each in positions]
         group, before = self.group, self._by_node
         whole = group * sum(count // group for count in free)
         if whole < self.need or sum(before[node] for node in set(nodes)) < self.need:
             return None
-        share = self._share(free, len(nodes), limited=self.rules.align_by_socket)
+        share = self._share(free, limited=self.rules.align_by_socket)
         left = {node: before[node] - share * times for node, times in Counter(nodes).items()}
         remainder = self.need - share * len(nodes)
         if not remainder:

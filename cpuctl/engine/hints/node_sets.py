@@ -41,7 +41,7 @@ class Walk(NamedTuple):
     @property
     def seconds(self) -> int:
         """How long it takes, about, whole seconds."""
-        return self.sets * _NANOSECONDS[self.who] // 10**9
+        return _seconds(self.who, self.nodes)
 
     @property
     def endless(self) -> bool:
@@ -59,10 +59,10 @@ class Walk(NamedTuple):
 
 def endless_walk(who: str, nodes: int, request: str) -> KubeletFault | None:
     """Tell how a request ends for which a manager walks all sets of so many nodes; None where it answers."""
-    walk = Walk(who, nodes, request)
-    if not walk.endless:
+    if _seconds(who, nodes) < _LONGEST_SECONDS:
         return None
-    return KubeletFault(kind=FaultKind.NO_ANSWER, where=f"{who}, making hints", why=walk.words)
+    words = Walk(who, nodes, request).words
+    return KubeletFault(kind=FaultKind.NO_ANSWER, where=f"{who}, making hints", why=words)
 
 
 def walks(info: MachineInfo, config: KubeletConfiguration, gates: FeatureGates) -> Iterator[Walk]:
@@ -75,6 +75,10 @@ def walks(info: MachineInfo, config: KubeletConfiguration, gates: FeatureGates) 
         yield Walk(MEMORY, nodes, "the memory of a Guaranteed pod")
     if aligns and not gates.release.walks_only_nodes_with_devices:
         yield Walk(DEVICES, nodes, "a request for devices that have NUMA nodes")
+
+
+def _seconds(who: str, nodes: int) -> int:
+    return ((1 << nodes) - 1) * _NANOSECONDS[who] // 10**9
 
 
 def _duration(seconds: int) -> str:

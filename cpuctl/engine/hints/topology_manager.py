@@ -20,14 +20,8 @@ if TYPE_CHECKING:
     from cpuctl.engine.hints.rule import HintList
     from cpuctl.machine.cadvisor.machine_info import MachineInfo
 
-LARGEST_NODE_ID = 63
-"""The kubelet keeps sets of NUMA nodes in 64 bits."""
-
-
-def in_mask(node: int) -> bool:
-    """Tell whether the kubelet's sets of NUMA nodes can hold this id."""
-    return 0 <= node <= LARGEST_NODE_ID
-
+NODE_IDS = range(64)
+"""The ids that a set of NUMA nodes can hold: the kubelet keeps them in 64 bits."""
 
 Answer: TypeAlias = "Mapping[str, HintList | None] | None"
 """A provider's hints by resource; None, empty or a resource without a list mean no preference."""
@@ -63,14 +57,14 @@ class TopologyManager(NamedTuple):
         """Set the manager up for a machine; *closest* is the option ``prefer-closest-numa-nodes``."""
         measured = closest and policy != "single-numa-node"
         ids = [node.id for node in info.nodes]
-        everything = CPUSet.of(node for node in ids if in_mask(node)).mask
+        everything = CPUSet.of(node for node in ids if node in NODE_IDS).mask
         fit = Fit(distances={node.id: node.distances for node in info.nodes} if measured else {})
         return cls(
             policy=policy,
             scope=scope,
             everything=everything,
             fit=fit,
-            unmaskable=next((node for node in ids if not in_mask(node)), None),
+            unmaskable=next((node for node in ids if node not in NODE_IDS), None),
             short_rows=fit.unknown(everything) is not None,
         )
 
@@ -121,7 +115,7 @@ class TopologyManager(NamedTuple):
         return KubeletFault(
             kind=FaultKind.CRASH,
             where="Topology Manager, making a mask of all NUMA nodes",
-            why=f"a mask holds NUMA nodes 0 to {LARGEST_NODE_ID}, and this machine has {self.unmaskable}",
+            why=f"a mask holds NUMA nodes 0 to {NODE_IDS[-1]}, and this machine has {self.unmaskable}",
         )
 
 

@@ -14,7 +14,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.node_sets import MEMORY as MEMORY_MANAGER
 from cpuctl.engine.hints.node_sets import endless_walk
-from cpuctl.engine.hints.topology_manager import LARGEST_NODE_ID, in_mask
+from cpuctl.engine.hints.topology_manager import NODE_IDS
 from cpuctl.engine.memory.requests import MemoryRequest, container_request
 from cpuctl.engine.memory.state import Blocks, MemoryManagerState
 from cpuctl.engine.memory.tables import MEMORY, charge, free_in, violates_groups
@@ -123,8 +123,8 @@ def find_hints(
     A fault where a NUMA node has no table of a resource, or an id beyond what a mask holds.
     """
     for node in state.tables:
-        if not in_mask(node):
-            return _crash(f"making a mask with NUMA node {node}, when one holds 0 to {LARGEST_NODE_ID}")
+        if node not in NODE_IDS:
+            return _crash(f"making a mask with NUMA node {node}, when one holds 0 to {NODE_IDS[-1]}")
     if unknown := _unknown(state, state.tables, request):
         return unknown
     if not request:
@@ -153,8 +153,8 @@ def _affinity(
         if not isinstance(extended, Hint):
             return extended
         assert extended.nodes is not None
-        members = list(CPUSet(extended.nodes))
-    return CPUSet.of(members).mask
+        return extended.nodes
+    return chosen.nodes
 
 
 def _default(

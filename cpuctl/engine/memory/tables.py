@@ -6,7 +6,7 @@ bits as the kubelet's do. Tables are values: a change makes new ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from cpuctl.checkpoints.model import MemoryBlock, MemoryNode, MemoryTable
 from cpuctl.machine.cadvisor.machine_info import InfoNode, MachineInfo
@@ -74,14 +74,14 @@ def allocatable_in(tables: Mapping[int, MemoryNode], nodes: Iterable[int], resou
     return wrapped(sum(tables[node].memory_map[resource].allocatable for node in nodes))
 
 
-def may_wrap(tables: Mapping[int, MemoryNode], resources: Iterable[str]) -> bool:
+def may_wrap(tables: Mapping[int, MemoryNode], resources: Collection[str]) -> bool:
     """Tell whether a sum over nodes may go beyond 64 bits: more is kept from pods somewhere than there is."""
-    return any(
-        table.allocatable > table.total
-        for name in resources
-        for node in tables.values()
-        if (table := node.memory_map.get(name)) is not None
-    )
+    for node in tables.values():
+        for name in resources:
+            table = node.memory_map[name]
+            if table.allocatable > table.total:
+                return True
+    return False
 
 
 def charge(tables: Tables, nodes: Sequence[int], resource: str, amount: int) -> None:

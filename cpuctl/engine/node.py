@@ -132,7 +132,7 @@ class Node(Copied):
             self.fault = verdict
         if not isinstance(verdict, Admitted):
             self.remove(pod.uid)
-        pool, placements = self.cpu.state.default, _of_pod(pod, admission.placements)
+        pool, placements = self.cpu.state.default, _of_pod(pod, admission)
         return Admission(
             pod=pod,
             qos=admission.candidate.qos,
@@ -282,7 +282,7 @@ class Node(Copied):
 
     def _see(self, manager: str, pod: Pod) -> None:
         before = self.last_seen.get(manager)
-        if before is not None and before.uid != pod.uid:
+        if before is not None and before.uid != pod.uid and before.uid not in self.active:
             self.stale |= {manager}
         self.last_seen[manager] = pod
 
@@ -339,8 +339,11 @@ class Node(Copied):
         return verdict
 
 
-def _of_pod(pod: Pod, placements: Sequence[Placement]) -> Sequence[Placement]:
+def _of_pod(pod: Pod, admission: ScopedAdmission) -> Sequence[Placement]:
     """Return placements of a pod's own containers: its managers may have read them otherwise."""
+    placements = admission.placements
+    if admission.candidate.pod.init_containers is pod.init_containers:
+        return placements
     containers = {each.name: each for each in pod.all_containers}
     return [
         each

@@ -161,7 +161,7 @@ class CPUManagerState(Changeable):
 
 
 def beyond(held: Mapping[str, Mapping[str, object]], containers: Mapping[str, Collection[str]]) -> list[str]:
-    """Name the pods of which more is held than these containers do; a full node asks at every admission."""
+    """Name the pods of which more is held than these containers do; a full node asks after every refusal."""
     found = []
     for uid, names in held.items():
         kept = containers.get(uid, ())

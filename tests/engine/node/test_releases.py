@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import pytest
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Admitted
+from cpuctl.engine.cpu.state import CPUManagerState
 from cpuctl.engine.memory.state import cpuset_mems
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Rejected, StartRefused
@@ -150,3 +152,24 @@ def test_best_effort_is_no_policy_before_1_32(minor: int) -> None:
     assert isinstance(refused, StartRefused)
     known = 'policy "BestEffort" is not available for platform "linux"'
     assert refused.error == ('unknown policy: "BestEffort"' if minor == 31 else known)
+
+
+@pytest.mark.parametrize("minor", [31, 32])
+def test_holders_are_looked_through_only_after_a_pod_has_gone(
+    minor: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A full node has thousands of them, and pods come all the time."""
+    node, looked = started(minor), []
+    keep_only = CPUManagerState.keep_only
+
+    def watched(state: CPUManagerState, containers: Mapping[str, Collection[str]]) -> int:
+        looked.append(len(state.assignments))
+        return keep_only(state, containers)
+
+    monkeypatch.setattr(CPUManagerState, "keep_only", watched)
+    for name in ("one", "two", "three"):
+        node.admit(asks(name, "1Gi"))
+    assert not looked
+    node.remove("three")
+    node.admit(asks("four", "1Gi"))
+    assert looked == [3]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
+from cpuctl.errors import unreadable
 from tests.capture.node_texts import process, written
 from tests.cli.conftest import Cpuctl, Result
 from tests.machine.sysfs_writer import small_machine
@@ -205,6 +208,22 @@ def test_state_files_are_not_read_by_an_assumed_release(stuck: str, cpuctl: Cpuc
     assert (result.code, what in result.out) == (0, True)
     result = cpuctl("config", "versions", "-m", stuck, columns=300)
     assert f"Not looked at: {what}" in result.out
+
+
+def test_state_files_that_only_root_may_read_are_named(
+    stuck: str, cpuctl: Cpuctl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def closed(*_: object) -> NoReturn:
+        raise unreadable(PermissionError(errno.EACCES, os.strerror(errno.EACCES)), stuck)
+
+    monkeypatch.setattr("cpuctl.cli.sources.state_inputs.named_states", closed)
+    monkeypatch.setattr("cpuctl.cli.sources.state_inputs._of_machine", closed)
+    answer = document(cpuctl("config", "check", *RELEASE, "-m", stuck, "-o", "json"))
+    what = answer["notLookedAt"][0]["what"]
+    assert what == (
+        "state files: cannot be read: permission denied (sudo cpuctl checkpoint verify looks at them)"
+    )
+    assert cpuctl("config", "check", *RELEASE, "-m", stuck, "--state", stuck).code == 5
 
 
 def test_a_machine_without_state_files_is_named(archive: str, cpuctl: Cpuctl) -> None:

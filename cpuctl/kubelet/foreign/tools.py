@@ -75,6 +75,9 @@ def _toml(content: str, source: str) -> Found | None:
     import tomllib
 
     try:
-        return bottlerocket(tomllib.loads(content), source)
+        value = tomllib.loads(content)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"not TOML: {error}", where=source) from None
+    except RecursionError:
+        raise InputError("nesting is too deep", where=source) from None
+    return bottlerocket(value, source)

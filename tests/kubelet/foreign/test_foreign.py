@@ -382,3 +382,9 @@ def test_a_file_of_no_such_kind_says_what_to_give_instead(text: str, hint: str) 
     with pytest.raises(ConfigRefusedError) as caught:
         read_main_file(text, "file", 36)
     assert hint in caught.value.hint
+
+
+def test_toml_that_is_nested_without_end_is_refused() -> None:
+    content = "[settings.kubernetes]\na = " + "[" * 100_000
+    with pytest.raises(InputError, match=r"^node\.toml: nesting is too deep$"):
+        read_foreign(content, "node.toml")

@@ -132,6 +132,19 @@ def replace_state_file(path: Path, old: bytes, new: bytes, *, now: datetime | No
     return backup
 
 
+def take_back(path: Path, backup: Path, old: bytes, new: bytes) -> None:
+    """Move a backup to where it came from, which takes no room on a full disk.
+
+    Raise NodeAccessError where *path* is not *new*, or *backup* not *old*, and where the system refuses,
+    InputError where one of them is no file any more.
+    """
+    with _locked(path) as directory:
+        if _read(path.name, directory, str(path)) != new or _read(backup.name, directory, str(backup)) != old:
+            raise _changed(path)
+        os.rename(backup.name, path.name, src_dir_fd=directory, dst_dir_fd=directory)
+        sync_directory(directory)
+
+
 @contextmanager
 def _locked(path: Path) -> Iterator[int]:
     """Lock the file's directory against other cpuctl; turn what the system refuses into our error."""

@@ -354,8 +354,14 @@ def test_a_signal_to_end_puts_back_what_was_written(
         os.kill(os.getpid(), number)
         return backup
 
-    store_replace = store.replace_state_file
+    def taken(path: Path, backup: Path, old: bytes, new: bytes) -> None:
+        calls.append(path)
+        os.kill(os.getpid(), number)
+        take_back(path, backup, old, new)
+
+    store_replace, take_back = store.replace_state_file, store.take_back
     monkeypatch.setattr(store, "replace_state_file", signalled)
+    monkeypatch.setattr(store, "take_back", taken)
     stopped = checkpoint(*REPAIR, "--yes")
     assert (stopped.code, stopped.out) == (128 + number, "")
     assert [path.name for path in calls] == ["cpu_manager_state", "cpu_manager_state"]

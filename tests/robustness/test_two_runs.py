@@ -10,7 +10,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -185,6 +187,26 @@ def test_a_file_that_was_put_back_is_not_called_written(state: Path, monkeypatch
     assert raised.value.exit_code == 5
     assert "is written" not in str(raised.value)
     assert "all is as it was" in str(raised.value)
+    assert texts(state) == before
+
+
+def test_a_disk_that_is_full_by_then_gets_its_old_files_back(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = texts(state)
+    states = read_states(str(state), StatePlace(in_place=True), Sources())
+    changes = [FileChange(file_name=each.file_name, state=each, text=each.text + "\n") for each in states]
+    real, calls = whole_file.written_beside, iter(range(1000))
+
+    def written(*words: Any, **settings: Any) -> AbstractContextManager[Path]:
+        if next(calls) >= 1:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return real(*words, **settings)
+
+    monkeypatch.setattr(store, "written_beside", written)
+    with pytest.raises(NodeAccessError, match="no space left") as raised:
+        apply_changes(changes, Target(yes=True, force_running=True))
+    assert raised.value.exit_code == 5
     assert texts(state) == before
 
 

@@ -188,21 +188,23 @@ def _is_written(place: _Place) -> bool:
 
 def _restore(places: Sequence[_Place], applied: Applied, cause: BaseException) -> None:
     """Put back what was replaced before something failed; of that, no backups are left."""
-    from cpuctl.checkpoints.store import replace_state_file
+    from cpuctl.checkpoints.store import replace_state_file, take_back
 
     for name, path, old, new in reversed(places):
-        backups = [applied.backups[name]] if name in applied.backups else []
+        backup = applied.backups.get(name)
         try:
-            backups.append(replace_state_file(path, new, old))
+            if backup is not None:
+                take_back(path, backup, old, new)
+                continue
+            second = replace_state_file(path, new, old)
         except CpuctlError as error:
-            where = backups[0] if backups else "in the backup beside it"
+            where = backup or "in the backup beside it"
             raise NotRestoredError(
                 f"{str(cause) or 'interrupted'}; and {path} is changed and could not be restored: {error}",
                 hint=f"its old content is {where}",
             ) from None
-        for backup in backups:
-            with suppress(OSError):
-                backup.unlink()
+        with suppress(OSError):
+            second.unlink()
 
 
 def _confirm(places: Sequence[_Place]) -> None:

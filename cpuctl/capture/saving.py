@@ -17,6 +17,8 @@ from cpuctl.whole_file import PRIVATE, Dress, back_up, dress_of, hidden_link, sy
 
 _NO_HARD_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 
+_ATTEMPTS = 5
+
 
 def check_target(path: Path, *, replace: bool) -> None:
     """Raise UsageError where *path* must not be written: it exists, or is no regular file.
@@ -109,11 +111,18 @@ def _is(path: Path, new: os.stat_result, directory: int) -> bool:
 def _second_name(path: Path, way: _Way, directory: int) -> Path | None:
     """Keep the old file beside the new one; without hard links, only a backup that is wanted is an error."""
     try:
-        return back_up(path, datetime.now(UTC), directory) if way.backup else hidden_link(path, directory)
+        for _ in range(_ATTEMPTS):
+            with suppress(FileNotFoundError):  # another run put its own there at this very moment
+                return _linked(path, way, directory)
+        return _linked(path, way, directory)
     except OSError as error:
         if way.backup or error.errno not in _NO_HARD_LINKS:
             raise
         return None
+
+
+def _linked(path: Path, way: _Way, directory: int) -> Path | None:
+    return back_up(path, datetime.now(UTC), directory) if way.backup else hidden_link(path, directory)
 
 
 def _old(path: Path, directory: int) -> Dress | None:

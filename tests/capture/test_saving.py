@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import multiprocessing
 import os
 import stat
@@ -9,6 +10,7 @@ from typing import IO
 
 import pytest
 
+from cpuctl import whole_file
 from cpuctl.capture import saving
 from cpuctl.capture.saving import check_target, save
 from cpuctl.errors import NodeAccessError, UsageError
@@ -132,6 +134,23 @@ def test_what_another_run_has_cleaned_away_is_no_failure(tmp_path: Path) -> None
     second.join()
     assert (first.exitcode, second.exitcode) == (0, 0)
     assert [each.name for each in tmp_path.iterdir()] == ["node.tar"]
+
+
+def test_a_file_that_is_replaced_while_it_gets_its_second_name_is_no_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "node.tar"
+    path.write_bytes(b"old")
+    real, calls = whole_file.hidden_link, iter(range(100))
+
+    def linked(path: Path, directory: int) -> Path:
+        if next(calls) == 0:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+        return real(path, directory)
+
+    monkeypatch.setattr(saving, "hidden_link", linked)
+    save(path, writing(b"new"), replace=True)
+    assert path.read_bytes() == b"new"
 
 
 def _save_often(path: Path) -> None:

@@ -20,6 +20,9 @@ from cpuctl.errors import InputError
 NOT_THERE = (FileNotFoundError, NotADirectoryError, ProcessLookupError)
 """The last is what procfs says of a process that has ended since its directory was found."""
 
+DESCRIPTORS = "/proc/self/fd"
+"""Where procfs shows what this process has open."""
+
 MOST_LINKS = 40
 """As many as Linux follows on one path."""
 
@@ -161,7 +164,7 @@ class Root:
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
             if not stat.S_ISREG(mode):
                 raise not_regular(mode, self._named(path))
-            return _opened(handle)
+            return self._opened(handle, path)
         finally:
             os.close(handle)
 
@@ -227,6 +230,24 @@ class Root:
     def _followed(self, path: str) -> int:
         _require_name(path)
         return os.open(self._prefix + path, os.O_PATH | os.O_CLOEXEC)
+
+    def _opened(self, handle: int, path: str) -> int:
+        """Open for reading what a descriptor stands for, and nothing else."""
+        try:
+            return os.open(f"{DESCRIPTORS}/{handle}", _READ)
+        except OSError:
+            # A bare chroot has no procfs: by its name, then, where that is still the same file.
+            opened = self._opened_by_name(path)
+        if os.path.samestat(os.fstat(opened), os.fstat(handle)):
+            return opened
+        os.close(opened)
+        raise InputError("is replaced while it is read", where=self._named(path))
+
+    def _opened_by_name(self, path: str) -> int:
+        if self.live:
+            return os.open(self._prefix + path, _READ)
+        parent, _, name = follow_links(path, self._target_of).rpartition("/")
+        return os.open(name, _READ | os.O_NOFOLLOW, dir_fd=self._directory(parent))
 
     def _unread(self, path: str) -> int:
         """Return a descriptor of the file itself, which tells what it is and opens nothing."""
@@ -312,11 +333,6 @@ LIVE_ROOT = Root()
 
 HOST = Root(host=True)
 """The same by the paths of a command line, which may begin at the working directory."""
-
-
-def _opened(handle: int) -> int:
-    """Open for reading what a descriptor stands for, and nothing else."""
-    return os.open(f"/proc/self/fd/{handle}", _READ)
 
 
 def read_up_to(descriptor: int, limit: int) -> bytes:

@@ -1,0 +1,52 @@
+"""Reading below a root where there is no procfs to open a descriptor anew by."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from cpuctl import below_root
+from cpuctl.below_root import Root
+from cpuctl.errors import InputError
+
+
+@pytest.fixture(params=["below a root", "on the host"])
+def root(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Root:
+    monkeypatch.setattr(below_root, "DESCRIPTORS", str(tmp_path / "no-procfs"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "dir").mkdir()
+    (tmp_path / "dir" / "file").write_text("text")
+    (tmp_path / "link").symlink_to("dir/file")
+    os.mkfifo(tmp_path / "pipe")
+    return Root(tmp_path) if request.param == "below a root" else Root(host=True)
+
+
+@pytest.mark.parametrize("path", ["dir/file", "link", "dir/../link"])
+def test_files_are_read_by_name(root: Root, path: str) -> None:
+    assert root.read(path, 100) == b"text"
+
+
+def test_what_is_not_there_is_not_there(root: Root) -> None:
+    assert root.read("dir/other", 100) is None
+
+
+def test_a_pipe_is_refused_all_the_same(root: Root) -> None:
+    with pytest.raises(InputError, match="expected a regular file, found a pipe"):
+        root.read("pipe", 100)
+
+
+def test_another_file_of_the_same_name_is_not_taken(
+    root: Root, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is replaced between the look at it and its opening."""
+
+    def replaced(self: Root, path: str) -> int:
+        (tmp_path / "new").write_text("another")
+        (tmp_path / "new").rename(tmp_path / path)
+        return os.open(tmp_path / path, os.O_RDONLY)
+
+    monkeypatch.setattr(Root, "_opened_by_name", replaced)
+    with pytest.raises(InputError, match="is replaced while it is read"):
+        root.read("dir/file", 100)

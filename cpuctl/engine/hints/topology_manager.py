@@ -77,8 +77,8 @@ class TopologyManager(NamedTuple):
         """Merge all answers to one request; a fault where a mask or a row of distances is too short."""
         if self.policy == "none":
             return Merged(IMPOSSIBLE, admit=True)
-        if self.fault is not None:
-            return self.fault
+        if fault := self.fault:
+            return fault
         providers = [_lists(answer) for answer in answers]
         hint = self._walk(providers) if self.short_rows else self._merge(list(chain(*providers)))
         if not isinstance(hint, Hint):

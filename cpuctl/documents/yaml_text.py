@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from cpuctl.documents.numbers import exact_int, finite_float
 from cpuctl.documents.places import Place
-from cpuctl.documents.text_errors import MAX_YAML_NODES, TextError
+from cpuctl.documents.text_errors import MAX_DEPTH, MAX_YAML_NODES, TextError
 from cpuctl.documents.tree import MERGE, TreeBuilder
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ _NOT_FINITE = frozenset(
 _TAG = "tag:yaml.org,2002:"
 _DIRECTIVE = "%TAG"
 _MOST_DIRECTIVES = 1000
+_TOO_DEEP = "exceeded maximum nesting depth"
+"""libyaml's words from 0.2.6 on: it looks ahead, and ends before a level that is too deep here is read."""
 _KINDS: dict[str, tuple[type, ...]] = {
     f"{_TAG}str": (str,),
     f"{_TAG}int": (int,),
@@ -171,6 +173,8 @@ def _unsupported(tag: str, place: Place) -> TextError:
 
 def _reworded(error: yaml.MarkedYAMLError, text: str) -> TextError:
     place, go = _place(error.problem_mark or error.context_mark), _go_complaint(error)
+    if error.problem == _TOO_DEEP:
+        return TextError(f"nesting is deeper than {MAX_DEPTH} levels", place)
     lines = text.splitlines()
     line = lines[place.line - 1] if place.line <= len(lines) else ""
     if line[place.column - 1 : place.column] == "\t" and not line[: place.column - 1].strip():

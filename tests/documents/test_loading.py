@@ -149,6 +149,12 @@ def test_refusals_say_where_and_why(case: Refusal) -> None:
     assert str(caught.value) == case.want
 
 
+def test_yaml_that_is_nested_beyond_what_libyaml_scans_is_refused_alike() -> None:
+    """Before libyaml 0.2.6 the place is that of the level; from then on it is where libyaml gave up."""
+    with pytest.raises(InputError, match=r"^input:1:\d+: nesting is deeper than 100 levels$"):
+        load_documents("a: " + "[" * 5000, "input")
+
+
 def test_documents_are_numbered_by_their_place_in_the_text() -> None:
     documents = load_documents("a: 1\n---\n---\nb: 2\n", "input")
     assert [(document.number, document.value) for document in documents] == [(0, {"a": 1}), (2, {"b": 2})]

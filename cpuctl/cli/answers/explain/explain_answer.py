@@ -16,6 +16,7 @@ from cpuctl.engine.explain.offers import Offer, Round
 from cpuctl.engine.explain.shares import Holder, NodeShare
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.topology_manager import Merged
+from cpuctl.engine.node import Node
 from cpuctl.engine.start import NotStarted
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def explanation_document(
         **head,
         "start": {"outcome": "Started"},
         "node": node_answer(telling.before),
+        **_shared_pool(telling.after),
         "asked": {
             "container": container or None,
             "restarted": telling.story.restarted,
@@ -68,6 +70,11 @@ def _searched(searches: Sequence[Search], ask_with: AskWith) -> dict[str, Any]:
 def not_started_document(start: NotStarted, head: Mapping[str, Any]) -> Document:
     """Describe a kubelet that does not start, or of which that cannot be said."""
     return {"apiVersion": API_VERSION, "kind": "Explanation", **head, "start": start_answer(start)}
+
+
+def _shared_pool(node: Node) -> dict[str, str]:
+    """Say which CPUs containers without exclusive ones run on, where there are exclusive ones."""
+    return {"sharedPool": cpu_list(node.state.default)} if node.policy else {}
 
 
 def _left_of_what_it_asks_for(explanation: Explanation) -> dict[str, Any]:

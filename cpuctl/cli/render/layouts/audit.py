@@ -8,6 +8,7 @@ from typing import Any
 from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.tables.node import node_lines
+from cpuctl.exports.plan_words import shared_sentence
 from cpuctl.exports.wording import counted
 
 _STYLES = {"error": "red", "warning": "yellow", "info": ""}
@@ -19,7 +20,9 @@ _NOT_CHECKED = "not checked"
 
 def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
     """Lay out an audit; wide adds memory, kinds and paths, and puts findings into columns."""
-    yield Lines(tuple(node_lines(document["node"])))
+    node = document["node"]
+    shared = shared_sentence(node["sharedPool"], node["reserved"]) if node["sharedPool"] is not None else ""
+    yield Lines((*node_lines(node), *([Cell(shared)] if shared else [])))
     shown = [each for each in document["containers"] if wide or each["part"] != "sandbox"]
     if shown:
         yield _containers(shown, wide=wide)

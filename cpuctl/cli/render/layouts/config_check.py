@@ -7,7 +7,7 @@ from typing import Any
 
 from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
-from cpuctl.exports.plan_words import start_sentence
+from cpuctl.exports.plan_words import shared_sentence, start_sentence
 from cpuctl.exports.wording import counted
 
 _STYLES = {"error": "red", "warning": "yellow", "info": ""}
@@ -60,17 +60,8 @@ def _node_line(node: Mapping[str, Any]) -> str:
 
 
 def shared_line(node: Mapping[str, Any]) -> str:
-    """Say where Burstable and BestEffort containers run: on reserved CPUs, too, but for an option."""
-    if "sharedCPUs" not in node:
-        return ""
-    shared, reserved = node["sharedCPUs"], node["reservedCPUs"]
-    who = f"Burstable and BestEffort containers run on CPUs {shared or 'none'}"
-    if shared == node["allocatableCPUs"]:
-        return f"{who}, without the reserved {reserved} (strict-cpu-reservation)"
-    return (
-        f"{who}, the reserved {reserved} among them; strict-cpu-reservation keeps them off, and needs"
-        " cpu_manager_state removed first"
-    )
+    """Say where containers without exclusive CPUs run, where the node hands out any."""
+    return shared_sentence(node["sharedCPUs"], node["reservedCPUs"]) if "sharedCPUs" in node else ""
 
 
 def finding_lines(findings: list[Mapping[str, Any]]) -> Iterator[Cell]:

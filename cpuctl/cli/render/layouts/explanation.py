@@ -11,7 +11,7 @@ from cpuctl.cli.render.layouts.plan import pods_table
 from cpuctl.cli.render.layouts.resize import departure_lines, outcome_words, reason_text
 from cpuctl.cli.render.tables.devices import devices_table
 from cpuctl.cli.render.tables.suggestions import command_lines, runs_line, suggestions_table
-from cpuctl.exports.plan_words import start_sentence
+from cpuctl.exports.plan_words import shared_sentence, start_sentence
 from cpuctl.exports.wording import byte_text, counted
 
 _STYLES = {
@@ -67,10 +67,14 @@ def _facts(document: Document) -> Iterator[tuple[str, Cell]]:
     for unmet in document["unaligned"]:
         yield "UNALIGNED", Cell(_ruled(unmet), "yellow")
     yield "QOS", Cell(f"{pod['qosClass']}: {pod['qosReason']}")
+    shared = False
     for container in _containers(document):
         if not container["exclusive"]:
+            shared |= container["isolation"] == "host"
             word = "POD POOL" if container["isolation"] == "pod" else "SHARED"
             yield word, Cell(f"{container['name']}: {container['whyShared']}")
+    if shared and "sharedPool" in document:
+        yield "POOL", Cell(shared_sentence(document["sharedPool"], document["node"]["reservedCPUs"]))
     for defect in document["defects"]:
         yield "KNOWN", Cell(f"{defect['text']} ({defect['reference']})")
     yield from _resize(document["resize"] or {})

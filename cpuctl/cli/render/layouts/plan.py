@@ -12,7 +12,7 @@ from cpuctl.cli.render.tables.devices import device_cells, device_columns, devic
 from cpuctl.cli.render.tables.memory import memory_cells, memory_columns, memory_table
 from cpuctl.cli.render.verdict_words import verdict_words
 from cpuctl.cpuset import CPUSet
-from cpuctl.exports.plan_words import counts_words, start_sentence
+from cpuctl.exports.plan_words import counts_words, shared_sentence, start_sentence
 from cpuctl.exports.wording import counted, few
 
 ALIGNMENTS = {"core": "CORE", "uncoreCache": "L3", "numaNode": "NUMA", "socket": "SOCKET"}
@@ -177,4 +177,6 @@ def closing_lines(document: Document) -> Iterator[str]:
     """Sum up."""
     after, summary = document["after"], document["summary"]
     yield f"Shared pool: {after['sharedPool'] or 'empty'} ({counted(after['sharedPoolSize'], 'CPU')})"
+    if "reservedCPUs" in document["node"]:
+        yield shared_sentence(after["sharedPool"], document["node"]["reservedCPUs"])
     yield counts_words(summary)

@@ -18,8 +18,9 @@ _INTRODUCTION = """# Releases
 
 Answers of real kubelets, recorded case by case, that cpuctl gives word for word; `make conformance` runs them
 all, and counts those that hang on chance as not covered. An empty cell is a topic that nobody has recorded on
-that release: what cpuctl answers there was read in sources and documents. The recordings are of the patch
-releases below; a version without a patch means these."""
+that release: what cpuctl answers there was read in sources and documents; in 1.37 and 1.38 it is as in 1.36,
+but for what is known to differ. Every answer that depends on it says so ("not verified"). The recordings are
+of the patch releases below; a version without a patch means these."""
 
 _DIFFERENCES = """## Differences
 
@@ -29,7 +30,7 @@ _COLUMNS = ["in force from", "area", "before", "after", "recorded on", "source"]
 
 def releases_page(root: Path) -> str:
     """Write the page: a table of recorded answers by release and topic, and one of the differences."""
-    counted = _counted(root)
+    counted = recorded_answers(root)
     topics = sorted({topic for topic, _ in counted})
     rows = (
         [f"1.{minor}", _patch(minor), *(str(counted.get((topic, minor), "")) for topic in topics)]
@@ -44,7 +45,7 @@ def _patch(minor: int) -> str:
     return f"1.{minor}.{LAST_PATCHES[minor]}" if minor in LAST_PATCHES else "-"
 
 
-def _counted(root: Path) -> Mapping[tuple[str, int], int]:
+def recorded_answers(root: Path) -> Mapping[tuple[str, int], int]:
     """Count recorded answers by topic and minor; what lies beside the folders of releases is 1.36's."""
     found: Counter[tuple[str, int]] = Counter()
     for path in sorted((root / _CORPUS).rglob("*.jsonl.gz")):

@@ -59,12 +59,15 @@ def read_node(words: CheckpointWords, sources: Sources) -> tuple[CheckpointWords
     Raise UsageError where the kubelet's release is not known, ConfigRefusedError where the kubelet cannot
     load its configuration.
     """
+    from cpuctl.kubelet.releases.recorded import Topic
+
     refuse_stdin_twice(words.machine, words.state, words.pods, words.kubelet.config)
     if not words.machine and is_recording(words.state):
         words = words._replace(machine=words.state, state="")
     here = LIVE_MACHINE if words.root == "/" else words.root
     source = load_machine(words.machine or here, sources)
     told = load_known_kubelet(words.kubelet, sources, machine=source)
+    sources.add_unrecorded(told.kubelet.version.minor, (Topic.STATE_FILES,))
     if words.in_place and told.kubelet.flags_gap:
         sources.warnings.append(
             f"the kubelet's flags are not known ({told.kubelet.flags_gap}): what is kept depends on them,"

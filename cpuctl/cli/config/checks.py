@@ -19,6 +19,7 @@ from cpuctl.kubelet.configuration.schema import SINCE
 from cpuctl.kubelet.configuration.settings import OriginKind
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.releases.changes import ChangeSubject, VersionChanges, version_changes
+from cpuctl.kubelet.releases.recorded import Topic, topics_of_decisions
 from cpuctl.kubelet.version import NEWEST, KubeletVersion
 
 if TYPE_CHECKING:
@@ -75,6 +76,8 @@ def states_of_node(
         how = "cpuctl checkpoint verify --kubelet-version VERSION looks at them"
         return (), f"state files, as the kubelet's release is not known ({how})"
     sources.entries.update(read.entries)
+    if states:
+        sources.add_unrecorded(told.kubelet.version.minor, (Topic.STATE_FILES,))
     return states, ""
 
 
@@ -158,7 +161,11 @@ def compare_versions(
 
 
 def pods_between(
-    source: MachineSource, kubelets: tuple[Kubelet, Kubelet], given: GivenPods, changes: VersionChanges
+    source: MachineSource,
+    kubelets: tuple[Kubelet, Kubelet],
+    given: GivenPods,
+    changes: VersionChanges,
+    sources: Sources,
 ) -> Effects:
     """Let both kubelets decide on pods, and try each difference that is the release's alone."""
     from cpuctl.cli.sources.node_state import rules_of_pods
@@ -166,7 +173,11 @@ def pods_between(
     from cpuctl.kubelet.releases.behaviours import Behaviours
 
     names = [each.name for each in changes.behaviours if each.name in Behaviours._fields]
-    return effects_of(source.info, kubelets, given.stored(rules_of_pods(kubelets[0])), names)
+    pods = given.stored(rules_of_pods(kubelets[0]))
+    for kubelet in kubelets:
+        topics = topics_of_decisions(kubelet.config, pod_level=any(each.resources for each in pods))
+        sources.add_unrecorded(kubelet.version.minor, topics)
+    return effects_of(source.info, kubelets, pods, names)
 
 
 def _gate_settings(kubelet: Kubelet) -> dict[str, bool]:

@@ -57,11 +57,9 @@ def show(
     source = with_storage(load_machine(machine, sources), ephemeral_storage, sources)
     source = with_memory(source, memory, sources)
     told = load_kubelet(kubelet, sources, machine=source)
-    sources.tell(style)
-    known = told.kubelet
-    gates = known.gates
     head, pools = answer_head(told, sources), _pools(source, told)
-    emit(show_document(told.loaded, gates, _reservation(source, told), head, pools), style)
+    sources.tell(style)
+    emit(show_document(told.loaded, told.kubelet.gates, _reservation(source, told), head, pools), style)
 
 
 def _pools(source: "MachineSource", told: ToldKubelet) -> dict[str, str]:

@@ -103,6 +103,7 @@ def _compared(
 ) -> Document:
     from cpuctl.cli.answers.config.versions_answer import versions_document
     from cpuctl.cli.config.checks import compare_versions, next_version, pods_between, states_of_node
+    from cpuctl.kubelet.releases.recorded import Topic
 
     told = load_installed_kubelet(words, sources, machine=source)
     target = next_version(to_version, told.kubelet.version)
@@ -110,7 +111,8 @@ def _compared(
     changes, starts, other = compare_versions(source, told, target, states)
     effects = None
     if given.pods and other is not None:
-        effects = pods_between(source, (told.kubelet, other), given, changes)
+        effects = pods_between(source, (told.kubelet, other), given, changes, sources)
+    sources.add_unrecorded(target.minor, (Topic.CONFIGURATION,))
     versions = {"from": str(told.kubelet.version), "to": str(target)}
     head = answer_head(told, sources) | versions
     document = versions_document(changes, starts, head, everything=everything, effects=effects)

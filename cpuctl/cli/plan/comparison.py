@@ -80,6 +80,8 @@ def _side(planner: Planner, asked: _Asked, sources: Sources) -> dict[str, Any]:
         version = {"version": str(told.version)}
         return side | {"kubelet": version, "start": start_answer(refused.refusal), "pods": []}
     planned = planner.plan(kubelet, own)
+    for minor, topics in own.unrecorded.items():
+        sources.add_unrecorded(minor, topics)
     sources.warnings.extend(text for text in own.warnings if text not in sources.warnings)
     document = {key: member for key, member in planned.document.items() if key != "explain"}
     return side | document | _scatter(planned.node)

@@ -102,7 +102,11 @@ class Planning(NamedTuple):
         from cpuctl.cli.sources.node_state import resume
         from cpuctl.engine.node import Node
         from cpuctl.engine.start import start_node
+        from cpuctl.kubelet.releases.recorded import topics_of_decisions
 
+        pod_level = any(pod.resources for pod in (*self.past.running, *self.wanted))
+        topics = topics_of_decisions(kubelet.config, pod_level=pod_level)
+        sources.add_unrecorded(kubelet.version.minor, topics)
         started = start_node(self.source.info, kubelet, fit=True, devices=self.devices)
         refused = resume(started, self.past, sources) if isinstance(started, Node) else None
         if isinstance(started, Node) and self.server is not None:

@@ -61,12 +61,14 @@ def load_view(words: NodeWords, sources: Sources) -> NodeView:
     """
     from cpuctl.engine.pod_facts import NodeOfPods
     from cpuctl.engine.pod_rules import cgroup_settings, differences_in_force, node_rules, server_rules
+    from cpuctl.kubelet.releases.recorded import Topic
     from cpuctl.pods.rules import PodRules
 
     machine = load_machine(words.machine, sources) if words.machine else None
     if machine and words.memory:
         raise UsageError("-m names a machine, which has its own memory", where="--memory")
     kubelet = load_kubelet(words.kubelet, sources, machine=machine).kubelet
+    sources.add_unrecorded(kubelet.version.minor, (Topic.QOS, Topic.GROUPS))
     gates = kubelet_gates(kubelet, sources)
     server = server_gates(words.server_version, words.server_gates, gates, sources)
     allocatable = allocatable_of_node(machine, kubelet.config, sources) if machine else None

@@ -49,6 +49,7 @@ def load_setting(words: LintWords, sources: Sources) -> LintSetting:
 
     from cpuctl.engine.pod_lints.subject import KubeletView
     from cpuctl.engine.pod_rules import node_rules, server_rules
+    from cpuctl.kubelet.releases.recorded import Topic
     from cpuctl.pods.rules import PodRules
     from cpuctl.pods.validation.lint import LintRules
     from cpuctl.pods.validation.shape import Shapes
@@ -62,6 +63,7 @@ def load_setting(words: LintWords, sources: Sources) -> LintSetting:
         sources.entries.pop("kubeletConfiguration", None)
     gates = kubelet_gates(kubelet, sources)
     server = server_gates(words.server_version, words.server_gates, gates, sources)
+    sources.add_unrecorded(server.minor, (Topic.VALIDATION,))
     rules = LintRules(
         pods=PodRules(server=server_rules(server), node=node_rules(gates)),
         shapes=Shapes(json.loads(schema_text("podresources"))),

@@ -99,6 +99,7 @@ def replay(
         raise UsageError("stdout (-) is taken by --follow", where=SVG, hint="name a file")
     told = _cut(_load(timeline, machine, sources), until)
     told = told._replace(server=told.server._replace(validates=not skip_api_server))
+    _add_unrecorded(told, sources)
     sources.tell(style)
     if pace is None:
         simulation = Simulation(told)
@@ -115,6 +116,22 @@ def replay(
             emit(document, style)
     if simulation.failures and not exit_zero:
         raise typer.Exit(EXIT_NO)
+
+
+def _add_unrecorded(timeline: "Timeline", sources: Sources) -> None:
+    """Name what nobody has recorded on the releases that the node has, one after the other."""
+    from cpuctl.kubelet.kubelet import Kubelet
+    from cpuctl.kubelet.releases.recorded import Topic, topics_of_decisions
+    from cpuctl.timeline.model import KubeletChange, Resize
+
+    events = [moment.event for moment in timeline.moments]
+    resizes = [Topic.RESIZE] if any(isinstance(event, Resize) for event in events) else []
+    pod_level = any(each.pod.resources for each in timeline.pods.values())
+    later = (event.setup.kubelet for event in events if isinstance(event, KubeletChange))
+    for kubelet in (timeline.setup.kubelet, *later):
+        if isinstance(kubelet, Kubelet):
+            topics = topics_of_decisions(kubelet.config, pod_level=pod_level)
+            sources.add_unrecorded(kubelet.version.minor, [*topics, *resizes])
 
 
 def _draw(document: Document, pictures: Pictures) -> None:

@@ -50,8 +50,10 @@ def set_scene(planning: Planning) -> Scene | NotStarted:
     from cpuctl.cli.pods.component_gates import kubelet_gates
     from cpuctl.engine.node import Node
     from cpuctl.engine.resize.reported import running_pod
+    from cpuctl.kubelet.releases.recorded import Topic
 
     past, sources = planning.past, planning.sources
+    sources.add_unrecorded(planning.kubelet.version.minor, (Topic.RESIZE,))
     pods = tuple(map(running_pod, _once((*past.running, *planning.wanted))))
     pods = _with_checkpoints(pods, planning)
     saved = past.cpu is not None or past.memory is not None

@@ -70,6 +70,7 @@ def load_node(words: PictureWords, sources: Sources) -> LiveNode:
     Raise UsageError for a machine that has no files to look at.
     """
     from cpuctl.audit.reading import Known
+    from cpuctl.kubelet.releases.recorded import Topic
 
     refuse_stdin_twice(words.kubelet.config, words.state, words.pods)
     source = load_machine(_spec(words), sources)
@@ -78,6 +79,7 @@ def load_node(words: PictureWords, sources: Sources) -> LiveNode:
         raise UsageError("this is a description, of which nothing runs", where=source.origin, hint=hint)
     files = _files(source, source.files)
     kubelet = _kubelet(words.kubelet, source, sources)
+    sources.add_unrecorded(kubelet.version.minor, (Topic.STATE_FILES, Topic.GROUPS))
     pods = _pods(words.pods, kubelet, sources)
     live = source.origin == LIVE_MACHINE
     texts = _state_texts(words.state, files, kubelet, source, sources)

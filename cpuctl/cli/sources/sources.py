@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from cpuctl.cli.output import Style, note
 from cpuctl.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cpuctl.kubelet.releases.recorded import Topic
+
+_NOT_VERIFIED = "notVerified"
 
 
 class Sources:
@@ -16,12 +25,23 @@ class Sources:
         """What another tool's file was read as, and what it leaves to be assumed."""
         self.assumed_configuration = ""
         """Where a kubelet's configuration was looked for and none is, so that its defaults are assumed."""
+        self.unrecorded: dict[int, dict[Topic, None]] = {}
+        """What of the answer nobody has recorded, by the minor of the release."""
 
     def add(self, name: str, value: str, origin: str) -> None:
         """Remember one input; *origin* is ``given``, ``capture``, ``live`` or ``default``."""
         # A file's name may hold bytes that are no text; an answer may not.
         text = value.encode(errors="backslashreplace").decode()
         self.entries[name] = {"value": text, "from": origin}
+
+    def add_unrecorded(self, minor: int, topics: Iterable[Topic]) -> None:
+        """Remember what the answer is about, as far as nobody has recorded that on a release."""
+        from cpuctl.kubelet.releases.recorded import not_verified, unrecorded
+
+        if found := unrecorded(minor, topics):
+            self.unrecorded.setdefault(minor, {}).update(dict.fromkeys(found))
+            texts = (not_verified(*each) for each in sorted(self.unrecorded.items()))
+            self.add(_NOT_VERIFIED, "; ".join(texts), "default")
 
     def require_configuration(self) -> None:
         """Raise InputError where a kubelet's configuration is only assumed: nothing is written then.
@@ -41,6 +61,10 @@ class Sources:
             note(f"warning: {warning}", style)
         for name, entry in self.entries.items():
             value, origin = entry["value"], entry["from"]
+            if name == _NOT_VERIFIED:
+                if style.for_people:
+                    note(f"note: not verified {value}", style)
+                continue
             if name == "passedOver" and style.for_people:
                 note(f"note: passed over, as no pods are made of them: {value}", style)
             if style.for_people and origin != "given":

@@ -29,6 +29,8 @@ def memory_member(source: MachineSource, words: KubeletWords, sources: Sources) 
     from cpuctl.cli.answers.topology.memory_answer import topology_memory
     from cpuctl.cli.sources.kubelet_inputs import load_kubelet
     from cpuctl.engine.start import check_start
+    from cpuctl.kubelet.releases.recorded import Topic
 
     kubelet = load_kubelet(words, sources, machine=source).kubelet
+    sources.add_unrecorded(kubelet.version.minor, (Topic.MEMORY,))
     return {"memory": topology_memory(source, kubelet.config, check_start(source.info, kubelet))}

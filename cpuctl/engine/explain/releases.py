@@ -11,7 +11,7 @@ from cpuctl.engine.outcome import Rejected
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.releases.behaviours import Behaviours
 from cpuctl.kubelet.releases.concerns import Use, difference_concerns
-from cpuctl.kubelet.releases.difference import DECIDING, Difference
+from cpuctl.kubelet.releases.difference import DECIDING, Difference, Standing
 from cpuctl.kubelet.releases.differences import DIFFERENCES
 from cpuctl.kubelet.version import KubeletVersion
 
@@ -48,7 +48,8 @@ def _fate(admission: Admission) -> object:
 def _note(difference: Difference, version: KubeletVersion) -> KnownDefect:
     source = difference.source
     reference = f"kubernetes/kubernetes#{source}" if source.isdecimal() else source
+    doubt = "" if difference.standing is Standing.VERIFIED else " (not verified)"
     if difference.holds(*version):
-        return KnownDefect(f"so since {difference.begin}; before, {difference.before}", reference)
+        return KnownDefect(f"so since {difference.begin}; before, {difference.before}{doubt}", reference)
     never = "" if version.minor in difference.patches else f"; no known patch of 1.{version.minor} does"
-    return KnownDefect(f"from {difference.begin} on, {difference.after}{never}", reference)
+    return KnownDefect(f"from {difference.begin} on, {difference.after}{never}{doubt}", reference)

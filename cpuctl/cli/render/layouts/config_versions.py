@@ -10,6 +10,7 @@ from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.exports.plan_words import start_sentence
 from cpuctl.exports.wording import counted
 
+_DOUBTS = {"verified": "", "documented": " (not verified)", "preview": " (preview)"}
 _PARTS = ("behaviours", "featureGates", "options", "fields", "flags")
 
 
@@ -45,10 +46,10 @@ def _behaviours(document: Document, *, wide: bool) -> Iterator[Cell]:
     for change in document["behaviours"]:
         on = f" on {', '.join(change['recordedOn'])}" if change["recordedOn"] else ""
         known = f" [{change['standing']}{on}; {change['source']}]" if wide else ""
-        preview = " (preview)" if change["standing"] == "preview" and not wide else ""
+        doubt = "" if wide else _DOUBTS[change["standing"]]
         begin = ", ".join((change["since"], *change["backports"]))
         shown = " (these pods show it)" if change.get("shownByPods") else ""
-        yield Cell(f"{begin}, {change['area']}{preview}{shown}{known}")
+        yield Cell(f"{begin}, {change['area']}{doubt}{shown}{known}")
         yield Cell(f"  before: {change['before']}")
         yield Cell(f"  after:  {change['after']}")
 

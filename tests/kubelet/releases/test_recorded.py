@@ -1,0 +1,67 @@
+"""What is said to be verified on a release was recorded there, and all that was recorded is said to be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.releases.recorded import RECORDED, Topic, not_verified, topics_of_decisions, unrecorded
+from cpuctl.kubelet.version import NEWEST, OLDEST
+from docs.generate.releases import recorded_answers
+
+ROOT = Path(__file__).parents[3]
+RECORDINGS: Mapping[Topic, frozenset[str]] = {
+    Topic.ADMISSION: frozenset({"admission"}),
+    Topic.CPUS: frozenset({"assignment"}),
+    Topic.HINTS: frozenset({"hints"}),
+    Topic.MEMORY: frozenset({"memory"}),
+    Topic.POD_LEVEL: frozenset({"podlevel"}),
+    Topic.QOS: frozenset({"qos"}),
+    Topic.GROUPS: frozenset({"cgroupvalues"}),
+    Topic.RESIZE: frozenset({"resize"}),
+    Topic.STATE_FILES: frozenset({"checkpoint"}),
+    Topic.CONFIGURATION: frozenset({"config", "validation"}),
+    Topic.VALIDATION: frozenset({"lint"}),
+}
+
+
+@pytest.fixture(scope="module")
+def recorded() -> Mapping[tuple[str, int], int]:
+    return recorded_answers(ROOT)
+
+
+@pytest.mark.parametrize("topic", Topic)
+def test_the_table_is_that_of_the_recordings(topic: Topic, recorded: Mapping[tuple[str, int], int]) -> None:
+    found = [
+        minor
+        for minor in range(OLDEST, NEWEST + 1)
+        if all(recorded.get((name, minor)) for name in RECORDINGS[topic])
+    ]
+    assert list(RECORDED[topic]) == found
+
+
+def test_1_36_is_verified_in_all_things() -> None:
+    assert unrecorded(36, Topic) == []
+
+
+def test_what_is_not_verified_names_its_ground() -> None:
+    asked = [Topic.ADMISSION, Topic.RESIZE]
+    assert unrecorded(29, asked) == [Topic.RESIZE]
+    assert not_verified(29, [Topic.RESIZE]) == "on 1.29: resizes in place (read in its sources)"
+    assert not_verified(38, asked) == (
+        "on 1.38: admission, resizes in place (as in 1.36, but for what is known to differ)"
+    )
+
+
+def test_a_decision_is_about_the_managers_that_are_on() -> None:
+    plain = topics_of_decisions(KubeletConfiguration(), pod_level=False)
+    assert plain == [Topic.ADMISSION]
+    config = KubeletConfiguration(
+        cpu_manager_policy="static", memory_manager_policy="Static", topology_manager_policy="restricted"
+    )
+    assert topics_of_decisions(config, pod_level=True) == [
+        *(Topic.ADMISSION, Topic.CPUS, Topic.HINTS, Topic.MEMORY, Topic.POD_LEVEL)
+    ]

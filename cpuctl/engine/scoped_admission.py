@@ -50,8 +50,8 @@ class ScopedAdmission:
     def ask(self, container: Container | None) -> Asked:
         """Collect hints for a container, or for the pod where that is None, and merge them."""
         answers: dict[str, Answer] = {}
-        if fault := self.manager.fault:
-            return Asked(container=container, answers=answers, merged=fault)
+        if self.manager.fault is not None:
+            return Asked(container=container, answers=answers, merged=self.manager.fault)
         for provider in self.providers():
             answer = provider.hints(self.candidate, container)
             if isinstance(answer, KubeletFault):

@@ -16,7 +16,9 @@ from cpuctl.engine.hints.coverage import Coverage
 from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.node_search import Choice, best_sets
+from cpuctl.engine.hints.node_sets import CPU, endless_walk
 from cpuctl.engine.hints.socket_rule import SocketRule
+from cpuctl.engine.outcome import KubeletFault
 
 
 class CPUHints(ByContent):
@@ -43,6 +45,8 @@ class CPUHints(ByContent):
         self.request = request
         self.width = width
         self.socket_rule = socket_rule
+        self.all_nodes = CPUSet.of(free).mask
+        """All nodes that own CPUs."""
 
     @classmethod
     def generate(
@@ -82,11 +86,6 @@ class CPUHints(ByContent):
         if nodes.bit_count() == self.width:
             return True
         return self.socket_rule is not None and self.socket_rule.allows(nodes)
-
-    @cached_property
-    def all_nodes(self) -> int:
-        """All nodes that own CPUs."""
-        return CPUSet.of(self.free).mask
 
     @cached_property
     def coverages(self) -> tuple[Coverage, ...]:
@@ -139,6 +138,15 @@ class CPUHints(ByContent):
 
     def _free_in(self, nodes: int) -> int:
         return sum(count for node, count in self.free.items() if nodes >> node & 1)
+
+
+def find_hints(
+    topology: CPUTopology, available: int, reusable: int, request: int, *, align_by_socket: bool
+) -> CPUHints | KubeletFault:
+    """Make the hints for a request, as ``CPUHints.generate``; a fault where the kubelet would not answer."""
+    if fault := endless_walk(CPU, len(topology.numa_nodes), "a request for exclusive CPUs"):
+        return fault
+    return CPUHints.generate(topology, available, reusable, request, align_by_socket=align_by_socket)
 
 
 def _width(capacities: Sequence[int], request: int) -> int:

@@ -303,10 +303,8 @@ def pod_count(containers: Iterable[Container], claims: Claims) -> int:
 def _hints(
     policy: StaticPolicy, available: int, reusable: int, count: int
 ) -> dict[str, HintList] | KubeletFault:
-    from cpuctl.engine.cpu.hints import CPUHints
-    from cpuctl.engine.hints.node_sets import CPU, endless_walk
+    from cpuctl.engine.cpu.hints import find_hints
 
-    if fault := endless_walk(CPU, policy.topology.num_numa_nodes, "a request for exclusive CPUs"):
-        return fault
     align = policy.options.align_by_socket
-    return {"cpu": CPUHints.generate(policy.topology, available, reusable, count, align_by_socket=align)}
+    hints = find_hints(policy.topology, available, reusable, count, align_by_socket=align)
+    return hints if isinstance(hints, KubeletFault) else {"cpu": hints}

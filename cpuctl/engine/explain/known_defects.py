@@ -161,7 +161,8 @@ def _overlaps(telling: Telling, uid: str) -> bool:
 
     blocks = telling.after.memory.state.blocks.get(uid, {}).values()
     tables = telling.before.memory.state.tables
-    return any(violates_groups(tables, list(block.numa_affinity)) for held in blocks for block in held)
+    groups = (list(block.numa_affinity) for held in blocks for block in held)
+    return any(len(group) > 1 and violates_groups(tables, group) for group in groups)
 
 
 def _wrapped_sums(telling: Telling) -> Iterator[KnownDefect]:

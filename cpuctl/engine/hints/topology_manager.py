@@ -40,8 +40,8 @@ MergeResult: TypeAlias = "Merged | KubeletFault | Undetermined"
 class TopologyManager(NamedTuple):
     """A policy and its scope; ``everything`` are all NUMA nodes (a mask), also those without CPUs.
 
-    ``unmaskable`` is the id of a node that no mask can hold, where the machine has one: without NUMA nodes
-    cAdvisor takes packages for nodes, and a package that the kernel does not know has the id -1.
+    ``fault`` is how every admission ends on a machine with a NUMA node that no mask can hold: without NUMA
+    nodes cAdvisor takes packages for nodes, and a package that the kernel does not know has the id -1.
     ``short_rows``: distances count, and some that may be looked up are in no row.
     """
 
@@ -49,7 +49,7 @@ class TopologyManager(NamedTuple):
     scope: str
     everything: int
     fit: Fit
-    unmaskable: int | None = None
+    fault: KubeletFault | None = None
     short_rows: bool = False
 
     @classmethod
@@ -64,7 +64,7 @@ class TopologyManager(NamedTuple):
             scope=scope,
             everything=everything,
             fit=fit,
-            unmaskable=next((node for node in ids if node not in NODE_IDS), None),
+            fault=next((_unmaskable(node) for node in ids if node not in NODE_IDS), None),
             short_rows=fit.unknown(everything) is not None,
         )
 
@@ -77,8 +77,8 @@ class TopologyManager(NamedTuple):
         """Merge all answers to one request; a fault where a mask or a row of distances is too short."""
         if self.policy == "none":
             return Merged(IMPOSSIBLE, admit=True)
-        if fault := self.fault:
-            return fault
+        if self.fault is not None:
+            return self.fault
         providers = [_lists(answer) for answer in answers]
         hint = self._walk(providers) if self.short_rows else self._merge(list(chain(*providers)))
         if not isinstance(hint, Hint):
@@ -107,16 +107,13 @@ class TopologyManager(NamedTuple):
             return Hint(None, hint.preferred)
         return hint
 
-    @property
-    def fault(self) -> KubeletFault | None:
-        """How every admission ends on a machine with a NUMA node that no mask can hold."""
-        if self.unmaskable is None:
-            return None
-        return KubeletFault(
-            kind=FaultKind.CRASH,
-            where="Topology Manager, making a mask of all NUMA nodes",
-            why=f"a mask holds NUMA nodes 0 to {NODE_IDS[-1]}, and this machine has {self.unmaskable}",
-        )
+
+def _unmaskable(node: int) -> KubeletFault:
+    return KubeletFault(
+        kind=FaultKind.CRASH,
+        where="Topology Manager, making a mask of all NUMA nodes",
+        why=f"a mask holds NUMA nodes 0 to {NODE_IDS[-1]}, and this machine has {node}",
+    )
 
 
 def _lists(answer: Answer) -> list[HintList]:

@@ -167,15 +167,17 @@ def _is_hint(
 ) -> bool:
     """Tell for one set of nodes what the kubelet finds out for each."""
     members = list(CPUSet(nodes))
-    if not _allocatable(tables, request, members):
-        return False
     if len(members) == 1:
         grouped_otherwise = len(tables[members[0]].cells) > 1
     else:
         grouped_otherwise = violates_groups(tables, members)
-    return not grouped_otherwise and all(
-        wrapped(free_in(tables, members, name) + reusable.get((nodes, name), 0)) >= amount
-        for name, amount in request.items()
+    return (
+        not grouped_otherwise
+        and all(
+            wrapped(free_in(tables, members, name) + reusable.get((nodes, name), 0)) >= amount
+            for name, amount in request.items()
+        )
+        and _allocatable(tables, request, members)
     )
 
 

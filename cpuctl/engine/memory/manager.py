@@ -110,9 +110,12 @@ def choose_nodes(
 ) -> int | Rejected | KubeletFault:
     """Choose the NUMA nodes (a mask) for a container's request, or for a pod's where that is None."""
     nodes = _affinity(state, uid, request, hint)
-    if refuses_overlaps and isinstance(nodes, int) and violates_groups(state.tables, list(CPUSet(nodes))):
+    if isinstance(nodes, int):
+        several = nodes.bit_count() > 1
+        if not (several and refuses_overlaps and violates_groups(state.tables, list(CPUSet(nodes)))):
+            return nodes
         nodes = AllocationFailure.VIOLATES_GROUPS
-    return _rejected(nodes, container, request, state) if isinstance(nodes, AllocationFailure) else nodes
+    return nodes if isinstance(nodes, KubeletFault) else _rejected(nodes, container, request, state)
 
 
 def find_hints(

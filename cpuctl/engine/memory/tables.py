@@ -123,6 +123,6 @@ def _moved(tables: Mapping[str, MemoryTable], resource: str, taken: int) -> Mapp
 
 def violates_groups(tables: Mapping[int, MemoryNode], members: list[int]) -> bool:
     """Tell whether one of several nodes is in use by itself or in another group."""
-    return len(members) > 1 and any(
+    return any(
         tables[node].number_of_assignments and set(tables[node].cells) != set(members) for node in members
     )

@@ -167,7 +167,7 @@ def test_a_kubelet_that_hangs_has_no_answer(reading: Reading, scope: str, who: s
 @pytest.mark.parametrize("reading", READINGS)
 def test_a_numa_node_beyond_the_masks_crashes_the_topology_manager(reading: Reading) -> None:
     node, running = two("container")
-    node.topology_manager = node.topology_manager._replace(unmaskable=64)
+    node.topology_manager = node.topology_manager._replace(fault=KubeletFault(FaultKind.CRASH, "", ""))
     resized = node.resize(running, reading)
     assert isinstance(resized.verdict, KubeletFault)
     assert resized.verdict.kind is FaultKind.CRASH

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+GUESSED = "a guess by maximum frequency"
+"""Said of performance and efficiency cores that no kernel has named."""
+
 _NAMES_SHOWN = 3
 
 

@@ -82,6 +82,42 @@ def test_nothing_and_something_else_on_standard_input(cpuctl: Cpuctl) -> None:
     assert (twice.code, "named twice" in twice.err) == (2, True)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "plan -T a=1/1 --pods -",
+        "plan -T a=1/1 --kubelet-config -",
+        "plan -T a=1/1 --state -",
+        "plan -T a=1/1 --devices -",
+        "explain a -f -",
+        "resize -f -",
+        "replay -",
+        "pods show -f -",
+        "pods lint -f -",
+        "config show --kubelet-config -",
+        "config check --kubelet-config -",
+        "config check --state -",
+        "config versions --kubelet-config -",
+        "config versions -f -",
+        "config reserve --kubelet-config -",
+        "topology show --memory --kubelet-config -",
+        "checkpoint verify - --kubelet-version 1.36",
+        "checkpoint dump -",
+        "checkpoint new -f - --kubelet-version 1.36",
+        "checkpoint repair - --kubelet-version 1.36",
+        "checkpoint migrate - --to-kubelet 1.36",
+        "cgroups show --pods -",
+        "audit --pods -",
+        "audit --state -",
+    ],
+)
+def test_standard_input_is_read_once(cpuctl: Cpuctl, words: str) -> None:
+    """A machine and another input out of one pipe: whichever came second would find it empty."""
+    result = cpuctl(*words.split(), "-m", "-", stdin=b"hello")
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith("error: standard input (-) is named twice, but can be read only once")
+
+
 TABLES = [
     b"NAME    READY   STATUS    RESTARTS   AGE\nweb-1   1/1     Running   0          5d\n",
     b"NAMESPACE   NAME    READY   STATUS    RESTARTS   AGE   IP   NODE   NOMINATED NODE\nshop   web   1/1\n",

@@ -126,8 +126,34 @@ def test_guessed_core_kinds_are_called_a_guess(cpuctl: Cpuctl, tmp_path: Path) -
         "Efficiency CPUs:   0-1, a guess by maximum frequency" in cpuctl("topology", "-q", "-m", machine).out
     )
     assert "e: efficiency core, a guess by maximum frequency" in cpuctl("topology", "map", "-m", machine).out
+    kinds = [(cpu["type"], cpu["typeGuessed"]) for cpu in document["cpus"]]
+    assert kinds == [*[("efficiency", True)] * 2, *[("performance", True)] * 2]
+    listed = cpuctl("topology", "-m", machine, "--columns", "cpu,type").out
+    assert ("efficiency, a guess" in listed, "performance, a guess" in listed) == (True, True)
     kept = cpuctl("config", "reserve", "-m", machine, "--reserved-cpus", "1", "--keep-p-cores")
     assert "that CPUs 2-3 are performance cores is a guess by maximum frequency" in kept.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "topology --svg -",
+        "topology map --svg -",
+        "plan -T a=2/2,1Gi --svg -",
+        "plan -T a=2/2,1Gi --html -",
+    ],
+)
+def test_pictures_call_guessed_core_kinds_a_guess(cpuctl: Cpuctl, tmp_path: Path, words: str) -> None:
+    khz = {cpu: "2808000" if cpu < 2 else "3900000" for cpu in range(4)}
+    speeds = {f"sys/devices/system/cpu/cpu{cpu}/cpufreq/cpuinfo_max_freq": text for cpu, text in khz.items()}
+    machine = recorded(tmp_path, small_machine("1s1n4c1t,mem=8Gi") | speeds)
+    kubelet = ("--kubelet-args", STATIC) if words.startswith("plan") else ()
+    picture = cpuctl(*words.split(), "-m", machine, *kubelet).out
+    assert "a dot: efficiency core (a guess by maximum frequency): 0-1" in picture
+    assert picture.count("; efficiency; a guess by maximum frequency</title>") == 2
+    certain = cpuctl(*words.split(), "-m", "synthetic:4c,mem=8Gi,ecores=0-1,pcores=2-3", *kubelet).out
+    assert "a dot: efficiency core: 0-1" in certain
+    assert "guess" not in certain
 
 
 GB200 = "synthetic:2s2n8c1t,nodes=0-7/8-15" + "".join(f"/{node}:" for node in range(2, 34)) + ",mem=4Gi"

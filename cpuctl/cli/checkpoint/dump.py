@@ -70,7 +70,7 @@ def dump(
 ) -> None:
     """Read, name the owners, answer."""
     name = named_state(state, state_option)
-    refuse_stdin_twice(name, pods)
+    refuse_stdin_twice(machine, name, pods)
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
     pictures = Pictures.asked({SVG: svg}, style, replace=force)
     document = _dumped(name, machine, pods, sources, picture=picture or bool(pictures))

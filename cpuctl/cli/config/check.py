@@ -20,7 +20,7 @@ from cpuctl.cli.options import (
 )
 from cpuctl.cli.output import Document, Output, Style, emit
 from cpuctl.cli.sources.config_inputs import KubeletWords
-from cpuctl.cli.sources.inputs import load_machine
+from cpuctl.cli.sources.inputs import load_machine, refuse_stdin_twice
 from cpuctl.cli.sources.known_kubelet import load_installed_kubelet, load_known_kubelet
 from cpuctl.cli.sources.kubelet_inputs import load_cgroup_version
 from cpuctl.cli.sources.sources import Sources
@@ -71,6 +71,7 @@ def check(
     exit_zero: ExitZeroOption = False,
 ) -> None:
     """Tell whether the kubelet would start."""
+    refuse_stdin_twice(machine, kubelet.config, state)
     style, sources = Style(output, color=not no_color, quiet=quiet, layout="config_check"), Sources()
     source = with_storage(load_machine(machine, sources), ephemeral_storage, sources)
     source = with_memory(source, memory, sources)

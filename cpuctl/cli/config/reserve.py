@@ -19,7 +19,7 @@ from cpuctl.cli.options import (
 )
 from cpuctl.cli.output import Document, Output, Style, emit, note
 from cpuctl.cli.sources.config_inputs import KubeletWords, ToldKubelet
-from cpuctl.cli.sources.inputs import load_machine
+from cpuctl.cli.sources.inputs import load_machine, refuse_stdin_twice
 from cpuctl.cli.sources.kubelet_inputs import load_cgroup_version, load_kubelet
 from cpuctl.cli.sources.sources import Sources
 from cpuctl.cli.sources.storage_inputs import with_memory, with_storage
@@ -107,6 +107,7 @@ def reserve(
     exit_zero: ExitZeroOption = False,
 ) -> None:
     """Propose settings with which the kubelet starts."""
+    refuse_stdin_twice(machine, kubelet.config)
     style = Style(
         output,
         color=not no_color,

@@ -22,7 +22,7 @@ from cpuctl.cli.options import (
 )
 from cpuctl.cli.output import Document, Output, Style, emit
 from cpuctl.cli.sources.config_inputs import KubeletWords
-from cpuctl.cli.sources.inputs import GivenPods, load_machine, load_pods
+from cpuctl.cli.sources.inputs import GivenPods, load_machine, load_pods, refuse_stdin_twice
 from cpuctl.cli.sources.known_kubelet import load_installed_kubelet
 from cpuctl.cli.sources.sources import Sources
 from cpuctl.cli.sources.storage_inputs import with_memory
@@ -75,6 +75,7 @@ def versions(
     quiet: QuietOption = False,
 ) -> None:
     """List what changes between two releases."""
+    refuse_stdin_twice(machine, kubelet_config, *filename)
     style, sources = Style(output, color=not no_color, quiet=quiet, layout="config_versions"), Sources()
     words = KubeletWords(
         config=kubelet_config,

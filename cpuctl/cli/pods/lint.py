@@ -82,7 +82,7 @@ def lint(
     exit_zero: ExitZeroOption = False,
 ) -> None:
     """Read rules and manifests, and tell what is wrong."""
-    refuse_stdin_twice(kubelet.config, *filename)
+    refuse_stdin_twice(machine, kubelet.config, *filename)
     if not filename:
         raise UsageError(
             "no manifests to look at", hint="name files or directories with -f PODS, or - for stdin"

@@ -71,7 +71,7 @@ def show(
     quiet: QuietOption = False,
 ) -> None:
     """Read pods and node, and show what follows."""
-    refuse_stdin_twice(kubelet.config, usage, *filename)
+    refuse_stdin_twice(machine, kubelet.config, usage, *filename)
     style, sources = Style(output, color=not no_color, quiet=quiet, layout="pods_show"), Sources()
     found = load_objects(filename, template, sources)
     words = NodeWords(

@@ -144,12 +144,14 @@ def _draw(document: Document, pictures: Pictures) -> None:
 
 def _load(name: str, machine: str, sources: Sources) -> "Timeline":
     """Read a timeline; what it names is looked for beside it."""
+    from cpuctl.cli.sources.inputs import refuse_stdin_twice
     from cpuctl.documents.files import STDIN, read_input, read_member, source_name
     from cpuctl.machine.sources import LIVE, SYNTHETIC, read_machine
     from cpuctl.timeline.reading.document import Outside, read_timeline
 
     if not name:
         raise UsageError("no timeline to replay", hint="name one, or begin with cpuctl replay --new")
+    refuse_stdin_twice(name, machine)
     beside = Path() if name == STDIN else Path(name).parent
     sources.add("timeline", source_name(name), "given")
 

@@ -72,7 +72,7 @@ def load_node(words: PictureWords, sources: Sources) -> LiveNode:
     from cpuctl.audit.reading import Known
     from cpuctl.kubelet.releases.recorded import Topic
 
-    refuse_stdin_twice(words.kubelet.config, words.state, words.pods)
+    refuse_stdin_twice(words.machine, words.kubelet.config, words.state, words.pods)
     source = load_machine(_spec(words), sources)
     if source.files is None:
         hint = "name the live node, a directory or a recording"

@@ -20,7 +20,7 @@ from cpuctl.cli.options import (
 from cpuctl.cli.output import Document, Output, Style, emit
 from cpuctl.cli.pictures import SVG, MachineSvgOption, Pictures
 from cpuctl.cli.sources.config_inputs import KubeletWords
-from cpuctl.cli.sources.inputs import load_machine
+from cpuctl.cli.sources.inputs import load_machine, refuse_stdin_twice
 from cpuctl.cli.sources.sources import Sources
 from cpuctl.cli.topology.memory import memory_member, refuse_unless_used
 from cpuctl.errors import UsageError
@@ -135,6 +135,7 @@ def show(
     )
     if not memory:
         refuse_unless_used(words)
+    refuse_stdin_twice(machine, words.config)
     document = _answer(machine, cpus, style, words if memory else None)
     if names:
         document = {**document, "columns": names}

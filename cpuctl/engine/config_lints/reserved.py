@@ -52,7 +52,8 @@ def _split_cores(
         return
     left, whole = split & ~reserved, reserved | split
     kinds = subject.machine.core_kinds
-    hybrid = bool(kinds.performance and kinds.efficiency) and not CPUSet(split).isdisjoint(kinds.performance)
+    named = bool(kinds.performance and kinds.efficiency) and not kinds.guessed
+    hybrid = named and not CPUSet(split).isdisjoint(kinds.performance)
     core = "performance cores" if hybrid else "cores"
     # Reserving every CPU would leave none for pods: a machine of one core has to be split.
     advised = whole != topology.cpus

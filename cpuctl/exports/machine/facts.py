@@ -107,10 +107,7 @@ def topology_facts(topology: Json) -> MachineFacts:
         ),
         cpus=_ownerless(rows),
         captions={number: byte_text(size) for number, size in memory.items() if size},
-        notes=(
-            *bare_nodes(topology),
-            *(["efficiency cores: a guess by maximum frequency"] if summary["coreKindsGuessed"] else ()),
-        ),
+        notes=(*bare_nodes(topology),),
     )
 
 

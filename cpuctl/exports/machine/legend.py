@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from cpuctl.exports.machine.facts import MachineFacts, Use
 from cpuctl.exports.palette import owner_class, owner_hatch
 from cpuctl.exports.sheet import Item, Sheet
-from cpuctl.exports.wording import counted
+from cpuctl.exports.wording import GUESSED, counted
 
 MOST_OWNERS = 60
 """More are not in the legend: the letters stand in the table of the answer, and each CPU tells its owner."""
@@ -65,7 +65,8 @@ def _notes(facts: MachineFacts) -> Iterator[str]:
         yield f"+: {counted(len(disputed), 'CPU')} held by more than one, or held and shared or reserved"
     for flag, meaning in _FLAGS.items():
         if cpus := facts.flagged(flag):
-            yield f"{meaning}: {cpus}"
+            guess = flag == "efficiency" and any(cpu.row.get("typeGuessed") for cpu in facts.cpus)
+            yield f"{meaning}{f' ({GUESSED})' if guess else ''}: {cpus}"
 
 
 def _description(facts: MachineFacts) -> str:

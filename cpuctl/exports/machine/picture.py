@@ -13,6 +13,7 @@ from cpuctl.exports.markup import Markup, element, joined, leaf, text
 from cpuctl.exports.palette import owner_class, owner_hatch
 from cpuctl.exports.sheet import SMALL, Drawing, Spot, box, hatched, words
 from cpuctl.exports.text_width import text_width
+from cpuctl.exports.wording import GUESSED
 from cpuctl.named_tuple import NamedTuple
 
 _CELL_WIDTH, _CELL_HEIGHT, _PLAIN_HEIGHT = 32.0, 30.0, 22.0
@@ -108,7 +109,8 @@ class _Cells(NamedTuple):
         whose = [f"{mark} {name}" if name else mark for mark, name in names]
         what = [*whose, *_state(cpu)]
         told = [", ".join(what)] if what else []
-        return "; ".join([f"CPU {cpu.number}", *told, ", ".join(known), *flags_of(row)])
+        guess = [GUESSED] if row.get("type") == "efficiency" and row.get("typeGuessed") else []
+        return "; ".join([f"CPU {cpu.number}", *told, ", ".join(known), *flags_of(row), *guess])
 
 
 _USE_WORDS = {

@@ -129,6 +129,7 @@ def _cpu(machine: Machine, number: int, cpu: CPU | None) -> dict[str, Any]:
         "core": None,
         "siblings": str(cpu.siblings) if cpu else None,
         "type": _core_type(machine, number),
+        "typeGuessed": machine.core_kinds.guessed and _core_type(machine, number) is not None,
         "isolated": number in machine.isolated,
         "nohzFull": number in machine.nohz_full,
         "capacity": cpu.capacity if cpu else None,

@@ -10,7 +10,7 @@ from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.tables.topology_memory import memory_blocks
 from cpuctl.cpuset import CPUSet
-from cpuctl.exports.wording import counted
+from cpuctl.exports.wording import GUESSED, counted
 
 _DEFAULT_COLUMNS = ("CPU", "NODE", "SOCKET", "CORE", "L1D", "L1I", "L2", "L3", "ONLINE")
 
@@ -45,7 +45,10 @@ def _cpu_table(document: Document, columns: tuple[str, ...]) -> Table:
 
 
 def _value(cpu: Mapping[str, Any], label: Mapping[str, int], column: str) -> object:
-    return label.get(KUBELET_COLUMNS[column]) if column in KUBELET_COLUMNS else cpu[CPU_COLUMNS[column]]
+    if column in KUBELET_COLUMNS:
+        return label.get(KUBELET_COLUMNS[column])
+    value = cpu[CPU_COLUMNS[column]]
+    return f"{value}, a guess" if column == "TYPE" and cpu["typeGuessed"] else value
 
 
 def _shown(value: object) -> str:
@@ -84,7 +87,7 @@ def _summary_lines(document: Document, *, wide: bool) -> Iterator[str]:
 
 
 def _core_kind(summary: Mapping[str, Any], kind: str) -> str:
-    guess = ", a guess by maximum frequency" if summary["coreKindsGuessed"] else ""
+    guess = f", {GUESSED}" if summary["coreKindsGuessed"] else ""
     return f"{summary[kind]}{guess}" if summary[kind] else ""
 
 

@@ -9,6 +9,7 @@ from cpuctl.cli.render.blocks import Block, Box, Cell, Lines
 from cpuctl.cli.render.tables.machine_boxes import machine_boxes
 from cpuctl.exports.machine.facts import bare_nodes
 from cpuctl.exports.machine.nesting import Row
+from cpuctl.exports.wording import GUESSED
 
 _MARKS = {"offline": ("x", "dim"), "isolated": ("i", "yellow"), "efficiency": ("e", "cyan")}
 _LEGEND = {
@@ -25,7 +26,7 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:  # noqa: ARG00
     marks = {mark for cpu in document["cpus"] if (mark := _state(cpu))}
     if marks:
         used = {_MARKS[state][0] for state in marks}
-        guess = {"e": ", a guess by maximum frequency"} if document["summary"]["coreKindsGuessed"] else {}
+        guess = {"e": f", {GUESSED}"} if any(cpu["typeGuessed"] for cpu in document["cpus"]) else {}
         yield Lines.of(
             *(f"{mark}: {meaning}{guess.get(mark, '')}" for mark, meaning in _LEGEND.items() if mark in used)
         )

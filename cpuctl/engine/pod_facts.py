@@ -21,7 +21,7 @@ from cpuctl.pods.model import Container, Pod
 from cpuctl.pods.oom_score import OomScore, oom_score
 from cpuctl.pods.qos import Qos, pod_qos
 from cpuctl.pods.readers_view import Reading, readings
-from cpuctl.pods.rules import POD_LEVEL_SINCE, PodRules
+from cpuctl.pods.rules import PodRules
 from cpuctl.pods.stored import How, Source, StoredPod, stored_pod
 from cpuctl.pods.validation.refusals import refusals_of
 from cpuctl.quantity import Quantity
@@ -174,9 +174,7 @@ def _only_written(advice: ExclusiveAdvice, stored: StoredPod) -> ExclusiveAdvice
 def _notices(stored: StoredPod, seen: Pod, qos: Qos, node: NodeOfPods) -> Iterator[str]:
     if stored.dropped:
         server = node.rules.server
-        why = (
-            "knows no such field" if server.minor < POD_LEVEL_SINCE else "has PodLevelResources switched off"
-        )
+        why = "has PodLevelResources switched off" if server.knows_pod_level else "knows no such field"
         yield f"the API server drops spec.resources: it {why}"
     if not seen.has_pod_level_resources:
         return

@@ -32,6 +32,11 @@ class ServerRules(NamedTuple):
     resize_policies: bool = True
 
     @property
+    def knows_pod_level(self) -> bool:
+        """Whether its API has ``spec.resources`` at all."""
+        return self.minor >= POD_LEVEL_SINCE
+
+    @property
     def restart_policies(self) -> tuple[str, ...] | None:
         """The restart policies that init containers may have, None where others are dropped unseen.
 

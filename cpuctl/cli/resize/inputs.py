@@ -174,5 +174,5 @@ def resize_path(planning: Planning, scene: Scene, words: ResizeWords, semantics:
             limit_ranges=planning.server.limit_ranges if planning.server else ()
         ),
         semantics=semantics,
-        capacity=whole_node(info, kubelet.config, allocatable, rules.minor),
+        capacity=whole_node(info, kubelet.config, allocatable, rules.release),
     )

@@ -51,5 +51,5 @@ def _note(difference: Difference, version: KubeletVersion) -> KnownDefect:
     doubt = "" if difference.standing is Standing.VERIFIED else " (not verified)"
     if difference.holds(*version):
         return KnownDefect(f"so since {difference.begin}; before, {difference.before}{doubt}", reference)
-    never = "" if version.minor in difference.patches else f"; no known patch of 1.{version.minor} does"
+    never = "" if difference.known_in(version.minor) else f"; no known patch of 1.{version.minor} does"
     return KnownDefect(f"from {difference.begin} on, {difference.after}{never}{doubt}", reference)

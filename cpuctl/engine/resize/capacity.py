@@ -11,18 +11,18 @@ from collections.abc import Mapping
 from cpuctl.engine.node_fit import Allocatable
 from cpuctl.engine.node_resources import node_capacity, node_reservations
 from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.releases.behaviours import Behaviours
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.quantity import Quantity
 
-_WITHOUT_EVICTION_SINCE = 34
 _NOTHING = Quantity()
 
 
 def whole_node(
-    info: MachineInfo, config: KubeletConfiguration, allocatable: Allocatable, minor: int
+    info: MachineInfo, config: KubeletConfiguration, allocatable: Allocatable, release: Behaviours
 ) -> Mapping[str, int]:
-    """Return what the node has for pods, CPU in milli, as a kubelet 1.*minor* that has come up counts it."""
-    if minor < _WITHOUT_EVICTION_SINCE:
+    """Return what the node has for pods, CPU in milli, as a kubelet that has come up counts it."""
+    if not release.compares_resizes_with_absolute_allocatable:
         return allocatable.amounts
     kept, capacity = node_reservations(info, config), node_capacity(info)
     left = {

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 
 from cpuctl.engine.cpu.isolation import Isolation, isolation_of
 from cpuctl.engine.resize.outcome import ResizeOutcome, Ruling
-from cpuctl.engine.resize.rules import CONDITIONS_SINCE, ResizeRules
+from cpuctl.engine.resize.rules import ResizeRules
 from cpuctl.engine.resize.running import RESIZABLE, ResizeWish, requirements, with_requirements
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.cgroups.values import CgroupSettings, CgroupValues, container_cgroup, pod_cgroup
@@ -37,13 +37,13 @@ def changed_amounts(wish: ResizeWish, container: str) -> tuple[tuple[str, str], 
     )
 
 
-def restarting(wish: ResizeWish, container: str, minor: int) -> tuple[str, ...]:
+def restarting(wish: ResizeWish, container: str, rules: ResizeRules) -> tuple[str, ...]:
     """Name the resources whose change restarts a container; up to 1.32 memory requests do not count."""
     policy = wish.running.restarts(container)
     changed = {
         resource
         for side, resource in changed_amounts(wish, container)
-        if minor >= CONDITIONS_SINCE or (side, resource) != ("requests", "memory")
+        if rules.release.restarts_for_memory_requests or (side, resource) != ("requests", "memory")
     }
     return tuple(sorted(changed & policy))
 

@@ -8,15 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cpuctl.engine.resize.rules import (
-    CONDITIONS_SINCE,
     EXCLUSIVE_CPUS,
     EXCLUSIVE_MEMORY,
     IN_PLACE,
     POD_LEVEL,
-    REFUSED_BY_RESOURCE_SINCE,
     ResizeRules,
 )
-from cpuctl.engine.resize.rules import MANAGERS_REFUSE_SINCE as MANAGERS_SINCE
 from cpuctl.engine.resize.running import ResizeWish
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, Pod, QosClass
@@ -48,7 +45,7 @@ class Objecting(NamedTuple):
 
     def _swap(self) -> str:
         """Refuse to change the memory of a container that may swap, unless it is restarted for that."""
-        if not self.rules.swap or self.rules.minor < CONDITIONS_SINCE:
+        if not self.rules.swap or not self.rules.release.refuses_resizes_with_swap:
             return ""
         for before, after in self._containers("memory"):
             stays = "memory" not in self.wish.running.restarts(after.name)
@@ -65,7 +62,7 @@ class Objecting(NamedTuple):
         """Refuse Guaranteed pods what static managers cannot follow."""
         rules = self.rules
         qos = pod_qos(self._desired, pod_level=rules.pod_level_resources).qos_class
-        if rules.minor < MANAGERS_SINCE or qos is not QosClass.GUARANTEED:
+        if not rules.release.managers_refuse_resizes or qos is not QosClass.GUARANTEED:
             return ""
         if rules.static_cpus and not rules.exclusive_cpus and self._concerns("cpu"):
             return self._alongside("CPU Manager", "static")
@@ -75,13 +72,13 @@ class Objecting(NamedTuple):
         return ""
 
     def _concerns(self, resource: str) -> bool:
-        if self.rules.minor < REFUSED_BY_RESOURCE_SINCE:
+        if not self.rules.release.managers_refuse_by_resource:
             return True
         return any(self.rules.resizable(container) for _, container in self._containers(resource))
 
     def _alongside(self, manager: str, policy: str) -> str:
-        old = self.rules.minor < REFUSED_BY_RESOURCE_SINCE
-        words = f"{manager} static policy" if old else f'{manager} policy "{policy}"'
+        by_resource = self.rules.release.managers_refuse_by_resource
+        words = f'{manager} policy "{policy}"' if by_resource else f"{manager} static policy"
         return f"Resize is infeasible for Guaranteed Pods alongside {words}"
 
     def _capacity(self) -> str:

@@ -19,9 +19,6 @@ from cpuctl.pods.qos import pod_qos
 from cpuctl.pods.requests import pod_requests
 from cpuctl.quantity import Quantity
 
-ORDERED_SINCE = 34
-"""The first release that tries pending resizes again in an order of its own."""
-
 _NOTHING = Quantity()
 
 
@@ -77,7 +74,7 @@ def retry_order(waiting: Sequence[ResizeWish], path: ResizePath) -> list[ResizeW
     First those that ask for no more than the pod has, then by priority, then Guaranteed pods, then those
     that have waited longest; *waiting* has them in the order in which they came, which decides the rest.
     """
-    if path.kubelet.minor < ORDERED_SINCE:
+    if not path.kubelet.release.orders_pending_resizes:
         return list(waiting)
     level = path.kubelet.pod_level_resources
 

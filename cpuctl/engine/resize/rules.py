@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.kubelet.releases.behaviours import Behaviours, behaviours
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, ContainerKind
 
@@ -18,18 +19,9 @@ INIT_CONTAINERS = "InPlacePodVerticalScalingInitContainers"
 POD_LEVEL = "InPlacePodLevelResourcesVerticalScaling"
 OBSERVED_GENERATION = "PodObservedGenerationTracking"
 
-CONDITIONS_SINCE = 33
-"""The first release that reports resizes as conditions, and resizes sidecars."""
-MANAGERS_REFUSE_SINCE = 32
-"""The first release that refuses what its static managers cannot follow."""
-REFUSED_BY_RESOURCE_SINCE = 34
-"""The first release whose static managers refuse changes of their own resource only."""
-CAPACITY_AT_SERVER_SINCE = 36
-"""The first release that leaves it to the API server to compare a resize with the whole node."""
-
 
 class ResizeRules(NamedTuple):
-    """A kubelet 1.*minor*: gates that are on, and managers with a static policy.
+    """A kubelet 1.*minor*.*patch*: gates that are on, and managers with a static policy.
 
     ``exclusive_cpus`` and ``exclusive_memory`` are the gates that let exclusive CPUs and memory of static
     managers be resized, ``allocates`` tells whether there is an allocator for the former: it is a preview.
@@ -38,6 +30,8 @@ class ResizeRules(NamedTuple):
     """
 
     minor: int = 36
+    patch: int | None = None
+    turned: frozenset[str] = frozenset()
     in_place: bool = True
     init_containers: bool = True
     pod_level: bool = True
@@ -62,32 +56,39 @@ class ResizeRules(NamedTuple):
     ) -> ResizeRules:
         """Take the rules of a release; with *preview* its gate brings the allocator, released or not."""
         exclusive = gates.enabled(EXCLUSIVE_CPUS)
-        released = gates.release.resizes_exclusive_cpus
+        release = gates.release
         return cls(
             minor=gates.minor,
+            patch=gates.patch,
+            turned=gates.turned,
             in_place=gates.enabled(IN_PLACE),
             init_containers=gates.enabled(INIT_CONTAINERS),
             pod_level=gates.enabled(POD_LEVEL),
-            pod_level_resources=gates.minor >= 32 and gates.enabled("PodLevelResources"),
+            pod_level_resources=_takes_effect(gates, "PodLevelResources"),
             exclusive_cpus=exclusive,
             exclusive_memory=_frees_memory(gates),
-            allocates=exclusive and (released or preview),
+            allocates=exclusive and (release.resizes_exclusive_cpus or preview),
             static_cpus=config.cpu_manager_policy == "static",
             static_memory=config.memory_manager_policy == "Static",
             swap=_swaps(gates, config, cgroup_version),
-            minds_static_memory=gates.release.refuses_memory_resizes_beside_static_manager,
+            minds_static_memory=release.refuses_memory_resizes_beside_static_manager,
             observes_generation=gates.enabled(OBSERVED_GENERATION),
         )
 
     @property
+    def release(self) -> Behaviours:
+        """What this release does in its own way."""
+        return behaviours(self.minor, self.patch, self.turned)
+
+    @property
     def conditions(self) -> bool:
         """Whether resizes are told in conditions; before, one word stood in ``status.resize``."""
-        return self.minor >= CONDITIONS_SINCE
+        return self.release.tells_resizes_in_conditions
 
     @property
     def checks_capacity(self) -> bool:
         """Whether the kubelet compares a resize with what the whole node has for pods."""
-        return self.minor < CAPACITY_AT_SERVER_SINCE
+        return not self.release.leaves_resize_capacity_to_server
 
     def resizable(self, container: Container) -> bool:
         """Tell whether a container's resources may change while its pod runs."""
@@ -95,7 +96,7 @@ class ResizeRules(NamedTuple):
             case ContainerKind.APP:
                 return True
             case ContainerKind.SIDECAR:
-                return self.minor >= CONDITIONS_SINCE
+                return self.release.resizes_sidecars
             case ContainerKind.INIT:
                 return self.init_containers
 
@@ -111,8 +112,12 @@ def keeps_baselines(gates: FeatureGates) -> bool:
 
 def _frees_memory(gates: FeatureGates) -> bool:
     """Tell whether a static Memory Manager is no obstacle; it got a gate of its own in 1.34."""
-    own = gates.minor >= REFUSED_BY_RESOURCE_SINCE
-    return gates.enabled(EXCLUSIVE_MEMORY if own else EXCLUSIVE_CPUS)
+    return gates.enabled(EXCLUSIVE_MEMORY if gates.release.has_gate_of_exclusive_memory else EXCLUSIVE_CPUS)
+
+
+def _takes_effect(gates: FeatureGates, name: str) -> bool:
+    """Tell whether a feature is on; setting a gate that a release does not have brings none."""
+    return gates.enabled(name) and (gates.stage(name) is not None or name not in gates.settings)
 
 
 def _swaps(gates: FeatureGates, config: KubeletConfiguration, cgroup_version: int) -> bool:

@@ -9,15 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from cpuctl.engine.resize.rules import (
-    CAPACITY_AT_SERVER_SINCE,
-    CONDITIONS_SINCE,
-    IN_PLACE,
-    INIT_CONTAINERS,
-    POD_LEVEL,
-)
+from cpuctl.engine.resize.rules import IN_PLACE, INIT_CONTAINERS, POD_LEVEL
 from cpuctl.engine.resize.running import RESIZABLE, ResizeWish
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.kubelet.releases.behaviours import Behaviours, behaviours
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirements
 from cpuctl.pods.qos import pod_qos
@@ -34,8 +29,8 @@ _ROOT = Spot((), "[]")
 _SPEC = Spot(("spec",), "spec")
 _NO_REQUIREMENTS = ResourceRequirements()
 _NOTHING = Quantity()
-_SUBRESOURCE_SINCE, _POD_LEVEL_SINCE, _INIT_SINCE = 32, 35, 36
 _CODE = "resize"
+_WITHOUT_SUBRESOURCE = "let resources of pods change"
 _ONLY = "only cpu and memory resources are mutable"
 _SIDES = ("requests", "limits")
 
@@ -47,6 +42,7 @@ class ResizeServer(NamedTuple):
     """
 
     minor: int = 36
+    turned: frozenset[str] = frozenset()
     in_place: bool = True
     pod_level: bool = True
     pod_level_resources: bool = True
@@ -62,6 +58,7 @@ class ResizeServer(NamedTuple):
         """Take the rules of a release with its gates."""
         return cls(
             minor=gates.minor,
+            turned=gates.turned,
             in_place=gates.enabled(IN_PLACE),
             pod_level=gates.enabled(POD_LEVEL),
             pod_level_resources=gates.enabled("PodLevelResources"),
@@ -70,17 +67,17 @@ class ResizeServer(NamedTuple):
             allocatable=allocatable,
         )
 
+    @property
+    def release(self) -> Behaviours:
+        """What servers of this release do in their own way."""
+        return behaviours(self.minor, turned=self.turned)
+
     def refusals(self, wish: ResizeWish) -> tuple[str, ...]:
         """Return all that is wrong with a resize, nothing where the pod is changed as it is wished."""
         if not self.in_place:
-            return (_without_gate(self.minor),)
+            does = "serve pods/resize" if self.release.has_resize_subresource else _WITHOUT_SUBRESOURCE
+            return (f"the API server does not {does}: InPlacePodVerticalScaling is off",)
         return tuple(_Review(self, wish.running.spec, wish.desired, wish).found())
-
-
-def _without_gate(minor: int) -> str:
-    if minor >= _SUBRESOURCE_SINCE:
-        return "the API server does not serve pods/resize: InPlacePodVerticalScaling is off"
-    return "the API server does not let resources of pods change: InPlacePodVerticalScaling is off"
 
 
 class _Review(NamedTuple):
@@ -108,7 +105,7 @@ class _Review(NamedTuple):
 
     def _beyond_limit_ranges(self) -> Iterator[str]:
         """Ask the LimitRanges of the namespace, which look at resizes as at new pods."""
-        if self.server.minor >= _SUBRESOURCE_SINCE:
+        if self.server.release.has_resize_subresource:
             yield from beyond_limit_ranges(self.new, self.server.limit_ranges)
 
     def _never(self) -> str:
@@ -120,7 +117,7 @@ class _Review(NamedTuple):
         level = self.old.has_pod_level_resources or self.new.has_pod_level_resources
         if not level or not self.server.pod_level_resources or self.server.pod_level:
             return ""
-        if self.server.minor < _POD_LEVEL_SINCE:
+        if not self.server.release.names_gate_of_pod_level_resizes:
             return "pods with pod-level resources cannot be resized"
         gate = "InPlacePodLevelResourcesVerticalScalingEnabled"
         return f"resize of pods with pod-level resources is forbidden when {gate} feature gate is disabled"
@@ -143,7 +140,7 @@ class _Review(NamedTuple):
         if old is not pod_qos(self.new._replace(qos_class=None), pod_level=level).qos_class:
             why = "Pod QOS Class may not change as a result of resizing"
             yield _SPEC.invalid(_CODE, str(old), why).message
-        if not self.server.node_resizes and self.server.minor >= _SUBRESOURCE_SINCE:
+        if not self.server.node_resizes and self.server.release.has_resize_subresource:
             yield _forbidden(_SPEC, "Pod running on node without support for resize")
         yield from self._pod_level()
 
@@ -167,7 +164,7 @@ class _Review(NamedTuple):
     def _container(self, before: Container, after: Container, spot: Spot) -> Iterator[str]:
         old, new, place = before.resources, after.resources, spot.child("resources")
         if why := self._immutable(before):
-            yield _forbidden(place if self.server.minor < _INIT_SINCE else spot, why)
+            yield _forbidden(spot if self.server.release.forbids_whole_containers else place, why)
             return
         yield from _removed(old, new, place, "resource")
         if _others(old) != _others(new):
@@ -178,7 +175,7 @@ class _Review(NamedTuple):
         """Tell why this container is none that is resized."""
         if container.kind is ContainerKind.APP:
             return ""
-        if self.server.minor < CONDITIONS_SINCE:
+        if not self.server.release.resizes_sidecars:
             return "resources of init containers and sidecars are immutable"
         if container.kind is ContainerKind.SIDECAR:
             return ""
@@ -189,9 +186,12 @@ class _Review(NamedTuple):
         return ""
 
     def _less_memory(self, before: Container, after: Container, spot: Spot) -> Iterator[str]:
-        """Refuse a lower memory limit, as 1.33 does."""
+        """Refuse a lower memory limit, as one release does."""
         old, new = (each.resources.limits.get("memory") for each in (before, after))
-        if self.server.minor != CONDITIONS_SINCE or old is None or new is None or not new < old:
+        release = self.server.release
+        if not release.minds_lower_memory_limits or release.lowers_memory_limits:
+            return
+        if old is None or new is None or not new < old:
             return
         if "memory" not in self.wish.running.restarts(after.name):
             why = "memory limits cannot be decreased unless resizePolicy is RestartContainer"
@@ -200,7 +200,7 @@ class _Review(NamedTuple):
     def _too_large(self) -> Iterator[str]:
         """Compare with the whole node, as an admission plug-in does that runs after validation."""
         server = self.server
-        if server.allocatable is None or server.minor < CAPACITY_AT_SERVER_SINCE:
+        if server.allocatable is None or not server.release.leaves_resize_capacity_to_server:
             return
         requests = pod_requests(self.new, pod_level=server.pod_level_resources)
         cpu, memory = requests.get("cpu", _NOTHING).milli_value, requests.get("memory", _NOTHING).value

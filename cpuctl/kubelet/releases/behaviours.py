@@ -19,6 +19,7 @@ class Behaviours(NamedTuple):
     checks_each_enforcement: bool
     collects_locked_gates: bool
     compares_memory_of_groups: bool
+    compares_resizes_with_absolute_allocatable: bool
     copies_combinations: bool
     counts_whole_groups: bool
     default_inode_threshold_of_images: bool
@@ -30,7 +31,10 @@ class Behaviours(NamedTuple):
     enforces_compressible: bool
     fits_zero_requests: bool
     floors_distribution_by_hint: bool
+    forbids_whole_containers: bool
     forgets_removed_pods: bool
+    has_gate_of_exclusive_memory: bool
+    has_resize_subresource: bool
     ignores_topology_options_of_none: bool
     keeps_allocated_pods: bool
     keeps_baselines: bool
@@ -38,23 +42,34 @@ class Behaviours(NamedTuple):
     knows_best_effort_memory: bool
     knows_no_swap: bool
     knows_sidecars: bool
+    leaves_resize_capacity_to_server: bool
     limits_shares_to_whole_groups: bool
+    lowers_memory_limits: bool
     lowers_oom_scores_of_sidecars: bool
+    managers_refuse_by_resource: bool
+    managers_refuse_resizes: bool
     memory_throttling_is_opt_in: bool
     merges_drop_ins_as_text: bool
+    minds_lower_memory_limits: bool
+    names_gate_of_pod_level_resizes: bool
     odd_requests_fit_caches: bool
+    orders_pending_resizes: bool
     passes_over_pod_level_pods: bool
     refuses_cgroup_v1_by_default: bool
     refuses_memory_resizes_beside_static_manager: bool
     refuses_overlapping_memory_groups: bool
+    refuses_resizes_with_swap: bool
     rejects_pod_level_resources_switched_off: bool
     resizes_exclusive_cpus: bool
+    resizes_sidecars: bool
+    restarts_for_memory_requests: bool
     restores_pod_level_cpus: bool
     restores_pod_level_memory: bool
     returns_actuated_error: bool
     spreads_over_real_cores: bool
     tells_how_many_cpus_are_missing: bool
     tells_no_free_cores: bool
+    tells_resizes_in_conditions: bool
     tells_what_capacity_is_expected: bool
     walks_only_nodes_with_devices: bool
     writes_topology_options_small: bool

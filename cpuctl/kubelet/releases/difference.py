@@ -77,6 +77,10 @@ class Difference(NamedTuple):
         older = (f"1.{minor}.{patch}" for minor, patch in sorted(self.patches.items(), reverse=True))
         return ", ".join((f"1.{self.since}", *older))
 
+    def known_in(self, minor: int) -> bool:
+        """Tell whether some patch of a minor has it."""
+        return minor >= self.since or minor in self.patches
+
     def holds(self, minor: int, patch: int | None = None) -> bool:
         """Tell whether a release has it; without a patch the last one of the minor that is known."""
         if minor >= self.since:

@@ -82,7 +82,7 @@ def _process(world: World, setup: KubeletSetup, kubelet: Kubelet) -> KubeletProc
         reader=reader,
         started=world.now,
         period=period,
-        capacity=whole_node(info, kubelet.config, node.allocatable, setup.minor),
+        capacity=whole_node(info, kubelet.config, node.allocatable, gates.release),
         back_offs=BackOffs.of(kubelet.config, gates),
         written=node.state_file() if world.disk.cpu is not None else None,
         written_memory=node.memory.state_file() if world.disk.memory is not None else None,

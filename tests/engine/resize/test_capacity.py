@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from cpuctl.engine.resize.capacity import whole_node
+from cpuctl.kubelet.releases.behaviours import behaviours
 from tests.support.resizing import GIB, NO_POLICY, Setting, two_nodes
 
 MIB = 1 << 20
@@ -20,7 +21,7 @@ def counted(config: Mapping[str, Any], minor: int, memory: int = 64 * GIB) -> Ma
     setting = Setting(minor=minor, gates={}, config=config, machine=two_nodes()._replace(memory_bytes=memory))
     allocatable = setting.node(fit=True).allocatable
     assert allocatable is not None
-    return whole_node(setting.machine, setting.kubelet.config, allocatable, minor)
+    return whole_node(setting.machine, setting.kubelet.config, allocatable, behaviours(minor))
 
 
 @pytest.mark.parametrize(

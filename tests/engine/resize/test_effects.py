@@ -75,13 +75,13 @@ def test_what_restarts_a_container(
 ) -> None:
     """Memory requests came to be compared with 1.33."""
     running = RunningPod.settled(with_policies(SHARING, {"c": frozenset(policy)}))
-    found = restarting(ResizeWish(running, limits_of(SHARING, *to)), "c", minor)
+    found = restarting(ResizeWish(running, limits_of(SHARING, *to)), "c", ResizeRules(minor=minor))
     assert found == resources_that_restart
 
 
 def test_resources_of_the_pod_itself_restart_nothing() -> None:
     desired = SHARING._replace(resources=resources("cpu=3", "memory=4Gi"))
-    assert restarting(ResizeWish(RunningPod.settled(SHARING), desired), POD, 36) == ()
+    assert restarting(ResizeWish(RunningPod.settled(SHARING), desired), POD, ResizeRules()) == ()
 
 
 def outcome_of(given: ResizeWish, ruling: Ruling) -> ResizeOutcome:

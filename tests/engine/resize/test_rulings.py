@@ -15,6 +15,7 @@ from cpuctl.engine.resize.handler import ResizePath, decide
 from cpuctl.engine.resize.outcome import Condition, Judge, ResizeOutcome, Ruling, conditions_of, legacy_status
 from cpuctl.engine.resize.rules import EXCLUSIVE_CPUS, IN_PLACE, ResizeRules
 from cpuctl.engine.resize.semantics import Semantics
+from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.schemas import schema_text
 from tests.support.pods import app
 from tests.support.resizing import NO_POLICY, PREVIEW, RESTRICTED, Setting, admitted, held, pod_of, wish
@@ -64,7 +65,7 @@ def decided(case: Case) -> Decided:
     running = admitted(node, pod_of(app(case.before, case.before, "c")))
     rules = setting.rules(preview=case.preview)
     assert node.allocatable is not None
-    capacity = whole_node(setting.machine, setting.kubelet.config, node.allocatable, case.minor)
+    capacity = whole_node(setting.machine, setting.kubelet.config, node.allocatable, behaviours(case.minor))
     before, path = held(node), ResizePath(kubelet=rules, capacity=capacity)
     return Decided(node, decide(node, wish(running, c=case.after), path), rules, before)
 

@@ -34,7 +34,7 @@ def container_answer(
         "name": container.name,
         "kind": str(container.kind),
         "changed": bool(changed_amounts(outcome.wish, container.name)),
-        "restarts": list(restarting(outcome.wish, container.name, rules.minor)),
+        "restarts": list(restarting(outcome.wish, container.name, rules)),
         "resources": resources_answer(outcome, container.name),
         "isolation": str(
             isolation_of(

@@ -28,8 +28,8 @@ from cpuctl.engine.resize.effects import cgroup_change, changed_amounts, counted
 from cpuctl.engine.resize.handler import ResizePath
 from cpuctl.engine.resize.obstacles import gate_needed
 from cpuctl.engine.resize.outcome import Condition, ResizeOutcome, Ruling, conditions_of, legacy_status
-from cpuctl.engine.resize.pending import ORDERED_SINCE, Attempted, retry_order
-from cpuctl.engine.resize.rules import EXCLUSIVE_CPUS, MANAGERS_REFUSE_SINCE
+from cpuctl.engine.resize.pending import Attempted, retry_order
+from cpuctl.engine.resize.rules import EXCLUSIVE_CPUS
 from cpuctl.engine.resize.running import POD
 from cpuctl.engine.start import NotStarted
 from cpuctl.named_tuple import NamedTuple
@@ -93,7 +93,7 @@ def _why_not(resizes: Resizes) -> str:
     rules = resizes.path.kubelet
     if resizes.node.policy is None:
         return POLICY_NONE
-    if not rules.exclusive_cpus and rules.minor >= MANAGERS_REFUSE_SINCE:
+    if not rules.exclusive_cpus and rules.release.managers_refuse_resizes:
         return f"{EXCLUSIVE_CPUS} is off"
     return f"kubelet 1.{rules.minor} has none: {SOURCE} brings it"
 
@@ -179,7 +179,7 @@ def _pod_level(outcome: ResizeOutcome) -> dict[str, Any]:
 
 def _retry_order(outcomes: Sequence[ResizeOutcome], path: ResizePath) -> list[str] | None:
     """Name the pods that wait in the order in which they are tried again, where releases have one."""
-    if path.kubelet.minor < ORDERED_SINCE:
+    if not path.kubelet.release.orders_pending_resizes:
         return None
     waiting = [each.wish for each in outcomes if each.ruling is Ruling.DEFERRED]
     return [wish.desired.full_name for wish in retry_order(waiting, path)]

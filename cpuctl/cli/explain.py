@@ -114,6 +114,7 @@ def explain(
 
 def _explained(planning: Planning, text: str, style: Style) -> Document:
     from cpuctl.cli.answers.explain.explain_answer import explanation_document, not_started_document
+    from cpuctl.cli.answers.plan.mixed_cores import mixed_cores
     from cpuctl.cli.progress import ProgressBar
     from cpuctl.cli.resize.resizing import pending_resize
     from cpuctl.cli.sources.pod_choice import PodChoice, choose_pod
@@ -141,6 +142,7 @@ def _explained(planning: Planning, text: str, style: Style) -> Document:
     resize = pending_resize(planning, telling.story.pod.uid) if choice.running else None
     return {
         **explanation_document(explanation, choice.container, ask_with, planning.head()),
+        "mixedCores": list(mixed_cores(planning.source.machine, [telling.admission])),
         "resize": resize,
         **pages,
     }

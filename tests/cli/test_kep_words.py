@@ -54,6 +54,14 @@ def test_a_plan_names_containers_on_cores_of_both_kinds(
     assert (line in cpuctl(*words, columns=300).out) is bool(fast)
 
 
+def test_an_explanation_names_cores_of_both_kinds(cpuctl: Cpuctl) -> None:
+    words = ("explain", "web", "-q", "-m", HYBRID, "--kubelet-args", KUBELET, "-T", "web=5/5,1Gi")
+    (found,) = json.loads(cpuctl(*words, "-o", "json").out)["mixedCores"]
+    assert (found["container"], found["performanceCPUs"], found["efficiencyCPUs"]) == ("web", "1-3", "4-5")
+    line = "CORES   container web spans performance cores (CPUs 1-3) and efficiency cores (CPUs 4-5)"
+    assert line in cpuctl(*words, columns=300).out
+
+
 POD_LEVEL = """apiVersion: v1
 kind: Pod
 metadata: {name: whole}

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from cpuctl.engine.progress import Progress
     from cpuctl.engine.start import StartResult
     from cpuctl.kubelet.kubelet import Kubelet
-    from cpuctl.machine.model import Machine
     from cpuctl.pods.model import Pod
 
 Rounds: TypeAlias = int | Literal["max"]
@@ -52,6 +51,7 @@ class Planner(NamedTuple):
     def plan(self, kubelet: Kubelet, sources: Sources) -> Planned:
         """Start a kubelet and decide about the pods; warnings go to *sources*."""
         from cpuctl.cli.answers.metrics_answer import metrics_answer
+        from cpuctl.cli.answers.plan.mixed_cores import mixed_cores
         from cpuctl.cli.answers.plan.plan_answer import not_started_document, plan_document
         from cpuctl.engine.node import Node
 
@@ -65,7 +65,7 @@ class Planner(NamedTuple):
             return Planned(not_started_document(started, head), started)
         node, admissions, repetition = self._admit(started)
         document = {**plan_document(node, admissions, head), "metrics": metrics_answer(node)}
-        document["warnings"] += _mixed_cores(self.planning.source.machine, admissions)
+        document["warnings"] += mixed_cores(self.planning.source.machine, admissions)
         more = {**repetition, **self._capacity(node, admissions, kubelet), **self._explain(admissions)}
         return Planned({**document, **more}, node)
 
@@ -118,34 +118,6 @@ class Planner(NamedTuple):
         capacity = capacity_of(node, self.planning.source.info, kubelet, admissions, self.progress)
         policy = kubelet.config.topology_manager_policy
         return {"capacity": capacity_answer(capacity, node.topology, policy)}
-
-
-def _mixed_cores(machine: Machine, admissions: Sequence[Admission]) -> Iterator[dict[str, str]]:
-    """Name containers with CPUs of performance and of efficiency cores: the kubelet knows no kinds."""
-    kinds = machine.core_kinds
-    if not kinds.performance or not kinds.efficiency:
-        return
-
-    from cpuctl.cpuset import CPUSet
-
-    guessed = " (guessed from their frequencies)" if kinds.guessed else ""
-    for admission in admissions:
-        for placed in admission.placements:
-            own = CPUSet(placed.cpus if placed.exclusive or placed.in_pod_pool else 0)
-            fast, slow = own & kinds.performance, own & kinds.efficiency
-            if fast and slow:
-                pod, name = admission.pod.full_name, placed.container.name
-                message = (
-                    f"pod {pod}: container {name} spans performance cores (CPUs {fast}) and efficiency cores "
-                    f"(CPUs {slow}){guessed}: no kubelet tells them apart"
-                )
-                yield {
-                    "pod": pod,
-                    "container": name,
-                    "performanceCPUs": str(fast),
-                    "efficiencyCPUs": str(slow),
-                    "message": message,
-                }
 
 
 def _state_answer(digests: Mapping[str, str]) -> dict[str, Any]:

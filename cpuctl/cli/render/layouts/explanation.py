@@ -75,6 +75,9 @@ def _facts(document: Document) -> Iterator[tuple[str, Cell]]:
             yield word, Cell(f"{container['name']}: {container['whyShared']}")
     if shared and "sharedPool" in document:
         yield "POOL", Cell(shared_sentence(document["sharedPool"], document["node"]["reservedCPUs"]))
+    for each in document["mixedCores"]:
+        if document["asked"]["container"] in (None, each["container"]):
+            yield "CORES", Cell(each["message"].partition(": ")[2], "yellow")
     for defect in document["defects"]:
         yield "KNOWN", Cell(f"{defect['text']} ({defect['reference']})")
     yield from _resize(document["resize"] or {})

@@ -276,7 +276,7 @@ _cpuctl_run() {
             _cpuctl_group 'topology' \
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
                 '(--columns)'--columns='[Only a table of CPUs with these columns; '\''all'\'' for all.]:A,B: _cpuctl_ask columns' \
-                '(--cpus)'--cpus='[Only these CPUs\: 0-3,8 or node\:1, socket\:0, l3\:2, core\:5.]:LIST: _cpuctl_ask cpus' \
+                '(--cpus)'--cpus='[Only these CPUs\: 0-3,8, a mask (0xff), or node\:1, socket\:0, l3\:2, core\:5.]:LIST: _cpuctl_ask cpus' \
                 '(--memory)'--memory'[Also memory by NUMA node, as the kubelet'\''s Memory Manager counts it.]' \
                 '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
@@ -293,7 +293,7 @@ _cpuctl_run() {
             _arguments \
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
                 '(--columns)'--columns='[Only a table of CPUs with these columns; '\''all'\'' for all.]:A,B: _cpuctl_ask columns' \
-                '(--cpus)'--cpus='[Only these CPUs\: 0-3,8 or node\:1, socket\:0, l3\:2, core\:5.]:LIST: _cpuctl_ask cpus' \
+                '(--cpus)'--cpus='[Only these CPUs\: 0-3,8, a mask (0xff), or node\:1, socket\:0, l3\:2, core\:5.]:LIST: _cpuctl_ask cpus' \
                 '(--memory)'--memory'[Also memory by NUMA node, as the kubelet'\''s Memory Manager counts it.]' \
                 '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
@@ -309,7 +309,7 @@ _cpuctl_run() {
         'topology map')
             _arguments \
                 '(-m --machine)'{-m+,--machine=}'[The machine\: live, a directory that holds sys/, a .tar\[.gz|.bz2|.xz|.zst\] of one, synthetic\:..., or cAdvisor machine information (JSON).]:SOURCE: _cpuctl_machine' \
-                '(--cpus)'--cpus='[Only these CPUs\: 0-3,8 or node\:1, socket\:0, l3\:2, core\:5.]:LIST: _cpuctl_ask cpus' \
+                '(--cpus)'--cpus='[Only these CPUs\: 0-3,8, a mask (0xff), or node\:1, socket\:0, l3\:2, core\:5.]:LIST: _cpuctl_ask cpus' \
                 '(--svg)'--svg='[Also draw the machine with its CPUs, as SVG; - is stdout, with no answer.]:FILE:_files' \
                 '(--force)'--force'[Replace files that exist.]' \
                 '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \

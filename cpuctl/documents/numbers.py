@@ -11,6 +11,12 @@ _LONGEST = 22
 """Digits of the largest unsigned 64-bit number, written in octal."""
 
 
+class PrefixedInt(int):
+    """A number that was written as ``0x1f``, ``0o17`` or ``0b1``: such a text may mean something else."""
+
+    written: str
+
+
 def exact_int(text: str, place: Place) -> int | float | str:
     """Read ``12``, ``0x1f``, ``0o17``, ``017`` or ``0b1``.
 
@@ -20,6 +26,9 @@ def exact_int(text: str, place: Place) -> int | float | str:
     prefixed = digits[1:2].isalpha()
     number = _number(digits) if prefixed or len(digits.lstrip("0")) <= _LONGEST else 1 << 64
     if number < 1 << 64:
+        if prefixed and digits == text:
+            number = PrefixedInt(number)
+            number.written = text
         return -number if text.startswith("-") else number
     return text if prefixed else finite_float(text, place)
 

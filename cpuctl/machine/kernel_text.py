@@ -15,6 +15,12 @@ from cpuctl.named_tuple import NamedTuple
 _BLANK = " \t\r\n\0"
 _UNSET = "(null)"  # with a bare NUL, what kernels print for a mask that was never set, nohz_full above all
 _HEX = frozenset("0123456789abcdefABCDEF")
+_MASK = re.compile(
+    r"0[xX][0-9a-fA-F]+(,[0-9a-fA-F]{8})*|[0-9a-fA-F]{1,8}(,[0-9a-fA-F]{8})+"
+    r"|(?=.*[a-fA-F])[0-9a-fA-F]{1,7}|[0-9a-fA-F]{8}",
+    re.ASCII,
+)
+"""What can only be a mask of the kernel: no CPU has a number of eight digits, or one with letters in it."""
 _GROUP = 8  # hexadecimal digits between two commas of a CPU map
 _SIZE_UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _MODEL_KEYS = ("model name", "cpu model", "Processor", "cpu", "uarch", "family", "CPU part", "vendor_id")
@@ -48,6 +54,14 @@ def parse_cpu_map(text: str) -> CPUSet:
     if not digits or not _HEX.issuperset(digits) or any(len(group) != _GROUP for group in groups):
         raise ValueError(f"found {shown(text)}, expected a CPU map such as 00000000,0000000f")
     return within_limit(CPUSet(int(digits, 16)))
+
+
+def parse_given_mask(text: str) -> CPUSet | None:
+    """Read a mask where people may as well give a list; None for what can be a list.
+
+    ``fffefffc,fffefffc``, with or without ``0x``. Short ones without letters (``03``) need their ``0x``.
+    """
+    return parse_cpu_map(text.lower().removeprefix("0x")) if _MASK.fullmatch(text) else None
 
 
 def within_limit(cpus: CPUSet) -> CPUSet:

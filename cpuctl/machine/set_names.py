@@ -1,6 +1,7 @@
 """CPU lists that may name parts of the machine: ``0-3,8``, ``node:1``, ``socket:0``, ``l3:2``, ``core:5``.
 
-A mask as kernel files have it does as well: ``fffefffc,fffefffc``, with or without ``0x``.
+A mask as kernel files have it does as well: ``fffefffc,fffefffc``, with or without ``0x``; one of fewer than
+eight digits and without letters needs it, as ``03`` is CPU 3.
 
 Nodes and sockets are the kernel's numbers; cores and L3 caches count from 0 by their lowest CPU, as
 ``cpuctl topology`` prints them.
@@ -13,31 +14,27 @@ from collections.abc import Collection, Mapping
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
-from cpuctl.machine.kernel_text import parse_cpu_map
+from cpuctl.machine.kernel_text import parse_given_mask
 from cpuctl.machine.model import MAX_CPUS, Machine
 
 _NUMBER = re.compile(r"[0-9]{1,19}", re.ASCII)
-_MASK = re.compile(
-    r"0[xX][0-9a-fA-F]+(,[0-9a-fA-F]{8})*|[0-9a-fA-F]{1,8}(,[0-9a-fA-F]{8})+|(?=.*[a-fA-F])[0-9a-fA-F]{1,8}",
-    re.ASCII,
-)
-"""What can only be a mask of the kernel: no CPU has a number of eight digits, or one with letters in it."""
 _HINT = "write CPU numbers and ranges (0-3,8), or node:N, socket:N, l3:N, core:N, joined by commas"
 
 
 def parse_cpu_names(text: str, machine: Machine) -> CPUSet:
     """Read a CPU list with set names, or a mask; raise InputError for what the machine does not have."""
-    if _MASK.fullmatch(text):
-        return _mask(text)
+    mask = _mask(text)
+    if mask is not None:
+        return mask
     cpus = CPUSet()
     for part in text.split(",") if text else ():
         cpus |= _part(part, machine)
     return cpus
 
 
-def _mask(text: str) -> CPUSet:
+def _mask(text: str) -> CPUSet | None:
     try:
-        return parse_cpu_map(text.lower().removeprefix("0x"))
+        return parse_given_mask(text)
     except ValueError as error:
         raise InputError(f"{text}: {error}", hint=_HINT) from None
 

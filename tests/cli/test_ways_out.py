@@ -104,3 +104,11 @@ def test_more_reserved_than_there_is() -> None:
     loaded, outcome = started({"kubeReserved": {"memory": "1000Gi"}}, 36)
     assert way_out(outcome, loaded).startswith("reserve less")
     assert isinstance(started({"kubeReserved": {"memory": "10Gi"}}, 36)[1], Started)
+
+
+@pytest.mark.parametrize("mask", ["0xc", "00000000,0000000c"])
+def test_reserved_cpus_as_a_mask_are_told_as_the_list_that_kubelets_read(mask: str) -> None:
+    loaded, outcome = started(STATIC | {"reservedSystemCPUs": mask}, 36)
+    assert "unable to parse reservedSystemCPUs" in outcome.error
+    assert way_out(outcome, loaded) == "write reservedSystemCPUs: 2-3, as kubelets read lists and no masks"
+    assert isinstance(started(STATIC | {"reservedSystemCPUs": "2-3"}, 36)[1], Started)

@@ -91,6 +91,15 @@ def test_every_kind_of_event_is_read() -> None:
     ]
 
 
+def test_masks_are_read_where_lists_are_and_need_no_quotes() -> None:
+    texts = ("0x6", "'0x6'", "'00000000,00000006'", "1-2", "'1-2'")
+    for text in texts:
+        events = [{"at": "1s", "cpus": {"offline": "MASK"}}]
+        written = yaml.safe_dump(document(*events)).replace("MASK", text)
+        timeline = read_timeline(written, "timeline.yaml", OUTSIDE)
+        assert timeline.moments[0].event == CPUsChange(0b110, 0), text
+
+
 def kubelets(*changes: dict[str, Any], **members: Any) -> list[Kubelet]:
     """Read the kubelets that one timeline has one after the other."""
     events = [{"at": f"{at}s", "kubelet": change} for at, change in enumerate(changes)]

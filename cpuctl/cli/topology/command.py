@@ -100,7 +100,11 @@ ColumnsOption = Annotated[
 ]
 CpusOption = Annotated[
     str,
-    typer.Option("--cpus", metavar="LIST", help="Only these CPUs: 0-3,8 or node:1, socket:0, l3:2, core:5."),
+    typer.Option(
+        "--cpus",
+        metavar="LIST",
+        help="Only these CPUs: 0-3,8, a mask (0xff), or node:1, socket:0, l3:2, core:5.",
+    ),
 ]
 MemoryOption = Annotated[
     bool,

@@ -18,7 +18,8 @@ socket, ``2t`` CPUs per core: 64 CPUs here. Left out: 1 socket, as many nodes as
 ``distances=10+21/21+10``
     rows of NUMA distances, ``none`` for none; default: 10, 12 inside a socket, 21 between sockets
 ``offline=3+5``, ``absent=6-7``, ``isolated=2-3``, ``nohz_full=2-3``, ``pcores=0-7``, ``ecores=8-15``
-    CPUs that do not run, do not exist, are isolated, tickless, of performance or efficiency cores
+    CPUs that do not run, do not exist, are isolated, tickless, of performance or efficiency cores; a mask of
+    the kernel does as well, with ``+`` for its commas: ``isolated=0xf+00000000``
 ``cores=0+8/1+9``, ``sockets=0-3/4-7``, ``nodes=0-2/3-7/252:``, ``l3=0-3/4-7``
     exact groups in place of the regular ones: CPU lists (``+`` for the comma) parted by slashes, each with an
     optional number before a colon, or ``none``. A CPU in no core group is a core of its own.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.machine.kernel_text import parse_number, within_limit
+from cpuctl.machine.kernel_text import parse_given_mask, parse_number, within_limit
 
 NONE = "none"
 UNKNOWN = "-"
@@ -25,8 +25,10 @@ def parse_natural(text: str) -> int:
 
 
 def parse_cpus(text: str) -> CPUSet:
-    """Read a CPU list whose parts are joined by a plus: ``0-3+8``."""
-    return within_limit(CPUSet.parse(text.replace("+", ",")))
+    """Read a CPU list, or a mask, whose parts are joined by a plus: ``0-3+8``, ``0xf+00000000``."""
+    text = text.replace("+", ",")
+    mask = parse_given_mask(text)
+    return within_limit(CPUSet.parse(text)) if mask is None else mask
 
 
 def write_cpus(cpus: CPUSet) -> str:

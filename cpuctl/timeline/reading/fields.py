@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.documents.cursor import Cursor
+from cpuctl.documents.numbers import PrefixedInt
 from cpuctl.documents.text_errors import describe
 from cpuctl.errors import InputError
 from cpuctl.kubelet.configuration.nearest import nearest
@@ -49,10 +50,13 @@ def duration(cursor: Cursor) -> int:
 
 
 def cpu_list(cursor: Cursor, machine: Machine) -> CPUSet:
-    """Read a CPU list; parts of the machine may be named (``node:1``)."""
-    # A single CPU needs no quotes.
+    """Read a CPU list or mask; parts of the machine may be named (``node:1``)."""
+    # A single CPU needs no quotes, and neither does a mask.
     number = cursor.value
-    text = str(number) if isinstance(number, int) and not isinstance(number, bool) else cursor.text()
+    if isinstance(number, PrefixedInt):
+        text = number.written
+    else:
+        text = str(number) if isinstance(number, int) and not isinstance(number, bool) else cursor.text()
     try:
         return parse_cpu_names(text, machine)
     except InputError as error:

@@ -215,3 +215,8 @@ def test_a_machine_without_description_says_why() -> None:
 )
 def test_bytes_are_written_in_the_largest_exact_unit(number: int, want: str) -> None:
     assert write_bytes(number) == want
+
+
+def test_states_of_cpus_as_masks() -> None:
+    listed, masked = "40c,isolated=2+32-35,offline=7", "40c,isolated=0xf+00000004,offline=0x80"
+    assert parse_synthetic(masked) == parse_synthetic(listed)

@@ -9,8 +9,11 @@ from cpuctl.cli.answers.config.parts import StartOutcome, settings_to_mend, star
 from cpuctl.engine.outcome import KubeletFault, StartRefused
 from cpuctl.kubelet.configuration.loading import LoadedConfiguration
 from cpuctl.kubelet.configuration.settings import OriginKind, path_name
+from cpuctl.machine.kernel_text import parse_given_mask
 
 RESERVE = "cpuctl config reserve"
+_RESERVED = "reservedSystemCPUs"
+_SURELY_MASK = 8
 _GROUPS = ("kubeReservedCgroup", "systemReservedCgroup")
 _NO_CPU = "unable to determine reserved CPU resources for static policy"
 
@@ -48,11 +51,24 @@ def way_out(outcome: StartOutcome, loaded: LoadedConfiguration) -> str:
         return UNSET["reservedMemory"]
     paths = settings_to_mend(outcome)
     own = [path for path in paths if path[0] not in _GROUPS and _is_set(loaded, *path)]
-    leave = f"leave out {', '.join(map(path_name, own))}" if own else ""
+    read = _list_of(loaded) if (_RESERVED,) in own else ""
+    leave = read or (f"leave out {', '.join(map(path_name, own))}" if own else "")
     missing = [path[0] for path in paths if path not in own]
     # What is off beside another setting is mended with that.
     others = [UNSET.get(name, "" if own else f"set {name}") for name in missing]
     return "; ".join(filter(None, dict.fromkeys((leave, *others))))
+
+
+def _list_of(loaded: LoadedConfiguration) -> str:
+    """Write reserved CPUs that were given as a mask as what a kubelet reads; few letters may be anything."""
+    text = loaded.config.reserved_system_cpus
+    if not text.startswith(("0x", "0X")) and len(text) < _SURELY_MASK:
+        return ""
+    try:
+        mask = parse_given_mask(text)
+    except ValueError:
+        return ""
+    return "" if mask is None else f"write {_RESERVED}: {mask}, as kubelets read lists and no masks"
 
 
 def _is_set(loaded: LoadedConfiguration, *path: str) -> bool:

@@ -1,32 +1,28 @@
 """What the files of a control group say, and what they should say: CPU sets, weights, quotas, memory.
 
 Expected are the CPUs that the kubelet's state gives, and the values that follow from pods' resources
-(``cpuctl.pods.cgroups.values``, as ``cpuctl pods show`` derives them). Rule for the groups of QoS classes:
-kubelet v1.36 ``cm/qos_container_manager_linux.go``.
+(``cpuctl.pods.cgroups.values``, as ``cpuctl pods show`` derives them); of the groups above pods see
+``cpuctl.audit.upper_groups``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
+from cpuctl.audit.group_rules import Rules, file_texts
 from cpuctl.audit.picture import Picture
+from cpuctl.audit.upper_groups import upper_files
 from cpuctl.cgroups.groups import Cgroup
-from cpuctl.cgroups.names import Driver, Level
+from cpuctl.cgroups.names import Level
 from cpuctl.cgroups.owners import Owner
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.isolation import Isolation, isolation_of
 from cpuctl.named_tuple import NamedTuple
-from cpuctl.pods.cgroups.files import CgroupHost, WeightFormula, v1_files, v2_files
-from cpuctl.pods.cgroups.linux_resources import page_size_name, shares_of
-from cpuctl.pods.cgroups.values import CgroupSettings, CgroupValues, container_cgroup, pod_cgroup
-from cpuctl.pods.model import Container, Pod, QosClass
+from cpuctl.pods.cgroups.files import WeightFormula
+from cpuctl.pods.cgroups.linux_resources import page_size_name
+from cpuctl.pods.cgroups.values import container_cgroup, pod_cgroup
+from cpuctl.pods.model import Container, Pod
 from cpuctl.pods.qos import pod_qos
-from cpuctl.pods.requests import pod_requests
-from cpuctl.pods.rules import NodeRules
-from cpuctl.quantity import Quantity
-
-_ZERO = Quantity()
-_LEAST_SHARES = 2
 
 
 class Value(NamedTuple):
@@ -39,14 +35,6 @@ class Value(NamedTuple):
     def differs(self) -> bool:
         """Whether it is known to be wrong."""
         return bool(self.expected) and self.actual is not None and self.actual not in self.expected
-
-
-class Rules(NamedTuple):
-    """By what a kubelet writes cgroup values; ``formula`` is None where the runtime is not known."""
-
-    node: NodeRules
-    settings: CgroupSettings
-    formula: WeightFormula | None = None
 
 
 def group_values(picture: Picture, group: Cgroup, rules: Rules) -> dict[str, Value]:
@@ -126,8 +114,8 @@ def _expected_sets(picture: Picture, group: Cgroup) -> dict[str, tuple[str, ...]
 
 def _expected_files(picture: Picture, group: Cgroup, rules: Rules) -> Mapping[str, tuple[str, ...]]:
     role, owner = group.role, picture.owners.get(group.path)
-    if role.level is Level.QOS:
-        return _qos_files(picture, group)
+    if role.level in (Level.KUBEPODS, Level.QOS):
+        return upper_files(picture, group, rules)
     pod = picture.pods.get(role.uid)
     if pod is None or owner is None:
         return {}
@@ -135,13 +123,13 @@ def _expected_files(picture: Picture, group: Cgroup, rules: Rules) -> Mapping[st
     if role.level is Level.POD:
         exclusive = _is_exclusive(picture, pod)
         values = pod_cgroup(pod, pod_qos(pod).qos_class, rules.settings, exclusive=exclusive)
-        return _files(picture, group, values, rules.settings, WeightFormula.LINEAR)
+        return file_texts(picture, group, values, rules.settings, WeightFormula.LINEAR)
     container = _container_of(pod, owner)
     if role.level is not Level.CONTAINER or container is None:
         return {}
     exclusive = _isolation(picture, pod, container) is Isolation.CONTAINER
     values = container_cgroup(pod, container, pod_qos(pod).qos_class, rules.settings, exclusive=exclusive)
-    return _files(picture, group, values, rules.settings, rules.formula)
+    return file_texts(picture, group, values, rules.settings, rules.formula)
 
 
 def _container_of(pod: Pod, owner: Owner) -> Container | None:
@@ -161,41 +149,6 @@ def _is_exclusive(picture: Picture, pod: Pod) -> bool:
     if cpu is not None and pod.uid in cpu.pod_entries:
         return all(level is Isolation.CONTAINER for level in levels)
     return Isolation.CONTAINER in levels
-
-
-def _qos_files(picture: Picture, group: Cgroup) -> Mapping[str, tuple[str, ...]]:
-    """Return the weight of a QoS class: least for BestEffort, the sum of its pods for Burstable."""
-    shares = _LEAST_SHARES
-    if group.role.qos is QosClass.BURSTABLE:
-        if not picture.pods_known:
-            return {}
-        pods = (pod for uid, pod in picture.pods.items() if uid in picture.uids and not pod.terminal)
-        shares = shares_of(_milli(pod for pod in pods if pod_qos(pod).qos_class is QosClass.BURSTABLE))
-    weight = WeightFormula.LINEAR.weight(shares)
-    return {"cpu.weight": (str(weight),), "cpu.shares": (str(shares),)}
-
-
-def _milli(pods: Iterable[Pod]) -> int:
-    return sum(pod_requests(pod).get("cpu", _ZERO).milli_value for pod in pods)
-
-
-def _files(
-    picture: Picture,
-    group: Cgroup,
-    values: CgroupValues,
-    settings: CgroupSettings,
-    formula: WeightFormula | None,
-) -> dict[str, tuple[str, ...]]:
-    systemd = group.role.driver is Driver.SYSTEMD
-    host = CgroupHost(systemd=systemd, memory_page=settings.memory_page)
-    if picture.hierarchies is not None and picture.hierarchies.version == 1:
-        return {name: (file.text,) for name, file in v1_files(values, host).items()}
-    formulas = (formula,) if formula else tuple(WeightFormula)
-    texts: dict[str, tuple[str, ...]] = {}
-    for each in formulas:
-        for name, file in v2_files(values, each, host).items():
-            texts[name] = tuple(dict.fromkeys((*texts.get(name, ()), file.text)))
-    return texts
 
 
 def _list(cpus: CPUSet | None) -> str | None:

@@ -67,7 +67,7 @@ def summarize(
     listed = _by_node(config)
     return ReservationSummary(
         lines=tuple(_lines(info, kept, capacity)),
-        pods_memory=_pods_memory(config, kept, capacity["memory"]),
+        pods_memory=left_for_pods(config, kept, "memory", capacity["memory"]),
         numa_nodes=listed,
         balances=tuple(memory_balances(config, kept.total(capacity))),
     )
@@ -100,10 +100,13 @@ def _allocatable(info: MachineInfo, resource: str, capacity: Quantity, reserved:
     return max(left, _ZERO)
 
 
-def _pods_memory(config: KubeletConfiguration, kept: Reservations, capacity: Quantity) -> Quantity:
+def left_for_pods(
+    config: KubeletConfiguration, kept: Reservations, resource: str, capacity: Quantity
+) -> Quantity:
+    """Work out what the kubepods cgroup may take of a resource: hard eviction is not taken off there."""
     if "pods" not in config.enforce_node_allocatable:
         return capacity
-    left = capacity - kept.kube.get("memory", _ZERO) - kept.system.get("memory", _ZERO)
+    left = capacity - kept.kube.get(resource, _ZERO) - kept.system.get(resource, _ZERO)
     return max(left, _ZERO)
 
 

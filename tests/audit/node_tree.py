@@ -180,6 +180,8 @@ def clean_node(version: int = 2, driver: Driver = Driver.SYSTEMD, root: Iterable
     for group in {*above, node.pod(DATABASE, QosClass.GUARANTEED)}:
         node.cpuset(group)
         node.quota(group, None, shares=2048 if DATABASE[:8] in group else 1024)
+    kubepods = min((group for group in above if "kubepods" in group), key=len)
+    node.quota(kubepods, None, shares=6 * 1024)  # what the reservation leaves
     node.cpuset(node.server, cpus=OWN, mems="0")
     node.cpuset(node.front, cpus=POOL)
     node.cpuset(node.container(DATABASE, SANDBOX))

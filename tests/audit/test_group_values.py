@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from cpuctl.audit.group_values import Rules, Value, group_values
+from cpuctl.audit.group_rules import Room, Rules
+from cpuctl.audit.group_values import Value, group_values
 from cpuctl.cgroups.names import Driver
 from cpuctl.cpuset import CPUSet
 from cpuctl.pods.cgroups.files import WeightFormula
 from cpuctl.pods.cgroups.values import CgroupSettings
 from cpuctl.pods.model import QosClass
 from cpuctl.pods.rules import NodeRules
+from cpuctl.quantity import Quantity
 from tests.audit.node_tree import DATABASE, OWN, WEB, NodeTree, clean_node
 
 RULES = Rules(node=NodeRules(), settings=CgroupSettings())
@@ -68,18 +72,89 @@ def test_a_pods_own_group_has_its_sum_and_no_cpus() -> None:
 def test_quality_classes_have_the_sum_of_their_pods() -> None:
     node = clean_node()
     burstable = node.pod(WEB, QosClass.BURSTABLE).rpartition("/")[0]
-    assert expected(node, burstable) == {"cpu.weight": "39"}
+    assert expected(node, burstable) == {"cpu.weight": "39", "cpu.max": "max 100000"}
     node.named = False
-    assert expected(node, burstable) == {}
+    assert expected(node, burstable) == {"cpu.max": "max 100000"}
     node.cpuset("/kubepods.slice/kubepods-besteffort.slice")
     node.quota("/kubepods.slice/kubepods-besteffort.slice", None, shares=1024)
     found = values(node, "/kubepods.slice/kubepods-besteffort.slice")["cpu.weight"]
     assert (found, found.differs) == (Value("39", ("1",)), True)
 
 
-def test_nobody_says_what_kubepods_itself_has() -> None:
+def test_nobody_says_what_kubepods_itself_has_where_no_configuration_is_known() -> None:
     node = clean_node()
     assert expected(node, "/kubepods.slice") == {}
+
+
+KUBEPODS = "/kubepods.slice"
+BURSTABLE = f"{KUBEPODS}/kubepods-burstable.slice"
+ROOM = Room(milli_cpu=6000, memory=(3 << 30) + 100)
+
+
+def with_memory(version: int = 2) -> NodeTree:
+    """Make a node whose upper groups have all files of memory and huge pages."""
+    node = clean_node(version)
+    files = {"memory.max": "max", "memory.min": "0", "memory.low": "0", "hugetlb.2MB.max": "max"}
+    if version == 1:
+        files = {"memory.limit_in_bytes": str((1 << 63) - 4096), "hugetlb.2MB.limit_in_bytes": str(1 << 62)}
+    for group in (KUBEPODS, BURSTABLE):
+        for name, text in files.items():
+            node.put(name.partition(".")[0], group, name, text)
+    return node
+
+
+def upper(version: int, group: str, **settings: Any) -> dict[str, Value]:
+    """Return the values of an upper group with every gate given as a setting."""
+    rules = RULES._replace(room=ROOM, settings=CgroupSettings(page_sizes=(2 << 20,))._replace(**settings))
+    node = with_memory(version)
+    pods = node.pods()
+    web = pods[WEB].containers[0]
+    asked = {**web.resources.requests, "memory": Quantity.parse("256Mi")}
+    web = web._replace(resources=web.resources._replace(requests=asked))
+    picture = node.picture(pods | {WEB: pods[WEB]._replace(containers=(web,))})
+    return group_values(picture, picture.groups[group], rules)
+
+
+def test_all_pods_together_have_what_the_reservation_leaves() -> None:
+    found = upper(2, KUBEPODS)
+    assert found["cpu.weight"] == Value("235", ("235",))
+    assert found["memory.max"] == Value("max", (str(3 << 30),))  # the kernel cuts it to pages
+    assert found["hugetlb.2MB.max"] == Value("max", (str(1 << 62), "max"))
+    assert not found["memory.min"].expected
+    found = upper(1, KUBEPODS)
+    assert found["cpu.shares"] == Value("6144", ("6144",))
+    assert found["memory.limit_in_bytes"] == Value("-1", (str(3 << 30),))
+    assert found["hugetlb.2MB.limit_in_bytes"] == Value("-1", ("-1",))
+
+
+def test_memory_that_is_not_known_is_not_expected() -> None:
+    rules = RULES._replace(room=ROOM._replace(memory=None))
+    assert not values(with_memory(), KUBEPODS, rules)["memory.max"].expected
+
+
+@pytest.mark.parametrize("reserved", [False, True])
+def test_memory_of_a_class_is_bounded_by_the_gate_qosreserved_only(reserved: bool) -> None:
+    found = values(with_memory(), BURSTABLE, RULES._replace(qos_reserved=reserved))
+    assert found["memory.max"] == Value("max", () if reserved else ("max",))
+
+
+MEMORY_QOS = [
+    # minor, tiered, group, memory.min, memory.low
+    (30, False, KUBEPODS, (str((1 << 30) + (1 << 28)),), ()),
+    (35, False, BURSTABLE, (str(1 << 28),), ()),
+    (36, False, KUBEPODS, ("0",), ()),
+    (36, False, BURSTABLE, (), ("0",)),
+    (36, True, KUBEPODS, (str((1 << 30) + (1 << 28)),), ()),
+    (36, True, BURSTABLE, (), (str(1 << 28),)),
+]
+
+
+@pytest.mark.parametrize(("minor", "tiered", "group", "minimum", "low"), MEMORY_QOS)
+def test_memory_is_protected_by_class_as_each_release_does(
+    minor: int, tiered: bool, group: str, minimum: tuple[str, ...], low: tuple[str, ...]
+) -> None:
+    found = upper(2, group, minor=minor, tiered=tiered, memory_qos=True)
+    assert (found["memory.min"].expected, found["memory.low"].expected) == (minimum, low)
 
 
 @pytest.mark.parametrize(("formula", "want"), [(WeightFormula.LINEAR, "79"), (WeightFormula.CURVED, "174")])

@@ -320,3 +320,67 @@ def test_recorded_devices_are_looked_at(tmp_path: Path, cpuctl: Cpuctl, *, broke
     result = cpuctl("audit", "-m", str(root), "--check", "devices", "-o", "json")
     codes = [each["code"] for each in json.loads(result.out)["findings"]]
     assert codes == (["devices-unusable"] if broken else ["stale-devices"])
+
+
+def shown_files(run: Run, *words: str) -> dict[str, Any]:
+    """Return the files of the database's container as ``cgroups show`` has them."""
+    document = answer(run("cgroups", "show", "-m", "clean", *NAMED, *words, "-o", "json"))
+    (found,) = (each["files"] for each in document["groups"] if each["path"].endswith(f"{SERVER}.scope"))
+    files: dict[str, Any] = found
+    return files
+
+
+@pytest.mark.parametrize(
+    ("words", "quota"),
+    [
+        (("--kubelet-version", "1.32"), "200000 100000"),
+        (("--kubelet-version", "1.33"), "max 100000"),
+        (
+            ("--kubelet-version", "1.33", "--feature-gates", "DisableCPUQuotaWithExclusiveCPUs=false"),
+            "200000 100000",
+        ),
+    ],
+)
+def test_the_quota_of_exclusive_cpus_is_lifted_as_the_release_and_its_gate_do(
+    words: tuple[str, ...], quota: str, run: Run
+) -> None:
+    shown = shown_files(run, *words)["cpu.max"]
+    assert shown == {"actual": "max 100000", "expected": [quota], "differs": quota != "max 100000"}
+
+
+@pytest.mark.parametrize(
+    ("words", "high", "minimum"),
+    [
+        (("--kubelet-version", "1.35"), [], []),
+        # Where requests equal limits there is nothing to throttle.
+        (("--kubelet-version", "1.35", "--feature-gates", "MemoryQoS=true"), [], [str(1 << 30)]),
+        (("--kubelet-version", "1.36", "--feature-gates", "MemoryQoS=true"), [], ["0"]),
+    ],
+)
+def test_memory_is_bounded_and_protected_as_the_gate_and_the_release_do(
+    words: tuple[str, ...], high: list[str], minimum: list[str], run: Run, tmp_path: Path
+) -> None:
+    node = clean_node()
+    for name, text in {"max": 1 << 29, "high": "max", "min": 0, "low": 0}.items():
+        node.put("memory", node.server, f"memory.{name}", str(text))
+    written(with_kubelet_files(node).files, tmp_path / "clean")
+    shown = shown_files(run, *words)
+    assert shown["memory.max"] == {"actual": str(1 << 29), "expected": [str(1 << 30)], "differs": True}
+    assert (shown["memory.high"]["expected"], shown["memory.min"]["expected"]) == (high, minimum)
+
+
+@pytest.mark.parametrize(("gates", "high"), [("", None), ("MemoryQoS=true", 0.9)])
+def test_memory_of_a_container_that_may_grow_is_throttled_below_its_limit(
+    gates: str, high: float | None, run: Run, tmp_path: Path
+) -> None:
+    node = clean_node()
+    node.put("memory", node.server, "memory.max", "max")
+    node.put("memory", node.server, "memory.high", "max")
+    written(with_kubelet_files(node).files, tmp_path / "clean")
+    pods = json.loads(json.dumps(PODS))
+    limits = pods["items"][0]["spec"]["containers"][0]["resources"]
+    limits["requests"] = {**limits["limits"], "memory": "512Mi"}
+    (tmp_path / "pods.json").write_text(json.dumps(pods))
+    shown = shown_files(run, "--kubelet-version", "1.36", "--feature-gates", gates)["memory.high"]
+    half = 1 << 29
+    assert shown["expected"] == ([] if high is None else [str(int(half + half * high) // 4096 * 4096)])

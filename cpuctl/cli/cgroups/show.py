@@ -18,7 +18,7 @@ from cpuctl.cli.sources.node_options import NodeMachineOption, NodeStateOption, 
 from cpuctl.cli.sources.sources import Sources
 
 if TYPE_CHECKING:
-    from cpuctl.audit.group_values import Rules
+    from cpuctl.audit.group_rules import Room, Rules
     from cpuctl.cli.sources.node_picture import LiveNode
 
 app = command_group()
@@ -26,8 +26,9 @@ app = command_group()
 HELP = """Show the tree of kubepods: CPUs, memory nodes, weights and quotas, expected beside actual.
 
 CPUs are expected as the kubelet's state gives them, the other values as they follow from the pods' resources
-(--pods; cpuctl pods show explains them). What differs is marked. Without --pods, pods are known by their UID
-and containers by their id, or by the kubelet's links to their logs.
+(--pods; cpuctl pods show explains them), for kubepods and QoS classes from what the kubelet reserves. What
+differs is marked; -o wide lists memory and huge pages, too. Without --pods, pods are known by their UID and
+containers by their id, or by the kubelet's links to their logs.
 
 Examples:
 
@@ -81,7 +82,7 @@ def _shown(node: "LiveNode", rules: "Rules", sources: Sources, style: Style) -> 
 
 def _rules(node: "LiveNode", runtime: str, sources: Sources) -> "Rules":
     """Work out by what rules this kubelet writes the values of groups."""
-    from cpuctl.audit.group_values import Rules
+    from cpuctl.audit.group_rules import Rules
     from cpuctl.cli.pods.component_gates import kubelet_gates
     from cpuctl.cli.pods.inputs import allocatable_of_node, page_sizes, runtime_formula
     from cpuctl.engine.pod_rules import cgroup_settings, node_rules
@@ -98,4 +99,25 @@ def _rules(node: "LiveNode", runtime: str, sources: Sources) -> "Rules":
             page_sizes=page_sizes(node.source),
         ),
         formula=runtime_formula(runtime, sources),
+        room=_room(node, sources),
+        qos_reserved=gates.enabled("QOSReserved") and bool(node.kubelet.config.qos_reserved),
     )
+
+
+def _room(node: "LiveNode", sources: Sources) -> "Room | None":
+    """Work out what all pods may take; None where nobody tells what the kubelet keeps from them."""
+    from cpuctl.audit.group_rules import Room
+    from cpuctl.engine.node_resources import node_capacity, node_reservations
+    from cpuctl.engine.reservation_summary import left_for_pods
+    from cpuctl.go_text import GoError
+
+    if sources.entries["kubeletConfiguration"]["from"] == "default":
+        return None
+    config, capacity = node.kubelet.config, node_capacity(node.source.info)
+    try:
+        kept = node_reservations(node.source.info, config)
+    except GoError:
+        return None
+    cpus, memory = (left_for_pods(config, kept, name, capacity[name]) for name in ("cpu", "memory"))
+    known = node.source.machine.memory_bytes is not None
+    return Room(milli_cpu=cpus.milli_value, memory=memory.value if known else None)

@@ -165,6 +165,14 @@ def _reservation(request: int, qos_class: QosClass, settings: CgroupSettings) ->
     return {"min" if qos_class is QosClass.GUARANTEED else "low": request}
 
 
+def class_reservation(requests: int, qos_class: QosClass, settings: CgroupSettings) -> dict[str, int]:
+    """Return what is written for the sum of a class: from 1.36 on 0 where its memory is not protected."""
+    reserved = _reservation(requests, qos_class, settings)
+    if settings.memory_qos and settings.minor >= _TIERS_SINCE and not reserved:
+        return {"min" if qos_class is QosClass.GUARANTEED else "low": 0}
+    return reserved
+
+
 def _container_reservation(
     container: Container, qos_class: QosClass, settings: CgroupSettings
 ) -> dict[str, int]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from cpuctl.audit.group_values import Rules, Value, group_values
+from cpuctl.audit.group_rules import Rules
+from cpuctl.audit.group_values import Value, group_values
 from cpuctl.audit.picture import Picture
 from cpuctl.capture.collected import Unreadable
 from cpuctl.cgroups.groups import Cgroup

@@ -7,10 +7,7 @@ which has both, counts as v1: that is what a kubelet takes it for.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 
-from cpuctl.cpuset import CPUSet
-from cpuctl.machine.kernel_text import parse_cpu_list
 from cpuctl.machine.tree import Tree
 from cpuctl.named_tuple import NamedTuple
 
@@ -61,18 +58,6 @@ def find_hierarchies(tree: Tree) -> Hierarchies | None:
         hugetlb=of.get("hugetlb", ""),
         hybrid=UNIFIED in of,
     )
-
-
-def reachable_cpus(tree: Tree, hierarchies: Hierarchies) -> CPUSet | None:
-    """Return the CPUs that the groups from the root down to the pods' have; None where they do not say."""
-    name = "cpuset.cpus.effective" if hierarchies.version == 2 else "cpuset.effective_cpus"
-    found: CPUSet | None = None
-    for group in ("", "/kubepods.slice", "/kubepods"):
-        text = tree.read(f"{hierarchies.cpuset}{group}/{name}") if hierarchies.cpuset else None
-        with suppress(ValueError):
-            if cpus := parse_cpu_list(text or ""):
-                found = cpus if found is None else found & cpus
-    return found
 
 
 def mount_points(names: Sequence[str]) -> Iterator[str]:

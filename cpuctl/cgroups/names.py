@@ -15,8 +15,8 @@ from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import QosClass
 
 KUBEPODS = "kubepods"
-_QOS_COMPONENT = {QosClass.BURSTABLE: "burstable", QosClass.BEST_EFFORT: "besteffort"}
-_QOS_OF = {component: qos for qos, component in _QOS_COMPONENT.items()}
+QOS_COMPONENTS = {QosClass.BURSTABLE: "burstable", QosClass.BEST_EFFORT: "besteffort"}
+_QOS_OF = {component: qos for qos, component in QOS_COMPONENTS.items()}
 _SLICE = ".slice"
 _ID = r"[0-9a-f]{12,}"
 _SCOPE = re.compile(rf"(cri-containerd|crio|docker|libpod)-({_ID})\.scope")
@@ -97,7 +97,7 @@ def _below(role: Role, part: str, prefix: str) -> Role:
     """Step down one level; *prefix* is what a slice repeats of the slices above it."""
     if role.level in (Level.KUBEPODS, Level.QOS):
         word = part.removesuffix(_SLICE).removeprefix(prefix) if prefix else part
-        word = word.removeprefix(_QOS_COMPONENT.get(role.qos, "") + "-") if role.level is Level.QOS else word
+        word = word.removeprefix(QOS_COMPONENTS.get(role.qos, "") + "-") if role.level is Level.QOS else word
         if role.level is Level.KUBEPODS and word in _QOS_OF:
             return role._replace(level=Level.QOS, qos=_QOS_OF[word])
         if word.startswith("pod") and len(word) > 3:

@@ -53,6 +53,12 @@ def a_child_group(node: NodeTree) -> None:
     node.process(90, "postgres", group, OWN, mems="0")
 
 
+def isolated_and_loose(node: NodeTree) -> None:
+    """Isolate what the database has; its second thread pins itself no more."""
+    node.files[f"{CPU_DIR}/isolated"] = "1,5\n"
+    node.process(91, "writer", node.server, OWN, mems="0", of=90)
+
+
 def memory_elsewhere(node: NodeTree) -> None:
     node.files["proc/90/numa_maps"] = (
         "7f00 default file=/lib/libc.so mapped=9000 N1=9000 kernelpagesize_kB=4\n"
@@ -259,6 +265,12 @@ FAULTS = [
         lambda node: node.files.update({f"{CPU_DIR}/isolated": "1,4-5\n"}),
         "isolated-reserved", "no reserved CPU", "4",
         "leave them out of isolcpus on the kernel's command line, or reserve others", "warning",
+    ),
+    Fault(
+        "threads with several isolated CPUs",
+        isolated_and_loose,
+        "isolated-threads", "threads that pin themselves, each to a CPU", OWN,
+        "pin them (taskset -cp CPU THREAD), or boot with isolcpus without 1,5", "warning",
     ),
     Fault(
         "half of the exclusive CPUs isolated",

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cpuctl.audit.finding import Finding, Severity
-from cpuctl.audit.picture import Picture
+from cpuctl.audit.picture import Picture, Seen
+from cpuctl.audit.sets import union
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.wording import are, named
 
@@ -22,6 +23,9 @@ def check_isolation(picture: Picture) -> Iterator[Finding]:
         return
     reserved = picture.promises.reserved
     yield from _isolated_reserved(machine.isolated & reserved)
+    for seen in picture.containers:
+        if seen.expected.exclusive and not seen.sleeps:
+            yield from _isolated_threads(seen, machine.isolated)
     yield from _isolated_pool(picture, (machine.isolated & pool) - reserved)
     if machine.isolated and (missing := (picture.exclusive - machine.isolated) & machine.online):
         yield _missing("isolcpus", missing, machine.isolated, "other threads may be moved to them")
@@ -49,6 +53,25 @@ def _isolated_reserved(cpus: CPUSet) -> Iterator[Finding]:
             expected="no reserved CPU",
             detected=str(cpus),
             fix="leave them out of isolcpus on the kernel's command line, or reserve others",
+        )
+
+
+def _isolated_threads(seen: Seen, isolated: CPUSet) -> Iterator[Finding]:
+    """Tell threads that have several isolated CPUs to choose from: each stays on the one that it began on."""
+    loose = [task for task in seen.tasks if len(task.cpus & isolated) > 1 and task.cpus <= isolated]
+    if len(loose) > 1:
+        cpus = union(task.cpus for task in loose)
+        yield Finding(
+            severity=Severity.WARNING,
+            code="isolated-threads",
+            subject=str(seen.owner),
+            message=f"{len(loose)} of its threads may run on all of the isolated {named(cpus)}: the kernel"
+            " moves none of them, so most stay on the CPU on which the first began",
+            expected="threads that pin themselves, each to a CPU",
+            detected=str(cpus),
+            fix=f"pin them (taskset -cp CPU THREAD), or boot with isolcpus without {cpus}",
+            owner=seen.owner,
+            path=seen.group.path,
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cpuctl.cli.sources.config_inputs import LIVE_MACHINE, flags_of, load_told
 from cpuctl.cli.sources.known_kubelet import release_is_known
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from cpuctl.cli.sources.config_inputs import ToldKubelet
     from cpuctl.cli.sources.inputs import GivenPods
     from cpuctl.cli.sources.state_inputs import StateInput
-    from cpuctl.cpuset import CPUSet
     from cpuctl.engine.release_effects import Effects
     from cpuctl.engine.state_checks.verify import StateVerdict
     from cpuctl.machine.cadvisor.machine_info import MachineInfo
@@ -46,7 +45,8 @@ def check_told(
         gate_flags=dict(kubelet.gate_flags),
         machine=source.machine,
         topology=_topology(source.info),
-        reachable=_reachable(source),
+        cgroup_version=kubelet.cgroup_version,
+        **_of_groups(source, kubelet.config.cgroup_root),
         started=_cpu_side(source.info, kubelet),
         info=source.info,
     )
@@ -103,14 +103,19 @@ def _cpu_side(info: MachineInfo, kubelet: Kubelet) -> Started | None:
     return outcome if isinstance(outcome, Started) else None
 
 
-def _reachable(source: MachineSource) -> CPUSet | None:
-    """Return the CPUs of the control groups above the pods, where the machine comes with its groups."""
+def _of_groups(source: MachineSource, cgroup_root: str) -> dict[str, Any]:
+    """Look at the control groups above the pods, where the machine comes with its groups."""
     if source.files is None:
-        return None
-    from cpuctl.cgroups.hierarchies import find_hierarchies, reachable_cpus
+        return {}
+    from cpuctl.cgroups.ceilings import ceilings, partitioned_cpus
+    from cpuctl.cgroups.hierarchies import find_hierarchies
+    from cpuctl.engine.config_lints.lint import Ceiling
 
-    hierarchies = find_hierarchies(source.files)
-    return None if hierarchies is None else reachable_cpus(source.files, hierarchies)
+    at = find_hierarchies(source.files)
+    if at is None:
+        return {}
+    found = (Ceiling(*each) for each in ceilings(source.files, at, cgroup_root))
+    return {"ceilings": tuple(found), "partitioned": partitioned_cpus(source.files, at)}
 
 
 def _topology(info: MachineInfo) -> CPUTopology | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.config_lints.lint import Lint, LintSubject, Severity
+from cpuctl.engine.config_lints.lint import Ceiling, Lint, LintSubject, Severity
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.outcome import Picked
 from cpuctl.go_text import GoError
@@ -55,43 +55,76 @@ def _first_theft(policy: StaticPolicy) -> tuple[int, int] | None:
 
 
 def lint_isolated_cpus(subject: LintSubject) -> Iterator[Lint]:
-    """Foresee containers on CPUs between which the kernel moves no thread."""
+    """Foresee containers on CPUs between which the kernel moves no thread, or that are nohz_full."""
     policy = subject.started.policy if subject.started else None
-    isolated = subject.machine.isolated
-    shared = isolated - CPUSet(policy.reserved) if policy else isolated
-    if not shared:
-        return
+    reserved = CPUSet(policy.reserved) if policy else CPUSet()
     who = "containers without exclusive CPUs run on them, too"
-    exclusive = ", and a container that is given several of them has all its threads on one"
-    yield Lint(
-        severity=Severity.WARNING,
-        code="isolated-in-shared-pool",
-        setting=("cpuManagerPolicy",),
-        detected=str(shared),
-        message=f"CPUs {shared} are isolated (isolcpus), and the kernel spreads no threads over them: {who}"
-        + (exclusive if policy else ""),
-        fix="take them out of isolcpus; a container that pins its threads itself is the exception",
-    )
+    exclusive = ", and a container that is given several of them has all its threads on one" if policy else ""
+    partitioned = subject.partitioned & _reach(subject)
+    for found, why, fix in (
+        (subject.machine.isolated, "isolcpus", "take them out of isolcpus"),
+        (partitioned, "an isolated partition", "write member to its cpuset.cpus.partition"),
+    ):
+        if shared := found - reserved:
+            yield Lint(
+                severity=Severity.WARNING,
+                code="isolated-in-shared-pool",
+                setting=("cpuManagerPolicy",),
+                detected=str(shared),
+                message=f"CPUs {shared} are isolated ({why}), and the kernel spreads no threads over them:"
+                f" {who}{exclusive}",
+                fix=f"{fix}; a container that pins its threads itself is the exception",
+            )
+    if ticking := subject.machine.nohz_full - reserved - subject.machine.isolated:
+        yield Lint(
+            severity=Severity.INFO,
+            code="nohz-in-shared-pool",
+            setting=("cpuManagerPolicy",),
+            detected=str(ticking),
+            message=f"CPUs {ticking} are nohz_full: {who}, and where several threads take turns the tick goes"
+            " on, while every system call costs more",
+        )
+
+
+def _reach(subject: LintSubject) -> CPUSet:
+    """Return the CPUs that all pods together can have."""
+    return next((each.cpus for each in subject.ceilings if not each.whose), CPUSet())
 
 
 def lint_parents_cpus(subject: LintSubject) -> Iterator[Lint]:
     """Foresee CPUs that the kubelet counts, and that the control groups above its pods do not have."""
-    topology, reachable = subject.topology, subject.reachable
-    if topology is None or reachable is None:
+    topology = subject.topology
+    if topology is None:
         return
-    beyond = CPUSet(topology.cpus) - reachable
-    if beyond:
-        yield Lint(
-            severity=Severity.WARNING,
-            code="parent-without-cpus",
-            setting=("cpuManagerPolicy",),
-            expected=str(CPUSet(topology.cpus)),
-            detected=str(reachable),
-            message=f"the control groups above the pods end at CPUs {reachable}, and the kubelet counts"
-            f" {beyond} as well: a container that is given those fails with 'invalid argument'",
-            fix="give the group these CPUs (LXC: lxc.cgroup2.cpuset.cpus; systemd: AllowedCPUs=), or reserve"
-            " them: reservedSystemCPUs",
-        )
+    counted, policy = CPUSet(topology.cpus), subject.started.policy if subject.started else None
+    for above in subject.ceilings:
+        whose = f"{above.whose} pods" if above.whose else "all pods"
+        wanted = counted if not above.whose else (counted & _reach(subject) if policy else CPUSet())
+        if beyond := wanted - above.cpus:
+            yield Lint(
+                severity=Severity.WARNING,
+                code="parent-without-cpus",
+                setting=("cpuManagerPolicy",),
+                expected=str(wanted),
+                detected=str(above.cpus),
+                message=f"the control group {above.path}, above {whose}, ends at CPUs {above.cpus}, and the"
+                f" kubelet counts {beyond} as well{_isolated(subject, beyond)}: "
+                + _at_the_end(subject, above),
+                fix="give the group these CPUs (LXC: lxc.cgroup2.cpuset.cpus; systemd: AllowedCPUs=), or end"
+                " what else writes to it",
+            )
+
+
+def _isolated(subject: LintSubject, cpus: CPUSet) -> str:
+    taken = subject.partitioned & cpus
+    return f" ({taken} are of an isolated partition)" if taken else ""
+
+
+def _at_the_end(subject: LintSubject, above: Ceiling) -> str:
+    """Say what comes of CPUs that a group does not have: v1 refuses to write them, v2 leaves them out."""
+    if subject.cgroup_version == 1:
+        return "what is given those fails with 'permission denied'"
+    return f"what is given those runs on what is left, or on all of {above.cpus} where nothing is"
 
 
 def lint_fractions(subject: LintSubject) -> Iterator[Lint]:

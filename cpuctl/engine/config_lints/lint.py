@@ -38,12 +38,20 @@ class Lint(NamedTuple):
     fix: str = ""
 
 
+class Ceiling(NamedTuple):
+    """A control group above pods and the CPUs that it has; ``whose`` are the pods, empty for all."""
+
+    path: str
+    cpus: CPUSet
+    whose: str = ""
+
+
 class LintSubject(NamedTuple):
     """A configuration on a machine: with what gates, and what came of the start (None where nothing did).
 
     ``gate_flags`` are the gates given as flags, on top of the configuration's; ``info`` is what the kubelet
-    is told of the machine, ``reachable`` are the CPUs of the control groups above the pods, None where that
-    was not looked at.
+    is told of the machine, ``ceilings`` are the control groups above the pods, none where they were not
+    looked at, and ``partitioned`` the CPUs of isolated partitions.
     """
 
     config: KubeletConfiguration
@@ -53,4 +61,6 @@ class LintSubject(NamedTuple):
     started: Started | None = None
     gate_flags: Mapping[str, bool] = {}
     info: MachineInfo | None = None
-    reachable: CPUSet | None = None
+    ceilings: tuple[Ceiling, ...] = ()
+    partitioned: CPUSet = CPUSet()
+    cgroup_version: int = 2

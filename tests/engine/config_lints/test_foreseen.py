@@ -8,7 +8,7 @@ import pytest
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Admitted
-from cpuctl.engine.config_lints.lint import Lint
+from cpuctl.engine.config_lints.lint import Ceiling, Lint, Severity
 from cpuctl.engine.config_lints.lints import lint_configuration
 from cpuctl.engine.node import Node
 from cpuctl.engine.start import start_node
@@ -60,12 +60,50 @@ def test_isolated_cpus_in_the_shared_pool(policy: str, told: bool) -> None:
     assert not remarks("isolated-in-shared-pool", config, "synthetic:1s1n8c2t")
 
 
-def test_control_groups_that_end_before_the_machine() -> None:
-    subject = Told(config=static()).subject()
-    for reachable, beyond in ((CPUSet.parse("0-5"), "6-63"), (CPUSet.parse("0-63"), "")):
-        lints = lint_configuration(subject._replace(reachable=reachable))
+def test_isolated_partitions_are_isolated_as_far_as_pods_reach() -> None:
+    """A partition elsewhere takes CPUs away; the pods' own groups may be in one."""
+    subject = Told(config=static()).subject()._replace(partitioned=CPUSet.parse("2-5"))
+    for reach, told in (("0-63", ["2-5"]), ("0-1,6-63", [])):
+        ceilings = (Ceiling("/kubepods", CPUSet.parse(reach)),)
+        lints = lint_configuration(subject._replace(ceilings=ceilings))
+        found = [lint for lint in lints if lint.code == "isolated-in-shared-pool"]
+        assert [lint.detected for lint in found] == told
+        assert all("an isolated partition" in lint.message for lint in found)
+        short = [lint for lint in lints if lint.code == "parent-without-cpus"]
+        assert ["(2-5 are of an isolated partition)" in lint.message for lint in short] == [True] * (not told)
+
+
+def test_cpus_without_a_tick_in_the_shared_pool() -> None:
+    config = static(reserved_system_cpus="0,8")
+    (lint,) = remarks("nohz-in-shared-pool", config, "synthetic:1s1n8c2t,nohz_full=2-7")
+    assert (lint.severity, lint.detected) == (Severity.INFO, "2-7")
+    isolated = "synthetic:1s1n8c2t,isolated=2-7,nohz_full=2-7"
+    assert not remarks("nohz-in-shared-pool", config, isolated)
+
+
+@pytest.mark.parametrize(
+    ("version", "comes"), [(1, "fails with 'permission denied'"), (2, "or on all of 0-5 where nothing is")]
+)
+def test_control_groups_that_end_before_the_machine(version: int, comes: str) -> None:
+    subject = Told(config=static()).subject()._replace(cgroup_version=version)
+    for reach, beyond in (("0-5", "6-63"), ("0-63", "")):
+        ceilings = (Ceiling("/kubepods", CPUSet.parse(reach)),)
+        lints = lint_configuration(subject._replace(ceilings=ceilings))
         found = [lint for lint in lints if lint.code == "parent-without-cpus"]
-        assert [beyond in lint.message for lint in found] == ([True] if beyond else [])
+        assert [beyond in lint.message and comes in lint.message for lint in found] == [True] * bool(beyond)
+
+
+def test_a_group_of_one_class_that_ends_before_the_others() -> None:
+    """Another agent writes to it; without a policy no kubelet gives anybody CPUs that it lacks."""
+    whole, own = Ceiling("/kubepods", CPUSet.parse("0-63")), CPUSet.parse("0-1")
+    of_class = Ceiling("/kubepods/burstable", own, "Burstable")
+    for config, told in ((static(), ["2-63"]), ({}, [])):
+        subject = Told(config=config).subject()._replace(ceilings=(whole, of_class))
+        found = [lint for lint in lint_configuration(subject) if lint.code == "parent-without-cpus"]
+        assert [f"counts {cpus} as well" in lint.message for lint, cpus in zip(found, told, strict=True)] == [
+            True
+        ] * len(told)
+        assert all("above Burstable pods" in lint.message for lint in found)
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def plan_document(node: Node, admissions: Sequence[Admission], head: Mapping[str
         "pods": [pod_answer(node.topology, admission) for admission in admissions],
         "after": after_answer(node) | memory_left(node.memory) | devices_left(node.devices),
         "warnings": [
-            *_warnings(admissions),
+            *_warnings(admissions, _missed_at_restart(node)),
             *_overdrawn(node),
             *readmission_warnings(admissions),
             *device_warnings(admissions),
@@ -237,7 +237,13 @@ def after_answer(node: Node) -> dict[str, Any]:
     }
 
 
-def _warnings(admissions: Iterable[Admission]) -> Iterable[dict[str, Any]]:
+def _missed_at_restart(node: Node) -> int:
+    """Return the reserved CPUs that a kubelet wants to find in the shared pool when it restarts."""
+    policy = node.policy
+    return 0 if policy is None or policy.options.strict_cpu_reservation else policy.reserved
+
+
+def _warnings(admissions: Iterable[Admission], missed: int) -> Iterable[dict[str, Any]]:
     for admission in admissions:
         if admission.pool_warning is not None:
             text = f"pod {admission.pod.full_name} {_POOL_WARNINGS[admission.pool_warning]}"
@@ -245,6 +251,8 @@ def _warnings(admissions: Iterable[Admission]) -> Iterable[dict[str, Any]]:
         if taken := admission.taken_from_others:
             name, cpus = admission.pod.full_name, cpu_list(taken)
             text = f"pod {name} is given CPUs {cpus}, which are {_TAKEN}"
+            if taken & missed:
+                text += "; the kubelet refuses its own cpu_manager_state when it restarts"
             yield {"pod": name, "takenCPUs": cpus, "message": text}
         for container, resources in admission.wrapped_memory.items():
             name, what = admission.pod.full_name, " and ".join(resources)

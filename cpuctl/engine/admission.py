@@ -63,6 +63,11 @@ class Asked(NamedTuple):
     answers: Mapping[str, Answer]
     merged: MergeResult
 
+    @property
+    def preferred(self) -> bool:
+        """Whether every provider prefers the NUMA nodes that came out."""
+        return not isinstance(self.merged, KubeletFault | Undetermined) and self.merged.hint.preferred
+
 
 class Admitted(ByContent):
     """The kubelet runs the pod."""

@@ -42,7 +42,7 @@ class Explanation(NamedTuple):
 
 
 def explain(telling: Telling, tick: Callable[[], None] = lambda: None) -> Explanation:
-    """Explain a told story; for a pod that was not admitted also look for what would change that.
+    """Explain a told story; for a pod that was not admitted or aligned look for what would change that.
 
     *tick* is told of every run of the engine.
     """
@@ -50,16 +50,19 @@ def explain(telling: Telling, tick: Callable[[], None] = lambda: None) -> Explan
     rounds = tuple(round_of(asked, pod, telling.before) for asked in telling.admission.asked)
     decision, seen = deciding_rule(telling, rounds), _as_decided(telling)
     admitted = isinstance(telling.admission.verdict, Admitted)
+    unaligned = _unaligned(rounds, seen, pod) if admitted else ()
+    if unaligned:
+        telling = telling._replace(story=telling.story._replace(aligned=True))
     return Explanation(
         telling=telling,
         decision=decision,
-        unaligned=_unaligned(rounds, seen, pod) if admitted else (),
+        unaligned=unaligned,
         rounds=rounds,
         seen=seen,
         shares=node_shares(seen, pod),
         holders=tuple(holders(seen, pod)),
         defects=(*known_defects(telling, decision, rounds), *_releases(telling)),
-        searches=() if admitted else _searches(telling, decision, tick),
+        searches=() if admitted and not unaligned else _searches(telling, decision, tick),
     )
 
 

@@ -24,7 +24,8 @@ class Story(NamedTuple):
 
     The pods in *removed* (by UID) end right before that pod comes. With *restarted* the pods are those that
     ran before the kubelet restarted: it takes none of them for running until it has looked at it, cleans
-    nothing up meanwhile, and the removed ones were gone before.
+    nothing up meanwhile, and the removed ones were gone before. With *aligned* it is asked for NUMA nodes
+    that every manager prefers, otherwise for no more than being admitted.
     """
 
     start: Starter
@@ -33,6 +34,13 @@ class Story(NamedTuple):
     asked: int
     removed: frozenset[str] = frozenset()
     restarted: bool = False
+    aligned: bool = False
+
+    def is_met_by(self, admission: Admission) -> bool:
+        """Tell whether a decision on the pod is what is asked for."""
+        if not isinstance(admission.verdict, Admitted):
+            return False
+        return not self.aligned or (bool(admission.asked) and all(each.preferred for each in admission.asked))
 
     @property
     def pod(self) -> Pod:

@@ -11,6 +11,7 @@ from cpuctl.cli.render.layouts.plan import pods_table
 from cpuctl.cli.render.layouts.resize import departure_lines, outcome_words, reason_text
 from cpuctl.cli.render.tables.devices import devices_table
 from cpuctl.cli.render.tables.suggestions import command_lines, runs_line, suggestions_table
+from cpuctl.cpuset import CPUSet
 from cpuctl.exports.plan_words import shared_sentence, start_sentence
 from cpuctl.exports.wording import byte_text, counted
 
@@ -48,7 +49,7 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
         yield suggestions_table(document)
         if wide and (commands := tuple(command_lines(document["suggestions"]))):
             yield Lines(commands)
-        yield Lines.of(runs_line(document["searches"]))
+        yield Lines.of(runs_line(document))
 
 
 def _verdict(document: Document) -> Table:
@@ -66,6 +67,7 @@ def _facts(document: Document) -> Iterator[tuple[str, Cell]]:
         yield "RULE", Cell(_ruled(document["decision"]))
     for unmet in document["unaligned"]:
         yield "UNALIGNED", Cell(_ruled(unmet), "yellow")
+    yield from (("FAR", Cell(text, "yellow")) for text in _far_devices(document))
     yield "QOS", Cell(f"{pod['qosClass']}: {pod['qosReason']}")
     shared = False
     for container in _containers(document):
@@ -89,6 +91,37 @@ def _facts(document: Document) -> Iterator[tuple[str, Cell]]:
                 f"{each['command']}, then restart the kubelet"
             ),
         )
+
+
+def _far_devices(document: Document) -> Iterator[str]:
+    """Say of devices on other NUMA nodes than their container's CPUs how that came."""
+    for container in _containers(document):
+        if container.get("devicesAligned") is False and container["exclusive"]:
+            devices = CPUSet.parse(
+                ",".join(
+                    node for each in container["devices"] for node in each["numaNodes"] if node != "none"
+                )
+            )
+            cpus = ",".join(container["aligned"]["numaNodes"])
+            yield f"{container['name']}: its devices are on NUMA nodes {devices}, its CPUs on {cpus}: " + (
+                _how_far(document, container["name"], CPUSet.parse(cpus))
+            )
+
+
+def _how_far(document: Document, container: str, cpus: CPUSet) -> str:
+    rounds = [
+        each for each in document["rounds"] if each["container"] in (None, container) and each["merged"]
+    ]
+    if not rounds:
+        return "topologyManagerPolicy none asks nobody for NUMA nodes"
+    nodes = rounds[0]["merged"]["numaNodes"]
+    if nodes is None:
+        return "no manager prefers any"
+    if cpus <= CPUSet.parse(nodes):
+        return f"the Topology Manager settled on {{{nodes}}}, within which each manager chooses for itself"
+    return (
+        f"the Topology Manager settled on {{{nodes}}}, and CPUs that were not free there come from elsewhere"
+    )
 
 
 def _resize(resize: Mapping[str, Any]) -> Iterator[tuple[str, Cell]]:

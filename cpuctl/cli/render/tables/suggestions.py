@@ -19,13 +19,14 @@ _KINDS = {
 
 
 def suggestions_table(document: Document) -> Table:
-    """Show the changes that admit the pod and what it gets then, and below what was tried in vain."""
+    """Show the changes that admit or align the pod and what it gets then; below, what was tried in vain."""
+    wanted = _wanted(document)
     found = (
         (Cell(each["words"]), Cell(_effect(each), "yellow" if each["lost"] else ""))
         for each in document["suggestions"]
     )
     in_vain = (
-        (Cell(_KINDS[search["kind"]]), Cell(_in_vain(search)))
+        (Cell(_KINDS[search["kind"]]), Cell(_in_vain(search, wanted)))
         for search in document["searches"]
         if search["runs"] and not search["found"]
     )
@@ -58,15 +59,21 @@ def _placed(container: Mapping[str, Any], *, named: bool) -> str:
     return f"{name}CPUs {container['cpus']} (node{'s' if ',' in nodes else ''} {nodes})"
 
 
-def _in_vain(search: Mapping[str, Any]) -> str:
+def _wanted(document: Document) -> str:
+    """Name what changes are looked for: an admitted pod is explained with some only where it is unaligned."""
+    return "aligned" if document["pod"]["outcome"] == "Admitted" else "admitted"
+
+
+def _in_vain(search: Mapping[str, Any], wanted: str) -> str:
     if not search["complete"]:
-        return f"not admitted within the bound of {search['bound']} runs; not all was tried"
+        return f"not {wanted} within the bound of {search['bound']} runs; not all was tried"
     runs = f"{counted(search['runs'], 'run')} of at most {search['bound']}"
     but = f", but for {search['leftOut']}" if search["leftOut"] else ""
-    return f"never admitted: all tried in {runs}{but}"
+    return f"never {wanted}: all tried in {runs}{but}"
 
 
-def runs_line(searches: Iterable[Mapping[str, Any]]) -> str:
+def runs_line(document: Document) -> str:
     """Say how often the engine ran for the changes."""
-    runs = counted(sum(search["runs"] for search in searches), "run")
-    return f"{runs} of the engine; each change that admits was run from the start."
+    runs = counted(sum(search["runs"] for search in document["searches"]), "run")
+    does = "aligns" if _wanted(document) == "aligned" else "admits"
+    return f"{runs} of the engine; each change that {does} was run from the start."

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cpuctl.engine.admission import Admitted
 from cpuctl.engine.explain.searches.changes import Earlier
 from cpuctl.engine.explain.story import REMEMBERED, Runs, Telling
 
@@ -22,6 +21,6 @@ def earlier_places(telling: Telling, runs: Runs) -> Iterator[Earlier]:
     for back, node in enumerate(reversed(telling.befores[:-1]), 1):
         if not runs.allow():
             return
-        if isinstance(runs.admit(node.copy(), story.pod).verdict, Admitted):
+        if story.is_met_by(runs.admit(node.copy(), story.pod)):
             place = story.asked - back
             yield Earlier(place, story.pods[place : story.asked])

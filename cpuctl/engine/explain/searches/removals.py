@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import combinations
 
-from cpuctl.engine.admission import Admitted
 from cpuctl.engine.explain.searches.changes import Removal
 from cpuctl.engine.explain.story import Runs, Telling
 from cpuctl.engine.node import Node
@@ -56,7 +55,7 @@ def _enough(telling: Telling, choices: Iterable[tuple[Pod, ...]], runs: Runs) ->
             node = telling.before.copy()
             for pod in pods:
                 node.remove(pod.uid)
-            if isinstance(runs.admit(node, telling.story.pod).verdict, Admitted):
+            if telling.story.is_met_by(runs.admit(node, telling.story.pod)):
                 yield Removal(pods)
 
 

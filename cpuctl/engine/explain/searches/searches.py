@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 
-from cpuctl.engine.admission import Admitted
 from cpuctl.engine.explain.decision import Decision
 from cpuctl.engine.explain.searches.changes import Change, ChangeKind, SettingChange
 from cpuctl.engine.explain.searches.orders import earlier_places
@@ -18,7 +17,7 @@ from cpuctl.pods.model import Pod
 
 
 class Suggestion(NamedTuple):
-    """A change with which the pod is admitted, as ``retold`` shows; ``lost`` are others that then are not."""
+    """A change with which the pod gets what is asked for; by ``retold``, the pods ``lost`` are out then."""
 
     change: Change
     retold: Telling
@@ -62,6 +61,8 @@ def search(telling: Telling, decision: Decision, tick: Callable[[], None]) -> tu
         ChangeKind.REMOVAL: _Method(changes=removals, bound=3000, most=5, best=3),
         ChangeKind.ORDER: _Method(changes=earlier_places, bound=2000, most=3, best=1),
     }
+    if telling.story.aligned:
+        del methods[ChangeKind.REQUEST]  # a smaller pod is aligned in the end, and another pod
     return tuple(_search(telling, kind, method, tick) for kind, method in methods.items())
 
 
@@ -89,12 +90,12 @@ def _search(telling: Telling, kind: ChangeKind, method: _Method, tick: Callable[
 
 
 def _verified(telling: Telling, change: Change, runs: Runs) -> Suggestion | None:
-    """Tell the whole story again with the change; None where the pod is not admitted then."""
+    """Tell the whole story again with the change; None where that is not what is asked for."""
     story = telling.story
     if not runs.allow(len(story.pods)):
         return None
     retold = tell(change.applied(story), runs, remembered=1)
-    if not isinstance(retold, Telling) or not isinstance(retold.admission.verdict, Admitted):
+    if not isinstance(retold, Telling) or not story.is_met_by(retold.admission):
         return None
     gone = telling.admitted - retold.admitted - retold.story.removed
     lost = tuple(each.pod for each in telling.admissions if each.pod.uid in gone)

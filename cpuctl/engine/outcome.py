@@ -1,4 +1,4 @@
-"""What a decision can be: values, never exceptions.
+"""What a decision can be: values, never exceptions. Of unlike kinds none are equal, whatever they hold.
 
 A kubelet's "no" is ``Rejected``; where the real kubelet would loop for ever or crash the answer is a
 ``KubeletFault``; where the input lacks what the answer depends on it is ``Undetermined``.
@@ -7,6 +7,7 @@ A kubelet's "no" is ``Rejected``; where the real kubelet would loop for ever or 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from cpuctl.named_tuple import NamedTuple
@@ -20,7 +21,8 @@ class FaultKind(StrEnum):
     CRASH = "crash"
 
 
-class KubeletFault(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class KubeletFault:
     """The kubelet would not answer at all: where in it, and why."""
 
     kind: FaultKind
@@ -28,7 +30,8 @@ class KubeletFault(NamedTuple):
     why: str
 
 
-class Undetermined(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Undetermined:
     """The input lacks what the answer depends on, or no kubelet's answer to it is known: why.
 
     ``variants`` are the answers of which one is right, where only chance decides: the order of a map, say.
@@ -56,7 +59,8 @@ class RejectionReason(StrEnum):
     EMPTY_POD_SHARED_POOL = "EmptyPodSharedPoolError"
 
 
-class Rejected(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Rejected:
     """The kubelet refuses the pod, with its reason and message; what was allocated before stays taken.
 
     ``reason`` is a ``RejectionReason``, a ``ResizeReason``, ``PodLevelResourcesNotSupported`` or, where the
@@ -68,16 +72,18 @@ class Rejected(NamedTuple):
     reason: str
     message: str
     container: str = ""
-    details: Mapping[str, int] = {}
+    details: Mapping[str, int] = field(default_factory=dict)
 
 
-class Forbidden(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Forbidden:
     """No API server stores such a pod, so no kubelet hears of it: the server's words, in its order."""
 
     refusals: tuple[str, ...]
 
 
-class AllocationError(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class AllocationError:
     """The kubelet's error text for CPUs that cannot be picked."""
 
     message: str
@@ -100,7 +106,8 @@ class Picked(NamedTuple):
 PickResult = Picked | AllocationError | KubeletFault | Undetermined
 
 
-class StartRefused(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class StartRefused:
     """The kubelet does not start: in which stage, its error text, and the settings to mend, by path."""
 
     stage: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from cpuctl.checkpoints.model import MemoryNode, UnreadableState
 from cpuctl.checkpoints.refusal import kubelet_refusal
@@ -116,7 +117,7 @@ def _below(refused: NotStarted, root: str, name: str) -> NotStarted:
     """Put the kubelet's own root directory into its text."""
     if not isinstance(refused, StartRefused):
         return refused
-    return refused._replace(error=refused.error.replace(f'"{_ROOT}/{name}"', f'"{root}/{name}"'))
+    return replace(refused, error=refused.error.replace(f'"{_ROOT}/{name}"', f'"{root}/{name}"'))
 
 
 class _Look(NamedTuple):

@@ -93,7 +93,9 @@ def far_nodes(*numbers: int) -> MemoryManagerState:
 
 
 def test_the_highest_node_that_a_mask_can_hold_is_a_hint() -> None:
-    assert list(find_hints(far_nodes(63), "p", {"memory": 9}) or ()) == [Hint(1 << 63, preferred=True)]
+    hints = find_hints(far_nodes(63), "p", {"memory": 9})
+    assert isinstance(hints, MemoryHints)
+    assert list(hints) == [Hint(1 << 63, preferred=True)]
 
 
 def test_a_machine_without_numa_nodes_has_no_hints() -> None:

@@ -13,7 +13,6 @@ from cpuctl.engine.hints.node_sets import walks
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Rejected
 from cpuctl.engine.pod_rules import node_rules
-from cpuctl.engine.resize.rules import ResizeRules
 from cpuctl.engine.start import start_node
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
@@ -113,10 +112,6 @@ DEMONSTRATED: Mapping[str, tuple[int, Callable[[], Any]]] = {
     "fits_zero_requests": (28, overdrawn),
     "knows_sidecars": (28, lambda: reason(started(28), with_sidecar())),
     "lowers_oom_scores_of_sidecars": (31, score),
-    "refuses_memory_resizes_beside_static_manager": (
-        32,
-        lambda: ResizeRules.of(FeatureGates(32), KubeletConfiguration()).minds_static_memory,
-    ),
     "rejects_pod_level_resources_switched_off": (33, pod_level_switched_off),
     "walks_only_nodes_with_devices": (35, device_walks),
 }

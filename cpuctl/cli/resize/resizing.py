@@ -88,7 +88,7 @@ def pending_resize(planning: Planning, uid: str) -> Document | None:
     wishes = [ResizeWish(each, each.spec) for each in scene.pods if each.spec.uid == uid]
     wishes = [wish for wish in wishes if wish.is_new and uid in scene.node.active]
     path = resize_path(planning, scene, ResizeWords(), Semantics.KEP)
-    found = [decision_document(each) for each in resize_all(scene.node, wishes, path)]
+    found = [decision_document(each, path.kubelet.release) for each in resize_all(scene.node, wishes, path)]
     return found[0] | {"command": planning.words.command_with(("resize",), ())} if found else None
 
 

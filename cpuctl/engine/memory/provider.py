@@ -92,7 +92,7 @@ class MemoryProvider(Copied):
 
             if empty_memory_pool(pod, _claims(self.policy, candidate), request):
                 return dict.fromkeys(request, ())
-            if self.rules.restores_memory and pod.uid in self.state.pod_blocks:
+            if self.rules.hints_at_held_memory and pod.uid in self.state.pod_blocks:
                 return _hints_again(self.state.pod_blocks[pod.uid], request)
         for each in pod.all_containers if container is None else (container,):
             held = self.state.assigned(pod.uid, each.name)

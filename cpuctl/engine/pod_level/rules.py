@@ -11,13 +11,15 @@ class PodLevelRules(NamedTuple):
     """Whether the gate PodLevelResourceManagers is on, and which managers keep what a pod has.
 
     Without ``restores_cpus`` and ``restores_memory`` a running pod is allocated anew after a restart, and
-    what it had belongs to nobody: kubernetes issues 140989 and 140906. Without ``passes_over`` a pod with
-    resources of its own is aligned like any other, by what its containers ask for.
+    what it had belongs to nobody: kubernetes issues 140989 and 140906. Without ``hints_at_held_memory`` what
+    it has is no hint for it then, in pod scope. Without ``passes_over`` a pod with resources of its own is
+    aligned like any other, by what its containers ask for.
     """
 
     managers: bool = False
     restores_cpus: bool = False
     restores_memory: bool = False
+    hints_at_held_memory: bool = False
     passes_over: bool = True
 
     @classmethod
@@ -28,6 +30,7 @@ class PodLevelRules(NamedTuple):
             managers=gates.enabled("PodLevelResourceManagers") and gates.enabled("PodLevelResources"),
             restores_cpus=release.restores_pod_level_cpus,
             restores_memory=release.restores_pod_level_memory,
+            hints_at_held_memory=release.pod_scope_memory_hints_after_restart,
             passes_over=release.passes_over_pod_level_pods,
         )
 

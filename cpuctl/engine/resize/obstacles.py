@@ -15,6 +15,7 @@ from cpuctl.engine.resize.rules import (
     ResizeRules,
 )
 from cpuctl.engine.resize.running import ResizeWish
+from cpuctl.kubelet.releases.behaviours import Behaviours
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, Pod, QosClass
 from cpuctl.pods.oom_score import is_critical
@@ -126,14 +127,15 @@ def _swaps(pod: Pod, container: Container) -> bool:
     return request != limit
 
 
-def gate_needed(message: str) -> str:
+def gate_needed(message: str, release: Behaviours) -> str:
     """Name the gate for want of which a resize was refused with a message; nothing for other reasons."""
+    if "alongside Memory Manager" in message:
+        return EXCLUSIVE_MEMORY if release.has_gate_of_exclusive_memory else EXCLUSIVE_CPUS
     return next((gate for words, gate in _NEEDED.items() if words in message), "")
 
 
 _NEEDED = {
     "alongside CPU Manager": EXCLUSIVE_CPUS,
-    "alongside Memory Manager": EXCLUSIVE_MEMORY,
     "InPlacePodLevelResourcesVerticalScaling is disabled": POD_LEVEL,
     "InPlacePodVerticalScaling is disabled": IN_PLACE,
     "InPlacePodVerticalScaling is off": IN_PLACE,

@@ -16,7 +16,6 @@ class Behaviours(NamedTuple):
     """
 
     aligns_distribution_to_sockets: bool
-    checks_each_enforcement: bool
     collects_locked_gates: bool
     compares_memory_of_groups: bool
     compares_resizes_with_absolute_allocatable: bool
@@ -28,7 +27,6 @@ class Behaviours(NamedTuple):
     delays_scale_down: bool
     drop_ins: bool
     drop_ins_without_variable: bool
-    enforces_compressible: bool
     fits_zero_requests: bool
     floors_distribution_by_hint: bool
     forbids_whole_containers: bool
@@ -40,7 +38,6 @@ class Behaviours(NamedTuple):
     keeps_baselines: bool
     keeps_sidecars_apart: bool
     knows_best_effort_memory: bool
-    knows_no_swap: bool
     knows_sidecars: bool
     leaves_resize_capacity_to_server: bool
     limits_shares_to_whole_groups: bool
@@ -55,6 +52,7 @@ class Behaviours(NamedTuple):
     odd_requests_fit_caches: bool
     orders_pending_resizes: bool
     passes_over_pod_level_pods: bool
+    pod_scope_memory_hints_after_restart: bool
     refuses_cgroup_v1_by_default: bool
     refuses_memory_resizes_beside_static_manager: bool
     refuses_overlapping_memory_groups: bool

@@ -24,7 +24,7 @@ from tests.support.pods import app, resources
 GI = 1 << 30
 ONE = Hint(0b01, preferred=True)
 OTHER = Hint(0b10, preferred=True)
-KEEPS = PodLevelRules(managers=True, restores_memory=True)
+KEEPS = PodLevelRules(managers=True, restores_memory=True, hints_at_held_memory=True)
 FORGETS = PodLevelRules(managers=True)
 FRACTION = app("cpu=1 memory=1.5", "cpu=1 memory=1.5")
 

@@ -32,6 +32,7 @@ from cpuctl.engine.resize.pending import Attempted, retry_order
 from cpuctl.engine.resize.rules import EXCLUSIVE_CPUS
 from cpuctl.engine.resize.running import POD
 from cpuctl.engine.start import NotStarted
+from cpuctl.kubelet.releases.behaviours import Behaviours
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.cgroups.values import CgroupSettings
 from cpuctl.pods.qos import pod_qos
@@ -108,7 +109,7 @@ def _pod(attempted: Attempted, resizes: Resizes) -> dict[str, Any]:
         "uid": pod.uid,
         "origin": str(pod.origin),
         "qosClass": str(pod_qos(node.pod_rules.view(pod)).qos_class),
-        **decision_document(attempted),
+        **decision_document(attempted, rules.release),
         "preview": outcome.preview,
         "attempts": attempted.attempts,
         "generation": wish.generation,
@@ -125,23 +126,23 @@ def _pod(attempted: Attempted, resizes: Resizes) -> dict[str, Any]:
     }
 
 
-def decision_document(attempted: Attempted) -> dict[str, Any]:
+def decision_document(attempted: Attempted, release: Behaviours) -> dict[str, Any]:
     """Describe a decision and, where that is a preview, how its reference implementation departs from it."""
     return {
-        **_decision(attempted.outcome),
+        **_decision(attempted.outcome, release),
         "departures": [str(each) for each in attempted.outcome.departures],
         "reference": None if attempted.reference is None else _reference(attempted.reference),
     }
 
 
-def _decision(outcome: ResizeOutcome) -> dict[str, Any]:
+def _decision(outcome: ResizeOutcome, release: Behaviours) -> dict[str, Any]:
     told = {} if isinstance(outcome.verdict, Admitted) else verdict_answer(outcome.verdict)
     return {
         "outcome": str(outcome.ruling),
         "decidedBy": str(outcome.judge),
         "reason": outcome.reason or None,
         "message": outcome.message or None,
-        "needsGate": gate_needed(outcome.message) or None,
+        "needsGate": gate_needed(outcome.message, release) or None,
         "container": told.get("container") or None,
         "details": told.get("details", {}),
         "where": told.get("where"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cpuctl.kubelet.validation.later import LATER, NOT_LOOKED_AT
+from cpuctl.kubelet.validation.later import LATER, NOT_LOOKED_AT, NotLookedAt
 from cpuctl.kubelet.validation.rule import Rule
 from cpuctl.kubelet.validation.rules import RULES
 from cpuctl.kubelet.version import NEWEST, OLDEST
@@ -25,8 +25,13 @@ def rules_page() -> str:
     later = list(dict.fromkeys(rule.stage for rule in LATER))
     tables = [_table("configValidation", RULES)]
     tables += [_table(stage, [rule for rule in LATER if rule.stage == stage]) for stage in later]
-    unseen = "\n".join(f"- {each.what}: `{'`, `'.join(each.fields)}`" for each in NOT_LOOKED_AT)
+    unseen = "\n".join(map(_unseen, NOT_LOOKED_AT))
     return "\n\n".join([f"<!-- {NOTICE} -->", _INTRODUCTION, *tables, _UNSEEN, unseen]) + "\n"
+
+
+def _unseen(row: NotLookedAt) -> str:
+    fields = f": `{'`, `'.join(row.fields)}`" if row.fields else ""
+    return f"- {row.what}{fields}" + (f" (1.{row.since} and later)" if row.since else "")
 
 
 def _table(stage: str, rules: Iterable[Rule]) -> str:
@@ -37,8 +42,7 @@ def _table(stage: str, rules: Iterable[Rule]) -> str:
 
 
 def _words(rule: Rule) -> str:
-    text = rule.text.replace("{{{}}}", "{...}").replace("{}", "...")
-    return f"`` {text} ``" if "`" in text else f"`{text}`"
+    return f"`` {rule.words} ``" if "`" in rule.words else f"`{rule.words}`"
 
 
 def _releases(rule: Rule) -> str:

@@ -54,6 +54,7 @@ FILES = {
     "memory.yaml": f"{HEAD}memoryManagerPolicy: Static\nkubeReserved: {{memory: 1Gi}}\n"
     "evictionHard: {memory.available: 0%}\nreservedMemory:\n- {numaNode: 0, limits: {memory: 1Gi}}\n",
     "wrong-reservation.yaml": f"{HEAD}kubeReserved: {{cpu: some}}\n",
+    "logs.yaml": f"{HEAD}containerLogMaxFiles: 1\n",
     "quota.yaml": f"{HEAD}cpuManagerPolicy: static\nreservedSystemCPUs: 0,32\n"
     "cpuManagerPolicyOptions: {distribute-cpus-across-numa: 'true'}\n"
     "featureGates: {DisableCPUQuotaWithExclusiveCPUs: false}\n",
@@ -126,6 +127,10 @@ ANSWERS = [
     Case(
         "versions to one without drop-ins",
         ("versions", *told("static.yaml"), "--config-dir=conf.d", "--from=1.28", "--to=1.27"),
+    ),
+    Case(
+        "versions with a rule that comes earlier",
+        ("versions", *told("logs.yaml"), "--from=1.32", "--to=1.33"),
     ),
     Case("versions to the next", ("versions", *told("static.yaml"), "--from=1.30")),
     Case("versions down", ("versions", *told("static.yaml"), "--from=1.37", "--to=1.36")),

@@ -21,7 +21,6 @@ from cpuctl.machine.sources import read_machine
 CORPUS = Path(__file__).parents[2] / "fixtures" / "conformance"
 MACHINE = read_machine("synthetic:2s2n8c2t,mem=64Gi")
 HEAD = {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration"}
-STATIC: dict[str, Any] = {"cpuManagerPolicy": "static"}
 Config = dict[str, Any]
 STAGES = ("", "configValidation", "featureGates")
 """Crashes, and what is refused whatever the machine."""
@@ -82,33 +81,3 @@ def test_what_validation_refuses_starts_once_its_fix_is_done(minor: int) -> None
             loaded, outcome = started(changed, minor)
         else:
             raise AssertionError((name, changed, outcome))
-
-
-@pytest.mark.parametrize(
-    "reservation",
-    [
-        {"reservedSystemCPUs": "0"},
-        {"kubeReserved": {"cpu": "1"}},
-        {"systemReserved": {"cpu": "1"}},
-    ],
-)
-def test_the_three_ways_to_reserve_cpus(reservation: Config) -> None:
-    loaded, outcome = started(STATIC, 36)
-    assert "unable to determine reserved CPU resources" in outcome.error
-    fix = way_out(outcome, loaded)
-    assert next(iter(reservation)) in fix
-    assert isinstance(started(STATIC | reservation, 36)[1], Started)
-
-
-def test_more_reserved_than_there_is() -> None:
-    loaded, outcome = started({"kubeReserved": {"memory": "1000Gi"}}, 36)
-    assert way_out(outcome, loaded).startswith("reserve less")
-    assert isinstance(started({"kubeReserved": {"memory": "10Gi"}}, 36)[1], Started)
-
-
-@pytest.mark.parametrize("mask", ["0xc", "00000000,0000000c"])
-def test_reserved_cpus_as_a_mask_are_told_as_the_list_that_kubelets_read(mask: str) -> None:
-    loaded, outcome = started(STATIC | {"reservedSystemCPUs": mask}, 36)
-    assert "unable to parse reservedSystemCPUs" in outcome.error
-    assert way_out(outcome, loaded) == "write reservedSystemCPUs: 2-3, as kubelets read lists and no masks"
-    assert isinstance(started(STATIC | {"reservedSystemCPUs": "2-3"}, 36)[1], Started)

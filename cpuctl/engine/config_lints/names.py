@@ -30,6 +30,7 @@ from cpuctl.kubelet.topology_options import (
 )
 from cpuctl.kubelet.validation.rules import TOPOLOGY_POLICIES, TOPOLOGY_SCOPES
 
+_LEFT_OUT = "leave out {}.{}"
 CPU_OPTIONS, NUMA_OPTIONS = "cpuManagerPolicyOptions", "topologyManagerPolicyOptions"
 
 
@@ -57,7 +58,7 @@ def _wrong_name(field: str, value: str, names: tuple[str, ...]) -> Lint:
         detected=value,
         message=f"{field} {quoted(value)} is no name that the kubelet knows"
         + (": upper and lower case count" if by_case else ""),
-        fix=f"{field}: {meant}" if meant else "",
+        fix=f"{field}: {meant or ' or '.join(names)}",
     )
 
 
@@ -95,7 +96,13 @@ def _unknown_option(field: str, name: str, known: Mapping[str, OptionHistory], m
         return _archived(field)
     if history is not None:
         message = f"option {name} came with kubelet 1.{history.alpha}: kubelet 1.{minor} does not know it"
-        return Lint(severity=Severity.ERROR, code="option-too-new", setting=(field, name), message=message)
+        return Lint(
+            severity=Severity.ERROR,
+            code="option-too-new",
+            setting=(field, name),
+            message=message,
+            fix=_LEFT_OUT.format(field, name),
+        )
     return Lint(
         severity=Severity.ERROR,
         code="option-unknown",
@@ -103,7 +110,7 @@ def _unknown_option(field: str, name: str, known: Mapping[str, OptionHistory], m
         expected=meant,
         detected=name,
         message=f"no kubelet knows an option {quoted(name)}",
-        fix=f"write {meant}" if meant else "",
+        fix=f"write {meant}" if meant else _LEFT_OUT.format(field, name),
     )
 
 

@@ -13,6 +13,7 @@ from cpuctl.kubelet.releases.concerns import Use, difference_concerns, gate_conc
 from cpuctl.kubelet.releases.difference import Difference
 from cpuctl.kubelet.releases.differences import DIFFERENCES
 from cpuctl.kubelet.topology_options import TOPOLOGY_OPTIONS
+from cpuctl.kubelet.validation.rule import Rule
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.named_tuple import NamedTuple
 
@@ -73,6 +74,18 @@ class FlagChange(NamedTuple):
     concerns: bool
 
 
+class RuleChange(NamedTuple):
+    """A rule of the configuration's validation, or of the start after it, that only one of the two has.
+
+    ``since`` is the release from which on it is there (``known``), or gone.
+    """
+
+    rule: Rule
+    since: int
+    known: bool
+    concerns: bool
+
+
 class VersionChanges(NamedTuple):
     """Everything that differs between two releases; ``concerns`` marks what the configuration depends on."""
 
@@ -81,6 +94,7 @@ class VersionChanges(NamedTuple):
     behaviours: tuple[BehaviourChange, ...]
     fields: tuple[FieldChange, ...]
     flags: tuple[FlagChange, ...] = ()
+    rules: tuple[RuleChange, ...] = ()
 
 
 class ChangeSubject(NamedTuple):
@@ -117,7 +131,19 @@ def version_changes(
             if _between(since, before.minor, after.minor)
         ),
         flags=tuple(_flags(subject, before.minor, after.minor)),
+        rules=tuple(_rules(subject, before.minor, after.minor)),
     )
+
+
+def _rules(subject: ChangeSubject, before: int, after: int) -> Iterator[RuleChange]:
+    from cpuctl.kubelet.validation.later import LATER
+    from cpuctl.kubelet.validation.rules import RULES
+
+    for rule in (*RULES, *LATER):
+        if rule.holds_in(before) != rule.holds_in(after):
+            came = _between(rule.since, before, after)
+            concerns = rule.path[0] in subject.set_fields
+            yield RuleChange(rule, rule.since if came else rule.until, known=came, concerns=concerns)
 
 
 def _flags(subject: ChangeSubject, before: int, after: int) -> Iterator[FlagChange]:

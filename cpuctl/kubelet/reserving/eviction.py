@@ -64,6 +64,31 @@ def default_eviction_hard(minor: int) -> dict[str, str]:
     }
 
 
+UNSUPPORTED = "unsupported eviction signal {}"
+NEGATIVE = "eviction percentage threshold {} must be >= 0%: {}"
+BEYOND = "eviction percentage threshold {} must be <= 100%: {}"
+NOT_POSITIVE = "eviction threshold {} must be positive: {}"
+UNREADABLE = "{}"
+
+
+def threshold_problem(signal: str, text: str) -> tuple[str, tuple[object, ...]] | None:
+    """Say what a kubelet has against a threshold: its words, and what is filled into them."""
+    if signal not in SIGNALS:
+        return UNSUPPORTED, (signal,)
+    if text in _DISABLED:
+        return None
+    try:
+        if not text.endswith("%"):
+            amount = Quantity.parse(text)
+            return (NOT_POSITIVE, (signal, amount)) if amount.sign <= 0 else None
+        share = _share(text)
+    except GoError as error:
+        return UNREADABLE, (error,)
+    if share < 0:
+        return NEGATIVE, (signal, text)
+    return (BEYOND, (signal, text)) if share > 1 else None
+
+
 def parse_thresholds(thresholds: Mapping[str, str]) -> dict[str, Threshold]:
     """Read ``evictionHard``; disabled thresholds are left out.
 
@@ -74,27 +99,14 @@ def parse_thresholds(thresholds: Mapping[str, str]) -> dict[str, Threshold]:
 
 
 def _parse(signal: str, text: str) -> Threshold | None:
-    if signal not in SIGNALS:
-        raise SettingError(f"unsupported eviction signal {signal}", _FIELD, signal)
+    if problem := threshold_problem(signal, text):
+        words, values = problem
+        raise SettingError(words.format(*values), _FIELD, signal)
     if text in _DISABLED:
         return None
-    try:
-        return _percentage(signal, text) if text.endswith("%") else _amount(signal, text)
-    except GoError as error:
-        raise SettingError(str(error), _FIELD, signal) from None
+    return Threshold(share=_share(text)) if text.endswith("%") else Threshold(Quantity.parse(text))
 
 
-def _percentage(signal: str, text: str) -> Threshold:
-    share = float32(parse_float32(text.rstrip("%")) / 100)
-    if share < 0:
-        raise GoError(f"eviction percentage threshold {signal} must be >= 0%: {text}")
-    if share > 1:
-        raise GoError(f"eviction percentage threshold {signal} must be <= 100%: {text}")
-    return Threshold(share=share)
-
-
-def _amount(signal: str, text: str) -> Threshold:
-    amount = Quantity.parse(text)
-    if amount.sign <= 0:
-        raise GoError(f"eviction threshold {signal} must be positive: {amount}")
-    return Threshold(amount)
+def _share(text: str) -> float:
+    """Read a percentage as a share of 1; raise GoError for what is none."""
+    return float32(parse_float32(text.rstrip("%")) / 100)

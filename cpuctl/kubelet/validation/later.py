@@ -12,13 +12,22 @@ from functools import partial
 from cpuctl.go_text import GoError
 from cpuctl.kubelet.duration import parse_duration
 from cpuctl.kubelet.golang import float32, parse_float32, quoted
-from cpuctl.kubelet.reserving.eviction import SIGNALS, parse_thresholds
-from cpuctl.kubelet.setting_error import SettingError
-from cpuctl.kubelet.validation.rule import Broken, Rule, Subject, when
+from cpuctl.kubelet.reserving.eviction import (
+    BEYOND,
+    NEGATIVE,
+    NOT_POSITIVE,
+    SIGNALS,
+    UNREADABLE,
+    UNSUPPORTED,
+    parse_thresholds,
+    threshold_problem,
+)
+from cpuctl.kubelet.validation.rule import Breaks, Broken, Rule, Subject, when
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.quantity import Quantity
 
-CONTAINER_MANAGER, KUBELET = "containerManager", "kubelet"
+HARD, CONTAINER_MANAGER, KUBELET = "evictionHard", "containerManager", "kubelet"
+_HARD = "evictionHard"
 _SOFT, _GRACE, _RECLAIM = "evictionSoft", "evictionSoftGracePeriod", "evictionMinimumReclaim"
 _DETECTION = ("Get", "Cache", "Watch")
 _AUTHORIZATION = ("AlwaysAllow", "Webhook")
@@ -29,17 +38,18 @@ def _entries(subject: Subject, field: str) -> Iterable[object]:
     return sorted(subject.given(field).items())
 
 
+def _threshold(words: str) -> Breaks:
+    """Break where a threshold is wrong in the way that *words* tell."""
+
+    def breaks(subject: Subject) -> Broken:
+        told, values = threshold_problem(*subject.item) or ("", ())
+        return when(told == words, *values)
+
+    return breaks
+
+
 def _unknown(subject: Subject) -> Broken:
     return when(subject.item[0] not in SIGNALS, subject.item[0])
-
-
-def _soft(subject: Subject) -> Broken:
-    signal, text = subject.item
-    try:
-        parse_thresholds({signal: text})
-    except SettingError as error:
-        return ((error,),)
-    return ()
 
 
 def _unreadable_grace(subject: Subject) -> Broken:
@@ -83,6 +93,10 @@ def _without_grace(subject: Subject) -> Broken:
     return when(counts and signal not in subject.config.eviction_soft_grace_period, signal)
 
 
+def _root_as_container(subject: Subject) -> Broken:
+    return when(subject.config.system_cgroups == "/")
+
+
 def _sync(subject: Subject) -> Broken:
     period = subject.duration("syncFrequency")
     return when(period < 0, period)
@@ -122,12 +136,16 @@ def _swap_on_v1(subject: Subject) -> Broken:
     return when(limited and subject.cgroup_version == 1)
 
 
+_of_hard = partial(Rule, _HARD, stage=HARD, each=partial(_entries, field=_HARD))
 _of_soft = partial(Rule, _SOFT, stage=KUBELET, each=partial(_entries, field=_SOFT))
 _of_grace = partial(Rule, _GRACE, stage=KUBELET, each=partial(_entries, field=_GRACE))
 _of_reclaim = partial(Rule, _RECLAIM, stage=KUBELET, each=partial(_entries, field=_RECLAIM))
 _LOGS = "failed to initialize container log manager:"
 
+_THRESHOLDS = (UNSUPPORTED, NEGATIVE, BEYOND, NOT_POSITIVE, UNREADABLE)
+
 LATER: tuple[Rule, ...] = (
+    *(_of_hard(words, _threshold(words)) for words in _THRESHOLDS),
     Rule("tlsMinVersion", "unknown tls version {}", _tls_version, stage=CONTAINER_MANAGER),
     Rule("authorization.mode", "unknown authorization mode {}", _authorization, stage=CONTAINER_MANAGER),
     Rule(
@@ -138,7 +156,7 @@ LATER: tuple[Rule, ...] = (
         stage=CONTAINER_MANAGER,
     ),
     Rule("syncFrequency", "invalid sync frequency {}", _sync, stage=KUBELET),
-    _of_soft("{}", _soft),
+    *(_of_soft(words, _threshold(words)) for words in _THRESHOLDS),
     _of_grace("unsupported eviction signal {}", _unknown),
     _of_grace("{}", _unreadable_grace),
     _of_grace("invalid eviction grace period specified: {}, must be a positive value", _negative_grace),
@@ -166,16 +184,23 @@ LATER: tuple[Rule, ...] = (
         _unreadable_log_size,
         stage=KUBELET,
     ),
+    Rule("systemCgroups", 'system container cannot be root ("/")', _root_as_container, stage=KUBELET),
 )
 """In the kubelet's order; it ends at the first that is broken."""
 
 
 class NotLookedAt(NamedTuple):
-    """What a kubelet asks of its host when it starts, and nobody asked here: settings, and the question."""
+    """What a kubelet asks of its host when it starts, and nobody asked here: settings, and the question.
+
+    From release 1.*since* on.
+    """
 
     fields: tuple[str, ...]
     what: str
+    since: int = 0
 
+
+_LAST_SEEN = 36
 
 NOT_LOOKED_AT = (
     NotLookedAt(("failSwapOn",), "whether the host has swap on"),
@@ -183,7 +208,10 @@ NOT_LOOKED_AT = (
         ("cgroupRoot", "kubeReservedCgroup", "systemReservedCgroup", "systemCgroups", "kubeletCgroups"),
         "whether control groups that are named exist",
     ),
-    NotLookedAt(("containerRuntimeEndpoint", "cgroupDriver"), "the runtime, and the driver that it names"),
+    NotLookedAt(
+        ("containerRuntimeEndpoint", "imageServiceEndpoint", "cgroupDriver"),
+        "the sockets of the runtime, and the driver that it names",
+    ),
     NotLookedAt(
         (
             "authentication",
@@ -192,12 +220,33 @@ NOT_LOOKED_AT = (
             "resolvConf",
             "staticPodPath",
             "volumePluginDir",
+            "podLogsDir",
         ),
-        "files that are named",
+        "files and directories that are named",
     ),
-    NotLookedAt(("port", "readOnlyPort", "healthzPort", "address"), "whether the ports are free"),
-    NotLookedAt(("userNamespaces",), "the host's subordinate IDs"),
+    NotLookedAt(
+        ("address", "port", "readOnlyPort", "healthzBindAddress", "healthzPort"),
+        "whether addresses and ports are free",
+    ),
+    NotLookedAt(("userNamespaces",), "the host's subordinate IDs", since=33),
     NotLookedAt(("tlsCipherSuites", "tlsCurvePreferences"), "which ciphers the kubelet's build knows"),
-    NotLookedAt(("allowedUnsafeSysctls", "protectKernelDefaults"), "the kernel's settings"),
-    NotLookedAt(("registerNode",), "the network and the API server"),
+    NotLookedAt(
+        ("allowedUnsafeSysctls", "protectKernelDefaults", "makeIPTablesUtilChains"), "the kernel's settings"
+    ),
+    NotLookedAt(
+        ("registerNode", "serverTLSBootstrap", "rotateCertificates", "staticPodURL"),
+        "the network and the API server",
+    ),
+    NotLookedAt(("localStorageCapacityIsolation",), "the file systems of the node and of images"),
+    NotLookedAt((), "what systemd's watchdog asks of the kubelet", since=32),
+    NotLookedAt(
+        (),
+        f"rules that came after 1.{_LAST_SEEN}: a later kubelet is taken to refuse what that one does",
+        since=_LAST_SEEN + 1,
+    ),
 )
+
+
+def not_looked_at(minor: int | None) -> tuple[NotLookedAt, ...]:
+    """List what nobody looked at for a release; where that is not known, what holds for all."""
+    return tuple(each for each in NOT_LOOKED_AT if each.since <= (minor or 0))

@@ -101,6 +101,11 @@ class Rule(NamedTuple):
         return self.since <= minor < self.until
 
     @property
+    def words(self) -> str:
+        """The text with ``...`` where a value stands."""
+        return self.text.replace("{{{}}}", "{...}").replace("{}", "...")
+
+    @property
     def path(self) -> tuple[str, ...]:
         """The setting as a path."""
         return tuple(self.field.split("."))

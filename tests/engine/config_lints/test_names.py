@@ -47,6 +47,7 @@ CASES = [
         'topologyManagerScope "xyz" is no name that the kubelet knows',
         expected="container or pod",
         detected="xyz",
+        fix="topologyManagerScope: container or pod",
     ),
     Case(  # near nothing, not even by upper and lower case
         "policy-name",
@@ -55,6 +56,7 @@ CASES = [
         Told(config={"cpu_manager_policy": ""}),
         'cpuManagerPolicy "" is no name that the kubelet knows',
         expected="none or static",
+        fix="cpuManagerPolicy: none or static",
     ),
     Case(
         "option-unknown",
@@ -63,6 +65,7 @@ CASES = [
         Told(config=static({"xyz": "true"})),
         'no kubelet knows an option "xyz"',
         detected="xyz",
+        fix="leave out cpuManagerPolicyOptions.xyz",
     ),
     Case(
         "option-unknown",
@@ -80,6 +83,7 @@ CASES = [
         "cpuManagerPolicyOptions.strict-cpu-reservation",
         Told(config=static({"strict-cpu-reservation": "true"}), minor=31),
         "option strict-cpu-reservation came with kubelet 1.32: kubelet 1.31 does not know it",
+        fix="leave out cpuManagerPolicyOptions.strict-cpu-reservation",
     ),
     Case(
         "option-without-gate",

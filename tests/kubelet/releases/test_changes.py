@@ -52,6 +52,19 @@ def test_a_release_compared_with_itself() -> None:
     )
 
 
+def test_rules_that_come_go_and_are_worded_anew() -> None:
+    up = Told(set_fields=frozenset({"containerLogMaxFiles"})).changes(32, 33).rules
+    (came,) = (each for each in up if each.rule.stage == "configValidation" and each.concerns)
+    (went,) = (each for each in up if each.rule.stage == "kubelet" and each.concerns)
+    assert (came.rule.field, came.since, came.known) == ("containerLogMaxFiles", 33, True)
+    assert (went.rule.field, went.since, went.known) == ("containerLogMaxFiles", 33, False)
+    assert {each.rule.field for each in up if not each.concerns} >= {"userNamespaces.idsPerPod"}
+    down = Told().changes(33, 32).rules
+    assert {(each.rule.text, each.known) for each in down} == {(each.rule.text, each.known) for each in up}
+    assert not any(each.concerns for each in down)
+    assert Told().changes(36, 38).rules == ()
+
+
 def test_gates() -> None:
     changes = {change.gate: change for change in Told(gates={"CPUManager": True}).changes(32, 35).gates}
     gone = changes["CPUManager"]

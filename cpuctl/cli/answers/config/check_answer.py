@@ -27,7 +27,8 @@ from cpuctl.kubelet.configuration.loading import LoadedConfiguration
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.configuration.remarks import ConfigWarning
 from cpuctl.kubelet.configuration.settings import path_name
-from cpuctl.kubelet.validation.later import NOT_LOOKED_AT
+from cpuctl.kubelet.validation.later import not_looked_at
+from cpuctl.kubelet.version import KubeletVersion
 
 _LINE = re.compile(r"(?P<place>.*?:[0-9]+(?::[0-9]+)?)(?:: (?P<setting>.*))?", re.ASCII | re.DOTALL)
 
@@ -96,7 +97,7 @@ def _unloaded(error: InputError, code: str, message: str) -> dict[str, Any]:
         "expected": "",
         "detected": "",
         "message": message,
-        "fix": error.hint,
+        "fix": error.hint or (f"leave out {setting}" if setting else ""),
     }
 
 
@@ -111,8 +112,15 @@ def _document(
         "start": start,
         "summary": {str(severity): counts[str(severity)] for severity in Severity},
         "findings": findings,
-        "notLookedAt": [{"settings": list(each.fields), "what": each.what} for each in NOT_LOOKED_AT],
+        "notLookedAt": [
+            {"settings": list(each.fields), "what": each.what} for each in not_looked_at(_minor(head))
+        ],
     }
+
+
+def _minor(head: Mapping[str, Any]) -> int | None:
+    version = head.get("kubelet", {}).get("version")
+    return KubeletVersion.parse(version).minor if version else None
 
 
 def _node(started: Started) -> dict[str, Any]:

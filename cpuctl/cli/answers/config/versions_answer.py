@@ -16,6 +16,7 @@ from cpuctl.kubelet.releases.changes import (
     FlagChange,
     GateChange,
     OptionChange,
+    RuleChange,
     VersionChanges,
 )
 
@@ -38,6 +39,7 @@ def versions_document(
         "options": [_option(change) for change in changes.options],
         "fields": [_field(change) for change in changes.fields],
         "flags": [_flag(change) for change in changes.flags],
+        "rules": [_rule(change) for change in changes.rules],
     }
     shown = {
         name: [change for change in part if everything or change["concerns"] or change.get("shownByPods")]
@@ -120,6 +122,17 @@ def _field(change: FieldChange) -> dict[str, Any]:
 def _flag(change: FlagChange) -> dict[str, Any]:
     return {
         "flag": f"--{change.flag}",
+        "since": f"1.{change.since}",
+        "known": change.known,
+        "concerns": change.concerns,
+    }
+
+
+def _rule(change: RuleChange) -> dict[str, Any]:
+    return {
+        "setting": change.rule.field,
+        "stage": change.rule.stage,
+        "words": change.rule.words,
         "since": f"1.{change.since}",
         "known": change.known,
         "concerns": change.concerns,

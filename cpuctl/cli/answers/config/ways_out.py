@@ -16,6 +16,7 @@ _RESERVED = "reservedSystemCPUs"
 _SURELY_MASK = 8
 _GROUPS = ("kubeReservedCgroup", "systemReservedCgroup")
 _NO_CPU = "unable to determine reserved CPU resources for static policy"
+_MANY_NODES = "unsupported on machines with more than"
 
 UNSET: Mapping[str, str] = {
     "kubeReservedCgroup": "set kubeReservedCgroup, or take kube-reserved out of enforceNodeAllocatable",
@@ -46,6 +47,11 @@ def way_out(outcome: StartOutcome, loaded: LoadedConfiguration) -> str:
     if outcome.stage == "nodeAllocatable":
         return (
             "reserve less: kubeReserved, systemReserved and evictionHard together are more than the node has"
+        )
+    if _MANY_NODES in text:
+        return (
+            "topologyManagerPolicy: none, or from kubelet 1.31 on topologyManagerPolicyOptions:"
+            ' {max-allowable-numa-nodes: "N"}, N being as many as the machine has'
         )
     if outcome.stage == "memoryManager" and "reserved" in text:
         return UNSET["reservedMemory"]

@@ -11,7 +11,7 @@ from cpuctl.exports.plan_words import start_sentence
 from cpuctl.exports.wording import counted
 
 _DOUBTS = {"verified": "", "documented": " (not verified)", "preview": " (preview)"}
-_PARTS = ("behaviours", "featureGates", "options", "fields", "flags")
+_PARTS = ("behaviours", "featureGates", "options", "fields", "flags", "rules")
 
 
 def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
@@ -31,6 +31,8 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
         yield Lines.of(*(f"{each['field']} came with {each['since']}" for each in document["fields"]))
     if document["flags"]:
         yield Lines.of(*map(_flag, document["flags"]))
+    if document["rules"]:
+        yield Lines.of(*map(_rule, document["rules"]))
     if "pods" in document:
         yield Lines.of(*_pods(document))
     unseen = (f"Not looked at: {what}" for what in document["notLookedAt"])
@@ -100,6 +102,11 @@ def _pods(document: Document) -> Iterator[str]:
 
 def _flag(change: Mapping[str, Any]) -> str:
     return f"{change['flag']} {'came with' if change['known'] else 'is gone since'} {change['since']}"
+
+
+def _rule(change: Mapping[str, Any]) -> str:
+    when = f"from {change['since']} on" if change["known"] else f"before {change['since']}"
+    return f"{change['setting']}: {when} it refuses ({change['stage']}): {change['words']}"
 
 
 def _closing(document: Document) -> str:

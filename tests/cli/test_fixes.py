@@ -1,0 +1,245 @@
+"""Every start that fails is an error with a ``fix:``, in what people read; followed, the kubelet starts.
+
+What validation refuses is in ``test_ways_out.py``; here is what refuses later, and what cannot be loaded.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cpuctl.kubelet.validation.later import LATER
+from cpuctl.kubelet.validation.rule import Rule
+from tests.cli.conftest import Cpuctl, Result
+
+Config = dict[str, Any]
+HEAD = {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration"}
+MACHINE = "synthetic:2s2n8c2t,mem=64Gi"
+MANY_NODES = "synthetic:2s12n24c2t,mem=64Gi"
+STATIC: Config = {"cpuManagerPolicy": "static", "reservedSystemCPUs": "0"}
+MEMORY: Config = {"memoryManagerPolicy": "Static", "systemReserved": {"memory": "1Gi"}}
+ALPHA: Config = {"featureGates": {"CPUManagerPolicyAlphaOptions": True}}
+
+
+def memory_of(node: int, **limits: str) -> list[Config]:
+    named = {name.replace("_", "-"): amount for name, amount in limits.items()}
+    return [{"numaNode": node, "limits": named}]
+
+
+LATER_CASES: list[Config] = [
+    *(
+        {field: {"memory.available": amount}} | ({} if field == "evictionHard" else GRACE)
+        for GRACE in ({"evictionSoftGracePeriod": {"memory.available": "1m"}},)
+        for field in ("evictionHard", "evictionSoft")
+        for amount in ("-5%", "500%", "0", "some")
+    ),
+    {"evictionHard": {"memory.free": "1Gi"}},
+    {"evictionSoft": {"memory.free": "1Gi"}},
+    {"evictionSoft": {"memory.available": "1Gi"}},
+    {"evictionSoftGracePeriod": {"memory.free": "1m"}},
+    {"evictionSoftGracePeriod": {"memory.available": "1x"}},
+    {"evictionSoftGracePeriod": {"memory.available": "-1m"}},
+    {"evictionMinimumReclaim": {"memory.free": "1"}},
+    {"evictionMinimumReclaim": {"memory.available": "x"}},
+    {"evictionMinimumReclaim": {"memory.available": "0%"}},
+    {"evictionMinimumReclaim": {"memory.available": "-1"}},
+    {"syncFrequency": "-1s"},
+    {"tlsMinVersion": "TLS13"},
+    {"authorization": {"mode": "RBAC"}},
+    {"memorySwap": {"swapBehavior": "LimitedSwap"}, "failCgroupV1": False},
+    {"configMapAndSecretChangeDetectionStrategy": "Poll"},
+    {"containerLogMaxFiles": 1},
+    {"containerLogMaxSize": "some"},
+    {"systemCgroups": "/", "cgroupRoot": "/"},
+]
+CASES: list[Config] = [
+    *LATER_CASES,
+    {"reservedSystemCPUs": "99"},
+    {"kubeReserved": {"cpu": "some"}},
+    {"kubeReserved": {"memory": "-1"}},
+    {"systemReserved": {"nvidia.com/gpu": "1"}},
+    {"qosReserved": {"memory": "50"}},
+    {"qosReserved": {"cpu": "50%"}},
+    {"cpuManagerPolicy": "static"},
+    {"cpuManagerPolicy": "Static", "reservedSystemCPUs": "0"},
+    {"cpuManagerPolicy": "dynamic"},
+    {"cpuManagerPolicyOptions": {"full-pcpus-only": "true"}},
+    STATIC | {"cpuManagerPolicyOptions": {"full-cores": "true"}},
+    STATIC | {"cpuManagerPolicyOptions": {"align-by-socket": "true"}},
+    STATIC | {"cpuManagerPolicyOptions": {"full-pcpus-only": "yes"}},
+    STATIC
+    | ALPHA
+    | {
+        "cpuManagerPolicyOptions": {
+            "distribute-cpus-across-numa": "true",
+            "prefer-align-cpus-by-uncorecache": "true",
+        }
+    },
+    {"topologyManagerPolicy": "restricted", "topologyManagerPolicyOptions": {"closest": "true"}},
+    {
+        "topologyManagerPolicy": "restricted",
+        "topologyManagerPolicyOptions": {"prefer-closest-numa-nodes": "maybe"},
+    },
+    {
+        "topologyManagerPolicy": "restricted",
+        "topologyManagerPolicyOptions": {"max-allowable-numa-nodes": "true"},
+    },
+    {"memoryManagerPolicy": "static"},
+    {"memoryManagerPolicy": "Dynamic"},
+    {"memoryManagerPolicy": "Static"},
+    MEMORY,
+    MEMORY | {"reservedMemory": memory_of(0, memory="1Gi")},
+    MEMORY | {"reservedMemory": memory_of(9, memory="1124Mi")},
+    MEMORY | {"reservedMemory": memory_of(0, memory="1124Mi", hugepages_2Mi="2Mi")},
+    {"kubeReserved": {"memory": "1000Gi"}},
+    {"kubeReserved": {"cpu": "100"}},
+    {"featureGates": {"Nope": True}},
+    {"featureGates": {"NodeSwap": False}},
+    {"maxPods": "many"},
+    {"featureGates": {"AllBeta": "some"}},
+    {"evictionHard": ["memory.available"]},
+]
+
+
+def named(config: Config) -> str:
+    return json.dumps(config)
+
+
+Check = Callable[..., Result]
+
+
+@pytest.fixture
+def check(tmp_path: Path, cpuctl: Cpuctl) -> Check:
+    """Return a function that writes a configuration and checks it; other commands take ``command``."""
+
+    def call(config: Config, *words: str, command: str = "check", machine: str = MACHINE) -> Result:
+        (tmp_path / "config.json").write_text(json.dumps(HEAD | config))
+        told = ("-q", "-m", machine, "--kubelet-config", "config.json")
+        return cpuctl("config", command, *told, *words, columns=2000, cwd=tmp_path)
+
+    return call
+
+
+def done(config: Config, fix: str, check: Check, machine: str) -> Config:
+    """Do what a fix says."""
+    changed: Config = json.loads(json.dumps(config))
+    if command := re.search(r"cpuctl config reserve((?: --[\w-]+ \d+)?)", fix):
+        proposed = check(config, *command[1].split(), "-o", "json", command="reserve", machine=machine)
+        assert proposed.code == 0, proposed
+        changed |= json.loads(proposed.out)["proposal"]["settings"]
+        return changed
+    for pattern, change in CHANGES.items():
+        if found := re.match(pattern, fix):
+            change(changed, *found.groups())
+            return changed
+    raise AssertionError(fix)
+
+
+def _without_gate(config: Config, gate: str = "") -> None:
+    del config["featureGates"][gate or next(iter(config["featureGates"]))]
+
+
+def _without_each(config: Config, names: str) -> None:
+    for name in names.split(", "):
+        _leave_out(config, name)
+
+
+def _with_policy(config: Config, name: str, policy: str) -> None:
+    config[name] = policy
+
+
+def _with_option(config: Config, option: str, value: str) -> None:
+    (field,) = (name for name in config if option in (config[name] or {}))
+    config[field][option] = value
+
+
+def _without_pages(config: Config, kind: str) -> None:
+    for node in config["reservedMemory"]:
+        node["limits"].pop(kind, None)
+
+
+def _without_reservations(config: Config) -> None:
+    config.pop("kubeReserved")
+
+
+CHANGES: dict[str, Callable[..., None]] = {
+    r"take (\w+) out of featureGates$": _without_gate,
+    r"remove it$": _without_gate,
+    r"leave out (.+)$": _without_each,
+    r"(\w+Policy): (\w+)": _with_policy,
+    r"(featureGates): \{(\w+): true\}$": lambda config, gates, gate: config.setdefault(gates, {}).update(
+        {gate: True}
+    ),
+    r'([\w-]+): "(\w+)"$': _with_option,
+    r"take (hugepages-\w+) out$": _without_pages,
+    r"reserve less: ": _without_reservations,
+}
+
+
+def _leave_out(config: Config, name: str) -> None:
+    path = re.findall(r'\["([^"]+)"\]|([^.\[]+)', name)
+    *above, last = (quoted or plain for quoted, plain in path)
+    for step in above:
+        config = config[step]
+    config.pop(last, None)
+
+
+def mended(config: Config, check: Check, *words: str, machine: str = MACHINE) -> list[str]:
+    """Follow the first fix until the kubelet starts; return the errors on the way."""
+    told: list[str] = []
+    for _ in range(4):
+        result = check(config, *words, machine=machine)
+        answer = result.out.splitlines()
+        if " would start." in answer[0]:
+            assert result.code == 0 or "0 errors" not in result.out
+            return told
+        assert result.code == 3
+        (counted,) = (line for line in answer if re.match(r"\d+ errors?, ", line))
+        assert not counted.startswith("0"), result.out
+        told.append(answer[0])
+        fixes = [line.removeprefix("  fix: ") for line in answer if line.startswith("  fix: ")]
+        assert fixes, result.out
+        config = done(config, fixes[0], check, machine)
+    raise AssertionError(told)
+
+
+@pytest.mark.parametrize("config", CASES, ids=named)
+def test_what_is_refused_starts_once_its_fix_is_done(config: Config, check: Check) -> None:
+    swap = ("--cgroup-version", "1") if "memorySwap" in config else ()
+    old = ("--kubelet-version", "1.32") if "containerLogMaxFiles" in config else ()
+    assert mended(config, check, *swap, *old)
+
+
+def test_more_numa_nodes_than_the_topology_manager_takes(check: Check) -> None:
+    config = {"topologyManagerPolicy": "restricted"}
+    assert mended(config, check, machine=MANY_NODES)
+    more = config | {"topologyManagerPolicyOptions": {"max-allowable-numa-nodes": "12"}}
+    assert " would start." in check(more, machine=MANY_NODES).out
+
+
+@pytest.mark.parametrize(
+    "way",
+    [{"reservedSystemCPUs": "0"}, {"kubeReserved": {"cpu": "1"}}, {"systemReserved": {"cpu": "1"}}],
+    ids=named,
+)
+def test_each_way_to_reserve_cpus(way: Config, check: Check) -> None:
+    refused = check({"cpuManagerPolicy": "static"})
+    assert json.dumps(next(iter(way)))[1:-1] in refused.out
+    assert check({"cpuManagerPolicy": "static"} | way).code == 0
+
+
+@pytest.mark.parametrize("rule", LATER, ids=lambda rule: f"{rule.field} {rule.text[:40]}")
+def test_every_later_rule_is_broken_by_a_case(rule: Rule, check: Check) -> None:
+    words = re.escape(f"({rule.stage}): ") + ".+".join(map(re.escape, rule.text.split("{}"))).replace(
+        r"\{\{", r"\{"
+    )
+    minor = 36 if rule.holds_in(36) else rule.until - 1
+    version = ("--kubelet-version", f"1.{minor}")
+    about = [config for config in LATER_CASES if rule.path[0] in config]
+    swap = ("--cgroup-version", "1") if rule.path[0] == "memorySwap" else ()
+    assert any(re.search(words, check(config, *version, *swap).out) for config in about)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from cpuctl.engine.cpu.state import CPUManagerState
     from cpuctl.engine.cpu.topology import CPUTopology
     from cpuctl.engine.pod_level.readmission import Holding, Readmission
+    from cpuctl.engine.pod_server import PodServer
     from cpuctl.engine.resize.allocator.reference import Resizing
     from cpuctl.engine.resize.allocator.request import Status
     from cpuctl.engine.resize.allocator.resized import Resized
@@ -43,8 +44,8 @@ if TYPE_CHECKING:
 class Node(Copied):
     """A started kubelet; ``fault`` is set once it hangs or crashes.
 
-    ``allocatable`` is what pods must fit into, None where that is not to be checked. ``server`` tells why an
-    API server does not store a pod, None where nobody asks it. ``active`` are the
+    ``allocatable`` is what pods must fit into, None where that is not to be checked. ``server`` is the
+    API server that new pods come through, None where nobody asks it. ``active`` are the
     pods it takes for running, by UID. Clean-up is lazy as the kubelet's: what an inactive pod holds comes
     back when a manager is next asked for anything, and never while ``sources_ready`` is False. ``stale``
     are the managers that may have something to clean up. ``delays`` tell how long a container that shrinks
@@ -69,7 +70,7 @@ class Node(Copied):
         self.pod_rules: NodeRules = DEFAULT_NODE
         self.delays: DelayRules = NO_DELAY
         self.allocatable: Allocatable | None = None
-        self.server: Callable[[Pod], tuple[str, ...]] | None = None
+        self.server: PodServer | None = None
         self.fault: KubeletFault | None = None
         self.active: MutableMapping[str, Pod] = ActivePods()
         self.sources_ready = True
@@ -117,7 +118,7 @@ class Node(Copied):
 
     def admit(self, pod: Pod) -> Admission:
         """Decide on one pod and change the state as the kubelet would; a refusal undoes nothing."""
-        if self.server is not None and (refusals := self.server(pod)):
+        if self.server is not None and (refusals := self.server.create(pod).refusals):
             return self._never_stored(pod, refusals)
         before = self.cpu.state.default
         held = holding_of(self.cpu.state, self.memory.state, pod.uid)

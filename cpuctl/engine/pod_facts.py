@@ -11,6 +11,7 @@ from cpuctl.engine.cpu.isolation import Isolation
 from cpuctl.engine.outcome import Rejected
 from cpuctl.engine.pod_level.claims import pod_level_cpus, unaligned_managers
 from cpuctl.engine.pod_rules import pod_level_rejection, sidecar_rejection
+from cpuctl.engine.pod_server import Creation, PodServer
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.cgroups.rules import CgroupRules, container_cgroup_rules, pod_cgroup_rules
 from cpuctl.pods.cgroups.values import CgroupSettings, CgroupValues, container_cgroup, pod_cgroup
@@ -23,7 +24,6 @@ from cpuctl.pods.qos import Qos, pod_qos
 from cpuctl.pods.readers_view import Reading, readings
 from cpuctl.pods.rules import PodRules
 from cpuctl.pods.stored import How, Source, StoredPod, stored_pod
-from cpuctl.pods.validation.refusals import refusals_of
 from cpuctl.quantity import Quantity
 
 _NO_V1 = (
@@ -73,7 +73,7 @@ class ContainerFacts(NamedTuple):
 class PodFacts(NamedTuple):
     """What follows from one pod. ``seen`` is the pod as its kubelet looks at it.
 
-    ``refusals`` are the API server's, but for ResourceQuotas; ``rejected`` is the kubelet's.
+    ``creation`` is what the API server makes of it; ``rejected`` is the kubelet's answer.
     """
 
     written: Pod
@@ -86,13 +86,14 @@ class PodFacts(NamedTuple):
     cgroup_rules: CgroupRules
     containers: tuple[ContainerFacts, ...]
     readings: tuple[Reading, ...]
-    refusals: tuple[str, ...]
+    creation: Creation
     rejected: Rejected | None
     notices: tuple[str, ...]
 
 
-def pod_facts(pod: Pod, node: NodeOfPods) -> PodFacts:
-    """Work out what follows from *pod*, as a manifest gives it."""
+def pod_facts(pod: Pod, node: NodeOfPods, server: PodServer | None = None) -> PodFacts:
+    """Work out what follows from *pod*, as a manifest gives it; *server* has taken the pods before it."""
+    server = server or PodServer(node.rules.server, node.limit_ranges)
     stored = stored_pod(pod, node.rules, node.limit_ranges)
     seen = node.rules.node.view(stored.pod)
     qos = pod_qos(seen)
@@ -109,7 +110,7 @@ def pod_facts(pod: Pod, node: NodeOfPods) -> PodFacts:
         cgroup_rules=pod_cgroup_rules(seen, qos.qos_class, node.settings, exclusive=exclusive),
         containers=containers,
         readings=tuple(readings(stored.pod, node.rules.server, seen, node.allocatable)),
-        refusals=refusals_of(stored.pod, node.rules.server, node.limit_ranges),
+        creation=server.create(stored.pod),
         rejected=sidecar_rejection(stored.pod, node.rules.node)
         or pod_level_rejection(stored.pod, node.rules.node),
         notices=tuple(_notices(stored, seen, qos, node)),

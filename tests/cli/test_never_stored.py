@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -104,3 +105,81 @@ def test_pods_show(cpuctl: Cpuctl) -> None:
     result = cpuctl("pods", "show", "-q", "-f", PODS, "-o", "json")
     found = {pod["name"]: pod["apiServer"]["refusals"] for pod in json.loads(result.out)["pods"]}
     assert found == {name: [text] for name, text in REFUSALS.items()} | {"fine": []}
+
+
+GOVERNED = """
+apiVersion: v1
+kind: ResourceQuota
+metadata: {name: small}
+spec: {hard: {requests.cpu: "3", pods: "2"}}
+---
+apiVersion: v1
+kind: LimitRange
+metadata: {name: bounds}
+spec: {limits: [{type: Container, max: {cpu: "2"}}, {type: Pod, max: {cpu: "3"}}]}
+"""
+SIZES = {"web": ("1", "1"), "wrong": ("4", "3"), "late": ("2", "2"), "last": ("1", "1")}
+
+
+def a_pod(name: str, request: str, limit: str) -> dict[str, Any]:
+    amounts = {"requests": {"cpu": request, "memory": "1Gi"}, "limits": {"cpu": limit, "memory": "1Gi"}}
+    container = {"name": "app", "image": "app", "resources": amounts}
+    metadata = {"name": name}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [container]}}
+
+
+@pytest.fixture
+def governed(tmp_path: Path) -> str:
+    pods = [a_pod(name, *amounts) for name, amounts in SIZES.items()]
+    (tmp_path / "pods.yaml").write_text(GOVERNED + "---\n" + yaml.safe_dump_all(pods))
+    return str(tmp_path / "pods.yaml")
+
+
+QUOTA = 'pods "{}" is forbidden: exceeded quota: small, requested: {}, used: {}, limited: {}'
+BEYOND = {
+    "web": [],
+    "wrong": [
+        (
+            'Pod "wrong" is invalid: spec.containers[0].resources.requests: Invalid value: "4": must be less '
+            "than or equal to cpu limit of 3"
+        ),
+        (
+            'pods "wrong" is forbidden: [maximum cpu usage per Container is 2, but limit is 3, maximum cpu '
+            "usage per Pod is 3, but request is 4]"
+        ),
+        QUOTA.format("wrong", "requests.cpu=4", "requests.cpu=1", "requests.cpu=3"),
+    ],
+    "late": [],
+    "last": [
+        QUOTA.format("last", "pods=1,requests.cpu=1", "pods=2,requests.cpu=3", "pods=2,requests.cpu=3"),
+    ],
+}
+MACHINE = ("-m", "synthetic:1s2n8c2t")
+
+
+def test_all_that_governs_a_namespace_is_told_at_once(governed: str, cpuctl: Cpuctl) -> None:
+    document = answered(cpuctl, "plan", "plan", *MACHINE, "-f", governed)
+    assert {pod["name"]: pod.get("refusals", []) for pod in document["pods"]} == BEYOND
+    document = answered(cpuctl, "podsshow", "pods", "show", "-f", governed, code=0)
+    assert {pod["name"]: pod["apiServer"]["refusals"] for pod in document["pods"]} == BEYOND
+    document = answered(cpuctl, "explanation", "explain", "last", *MACHINE, "-f", governed)
+    assert document["pod"]["refusals"] == BEYOND["last"]
+
+
+def test_copies_are_charged_one_after_the_other(governed: str, cpuctl: Cpuctl) -> None:
+    document = answered(cpuctl, "plan", "plan", *MACHINE, "-f", governed, "--repeat", "2")
+    assert document["summary"]["forbidden"] == 6
+    assert document["pods"][4]["name"] == "web-2"
+    assert document["pods"][4]["refusals"][0].startswith('pods "web-2" is forbidden: exceeded quota: small')
+
+
+def test_resizes_are_charged_what_grows(governed: str, cpuctl: Cpuctl) -> None:
+    words = ("resize", *MACHINE, "-f", governed)
+    (grown,) = answered(cpuctl, "resize", *words, "--set", "web/app:cpu=2")["pods"]
+    assert (grown["outcome"], grown["message"]) == (
+        "Forbidden",
+        QUOTA.format("web", "requests.cpu=1", "requests.cpu=3", "requests.cpu=3"),
+    )
+    sets = ("--set", "late/app:cpu=1", "--set", "web/app:cpu=2")
+    found = answered(cpuctl, "resize", *words, *sets, code=0)["pods"]
+    assert [each["outcome"] for each in found] == ["Admitted"] * 2

@@ -190,7 +190,7 @@ def bounds(name: str, **lists: str) -> LimitRange:
 
 def test_limit_ranges_refuse_in_the_servers_words() -> None:
     node = NodeOfPods(limit_ranges=(bounds("b", max="cpu=1"), bounds("a", max="memory=1Mi", min="cpu=3")))
-    assert pod_facts(pod(app(*FULL)), node).refusals == (
+    assert pod_facts(pod(app(*FULL)), node).creation.refusals == (
         (
             'pods "pod" is forbidden: [minimum cpu usage per Container is 3, but request is 2, '
             "maximum memory usage per Container is 1Mi, but limit is 1Gi]"
@@ -207,4 +207,4 @@ def test_limit_ranges_look_at_new_pods_of_their_namespace() -> None:
         given._replace(phase="Running"),
         given._replace(static=True),
     ):
-        assert pod_facts(other, node).refusals == ()
+        assert pod_facts(other, node).creation.refusals == ()

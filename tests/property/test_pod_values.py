@@ -21,7 +21,7 @@ from cpuctl.pods.cgroups.values import CgroupSettings, container_cgroup, pod_cgr
 from cpuctl.pods.defaulting import with_api_defaults
 from cpuctl.pods.effective import effective_limits, effective_requests
 from cpuctl.pods.eviction_rank import eviction_order, eviction_request
-from cpuctl.pods.governing.resource_quota import ResourceQuota, charge_in_turn
+from cpuctl.pods.governing.resource_quota import QuotaLedger, ResourceQuota
 from cpuctl.pods.model import Container, ContainerKind, Pod, QosClass, ResourceRequirements
 from cpuctl.pods.oom_score import oom_score
 from cpuctl.pods.qos import pod_qos
@@ -245,6 +245,7 @@ def applied(pod: Pod, change: Change) -> Pod:
 )
 def test_quotas_are_never_exceeded(given_pods: list[Pod], hard: dict[str, Quantity]) -> None:
     quota = ResourceQuota(name="team", hard=hard)
-    run = charge_in_turn([quota], [(each, pod_qos(each).qos_class) for each in given_pods])
-    assert all(amount <= hard[name] for name, amount in run.used[0].items())
-    assert len(run.charges) == len(given_pods)
+    ledger = QuotaLedger([quota])
+    for each in given_pods:
+        ledger.create(each, pod_qos(each).qos_class)
+    assert all(amount <= hard[name] for name, amount in ledger.used[0].items())

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from cpuctl.cli.sources.config_inputs import KubeletWords, ToldKubelet
-    from cpuctl.cli.sources.inputs import PodServer
     from cpuctl.cli.sources.node_state import Past
+    from cpuctl.engine.pod_server import PodServer
     from cpuctl.engine.start import StartResult
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.machine.cadvisor.machine_info import MachineInfo
@@ -110,7 +110,7 @@ class Planning(NamedTuple):
         started = start_node(self.source.info, kubelet, fit=True, devices=self.devices)
         refused = resume(started, self.past, sources) if isinstance(started, Node) else None
         if isinstance(started, Node) and self.server is not None:
-            started.server = self.server.refusals
+            started.server = self.server.copy()
         return refused or started
 
     def head(self) -> dict[str, Any]:
@@ -156,7 +156,7 @@ def read_planning(words: PlanningWords, *, pods_needed: bool) -> Planning:
         past=past,
         devices=_devices(words, wanted, source.info, sources),
         sources=sources,
-        server=None if words.skip_api_server else given.server(rules.server, wanted),
+        server=None if words.skip_api_server else given.server(rules.server, (*past.running, *wanted)),
     )
 
 

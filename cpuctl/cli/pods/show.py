@@ -92,18 +92,17 @@ def show(
 def _shown(found: "Manifests", view: NodeView, usage: dict[str, int] | None, sources: Sources) -> Document:
     from cpuctl.cli.answers.pods.show_answer import Shown, show_document
     from cpuctl.engine.pod_facts import pod_facts
-    from cpuctl.pods.governing.resource_quota import charge_in_turn
+    from cpuctl.engine.pod_server import PodServer
+    from cpuctl.pods.stored import stored_pod
 
     node = view.node._replace(limit_ranges=found.limit_ranges)
-    facts = [pod_facts(pod, node) for pod in found.pods]
-    # What a LimitRange refuses never gets to the quotas.
-    created = [(each.stored.pod, each.qos.qos_class) for each in facts if not each.refusals]
-    run = charge_in_turn(found.quotas, created)
-    rest = iter(run.charges)
+    server = PodServer(node.rules.server, found.limit_ranges, found.quotas)
+    server.count(stored_pod(pod, node.rules).pod for pod in found.pods if pod.phase)
+    facts = [pod_facts(pod, node, server) for pod in found.pods]
     shown = Shown(
-        pods=[(each, () if each.refusals else next(rest)) for each in facts],
+        pods=facts,
         limit_ranges=found.limit_ranges,
-        quotas=list(zip(found.quotas, run.used, strict=True)),
+        quotas=list(zip(found.quotas, server.used, strict=True)),
         eviction=None if usage is None else _eviction([each.seen for each in facts], usage, sources),
     )
     return show_document(shown, cgroup_view(view), view_head(view, sources))

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from cpuctl.checkpoints.model import RecordedPod
     from cpuctl.cli.plan.planning_inputs import Planning
     from cpuctl.engine.node import Node
+    from cpuctl.engine.pod_server import PodServer
     from cpuctl.engine.resize.handler import ResizePath
     from cpuctl.engine.resize.running import RunningPod
     from cpuctl.engine.resize.semantics import Semantics
@@ -36,13 +37,15 @@ class ResizeWords(NamedTuple):
 class Scene(NamedTuple):
     """A node and the pods that run on it, with the release's gates.
 
-    ``never_stored``: what the API server says of pods that it does not store, by UID.
+    ``never_stored``: what the API server says of pods that it does not store, by UID. ``server`` has
+    taken the others; None where nobody asks it.
     """
 
     node: Node
     pods: tuple[RunningPod, ...]
     gates: FeatureGates
     never_stored: Mapping[str, tuple[str, ...]] = {}
+    server: PodServer | None = None
 
 
 def set_scene(planning: Planning) -> Scene | NotStarted:
@@ -66,8 +69,10 @@ def set_scene(planning: Planning) -> Scene | NotStarted:
         _warn_of_strangers(node, running, planning)
     refused = {} if saved else _admit(node, pods, planning)
     # What runs is stored: from here on a resize has rules of its own.
-    node.server = None
-    return Scene(node, pods, kubelet_gates(planning.kubelet, sources), refused)
+    server, node.server = node.server, None
+    if server is not None:
+        server.count(each.allocated for each in pods if each.allocated.uid not in refused)
+    return Scene(node, pods, kubelet_gates(planning.kubelet, sources), refused, server)
 
 
 def _with_checkpoints(pods: tuple[RunningPod, ...], planning: Planning) -> tuple[RunningPod, ...]:
@@ -171,7 +176,7 @@ def resize_path(planning: Planning, scene: Scene, words: ResizeWords, semantics:
     return ResizePath(
         kubelet=rules,
         server=ResizeServer.of(gates, node_resizes=rules.in_place, allocatable=allocatable.amounts)._replace(
-            limit_ranges=planning.server.limit_ranges if planning.server else ()
+            namespaces=scene.server
         ),
         semantics=semantics,
         capacity=whole_node(info, kubelet.config, allocatable, rules.release),

@@ -9,9 +9,10 @@ from cpuctl.errors import InputError, UsageError
 from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from cpuctl.cli.sources.sources import Sources
+    from cpuctl.engine.pod_server import PodServer
     from cpuctl.machine.cadvisor.machine_info import MachineInfo
     from cpuctl.machine.devices.inventory import DeviceInventory
     from cpuctl.machine.sources import MachineSource
@@ -78,54 +79,13 @@ class GivenPods(NamedTuple):
 
         return tuple(handed_pod(pod, rules, self.limit_ranges) for pod in self.pods)
 
-    def server(self, rules: ServerRules, stored: Sequence[Pod]) -> PodServer:
-        """Return the API server that takes the pods, *stored* being what it makes of them."""
-        server = PodServer(rules, self.limit_ranges)
-        return (
-            server._replace(beyond_quota=_beyond_quota(server, self.quotas, stored))
-            if self.quotas
-            else server
-        )
+    def server(self, rules: ServerRules, known: Iterable[Pod]) -> PodServer:
+        """Return the API server that the pods come through; of *known* ones, some run already."""
+        from cpuctl.engine.pod_server import PodServer
 
-
-class PodServer(NamedTuple):
-    """An API server as new pods meet it; ``beyond_quota`` is what quotas refuse, by UID."""
-
-    rules: ServerRules
-    limit_ranges: tuple[LimitRange, ...] = ()
-    beyond_quota: Mapping[str, tuple[str, ...]] = {}
-
-    def refusals(self, pod: Pod) -> tuple[str, ...]:
-        """Tell why a pod, which has its defaults, is not stored; nothing where it is."""
-        from cpuctl.pods.stored import plainly_valid
-
-        beyond = self.beyond_quota.get(pod.uid, ())
-        if not self.limit_ranges and plainly_valid(pod):
-            return beyond
-
-        from cpuctl.pods.validation.refusals import refusals_of
-
-        return (*refusals_of(pod, self.rules, self.limit_ranges), *beyond)
-
-
-def _beyond_quota(
-    server: PodServer, quotas: Sequence[ResourceQuota], pods: Sequence[Pod]
-) -> dict[str, tuple[str, ...]]:
-    """Charge pods in their order, but for those that are refused before it comes to that."""
-    from cpuctl.pods.governing.resource_quota import charge_in_turn
-    from cpuctl.pods.qos import pod_qos
-
-    created = [pod for pod in pods if not server.refusals(pod)]
-    run = charge_in_turn(quotas, [(pod, pod_qos(pod).qos_class) for pod in created])
-    return {
-        pod.uid: texts
-        for pod, charges in zip(created, run.charges, strict=True)
-        if (
-            texts := tuple(
-                f'pods "{pod.name}" is forbidden: {text}' for each in charges for text in each.refusals
-            )
-        )
-    }
+        server = PodServer(rules, self.limit_ranges, self.quotas)
+        server.count(pod for pod in known if pod.phase)
+        return server
 
 
 def _tell_passed_over(found: Manifests, sources: Sources) -> None:

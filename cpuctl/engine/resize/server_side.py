@@ -23,7 +23,7 @@ from cpuctl.pods.validation.refusals import beyond_limit_ranges, invalid_parts
 from cpuctl.quantity import Quantity
 
 if TYPE_CHECKING:
-    from cpuctl.pods.governing.limit_range import LimitRange
+    from cpuctl.engine.pod_server import PodServer
 
 _ROOT = Spot((), "[]")
 _SPEC = Spot(("spec",), "spec")
@@ -39,6 +39,7 @@ class ResizeServer(NamedTuple):
     """An API server 1.*minor* and its gates; ``node_resizes`` is the kubelet's gate.
 
     ``allocatable`` is what the node's status says it has for pods (CPU in milli), None where not known.
+    ``namespaces`` has the LimitRanges and ResourceQuotas, which a resize that is let through is charged to.
     """
 
     minor: int = 36
@@ -49,7 +50,7 @@ class ResizeServer(NamedTuple):
     init_containers: bool = True
     node_resizes: bool = True
     allocatable: Mapping[str, int] | None = None
-    limit_ranges: tuple[LimitRange, ...] = ()
+    namespaces: PodServer | None = None
 
     @classmethod
     def of(
@@ -95,7 +96,7 @@ class _Review(NamedTuple):
             yield from moved
             return
         findings = dict.fromkeys((*self._invalid(), *self._pod(), *self._containers()))
-        yield from findings or (*self._beyond_limit_ranges(), *self._too_large())
+        yield from findings or self._unadmitted()
 
     def _invalid(self) -> Sequence[str]:
         """Look at the pod as it would be: validation of the whole spec comes before that of the change."""
@@ -103,10 +104,18 @@ class _Review(NamedTuple):
         rules = ServerRules(minor=server.minor, pod_level=server.pod_level_resources)
         return invalid_parts(self.new, rules)
 
+    def _unadmitted(self) -> Iterator[str]:
+        """Ask the admission plug-ins; quotas come last."""
+        refused = (*self._beyond_limit_ranges(), *self._too_large())
+        yield from refused
+        if self.server.namespaces is not None:
+            yield from self.server.namespaces.resize(self.old, self.new, valid=not refused)
+
     def _beyond_limit_ranges(self) -> Iterator[str]:
         """Ask the LimitRanges of the namespace, which look at resizes as at new pods."""
-        if self.server.release.has_resize_subresource:
-            yield from beyond_limit_ranges(self.new, self.server.limit_ranges)
+        namespaces = self.server.namespaces
+        if namespaces is not None and self.server.release.has_resize_subresource:
+            yield from beyond_limit_ranges(self.new, namespaces.limit_ranges)
 
     def _never(self) -> str:
         """Tell why the pod is none that is resized."""

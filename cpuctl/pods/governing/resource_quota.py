@@ -6,7 +6,8 @@ Of several exceeded quotas it names any one; here all are told, by name.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from typing import Self
 
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Pod, QosClass
@@ -61,13 +62,6 @@ class QuotaCharge(NamedTuple):
     refusals: tuple[str, ...] = ()
 
 
-class QuotaRun(NamedTuple):
-    """The charges of every pod, in order, and what is used of every quota in the end."""
-
-    charges: tuple[tuple[QuotaCharge, ...], ...]
-    used: tuple[_Amounts, ...]
-
-
 def pod_usage(pod: Pod) -> Amounts:
     """Return what *pod* is charged by name of the limit; a pod that has ended only counts as an object."""
     usage: Amounts = {"count/pods": _ONE}
@@ -102,54 +96,133 @@ def missing_amounts(quota: ResourceQuota, pod: Pod) -> str:
 
 def charge(quota: ResourceQuota, pod: Pod, used: _Amounts) -> QuotaCharge:
     """Tell what a quota that counts *pod*, with *used* before, makes of it."""
-    usage = pod_usage(pod)
-    charged = {name: usage[name] for name in quota.tracked if name in usage and usage[name].sign}
-    after = {name: used.get(name, _ZERO) + amount for name, amount in charged.items()}
+    charged = _tracked(quota, pod_usage(pod))
+    return QuotaCharge(quota=quota, charged=charged, refusals=_refusals(quota, pod, charged, used))
+
+
+def _tracked(quota: ResourceQuota, usage: _Amounts) -> Amounts:
+    return {name: usage[name] for name in quota.tracked if name in usage and usage[name].sign}
+
+
+def _refusals(quota: ResourceQuota, pod: Pod, more: _Amounts, used: _Amounts) -> tuple[str, ...]:
+    """Tell why a quota does not let *pod* have *more*."""
     refusals = []
     if missing := missing_amounts(quota, pod):
         refusals.append(f"failed quota: {quota.name}: must specify {missing}")
-    if exceeded := [name for name in charged if quota.hard[name] < after[name]]:
+    if exceeded := [name for name in more if quota.hard[name] < used.get(name, _ZERO) + more[name]]:
         refusals.append(
-            f"exceeded quota: {quota.name}, requested: {_listed(charged, exceeded)}, "
+            f"exceeded quota: {quota.name}, requested: {_listed(more, exceeded)}, "
             f"used: {_listed(used, exceeded)}, limited: {_listed(quota.hard, exceeded)}"
         )
-    return QuotaCharge(quota=quota, charged=charged, refusals=tuple(refusals))
+    return tuple(refusals)
 
 
-def charge_in_turn(quotas: Sequence[ResourceQuota], created: Iterable[tuple[Pod, QosClass]]) -> QuotaRun:
-    """Create pods one after the other under all quotas of their namespaces.
+class _Counted(NamedTuple):
+    """What a pod is charged, and which quotas count it."""
 
-    A pod of the cluster (it has a phase) is there already: it is part of ``used`` where the quota has one,
-    else it is counted first. A pod that one quota refuses is charged to none, and a static pod neither.
+    usage: _Amounts
+    places: tuple[int, ...]
+
+
+class QuotaLedger:
+    """What is used of quotas while pods come, change and go, one after the other.
+
+    A pod that one quota refuses is charged to none. A pod counts until it is released: an API server takes
+    pods before any kubelet looks at them.
     """
-    here: dict[str, list[ResourceQuota]] = {}
-    used: dict[int, Amounts] = {}
-    for quota in quotas:
-        here.setdefault(quota.namespace, []).append(quota)
-        used[id(quota)] = dict(quota.used or {})
-    pods = [
-        (pod, [quota for quota in here.get(pod.namespace, ()) if quota.matches(pod, qos_class)])
-        for pod, qos_class in created
-    ]
-    for pod, mine in pods:
-        for quota in mine:
-            if pod.phase and quota.used is None:
-                used[id(quota)] = _added(used[id(quota)], quota, pod)
-    charges = tuple(() if pod.phase or pod.static else _charge_all(mine, pod, used) for pod, mine in pods)
-    return QuotaRun(charges, tuple(used[id(quota)] for quota in quotas))
+
+    def __init__(self, quotas: Iterable[ResourceQuota]) -> None:
+        self.quotas = tuple(quotas)
+        self._here: dict[str, list[int]] = {}
+        for place, quota in enumerate(self.quotas):
+            self._here.setdefault(quota.namespace, []).append(place)
+        self._used: list[Amounts] = [dict(quota.used or {}) for quota in self.quotas]
+        self._counted: dict[str, _Counted] = {}
+
+    def copy(self) -> Self:
+        """Return a ledger that goes its own way from here."""
+        copied = object.__new__(type(self))
+        own = {"_used": [*self._used], "_counted": {**self._counted}}
+        vars(copied).update(vars(self) | own)
+        return copied
+
+    @property
+    def used(self) -> tuple[_Amounts, ...]:
+        """What is used of every quota now."""
+        return tuple(self._used)
+
+    def count(self, pod: Pod, qos_class: QosClass) -> None:
+        """Take a pod for one that is there already: quotas that say what is used have counted it."""
+        if _name(pod) in self._counted:
+            return
+        found = _Counted(pod_usage(pod), self._places(pod, qos_class))
+        self._counted[_name(pod)] = found
+        for place in found.places:
+            if self.quotas[place].used is None:
+                self._change(place, {}, found.usage)
+
+    def create(self, pod: Pod, qos_class: QosClass, *, valid: bool = True) -> tuple[QuotaCharge, ...]:
+        """Tell what quotas make of a new pod; charge it to them where it is *valid* and none refuses it.
+
+        A static pod is charged to none, and one that is counted not once more.
+        """
+        if pod.static or _name(pod) in self._counted:
+            return ()
+        places = self._places(pod, qos_class)
+        charges = tuple(charge(self.quotas[place], pod, self._used[place]) for place in places)
+        if valid and not any(each.refusals for each in charges):
+            self._counted[_name(pod)] = found = _Counted(pod_usage(pod), places)
+            for place in places:
+                self._change(place, {}, found.usage)
+        return charges
+
+    def resize(self, before: Pod, after: Pod, qos_class: QosClass, *, valid: bool = True) -> tuple[str, ...]:
+        """Tell what quotas refuse of new resources; else charge these to the pod if they are *valid*.
+
+        Only what grows is held against what is left.
+        """
+        self.count(before, qos_class)
+        known, usage = self._counted[_name(before)], pod_usage(after)
+        grown = {
+            name: amount - known.usage.get(name, _ZERO)
+            for name, amount in usage.items()
+            if known.usage.get(name, _ZERO) < amount
+        }
+        refusals = tuple(
+            text
+            for place in known.places
+            if (more := _tracked(self.quotas[place], grown))
+            for text in _refusals(self.quotas[place], after, more, self._used[place])
+        )
+        if valid and not refusals:
+            for place in known.places:
+                self._change(place, known.usage, usage)
+            self._counted[_name(before)] = known._replace(usage=usage)
+        return refusals
+
+    def release(self, pod: Pod) -> None:
+        """Let a pod go that was deleted or has ended."""
+        known = self._counted.pop(_name(pod), None)
+        if known is not None:
+            for place in known.places:
+                self._change(place, known.usage, {})
+
+    def _places(self, pod: Pod, qos_class: QosClass) -> tuple[int, ...]:
+        here = self._here.get(pod.namespace, ())
+        return tuple(place for place in here if self.quotas[place].matches(pod, qos_class))
+
+    def _change(self, place: int, old: _Amounts, new: _Amounts) -> None:
+        used = self._used[place]
+        changed = {
+            name: used.get(name, _ZERO) - old.get(name, _ZERO) + new.get(name, _ZERO)
+            for name in self.quotas[place].tracked
+            if name in old or name in new
+        }
+        self._used[place] = used | changed
 
 
-def _charge_all(quotas: list[ResourceQuota], pod: Pod, used: dict[int, Amounts]) -> tuple[QuotaCharge, ...]:
-    charges = tuple(charge(quota, pod, used[id(quota)]) for quota in quotas)
-    if not any(each.refusals for each in charges):
-        for each in charges:
-            used[id(each.quota)] = _added(used[id(each.quota)], each.quota, pod)
-    return charges
-
-
-def _added(used: Amounts, quota: ResourceQuota, pod: Pod) -> Amounts:
-    usage = pod_usage(pod)
-    return used | {name: used.get(name, _ZERO) + usage[name] for name in quota.tracked if name in usage}
+def _name(pod: Pod) -> str:
+    return pod.uid or pod.full_name
 
 
 def _is_tracked(name: str) -> bool:

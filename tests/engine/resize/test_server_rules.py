@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
+from cpuctl.engine.pod_server import PodServer
 from cpuctl.engine.resize.rules import IN_PLACE, INIT_CONTAINERS, POD_LEVEL
 from cpuctl.engine.resize.running import ResizeWish, RunningPod
 from cpuctl.engine.resize.server_side import ResizeServer
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.pods.governing.limit_range import LimitRange, LimitRangeItem
 from cpuctl.pods.model import Pod, QosClass
+from cpuctl.pods.rules import ServerRules
 from cpuctl.quantity import Quantity
 from tests.support.pods import app, init, resources, sidecar
 from tests.support.resizing import guaranteed, pod_of, with_policies
@@ -268,5 +270,5 @@ def test_limit_ranges_look_at_resizes_since_1_32(minor: int, *, refused: bool) -
     most = LimitRange("most", items=(LimitRangeItem(type="Container", max={"cpu": Quantity.parse("2")}),))
     old, new = (pod_of(app(f"cpu={n}", "cpu=4", "a")) for n in (1, 3))
     words = 'pods "p" is forbidden: maximum cpu usage per Container is 2, but limit is 4'
-    found = said(old, new, minor=minor, limit_ranges=(most,))
+    found = said(old, new, minor=minor, namespaces=PodServer(ServerRules(), (most,)))
     assert (words in found) is refused

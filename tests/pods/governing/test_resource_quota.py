@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
-from cpuctl.pods.governing.resource_quota import ResourceQuota, Scope, charge, charge_in_turn, pod_usage
+from cpuctl.pods.governing.resource_quota import QuotaLedger, ResourceQuota, Scope, charge, pod_usage
 from cpuctl.pods.model import Pod, QosClass
 from tests.support.pods import amounts, app, init, pod, resources, texts
 
@@ -129,34 +130,72 @@ def test_quotas_that_pods_do_not_count_against(hard: str) -> None:
     assert not quota(hard).matches(FULL, BURSTABLE)
 
 
-def names(*pods: str, phase: str = "") -> list[tuple[Pod, QosClass]]:
-    return [(FULL._replace(name=name, phase=phase), BURSTABLE) for name in pods]
+def named(name: str, **more: Any) -> Pod:
+    return FULL._replace(name=name, **more)
 
 
 def test_pods_are_charged_one_after_the_other() -> None:
-    two = quota("pods=2")
-    run = charge_in_turn([two], names("a", "b", "c"))
-    assert [bool(each[0].refusals) for each in run.charges] == [False, False, True]
-    assert texts(dict(run.used[0])) == {"pods": "2"}
+    ledger = QuotaLedger([quota("pods=2")])
+    found = [ledger.create(named(name), BURSTABLE) for name in "abc"]
+    assert [bool(each[0].refusals) for each in found] == [False, False, True]
+    assert texts(dict(ledger.used[0])) == {"pods": "2"}
 
 
 def test_a_pod_that_one_quota_refuses_is_charged_to_none() -> None:
-    run = charge_in_turn([quota("pods=0", name="none"), quota("pods=5")], names("a"))
-    assert [texts(dict(used)) for used in run.used] == [{}, {}]
+    ledger = QuotaLedger([quota("pods=0", name="none"), quota("pods=5")])
+    ledger.create(named("a"), BURSTABLE)
+    assert ledger.used == ({}, {})
+
+
+def test_a_pod_that_is_refused_for_something_else_is_told_all_and_charged_nothing() -> None:
+    ledger = QuotaLedger([quota("pods=0")])
+    (found,) = ledger.create(named("a"), BURSTABLE, valid=False)
+    assert found.refusals
+    ledger = QuotaLedger([quota("pods=1")])
+    ledger.create(named("a"), BURSTABLE, valid=False)
+    assert ledger.used == ({},)
 
 
 def test_pods_of_the_cluster_are_used_already() -> None:
-    run = charge_in_turn([quota("pods=2")], [*names("new"), *names("old", "older", phase="Running")])
-    assert "used: pods=2" in run.charges[0][0].refusals[0]
-    assert run.charges[1:] == ((), ())
+    ledger = QuotaLedger([quota("pods=2")])
+    for name in ("old", "older"):
+        ledger.count(named(name), BURSTABLE)
+    assert "used: pods=2" in ledger.create(named("new"), BURSTABLE)[0].refusals[0]
+    assert ledger.create(named("old"), BURSTABLE) == ()
 
 
 def test_what_the_status_says_counts_them() -> None:
-    run = charge_in_turn([quota("pods=2", used="pods=1")], [*names("old", phase="Running"), *names("new")])
-    assert texts(dict(run.used[0])) == {"pods": "2"}
+    ledger = QuotaLedger([quota("pods=2", used="pods=1")])
+    ledger.count(named("old"), BURSTABLE)
+    ledger.create(named("new"), BURSTABLE)
+    assert texts(dict(ledger.used[0])) == {"pods": "2"}
+    ledger.release(named("old"))
+    assert texts(dict(ledger.used[0])) == {"pods": "1"}
 
 
 def test_other_namespaces_and_static_pods_are_not_charged() -> None:
-    elsewhere = (FULL._replace(namespace="elsewhere"), BURSTABLE)
-    static = (FULL._replace(static=True), BURSTABLE)
-    assert charge_in_turn([quota("pods=0")], [elsewhere, static]).charges == ((), ())
+    ledger = QuotaLedger([quota("pods=0")])
+    assert ledger.create(named("a", namespace="elsewhere"), BURSTABLE) == ()
+    assert ledger.create(named("a", static=True), BURSTABLE) == ()
+
+
+def test_copies_go_their_own_way() -> None:
+    ledger = QuotaLedger([quota("pods=1")])
+    ledger.copy().create(named("a"), BURSTABLE)
+    assert not ledger.create(named("b"), BURSTABLE)[0].refusals
+
+
+def test_resizes_are_charged_what_grows() -> None:
+    small, large = (named("a", containers=(app(f"cpu={n}", f"cpu={n}"),)) for n in (1, 3))
+    ledger = QuotaLedger([quota("requests.cpu=3500m pods=1")])
+    ledger.create(small, BURSTABLE)
+    words = EXCEEDED.format("requests.cpu=2", "requests.cpu=1250m", "requests.cpu=3")
+    assert QuotaLedger([quota("requests.cpu=3", used="requests.cpu=1250m")]).resize(
+        small, large, BURSTABLE
+    ) == (words,)
+    assert ledger.resize(small, large, BURSTABLE) == ()
+    assert texts(dict(ledger.used[0])) == {"pods": "1", "requests.cpu": "3250m"}
+    # Asked once more, as when the kubelet tries again: nothing grows any longer.
+    assert ledger.resize(small, large, BURSTABLE) == ()
+    assert ledger.resize(large, small, BURSTABLE) == ()
+    assert texts(dict(ledger.used[0])) == {"pods": "1", "requests.cpu": "1250m"}

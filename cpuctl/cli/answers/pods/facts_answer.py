@@ -44,7 +44,7 @@ def pod_answer(facts: PodFacts, view: CgroupView) -> dict[str, Any]:
     return {
         "qosClass": str(facts.qos.qos_class),
         "qosReason": facts.qos.reason,
-        "apiServer": {"refusals": list(facts.refusals)},
+        "apiServer": {"refusals": list(facts.creation.refusals)},
         "kubelet": _rejection(facts),
         "notices": list(facts.notices),
         "amounts": list(_amounts(facts)),

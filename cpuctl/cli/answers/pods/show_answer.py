@@ -17,9 +17,9 @@ from cpuctl.quantity import Format, Quantity
 
 
 class Shown(NamedTuple):
-    """Pods with what quotas make of them, quotas with what is used in the end, the order of eviction."""
+    """Pods, quotas with what is used in the end, the order of eviction."""
 
-    pods: Sequence[tuple[PodFacts, Sequence[QuotaCharge]]]
+    pods: Sequence[PodFacts]
     limit_ranges: Sequence[LimitRange] = ()
     quotas: Sequence[tuple[ResourceQuota, Mapping[str, Quantity]]] = ()
     eviction: Sequence[Ranked] | None = None
@@ -31,14 +31,14 @@ def show_document(shown: Shown, view: CgroupView, head: Mapping[str, Any]) -> Do
         "apiVersion": API_VERSION,
         "kind": "PodsShow",
         **head,
-        "pods": [_pod(facts, charges, view) for facts, charges in shown.pods],
+        "pods": [_pod(facts, view) for facts in shown.pods],
         "limitRanges": [_limit_range(each) for each in shown.limit_ranges],
         "quotas": [_quota(quota, used) for quota, used in shown.quotas],
         "eviction": None if shown.eviction is None else [_ranked(each) for each in shown.eviction],
     }
 
 
-def _pod(facts: PodFacts, charges: Sequence[QuotaCharge], view: CgroupView) -> dict[str, Any]:
+def _pod(facts: PodFacts, view: CgroupView) -> dict[str, Any]:
     pod = facts.written
     return {
         "namespace": pod.namespace,
@@ -46,7 +46,7 @@ def _pod(facts: PodFacts, charges: Sequence[QuotaCharge], view: CgroupView) -> d
         "origin": str(pod.origin),
         "owner": pod.owner or None,
         **pod_answer(facts, view),
-        "quotas": [_charge(charge) for charge in charges],
+        "quotas": [_charge(charge) for charge in facts.creation.charges],
     }
 
 

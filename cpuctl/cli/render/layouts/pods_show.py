@@ -70,9 +70,6 @@ def _title(alike: Sequence[_Pod]) -> Iterator[Cell]:
     yield Cell(f"QoS class {pod['qosClass']}: {pod['qosReason']}")
     for text in pod["apiServer"]["refusals"]:
         yield Cell(f"The API server refuses it: {text}", "red")
-    for charge in pod["quotas"]:
-        for text in charge["refusals"]:
-            yield Cell(f"The API server refuses it: {text}", "red")
     if pod["kubelet"]["rejected"]:
         yield Cell(f"The kubelet rejects it: {pod['kubelet']['reason']}: {pod['kubelet']['message']}", "red")
     for text in pod["notices"]:

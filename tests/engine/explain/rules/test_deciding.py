@@ -13,9 +13,11 @@ from cpuctl.engine.explain.story import Telling
 from cpuctl.engine.memory.manager import AllocationFailure
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Rejected, RejectionReason
+from cpuctl.engine.pod_server import Creation, PodServer
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.pods.model import Pod
+from cpuctl.pods.rules import ServerRules
 from tests.engine.explain.rules.cases import (
     BEST_EFFORT,
     CASES,
@@ -57,8 +59,9 @@ def test_the_rule_that_decided(case: Case) -> None:
         assert [search.kind for search in explanation.searches] == [*ChangeKind]
 
 
-def _refuses(pod: Pod) -> tuple[str, ...]:
-    return (f"{pod.name} is forbidden", "and invalid") if pod.name == "b" else ()
+class _Refusing(PodServer):
+    def create(self, pod: Pod) -> Creation:
+        return Creation((f"{pod.name} is forbidden", "and invalid") if pod.name == "b" else ())
 
 
 def test_what_no_api_server_stores_gets_nothing_and_leaves_the_node_alone() -> None:
@@ -67,7 +70,7 @@ def test_what_no_api_server_stores_gets_nothing_and_leaves_the_node_alone() -> N
     def start(kubelet: Kubelet) -> Node:
         node = one.start(kubelet)
         assert isinstance(node, Node)
-        node.server = _refuses
+        node.server = _Refusing(ServerRules())
         return node
 
     telling = told(one._replace(start=start, asked=1))

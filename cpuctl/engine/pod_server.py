@@ -1,0 +1,112 @@
+"""An API server that pods are created at: everything that keeps a pod from being stored, in its order.
+
+Validation comes first, then LimitRanges, then ResourceQuotas. The real one stops at the first of the three;
+here all that each of them says of the pod is told at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Self
+
+from cpuctl.engine.changeable import Copied
+from cpuctl.named_tuple import NamedTuple
+from cpuctl.pods.model import Pod, QosClass
+from cpuctl.pods.rules import ServerRules
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cpuctl.pods.governing.limit_range import LimitRange
+    from cpuctl.pods.governing.resource_quota import QuotaCharge, QuotaLedger, ResourceQuota
+    from cpuctl.quantity import Quantity
+
+
+class Creation(NamedTuple):
+    """What becomes of a new pod: it is stored where there are no ``refusals``, and charged to quotas."""
+
+    refusals: tuple[str, ...] = ()
+    charges: tuple[QuotaCharge, ...] = ()
+
+
+_STORED = Creation()
+
+
+class PodServer(Copied):
+    """An API server with what governs its namespaces. Copies go their own way: quotas fill up by the pod.
+
+    ``ledger`` is None without quotas.
+    """
+
+    def __init__(
+        self,
+        rules: ServerRules,
+        limit_ranges: Iterable[LimitRange] = (),
+        quotas: Iterable[ResourceQuota] = (),
+    ) -> None:
+        self.rules = rules
+        self.limit_ranges = tuple(limit_ranges)
+        self.ledger = _ledger(tuple(quotas))
+
+    def copy(self) -> Self:
+        """Return one that goes on from the same state."""
+        copied = super().copy()
+        copied.ledger = self.ledger.copy() if self.ledger is not None else None
+        return copied
+
+    @property
+    def used(self) -> tuple[Mapping[str, Quantity], ...]:
+        """What is used of every quota now."""
+        return self.ledger.used if self.ledger is not None else ()
+
+    def count(self, pods: Iterable[Pod]) -> None:
+        """Take pods for ones that are there already."""
+        if self.ledger is not None:
+            for pod in pods:
+                self.ledger.count(pod, _qos_class(pod))
+
+    def create(self, pod: Pod) -> Creation:
+        """Decide on a new pod, which has its defaults; static ones and those that are there are stored."""
+        refusals = self._invalid(pod)
+        if self.ledger is None:
+            return Creation(refusals) if refusals else _STORED
+        charges = self.ledger.create(pod, _qos_class(pod), valid=not refusals)
+        texts = (text for each in charges for text in each.refusals)
+        return Creation((*refusals, *(f'pods "{pod.name}" is forbidden: {text}' for text in texts)), charges)
+
+    def resize(self, before: Pod, after: Pod, *, valid: bool) -> tuple[str, ...]:
+        """Tell what quotas refuse of new resources; without a word, the pod is charged these if *valid*."""
+        if self.ledger is None:
+            return ()
+        texts = self.ledger.resize(before, after, _qos_class(before), valid=valid)
+        return tuple(f'pods "{after.name}" is forbidden: {text}' for text in texts)
+
+    def release(self, pod: Pod) -> None:
+        """Let a pod go: quotas count it no longer."""
+        if self.ledger is not None:
+            self.ledger.release(pod)
+
+    def _invalid(self, pod: Pod) -> tuple[str, ...]:
+        from cpuctl.pods.stored import plainly_valid
+
+        if not self.limit_ranges and plainly_valid(pod):
+            return ()
+
+        from cpuctl.pods.validation.refusals import refusals_of
+
+        return refusals_of(pod, self.rules, self.limit_ranges)
+
+
+def _ledger(quotas: tuple[ResourceQuota, ...]) -> QuotaLedger | None:
+    if not quotas:
+        return None
+
+    from cpuctl.pods.governing.resource_quota import QuotaLedger
+
+    return QuotaLedger(quotas)
+
+
+def _qos_class(pod: Pod) -> QosClass:
+    from cpuctl.pods.qos import pod_qos
+
+    return pod_qos(pod).qos_class

@@ -81,6 +81,11 @@ class PodServer(Copied):
         texts = self.ledger.resize(before, after, _qos_class(before), valid=valid)
         return tuple(f'pods "{after.name}" is forbidden: {text}' for text in texts)
 
+    def end(self, pod: Pod) -> None:
+        """Let a pod end: its resources are free again."""
+        if self.ledger is not None:
+            self.ledger.end(pod)
+
     def release(self, pod: Pod) -> None:
         """Let a pod go: quotas count it no longer."""
         if self.ledger is not None:

@@ -14,6 +14,8 @@ from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.sources import MachineSource
 from cpuctl.named_tuple import NamedTuple
+from cpuctl.pods.governing.limit_range import LimitRange
+from cpuctl.pods.governing.resource_quota import ResourceQuota
 from cpuctl.pods.model import Pod, ResourceRequirements
 
 ASSIGNED_CPUSET_GATE = "DownwardAPIAssignedResources"
@@ -215,3 +217,5 @@ class Timeline(NamedTuple):
     defers_actual: bool = True
     description: str = ""
     pods: Mapping[str, TimelinePod] = {}
+    limit_ranges: tuple[LimitRange, ...] = ()
+    quotas: tuple[ResourceQuota, ...] = ()

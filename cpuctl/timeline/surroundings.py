@@ -5,6 +5,7 @@ from __future__ import annotations
 from cpuctl.checkpoints.model import CPUStateFile
 from cpuctl.checkpoints.reader import DEFAULT_READER
 from cpuctl.cpuset import CPUSet
+from cpuctl.engine.pod_rules import server_rules
 from cpuctl.timeline.model import CPU_FILE, ApiServer, CPUsChange, StateFileEdit, StateFilePatch, Update
 from cpuctl.timeline.pods import downward
 from cpuctl.timeline.world.disk import WrittenCPUs
@@ -65,6 +66,7 @@ def patch_state_file(world: World, event: StateFilePatch) -> None:
 def change_server(world: World, server: ApiServer) -> None:
     """Let another API server take over."""
     world.server = server._replace(validates=world.server.validates)
+    world.api_server.rules = server_rules(server.gates)
     words = "takes" if server.takes_assigned_cpuset else "drops"
     what = words if server.knows_assigned_cpuset else "does not know"
     world.tell(What.SERVER_CHANGED, f"the API server is 1.{server.gates.minor}, and {what} assigned.cpuset")

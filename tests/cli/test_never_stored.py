@@ -183,3 +183,49 @@ def test_resizes_are_charged_what_grows(governed: str, cpuctl: Cpuctl) -> None:
     sets = ("--set", "late/app:cpu=1", "--set", "web/app:cpu=2")
     found = answered(cpuctl, "resize", *words, *sets, code=0)["pods"]
     assert [each["outcome"] for each in found] == ["Admitted"] * 2
+
+
+def played(
+    cpuctl: Cpuctl, pods: list[Any], *events: dict[str, Any], code: int, words: tuple[str, ...] = ()
+) -> str:
+    timeline = {
+        "apiVersion": "cpuctl/v1alpha1",
+        "kind": "Timeline",
+        "machine": "synthetic:1s2n8c2t",
+        "pods": pods,
+        "events": list(events),
+    }
+    result = cpuctl("replay", "-", *words, stdin=yaml.safe_dump(timeline).encode(), columns=2000)
+    assert result.code == code, result.err
+    return result.out
+
+
+def test_replays_know_what_governs_namespaces(cpuctl: Cpuctl) -> None:
+    pods = [*yaml.safe_load_all(GOVERNED), *(a_pod(name, *amounts) for name, amounts in SIZES.items())]
+    admitted = [{"at": f"{at}s", "admit": name} for at, name in enumerate(SIZES)]
+    out = played(cpuctl, pods, *admitted, code=3)
+    assert "; ".join(BEYOND["wrong"]) in out
+    assert BEYOND["last"][0] in out
+    assert played(cpuctl, pods, *admitted, code=0, words=("--exit-zero",)) == out
+    skipped = played(cpuctl, pods, *admitted, code=0, words=("--skip-api-server",))
+    assert "is refused by the API server" not in skipped
+
+
+def test_in_replays_pods_that_are_gone_leave_room(cpuctl: Cpuctl) -> None:
+    quota, _ = yaml.safe_load_all(GOVERNED)
+    pods = [quota, *(a_pod(name, "1", "1") for name in "abc")]
+    taken = [{"at": "0s", "admit": "a"}, {"at": "1s", "admit": "b"}]
+    resize = {"at": "2s", "resize": {"pod": "a", "cpu": 3}}
+    out = played(cpuctl, pods, *taken, resize, {"at": "3s", "remove": "b"}, resize | {"at": "4s"}, code=0)
+    refused = QUOTA.format("a", "requests.cpu=2", "requests.cpu=2", "requests.cpu=3")
+    assert out.count(f"resize is refused by the API server: {refused}") == 1
+    assert "resize is accepted: app 1 to 3 CPUs" in out
+
+
+def test_replays_fill_in_defaults_of_limit_ranges(cpuctl: Cpuctl) -> None:
+    spec = {"limits": [{"type": "Container", "default": {"cpu": "2", "memory": "1Gi"}}]}
+    given = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "filled"}, "spec": spec}
+    bare = {"metadata": {"name": "bare"}, "spec": {"containers": [{"name": "app"}]}}
+    resize = {"at": "1s", "resize": {"pod": "bare", "cpu": 3}}
+    out = played(cpuctl, [given, bare], {"at": "0s", "admit": "bare"}, resize, code=0)
+    assert "resize is accepted: app 2 to 3 CPUs" in out

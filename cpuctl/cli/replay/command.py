@@ -39,7 +39,8 @@ Examples:
   cpuctl replay timeline.yaml --svg timeline.svg
   cpuctl replay timeline.yaml -m node7.tar.xz --until 30s
 
-Exit codes: 0 everything is as expected, 3 something is not (with --exit-zero 0), 2 usage, 4 unusable input.
+Exit codes: 0 everything is as expected, 3 something is not, or the API server refuses to store a pod (with
+--exit-zero 0), 2 usage, 4 unusable input.
 """
 
 TimelineArgument = Annotated[
@@ -114,7 +115,7 @@ def replay(
         _draw(document, pictures)
         if not pictures.instead and (pace is None or style.for_people):
             emit(document, style)
-    if simulation.failures and not exit_zero:
+    if (simulation.failures or simulation.world.refused) and not exit_zero:
         raise typer.Exit(EXIT_NO)
 
 

@@ -200,8 +200,17 @@ class QuotaLedger:
             self._counted[_name(before)] = known._replace(usage=usage)
         return refusals
 
+    def end(self, pod: Pod) -> None:
+        """Let a pod end, which then only counts as an object."""
+        known = self._counted.get(_name(pod))
+        if known is not None:
+            usage = {"count/pods": _ONE}
+            for place in known.places:
+                self._change(place, known.usage, usage)
+            self._counted[_name(pod)] = known._replace(usage=usage)
+
     def release(self, pod: Pod) -> None:
-        """Let a pod go that was deleted or has ended."""
+        """Let a pod go that was deleted."""
         known = self._counted.pop(_name(pod), None)
         if known is not None:
             for place in known.places:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from cpuctl.engine.admission import Admission, Admitted
 from cpuctl.engine.cpu.isolation import Isolation
 from cpuctl.engine.outcome import Forbidden, KubeletFault, Rejected, Undetermined
-from cpuctl.engine.pod_rules import server_rules
 from cpuctl.engine.resize.running import RunningPod
-from cpuctl.pods.defaulting import with_api_defaults
 from cpuctl.pods.identity import with_uids
-from cpuctl.pods.validation.refusals import refusals_of
+from cpuctl.pods.model import Pod
+from cpuctl.pods.rules import PodRules
+from cpuctl.pods.stored import handed_pod
 from cpuctl.timeline.model import Admit
 from cpuctl.timeline.pods import downward
 from cpuctl.timeline.pods.containers import start_all
@@ -25,17 +25,16 @@ from cpuctl.timeline.world.world import ContainerLife, ContainerState, PodLife, 
 
 def create(world: World, event: Admit) -> None:
     """Let the API server take a pod that is bound to the node, or waits for the scheduler."""
-    name = event.pod.pod.full_name
+    name, stored = event.pod.pod.full_name, _stored(world, event.pod.pod)
     refused = downward.refusal(world.server, event.pod.exposed)
     if world.find(name) is not None:
         refused = f'pods "{event.pod.pod.name}" already exists'
     elif not refused and world.server.validates:
-        rules = server_rules(world.server.gates)
-        refused = "; ".join(refusals_of(with_api_defaults(event.pod.pod, rules), rules))
+        refused = "; ".join(world.api_server.create(stored).refusals)
     if refused:
         _refuse(world, name, refused)
         return
-    life = _born(world, event)
+    life = _born(world, event, stored)
     world.pods[life.uid] = life
     if event.scheduled:
         world.tell(What.CREATED, "waits for the scheduler", life)
@@ -47,16 +46,19 @@ def create(world: World, event: Admit) -> None:
 
 
 def _refuse(world: World, name: str, why: str) -> None:
+    world.refused.append(name)
     world.tell(What.FORBIDDEN, f"{name} is refused by the API server: {why}", message=why)
 
 
-def _born(world: World, event: Admit) -> PodLife:
-    """Make the pod as it is stored; one that comes again has another UID."""
-    pod = event.pod.pod
+def _stored(world: World, pod: Pod) -> Pod:
+    """Return a pod as the API server would hand it on; one that comes again has another UID."""
     if pod.uid in world.names:
         (pod,) = with_uids([pod._replace(uid="")], world.names)
-    world.names[pod.uid] = pod.full_name
-    stored = with_api_defaults(pod, server_rules(world.server.gates))
+    return handed_pod(pod, PodRules(server=world.api_server.rules), world.api_server.limit_ranges)
+
+
+def _born(world: World, event: Admit, stored: Pod) -> PodLife:
+    world.names[stored.uid] = stored.full_name
     return PodLife(
         running=RunningPod.settled(stored),
         exposed=downward.stored(world.server, event.pod.exposed),
@@ -113,6 +115,7 @@ def take_verdict(world: World, life: PodLife, admission: Admission) -> bool:
 def fail(world: World, life: PodLife, reason: str, message: str) -> None:
     """End a pod that the kubelet refuses, with its containers, if it had any running."""
     life.failed, life.reason, life.message = True, reason, message
+    world.api_server.end(life.running.spec)
     for name, container in life.containers.items():
         world.scale_downs.finish((life.uid, name), ScaleDownEnd.GONE)
         world.disk.waits.pop((life.uid, name), None)
@@ -160,6 +163,7 @@ def remove(world: World, life: PodLife) -> None:
 def forget(world: World, life: PodLife) -> None:
     """Drop everything about a pod that has ended."""
     del world.pods[life.uid]
+    world.api_server.release(life.running.spec)
     for name in life.containers:
         world.scale_downs.finish((life.uid, name), ScaleDownEnd.GONE)
         world.disk.waits.pop((life.uid, name), None)

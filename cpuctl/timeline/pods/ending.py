@@ -25,6 +25,7 @@ def ends(world: World, kubelet: KubeletProcess, life: PodLife) -> bool:
         if container.kind is ContainerKind.SIDECAR and life.containers[container.name].runs:
             end(world, life, container.name)
     life.ended = Phase.FAILED if phase == Phase.FAILED else Phase.SUCCEEDED
+    world.api_server.end(life.running.spec)
     for name in life.containers:
         world.scale_downs.finish((life.uid, name), ScaleDownEnd.GONE)
         world.disk.waits.pop((life.uid, name), None)

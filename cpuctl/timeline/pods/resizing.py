@@ -49,7 +49,7 @@ def request_resize(world: World, life: PodLife, event: Resize) -> None:
         world.server.gates,
         node_resizes=world.kubelet is None or world.kubelet.rules.in_place,
         allocatable=None if world.allocatable is None else world.allocatable.amounts,
-    )
+    )._replace(namespaces=world.api_server if world.server.validates else None)
     if refusals := server.refusals(wish):
         message = "; ".join(refusals)
         world.tell(What.FORBIDDEN, f"resize is refused by the API server: {message}", life, message=message)

@@ -15,7 +15,7 @@ from cpuctl.timeline.reading.events import ACTIONS, EventReader
 from cpuctl.timeline.reading.expectations import ExpectationReader
 from cpuctl.timeline.reading.fields import duration, refuse_others
 from cpuctl.timeline.reading.kubelets import KubeletReader, ReadFile, read_server, server_like
-from cpuctl.timeline.reading.pods import read_pods
+from cpuctl.timeline.reading.pods import Listed, read_pods
 
 API_VERSION, KIND = "cpuctl/v1alpha1", "Timeline"
 MAX_EVENTS = 100_000
@@ -63,7 +63,8 @@ def read_timeline(text: bytes | str, source: str, outside: Outside) -> Timeline:
     kubelet = root.get("kubelet")
     setup = kubelets.setup(_empty(root) if kubelet is None else kubelet, ("running",))
     server = read_server(root.get("apiServer"), server_like(setup))
-    pods = root.optional("pods", read_pods, {})
+    listed = root.optional("pods", read_pods, Listed())
+    pods = listed.pods
     reader = EventReader(machine.machine, pods, kubelets, server)
     moments = _moments(root.required("events"), reader)
     return Timeline(
@@ -78,6 +79,8 @@ def read_timeline(text: bytes | str, source: str, outside: Outside) -> Timeline:
         defers_actual=root.optional("defersActualResources", Cursor.boolean, True),
         description=root.optional("description", Cursor.text, ""),
         pods=pods,
+        limit_ranges=listed.limit_ranges,
+        quotas=listed.quotas,
     )
 
 

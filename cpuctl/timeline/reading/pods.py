@@ -2,25 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from cpuctl.documents.cursor import Cursor
 from cpuctl.errors import UsageError
+from cpuctl.named_tuple import NamedTuple
+from cpuctl.pods.governing.limit_range import LimitRange
+from cpuctl.pods.governing.resource_quota import ResourceQuota
 from cpuctl.pods.identity import with_uids
 from cpuctl.pods.model import Pod
+from cpuctl.pods.reading.namespace_objects import NamespaceObject, by_kind, decode_namespace_object
 from cpuctl.pods.reading.pods import decode_pod
 from cpuctl.pods.reading.template import pods_from_template
 from cpuctl.timeline.model import TimelinePod
 from cpuctl.timeline.reading.fields import require_container
 
 MAX_PODS = 10_000
+_GOVERNING = ("LimitRange", "ResourceQuota")
 ASSIGNED_CPUSET = "assigned.cpuset"
 
 
-def read_pods(pods: Cursor) -> dict[str, TimelinePod]:
-    """Read the list, by full name; raise InputError for what cannot be used and for names given twice."""
+class Listed(NamedTuple):
+    """The pods that events name, by full name, and what governs their namespaces."""
+
+    pods: Mapping[str, TimelinePod] = {}
+    limit_ranges: tuple[LimitRange, ...] = ()
+    quotas: tuple[ResourceQuota, ...] = ()
+
+
+def read_pods(pods: Cursor) -> Listed:
+    """Read the list; raise InputError for what cannot be used and for names given twice."""
     found: dict[str, TimelinePod] = {}
+    governing: list[NamespaceObject] = []
     for item in pods.items():
+        if (kind := _governing_kind(item)) is not None:
+            governing.append(decode_namespace_object(item, kind))
+            continue
         for pod in _pods(item):
             if pod.pod.full_name in found:
                 raise item.error(f"pod {pod.pod.full_name} is listed twice")
@@ -31,12 +48,19 @@ def read_pods(pods: Cursor) -> dict[str, TimelinePod]:
         identified = with_uids(each.pod for each in found.values())
     except ValueError as error:
         raise pods.error(str(error)) from None
-    return {pod.full_name: found[pod.full_name]._replace(pod=pod) for pod in identified}
+    return Listed(
+        {pod.full_name: found[pod.full_name]._replace(pod=pod) for pod in identified}, *by_kind(governing)
+    )
+
+
+def _governing_kind(item: Cursor) -> str | None:
+    kind = None if isinstance(item.value, str) else item.optional("kind", Cursor.text, "")
+    return kind if kind in _GOVERNING else None
 
 
 def _pods(item: Cursor) -> tuple[TimelinePod, ...]:
     if not isinstance(item.value, str):
-        item.optional("kind", lambda kind: kind.one_of(["Pod"]), "Pod")
+        item.optional("kind", lambda kind: kind.one_of(["Pod", *_GOVERNING]), "Pod")
         pod = decode_pod(item)
         _require_grace(item, pod)
         return (TimelinePod(pod, exposed_containers(item.required("spec"), pod)),)

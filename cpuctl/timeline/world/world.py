@@ -8,6 +8,8 @@ from enum import StrEnum
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.node_fit import Allocatable
+from cpuctl.engine.pod_rules import server_rules
+from cpuctl.engine.pod_server import PodServer
 from cpuctl.engine.resize.outcome import Condition
 from cpuctl.engine.resize.running import RunningPod
 from cpuctl.timeline.model import Timeline
@@ -125,7 +127,8 @@ class World:
     ``online`` are the CPUs that run (a mask), ``now`` the nanoseconds since the timeline began, ``why_down``
     says why no kubelet runs that should, ``starts_at`` when one comes up, ``boot`` counts starts of the
     machine. ``allocatable`` is what the node's status told last. ``pods`` are those that exist, by UID;
-    ``names`` also has those that did.
+    ``names`` also has those that did. ``api_server`` creates them, ``refused`` are names of those that it did
+    not store.
     """
 
     def __init__(self, timeline: Timeline) -> None:
@@ -141,6 +144,10 @@ class World:
         self.allocatable: Allocatable | None = None
         self.pods: dict[str, PodLife] = {}
         self.names: dict[str, str] = {}
+        self.api_server = PodServer(
+            server_rules(timeline.server.gates), timeline.limit_ranges, timeline.quotas
+        )
+        self.refused: list[str] = []
         self.disk = Disk()
         self.entries: list[Entry] = []
         self.scale_downs = ScaleDowns()

@@ -23,10 +23,20 @@ if TYPE_CHECKING:
 
 
 class Creation(NamedTuple):
-    """What becomes of a new pod: it is stored where there are no ``refusals``, and charged to quotas."""
+    """What becomes of a new pod: it is stored where there are no ``refusals``, and charged to quotas.
 
-    refusals: tuple[str, ...] = ()
+    The refusals are told by who refuses: validation, LimitRanges, ResourceQuotas.
+    """
+
+    invalid: tuple[str, ...] = ()
+    beyond_limits: tuple[str, ...] = ()
+    beyond_quotas: tuple[str, ...] = ()
     charges: tuple[QuotaCharge, ...] = ()
+
+    @property
+    def refusals(self) -> tuple[str, ...]:
+        """All refusals, in the API server's order."""
+        return self.invalid + self.beyond_limits + self.beyond_quotas
 
 
 _STORED = Creation()
@@ -67,12 +77,13 @@ class PodServer(Copied):
 
     def create(self, pod: Pod) -> Creation:
         """Decide on a new pod, which has its defaults; static ones and those that are there are stored."""
-        refusals = self._invalid(pod)
+        found = self._refused(pod)
         if self.ledger is None:
-            return Creation(refusals) if refusals else _STORED
-        charges = self.ledger.create(pod, _qos_class(pod), valid=not refusals)
+            return found
+        charges = self.ledger.create(pod, _qos_class(pod), valid=not found.refusals)
         texts = (text for each in charges for text in each.refusals)
-        return Creation((*refusals, *(f'pods "{pod.name}" is forbidden: {text}' for text in texts)), charges)
+        beyond = tuple(f'pods "{pod.name}" is forbidden: {text}' for text in texts)
+        return found._replace(beyond_quotas=beyond, charges=charges)
 
     def resize(self, before: Pod, after: Pod, *, valid: bool) -> tuple[str, ...]:
         """Tell what quotas refuse of new resources; without a word, the pod is charged these if *valid*."""
@@ -91,15 +102,18 @@ class PodServer(Copied):
         if self.ledger is not None:
             self.ledger.release(pod)
 
-    def _invalid(self, pod: Pod) -> tuple[str, ...]:
+    def _refused(self, pod: Pod) -> Creation:
         from cpuctl.pods.stored import plainly_valid
 
-        if not self.limit_ranges and plainly_valid(pod):
-            return ()
+        if pod.phase or pod.static or (not self.limit_ranges and plainly_valid(pod)):
+            return _STORED
 
-        from cpuctl.pods.validation.refusals import refusals_of
+        from cpuctl.pods.validation.refusals import beyond_limit_ranges, invalid
 
-        return refusals_of(pod, self.rules, self.limit_ranges)
+        return Creation(
+            invalid=tuple(invalid(pod, self.rules)),
+            beyond_limits=tuple(beyond_limit_ranges(pod, self.limit_ranges)),
+        )
 
 
 def _ledger(quotas: tuple[ResourceQuota, ...]) -> QuotaLedger | None:

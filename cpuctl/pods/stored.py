@@ -8,7 +8,7 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from cpuctl.named_tuple import NamedTuple
-from cpuctl.pods.defaulting import Step, creation_steps, decoding_steps, storing_steps
+from cpuctl.pods.defaulting import Step, creation_steps, decoding_steps, limit_range_steps, storing_steps
 from cpuctl.pods.model import Container, ContainerKind, Pod
 from cpuctl.pods.rules import PodRules, ServerRules
 from cpuctl.pods.validation.amounts import as_sent
@@ -126,9 +126,7 @@ def _steps(pod: Pod, rules: PodRules, limit_ranges: Iterable[LimitRange]) -> Ite
     if not pod.phase:
         yield from creation_steps(server)
         yield from decoding_steps(server)
-        here = (each for each in limit_ranges if each.namespace == pod.namespace)
-        for limit_range in sorted(here, key=lambda each: each.name):
-            yield limit_range.step()
+        yield from limit_range_steps(pod, limit_ranges)
         yield from storing_steps(server)
     # Whoever reads a pod from storage applies the defaults of reading.
     yield from decoding_steps(server)

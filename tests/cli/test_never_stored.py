@@ -164,6 +164,16 @@ def test_all_that_governs_a_namespace_is_told_at_once(governed: str, cpuctl: Cpu
     assert {pod["name"]: pod["apiServer"]["refusals"] for pod in document["pods"]} == BEYOND
     document = answered(cpuctl, "explanation", "explain", "last", *MACHINE, "-f", governed)
     assert document["pod"]["refusals"] == BEYOND["last"]
+    document = answered(cpuctl, "podslint", "pods", "lint", "-f", governed)
+    assert [(each["object"]["name"], each["code"]) for each in document["findings"]] == [
+        ("wrong", "limit-range"),
+        ("wrong", "resource-quota"),
+        ("wrong", "limit-below-request"),
+        ("last", "resource-quota"),
+    ]
+    said = {each["message"] for each in document["findings"]}
+    assert said >= {*BEYOND["wrong"][1:], *BEYOND["last"]}
+    assert document["summary"]["others"] == 0
 
 
 def test_copies_are_charged_one_after_the_other(governed: str, cpuctl: Cpuctl) -> None:

@@ -233,3 +233,49 @@ def test_a_pod_of_too_many_containers_is_not_looked_at(lint: Lint) -> None:
     result = lint("-f", "-", stdin=json.dumps(pod).encode())
     assert result.code == 4
     assert "<stdin>:1: more than 1,000 containers in one pod" in result.err
+
+
+GOVERNED = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  template: {spec: {containers: [{name: app, image: app}]}}
+---
+apiVersion: v1
+kind: LimitRange
+metadata: {name: filled}
+spec: {limits: [{type: Container, default: {cpu: "1"}, min: {cpu: "1"}}]}
+---
+apiVersion: v1
+kind: ResourceQuota
+metadata: {name: small}
+spec: {hard: {limits.cpu: "2"}}
+"""
+
+
+def errors(answer: str) -> list[dict[str, Any]]:
+    return [each for each in json.loads(answer)["findings"] if each["severity"] == "error"]
+
+
+def test_quotas_count_the_pods_of_workloads_with_the_defaults_of_limit_ranges(cpuctl: Cpuctl) -> None:
+    result = cpuctl("pods", "lint", "-q", "-f", "-", "-o", "json", stdin=GOVERNED.encode())
+    (finding,) = errors(result.out)
+    assert result.code == 3
+    assert finding["message"] == (
+        'pods "web-2" is forbidden: exceeded quota: small, requested: limits.cpu=1, used: limits.cpu=2, '
+        "limited: limits.cpu=2"
+    )
+    assert finding["hint"] == "the API server takes the Deployment, and refuses 1 of its 3 pods"
+
+
+def test_limit_ranges_that_are_none_are_told(cpuctl: Cpuctl) -> None:
+    text = GOVERNED.replace('min: {cpu: "1"}', 'min: {cpu: "3"}').replace(
+        "kind: ResourceQuota", "kind: LimitRange"
+    )
+    result = cpuctl("pods", "lint", "-q", "-f", "-", "-o", "json", stdin=text.encode())
+    codes = [each["code"] for each in errors(result.out)]
+    assert codes == ["limit-range", "bad-limit-range", "bad-limit-range", "bad-limit-range"]
+    static = cpuctl("pods", "lint", "-q", "-f", "-", "--static", "-o", "json", stdin=text.encode())
+    assert {each["code"] for each in errors(static.out)} == {"static-kind"}

@@ -36,6 +36,8 @@ once, in the words of whoever refuses it, with file, line and column. An error i
 something else than it seems to, a note is worth knowing. With a machine (-m) its kubelet is asked, too, about
 each pod alone on the empty node.
 
+LimitRanges and ResourceQuotas among the manifests have their say: pods are created in their order.
+
 Editors check the form of manifests while you write: see cpuctl schema --help.
 
 Examples:
@@ -109,14 +111,17 @@ def _linted(names: "Sequence[str]", words: LintWords, style: Style, sources: Sou
     from cpuctl.cli.progress import ProgressBar
     from cpuctl.documents.files import source_name
     from cpuctl.pods.reading.manifest_files import find_manifest_files
+    from cpuctl.pods.validation.texts import documents_of
 
     sources.add("pods", ", ".join(map(source_name, names)), "given")
     files = find_manifest_files(names)
     run = LintRun(load_setting(words, sources))
     with ProgressBar(style) as progress:
-        for number, file in enumerate(files):
+        read = [(file.source, list(documents_of(file.read(), file.source))) for file in files]
+        run.govern(part for _, parts in read for part in parts)
+        for number, (source, parts) in enumerate(read):
             progress("looking at manifests", number, len(files))
-            run.look_at(file)
+            run.look_at(source, parts)
     if not run.objects and not run.remarks:
         raise _nothing_to_look_at(run, names)
     return lint_document(run, sources.entries)

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from cpuctl.cli.pods.lint_governed import (
+    governed_findings,
+    governing_findings,
+    governing_objects,
+    is_governing,
+    running_pods,
+)
 from cpuctl.documents.document import Document, Syntax
 from cpuctl.documents.places import Place
 from cpuctl.engine.pod_lints.lints import lint_pod
 from cpuctl.engine.pod_lints.subject import PodLintSubject
+from cpuctl.engine.pod_server import PodServer
 from cpuctl.errors import InputError
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.validation.finding import Finding, Refuser, Severity
 from cpuctl.pods.validation.lint import MOST_FINDINGS, Linted, lint_document
-from cpuctl.pods.validation.texts import Unreadable, documents_of
+from cpuctl.pods.validation.texts import Unreadable
 
 if TYPE_CHECKING:
     from cpuctl.cli.pods.lint_inputs import LintSetting
-    from cpuctl.pods.reading.manifest_files import ManifestFile
 
 
 class Remark(NamedTuple):
@@ -35,35 +42,57 @@ class LintRun:
     """What has been looked at so far: ``objects`` are pods and workloads, ``others`` all the rest."""
 
     setting: LintSetting
+    server: PodServer | None = None
     remarks: list[Remark] = field(default_factory=list)
     files: int = 0
     objects: int = 0
     others: int = 0
 
-    def look_at(self, file: ManifestFile) -> None:
-        """Look at one file; what is wrong in it is remarked, in the order of its lines.
+    def govern(self, parts: Iterable[Document | Unreadable]) -> None:
+        """Let LimitRanges and ResourceQuotas of all documents have their say; static pods meet none."""
+        documents = [part for part in parts if isinstance(part, Document)]
+        found = governing_objects(documents)
+        if self.setting.rules.static or not (found.limit_ranges or found.quotas):
+            return
+        rules = replace(self.setting.rules, limit_ranges=found.limit_ranges)
+        self.setting = self.setting._replace(rules=rules)
+        self.server = PodServer(rules.server, found.limit_ranges, found.quotas)
+        if found.quotas:
+            self.server.count(running_pods(documents, rules.pods))
+
+    def look_at(self, source: str, parts: Iterable[Document | Unreadable]) -> None:
+        """Look at the documents of one file; what is wrong is remarked, in the order of its lines.
 
         Raise InputError for more than MOST_FINDINGS remarks in all.
         """
         self.files += 1
         remarks: list[Remark] = []
-        for document in documents_of(file.read(), file.source):
+        for document in parts:
             if isinstance(document, Unreadable):
-                remarks.append(_unreadable(document, file.source))
+                remarks.append(_unreadable(document, source))
             else:
                 remarks.extend(self._document(document))
             if len(self.remarks) + len(remarks) > MOST_FINDINGS:
                 hint = "look at fewer manifests at once"
-                raise InputError(f"more than {MOST_FINDINGS:,} findings", where=file.source, hint=hint)
+                raise InputError(f"more than {MOST_FINDINGS:,} findings", where=source, hint=hint)
         self.remarks.extend(sorted(remarks, key=lambda remark: remark.place))
 
     def _document(self, document: Document) -> Iterator[Remark]:
         yield from _repeats(document)
         for linted in lint_document(document, self.setting.rules):
             self.objects += linted.looked_at
-            self.others += bool(linted.kind) and not linted.looked_at
-            for finding in (*linted.findings, *self._on_node(linted)):
+            governing = linted.item is not None and is_governing(linted.item)
+            self.others += bool(linted.kind) and not linted.looked_at and not governing
+            governed = list(self._governed(document, linted))
+            on_node = () if governed and linted.kind == "Pod" else self._on_node(linted)
+            for finding in (*linted.findings, *governed, *on_node):
                 yield Remark(document.source, document.nearest_place(finding.path), linted, finding)
+
+    def _governed(self, document: Document, linted: Linted) -> Iterator[Finding]:
+        if linted.item is not None and not self.setting.rules.static:
+            yield from governing_findings(document, linted.item)
+        if self.server is not None:
+            yield from governed_findings(document, linted, self.setting.rules.pods, self.server)
 
     def _on_node(self, linted: Linted) -> Iterator[Finding]:
         if linted.pod is not None and linted.draft is not None:

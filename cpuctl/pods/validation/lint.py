@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
+from typing import TYPE_CHECKING
 
 from cpuctl.documents.document import Document
 from cpuctl.errors import InputError
@@ -22,6 +23,9 @@ from cpuctl.pods.validation.reading import read_draft
 from cpuctl.pods.validation.server import check_at_server, defaulted_pod
 from cpuctl.pods.validation.shape import Shapes
 
+if TYPE_CHECKING:
+    from cpuctl.pods.governing.limit_range import LimitRange
+
 MOST_FINDINGS = 100_000
 """Findings told in all: more than anybody reads, and what hostile input could bring has no end."""
 
@@ -34,7 +38,7 @@ class LintRules:
     """By which rules manifests are looked at.
 
     ``static`` manifests are files that a kubelet reads itself. ``resizable`` is the API server's gate
-    InPlacePodLevelResourcesVerticalScaling.
+    InPlacePodLevelResourcesVerticalScaling. Of ``limit_ranges`` only the defaults count here.
     """
 
     pods: PodRules
@@ -42,6 +46,7 @@ class LintRules:
     static: bool = False
     cgroup_version: int = 2
     resizable: bool = True
+    limit_ranges: tuple[LimitRange, ...] = ()
 
     @property
     def server(self) -> ServerRules:
@@ -62,6 +67,7 @@ class Linted(NamedTuple):
     draft: PodDraft | None = None
     pod: Pod | None = None
     findings: tuple[Finding, ...] = ()
+    item: ManifestObject | None = None
 
     @property
     def looked_at(self) -> bool:
@@ -92,7 +98,7 @@ def _containers(item: ManifestObject) -> int:
 
 
 def _linted(item: ManifestObject, rules: LintRules) -> Linted:
-    named = Linted(kind=item.kind, namespace=item.namespace, name=item.name)
+    named = Linted(kind=item.kind, namespace=item.namespace, name=item.name, item=item)
     if rules.static and item.kind != "Pod":
         return named._replace(findings=(_no_static_pod(item),))
     if not item.spec_steps:
@@ -106,12 +112,12 @@ def _linted(item: ManifestObject, rules: LintRules) -> Linted:
     checks = chain(
         rules.shapes.check(item.kind, item.value, item.place, item.spec_steps),
         read.findings,
-        check_at_server(draft, pods.server),
+        check_at_server(draft, pods.server, rules.limit_ranges),
         check_pod_level_support(draft, pods, cgroup_version=rules.cgroup_version, resizable=resizable),
     )
     findings = list(islice(checks, MOST_FINDINGS + 1))
     refused = any(finding.severity is Severity.ERROR for finding in findings)
-    pod = None if refused else _sent(draft, pods.server)
+    pod = None if refused else _sent(draft, pods.server, rules.limit_ranges)
     if pod is not None:
         findings += check_pod_level_meaning(pod, draft.spec, pods)
     if rules.static:
@@ -128,9 +134,9 @@ def _no_static_pod(item: ManifestObject) -> Finding:
     )
 
 
-def _sent(draft: PodDraft, rules: ServerRules) -> Pod:
+def _sent(draft: PodDraft, rules: ServerRules, limit_ranges: Sequence[LimitRange]) -> Pod:
     """Return the pod as its kubelet gets it: a static one reads as it was written."""
-    pod = defaulted_pod(draft, rules)
+    pod = defaulted_pod(draft, rules, limit_ranges)
     return pod if pod.static else as_sent(pod)
 
 

@@ -24,23 +24,14 @@ _SPEC = Spot(("spec",), "spec")
 _METADATA = Spot(("metadata",), "metadata")
 
 
-def refusals_of(pod: Pod, rules: ServerRules, limit_ranges: Iterable[LimitRange] = ()) -> tuple[str, ...]:
-    """Return the API server's words for everything that keeps it from storing *pod*, which has its defaults.
-
-    A pod that the cluster holds already (it has a phase) is stored, and a static one never comes there.
-    """
-    if pod.phase or pod.static:
-        return ()
-    return (*_invalid(pod, rules), *beyond_limit_ranges(pod, limit_ranges))
-
-
 def invalid_parts(pod: Pod, rules: ServerRules) -> tuple[str, ...]:
     """Return what validation says of the spec of *pod*, which has its defaults: each error once."""
     found = check_spec(_draft(pod), pod, rules)
     return tuple(dict.fromkeys(each.message for each in found if each.severity is Severity.ERROR))
 
 
-def _invalid(pod: Pod, rules: ServerRules) -> Iterator[str]:
+def invalid(pod: Pod, rules: ServerRules) -> Iterator[str]:
+    """Yield what validation says of *pod*, which has its defaults: all errors are one answer."""
     if texts := invalid_parts(pod, rules):
         yield f'Pod "{pod.name}" is invalid: {_listed(texts)}'
 

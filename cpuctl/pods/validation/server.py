@@ -6,11 +6,12 @@ when a pod is made of it, so templates are looked at twice. Rule: ``pkg/apis/cor
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from cpuctl.object_names import subdomain_problems
-from cpuctl.pods.defaulting import creation_steps, decoding_steps, storing_steps
+from cpuctl.pods.defaulting import creation_steps, decoding_steps, limit_range_steps, storing_steps
 from cpuctl.pods.model import Pod, ResourceRequirements
 from cpuctl.pods.rules import ServerRules
 from cpuctl.pods.validation.containers import check_containers, check_ephemeral_at_all
@@ -22,30 +23,44 @@ from cpuctl.pods.validation.requirements import check_requirements
 from cpuctl.pods.validation.resource_names import container_resource
 from cpuctl.pods.validation.server_warnings import check_bytes
 
+if TYPE_CHECKING:
+    from cpuctl.pods.governing.limit_range import LimitRange
+
 _SYSTEMS = ("linux", "windows")
 
 
-def check_at_server(draft: PodDraft, rules: ServerRules) -> Iterator[Finding]:
-    """Check a manifest as ``kubectl apply`` sends it, and the pods that are made of a workload."""
+def check_at_server(
+    draft: PodDraft, rules: ServerRules, limit_ranges: Sequence[LimitRange] = ()
+) -> Iterator[Finding]:
+    """Check a manifest as ``kubectl apply`` sends it, and the pods that are made of a workload.
+
+    *limit_ranges* fill in defaults; what they refuse is not told here.
+    """
     yield from _check_name(draft)
+    defaulted = defaulted_pod(draft, rules, limit_ranges)
     if not draft.is_template:
-        yield from check_spec(draft, defaulted_pod(draft, rules), rules)
+        yield from check_spec(draft, defaulted, rules)
         return
     at_once = list(check_spec(draft, _template(draft, rules), rules))
     yield from at_once
     said = {(finding.code, finding.path, finding.detail) for finding in at_once}
-    for finding in check_spec(draft, defaulted_pod(draft, rules), rules):
+    for finding in check_spec(draft, defaulted, rules):
         # Warnings about pods go to the controller that creates them: nobody reads those.
         news = (finding.code, finding.path, finding.detail) not in said
         if news and finding.severity is Severity.ERROR:
             yield _later(finding, draft)
 
 
-def defaulted_pod(draft: PodDraft, rules: ServerRules) -> Pod:
+def defaulted_pod(draft: PodDraft, rules: ServerRules, limit_ranges: Sequence[LimitRange] = ()) -> Pod:
     """Return the pod with the API server's defaults; one that is stored already keeps what new ones lose."""
-    new = () if draft.stored and not draft.is_template else creation_steps(rules)
+    new = not draft.stored or draft.is_template
     pod = draft.pod
-    for step in (*new, *decoding_steps(rules), *storing_steps(rules)):
+    for step in (
+        *(creation_steps(rules) if new else ()),
+        *decoding_steps(rules),
+        *(limit_range_steps(pod, limit_ranges) if new else ()),
+        *storing_steps(rules),
+    ):
         pod = step.apply(pod)
     return pod
 

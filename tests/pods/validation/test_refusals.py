@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from cpuctl.engine.pod_server import PodServer
 from cpuctl.pods.governing.limit_range import LimitRange, LimitRangeItem
 from cpuctl.pods.model import ContainerKind, Pod
 from cpuctl.pods.rules import PodRules, ServerRules
 from cpuctl.pods.stored import plainly_valid, stored_pod
-from cpuctl.pods.validation.refusals import refusals_of
 from cpuctl.quantity import Quantity
 from tests.support.pods import app, pod, resources
 
@@ -23,7 +23,7 @@ RATIO = (
 
 def refused(given: Pod, rules: ServerRules = SERVER, *ranges: LimitRange) -> tuple[str, ...]:
     stored = stored_pod(given, PodRules(server=rules), ranges).pod
-    return refusals_of(stored, rules, ranges)
+    return PodServer(rules, ranges).create(stored).refusals
 
 
 BELOW = (

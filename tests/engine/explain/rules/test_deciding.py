@@ -61,7 +61,7 @@ def test_the_rule_that_decided(case: Case) -> None:
 
 class _Refusing(PodServer):
     def create(self, pod: Pod) -> Creation:
-        return Creation((f"{pod.name} is forbidden", "and invalid") if pod.name == "b" else ())
+        return Creation(invalid=(f"{pod.name} is forbidden", "and invalid") if pod.name == "b" else ())
 
 
 def test_what_no_api_server_stores_gets_nothing_and_leaves_the_node_alone() -> None:

@@ -9,17 +9,13 @@ Rule: ``pkg/apis/core/v1/defaults.go`` of 1.36.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, Pod, ResourceRequirements, is_pod_level_resource
 from cpuctl.pods.requests import Amounts, container_limits, container_requests
 from cpuctl.pods.rules import DEFAULT_SERVER, ServerRules
 from cpuctl.quantity import Quantity
-
-if TYPE_CHECKING:
-    from cpuctl.pods.governing.limit_range import LimitRange
 
 REQUEST_FROM_LIMIT = "its limit, as no request is given"
 """The rule by which a container's request follows from its limit."""
@@ -49,13 +45,6 @@ def decoding_steps(rules: ServerRules) -> tuple[Step, ...]:
     """Return the defaults that every reading of a pod applies."""
     pod_level = () if rules.defaults_pod_level_last else _pod_level_steps(rules)
     return (_CONTAINERS, *pod_level, _ROUNDING)
-
-
-def limit_range_steps(pod: Pod, limit_ranges: Iterable[LimitRange]) -> Iterator[Step]:
-    """Yield what the LimitRanges of its namespace fill in, by their names; static pods meet none."""
-    here = () if pod.static else (each for each in limit_ranges if each.namespace == pod.namespace)
-    for limit_range in sorted(here, key=lambda each: each.name):
-        yield limit_range.step()
 
 
 def storing_steps(rules: ServerRules) -> tuple[Step, ...]:

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import reduce
 from typing import TYPE_CHECKING
 
 from cpuctl.named_tuple import NamedTuple
-from cpuctl.pods.defaulting import Step, creation_steps, decoding_steps, limit_range_steps, storing_steps
+from cpuctl.pods.defaulting import Step, creation_steps, decoding_steps, storing_steps
+from cpuctl.pods.manifest import manifest_of
 from cpuctl.pods.model import Container, ContainerKind, Pod
 from cpuctl.pods.rules import PodRules, ServerRules
 from cpuctl.pods.validation.amounts import as_sent
+from cpuctl.pods.validation.raw import items_of, mapping_of, member_of
 from cpuctl.quantity import Quantity
 
 if TYPE_CHECKING:
     from cpuctl.pods.governing.limit_range import LimitRange
 
 _PLAIN = frozenset({"cpu", "memory", "ephemeral-storage"})
+_VALIDATED = frozenset({"volumes", "ephemeralContainers", "os"})
 _LONGEST_LABEL = 63
 _SYSTEM_PRIORITIES = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
 
@@ -56,7 +59,7 @@ class StoredPod(NamedTuple):
     dropped: Mapping[Place, str]
 
 
-def stored_pod(pod: Pod, rules: PodRules, limit_ranges: Iterable[LimitRange] = ()) -> StoredPod:
+def stored_pod(pod: Pod, rules: PodRules, limit_ranges: Sequence[LimitRange] = ()) -> StoredPod:
     """Take a pod through the API server; *limit_ranges* of other namespaces are passed over.
 
     A pod that the cluster holds already (it has a phase) is only read again. A static one never gets there:
@@ -77,7 +80,7 @@ def stored_pod(pod: Pod, rules: PodRules, limit_ranges: Iterable[LimitRange] = (
     return StoredPod(pod=_with_priority(pod), sources=sources, dropped=dropped)
 
 
-def handed_pod(pod: Pod, rules: PodRules, limit_ranges: Iterable[LimitRange] = ()) -> Pod:
+def handed_pod(pod: Pod, rules: PodRules, limit_ranges: Sequence[LimitRange] = ()) -> Pod:
     """Return the stored pod as its kubelet reads it: ``1.5Gi`` arrives as ``1536Mi``, but in a static pod."""
     # Without the sources of amounts, which take most of the time: there may be thousands of pods.
     stored = _with_priority(
@@ -97,17 +100,43 @@ def plainly_valid(pod: Pod) -> bool:
         pod.resources is None
         and not pod.overhead
         and not pod.os_name
+        and _plain_name(pod.name)
+        and _plain_name(pod.namespace)
         and all(map(_plain, pod.all_containers))
+        and _plainly_written(pod)
     )
 
 
+def _plain_name(name: str) -> bool:
+    plain = name.isascii() and name.replace("-", "").isalnum() and name == name.lower()
+    return plain and name[0] != "-" != name[-1] and len(name) <= _LONGEST_LABEL
+
+
+def _plainly_written(pod: Pod) -> bool:
+    """Tell whether the manifest says nothing that is validated and that the model leaves out."""
+    written = manifest_of(pod)
+    if written is None:
+        return True
+    if "generateName" in written.metadata or not _VALIDATED.isdisjoint(written.spec):
+        return False
+    containers = (
+        each for name in ("containers", "initContainers") for each in items_of(written.spec.get(name))
+    )
+    return not any(
+        "resizePolicy" in mapping_of(each) or any(map(_refers, items_of(member_of(each, "env"))))
+        for each in containers
+    )
+
+
+def _refers(variable: object) -> bool:
+    return member_of(variable, "valueFrom") is not None
+
+
 def _plain(container: Container) -> bool:
-    name, resources = container.name, container.resources
+    resources = container.resources
     if container.restarts or (container.restart_policy and container.kind is not ContainerKind.SIDECAR):
         return False
-    if not name.islower() or not name.isascii() or not name.replace("-", "a").isalnum():
-        return False
-    if name[0] == "-" or name[-1] == "-" or len(name) > _LONGEST_LABEL:
+    if not _plain_name(container.name) or resources.claims:
         return False
     named = {**resources.limits, **resources.requests}
     return (
@@ -117,7 +146,7 @@ def _plain(container: Container) -> bool:
     )
 
 
-def _steps(pod: Pod, rules: PodRules, limit_ranges: Iterable[LimitRange]) -> Iterator[Step]:
+def _steps(pod: Pod, rules: PodRules, limit_ranges: Sequence[LimitRange]) -> Iterator[Step]:
     if pod.static:
         # A kubelet reads the file with the API's defaults, but does not store anything.
         yield from decoding_steps(ServerRules(minor=rules.node.minor, pod_level=rules.node.pod_level))
@@ -126,7 +155,10 @@ def _steps(pod: Pod, rules: PodRules, limit_ranges: Iterable[LimitRange]) -> Ite
     if not pod.phase:
         yield from creation_steps(server)
         yield from decoding_steps(server)
-        yield from limit_range_steps(pod, limit_ranges)
+        if limit_ranges:
+            from cpuctl.pods.governing.limit_range import limit_range_steps
+
+            yield from limit_range_steps(pod, limit_ranges)
         yield from storing_steps(server)
     # Whoever reads a pod from storage applies the defaults of reading.
     yield from decoding_steps(server)

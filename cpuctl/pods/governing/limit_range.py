@@ -86,6 +86,13 @@ class LimitRange(NamedTuple):
         return list(dict.fromkeys(text for item in self.items for text in _violations(item, pod)))
 
 
+def limit_range_steps(pod: Pod, limit_ranges: Iterable[LimitRange]) -> Iterator[Step]:
+    """Yield what the LimitRanges of its namespace fill in, by their names; static pods meet none."""
+    here = () if pod.static else (each for each in limit_ranges if each.namespace == pod.namespace)
+    for limit_range in sorted(here, key=lambda each: each.name):
+        yield limit_range.step()
+
+
 _WORDS = {"min": "min", "max": "max", "default": "default", "default_request": "default request"}
 _ORDER = (
     ("min", "max", "min", "min"),

@@ -7,7 +7,6 @@ quantities are told here, and their resources left out of account in the whole p
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 
 from cpuctl.documents.numbers import amount_text
 from cpuctl.go_text import GoError
@@ -66,13 +65,13 @@ def read_draft(kind: str, value: object, place: Spot, spec_steps: tuple[str, ...
     return Read(draft, tuple(reader.findings))
 
 
-@dataclass(slots=True)
 class _Reader:
     """Reads amounts; ``doubtful`` are the resources of which one could not be read."""
 
-    kind: str
-    findings: list[Finding] = field(default_factory=list)
-    doubtful: set[str] = field(default_factory=set)
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self.findings: list[Finding] = []
+        self.doubtful: set[str] = set()
 
     def pod(self, metadata: Mapping[str, object], spec: Mapping[str, object], spot: Spot) -> Pod:
         """Read what the model of a pod holds."""

@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from cpuctl.pods.manifest import manifest_of
 from cpuctl.pods.model import Container, ContainerKind, Pod
 from cpuctl.pods.rules import ServerRules
 from cpuctl.pods.validation.claims import Claim, ClaimNames
 from cpuctl.pods.validation.draft import ContainerDraft, PodDraft, ResizePolicy
 from cpuctl.pods.validation.finding import Severity, Spot
-from cpuctl.pods.validation.server import check_spec
+from cpuctl.pods.validation.reading import Read, read_draft
+from cpuctl.pods.validation.server import check_metadata, check_spec
 
 if TYPE_CHECKING:
     from cpuctl.pods.governing.limit_range import LimitRange
@@ -25,13 +27,15 @@ _METADATA = Spot(("metadata",), "metadata")
 
 
 def invalid_parts(pod: Pod, rules: ServerRules) -> tuple[str, ...]:
-    """Return what validation says of the spec of *pod*, which has its defaults: each error once."""
-    found = check_spec(_draft(pod), pod, rules)
+    """Return what validation says of *pod*, which has its defaults: each error once."""
+    draft = _draft(pod).draft
+    found = (*check_metadata(draft), *check_spec(draft, pod, rules))
     return tuple(dict.fromkeys(each.message for each in found if each.severity is Severity.ERROR))
 
 
 def invalid(pod: Pod, rules: ServerRules) -> Iterator[str]:
-    """Yield what validation says of *pod*, which has its defaults: all errors are one answer."""
+    """Yield what keeps *pod*, which has its defaults, from being read, and what validation says of it."""
+    yield from (each.detail for each in _draft(pod).findings)
     if texts := invalid_parts(pod, rules):
         yield f'Pod "{pod.name}" is invalid: {_listed(texts)}'
 
@@ -48,8 +52,18 @@ def _listed(texts: Sequence[str]) -> str:
     return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
 
 
-def _draft(pod: Pod) -> PodDraft:
-    """Tell what can be told of the manifest: the model leaves out what does not decide on resources."""
+def _draft(pod: Pod) -> Read:
+    """Return the manifest of a pod, with the amounts that it has by now."""
+    written = manifest_of(pod)
+    if written is None:
+        return Read(_draft_of_model(pod), ())
+    read = read_draft("Pod", {"metadata": written.metadata, "spec": written.spec}, Spot((), ""), ("spec",))
+    generated = bool(written.metadata) and not read.draft.pod.name
+    return read._replace(draft=read.draft._replace(pod=pod._replace(name="") if generated else pod))
+
+
+def _draft_of_model(pod: Pod) -> PodDraft:
+    """Tell what can be told without a manifest: the model leaves out what does not decide on resources."""
     claims = None if pod.resources is None or not pod.resources.claims else pod.resources.claims
     return PodDraft(
         kind="Pod",

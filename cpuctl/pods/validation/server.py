@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from cpuctl.object_names import subdomain_problems
-from cpuctl.pods.defaulting import creation_steps, decoding_steps, limit_range_steps, storing_steps
+from cpuctl.object_names import label_problems, subdomain_problems
+from cpuctl.pods.defaulting import creation_steps, decoding_steps, storing_steps
 from cpuctl.pods.model import Pod, ResourceRequirements
 from cpuctl.pods.rules import ServerRules
 from cpuctl.pods.validation.containers import check_containers, check_ephemeral_at_all
@@ -36,7 +36,7 @@ def check_at_server(
 
     *limit_ranges* fill in defaults; what they refuse is not told here.
     """
-    yield from _check_name(draft)
+    yield from check_metadata(draft)
     defaulted = defaulted_pod(draft, rules, limit_ranges)
     if not draft.is_template:
         yield from check_spec(draft, defaulted, rules)
@@ -55,12 +55,12 @@ def defaulted_pod(draft: PodDraft, rules: ServerRules, limit_ranges: Sequence[Li
     """Return the pod with the API server's defaults; one that is stored already keeps what new ones lose."""
     new = not draft.stored or draft.is_template
     pod = draft.pod
-    for step in (
-        *(creation_steps(rules) if new else ()),
-        *decoding_steps(rules),
-        *(limit_range_steps(pod, limit_ranges) if new else ()),
-        *storing_steps(rules),
-    ):
+    steps = [*(creation_steps(rules) if new else ()), *decoding_steps(rules)]
+    if new and limit_ranges:
+        from cpuctl.pods.governing.limit_range import limit_range_steps
+
+        steps += limit_range_steps(pod, limit_ranges)
+    for step in (*steps, *storing_steps(rules)):
         pod = step.apply(pod)
     return pod
 
@@ -92,18 +92,21 @@ def check_spec(draft: PodDraft, pod: Pod, rules: ServerRules) -> Iterator[Findin
     yield from check_bytes(draft, pod)
 
 
-def _check_name(draft: PodDraft) -> Iterator[Finding]:
-    name = draft.metadata.child("name")
-    if draft.pod.name:
-        for problem in subdomain_problems(draft.pod.name):
-            yield name.invalid("object-name", draft.pod.name, problem)
-    elif not draft.generate_name:
-        yield name.required("object-name", "name or generateName is required")
-    else:
-        prefix = draft.generate_name
+def check_metadata(draft: PodDraft) -> Iterator[Finding]:
+    """Check what the object is called, and its namespace."""
+    name, prefix = draft.pod.name, draft.generate_name
+    if prefix:
         # A dash at the end is fine: letters follow.
         for problem in subdomain_problems(f"{prefix[:-1]}a" if prefix.endswith("-") else prefix):
             yield draft.metadata.child("generateName").invalid("object-name", prefix, problem)
+    spot = draft.metadata.child("name")
+    if name:
+        for problem in subdomain_problems(name):
+            yield spot.invalid("object-name", name, problem)
+    elif not prefix:
+        yield spot.required("object-name", "name or generateName is required")
+    for problem in label_problems(draft.pod.namespace):
+        yield draft.metadata.child("namespace").invalid("namespace-name", draft.pod.namespace, problem)
 
 
 def _check_overhead(draft: PodDraft, pod: Pod, rules: ServerRules) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ import pytest
 from cpuctl.engine.pod_server import PodServer
 from cpuctl.pods.governing.limit_range import LimitRange, LimitRangeItem
 from cpuctl.pods.model import ContainerKind, Pod
+from cpuctl.pods.reading.manifests import decode_manifests
 from cpuctl.pods.rules import PodRules, ServerRules
 from cpuctl.pods.stored import plainly_valid, stored_pod
 from cpuctl.quantity import Quantity
@@ -151,3 +152,77 @@ def test_resize_policies_must_suit_the_pod(restarts: set[str], policy: str, said
     given = pod(app("cpu=1")._replace(restarts=frozenset(restarts)))._replace(restart_policy=policy)
     assert refused(given) == ((f'Pod "pod" is invalid: {said}',) if said else ())
     assert not (said and plainly_valid(given))
+
+
+def read(text: str) -> Pod:
+    (found,) = decode_manifests(text, "pods.yaml").pods
+    return found
+
+
+POD = "apiVersion: v1\nkind: Pod\nmetadata: {metadata}\nspec: {spec}"
+CONTAINERS = "containers: [{name: app, resources: {limits: {cpu: 1}}}]"
+RESIZE = "resizePolicy: [{resourceName: cpu, restartPolicy: RestartContainer}]"
+LABEL = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start"
+OF_MANIFESTS = [
+    (
+        "init container that resizes restart",
+        "{name: web}",
+        f"{{{CONTAINERS}, initContainers: [{{name: init, {RESIZE}}}]}}",
+        'spec.initContainers[0].resizePolicy[0].restartPolicy: Invalid value: "RestartContainer": must not ',
+    ),
+    (
+        "variable of a resource",
+        "{name: web}",
+        "{containers: [{name: a, env: [{name: E, valueFrom: {resourceFieldRef: {resource: limits.disk}}}]}]}",
+        'spec.containers[0].env[0].valueFrom.resourceFieldRef.resource: Unsupported value: "limits.disk"',
+    ),
+    (
+        "size of a volume",
+        "{name: web}",
+        f"{{{CONTAINERS}, volumes: [{{name: v, emptyDir: {{sizeLimit: -1Gi}}}}]}}",
+        "spec.volumes[0].emptyDir.sizeLimit: Forbidden: SizeLimit field must be a valid resource quantity",
+    ),
+    (
+        "claim that the pod does not have",
+        "{name: web}",
+        "{containers: [{name: app, resources: {claims: [{name: a}]}}], resourceClaims: [{name: b}]}",
+        'spec.containers[0].resources.claims[0]: Not found: "a": must be one of the names in',
+    ),
+    ("name", "{name: Web}", f"{{{CONTAINERS}}}", 'metadata.name: Invalid value: "Web": a lowercase RFC 1123'),
+    (
+        "generated name",
+        "{generateName: W-}",
+        f"{{{CONTAINERS}}}",
+        'metadata.generateName: Invalid value: "W-": a lowercase RFC 1123 subdomain',
+    ),
+    (
+        "namespace",
+        "{name: web, namespace: Shop}",
+        f"{{{CONTAINERS}}}",
+        f'metadata.namespace: Invalid value: "Shop": {LABEL}',
+    ),
+    ("system", "{name: web}", f"{{{CONTAINERS}, os: {{}}}}", "spec.os.name: Required value: cannot be empty"),
+]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "spec", "said"), [each[1:] for each in OF_MANIFESTS], ids=[each[0] for each in OF_MANIFESTS]
+)
+def test_what_only_the_manifest_tells_is_validated(metadata: str, spec: str, said: str) -> None:
+    given = read(POD.format(metadata=metadata, spec=spec))
+    assert not plainly_valid(given)
+    (found,) = refused(given)
+    assert said in found
+
+
+def test_amounts_that_nobody_plans_with_must_be_some() -> None:
+    spec = f"{{{CONTAINERS}, volumes: [{{name: v, emptyDir: {{sizeLimit: much}}}}]}}"
+    (found,) = refused(read(POD.format(metadata="{name: web}", spec=spec)))
+    assert found.startswith('Pod in version "v1" cannot be handled as a Pod: quantities must match')
+
+
+def test_pods_of_workloads_are_validated_with_what_their_template_says() -> None:
+    spec = "{containers: [{name: app, env: [{name: E, valueFrom: {resourceFieldRef: {resource: disk}}}]}]}"
+    head = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}"
+    (found,) = refused(read(f"{head}\nspec: {{template: {{spec: {spec}}}}}"))
+    assert found.startswith('Pod "web-0" is invalid: spec.containers[0].env[0].valueFrom')

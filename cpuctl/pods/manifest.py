@@ -1,0 +1,41 @@
+"""The manifest behind a pod: what the model of a pod leaves out still stands there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, cast
+
+from cpuctl.named_tuple import NamedTuple
+from cpuctl.pods.model import Pod
+
+if TYPE_CHECKING:
+    from cpuctl.documents.document import Origin
+
+_TEMPLATE = ("spec", "template", "spec")
+_SPECS = {"": ("spec",), "CronJob": ("spec", "jobTemplate", *_TEMPLATE)}
+_WORKLOADS = frozenset(
+    {"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController", "Job", "CronJob"}
+)
+
+
+class Manifest(NamedTuple):
+    """What was written of a pod; of a workload's pod, ``metadata`` is empty: nobody has written that."""
+
+    metadata: Mapping[str, object]
+    spec: Mapping[str, object]
+
+
+def manifest_of(pod: Pod) -> Manifest | None:
+    """Return what a pod was read from; None for one that comes from elsewhere, or from a custom resource."""
+    kind = pod.owner.partition("/")[0]
+    if isinstance(pod.origin, str) or (kind and kind not in _WORKLOADS):
+        return None
+    origin = cast("Origin", pod.origin)
+    value: object = origin.document.value
+    for step in origin.path:
+        value = value[step]  # type: ignore[index]  # the pod was read at this very path
+    spec = value
+    for name in _SPECS.get(kind, _TEMPLATE):
+        spec = cast("Mapping[str, object]", spec)[name]
+    metadata = {} if kind else cast("Mapping[str, object]", value)["metadata"]
+    return Manifest(cast("Mapping[str, object]", metadata), cast("Mapping[str, object]", spec))

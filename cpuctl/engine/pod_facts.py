@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from cpuctl.engine.cpu.exclusive_advice import ExclusiveAdvice, advise
-from cpuctl.engine.cpu.exclusive_claim import exclusive_claim, why_shared
+from cpuctl.engine.cpu.exclusive_claim import POLICY_NONE, exclusive_claim, why_shared
 from cpuctl.engine.cpu.isolation import Isolation
 from cpuctl.engine.outcome import Rejected
 from cpuctl.engine.pod_level.claims import pod_level_cpus, unaligned_managers
@@ -18,6 +18,7 @@ from cpuctl.pods.cgroups.values import CgroupSettings, CgroupValues, container_c
 from cpuctl.pods.defaulting import REQUEST_FROM_LIMIT
 from cpuctl.pods.effective import Effective, effective_limits, effective_requests
 from cpuctl.pods.governing.limit_range import LimitRange
+from cpuctl.pods.manifest import ephemeral_names
 from cpuctl.pods.model import Container, Pod
 from cpuctl.pods.oom_score import OomScore, oom_score
 from cpuctl.pods.qos import Qos, pod_qos
@@ -26,6 +27,7 @@ from cpuctl.pods.rules import PodRules
 from cpuctl.pods.stored import How, Source, StoredPod, stored_pod
 from cpuctl.quantity import Quantity
 
+_STARTS_IN_POOL = "in the shared pool as it is when it starts: the CPU Manager never sets its CPUs anew"
 _NO_V1 = (
     "KEP-2837 says that pod-level resources need cgroup v2; a kubelet of 1.36 does not check that, and "
     "goes by them on cgroup v1, too"
@@ -70,6 +72,16 @@ class ContainerFacts(NamedTuple):
     isolation: Isolation
 
 
+class EphemeralFacts(NamedTuple):
+    """What a container gets that was added for debugging; ``cpus`` says where it runs."""
+
+    name: str
+    cgroup: CgroupValues
+    cgroup_rules: CgroupRules
+    oom: OomScore
+    cpus: str
+
+
 class PodFacts(NamedTuple):
     """What follows from one pod. ``seen`` is the pod as its kubelet looks at it.
 
@@ -85,6 +97,7 @@ class PodFacts(NamedTuple):
     cgroup: CgroupValues
     cgroup_rules: CgroupRules
     containers: tuple[ContainerFacts, ...]
+    ephemeral: tuple[EphemeralFacts, ...]
     readings: tuple[Reading, ...]
     creation: Creation
     rejected: Rejected | None
@@ -109,6 +122,7 @@ def pod_facts(pod: Pod, node: NodeOfPods, server: PodServer | None = None) -> Po
         cgroup=pod_cgroup(seen, qos.qos_class, node.settings, exclusive=exclusive),
         cgroup_rules=pod_cgroup_rules(seen, qos.qos_class, node.settings, exclusive=exclusive),
         containers=containers,
+        ephemeral=tuple(_ephemeral(name, seen, qos, node) for name in ephemeral_names(pod)),
         readings=tuple(readings(stored.pod, node.rules.server, seen, node.allocatable)),
         creation=server.create(stored.pod),
         rejected=sidecar_rejection(stored.pod, node.rules.node)
@@ -139,18 +153,29 @@ def _container(
         container=container,
         cgroup=container_cgroup(pod, container, qos.qos_class, node.settings, exclusive=exclusive),
         cgroup_rules=container_cgroup_rules(pod, container, node.settings, exclusive=exclusive),
-        oom=oom_score(
-            pod,
-            container,
-            qos.qos_class,
-            node.memory,
-            lowers_sidecars=node.rules.node.lowers_sidecar_scores,
-        ),
+        oom=_oom_score(pod, container, qos, node),
         advice=_only_written(advice, stored),
         exclusive=exclusive,
         why_shared=why_shared(advice.claim, static=node.gives_cpus),
         isolation=_isolation(pod, qos, node, exclusive=exclusive),
     )
+
+
+def _ephemeral(name: str, pod: Pod, qos: Qos, node: NodeOfPods) -> EphemeralFacts:
+    """Work out what an ephemeral container gets: no manager admits it, and the API gives it no resources."""
+    container = Container(name)
+    return EphemeralFacts(
+        name=name,
+        cgroup=container_cgroup(pod, container, qos.qos_class, node.settings, exclusive=False),
+        cgroup_rules=container_cgroup_rules(pod, container, node.settings, exclusive=False),
+        oom=_oom_score(pod, container, qos, node),
+        cpus=_STARTS_IN_POOL if node.gives_cpus else f"on all CPUs, because {POLICY_NONE}",
+    )
+
+
+def _oom_score(pod: Pod, container: Container, qos: Qos, node: NodeOfPods) -> OomScore:
+    lowers = node.rules.node.lowers_sidecar_scores
+    return oom_score(pod, container, qos.qos_class, node.memory, lowers_sidecars=lowers)
 
 
 def _isolation(pod: Pod, qos: Qos, node: NodeOfPods, *, exclusive: bool) -> Isolation:

@@ -25,6 +25,16 @@ class Manifest(NamedTuple):
     spec: Mapping[str, object]
 
 
+def ephemeral_names(pod: Pod) -> tuple[str, ...]:
+    """Name the ephemeral containers of a pod, which its model leaves out: they have no resources."""
+    written = manifest_of(pod)
+    listed = written.spec.get("ephemeralContainers") if written is not None else None
+    items = listed if isinstance(listed, list) else []
+    return tuple(
+        name for each in items if isinstance(each, dict) and isinstance(name := each.get("name"), str)
+    )
+
+
 def manifest_of(pod: Pod) -> Manifest | None:
     """Return what a pod was read from; None for one that comes from elsewhere, or from a custom resource."""
     kind = pod.owner.partition("/")[0]

@@ -1,6 +1,7 @@
-"""What those outside the node read from a pod: autoscalers, and the pod itself by the downward API.
+"""What others read from a pod: the scheduler, autoscalers, and the pod itself by the downward API.
 
-Rules: ``pkg/controller/podautoscaler/replica_calculator.go``, ``pkg/api/v1/resource/helpers.go``,
+Rules: ``pkg/scheduler/framework/plugins/noderesources/resource_allocation.go``,
+``pkg/controller/podautoscaler/replica_calculator.go``, ``pkg/api/v1/resource/helpers.go``,
 ``pkg/kubelet/kubelet_resources.go``; KEP-2837 for the cluster autoscaler and VPA. Error texts are theirs.
 """
 
@@ -21,6 +22,8 @@ _POD_LEVEL_IN_AUTOSCALER = 33
 _POD_LEVEL_IN_DOWNWARD_API = 34
 _SIDECARS_IN_HPA = 29
 _ZERO = Quantity()
+_MINIMUM = {"cpu": Quantity.parse("100m"), "memory": Quantity.parse("200Mi")}
+"""What a container without a request counts for where the scheduler compares nodes, not whether one fits."""
 
 
 class Reading(NamedTuple):
@@ -44,11 +47,37 @@ def readings(
 ) -> list[Reading]:
     """List what everybody reads; *node_view* is the pod as its kubelet sees it."""
     return [
+        *_scheduler(pod, rules),
         *_hpa(pod, rules),
         *_vpa(pod),
         *_cluster_autoscaler(pod, rules),
         *_downward_api(node_view, rules.minor, allocatable),
     ]
+
+
+def _scheduler(pod: Pod, rules: ServerRules) -> Iterator[Reading]:
+    """Tell what must fit into a node, and what nodes are compared by where a minimum adds to that."""
+    seen = pod if rules.pod_level else pod._replace(resources=None)
+    asked, compared = pod_requests(seen), pod_requests(_with_minimum(seen))
+    for resource, minimum in _MINIMUM.items():
+        amount, more = asked.get(resource, _ZERO), compared[resource]
+        yield Reading("scheduler", f"{resource} request", "what the pod must find room for", amount)
+        if amount < more:
+            rule = f"compares nodes with room: {minimum} for each container without a request"
+            yield Reading("scheduler", f"{resource} to compare nodes", rule, more)
+
+
+def _with_minimum(pod: Pod) -> Pod:
+    """Put the least that the scheduler takes each container for into those that name no request."""
+
+    def filled(container: Container) -> Container:
+        own = container.resources
+        return container._replace(resources=own._replace(requests={**_MINIMUM, **own.requests}))
+
+    return pod._replace(
+        containers=tuple(map(filled, pod.containers)),
+        init_containers=tuple(map(filled, pod.init_containers)),
+    )
 
 
 def _hpa(pod: Pod, rules: ServerRules) -> Iterator[Reading]:

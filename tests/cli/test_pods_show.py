@@ -317,3 +317,38 @@ def test_misuse(words: tuple[str, ...], code: int, message: str, pods: Pods) -> 
     result = pods(*words)
     assert (result.code, result.out) == (code, "")
     assert result.err.startswith(message)
+
+
+DEBUGGED = """
+apiVersion: v1
+kind: Pod
+metadata: {name: web, uid: "1"}
+spec:
+  containers: [{name: app, resources: {limits: {cpu: 2, memory: 1Gi}}}]
+  ephemeralContainers: [{name: debugger, image: busybox}]
+status: {phase: Running}
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "cpus"),
+    [
+        ((), "on all CPUs, because the CPU Manager policy is none"),
+        (
+            ("--kubelet-config", "fixtures/kubelet/static.yaml"),
+            "in the shared pool as it is when it starts: the CPU Manager never sets its CPUs anew",
+        ),
+    ],
+    ids=["none", "static"],
+)
+def test_ephemeral_containers(words: tuple[str, ...], cpus: str, cpuctl: Cpuctl) -> None:
+    given = ("pods", "show", "-q", "-f", "-", *words)
+    document = json.loads(cpuctl(*given, "-o", "json", stdin=DEBUGGED.encode()).out)
+    jsonschema.validate(document, json.loads(schema_text("podsshow")))
+    (pod,) = document["pods"]
+    assert pod["apiServer"]["refusals"] == []
+    (found,) = pod["ephemeralContainers"]
+    assert (found["name"], found["cpus"], found["oomScoreAdj"]) == ("debugger", cpus, -997)
+    assert (found["cgroup"]["cpuShares"], found["cgroup"]["cpuQuota"]) == (2, None)
+    out = cpuctl(*given, stdin=DEBUGGED.encode(), columns=300).out
+    assert f"debugger (ephemeral): {cpus}" in out

@@ -142,3 +142,21 @@ def test_downward_api_tells_storage_and_huge_pages_where_a_container_speaks_of_t
     }
     plain = read(pod(app("cpu=1")))
     assert not [each for each in plain if "hugepages" in each.item or "storage" in each.item]
+
+
+def test_the_scheduler_takes_containers_without_requests_for_a_minimum_where_it_compares_nodes() -> None:
+    found = read(pod(app("cpu=1", name="a"), app(name="b"), init("cpu=2")))
+    assert one(found, "scheduler", "cpu request").amount == Quantity.parse("2")
+    assert not [each for each in found if each.item == "cpu to compare nodes"]
+    assert one(found, "scheduler", "memory request").amount == Quantity()
+    compared = one(found, "scheduler", "memory to compare nodes")
+    assert compared.amount == Quantity.parse("400Mi")
+    assert compared.rule == "compares nodes with room: 200Mi for each container without a request"
+
+
+def test_a_request_of_zero_stays_zero_and_the_pods_own_counts() -> None:
+    found = read(pod(app("cpu=0 memory=0")))
+    assert not [each for each in found if each.item.endswith("nodes")]
+    found = read(pod(app(), pod_level=resources("cpu=50m memory=1Mi")))
+    assert not [each for each in found if each.item.endswith("nodes")]
+    assert one(found, "scheduler", "cpu request").amount == Quantity.parse("50m")

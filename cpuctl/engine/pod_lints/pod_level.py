@@ -32,7 +32,7 @@ def lint_pod_level(subject: PodLintSubject) -> Iterator[Finding]:
     """Look at a pod whose pod-level resources make it Guaranteed."""
     pod, kubelet = subject.seen, subject.kubelet
     guaranteed = subject.qos.qos_class is QosClass.GUARANTEED
-    if not kubelet.may_pin or not pod.has_pod_level_resources or not guaranteed:
+    if not pod.has_pod_level_resources or not guaranteed:
         return
     if not kubelet.rules.managers:
         if not kubelet.rules.passes_over:
@@ -53,7 +53,7 @@ def _lint_alignment(subject: PodLintSubject) -> Iterator[Finding]:
     for manager, text in unaligned_managers(subject.seen, subject.qos):
         if static[manager]:
             yield spot.warning(_CODE, text, hint=_HINT)
-        elif manager == "cpu":
+        elif manager == "cpu" and kubelet.may_pin:
             yield spot.note(_CODE, text, hint=_HINT)
 
 

@@ -62,6 +62,20 @@ CASES = [
         for asked in ("memory=1Gi", "cpu=0 memory=1Gi", "cpu=-1 memory=1Gi")
     ),
     Case("pod-level resources, and nobody pins", pod(app(), pod_level=resources(FULL, FULL)), NONE),
+    Case(
+        "pod-level resources, nobody pins, and the other managers align",
+        pod(app(), pod_level=resources(FULL, FULL)),
+        KubeletView(cpu_policy="none", memory_policy="Static", topology_policy="restricted"),
+        [
+            f"warning pod-level-not-aligned spec.resources: pod-level resources are ignored for {what} | set "
+            "resources on the containers alone, or switch on the gate PodLevelResourceManagers"
+            for what in (
+                "memory alignment (KEP-2837): pod is using pod-level resources which are not supported by the "
+                "static Memory manager policy",
+                "topology alignment (KEP-2837)",
+            )
+        ],
+    ),
     Case("burstable pod-level resources", pod(app(), pod_level=resources("cpu=1", FULL)), STATIC),
     Case(
         "part of a CPU on the pod level",

@@ -7,7 +7,7 @@ from typing import Any
 
 from cpuctl.cli.answers.config.show_answer import amount as amount_answer
 from cpuctl.engine.cpu.exclusive_advice import Change
-from cpuctl.engine.pod_facts import ContainerFacts, PodFacts
+from cpuctl.engine.pod_facts import ContainerFacts, EphemeralFacts, PodFacts
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.cgroups.files import CgroupFile, CgroupHost, WeightFormula, v1_files, v2_files
 from cpuctl.pods.cgroups.linux_resources import page_size_name
@@ -52,6 +52,7 @@ def pod_answer(facts: PodFacts, view: CgroupView) -> dict[str, Any]:
         "effective": {"requests": _effective(facts.requests), "limits": _effective(facts.limits)},
         "cgroup": _cgroup(facts.cgroup, facts.cgroup_rules, view, WeightFormula.LINEAR),
         "containers": [_container(each, view) for each in facts.containers],
+        "ephemeralContainers": [_ephemeral(each, view) for each in facts.ephemeral],
         "readers": [_reading(reading) for reading in facts.readings],
     }
 
@@ -143,6 +144,16 @@ def _container(facts: ContainerFacts, view: CgroupView) -> dict[str, Any]:
             "changes": [_change(change) for change in advice.changes],
             "countAfter": advice.count_after,
         },
+    }
+
+
+def _ephemeral(facts: EphemeralFacts, view: CgroupView) -> dict[str, Any]:
+    return {
+        "name": facts.name,
+        "cgroup": _cgroup(facts.cgroup, facts.cgroup_rules, view, view.formula),
+        "oomScoreAdj": facts.oom.value,
+        "oomRule": facts.oom.rule,
+        "cpus": facts.cpus,
     }
 
 

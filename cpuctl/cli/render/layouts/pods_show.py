@@ -116,6 +116,8 @@ def _exclusive(pod: _Pod, *, wide: bool) -> Iterator[Cell]:
         else:
             pool = "in its pod's pool" if claim["isolation"] == "pod" else "no exclusive CPUs"
             sharing.setdefault(f"{pool}, because {claim['whyShared']}", []).append(container)
+    for each in pod["ephemeralContainers"]:
+        yield Cell(f"{each['name']} (ephemeral): {each['cpus']}")
     for why, containers in sharing.items():
         names = ", ".join(each["name"] for each in containers)
         yield Cell(f"{names}: {why}")

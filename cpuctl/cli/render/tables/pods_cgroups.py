@@ -22,7 +22,7 @@ _NOT_WRITTEN = "dim"
 def cgroup_tables(pod: Mapping[str, Any], *, wide: bool) -> Iterator[Block]:
     """Lay out the cgroups of one pod; what nobody writes is dim, *wide* adds the rules."""
     groups = [("(pod)", pod["cgroup"], "")]
-    groups += [(each["name"], each["cgroup"], _score(each)) for each in pod["containers"]]
+    groups += [(each["name"], each["cgroup"], _score(each)) for each in _running(pod)]
     usual = [name for name in _USUAL if name in pod["cgroup"]["files"]]
     rows = tuple(
         (Cell(name), *(_file(cgroup, file) for file in usual), Cell(score)) for name, cgroup, score in groups
@@ -32,10 +32,14 @@ def cgroup_tables(pod: Mapping[str, Any], *, wide: bool) -> Iterator[Block]:
     if wide:
         names = ("CGROUP", "SHARES OR WEIGHT", "QUOTA", "MEMORY LIMIT", "OOM_SCORE_ADJ")
         rules = [("(pod)", pod["cgroup"]["rules"], "")]
-        rules += [(each["name"], each["cgroup"]["rules"], each["oomRule"]) for each in pod["containers"]]
+        rules += [(each["name"], each["cgroup"]["rules"], each["oomRule"]) for each in _running(pod)]
         yield Table(tuple(map(Column, names)), tuple(_rules(*each) for each in rules))
     if others := tuple(_others(groups)):
         yield Table(tuple(map(Column, ("CGROUP", "FILE", "SHOWS"))), others)
+
+
+def _running(pod: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
+    return (*pod["containers"], *pod["ephemeralContainers"])
 
 
 def _rules(name: str, rules: Mapping[str, Any], oom: str) -> tuple[Cell, ...]:

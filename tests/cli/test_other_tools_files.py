@@ -45,3 +45,123 @@ def test_flags_beside_it_win_over_its_own(cpuctl: Cpuctl, tmp_path: Path) -> Non
     words = ("-m", "synthetic:1s1n8c2t", "--kubelet-config", str(path), "--kubelet-args=--reserved-cpus=3")
     node = json.loads(cpuctl("config", "check", *words, "-o", "json").out)["node"]
     assert node["reservedCPUs"] == "3"
+
+
+PLACED = {
+    "talos.yaml": (
+        (
+            "version: v1alpha1\nmachine:\n  kubelet:\n    extraConfig:\n      cpuManagerPolicy: none\n"
+            "      maxPods: -1\n"
+        ),
+        "talos.yaml:6: maxPods",
+    ),
+    "profile.yaml": (
+        (
+            "apiVersion: performance.openshift.io/v2\nkind: PerformanceProfile\nspec:\n  cpu:\n"
+            "    isolated: 2-15\n    reserved: 0-99\n"
+        ),
+        "profile.yaml:6: reservedSystemCPUs",
+    ),
+    "kubeadm.yaml": (
+        (
+            "apiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\n---\n"
+            "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nmaxPods: -1\n"
+        ),
+        "kubeadm.yaml:6: maxPods",
+    ),
+    "kind.yaml": (
+        (
+            "kind: Cluster\napiVersion: kind.x-k8s.io/v1alpha4\nkubeadmConfigPatches:\n- |\n"
+            "  kind: KubeletConfiguration\n  maxPods: -1\n"
+        ),
+        "kind.yaml:6: maxPods",
+    ),
+    "kops.yaml": (
+        (
+            "apiVersion: kops.k8s.io/v1alpha2\nkind: Cluster\nspec:\n  kubelet:\n"
+            "    evictionHard: memory.available<-5%\n"
+        ),
+        'kops.yaml:5: evictionHard["memory.available"]',
+    ),
+    "shoot.yaml": (
+        (
+            "apiVersion: core.gardener.cloud/v1beta1\nkind: Shoot\nspec:\n  kubernetes:\n    kubelet:\n"
+            "      evictionHard:\n        memoryAvailable: -5%\n"
+        ),
+        'shoot.yaml:7: evictionHard["memory.available"]',
+    ),
+    "nodeadm.yaml": (
+        (
+            "apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec:\n  kubelet:\n    config:\n"
+            "      kubeReserved:\n        cpu: some\n"
+        ),
+        "nodeadm.yaml:7: kubeReserved.cpu",
+    ),
+    "configz.json": (
+        '{\n "kubeletconfig": {\n  "port": 10250,\n  "maxPods": -1\n }\n}\n',
+        "configz.json:4: maxPods",
+    ),
+    "aks.json": ('{\n "cpuManagerPolicy": "none",\n "podMaxPids": "x"\n}\n', "aks.json:3: podPidsLimit"),
+    "nodeclass.yaml": (
+        "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nspec:\n  kubelet:\n    maxPods: -1\n",
+        "nodeclass.yaml:5: maxPods",
+    ),
+    "bottlerocket.toml": (
+        '[settings.kubernetes]\ncpu-manager-policy = "none"\nmax-pods = -1\n',
+        "bottlerocket.toml:3: maxPods",
+    ),
+    "reserved.toml": (
+        '[settings.kubernetes]\n\n[settings.kubernetes.kube-reserved]\ncpu = "some"\n',
+        "reserved.toml:4: kubeReserved.cpu",
+    ),
+    "kubeletconfig.yaml": (
+        (
+            "apiVersion: machineconfiguration.openshift.io/v1\nkind: KubeletConfig\nspec:\n"
+            "  kubeletConfig:\n    maxPodz: 5\n    maxPods: -1\n"
+        ),
+        "kubeletconfig.yaml:6: maxPods",
+    ),
+    "mc.json": (
+        json.dumps(
+            {
+                "apiVersion": "machineconfiguration.openshift.io/v1",
+                "kind": "MachineConfig",
+                "spec": {
+                    "config": {
+                        "storage": {
+                            "files": [
+                                {
+                                    "path": "/etc/kubernetes/kubelet.conf",
+                                    "contents": {
+                                        "source": "data:,apiVersion%3A%20kubelet.config.k8s.io/v1beta1%0A"
+                                        "kind%3A%20KubeletConfiguration%0AmaxPods%3A%20-1%0A"
+                                    },
+                                }
+                            ]
+                        }
+                    }
+                },
+            }
+        ),
+        "mc.json: /etc/kubernetes/kubelet.conf:3: maxPods",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PLACED)
+def test_what_is_wrong_is_found_in_the_tools_own_file(cpuctl: Cpuctl, tmp_path: Path, name: str) -> None:
+    text, place = PLACED[name]
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    words = ("-m", "synthetic:1s1n8c2t", "--kubelet-config", name, "-q")
+    result = cpuctl("config", "check", *words, columns=400, cwd=tmp_path)
+    assert result.code == 3
+    assert f"error: {place}: " in result.out
+
+
+def test_what_the_tool_adds_has_no_line(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    (tmp_path / "k3s.yaml").write_text(FILES["k3s.yaml"], encoding="utf-8")
+    words = ("-m", "synthetic:1s1n8c2t", "--kubelet-config", "k3s.yaml")
+    shown = cpuctl("config", "show", *words, "-o", "json", cwd=tmp_path).out
+    places = {each["setting"]: each["where"] for each in json.loads(shown)["settings"]}
+    assert places["failSwapOn"] == "k3s.yaml"
+    assert places['evictionHard["nodefs.available"]'] == "k3s.yaml"

@@ -12,6 +12,7 @@ from cpuctl.named_tuple import NamedTuple
 if TYPE_CHECKING:
     from cpuctl.capture.recorded_kubelet import RecordedKubelet
     from cpuctl.cli.sources.sources import Sources
+    from cpuctl.documents.document import PlacedText
     from cpuctl.kubelet.configuration.drop_in_files import DropInSource
     from cpuctl.kubelet.configuration.loading import LoadedConfiguration
     from cpuctl.kubelet.configuration.settings import Setting
@@ -90,7 +91,8 @@ class Told(NamedTuple):
     """Everything that was read: the main file's text and name (None where there is none), and the flags.
 
     ``beside`` is the directory on the node to which relative paths of the main file belong, ``overrides``
-    what is put on top of everything as flags would be.
+    what is put on top of everything as flags would be, ``places`` where the main file's fields stand in
+    another tool's.
     """
 
     version: KubeletVersion
@@ -102,6 +104,7 @@ class Told(NamedTuple):
     cgroup_version: int = 2
     overrides: Mapping[str, Setting] = {}
     ignores_unknown_gates: bool = False
+    places: PlacedText | None = None
 
 
 class ToldKubelet(NamedTuple):
@@ -185,18 +188,23 @@ def configuration_text(
 
 def of_other_tools(
     main: tuple[bytes | str, str], arguments: tuple[str, ...], sources: Sources
-) -> tuple[tuple[bytes | str, str], tuple[str, ...]]:
-    """Take another tool's file for the configuration and the flags that it comes to, and say so."""
+) -> tuple[tuple[bytes | str, str], tuple[str, ...], PlacedText | None]:
+    """Take another tool's file for the configuration and the flags that it comes to, and say so.
+
+    The places are those of the tool's file.
+    """
     from cpuctl.kubelet.foreign.reading import configuration_text as written
-    from cpuctl.kubelet.foreign.reading import read_foreign
+    from cpuctl.kubelet.foreign.reading import places_of, read_foreign
 
     text, name = main
     found = read_foreign(text, name)
     if found is None:
-        return main, arguments
+        return main, arguments, None
     sources.add("kubeletConfiguration", f"{name} ({found.what})", "given")
     sources.read_as.extend(f"{name}: {assumed}" for assumed in (f"read as {found.what}", *found.assumed))
-    return (written(found), name), (*found.flags, *arguments)
+    content = written(found)
+    name = f"{name}: {found.inside}" if found.inside else name
+    return (content, name), (*found.flags, *arguments), places_of(found, content)
 
 
 def _recorded_configuration(
@@ -320,6 +328,7 @@ def load_told(told: Told, sources: Sources) -> ToldKubelet:
         drop_ins=told.drop_ins,
         flags=flags,
         ignores_unknown_gates=told.ignores_unknown_gates,
+        places=told.places,
     )
     loaded = load_configuration(config, told.version)
     sources.warnings.extend(map(str, loaded.warnings))

@@ -41,8 +41,9 @@ def load_kubelet(words: KubeletWords, sources: Sources, *, machine: MachineSourc
     directory = words.config_dir if words.config_dir is not None else given.config_dir or None
     version = _version(words, recorded, origin, sources)
     main, beside = configuration_text(config, own, origin, sources)
+    places = None
     if main is not None and config is not None:
-        main, arguments = of_other_tools(main, arguments, sources)
+        main, arguments, places = of_other_tools(main, arguments, sources)
     told = Told(
         version=version,
         main=main,
@@ -51,6 +52,7 @@ def load_kubelet(words: KubeletWords, sources: Sources, *, machine: MachineSourc
         arguments=all_arguments(arguments, words.arguments, own, origin, sources),
         gate_flags=read_gates(words.gates),
         ignores_unknown_gates=words.ignores_unknown_gates,
+        places=places,
         cgroup_version=_found_cgroup_version(machine) or 2,
     )
     if machine is not None and main is None and not words.arguments and told.drop_ins is None:

@@ -6,8 +6,11 @@ case, as Go's own decoder does.
 
 from __future__ import annotations
 
+import re
+
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.document import Document, Syntax
+from cpuctl.documents.loading import decoded
 from cpuctl.documents.object_text import ObjectText, read_object
 from cpuctl.documents.paths import Path
 from cpuctl.documents.text_errors import BrokenTextError
@@ -23,6 +26,12 @@ HINT = "name the file that the kubelet reads (its flag --config), often /var/lib
 
 _INSTEAD = {
     ("", "ConfigMap"): "a ConfigMap only holds it: give the KubeletConfiguration in its data (data.kubelet)",
+    ("", "Config"): (
+        "a kubeconfig says how to reach the API server: give the file that the kubelet's --config names"
+    ),
+    ("kubelet.config.k8s.io", "CredentialProviderConfig"): (
+        "it says who may pull images (--image-credential-provider-config): give the file of the flag --config"
+    ),
     ("", "List"): "give one of its items",
     ("", "Node"): f"a Node tells what came of it: give {_CONFIGZ}",
     ("eksctl.io", ""): (
@@ -36,7 +45,19 @@ _INSTEAD = {
         f"a file of the Cluster API: name its kubeletExtraArgs with --kubelet-args, or give {_CONFIGZ}"
     ),
 }
-_UNITS = frozenset({"Unit", "Service", "Install"})
+_LOOKS = (
+    (r"^\[(?:Unit|Service|Install)\]", "a systemd unit: give the file that --config in its ExecStart names"),
+    (r"\A#cloud-config\b", "cloud-init's user data: give the kubelet's file that stands in its write_files"),
+    (
+        r"\A(?:(?:[A-Z_]++=|#)[^\n]*+\n|[ \t]*+\n)*+(?:[A-Z_]++=[^\n]*+)?\Z",
+        "an environment file: give its flags with --kubelet-args @FILE",
+    ),
+    (
+        r"^[ \t]*+\[++[\w.\"-]++\]++[ \t]*+$|^[ \t]*+[\w-]++ = ",
+        "TOML: only Bottlerocket's user data, with [settings.kubernetes], says how a kubelet is configured",
+    ),
+)
+"""How other files begin or what stands in them, and what to give instead."""
 
 _HEAD = r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
 _PARSING = "couldn't get version/kind; json parse error: "
@@ -47,6 +68,10 @@ def instead(kind: str, api_version: str) -> str:
     group = api_version.partition("/")[0] if "/" in api_version else ""
     known = _INSTEAD.get((group, kind)) or _INSTEAD.get((group, ""))
     return known or f"give the file that the kubelet reads (its flag --config), or {_CONFIGZ}"
+
+
+def _by_its_looks(text: str) -> str:
+    return next((hint for looks, hint in _LOOKS if re.search(looks, text, re.MULTILINE)), "")
 
 
 class NoObjectError(Exception):
@@ -83,6 +108,7 @@ def read_config_object(text: str | bytes, source: str) -> tuple[ObjectText, Head
     try:
         found = read_object(text, source)
     except BrokenTextError as error:
+        error.hint = _by_its_looks(decoded(text, source)) or error.hint
         if error.go:
             raise NoObjectError(error, error.go) from None
         raise
@@ -97,7 +123,8 @@ def without(document: Document, name: str, shown: str, wanted: str) -> NoObjectE
     if document.value is None:
         error = InputError("empty: expected YAML or JSON", where=document.source)
     else:
-        error = Cursor.at_root(document).error(f"{name} is missing: expected {wanted}", hint=HINT)
+        hint = _by_its_looks(document.text) or HINT
+        error = Cursor.at_root(document).error(f"{name} is missing: expected {wanted}", hint=hint)
     return NoObjectError(error, f"Object '{shown}' is missing in '{document.text}'")
 
 
@@ -120,10 +147,7 @@ def _head(document: Document) -> Head:
 def _unexpected(document: Document, path: Path) -> InputError:
     root = Cursor.at_root(document)
     if not path:
-        value = document.value
-        unit = isinstance(value, list) and bool(value) and str(value[0]) in _UNITS
-        hint = "a systemd unit: give the file that --config in its ExecStart names" if unit else HINT
-        return root.expected("a mapping", hint=hint)
+        return root.expected("a mapping", hint=_by_its_looks(document.text) or HINT)
     name = str(path[0])
     return root.members()[name].expected(KIND if name.lower() == "kind" else API_VERSION, hint=HINT)
 

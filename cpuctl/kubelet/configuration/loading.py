@@ -32,6 +32,7 @@ from cpuctl.kubelet.version import DEFAULT_VERSION, KubeletVersion
 from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
+    from cpuctl.documents.document import PlacedText
     from cpuctl.kubelet.configuration.drop_in_files import DropInSource
 
 _VARIABLE = "KUBELET_CONFIG_DROPIN_DIR_ALPHA"
@@ -42,6 +43,7 @@ class ConfigSources(NamedTuple):
     """What a kubelet is started with: the main file's text and name, its drop-ins, its flags.
 
     ``beside`` is the directory that relative paths of the main file belong to, if not the file's own.
+    ``places`` is another text whose lines are told instead of the main file's.
     ``ignores_unknown_gates``: as the kubelet of a distribution does that has gates of its own in the map.
     """
 
@@ -50,6 +52,7 @@ class ConfigSources(NamedTuple):
     drop_ins: DropInSource | None = None
     flags: KubeletFlags = KubeletFlags()
     ignores_unknown_gates: bool = False
+    places: PlacedText | None = None
 
 
 class LoadedConfiguration(NamedTuple):
@@ -119,7 +122,7 @@ def _base(sources: ConfigSources, minor: int) -> Layer:
     from cpuctl.kubelet.configuration.main_file import read_main_file
 
     text, name = sources.main
-    read = read_main_file(text, name, minor, beside=sources.beside)
+    read = read_main_file(text, name, minor, beside=sources.beside, places=sources.places)
     return Layer(with_defaults(with_eviction_defaults(read.settings, minor), minor), read.warnings)
 
 

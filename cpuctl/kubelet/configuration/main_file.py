@@ -10,7 +10,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterable, Iterator, Sequence
 
-from cpuctl.documents.document import Document, Syntax
+from cpuctl.documents.document import Document, PlacedText, Syntax
 from cpuctl.documents.loading import EMPTY
 from cpuctl.errors import InputError
 from cpuctl.kubelet.configuration.go_json import Walk, all_mistakes
@@ -47,10 +47,13 @@ class MainFile(NamedTuple):
     document: Document
 
 
-def read_main_file(text: str | bytes, source: str, minor: int, *, beside: str = "") -> MainFile:
+def read_main_file(
+    text: str | bytes, source: str, minor: int, *, beside: str = "", places: PlacedText | None = None
+) -> MainFile:
     """Read a KubeletConfiguration (YAML or JSON) as kubelet 1.*minor* does, defaults left out.
 
-    Relative paths in it are taken to be in *beside*, or else in the file's own directory.
+    Relative paths in it are taken to be in *beside*, or else in the file's own directory. Lines are those of
+    *places*, where the text was made of another.
     Raise InputError with file, line and path for what is no such document, ConfigRefusedError where the
     kubelet's own words for it are known.
     """
@@ -62,7 +65,10 @@ def read_main_file(text: str | bytes, source: str, minor: int, *, beside: str = 
     except NoObjectError as none:
         raise _refused(none.error, f"failed to decode: {none.text}", source) from None
     document = found.document
-    if mistakes := all_mistakes(document.value, ROOT_TYPE, walk_of(document, minor)):
+    mistakes = all_mistakes(document.value, ROOT_TYPE, walk_of(document, minor))
+    if places is not None:
+        document = document._replace(placed=places)
+    if mistakes:
         wrong, *others = (explained(each, document, each.path) for each in mistakes)
         raise _refused(wrong, f"failed to decode: {mistakes[0].text}", source, others)
     given = settings_of(document, OriginKind.FILE)

@@ -12,6 +12,7 @@ from typing import Any
 
 from cpuctl.kubelet.configuration.schema import FIELD_TYPES
 from cpuctl.kubelet.foreign.found import Fields, Found, filled, flags_of, mapping, not_held, picked
+from cpuctl.kubelet.foreign.lines import renamed, renamed_from
 
 _EKS: Mapping[str, Any] = {
     "cgroupDriver": "systemd", "cgroupRoot": "/", "kubeReservedCgroup": "/runtime",
@@ -65,11 +66,13 @@ _AKS = {
     "podMaxPids": "podPidsLimit", "failSwapOn": "failSwapOn", "containerLogMaxSizeMB": "containerLogMaxSize",
 }  # fmt: skip
 AKS_FIELDS = frozenset(_AKS)
+AKS_OWN_NAMES = frozenset(name for name, field in _AKS.items() if name != field)
+"""The names that are not the kubelet's own: without them it may be a kubelet's file that lacks its head."""
 
 
 def aks(value: Fields, _: str) -> Found:
     """Read the kubelet's part of AKS' custom node configuration."""
-    fields = {_AKS[name]: member for name, member in value.items() if name in _AKS}
+    fields: Fields = {renamed(_AKS[name], name): member for name, member in value.items() if name in _AKS}
     if "containerLogMaxSizeMB" in value:
         fields["containerLogMaxSize"] = f"{value['containerLogMaxSizeMB']}M"
     own = not_held("AKS", "cgroupDriver, evictionHard, and kubeReserved by the machine")
@@ -94,13 +97,14 @@ def bottlerocket(value: Fields, _: str) -> Found:
     Reserved memory counts where it is ``enabled``, and the Memory Manager's policy where some of it does.
     """
     settings = mapping(value, "settings", "kubernetes")
-    given = {_BOTTLEROCKET.get(name, _camel(name)): each for name, each in settings.items()}
+    given = {renamed(_BOTTLEROCKET.get(name, _camel(name)), name): each for name, each in settings.items()}
     if isinstance(options := given.get("cpuManagerPolicyOptions"), list):
         given["cpuManagerPolicyOptions"] = {str(option): "true" for option in options}
+    field = renamed_from("reservedMemory", given, "memoryManagerReservedMemory")
     reserved = given.pop("memoryManagerReservedMemory", None)
     if isinstance(reserved, dict):
         nodes = {node: limits for node, limits in reserved.items() if mapping(limits).get("enabled") is True}
-        given["reservedMemory"] = [_reserved(node, limits) for node, limits in nodes.items()]
+        given[field] = [_reserved(node, limits) for node, limits in nodes.items()]
     if not given.get("reservedMemory"):
         given.pop("memoryManagerPolicy", None)
     fields, _others = picked({name: _typed(name, each) for name, each in given.items()}, FIELD_TYPES)

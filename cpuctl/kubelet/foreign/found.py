@@ -16,7 +16,7 @@ class Found(NamedTuple):
 
     ``what`` says what the file is; ``fields`` are those of KubeletConfiguration, ``flags`` what the kubelet's
     command line gets, ``assumed`` what the tool adds that stands in no file, or what is not known, and
-    ``text`` is a KubeletConfiguration that stands in the file word for word, with its lines where they are.
+    ``text`` is a KubeletConfiguration that stands in the file word for word, the file *inside* this one.
     """
 
     what: str
@@ -24,6 +24,7 @@ class Found(NamedTuple):
     flags: tuple[str, ...] = ()
     assumed: tuple[str, ...] = ()
     text: str = ""
+    inside: str = ""
 
 
 def mapping(value: object, *path: str) -> Fields:

@@ -12,6 +12,7 @@ from typing import Any
 from cpuctl.documents.loading import load_documents
 from cpuctl.kubelet.configuration.schema import FIELD_TYPES
 from cpuctl.kubelet.foreign.found import Fields, Found, filled, flags_of, items, mapping, not_held, picked
+from cpuctl.kubelet.foreign.lines import lined, lines_before, moved, renamed
 
 KUBELET = "KubeletConfiguration"
 _KUBEADM = not_held("kubeadm", "clusterDNS, addresses and certificates")
@@ -42,7 +43,7 @@ def kind(value: Fields, source: str) -> Found:
     if nodes:
         patches = [*patches, *items(mapping(nodes[0]).get("kubeadmConfigPatches"))]
     values = [
-        document.value
+        moved(lined(document), lines_before(patch))
         for number, patch in enumerate(patches)
         for document in load_documents(str(patch), f"{source}: kubeadmConfigPatches[{number}]")
         if isinstance(document.value, dict)
@@ -136,12 +137,13 @@ def shoot(value: Fields, _: str) -> Found:
     for name in _KOPS_MAPS:
         if name in given:
             given[name] = {
-                _SHOOT_SIGNALS.get(key, key): str(amount) for key, amount in mapping(given, name).items()
+                renamed(_SHOOT_SIGNALS.get(key, key), key): str(amount)
+                for key, amount in mapping(given, name).items()
             }
     for name in ("kubeReserved", "systemReserved"):
         if name in given:
             amounts = mapping(given, name).items()
-            given[name] = {_SHOOT_NAMES.get(key, key): str(amount) for key, amount in amounts}
+            given[name] = {renamed(_SHOOT_NAMES.get(key, key), key): str(amount) for key, amount in amounts}
     fields, _others = picked(given, FIELD_TYPES)
     own = {
         "cgroupDriver": "systemd", "cgroupRoot": "/",

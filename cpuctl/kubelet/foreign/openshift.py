@@ -18,9 +18,10 @@ from urllib.parse import unquote_to_bytes
 
 from cpuctl.errors import InputError
 from cpuctl.kubelet.foreign.found import Fields, Found, filled, items, mapping, not_held
+from cpuctl.kubelet.foreign.lines import renamed_from
 from cpuctl.quantity import Quantity
 
-_KUBELET_CONF = "/etc/kubernetes/kubelet.conf"
+KUBELET_CONF = "/etc/kubernetes/kubelet.conf"
 _PROFILE: Mapping[str, Any] = {
     "cpuManagerPolicy": "static", "cpuManagerReconcilePeriod": "5s", "topologyManagerPolicy": "best-effort",
     "evictionHard": {
@@ -43,9 +44,9 @@ def performance_profile(value: Fields, source: str) -> Found:
     overridden = (*_OVERRIDDEN, "memoryManagerPolicy") if policy in _REFUSING else _OVERRIDDEN
     fields = {name: each for name, each in _snippet(value, source).items() if name not in overridden}
     if policy:
-        fields["topologyManagerPolicy"] = policy
+        fields[renamed_from("topologyManagerPolicy", mapping(spec, "numa"), "topologyPolicy")] = policy
     if reserved := mapping(spec, "cpu").get("reserved"):
-        fields["reservedSystemCPUs"] = str(reserved)
+        fields[renamed_from("reservedSystemCPUs", mapping(spec, "cpu"), "reserved")] = str(reserved)
     fields, added = filled(fields, _PROFILE, _OPERATOR)
     fields, aligned = filled(fields, _aligned(policy, fields), _OPERATOR)
     return Found("a PerformanceProfile", fields, assumed=(*added, *aligned, _TEMPLATE))
@@ -96,11 +97,11 @@ def machine_config(value: Fields, source: str) -> Found:
     """Take the kubelet's file out of a MachineConfig; raise InputError for one that has none."""
     files = items(mapping(value, "spec", "config", "storage").get("files"))
     for file in files:
-        if mapping(file).get("path") == _KUBELET_CONF:
+        if mapping(file).get("path") == KUBELET_CONF:
             text = _content(mapping(file, "contents"), source)
-            return Found(f"a MachineConfig with {_KUBELET_CONF}", {}, text=text)
+            return Found(f"a MachineConfig with {KUBELET_CONF}", {}, text=text, inside=KUBELET_CONF)
     raise InputError(
-        f"a MachineConfig without {_KUBELET_CONF}: it sets nothing of the kubelet's configuration",
+        f"a MachineConfig without {KUBELET_CONF}: it sets nothing of the kubelet's configuration",
         where=source,
         hint="give the rendered one (oc get mc rendered-worker-... -o yaml), or the node's /configz",
     )
@@ -113,4 +114,4 @@ def _content(contents: Fields, source: str) -> str:
         if contents.get("compression") == "gzip":
             raw = gzip.decompress(raw[:_MOST_BYTES])[:_MOST_BYTES]
         return raw.decode()
-    raise InputError(f"{_KUBELET_CONF} cannot be decoded", where=f"{source}: contents.source")
+    raise InputError(f"{KUBELET_CONF} cannot be decoded", where=f"{source}: contents.source")

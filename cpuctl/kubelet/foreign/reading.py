@@ -11,6 +11,7 @@ from cpuctl.errors import InputError
 from cpuctl.kubelet.configuration.head import API_VERSION, KIND
 
 if TYPE_CHECKING:
+    from cpuctl.documents.document import PlacedText
     from cpuctl.kubelet.foreign.found import Found
 
 _OWN = re.compile(rf"""^(?:kind|["']kind["']|[ \t{{]*"kind")\s*:\s*["']?{KIND}\b""", re.MULTILINE)
@@ -33,6 +34,16 @@ def read_foreign(text: bytes | str, source: str) -> Found | None:
     from cpuctl.kubelet.foreign.tools import read_tool_file
 
     return read_tool_file(content, source)
+
+
+def places_of(found: Found, text: str) -> PlacedText | None:
+    """Return where the fields of *text* stand in the tool's file; None where that has them word for word."""
+    if found.text:
+        return None
+
+    from cpuctl.kubelet.foreign.lines import OwnPlaces
+
+    return OwnPlaces(text, found.fields)
 
 
 def configuration_text(found: Found) -> str:

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from cpuctl.documents.loading import load_documents
 from cpuctl.errors import InputError
-from cpuctl.kubelet.foreign.clouds import AKS_FIELDS, aks, bottlerocket, configz, karpenter, node_config
+from cpuctl.kubelet.foreign.clouds import (
+    AKS_FIELDS,
+    AKS_OWN_NAMES,
+    aks,
+    bottlerocket,
+    configz,
+    karpenter,
+    node_config,
+)
 from cpuctl.kubelet.foreign.found import Fields, Found, mapping
 from cpuctl.kubelet.foreign.installers import k3s, kind, kops, kubeadm, shoot, talos
+from cpuctl.kubelet.foreign.lines import lined, with_toml_lines
 from cpuctl.kubelet.foreign.openshift import kubelet_config, machine_config, performance_profile
 
 Reader = Callable[[Fields, str], Found]
@@ -42,23 +52,24 @@ def read_tool_file(content: str, source: str) -> Found | None:
         documents = load_documents(content, source, last_wins=True)
     except InputError:
         return None
-    values = [each.value for each in documents if isinstance(each.value, dict)]
-    heads = [
-        (str(value.get("apiVersion") or "").partition("/")[0], str(value.get("kind") or ""))
-        for value in values
-    ]
+    mappings = [each for each in documents if isinstance(each.value, dict)]
+    heads = [_head(each.value) for each in mappings]
     if any(group == _KUBEADM for group, _ in heads):
-        return kubeadm(values)
-    for head, value in zip(heads, values, strict=True):
+        return kubeadm(map(lined, mappings))
+    for head, document in zip(heads, mappings, strict=True):
         if head in KINDS:
-            return KINDS[head](value, source)
-    for value in values:
-        if reader := _without_kind(value):
-            return reader(value, source)
+            return KINDS[head](lined(document), source)
+    for document in mappings:
+        if reader := _without_kind(document.value):
+            return reader(lined(document), source)
     return None
 
 
-def _without_kind(value: Fields) -> Reader | None:
+def _head(value: Any) -> tuple[str, str]:  # noqa: ANN401  # a mapping of whatever the file holds
+    return str(value.get("apiVersion") or "").partition("/")[0], str(value.get("kind") or "")
+
+
+def _without_kind(value: Any) -> Reader | None:  # noqa: ANN401  # as above
     """Tell files without a kind by the names in them."""
     if isinstance(value.get("kubeletconfig"), dict):
         return configz
@@ -66,7 +77,7 @@ def _without_kind(value: Fields) -> Reader | None:
         return k3s
     if mapping(value, "machine", "kubelet") and "kind" not in value:
         return talos
-    return aks if "kind" not in value and value and value.keys() <= AKS_FIELDS else None
+    return aks if value.keys() <= AKS_FIELDS and value.keys() & AKS_OWN_NAMES else None
 
 
 def _toml(content: str, source: str) -> Found | None:
@@ -80,4 +91,4 @@ def _toml(content: str, source: str) -> Found | None:
         raise InputError(f"not TOML: {error}", where=source) from None
     except RecursionError:
         raise InputError("nesting is too deep", where=source) from None
-    return bottlerocket(value, source)
+    return bottlerocket(with_toml_lines(value, content), source)

@@ -7,6 +7,7 @@ import gzip
 import inspect
 import json
 import re
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -374,7 +375,17 @@ def test_disabled_memory_of_bottlerocket_reserves_nothing() -> None:
         ("kind: Deployment\napiVersion: apps/v1\n", "its flag --config"),
         ("kind: ClusterConfig\napiVersion: eksctl.io/v1alpha5\n", "kubeletExtraConfig"),
         ("kind: MachineConfigPool\napiVersion: machineconfiguration.openshift.io/v1\n", "rendered"),
+        ("kind: Config\napiVersion: v1\n", "a kubeconfig"),
+        ("kind: CredentialProviderConfig\napiVersion: kubelet.config.k8s.io/v1\n", "pull images"),
         ("[Service]\nExecStart=/usr/bin/kubelet\n", "a systemd unit"),
+        (
+            "# of the kubelet\nKUBELET_ARGS=--a=b --c\n",
+            "an environment file: give its flags with --kubelet-args",
+        ),
+        ("#cloud-config\nwrite_files: []\n", "cloud-init's user data"),
+        ("version = 2\n[plugins]\n", "TOML: only Bottlerocket's user data"),
+        ("[settings.host-containers.admin]\nenabled = true\n", "TOML: only Bottlerocket's user data"),
+        ("cpuManagerPolicy: static\n", "its flag --config"),
     ],
 )
 def test_a_file_of_no_such_kind_says_what_to_give_instead(text: str, hint: str) -> None:
@@ -388,3 +399,13 @@ def test_toml_that_is_nested_without_end_is_refused() -> None:
     content = "[settings.kubernetes]\na = " + "[" * 100_000
     with pytest.raises(InputError, match=r"^node\.toml: nesting is too deep$"):
         read_foreign(content, "node.toml")
+
+
+@pytest.mark.parametrize(
+    "text", ["\n" * 300_000, "A=" * 300_000, "[" * 300_000, "a" * 300_000, " \n#\n" * 99_999]
+)
+def test_what_a_file_looks_like_is_told_in_no_time(text: str) -> None:
+    started = time.process_time()
+    with pytest.raises(InputError):
+        read_main_file(text, "file", 36)
+    assert time.process_time() - started < 5

@@ -1,0 +1,133 @@
+"""Names that remember the line they stand in, through all that is made of them.
+
+A tool's file is read to a configuration that nobody has written; what is wrong with it is to be mended in the
+tool's own file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cpuctl.documents.document import Document, PlacedText, Syntax
+from cpuctl.documents.places import Place, Placed
+
+_TOML_TABLE = re.compile(r"\s*\[([^\[\]]+)\]")
+_TOML_KEY = re.compile(r"""\s*([\w-]+|"[^"]*"|'[^']*')\s*=""")
+
+
+class LinedName(str):
+    """A name of a mapping, and the line (from 1) where the file has it."""
+
+    __slots__ = ("line",)
+    line: int
+
+    @classmethod
+    def at(cls, name: str, line: int) -> LinedName:
+        """Make one."""
+        made = cls(name)
+        made.line = line
+        return made
+
+
+def renamed(name: str, old: str) -> str:
+    """Call what the file calls *old* by the kubelet's name, which then stands in the same line."""
+    return LinedName.at(name, old.line) if isinstance(old, LinedName) else name
+
+
+def renamed_from(name: str, fields: Mapping[str, Any], old: str) -> str:
+    """Call a member of *fields* by the kubelet's name."""
+    return renamed(name, next((each for each in fields if each == old), old))
+
+
+def lined(document: Document) -> Any:  # noqa: ANN401  # what files hold
+    """Return a document's value with names, and texts of several lines, that know their lines."""
+    return _lined(document.value, document.placed.root(document.number), document.text.splitlines())
+
+
+def _lined(value: object, placed: Placed, lines: Sequence[str]) -> Any:  # noqa: ANN401  # what files hold
+    if isinstance(value, dict):
+        return {
+            LinedName.at(name, child.place.line): _lined(member, child, lines)
+            for name, member in value.items()
+            if (child := placed.child(name))
+        }
+    if isinstance(value, list):
+        items = ((item, placed.child(index)) for index, item in enumerate(value))
+        return [_lined(item, child, lines) if child else item for item, child in items]
+    return _block(value, placed.place.line, lines) if isinstance(value, str) and "\n" in value else value
+
+
+def _block(text: str, line: int, lines: Sequence[str]) -> str:
+    """Return a text that is written line by line below the one where its scalar begins, else as it is."""
+    first = text.partition("\n")[0].strip()
+    below = lines[line].strip() if line < len(lines) else ""
+    return LinedName.at(text, line) if first and below == first else text
+
+
+def lines_before(text: str) -> int | None:
+    """Tell how many lines of the file come before a text that stands in it; None where that is not known."""
+    return text.line if isinstance(text, LinedName) else None
+
+
+def moved(value: object, before: int | None) -> Any:  # noqa: ANN401  # what files hold
+    """Return what a text inside a file holds with the lines of that file; without lines, where unknown."""
+    if isinstance(value, dict):
+        return {
+            LinedName.at(name, name.line + before)
+            if isinstance(name, LinedName) and before is not None
+            else str(name): moved(member, before)
+            for name, member in value.items()
+        }
+    return [moved(item, before) for item in value] if isinstance(value, list) else value
+
+
+def with_toml_lines(value: Mapping[str, Any], text: str) -> dict[str, Any]:
+    """Return what a TOML text holds with names that know their lines, as far as they are plain to see."""
+    lines: dict[tuple[str, ...], int] = {}
+    table: tuple[str, ...] = ()
+    for number, line in enumerate(text.splitlines(), 1):
+        if found := _TOML_TABLE.match(line):
+            table = tuple(part.strip().strip("\"'") for part in found[1].split("."))
+            lines.update(
+                {table[:end]: number for end in range(1, len(table) + 1) if table[:end] not in lines}
+            )
+        elif found := _TOML_KEY.match(line):
+            lines[*table, found[1].strip("\"'")] = number
+    return _toml_lines(value, lines, ())
+
+
+def _toml_lines(
+    value: Mapping[str, Any], lines: Mapping[tuple[str, ...], int], path: tuple[str, ...]
+) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for name, member in value.items():
+        below = (*path, name)
+        kept = LinedName.at(name, lines[below]) if below in lines else name
+        result[kept] = _toml_lines(member, lines, below) if isinstance(member, dict) else member
+    return result
+
+
+class OwnPlaces(PlacedText):
+    """The text that a kubelet would read, with places in the tool's file; what the tool adds has none."""
+
+    def __init__(self, text: str, fields: Mapping[str, Any]) -> None:
+        super().__init__(text, Syntax.JSON)
+        self._root = _placed(fields, 1)
+
+    def root(self, index: int) -> Placed:  # noqa: ARG002  # there is one document
+        """Return the places."""
+        return self._root
+
+
+def _placed(value: object, line: int) -> Placed:
+    place = Place(line, 1)
+    if isinstance(value, Mapping):
+        known = {name: each for name, each in value.items() if isinstance(name, LinedName)}
+        if not known and line > 1:
+            return Placed(place, {name: _placed(each, line) for name, each in value.items()})
+        return Placed(place, {str(name): _placed(each, name.line) for name, each in known.items()})
+    if isinstance(value, list):
+        return Placed(place, [_placed(item, line) for item in value])
+    return Placed(place, value)

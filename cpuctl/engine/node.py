@@ -26,6 +26,7 @@ from cpuctl.engine.resize.delay import NO_DELAY, DelayRules, delay_of
 from cpuctl.engine.scoped_admission import ScopedAdmission
 from cpuctl.pods.model import Container, Pod
 from cpuctl.pods.qos import pod_qos
+from cpuctl.pods.requests import hugepages_asked
 from cpuctl.pods.rules import DEFAULT_NODE, NodeRules
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ class Node(Copied):
         self.stale: frozenset[str] = frozenset()
         self.forgets_pods = True
         self.last_seen: dict[str, Pod] = {}
+        self.hugepages_told = True
 
     @property
     def providers(self) -> tuple[Provider, ...]:
@@ -320,6 +322,10 @@ class Node(Copied):
         if unknown := self.devices.unknown(pod):
             return Undetermined(
                 f"it asks for {', '.join(unknown)}, and what the node has of them is not known"
+            )
+        if not self.hugepages_told and (pages := hugepages_asked(pod)):
+            return Undetermined(
+                f"it asks for {', '.join(pages)}, and nothing is recorded of the node's huge pages"
             )
         verdict = admission.run()
         self.topology_metrics.count(

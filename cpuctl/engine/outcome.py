@@ -6,7 +6,7 @@ A kubelet's "no" is ``Rejected``; where the real kubelet would loop for ever or 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -48,6 +48,14 @@ class Undetermined:
 
 NO_MEMORY_TOLD = "the machine information does not tell how much memory there is: say it with --memory"
 """Why it is not determined what hangs on the memory of a machine that was recorded without it."""
+
+
+def no_memory_told_of(nodes: Sequence[int]) -> str:
+    """Why it is not determined what hangs on the memory of NUMA nodes of which it was not recorded."""
+    named = (
+        f"NUMA node {nodes[0]} has" if len(nodes) == 1 else f"NUMA nodes {', '.join(map(str, nodes))} have"
+    )
+    return f"the machine information does not tell how much memory {named}: say it with --memory"
 
 
 class RejectionReason(StrEnum):

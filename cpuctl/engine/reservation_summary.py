@@ -20,7 +20,7 @@ _ZERO = Quantity()
 MEMORY_SETTINGS = "kubeReserved.memory, systemReserved.memory, or memory.available of evictionHard"
 """What keeps memory from pods, in words."""
 
-_SELDOM_KNOWN = ("ephemeral-storage", "pid")
+_SELDOM_KNOWN = ("memory", "ephemeral-storage", "pid")
 
 
 class ResourceLine(NamedTuple):
@@ -51,11 +51,12 @@ class MemoryBalance(NamedTuple):
 class ReservationSummary(NamedTuple):
     """The resources, the memory limit of all pods together, and what ``reservedMemory`` says by NUMA node.
 
-    ``pods_memory`` is the limit of the kubepods cgroup: hard eviction is not taken off there.
+    ``pods_memory`` is the limit of the kubepods cgroup: hard eviction is not taken off there. It is None
+    where the machine's memory is not known.
     """
 
     lines: tuple[ResourceLine, ...]
-    pods_memory: Quantity
+    pods_memory: Quantity | None
     numa_nodes: Mapping[int, Mapping[str, Quantity]]
     balances: tuple[MemoryBalance, ...]
 
@@ -63,21 +64,36 @@ class ReservationSummary(NamedTuple):
 def summarize(
     info: MachineInfo, config: KubeletConfiguration, kept: Reservations, capacity: Mapping[str, Quantity]
 ) -> ReservationSummary:
-    """Put the figures together."""
+    """Put the figures together; a *capacity* of 0 memory is one that is not known."""
     listed = _by_node(config)
+    known = {name: size for name, size in capacity.items() if name != "memory" or size.sign}
+    memory = known.get("memory")
     return ReservationSummary(
-        lines=tuple(_lines(info, kept, capacity)),
-        pods_memory=left_for_pods(config, kept, "memory", capacity["memory"]),
+        lines=tuple(_lines(info, kept, known)),
+        pods_memory=None if memory is None else left_for_pods(config, kept, "memory", memory),
         numa_nodes=listed,
-        balances=tuple(memory_balances(config, kept.total(capacity))),
+        balances=tuple(_balances(config, kept, capacity, known)),
     )
+
+
+def _balances(
+    config: KubeletConfiguration,
+    kept: Reservations,
+    capacity: Mapping[str, Quantity],
+    known: Mapping[str, Quantity],
+) -> Iterator[MemoryBalance]:
+    """Leave out what hangs on a share of memory that is not known."""
+    unresolved = kept.kept_by_eviction(capacity).keys() - kept.kept_by_eviction(known).keys()
+    balances = memory_balances(config, kept.total(capacity))
+    return (balance for balance in balances if balance.kind not in unresolved)
 
 
 def _lines(info: MachineInfo, kept: Reservations, capacity: Mapping[str, Quantity]) -> Iterator[ResourceLine]:
     eviction, total = kept.kept_by_eviction(capacity), kept.total(capacity)
     unknown_shares = {RESERVING_SIGNALS[signal] for signal in kept.thresholds.keys() & RESERVING_SIGNALS}
     named = (kept.kube.keys() | kept.system.keys() | eviction.keys()) - capacity.keys()
-    for resource in (*capacity, *(name for name in _SELDOM_KNOWN if name in named)):
+    unknown = {"memory"} - capacity.keys() | named
+    for resource in (*capacity, *(name for name in _SELDOM_KNOWN if name in unknown)):
         there, reserved = capacity.get(resource), total.get(resource, _ZERO)
         unresolved = resource in unknown_shares and resource not in eviction
         yield ResourceLine(

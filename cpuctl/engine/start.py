@@ -59,6 +59,7 @@ class Started(NamedTuple):
     """A kubelet that has come up, as far as its resource managers go.
 
     ``policy`` is the CPU Manager's, ``memory_policy`` the Memory Manager's; one that does nothing is None.
+    ``hugepages_told``: whether it is known what huge pages the machine has.
     """
 
     gates: FeatureGates
@@ -68,6 +69,7 @@ class Started(NamedTuple):
     policy: StaticPolicy | None
     memory_policy: StaticMemoryPolicy | None
     topology_manager: TopologyManager
+    hugepages_told: bool = True
 
     @property
     def reserved(self) -> dict[str, Quantity]:
@@ -112,6 +114,7 @@ def node_of(started: Started, allocatable: Allocatable | None = None) -> Node:
     node.pod_rules = node_rules(gates)
     node.forgets_pods = gates.release.forgets_removed_pods
     node.allocatable = allocatable
+    node.hugepages_told = started.hugepages_told
     node.delays = DelayRules(started.policy.options.scale_delay_time if started.policy else 0)
     return node
 
@@ -201,6 +204,7 @@ def _start(info: MachineInfo, kubelet: Kubelet, gates: FeatureGates) -> Started 
         policy=policy,
         memory_policy=memory,
         topology_manager=manager,
+        hugepages_told=info.hugepages_told,
     )
 
 

@@ -27,9 +27,11 @@ def differing_views(machine: Machine, topology: CPUTopology) -> Iterator[str]:
 
 def _partitions(machine: Machine, topology: CPUTopology) -> Iterator[tuple[str, set[int], set[int]]]:
     yield "NUMA node", _masks(node.cpus for node in machine.numa_nodes), set(topology.numa_nodes.values())
-    yield "socket", _masks(machine.sockets.values()), set(topology.sockets.values())
+    if machine.sockets:
+        yield "socket", _masks(machine.sockets.values()), set(topology.sockets.values())
     yield "core", _masks(machine.cores), set(topology.cores.values())
-    yield "L3 cache", _masks(machine.l3_groups), set(topology.uncore_caches.values())
+    if machine.caches_told:
+        yield "L3 cache", _masks(machine.l3_groups), set(topology.uncore_caches.values())
 
 
 def _masks(groups: Iterable[CPUSet]) -> set[int]:

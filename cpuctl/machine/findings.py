@@ -183,7 +183,13 @@ def _numa_nodes(machine: Machine) -> Iterator[str]:
 
 
 def _memory(machine: Machine) -> Iterator[str]:
+    if untold := _nodes_where(machine, lambda node: node.memory_bytes is None):
+        yield f"Nothing is recorded of the memory of {named(untold, 'NUMA node')}."
+    if not machine.hugepages_told:
+        yield "Nothing is recorded of huge pages."
     total = machine.memory_bytes or 0
+    if untold:
+        return
     in_nodes = sum(node.memory_bytes or 0 for node in machine.numa_nodes)
     if total and in_nodes and abs(total - in_nodes) * 100 > total:
         yield (
@@ -208,6 +214,14 @@ def _last_level_caches(machine: Machine, info: MachineInfo) -> Iterator[str]:
     unshared = CPUSet.of(cpu for cache in machine.caches if not cache.told for cpu in cache.cpus)
     if unshared:
         yield f"The kernel does not tell which CPUs share some caches of {named(unshared)}."
+    if partial := CPUSet.of(cpu for cache in machine.caches if not cache.complete for cpu in cache.cpus):
+        yield (
+            f"Files of caches of {named(partial)} are missing: a kubelet passes over all caches of such a "
+            "NUMA node."
+        )
+    if not machine.caches_told and not unshared:
+        yield "Nothing is recorded of caches: without them a kubelet uses sockets in place of uncore caches."
+        return
     if not machine.l3_groups:
         known = "shared by CPUs that the kernel names" if unshared else "recorded"
         yield f"No level-3 cache is {known}{instead}."

@@ -52,20 +52,24 @@ class CPU(NamedTuple):
 class Cache(NamedTuple):
     """One cache and the online CPUs that share it; ``size_bytes`` is None where not recorded.
 
-    Where the kernel's map of these CPUs is empty (``told`` is False), it is only known who lists the cache.
+    Where no file says which CPUs share it, or the kernel's map of them is empty (``told`` is False), it is
+    only known who lists the cache. A ``level`` that was not recorded is None. ``complete`` is False where
+    files are missing that a kubelet reads of it.
     """
 
-    level: int
+    level: int | None
     kind: str
     cpus: CPUSet
     id: int | None = None
     size_bytes: int | None = None
     told: bool = True
+    complete: bool = True
 
 
 def cache_order(cache: Cache) -> tuple[int, str, int, int, int]:
     """Sort key: level, kind, lowest CPU; the rest only makes the order complete."""
-    return cache.level, cache.kind, cache.cpus.lowest, cache.cpus.mask, -1 if cache.id is None else cache.id
+    number = -1 if cache.id is None else cache.id
+    return cache.level or 0, cache.kind, cache.cpus.lowest, cache.cpus.mask, number
 
 
 def distinct_caches(caches: Iterable[Cache]) -> tuple[Cache, ...]:
@@ -117,8 +121,9 @@ class _Recorded(NamedTuple):
     """What is recorded of a machine; CPU sets cover online CPUs unless their name says otherwise.
 
     ``offline`` are the CPUs that are present and do not run. ``hugepages`` counts pages by page size in KiB,
-    ``cpuinfo_sockets`` the ``physical id``s of /proc/cpuinfo. ``findings`` say in plain sentences what is
-    unusual.
+    ``cpuinfo_sockets`` the ``physical id``s of /proc/cpuinfo. ``caches_told`` and ``hugepages_told`` are
+    False where nothing is recorded of caches, or of who shares those of level 3, or of the huge pages of some
+    NUMA node: none known is not none there. ``findings`` say in plain sentences what is unusual.
     """
 
     cpus: tuple[CPU, ...]
@@ -136,6 +141,8 @@ class _Recorded(NamedTuple):
     cpuinfo_sockets: int = 0
     model_name: str | None = None
     architecture: str | None = None
+    caches_told: bool = True
+    hugepages_told: bool = True
     findings: tuple[str, ...] = ()
 
 

@@ -29,6 +29,12 @@ def pod_requests(pod: Pod, *, pod_level: bool = True, overhead: bool = True) -> 
     return _sum(total, pod.overhead) if overhead else total
 
 
+def hugepages_asked(pod: Pod) -> list[str]:
+    """Name the huge page resources of which *pod* asks for some."""
+    total = pod_requests(pod)
+    return sorted(name for name, amount in total.items() if name.startswith("hugepages-") and amount.sign > 0)
+
+
 def pod_limits(pod: Pod, *, pod_level: bool = True, overhead: bool = True) -> Amounts:
     """Sum up the limits of *pod*; containers without a limit add nothing, so the sum is not always a bound.
 

@@ -143,6 +143,8 @@ def read_planning(words: PlanningWords, *, pods_needed: bool) -> Planning:
         given = given._replace(pods=_not_ended(given.pods, sources, needed=pods_needed))
     source = with_storage(load_machine(words.machine, sources), words.ephemeral_storage, sources)
     source = with_memory(source, words.memory, sources)
+    if not source.info.hugepages_told:
+        sources.warnings.append("nothing is recorded of huge pages: none are taken off the memory for pods")
     told = load_kubelet(words.kubelet, sources, machine=source)
     past = load_past(words.state, words.pods, source, told.kubelet, sources)
     rules = rules_of_pods(told.kubelet)

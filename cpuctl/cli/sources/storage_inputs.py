@@ -32,23 +32,33 @@ def with_storage(source: MachineSource, text: str, sources: Sources) -> MachineS
 
 
 def with_memory(source: MachineSource, text: str, sources: Sources) -> MachineSource:
-    """Add memory to a machine that was recorded without it, in equal parts on its NUMA nodes.
+    """Add memory to a machine that was recorded without it, in equal parts on the NUMA nodes without.
 
     Raise UsageError for a *text* that is no amount, and for a machine that has its own memory.
     """
     if not text:
         return source
     info, size = source.info, _given(text, MEMORY_OPTION, "64Gi")
-    if info.memory_bytes:
+    untold = [node for node in info.nodes if not node.memory_told] or (
+        [] if any(node.memory_bytes for node in info.nodes) else list(info.nodes)
+    )
+    if info.memory_bytes and all(node.memory_told for node in info.nodes):
         raise UsageError("the machine tells how much memory it has", where=MEMORY_OPTION)
+    left = size - sum(node.memory_bytes for node in info.nodes)
+    if untold and left < 0:
+        raise UsageError(f"the NUMA nodes that tell have more than {text}", where=MEMORY_OPTION)
     sources.add("memory", text, "given")
-    if len(info.nodes) > 1:
+    if len(untold) > 1:
         sources.warnings.append(
-            f"{MEMORY_OPTION}: {text} is taken to be spread evenly over {len(info.nodes)} NUMA nodes"
+            f"{MEMORY_OPTION}: {text} is taken to be spread evenly over {len(untold)} NUMA nodes"
         )
-    share = size // max(len(info.nodes), 1) // _PAGE * _PAGE
-    nodes = tuple(node._replace(memory_bytes=share) for node in info.nodes)
-    return source._replace(info=info._replace(memory_bytes=size, nodes=nodes))
+    share = left // max(len(untold), 1) // _PAGE * _PAGE
+    filled = {node.id for node in untold}
+    nodes = tuple(
+        node._replace(memory_bytes=share, memory_told=True) if node.id in filled else node
+        for node in info.nodes
+    )
+    return source._replace(info=info._replace(memory_bytes=info.memory_bytes or size, nodes=nodes))
 
 
 def _given(text: str, option: str, example: str) -> int:

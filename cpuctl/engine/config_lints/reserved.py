@@ -20,7 +20,8 @@ def lint_reserved_cpus(subject: LintSubject) -> Iterator[Lint]:
     setting = _setting(subject)
     yield from _split_cores(subject, started.topology, reserved, setting)
     uncore = started.policy.options.prefer_align_cpus_by_uncorecache
-    yield from _split_caches(started.topology, reserved, setting, wanted=uncore)
+    if subject.machine.caches_told:
+        yield from _split_caches(started.topology, reserved, setting, wanted=uncore)
     if isolated := subject.machine.isolated & CPUSet(reserved):
         yield Lint(
             severity=Severity.WARNING,

@@ -17,7 +17,7 @@ _BYTE = 10**9
 
 
 class NodeAmounts(NamedTuple):
-    """One resource of one NUMA node in bytes.
+    """One resource of one NUMA node in bytes; None is not known, as nothing was recorded.
 
     ``huge_pages`` is what of memory is set aside as huge pages. Where that and ``reserved`` are more than
     the ``total``, ``allocatable`` is what the kubelet goes on with, and ``overdrawn`` by how much.
@@ -25,15 +25,17 @@ class NodeAmounts(NamedTuple):
 
     numa_node: int
     resource: str
-    total: int
+    total: int | None
     reserved: int
-    huge_pages: int
-    allocatable: int
+    huge_pages: int | None
+    allocatable: int | None
 
     @property
     def overdrawn(self) -> int:
-        """The bytes that are taken and not there."""
-        return max(0, self.reserved + self.huge_pages - self.total)
+        """The bytes that are taken and not there, as far as that is known."""
+        if self.total is None:
+            return 0
+        return max(0, self.reserved + (self.huge_pages or 0) - self.total)
 
 
 def memory_account(info: MachineInfo, reserved: Iterable[ReservedMemory]) -> Iterator[NodeAmounts]:
@@ -43,15 +45,18 @@ def memory_account(info: MachineInfo, reserved: Iterable[ReservedMemory]) -> Ite
         amounts = listed.setdefault(item.numa_node, {})
         for name, quantity in item.limits.items():
             amounts[name] = amounts.get(name, 0) + quantity.nano // _BYTE
+    memory_told = {node.id: bool(info.memory_bytes) and node.memory_told for node in info.nodes}
     for number, node in sorted(fresh_tables(info, listed).items()):
         pages = {name: table.total for name, table in node.memory_map.items() if name != MEMORY}
         for name in (MEMORY, *sorted(pages, key=page_bytes)):
             table = node.memory_map[name]
+            told = name != MEMORY or memory_told[number]
+            pages_told = name != MEMORY or info.hugepages_told
             yield NodeAmounts(
                 numa_node=number,
                 resource=name,
-                total=table.total,
+                total=table.total if told else None,
                 reserved=table.system_reserved,
-                huge_pages=sum(pages.values()) if name == MEMORY else 0,
-                allocatable=table.allocatable,
+                huge_pages=sum(pages.values()) * (name == MEMORY) if pages_told else None,
+                allocatable=table.allocatable if told and pages_told else None,
             )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from cpuctl.engine.outcome import NO_MEMORY_TOLD, Undetermined
+from cpuctl.engine.outcome import NO_MEMORY_TOLD, Undetermined, no_memory_told_of
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.releases.behaviours import Behaviours
@@ -55,6 +55,8 @@ def _static(
 
     if not info.memory_bytes:
         return Undetermined(NO_MEMORY_TOLD)
+    if untold := info.nodes_without_memory:
+        return Undetermined(no_memory_told_of(untold))
     nodes = {node.id for node in info.nodes}
     reserved = reserved_by_node(config.reserved_memory, nodes, kept)
     return StaticMemoryPolicy(

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.memory.tables import hugepages_by_name
+from cpuctl.engine.outcome import no_memory_told_of
 from cpuctl.engine.reservation_summary import MEMORY_SETTINGS
 from cpuctl.engine.reserve.cpu_choice import CPUChoice, CPUWish, choose_reserved
 from cpuctl.engine.reserve.memory_split import Spread, split_memory
@@ -108,6 +109,8 @@ def _memory(info: MachineInfo, kubelet: Kubelet, wish: MemoryWish) -> MemoryProp
     """Split what is kept from pods over the NUMA nodes."""
     if not info.memory_bytes:
         return NoProposal("the machine information does not tell how much memory there is")
+    if untold := info.nodes_without_memory:
+        return NoProposal(no_memory_told_of(untold))
     without = kubelet.config._replace(memory_manager_policy="None", reserved_memory=())
     started = check_start(info, kubelet._replace(config=without))
     if not isinstance(started, Started):

@@ -95,7 +95,7 @@ def topology_facts(topology: Json) -> MachineFacts:
     summary, rows = topology["summary"], topology["cpus"]
     drawn = CPUSet.of(row["cpu"] for row in rows)
     counts = {"sockets": "socket", "numaNodes": "NUMA node", "l3Caches": "L3 cache", "cores": "core"}
-    size = ", ".join(counted(summary[key], noun) for key, noun in counts.items())
+    size = ", ".join(counted(n, noun) for key, noun in counts.items() if (n := summary[key]) is not None)
     every = len(drawn) == len(CPUSet.parse(summary["online"]) | CPUSet.parse(summary["offline"]))
     memory = {node["id"]: node["memoryBytes"] for node in topology["numaNodes"]}
     return MachineFacts(

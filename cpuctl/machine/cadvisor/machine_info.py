@@ -23,6 +23,7 @@ class InfoCore(NamedTuple):
 class InfoNode(NamedTuple):
     """One NUMA node entry; ``hugepages`` counts pages by page size in KiB.
 
+    ``memory_told`` is False where nothing is recorded of the node's memory; what it has is not known then.
     ``distances`` are the kernel's relative figures, 10 to the node itself, in the order of its own nodes.
     """
 
@@ -31,12 +32,14 @@ class InfoNode(NamedTuple):
     memory_bytes: int = 0
     hugepages: Mapping[int, int] = {}
     distances: tuple[int, ...] = ()
+    memory_told: bool = True
 
 
 class MachineInfo(NamedTuple):
     """The node entries and the three totals that cAdvisor counts separately.
 
-    ``ephemeral_storage`` is the size of the kubelet's file system in bytes, None where it is not known.
+    ``ephemeral_storage`` is the size of the kubelet's file system in bytes, None where it is not known;
+    ``memory_bytes`` is 0 where it is not, and ``hugepages_told`` False where those of some node are not.
     """
 
     nodes: tuple[InfoNode, ...]
@@ -44,3 +47,9 @@ class MachineInfo(NamedTuple):
     num_sockets: int
     memory_bytes: int = 0
     ephemeral_storage: int | None = None
+    hugepages_told: bool = True
+
+    @property
+    def nodes_without_memory(self) -> tuple[int, ...]:
+        """The NUMA nodes of whose memory nothing is recorded."""
+        return tuple(sorted(node.id for node in self.nodes if not node.memory_told))

@@ -40,7 +40,13 @@ def decode_machine_info(cursor: Cursor) -> MachineInfo:
         num_cpus=_number(cursor, "num_cores"),
         num_sockets=_number(cursor, "num_sockets"),
         memory_bytes=_number(cursor, "memory_capacity"),
+        hugepages_told=all(_has(node, "hugepages") for node in cursor.required("topology").items()),
     )
+
+
+def _has(cursor: Cursor, key: str) -> bool:
+    """Tell whether a member is there: a kubelet writes all of them, null ones, too."""
+    return isinstance(cursor.value, dict) and key in cursor.value
 
 
 def _number(cursor: Cursor, key: str) -> int:
@@ -60,6 +66,7 @@ def _decode_node(node: Cursor) -> InfoNode:
             _number(pages, "page_size"): _number(pages, "num_pages") for pages in _items(node, "hugepages")
         },
         distances=tuple(item.integer(minimum=0, maximum=_LARGEST) for item in _items(node, "distances")),
+        memory_told=_has(node, "memory"),
     )
 
 
@@ -76,12 +83,15 @@ def decode_machine(cursor: Cursor, info: MachineInfo, source: str) -> Machine:
     """Build the kernel's view as far as the kubelet's tells; raise InputError where it contradicts itself."""
     _refuse_repeated_cpus(cursor)
     try:
+        caches = distinct_caches(cache for cache in _caches(cursor, info) if cache.cpus)
         machine = Machine(
             cpus=tuple(sorted(_cpus(info), key=lambda cpu: cpu.number)),
             numa_nodes=tuple(sorted(_nodes(info), key=lambda node: node.id)),
-            caches=distinct_caches(cache for cache in _caches(cursor, info) if cache.cpus),
+            caches=caches,
             memory_bytes=info.memory_bytes or None,
             cpuinfo_sockets=info.num_sockets,
+            caches_told=bool(caches),
+            hugepages_told=info.hugepages_told,
         ).checked()
     except ValueError as error:
         raise InputError(str(error), where=source) from None
@@ -113,12 +123,14 @@ def _cpus(info: MachineInfo) -> Iterator[CPU]:
 
 
 def _nodes(info: MachineInfo) -> Iterator[NumaNode]:
+    # Where all have 0 they are packages, in place of nodes that the kernel does not show.
+    counted = any(node.memory_bytes for node in info.nodes)
     for node in info.nodes:
         if node.id >= 0:  # -1 is a package of unknown number, listed where the kernel shows no nodes
             yield NumaNode(
                 id=node.id,
                 cpus=_node_cpus(node),
-                memory_bytes=node.memory_bytes or None,
+                memory_bytes=node.memory_bytes if node.memory_told and counted else None,
                 hugepages=node.hugepages,
                 distances=node.distances,
             )

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterator
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.cadvisor.machine_info import InfoCore, InfoNode, MachineInfo
-from cpuctl.machine.model import CPU, Machine, NumaNode
+from cpuctl.machine.model import CPU, Cache, Machine, NumaNode
 
 
 def kubelet_view(machine: Machine) -> MachineInfo:
@@ -27,6 +27,7 @@ def kubelet_view(machine: Machine) -> MachineInfo:
         num_cpus=num_cpus,
         num_sockets=machine.cpuinfo_sockets or _count_package_ids(machine),
         memory_bytes=machine.memory_bytes or 0,
+        hugepages_told=machine.hugepages_told,
     )
 
 
@@ -42,6 +43,7 @@ def _node(machine: Machine, node: NumaNode) -> InfoNode:
         memory_bytes=node.memory_bytes or 0,
         hugepages=node.hugepages,
         distances=node.distances,
+        memory_told=node.memory_bytes is not None,
     )
 
 
@@ -84,9 +86,15 @@ def _uncore_cache_ids(machine: Machine, entries: list[list[CPU]]) -> Iterator[tu
     """
     for cpus in entries:
         caches = machine.caches_by_cpu.get(cpus[0].number, ())
-        if not caches or any(cache.id is None or cache.size_bytes is None for cache in caches):
+        if not caches or any(_lacks_a_file(cache) for cache in caches):
             return
         node_size = len(entries) * len(cpus)
         # It counts the bits of the kernel's map, none in one that is empty.
-        uncore = (cache for cache in caches if cache.level > 2 and len(cache.cpus) * cache.told != node_size)
+        uncore = (
+            cache for cache in caches if (cache.level or 0) > 2 and len(cache.cpus) * cache.told != node_size
+        )
         yield tuple(cache.id for cache in uncore if cache.id is not None)
+
+
+def _lacks_a_file(cache: Cache) -> bool:
+    return not cache.complete or cache.id is None or cache.size_bytes is None

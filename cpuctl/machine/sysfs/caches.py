@@ -42,7 +42,10 @@ def _listed_caches(files: KernelFiles, online: CPUSet) -> Iterator[Cache]:
             if covered.get(index, 0) >> cpu & 1:
                 continue
             cache = _read_cache(files, f"{directory}/index{index}/", cpu, online)
-            if cache is not None:
+            if cache is not None and not cache.complete:
+                # Another CPU's files of the same cache may tell more.
+                yield cache
+            elif cache is not None:
                 covered[index] = covered.get(index, 0) | cache.cpus.mask
                 yield cache
 
@@ -52,15 +55,15 @@ def _read_cache(files: KernelFiles, directory: str, cpu: int, online: CPUSet) ->
     shared = files.cpu_set(directory, ("shared_cpu_list",), ("shared_cpu_map",))
     if level is None and shared is None:
         return None
-    if level is None:
-        raise InputError("found no such file, expected the cache's level", where=f"{directory}level")
+    kind = files.value(f"{directory}type", parse_word)
     # Some kernels print an empty map: who else uses the cache is not known then.
     cpus = ((shared or CPUSet()) & online) | CPUSet(1 << cpu)
     return Cache(
-        told=shared is None or bool(shared),
+        told=bool(shared),
         level=level,
-        kind=files.value(f"{directory}type", parse_word) or "Unified",
+        kind=kind or "Unified",
         cpus=cpus,
         id=files.number(f"{directory}id"),
         size_bytes=files.value(f"{directory}size", parse_size),
+        complete=None not in (level, shared, kind),
     )

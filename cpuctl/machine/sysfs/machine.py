@@ -12,9 +12,10 @@ from cpuctl.machine.model import Machine
 from cpuctl.machine.sysfs.caches import read_caches
 from cpuctl.machine.sysfs.cpus import read_cpu_states, read_cpus
 from cpuctl.machine.sysfs.kernel_files import KernelFiles
-from cpuctl.machine.sysfs.nodes import read_hugepages, read_nodes
+from cpuctl.machine.sysfs.nodes import NODE_DIRECTORY, read_hugepages, read_nodes
 from cpuctl.machine.tree import Tree
 
+_L3 = 3
 _HUGEPAGES = "sys/kernel/mm/hugepages"
 
 
@@ -27,12 +28,13 @@ def read_machine_files(tree: Tree) -> Machine:
     files = KernelFiles(tree)
     states = read_cpu_states(files)
     nodes = read_nodes(files, states.online)
+    caches = read_caches(files, states.online)
     memory = files.value("proc/meminfo", parse_meminfo)
     processor = files.large_value("proc/cpuinfo", parse_cpuinfo) or ProcessorSummary()
     machine = Machine(
         cpus=read_cpus(files, states.online, {cpu: node.id for node in nodes for cpu in node.cpus}),
         numa_nodes=nodes,
-        caches=read_caches(files, states.online),
+        caches=caches,
         present=states.present,
         possible=states.possible,
         offline=states.offline,
@@ -45,5 +47,8 @@ def read_machine_files(tree: Tree) -> Machine:
         cpuinfo_sockets=processor.sockets,
         model_name=processor.model_name,
         architecture=files.value("proc/sys/kernel/arch", parse_word),
+        caches_told=any(cache.level is not None for cache in caches)
+        and all(cache.told for cache in caches if cache.level == _L3),
+        hugepages_told=all(files.tree.names(f"{NODE_DIRECTORY}/node{node.id}/hugepages") for node in nodes),
     ).checked()
     return machine._replace(findings=(*files.notes, *machine_findings(machine)))

@@ -61,7 +61,8 @@ def test_absent_values_are_those_of_go() -> None:
     """A kubelet answers to such information with an error of its own, so it must be decodable."""
     document = {"topology": [{"node_id": 0, "cores": [{"thread_ids": []}, {"thread_ids": [1, 1]}]}]}
     cores = (InfoCore(socket_id=0, threads=()), InfoCore(socket_id=0, threads=(1, 1)))
-    assert info_of(document) == MachineInfo(nodes=(InfoNode(id=0, cores=cores),), num_cpus=0, num_sockets=0)
+    node = InfoNode(id=0, cores=cores, memory_told=False)
+    assert info_of(document) == MachineInfo(nodes=(node,), num_cpus=0, num_sockets=0, hugepages_told=False)
 
 
 def test_the_kernels_view_is_rebuilt() -> None:
@@ -73,7 +74,7 @@ def test_the_kernels_view_is_rebuilt() -> None:
         (3, "0-3", 4),
         (4, "0-3", 8),
     ]
-    assert [(node.id, node.memory_bytes) for node in machine.numa_nodes] == [(0, 1 << 30), (252, None)]
+    assert [(node.id, node.memory_bytes) for node in machine.numa_nodes] == [(0, 1 << 30), (252, 0)]
     assert machine.memory_bytes == 3 << 30
     assert "which leaves out offline CPUs" in machine.findings[0]
 

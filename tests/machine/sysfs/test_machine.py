@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass
 
 import pytest
@@ -291,10 +290,6 @@ REFUSALS = [
         "found '', expected a number",
     ),
     Refusal(
-        "a cache without level", {}, f"{CPU_DIR}/cpu0/cache/index0/level", "expected the cache's level",
-        removed=(f"{CPU_DIR}/cpu0/cache/index0/level",),
-    ),
-    Refusal(
         "bad memory", {f"{NODE_DIR}/node1/meminfo": "Node 1 MemTotal: much"}, f"{NODE_DIR}/node1/meminfo",
         "expected MemTotal: and a number of kB",
     ),
@@ -333,11 +328,7 @@ def test_refusals_name_the_file_and_what_was_expected(case: Refusal) -> None:
     assert case.want in error.value.message
 
 
-NEEDED = [path for path in sorted(small_machine()) if path.endswith("/level")]
-OPTIONAL = sorted({*small_machine()} - {*NEEDED})
-
-
-@pytest.mark.parametrize("path", OPTIONAL)
+@pytest.mark.parametrize("path", sorted(small_machine()))
 def test_no_single_missing_file_changes_the_topology(path: str) -> None:
     """Delete one file at a time: other files say the same."""
     files = small_machine()
@@ -349,12 +340,11 @@ def test_no_single_missing_file_changes_the_topology(path: str) -> None:
     assert [str(group) for group in machine.l3_groups] == ["0-1,4-5", "2-3,6-7"]
 
 
-@pytest.mark.parametrize("path", NEEDED)
-def test_a_missing_file_that_nothing_replaces_is_named(path: str) -> None:
-    """A cache that a lower CPU has shown already is not read again, so only some files are missed."""
-    files = small_machine()
-    del files[path]
-    first_to_show = path.startswith((f"{CPU_DIR}/cpu0/", f"{CPU_DIR}/cpu2/"))
-    with pytest.raises(InputError) if first_to_show else nullcontext() as error:
-        read(files)
-    assert error is None or error.value.where == path
+@pytest.mark.parametrize("name", ["level", "type", "shared_cpu", "size", "id"])
+def test_a_kubelet_passes_over_caches_whose_files_are_missing(name: str) -> None:
+    """It stops reading the caches of a NUMA node at the first file that is missing."""
+    whole = small_machine("1s1n4c1t,l3=2")
+    machine = read({path: text for path, text in whole.items() if f"/cache/index0/{name}" not in path})
+    seen = [core.uncore_cache_ids for node in kubelet_view(machine).nodes for core in node.cores]
+    assert seen == [()] * 4
+    assert machine.caches_told == (name not in ("level", "shared_cpu"))

@@ -86,19 +86,20 @@ def _memory(memory: MemoryProposal, started: Started) -> dict[str, Any]:
         "systemReserved": amount(kept.system.get(MEMORY, Quantity())),
         "evictionHard": amount(eviction.get(MEMORY, Quantity())),
         "numaNodes": [
-            _numa_node(number, node.memory_map[MEMORY])
+            _numa_node(number, node.memory_map[MEMORY], pages_told=started.hugepages_told)
             for number, node in sorted(started.memory_policy.tables.items() if started.memory_policy else ())
         ],
     }
 
 
-def _numa_node(number: int, table: MemoryTable) -> dict[str, Any]:
+def _numa_node(number: int, table: MemoryTable, *, pages_told: bool) -> dict[str, Any]:
+    pages = table.total - table.system_reserved - table.allocatable
     return {
         "numaNode": number,
         "total": table.total,
-        "hugePages": table.total - table.system_reserved - table.allocatable,
+        "hugePages": pages if pages_told else None,
         "reserved": table.system_reserved,
-        "allocatable": table.allocatable,
+        "allocatable": table.allocatable if pages_told else None,
     }
 
 

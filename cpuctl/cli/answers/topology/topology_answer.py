@@ -45,14 +45,15 @@ def _summary(machine: Machine) -> dict[str, Any]:
         "nohzFull": str(machine.nohz_full),
         "cores": len(machine.cores),
         "threadsPerCore": sorted(set(map(len, machine.cores))),
-        "sockets": len(machine.sockets),
+        "sockets": len(machine.sockets) or None,
         "numaNodes": len(machine.numa_nodes),
-        "l3Caches": len(machine.l3_groups),
+        "l3Caches": len(machine.l3_groups) if machine.caches_told else None,
         "performanceCPUs": _optional_list(machine.core_kinds.performance or None),
         "efficiencyCPUs": _optional_list(machine.core_kinds.efficiency or None),
         "coreKindsGuessed": machine.core_kinds.guessed,
         "memoryBytes": machine.memory_bytes,
         "hugepages": _hugepages(machine.hugepages),
+        "hugepagesTold": machine.hugepages_told,
         **_synthetic(machine),
     }
 
@@ -92,7 +93,7 @@ def page_size_name(kib: int) -> str:
 
 
 def _cache_order(cache: Cache) -> tuple[int, str, int]:
-    return cache.level, cache.kind, cache.cpus.lowest
+    return cache.level or 0, cache.kind, cache.cpus.lowest
 
 
 def _cache(cache: Cache) -> dict[str, Any]:

@@ -58,7 +58,11 @@ def _choices(proposal: Mapping[str, Any], who: str) -> Iterator[Cell]:
 def _nodes(nodes: list[Mapping[str, Any]]) -> Table:
     names = {"total": "MEMORY", "hugePages": "HUGE PAGES", "reserved": "RESERVED", "allocatable": "FOR PODS"}
     rows = tuple(
-        (Cell(str(node["numaNode"])), *(Cell(byte_text(node[name])) for name in names)) for node in nodes
+        (
+            Cell(str(node["numaNode"])),
+            *(Cell("?" if node[name] is None else byte_text(node[name])) for name in names),
+        )
+        for node in nodes
     )
     return Table(tuple(Column(name, "right") for name in ("NODE", *names.values())), rows)
 

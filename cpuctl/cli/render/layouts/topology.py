@@ -12,6 +12,7 @@ from cpuctl.cli.render.tables.topology_memory import memory_blocks
 from cpuctl.cpuset import CPUSet
 from cpuctl.exports.wording import GUESSED, counted
 
+_NOT_RECORDED = "not recorded"
 _DEFAULT_COLUMNS = ("CPU", "NODE", "SOCKET", "CORE", "L1D", "L1I", "L2", "L3", "ONLINE")
 
 
@@ -71,10 +72,10 @@ def _summary_lines(document: Document, *, wide: bool) -> Iterator[str]:
         "Performance CPUs": _core_kind(summary, "performanceCPUs"),
         "Efficiency CPUs": _core_kind(summary, "efficiencyCPUs"),
         "Cores": f"{summary['cores']}, {threads} {'CPU' if threads == '1' else 'CPUs'} each",
-        "Sockets": str(summary["sockets"]),
+        "Sockets": _told(summary["sockets"]),
         "NUMA nodes": str(summary["numaNodes"]),
-        "L3 caches": str(summary["l3Caches"]),
-        "Memory": _size(summary["memoryBytes"]),
+        "L3 caches": _told(summary["l3Caches"]),
+        "Memory": _size(summary["memoryBytes"]) or _NOT_RECORDED,
         "Synthetic form": summary["synthetic"] or f"none: {summary['whyNotSynthetic']}",
         "A kubelet counts": _kubelet_counts(kubelet),
     }
@@ -84,6 +85,10 @@ def _summary_lines(document: Document, *, wide: bool) -> Iterator[str]:
     for name, fact in facts.items():
         if fact:
             yield f"{name + ':':<18} {fact}"
+
+
+def _told(count: int | None) -> str:
+    return _NOT_RECORDED if count is None else str(count)
 
 
 def _core_kind(summary: Mapping[str, Any], kind: str) -> str:
@@ -108,7 +113,7 @@ def _numa_table(nodes: list[Mapping[str, Any]]) -> Table:
     rows = tuple(
         (
             Cell(str(node["id"])),
-            Cell(_size(node["memoryBytes"])),
+            Cell(_size(node["memoryBytes"]) or "-"),
             Cell(_size(node["freeBytes"])),
             *(Cell(str(node["hugepages"].get(size, "-"))) for size in sizes),
             Cell(node["cpus"] or "none"),

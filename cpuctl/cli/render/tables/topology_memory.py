@@ -34,7 +34,7 @@ def _amount(line: Mapping[str, Any], name: str) -> Cell:
         return Cell(f"{byte_text(line['overdrawn'])} short", "red")
     if name == "hugePages" and line["resource"] != "memory":
         return Cell("-")
-    return Cell(byte_text(line[name]))
+    return Cell("-" if line[name] is None else byte_text(line[name]))
 
 
 def _remarks(memory: Mapping[str, Any]) -> Iterator[Cell]:

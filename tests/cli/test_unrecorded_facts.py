@@ -1,0 +1,173 @@
+"""What a recording lacks is not known: no command takes it for none, or for 0."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Cpuctl
+from tests.cli.test_odd_machines import recorded
+from tests.cli.test_schemas import check
+from tests.machine.sysfs_writer import small_machine
+
+WHOLE = small_machine("2s2n4c2t,mem=8Gi,hugepages-2Mi=8,hugepages-1Gi=1")
+MISSING = {
+    "memory": r"meminfo",
+    "memory of the machine": r"^proc/meminfo",
+    "memory of NUMA nodes": r"/node\d+/meminfo",
+    "memory of one NUMA node": r"/node1/meminfo",
+    "huge pages": r"hugepages",
+    "huge pages of one NUMA node": r"/node1/hugepages",
+    "caches": r"/cache/",
+    "levels of caches": r"/cache/.*/level",
+    "sharers of caches": r"/cache/.*/shared",
+    "sockets": r"physical_package_id|core_siblings",
+}
+STATIC = (
+    "--cpu-manager-policy=static --reserved-cpus=0 --topology-manager-policy=best-effort "
+    "--memory-manager-policy=Static --kube-reserved=memory=1Gi --reserved-memory=0:memory=1Gi"
+)
+MACHINE_ONLY = ("topology show", "topology map", "topology distances")
+WITH_KUBELET = (
+    "topology show --memory",
+    "config show",
+    "config check",
+    "config versions --to 1.37",
+    "config reserve --reserved-cpus 2 --spread even",
+    "plan -T a=2/2,1Gi",
+    "plan -f pages.json",
+    "explain a -T a=2/2,1Gi",
+    "explain pages -f pages.json",
+    "pods show -T a=2/2,1Gi",
+    "resize -T a=2/2,1Gi --set a:cpu=3",
+)
+PAGES: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "pages"},
+    "spec": {
+        "containers": [
+            {"name": "c", "resources": {"limits": {"cpu": "2", "memory": "1Gi", "hugepages-1Gi": "1Gi"}}}
+        ]
+    },
+}
+
+FALSE_WORDS = {
+    "memory": (
+        r"\bno memory\b", r"has 0\b", r"capacity: 0\b", r"\bmemory +0\b", r"together: 0\b", r"1677721\dTi",
+        r"more .* than it has", r"\(0 of memory\)",
+    ),
+    "huge pages": (
+        r"no such huge pages", r"hugepages-\S+, requested: \d+, used: 0, capacity: 0\b", r"now 0\b",
+        r"\b0 of 0\b", r"hugepages-\S+ +0\b",
+    ),
+    "caches": (
+        r"L3 caches: +(0|16)\b", r"\b0 L3 caches", r"No level-3 cache is recorded", r"0 for the kernel",
+        r"share L3", r"Not every CPU",
+    ),
+    "sockets": (r"Sockets: +0\b", r"\b0 sockets", r"socket: 0 for the kernel"),
+}  # fmt: skip
+"""Sentences that only they may say who know the fact."""
+
+
+def told_of(kind: str) -> str:
+    return next(fact for fact in FALSE_WORDS if fact in kind)
+
+
+def zeros(document: Any, kind: str, path: str = "") -> Iterator[str]:
+    """Yield the members of an answer that tell of a fact, and say 0 or nothing."""
+    keys = {
+        "memory": ("memoryBytes", "podsMemoryLimit", "capacity.memory"),
+        "huge pages": ("hugePages",),
+        "caches": ("l3Caches",),
+        "sockets": ("summary.sockets",),
+    }[told_of(kind)]
+    if isinstance(document, Mapping):
+        for key, value in document.items():
+            here = f"{path}.{key}"
+            if (
+                value == 0
+                and value is not False
+                and here.endswith(keys)
+                and document.get("resource", "memory") == "memory"
+            ):
+                yield here
+            yield from zeros(value, kind, here)
+    elif isinstance(document, list):
+        for each in document:
+            yield from zeros(each, kind, path)
+
+
+@pytest.mark.parametrize("kind", MISSING)
+@pytest.mark.parametrize("words", [*MACHINE_ONLY, *WITH_KUBELET])
+def test_a_fact_that_was_not_recorded_is_not_known(
+    cpuctl: Cpuctl, tmp_path: Path, kind: str, words: str
+) -> None:
+    """Take one kind of fact out of a recording at a time, and ask every command."""
+    files = {path: text for path, text in WHOLE.items() if not re.search(MISSING[kind], path)}
+    machine = recorded(tmp_path / "node", files)
+    (tmp_path / "pages.json").write_text(json.dumps(PAGES))
+    named = [str(tmp_path / word) if word == "pages.json" else word for word in words.split()]
+    kubelet = ("--kubelet-args", STATIC) if words in WITH_KUBELET else ()
+    result = cpuctl(*named, "-m", machine, *kubelet, columns=400)
+    assert result.code in (0, 3), result
+    for false in FALSE_WORDS[told_of(kind)]:
+        assert not re.search(false, result.out + result.err), (false, result.out, result.err)
+    document = json.loads(cpuctl(*named, "-m", machine, *kubelet, "-o", "json").out)
+    check(document)
+    assert list(zeros(document, kind)) == []
+
+
+@pytest.mark.parametrize("words", [*MACHINE_ONLY, *WITH_KUBELET])
+def test_the_whole_recording_leaves_nothing_open(cpuctl: Cpuctl, tmp_path: Path, words: str) -> None:
+    (tmp_path / "pages.json").write_text(json.dumps(PAGES))
+    named = [str(tmp_path / word) if word == "pages.json" else word for word in words.split()]
+    kubelet = ("--kubelet-args", STATIC) if words in WITH_KUBELET else ()
+    result = cpuctl(*named, "-m", recorded(tmp_path / "node", WHOLE), *kubelet, columns=400)
+    assert result.code in (0, 3), result
+    assert "recorded" not in result.out
+    assert "cannot be said" not in result.out
+    assert "ndetermined" not in result.out
+
+
+@pytest.mark.parametrize("kind", ["memory", "memory of NUMA nodes", "memory of one NUMA node"])
+def test_memory_that_was_not_recorded_can_be_said(cpuctl: Cpuctl, tmp_path: Path, kind: str) -> None:
+    files = {path: text for path, text in WHOLE.items() if not re.search(MISSING[kind], path)}
+    machine = recorded(tmp_path, files)
+    words = ("plan", "-q", "-m", machine, "--kubelet-args", STATIC, "-T", "a=2/2,1Gi", "-o", "json")
+    open_ = json.loads(cpuctl(*words).out)
+    assert open_["start"]["outcome"] == "Undetermined"
+    assert "say it with --memory" in open_["start"]["why"]
+    told = json.loads(cpuctl(*words, "--memory", "16Gi").out)
+    whole = recorded(tmp_path / "whole", WHOLE)
+    wanted = json.loads(cpuctl(*(whole if word == machine else word for word in words)).out)
+    assert told["pods"] == wanted["pods"]
+    assert told["after"]["memory"] == wanted["after"]["memory"]
+
+
+def test_what_cadvisor_does_not_tell_is_not_known(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """Machine information of a processor whose kernel gives caches no ids lists none."""
+    cores = [{"core_id": core, "thread_ids": [core], "socket_id": 0} for core in range(4)]
+    node = {"node_id": 0, "memory": 8 << 30, "hugepages": [], "cores": cores}
+    info = {"num_cores": 4, "num_sockets": 1, "memory_capacity": 8 << 30, "topology": [node]}
+    machine = tmp_path / "machine.json"
+    machine.write_text(json.dumps(info))
+    shown = cpuctl("topology", "-m", str(machine)).out
+    assert "L3 caches:         not recorded" in shown
+    assert "L3 cache: 0 for the kernel" not in shown
+    document = json.loads(cpuctl("topology", "-m", str(machine), "-o", "json").out)
+    assert document["summary"]["l3Caches"] is None
+    picture = cpuctl("topology", "-m", str(machine), "--svg", "-").out
+    assert "0 L3 caches" not in picture
+    del node["memory"], node["hugepages"], info["memory_capacity"]
+    machine.write_text(json.dumps(info))
+    words = ("-m", str(machine), "--kubelet-args", STATIC)
+    assert "cannot be said" in cpuctl("plan", *words, "-T", "a=2/2,1Gi").out
+    (tmp_path / "pages.json").write_text(json.dumps(PAGES))
+    pages = cpuctl("plan", "-m", str(machine), "-f", str(tmp_path / "pages.json")).out
+    assert "undetermined: it asks for hugepages-1Gi, and nothing is recorded" in pages

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from cpuctl.cli.sources.pod_choice import PodChoice
     from cpuctl.engine.admission import Admission
     from cpuctl.engine.explain.story import Runs, Starter, Story, Telling
+    from cpuctl.engine.start import StartResult
+    from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.machine.cadvisor.machine_info import MachineInfo
     from cpuctl.pods.model import Pod
 
@@ -149,10 +151,16 @@ def _explained(planning: Planning, text: str, style: Style) -> Document:
 
 
 def _more_pages(planning: Planning, telling: "Telling", runs: "Runs") -> dict[str, Any]:
-    """Tell what huge pages would do, where the node is empty: those in state files stay as they are."""
+    """Tell what huge pages would do.
+
+    A kubelet refuses a memory_manager_state that was written with other pages: it starts without the file and
+    admits again what runs, which has to be known for that.
+    """
     from cpuctl.engine.admission import Admitted
 
-    if planning.words.state or planning.words.pods or isinstance(telling.admission.verdict, Admitted):
+    past, again = planning.past, telling.story.restarted
+    stale = past.memory is not None and planning.kubelet.config.memory_manager_policy == "Static"
+    if isinstance(telling.admission.verdict, Admitted) or (stale and not past.known):
         return {}
 
     from cpuctl.cli.answers.explain.suggestion_answer import pages_answer
@@ -160,10 +168,27 @@ def _more_pages(planning: Planning, telling: "Telling", runs: "Runs") -> dict[st
 
     def start_on(info: "MachineInfo") -> "Starter":
         source = planning.source._replace(info=info)
-        return partial(planning._replace(source=source).start, sources=Sources())
+        changed = planning._replace(source=source, past=past._replace(memory=None))
+        if stale and not again:
+            return partial(_with_memory_anew, changed)
+        return partial(changed.start, sources=Sources())
 
     found = more_huge_pages(telling, planning.source.info, start_on, runs)
-    return pages_answer(found)
+    return pages_answer(found, without_state=stale)
+
+
+def _with_memory_anew(planning: Planning, kubelet: "Kubelet") -> "StartResult":
+    """Start without a memory state, and give running pods memory again; all must get theirs."""
+    from cpuctl.engine.admission import Admitted
+    from cpuctl.engine.node import Node
+    from cpuctl.engine.outcome import Undetermined
+
+    node = planning.start(kubelet, Sources())
+    if isinstance(node, Node):
+        for each in node.readmit(planning.past.granted):
+            if not isinstance(each.verdict, Admitted):
+                return Undetermined(f"pod {each.pod.full_name}, which runs, is not admitted again")
+    return node
 
 
 def _unmistakable(pod: "Pod", pods: "Iterable[Pod]") -> str:

@@ -62,3 +62,56 @@ def test_the_fewest_more_pages_are_named(
 def test_pages_that_do_not_help_are_not_named(cpuctl: Cpuctl, tmp_path: Path) -> None:
     document = explained(cpuctl, tmp_path, "40Gi", ALIGNED, "synthetic:2s2n4c2t,mem=32Gi,hugepages-1Gi=2")
     assert "hugePages" not in document
+
+
+RUNNING = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "runs", "uid": "u-runs"},
+    "spec": {
+        "containers": [
+            {"name": "c", "resources": {"limits": {"cpu": "2", "memory": "1Gi", "hugepages-1Gi": "1Gi"}}}
+        ]
+    },
+    "status": {"phase": "Running"},
+}
+
+
+@pytest.mark.parametrize("kubelet", [STATIC, ALIGNED], ids=["nobody counts", "the Memory Manager counts"])
+def test_pages_are_named_beside_pods_that_run(cpuctl: Cpuctl, tmp_path: Path, kubelet: str) -> None:
+    """A memory_manager_state that was written with other pages has to go: what runs gets its memory anew."""
+    machine = "synthetic:2s2n4c2t,mem=32Gi,hugepages-1Gi="
+    running, asked = tmp_path / "running.json", tmp_path / "pod.json"
+    running.write_text(json.dumps(RUNNING))
+    limits = {"cpu": "2", "memory": "1Gi", "hugepages-1Gi": "2Gi"}
+    spec = {"containers": [{"name": "main", "resources": {"limits": limits}}]}
+    asked.write_text(
+        json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "hp"}, "spec": spec})
+    )
+    words = ("-q", "-m", f"{machine}1", "--kubelet-args", kubelet)
+    state = tmp_path / "state"
+    assert cpuctl("plan", *words, "-f", str(running), "--write-state", str(state)).code == 0
+    given = (*words, "--state", str(state), "--pods", str(running), "-f", str(asked))
+    document = json.loads(cpuctl("explain", "hp", *given, "-o", "json").out)
+    check(document)
+    assert {each["numaNode"]: each["after"] for each in document["hugePages"]} == (
+        {0: 3, 1: 2} if kubelet == ALIGNED else {0: 2, 1: 2}
+    )
+    shown = cpuctl("explain", "hp", *given, columns=400).out
+    assert ("then remove memory_manager_state and restart the kubelet" in shown) == (kubelet == ALIGNED)
+    if kubelet == ALIGNED:
+        (state / "memory_manager_state").unlink()
+    for each in document["hugePages"]:
+        pages = "/".join(str(each["after"] if node == each["numaNode"] else 1) for node in (0, 1))
+        more = (*given[:2], f"{machine}{pages}", *given[3:])
+        plan = json.loads(cpuctl("plan", *more, "-o", "json").out)
+        assert plan["pods"][0]["outcome"] == "Admitted"
+
+
+def test_pages_are_named_for_a_pod_that_is_not_admitted_again(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    machine = "synthetic:2s2n4c2t,mem=32Gi,hugepages-1Gi=0"
+    running = tmp_path / "running.json"
+    running.write_text(json.dumps(RUNNING))
+    words = ("-q", "-m", machine, "--kubelet-args", STATIC, "--pods", str(running), "-o", "json")
+    document = json.loads(cpuctl("explain", "runs", *words).out)
+    assert {each["numaNode"]: each["after"] for each in document["hugePages"]} == {0: 1, 1: 1}

@@ -46,8 +46,11 @@ def suggestion_answer(suggestion: Suggestion, ask_with: AskWith) -> dict[str, An
     }
 
 
-def pages_answer(found: Iterable[MorePages]) -> dict[str, Any]:
-    """Describe huge pages to set aside, with the command that does; nothing where none help."""
+def pages_answer(found: Iterable[MorePages], *, without_state: bool) -> dict[str, Any]:
+    """Describe huge pages to set aside, with the command that does; nothing where none help.
+
+    *without_state*: the kubelet has a ``memory_manager_state`` that names fewer.
+    """
     pages = [
         {
             "numaNode": each.numa_node,
@@ -56,6 +59,7 @@ def pages_answer(found: Iterable[MorePages]) -> dict[str, Any]:
             "after": each.after,
             "command": f"echo {each.after} > /sys/devices/system/node/node{each.numa_node}/hugepages/"
             f"hugepages-{each.kib}kB/nr_hugepages",
+            "removesMemoryState": without_state,
         }
         for each in found
     ]

@@ -84,11 +84,12 @@ def _facts(document: Document) -> Iterator[tuple[str, Cell]]:
         yield "KNOWN", Cell(f"{defect['text']} ({defect['reference']})")
     yield from _resize(document["resize"] or {})
     for each in document.get("hugePages", ()):
+        restart = "remove memory_manager_state and " if each["removesMemoryState"] else ""
         yield (
             "HUGE PAGES",
             Cell(
                 f"{each['after']} on NUMA node {each['numaNode']} (now {each['before']}) would do: "
-                f"{each['command']}, then restart the kubelet"
+                f"{each['command']}, then {restart}restart the kubelet"
             ),
         )
 

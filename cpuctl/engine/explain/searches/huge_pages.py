@@ -30,7 +30,7 @@ def more_huge_pages(
 ) -> Iterator[MorePages]:
     """Yield, for every NUMA node, the fewest more pages of one size with which the pod is admitted."""
     story = telling.story
-    if isinstance(telling.admission.verdict, Admitted) or story.restarted:
+    if isinstance(telling.admission.verdict, Admitted):
         return
     asked = {
         name: amount.value

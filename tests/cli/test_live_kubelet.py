@@ -132,3 +132,30 @@ def test_a_kubelet_that_runs_knows_its_own_flags(tmp_path: Path) -> None:
     assert told(tmp_path / "a", "--acme-flag=x --max-pods=8", version="1.36")[0].kubelet.config.max_pods == 8
     with pytest.raises(ConfigRefusedError, match=r"gone since 1\.34"):
         told(tmp_path / "b", "--cloud-config=/etc/cloud", version="1.36")
+
+
+def test_the_installed_kubelet_tells_the_release_of_the_live_host(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = ("v1.33.4", "/usr/bin/kubelet")
+    monkeypatch.setattr("cpuctl.capture.kubelet.version.installed_version", lambda: installed)
+    kubelet, entries = told(tmp_path)
+    assert str(kubelet.kubelet.version) == "1.33.4"
+    assert entries["kubeletVersion"] == {"value": "v1.33.4", "from": "live"}
+    named, entries = told(tmp_path, version="1.30")
+    assert (named.kubelet.version.minor, entries["kubeletVersion"]["from"]) == (30, "given")
+
+
+def test_what_does_not_count_beside_another_configuration_is_said(tmp_path: Path) -> None:
+    node = written(process(70, "kubelet", "/", "kubelet", "--max-pods=7", "--config-dir=/etc/d"), tmp_path)
+    synthetic: MachineSource = read_machine("synthetic:1s1n2c1t")
+    machine = synthetic._replace(origin=LIVE, files=DirectoryTree(node))
+    main = tmp_path / "main.yaml"
+    main.write_text(HEAD)
+    sources = Sources()
+    load_kubelet(KubeletWords(config=str(main)), sources, machine=machine)
+    (said,) = sources.warnings
+    assert said == (
+        "beside --kubelet-config, the flags (--max-pods=7) and the drop-in files of the node's kubelet do "
+        "not count: name them with --kubelet-args and --config-dir"
+    )

@@ -233,3 +233,12 @@ def test_every_command_sees_the_same_control_groups(
     start = json.loads(cpuctl(*command, "-m", str(node), *static, "-o", "json").out)["start"]
     assert (start["outcome"], start["stage"]) == ("Refused", "configValidation")
     assert "cgroup v1" in start["error"]
+
+
+def test_recorded_state_files_that_do_not_count_are_named(cpuctl: Cpuctl) -> None:
+    node, config = "fixtures/nodes/v2-2-numa/node.tar.xz", "fixtures/kubelet/static.yaml"
+    words = ("plan", "-m", node, "-T", "a=1/1")
+    assert "do not count" not in cpuctl(*words).err
+    err = cpuctl(*words, "--kubelet-config", config).err
+    assert "cpu_manager_state and memory_manager_state do not count: the node is taken for a fresh one" in err
+    assert f"(--state {node} takes them)" in err

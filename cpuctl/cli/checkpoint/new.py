@@ -17,7 +17,7 @@ from cpuctl.cli.options import (
 from cpuctl.cli.output import Output, Style
 from cpuctl.cli.plan.planning_inputs import PlanningWords, read_planning
 from cpuctl.cli.sources.config_inputs import KubeletWords
-from cpuctl.cli.sources.known_kubelet import require_version, with_installed_version
+from cpuctl.cli.sources.known_kubelet import require_version
 from cpuctl.cli.sources.node_state import changing
 
 app = command_group()
@@ -60,21 +60,20 @@ def new(
         write_state=write_state, force=force, force_running=force_kubelet_running, root=root
     )
     writing.check()
-    found = with_installed_version(kubelet, machine)
     words = PlanningWords(
-        filenames=filename, templates=template, machine=machine, kubelet=found, state="", pods=""
+        filenames=filename, templates=template, machine=machine, kubelet=kubelet, state="", pods=""
     )
     with changing(write_state):
-        _new(words, kubelet, writing, Style(output, color=not no_color, quiet=quiet))
+        _new(words, writing, Style(output, color=not no_color, quiet=quiet))
 
 
-def _new(words: PlanningWords, asked: KubeletWords, writing: CommitWords, style: Style) -> None:
+def _new(words: PlanningWords, writing: CommitWords, style: Style) -> None:
     from cpuctl.cli.answers.checkpoint.change_answer import change_document
     from cpuctl.cli.checkpoint.inputs import kubelet_head
     from cpuctl.cli.checkpoint.making import made_files
 
     planning = read_planning(words, pods_needed=False)
-    require_version(asked, words.kubelet, planning.sources)
+    require_version(words.kubelet, planning.sources)
     if writing.writes:
         planning.sources.require_configuration()
     changes, case = made_files(planning)

@@ -21,8 +21,8 @@ from cpuctl.cli.options import (
 from cpuctl.cli.output import Document, Output, Style, emit
 from cpuctl.cli.sources.config_inputs import KubeletWords
 from cpuctl.cli.sources.inputs import load_machine, refuse_stdin_twice
-from cpuctl.cli.sources.known_kubelet import load_installed_kubelet, load_known_kubelet
-from cpuctl.cli.sources.kubelet_inputs import load_cgroup_version
+from cpuctl.cli.sources.known_kubelet import load_known_kubelet
+from cpuctl.cli.sources.kubelet_inputs import load_cgroup_version, load_kubelet
 from cpuctl.cli.sources.sources import Sources
 from cpuctl.cli.sources.storage_inputs import with_memory, with_storage
 
@@ -92,7 +92,7 @@ def _checked(
     from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
     from cpuctl.kubelet.version import KubeletVersion
 
-    load = load_known_kubelet if state else load_installed_kubelet
+    load = load_known_kubelet if state else load_kubelet
     try:
         told = load(words, sources, machine=source)
     except ConfigRefusedError as refused:

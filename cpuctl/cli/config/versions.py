@@ -23,7 +23,7 @@ from cpuctl.cli.options import (
 from cpuctl.cli.output import Document, Output, Style, emit
 from cpuctl.cli.sources.config_inputs import KubeletWords
 from cpuctl.cli.sources.inputs import GivenPods, load_machine, load_pods, refuse_stdin_twice
-from cpuctl.cli.sources.known_kubelet import load_installed_kubelet
+from cpuctl.cli.sources.kubelet_inputs import load_kubelet
 from cpuctl.cli.sources.sources import Sources
 from cpuctl.cli.sources.storage_inputs import with_memory
 
@@ -106,7 +106,7 @@ def _compared(
     from cpuctl.cli.config.checks import compare_versions, next_version, pods_between, states_of_node
     from cpuctl.kubelet.releases.recorded import Topic
 
-    told = load_installed_kubelet(words, sources, machine=source)
+    told = load_kubelet(words, sources, machine=source)
     target = next_version(to_version, told.kubelet.version)
     states, unseen = states_of_node(source, told, sources)
     changes, starts, other = compare_versions(source, told, target, states)

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 def load_kubelet(words: KubeletWords, sources: Sources, *, machine: MachineSource | None) -> ToldKubelet:
     """Read what the kubelet is told: as given, else as the recording or the live host has it.
 
-    Release 1.36 and an empty configuration stand in where nothing is said, or where no machine is named.
+    The release of the live host's kubelet is that of the installed program. Release 1.36 and an empty
+    configuration stand in where nothing is said, or where no machine is named.
     """
     from cpuctl.cli.sources.config_inputs import (
         Told,
@@ -55,9 +56,24 @@ def load_kubelet(words: KubeletWords, sources: Sources, *, machine: MachineSourc
         places=places,
         cgroup_version=_found_cgroup_version(machine) or 2,
     )
+    if config is not None:
+        _tell_set_aside(recorded, sources)
     if machine is not None and main is None and not words.arguments and told.drop_ins is None:
         _tell_assumed(machine, sources)
     return load_told(told, sources)
+
+
+def _tell_set_aside(recorded: RecordedKubelet, sources: Sources) -> None:
+    """Say what of the node's own kubelet does not count beside another configuration."""
+    own = {
+        "--kubelet-args": f"flags ({' '.join(recorded.flags)})" if recorded.flags else "",
+        "--config-dir": "drop-in files" if recorded.drop_ins or recorded.config_directory else "",
+    }
+    if told := {option: what for option, what in own.items() if what}:
+        sources.warnings.append(
+            f"beside --kubelet-config, the {' and the '.join(told.values())} of the node's kubelet do not "
+            f"count: name them with {' and '.join(told)}"
+        )
 
 
 def _tell_assumed(machine: MachineSource, sources: Sources) -> None:
@@ -89,12 +105,12 @@ def _recorded_kubelet(machine: MachineSource | None) -> RecordedKubelet:
 def _version(words: KubeletWords, recorded: RecordedKubelet, origin: str, sources: Sources) -> KubeletVersion:
     from cpuctl.kubelet.version import DEFAULT_VERSION, KubeletVersion
 
-    told = words.version or recorded.version
-    sources.add(
-        "kubeletVersion",
-        told or str(DEFAULT_VERSION),
-        "given" if words.version else "capture" if told else "default",
-    )
+    told, known = (words.version, "given") if words.version else (recorded.version, "capture")
+    if not told and origin == LIVE_MACHINE:
+        from cpuctl.capture.kubelet.version import installed_version
+
+        told, known = installed_version()[0], "live"
+    sources.add("kubeletVersion", told or str(DEFAULT_VERSION), known if told else "default")
     try:
         return KubeletVersion.parse(told) if told else DEFAULT_VERSION
     except ValueError as error:

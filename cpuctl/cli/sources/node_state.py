@@ -109,7 +109,10 @@ def _recorded_texts(machine: MachineSource, sources: Sources) -> dict[str, str]:
 
     # Another configuration is a "what if" on a fresh node: a kubelet refuses a state it did not write.
     recorded = sources.entries.get("kubeletConfiguration", {}).get("from") == "capture"
-    if machine.files is None or not recorded:
+    if machine.files is None:
+        return {}
+    if not recorded:
+        _tell_state_set_aside(machine, sources)
         return {}
     texts = {}
     for kind in (_CPU_FILE, _MEMORY_FILE):
@@ -120,6 +123,21 @@ def _recorded_texts(machine: MachineSource, sources: Sources) -> dict[str, str]:
         elif problem := machine.files.in_the_way(f"{STATE_DIRECTORY}/{kind}"):
             raise InputError(problem, where=f"{machine.origin}: /{STATE_DIRECTORY}/{kind}")
     return texts
+
+
+def _tell_state_set_aside(machine: MachineSource, sources: Sources) -> None:
+    """Say that a recording's state files do not count."""
+    from cpuctl.machine.recording_layout import STATE_DIRECTORY
+    from cpuctl.machine.sources import LIVE
+
+    given = sources.entries.get("kubeletConfiguration", {}).get("from") == "given"
+    if given and machine.origin != LIVE and machine.files is not None:
+        held = sorted({_CPU_FILE, _MEMORY_FILE} & set(machine.files.names(STATE_DIRECTORY)))
+        if held:
+            sources.warnings.append(
+                f"beside --kubelet-config, the recording's {' and '.join(held)} do not count: the node is "
+                f"taken for a fresh one (--state {machine.origin} takes them)"
+            )
 
 
 def _source(kind: str) -> str:

@@ -44,6 +44,7 @@ def server_rules(gates: FeatureGates) -> ServerRules:
         pod_level_limits=gates.enabled("PodLevelResourcesFixDefaulting"),
         claims=gates.enabled("DynamicResourceAllocation"),
         resize_policies=gates.enabled("InPlacePodVerticalScaling"),
+        takes_assigned=gates.enabled("DownwardAPIAssignedResources"),
     )
 
 

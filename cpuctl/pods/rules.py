@@ -14,7 +14,11 @@ POD_LEVEL_SINCE = 32
 _HUGEPAGES_SINCE = 34
 _DEFAULTS_IN_STRATEGY_SINCE = 37
 _SIDECARS_SINCE, _RESTART_RULES_SINCE = 29, 35
-_QUOTES_SINCE, _ASSIGNED_SINCE = 34, 37
+_QUOTES_SINCE = 34
+ASSIGNED_CPUSET = "assigned.cpuset"
+"""What files of downward API volumes tell of a container's CPUs (KEP-6122)."""
+ASSIGNED_CPUSET_SINCE = 37
+"""The first API server that knows ``assigned.cpuset``, and the first kubelet: that one whatever its gates."""
 
 
 class ServerRules(NamedTuple):
@@ -22,7 +26,8 @@ class ServerRules(NamedTuple):
 
     ``pod_level_limits`` is the gate PodLevelResourcesFixDefaulting (1.37). What is dropped from new pods is
     not looked at: ``claims`` without DynamicResourceAllocation, ``resize_policies`` without
-    InPlacePodVerticalScaling.
+    InPlacePodVerticalScaling, and ``assigned.cpuset`` unless it ``takes_assigned``: that is the gate
+    DownwardAPIAssignedResources.
     """
 
     minor: int = 36
@@ -30,6 +35,7 @@ class ServerRules(NamedTuple):
     pod_level_limits: bool = False
     claims: bool = True
     resize_policies: bool = True
+    takes_assigned: bool = False
 
     @property
     def knows_pod_level(self) -> bool:
@@ -47,9 +53,9 @@ class ServerRules(NamedTuple):
         return ("Always",) if _SIDECARS_SINCE <= self.minor < _RESTART_RULES_SINCE - 1 else None
 
     @property
-    def tells_assigned(self) -> bool:
-        """Whether volumes may tell the CPUs and memory that a container is assigned (KEP-6122)."""
-        return self.minor >= _ASSIGNED_SINCE
+    def knows_assigned(self) -> bool:
+        """Whether its release has ``assigned.cpuset`` at all, taken or dropped."""
+        return self.minor >= ASSIGNED_CPUSET_SINCE
 
     @property
     def quotes_names(self) -> bool:

@@ -17,7 +17,7 @@ from cpuctl.timeline.pods.downward import told
 from cpuctl.timeline.reading.document import read_timeline
 from cpuctl.timeline.seen.views import VIEWS
 from cpuctl.timeline.simulation import Simulation
-from cpuctl.timeline.world.world import World
+from cpuctl.timeline.world.world import World, cpus_text
 from tests.timeline.replaying import OUTSIDE, config, replay
 
 DELAYS = [5000, 1500, 0]
@@ -234,12 +234,16 @@ def test_what_waits_is_always_settled_in_the_end(drawn: tuple[Timeline, int]) ->
         return
     assert world.kubelet.node.state.pending == {}
     for life in world.on_node():
+        models = {each.name: each for each in life.running.allocated.all_containers}
         for name, container in life.containers.items():
             assigned = world.kubelet.node.state.assigned(life.uid, name)
             if container.runs:
                 assert container.cgroup == (
                     world.kubelet.node.state.default if assigned is None else assigned
                 )
-                assert container.file in (None, told(world.kubelet.node.state, life.uid, name))
+                assert container.file in (
+                    None,
+                    cpus_text(told(world.kubelet.node.state, life.uid, models[name])),
+                )
         if life.admitted:
             assert "PodResizeInProgress" not in life.conditions

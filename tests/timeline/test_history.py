@@ -275,7 +275,7 @@ class TestReleases:
         )
         assert container(simulation)["state"] == "waiting"
         (entry,) = told(simulation, What.CONTAINER_WAITS)
-        assert "unsupported container resource: assigned.cpuset" in entry.text
+        assert "unsupported container resource : assigned.cpuset" in entry.text
 
 
 class TestDeferred:

@@ -74,7 +74,9 @@ def test_an_older_api_server_takes_no_update_with_the_field() -> None:
         {"at": "2s", "update": {"pod": "dpdk", "assignedCPUSet": ["app"]}},
     )
     (refused,) = told(simulation, What.FORBIDDEN)
-    assert refused.details["message"] == "unsupported container resource: assigned.cpuset"
+    assert str(refused.details["message"]).startswith(
+        'resourceFieldRef.resource: Unsupported value: "assigned.cpuset": supported values: "limits.cpu"'
+    )
     assert container(simulation)["downward"] == "1,11"
 
 
@@ -91,7 +93,7 @@ def test_an_older_kubelet_cannot_set_up_the_volume() -> None:
     server = {"version": "1.37", "featureGates": {"DownwardAPIAssignedResources": True}}
     simulation = play(ADMIT, apiServer=server, **OLDER)
     (waits,) = told(simulation, What.CONTAINER_WAITS)
-    assert waits.text.endswith("unsupported container resource: assigned.cpuset")
+    assert waits.text.endswith("unsupported container resource : assigned.cpuset")
     assert container(simulation)["state"] == "waiting"
     assert seen(simulation, "pods")["default/dpdk"]["phase"] == "Pending"
 

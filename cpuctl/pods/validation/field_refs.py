@@ -6,19 +6,21 @@ Rule: ``validateContainerResourceFieldSelector`` and ``validateContainerResource
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from cpuctl.named_tuple import NamedTuple
-from cpuctl.pods.rules import ServerRules
-from cpuctl.pods.validation.finding import Finding, Spot
+from cpuctl.pods.rules import ASSIGNED_CPUSET, ASSIGNED_CPUSET_SINCE, PodRules, ServerRules
+from cpuctl.pods.validation.finding import Finding, Refuser, Spot
 from cpuctl.quantity import Quantity
 
 _CODE = "resource-field-ref"
 _RESOURCES = tuple(
     f"{side}.{name}" for side in ("limits", "requests") for name in ("cpu", "ephemeral-storage", "memory")
 )
-_ASSIGNED = ("assigned.cpuset", "assigned.memset")
-"""What volumes may tell from 1.37 on (KEP-6122)."""
+_ASSIGNED_HINTS = {
+    ASSIGNED_CPUSET: f"files of volumes tell it since 1.{ASSIGNED_CPUSET_SINCE}, variables never (KEP-6122)",
+    "assigned.memset": "no release has it: KEP-6122 announces it for its second alpha",
+}
 _HUGE_PAGES = ("limits.hugepages-", "requests.hugepages-")
 _OF_CPUS = ("1m", "1")
 _OF_BYTES = ("1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei")
@@ -37,14 +39,15 @@ class FieldRef(NamedTuple):
 
 def check_field_ref(ref: FieldRef, rules: ServerRules) -> Iterator[Finding]:
     """Check one reference: its container, its resource, then its divisor."""
-    known = _ASSIGNED if rules.tells_assigned and ref.in_volume else ()
+    known = (ASSIGNED_CPUSET,) if rules.knows_assigned and ref.in_volume else ()
     resource = ref.spot.child("resource")
     if ref.in_volume and not ref.container:
         yield ref.spot.child("containerName").required(_CODE)
     elif not ref.resource:
         yield resource.required(_CODE)
     elif ref.resource not in (*_RESOURCES, *known) and not ref.resource.startswith(_HUGE_PAGES):
-        yield resource.unsupported(_CODE, ref.resource, _RESOURCES)
+        hint = _ASSIGNED_HINTS.get(ref.resource, "")
+        yield resource.unsupported(_CODE, ref.resource, _RESOURCES, hint=hint)
     yield from _check_divisor(ref)
 
 
@@ -62,3 +65,43 @@ def _check_divisor(ref: FieldRef) -> Iterator[Finding]:
         listed = " and ".join(known) if name == "cpu" else ", ".join(known)
         why = f"only divisor's values {listed} are supported with the {name} resource"
         yield ref.spot.child("divisor").invalid(_CODE, ref.resource, why)
+
+
+def check_assigned_support(
+    refs: Iterable[FieldRef], rules: PodRules, *, stored: bool, static: bool
+) -> Iterator[Finding]:
+    """Tell where ``assigned.cpuset`` gets lost on its way to the node, or stops the pod there (KEP-6122).
+
+    *stored* pods come from an API server, *static* ones never get to one.
+    """
+    server, node = rules.server, rules.node
+    for ref in refs:
+        if ref.resource != ASSIGNED_CPUSET or not server.knows_assigned:
+            continue
+        spot = ref.spot.child("resource")
+        gate = f"the gate DownwardAPIAssignedResources is off at the API server 1.{server.minor}"
+        if not static and not server.takes_assigned:
+            if not stored:
+                detail = f"{gate}: {ASSIGNED_CPUSET} is dropped when the pod is created, and there is no file"
+                yield spot.warning("assigned-cpuset-dropped", detail)
+                continue
+            detail = (
+                f"{gate}: the pod keeps {ASSIGNED_CPUSET}, and the kubelet its file, until it is written anew"
+            )
+            yield spot.warning("assigned-cpuset-kept", detail)
+        if node.minor < ASSIGNED_CPUSET_SINCE:
+            hint = f"a kubelet 1.{node.minor} cannot set up the volume: no file, and no container starts"
+            yield spot.refused(
+                "assigned-cpuset-unknown-to-kubelet",
+                unsupported_inside(ref.resource),
+                by=Refuser.KUBELET,
+                hint=hint,
+            )
+
+
+def unsupported_inside(resource: str) -> str:
+    """Return a kubelet's words, blank and all, for what it cannot tell a container: volumes fail with them.
+
+    Rule: ``pkg/api/v1/resource/helpers.go``, 1.27 to 1.36.
+    """
+    return f"unsupported container resource : {resource}"

@@ -14,6 +14,7 @@ from cpuctl.pods.model import Pod
 from cpuctl.pods.rules import PodRules, ServerRules
 from cpuctl.pods.validation.amounts import as_sent
 from cpuctl.pods.validation.draft import PodDraft
+from cpuctl.pods.validation.field_refs import check_assigned_support
 from cpuctl.pods.validation.finding import Finding, Refuser, Severity
 from cpuctl.pods.validation.objects import ManifestObject, objects_of
 from cpuctl.pods.validation.pod_level_meaning import check_pod_level_meaning
@@ -114,6 +115,9 @@ def _linted(item: ManifestObject, rules: LintRules) -> Linted:
         read.findings,
         check_at_server(draft, pods.server, rules.limit_ranges),
         check_pod_level_support(draft, pods, cgroup_version=rules.cgroup_version, resizable=resizable),
+        check_assigned_support(
+            draft.field_refs, pods, stored=draft.stored and not draft.is_template, static=rules.static
+        ),
     )
     findings = list(islice(checks, MOST_FINDINGS + 1))
     refused = any(finding.severity is Severity.ERROR for finding in findings)

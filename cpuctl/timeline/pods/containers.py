@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from cpuctl.pods.cgroups.linux_resources import linear_weight, shares_of
 from cpuctl.pods.model import Container, ContainerKind
+from cpuctl.pods.rules import ASSIGNED_CPUSET
+from cpuctl.pods.validation.field_refs import unsupported_inside
 from cpuctl.quantity import Quantity
-from cpuctl.timeline.pods.downward import UNSUPPORTED, tell_inside
+from cpuctl.timeline.pods.downward import tell_inside
 from cpuctl.timeline.world.happenings import What
 from cpuctl.timeline.world.kubelet_process import KubeletProcess
 from cpuctl.timeline.world.world import ContainerState, PodLife, World, cpus_text, some_cpus
@@ -32,7 +34,7 @@ def start(world: World, kubelet: KubeletProcess, life: PodLife, container: Conta
     """
     one, key = life.containers[container.name], (life.uid, container.name)
     if life.exposed and not kubelet.tells_assigned_cpuset:
-        why = f"its volume cannot be set up: {UNSUPPORTED}"
+        why = f"its volume cannot be set up: {unsupported_inside(ASSIGNED_CPUSET)}"
         world.tell(What.CONTAINER_WAITS, f"waits: {why}", life, container.name, reason=why)
         return
     tell_inside(world, kubelet, life)

@@ -9,18 +9,30 @@ meanwhile loses it (scenario 6 of its tests). A resize goes to a subresource: th
 
 from __future__ import annotations
 
+from cpuctl.engine.cpu.isolation import Isolation, isolation_of
 from cpuctl.engine.cpu.state import CPUManagerState
+from cpuctl.engine.pod_rules import server_rules
+from cpuctl.pods.model import Container
+from cpuctl.pods.rules import ASSIGNED_CPUSET
+from cpuctl.pods.validation.field_refs import FieldRef, check_field_ref
+from cpuctl.pods.validation.finding import Spot
+from cpuctl.quantity import Quantity
 from cpuctl.timeline.model import ApiServer
 from cpuctl.timeline.world.happenings import What
 from cpuctl.timeline.world.kubelet_process import KubeletProcess
-from cpuctl.timeline.world.world import PodLife, World, cpus_text
+from cpuctl.timeline.world.world import PodLife, World, cpus_text, some_cpus
 
-UNSUPPORTED = "unsupported container resource: assigned.cpuset"
+_SPOT = Spot((), "resourceFieldRef")
 
 
 def refusal(server: ApiServer, exposed: frozenset[str]) -> str:
     """Return why the API server does not take a pod that exposes containers, nothing where it does."""
-    return UNSUPPORTED if exposed and not server.knows_assigned_cpuset else ""
+    rules = server_rules(server.gates)
+    for name in sorted(exposed):
+        ref = FieldRef(_SPOT, ASSIGNED_CPUSET, name, Quantity(), in_volume=True)
+        for finding in check_field_ref(ref, rules):
+            return finding.message
+    return ""
 
 
 def stored(server: ApiServer, exposed: frozenset[str]) -> frozenset[str]:
@@ -28,24 +40,41 @@ def stored(server: ApiServer, exposed: frozenset[str]) -> frozenset[str]:
     return exposed if server.takes_assigned_cpuset else frozenset()
 
 
-def told(state: CPUManagerState, uid: str, container: str) -> str:
-    """Return what ``assigned.cpuset`` is now: what a container will have left, or has; empty if it shares."""
-    awaited = state.awaited(uid, container)
-    return cpus_text((state.assigned(uid, container) or 0) if awaited is None else awaited)
+def told(state: CPUManagerState, uid: str, container: Container) -> int:
+    """Return what ``assigned.cpuset`` is now, as a mask: the CPUs a container will have left, or has.
+
+    0 if it shares: the state names the pool of its pod for a container in it, but that is exclusive to the
+    pod only.
+    """
+    assigned = state.assigned(uid, container.name)
+    level = isolation_of(container, assigned=assigned is not None, divided=uid in state.pod_entries)
+    if level is not Isolation.CONTAINER:
+        return 0
+    awaited = state.awaited(uid, container.name)
+    return (assigned or 0) if awaited is None else awaited
 
 
 def tell_inside(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
     """Bring the files of a pod up to date."""
     if not kubelet.tells_assigned_cpuset:
         return
+    state = kubelet.node.state
+    models = {each.name: each for each in life.running.allocated.all_containers}
     for name, container in life.containers.items():
-        text = told(kubelet.node.state, life.uid, name) if name in life.exposed else None
+        cpus = told(state, life.uid, models[name]) if name in life.exposed else None
+        text = None if cpus is None else cpus_text(cpus)
         if text == container.file:
             continue
         container.file = text
-        if text is None:
+        if cpus is None:
             world.tell(What.VOLUME_WRITTEN, "assigned.cpuset is gone from its volume", life, name, value=None)
             continue
-        assigned = kubelet.node.state.awaited(life.uid, name) or kubelet.node.state.assigned(life.uid, name)
-        world.scale_downs.told((life.uid, name), assigned or 0, world.now)
-        world.tell(What.VOLUME_WRITTEN, f'reads assigned.cpuset "{text}"', life, name, value=text)
+        world.scale_downs.told((life.uid, name), cpus, world.now)
+        pool = "" if cpus else _pool(state, life.uid, name)
+        world.tell(What.VOLUME_WRITTEN, f'reads assigned.cpuset "{text}"{pool}', life, name, value=text)
+
+
+def _pool(state: CPUManagerState, uid: str, container: str) -> str:
+    """Say of a container in its pod's pool that the state file has more for it than it reads."""
+    pool = state.assigned(uid, container)
+    return f": {some_cpus(pool)} are its pod's pool, and none its own (KEP-6122)" if pool else ""

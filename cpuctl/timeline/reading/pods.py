@@ -14,12 +14,12 @@ from cpuctl.pods.model import Pod
 from cpuctl.pods.reading.namespace_objects import NamespaceObject, by_kind, decode_namespace_object
 from cpuctl.pods.reading.pods import decode_pod
 from cpuctl.pods.reading.template import pods_from_template
+from cpuctl.pods.rules import ASSIGNED_CPUSET
 from cpuctl.timeline.model import TimelinePod
 from cpuctl.timeline.reading.fields import require_container
 
 MAX_PODS = 10_000
 _GOVERNING = ("LimitRange", "ResourceQuota")
-ASSIGNED_CPUSET = "assigned.cpuset"
 
 
 class Listed(NamedTuple):

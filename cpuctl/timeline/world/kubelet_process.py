@@ -18,14 +18,13 @@ from cpuctl.engine.resize.rules import ResizeRules
 from cpuctl.kubelet.duration import MINUTE, SECOND
 from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.named_tuple import NamedTuple
+from cpuctl.pods.rules import ASSIGNED_CPUSET_SINCE
 from cpuctl.timeline.model import KubeletSetup
 from cpuctl.timeline.world.back_off import BackOffs
 from cpuctl.timeline.world.scale_downs import Key
 from cpuctl.timeline.world.timers import Timers
 
 _FIRST_RETRY, _RETRY_PERIOD = 30 * SECOND, 3 * MINUTE
-ASSIGNED_CPUSET_SINCE = 37
-"""The first kubelet that knows ``assigned.cpuset``, whatever its gates (KEP-6122)."""
 
 
 class Work(IntEnum):

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from cpuctl.pods.validation.finding import Refuser, Severity
+from cpuctl.pods.validation.lint import LintRules
 from tests.pods.validation.linting import findings, messages, rules
 
 RESOURCES = ", ".join(
@@ -56,8 +60,55 @@ def test_a_file_names_its_container(projected: bool) -> None:
 @pytest.mark.parametrize(("minor", "taken"), [(36, False), (37, True)])
 def test_assigned_cpus_can_be_told_by_volumes_from_1_37_on(minor: int, taken: bool) -> None:
     ref = "{containerName: a, resource: assigned.cpuset}"
-    assert bool(findings(volume(ref), rules(minor))) is not taken
+    found = findings(volume(ref), rules(minor))
+    assert any(each.severity is Severity.ERROR for each in found) is not taken
     assert findings(variable(ref), rules(minor))
+
+
+MAY_TELL = "{containerName: a, resource: assigned.cpuset}"
+
+
+def assigned(*, takes: bool, node: int = 37, static: bool = False) -> LintRules:
+    """Return the rules of an API server 1.37 with the gate DownwardAPIAssignedResources on or off."""
+    by = rules(37, node=node, static=static)
+    return replace(by, pods=by.pods._replace(server=by.pods.server._replace(takes_assigned=takes)))
+
+
+@pytest.mark.parametrize(
+    ("metadata", "takes", "wanted"),
+    [
+        ("{name: web}", True, []),
+        ("{name: web}", False, ["assigned-cpuset-dropped"]),
+        ("{name: web, uid: u1}", False, ["assigned-cpuset-kept"]),
+    ],
+)
+def test_a_gate_that_is_off_drops_assigned_cpus_from_new_pods(
+    metadata: str, takes: bool, wanted: list[str]
+) -> None:
+    found = findings(volume(MAY_TELL), assigned(takes=takes), metadata=metadata)
+    assert [each.code for each in found] == wanted
+    assert all(each.severity is Severity.WARNING for each in found)
+
+
+def test_static_pods_lose_nothing_at_the_api_server() -> None:
+    assert not findings(volume(MAY_TELL), assigned(takes=False, static=True))
+
+
+def test_an_older_kubelet_cannot_tell_assigned_cpus() -> None:
+    (found,) = findings(volume(MAY_TELL), assigned(takes=True, node=36))
+    assert (found.code, found.refused_by) == ("assigned-cpuset-unknown-to-kubelet", Refuser.KUBELET)
+    assert found.detail == "unsupported container resource : assigned.cpuset"
+    assert not found.hint.startswith("files")
+    # What never reaches it cannot stop there.
+    (dropped,) = findings(volume(MAY_TELL), assigned(takes=False, node=36))
+    assert dropped.code == "assigned-cpuset-dropped"
+
+
+def test_no_release_tells_assigned_memory_yet() -> None:
+    """KEP-6122 announces it for its second alpha."""
+    (found,) = findings(volume("{containerName: a, resource: assigned.memset}"), assigned(takes=True))
+    assert found.detail.startswith('Unsupported value: "assigned.memset"')
+    assert "second alpha" in found.hint
 
 
 def test_a_divisor_that_is_no_amount() -> None:

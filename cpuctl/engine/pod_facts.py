@@ -16,14 +16,16 @@ from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.cgroups.rules import CgroupRules, container_cgroup_rules, pod_cgroup_rules
 from cpuctl.pods.cgroups.values import CgroupSettings, CgroupValues, container_cgroup, pod_cgroup
 from cpuctl.pods.defaulting import REQUEST_FROM_LIMIT
+from cpuctl.pods.downward_api import Inside, Told, tell
 from cpuctl.pods.effective import Effective, effective_limits, effective_requests
+from cpuctl.pods.field_ref import ResourceFieldRef
 from cpuctl.pods.governing.limit_range import LimitRange
 from cpuctl.pods.manifest import ephemeral_names
 from cpuctl.pods.model import Container, Pod
 from cpuctl.pods.oom_score import OomScore, oom_score
 from cpuctl.pods.qos import Qos, pod_qos
 from cpuctl.pods.readers_view import Reading, readings
-from cpuctl.pods.rules import PodRules
+from cpuctl.pods.rules import ASSIGNED_CPUSET, PodRules
 from cpuctl.pods.stored import How, Source, StoredPod, stored_pod
 from cpuctl.quantity import Quantity
 
@@ -85,7 +87,8 @@ class EphemeralFacts(NamedTuple):
 class PodFacts(NamedTuple):
     """What follows from one pod. ``seen`` is the pod as its kubelet looks at it.
 
-    ``creation`` is what the API server makes of it; ``rejected`` is the kubelet's answer.
+    ``told`` is what its containers read of resources, ``creation`` what the API server makes of it;
+    ``rejected`` is the kubelet's answer.
     """
 
     written: Pod
@@ -99,6 +102,7 @@ class PodFacts(NamedTuple):
     containers: tuple[ContainerFacts, ...]
     ephemeral: tuple[EphemeralFacts, ...]
     readings: tuple[Reading, ...]
+    told: tuple[tuple[ResourceFieldRef, Told], ...]
     creation: Creation
     rejected: Rejected | None
     notices: tuple[str, ...]
@@ -111,6 +115,11 @@ def pod_facts(pod: Pod, node: NodeOfPods, server: PodServer | None = None) -> Po
     seen = node.rules.node.view(stored.pod)
     qos = pod_qos(seen)
     containers = tuple(_container(seen, each, qos, stored, node) for each in seen.all_containers)
+    inside = Inside(
+        minor=node.rules.node.minor,
+        allocatable=node.allocatable,
+        assigned={each.container.name: "" for each in containers if not each.exclusive},
+    )
     exclusive = _is_exclusive(seen, [each.exclusive for each in containers], node.rules)
     return PodFacts(
         written=pod,
@@ -123,11 +132,12 @@ def pod_facts(pod: Pod, node: NodeOfPods, server: PodServer | None = None) -> Po
         cgroup_rules=pod_cgroup_rules(seen, qos.qos_class, node.settings, exclusive=exclusive),
         containers=containers,
         ephemeral=tuple(_ephemeral(name, seen, qos, node) for name in ephemeral_names(pod)),
-        readings=tuple(readings(stored.pod, node.rules.server, seen, node.allocatable)),
+        readings=tuple(readings(stored.pod, node.rules.server, seen, inside)),
+        told=tuple((ref, tell(seen, ref, inside)) for ref in seen.field_refs),
         creation=server.create(stored.pod),
         rejected=sidecar_rejection(stored.pod, node.rules.node)
         or pod_level_rejection(stored.pod, node.rules.node),
-        notices=tuple(_notices(stored, seen, qos, node)),
+        notices=tuple(_notices(pod, stored, seen, qos, node)),
     )
 
 
@@ -197,11 +207,13 @@ def _only_written(advice: ExclusiveAdvice, stored: StoredPod) -> ExclusiveAdvice
     return advice._replace(changes=changes)
 
 
-def _notices(stored: StoredPod, seen: Pod, qos: Qos, node: NodeOfPods) -> Iterator[str]:
+def _notices(written: Pod, stored: StoredPod, seen: Pod, qos: Qos, node: NodeOfPods) -> Iterator[str]:
     if stored.dropped:
         server = node.rules.server
         why = "has PodLevelResources switched off" if server.knows_pod_level else "knows no such field"
         yield f"the API server drops spec.resources: it {why}"
+    if len(stored.pod.field_refs) < len(written.field_refs):
+        yield f"the API server drops {ASSIGNED_CPUSET}: it has DownwardAPIAssignedResources switched off"
     if not seen.has_pod_level_resources:
         return
     if node.cgroup_version == 1:

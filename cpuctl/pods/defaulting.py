@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, Pod, ResourceRequirements, is_pod_level_resource
 from cpuctl.pods.requests import Amounts, container_limits, container_requests
-from cpuctl.pods.rules import DEFAULT_SERVER, ServerRules
+from cpuctl.pods.rules import ASSIGNED_CPUSET, DEFAULT_SERVER, ServerRules
 from cpuctl.quantity import Quantity
 
 REQUEST_FROM_LIMIT = "its limit, as no request is given"
@@ -37,8 +37,9 @@ def with_api_defaults(pod: Pod, rules: ServerRules = DEFAULT_SERVER) -> Pod:
 
 
 def creation_steps(rules: ServerRules) -> tuple[Step, ...]:
-    """Return what happens to a new pod only: pod-level resources that the server does not take go unsaid."""
-    return () if rules.pod_level else (_DROP,)
+    """Return what happens to a new pod only: what the server knows and does not take goes unsaid."""
+    pod_level = () if rules.pod_level else (_DROP,)
+    return (*pod_level, _DROP_ASSIGNED) if rules.knows_assigned and not rules.takes_assigned else pod_level
 
 
 def decoding_steps(rules: ServerRules) -> tuple[Step, ...]:
@@ -136,6 +137,12 @@ def _in_milli(pod: Pod) -> Pod:
     )
 
 
+def _without_assigned(pod: Pod) -> Pod:
+    """Leave ``assigned.cpuset`` out (KEP-6122); what is left of such a file nobody says."""
+    kept = tuple(each for each in pod.field_refs if each.resource != ASSIGNED_CPUSET)
+    return pod._replace(field_refs=kept)
+
+
 def _rounded_container(container: Container) -> Container:
     return container._replace(resources=_rounded_requirements(container.resources))
 
@@ -149,6 +156,7 @@ def _rounded(amounts: Mapping[str, Quantity]) -> Amounts:
 
 
 _DROP = Step("dropped by the API server", lambda pod: pod._replace(resources=None))
+_DROP_ASSIGNED = Step("dropped by the API server", _without_assigned)
 _CONTAINERS = Step(REQUEST_FROM_LIMIT, _container_requests)
 _HUGEPAGES = Step("the containers' limits added up", _pod_level(_hugepage_limits))
 _LIMITS = Step("the containers' limits added up, as each has one", _pod_level(_limits_of_containers))

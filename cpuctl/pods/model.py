@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from cpuctl.named_tuple import NamedTuple
+from cpuctl.pods.field_ref import ResourceFieldRef
 from cpuctl.quantity import Quantity
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ class Pod(NamedTuple):
     ``has_deadline`` is set where the manifest limits its running time, ``crosses_namespaces`` where its
     affinity looks at pods of other namespaces: quotas ask for both. ``scale_down_grace`` is
     scaleDownGracePeriodSeconds, announced in place of the kubelet's scale-delay-time (KEP-6122).
+    ``field_refs`` are what its containers read of resources.
     """
 
     name: str
@@ -92,6 +94,7 @@ class Pod(NamedTuple):
     crosses_namespaces: bool = False
     scale_down_grace: int | None = None
     restart_policy: str = "Always"
+    field_refs: tuple[ResourceFieldRef, ...] = ()
 
     @property
     def all_containers(self) -> tuple[Container, ...]:

@@ -7,19 +7,19 @@ Rules: ``pkg/scheduler/framework/plugins/noderesources/resource_allocation.go``,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from cpuctl.named_tuple import NamedTuple
+from cpuctl.pods.downward_api import HUGE_PAGES, Inside, tell
+from cpuctl.pods.field_ref import ResourceFieldRef
 from cpuctl.pods.model import Container, ContainerKind, Pod, is_pod_level_resource
 from cpuctl.pods.requests import pod_requests
 from cpuctl.pods.rules import ServerRules
 from cpuctl.quantity import Quantity
 
 _RESOURCES = ("cpu", "memory")
-_HUGEPAGES = "hugepages-"
 _POD_LEVEL_IN_HPA = 34
 _POD_LEVEL_IN_AUTOSCALER = 33
-_POD_LEVEL_IN_DOWNWARD_API = 34
 _SIDECARS_IN_HPA = 29
 _ZERO = Quantity()
 _MINIMUM = {"cpu": Quantity.parse("100m"), "memory": Quantity.parse("200Mi")}
@@ -42,16 +42,14 @@ class Reading(NamedTuple):
     text: str = ""
 
 
-def readings(
-    pod: Pod, rules: ServerRules, node_view: Pod, allocatable: Mapping[str, Quantity] | None
-) -> list[Reading]:
-    """List what everybody reads; *node_view* is the pod as its kubelet sees it."""
+def readings(pod: Pod, rules: ServerRules, node_view: Pod, inside: Inside) -> list[Reading]:
+    """List what everybody reads; *node_view* is the pod as its kubelet sees it, *inside* who tells it."""
     return [
         *_scheduler(pod, rules),
         *_hpa(pod, rules),
         *_vpa(pod),
         *_cluster_autoscaler(pod, rules),
-        *_downward_api(node_view, rules.minor, allocatable),
+        *_downward_api(node_view, inside),
     ]
 
 
@@ -151,17 +149,20 @@ def _cluster_autoscaler(pod: Pod, rules: ServerRules) -> Iterator[Reading]:
         yield Reading(reader="cluster autoscaler", item=f"{resource} request", rule=rule, amount=amount)
 
 
-def _downward_api(pod: Pod, minor: int, allocatable: Mapping[str, Quantity] | None) -> Iterator[Reading]:
+def _downward_api(pod: Pod, inside: Inside) -> Iterator[Reading]:
+    """Tell what variables of each container say of itself, with divisor 1."""
     for container in pod.all_containers:
         for resource in _exposed(pod):
-            amount, rule = _limit_inside(pod, container, resource, minor)
-            if amount is None and allocatable is not None:
-                amount = allocatable.get(resource)
-            yield _inside(container, f"limits.{resource}", amount, rule)
-            given = resource in container.resources.requests
-            rule = "the container's request" if given else "0, as there is no request"
-            request = container.resources.requests.get(resource, _ZERO)
-            yield _inside(container, f"requests.{resource}", request, rule)
+            for item in (f"limits.{resource}", f"requests.{resource}"):
+                told = tell(pod, ResourceFieldRef(item, "", _ZERO, "", reader=container.name), inside)
+                yield Reading(
+                    reader="downward API",
+                    item=item,
+                    container=container.name,
+                    rule=told.rule,
+                    amount=told.amount,
+                    text=told.text or "",
+                )
 
 
 def _exposed(pod: Pod) -> tuple[str, ...]:
@@ -170,26 +171,6 @@ def _exposed(pod: Pod) -> tuple[str, ...]:
         name
         for each in pod.all_containers
         for name in (*each.resources.requests, *each.resources.limits)
-        if name == "ephemeral-storage" or name.startswith(_HUGEPAGES)
+        if name == "ephemeral-storage" or name.startswith(HUGE_PAGES)
     }
     return (*_RESOURCES, *sorted(named))
-
-
-def _limit_inside(pod: Pod, container: Container, resource: str, minor: int) -> tuple[Quantity | None, str]:
-    limit = container.resources.limits.get(resource, _ZERO)
-    if limit.sign:
-        return limit, "the container's limit"
-    if resource.startswith(_HUGEPAGES):
-        # Never overcommitted, so that nothing stands in for a limit.
-        return _ZERO, "0, as there is no limit"
-    own = pod.resources.limits.get(resource, _ZERO) if pod.resources else _ZERO
-    if own.sign and minor >= _POD_LEVEL_IN_DOWNWARD_API:
-        return own, "the pod-level limit"
-    return None, "the node's allocatable, as there is no limit"
-
-
-def _inside(container: Container, item: str, amount: Quantity | None, rule: str) -> Reading:
-    text = "" if amount is None else str(amount.value)
-    return Reading(
-        reader="downward API", item=item, container=container.name, rule=rule, amount=amount, text=text
-    )

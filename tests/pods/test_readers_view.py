@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from cpuctl.pods.downward_api import Inside
 from cpuctl.pods.model import Pod
 from cpuctl.pods.readers_view import Reading, readings
 from cpuctl.pods.rules import DEFAULT_SERVER, NodeRules, ServerRules
@@ -16,7 +17,9 @@ def read(
 ) -> list[Reading]:
     rules = rules or ServerRules()
     view = NodeRules(minor=rules.minor, pod_level=rules.pod_level).view(given)
-    return readings(given, rules, view, None if allocatable is None else amounts(allocatable))
+    return readings(
+        given, rules, view, Inside(rules.minor, None if allocatable is None else amounts(allocatable))
+    )
 
 
 def one(found: list[Reading], reader: str, item: str, container: str = "") -> Reading:
@@ -81,7 +84,7 @@ def test_vpa_reads_app_containers() -> None:
 
 
 @dataclass(frozen=True)
-class Inside:
+class LimitInside:
     """What ``limits.cpu`` says in a container."""
 
     name: str
@@ -91,17 +94,17 @@ class Inside:
 
 
 INSIDE = [
-    Inside("its own", pod(app("", "cpu=1500m")), 36, "2"),
-    Inside("the pod's", pod(app(), pod_level=resources("", "cpu=3")), 36, "3"),
-    Inside("its own before the pod's", pod(app("", "cpu=1"), pod_level=resources("", "cpu=3")), 36, "1"),
-    Inside("the node's before 1.34", pod(app(), pod_level=resources("", "cpu=3")), 33, "8"),
-    Inside("the node's", pod(app("cpu=1")), 36, "8"),
-    Inside("zero is none", pod(app("", "cpu=0")), 36, "8"),
+    LimitInside("its own", pod(app("", "cpu=1500m")), 36, "2"),
+    LimitInside("the pod's", pod(app(), pod_level=resources("", "cpu=3")), 36, "3"),
+    LimitInside("its own before the pod's", pod(app("", "cpu=1"), pod_level=resources("", "cpu=3")), 36, "1"),
+    LimitInside("the node's before 1.34", pod(app(), pod_level=resources("", "cpu=3")), 33, "8"),
+    LimitInside("the node's", pod(app("cpu=1")), 36, "8"),
+    LimitInside("zero is none", pod(app("", "cpu=0")), 36, "8"),
 ]
 
 
 @pytest.mark.parametrize("case", INSIDE, ids=lambda case: case.name)
-def test_downward_api_limits(case: Inside) -> None:
+def test_downward_api_limits(case: LimitInside) -> None:
     assert (
         one(read(case.pod, ServerRules(minor=case.minor)), "downward API", "limits.cpu", "main").text
         == case.want

@@ -17,6 +17,7 @@ from cpuctl.pods.model import (
     QosClass,
     ResourceRequirements,
 )
+from cpuctl.pods.reading.field_refs import read_field_refs
 from cpuctl.quantity import Quantity
 
 _NO_REQUIREMENTS = ResourceRequirements()
@@ -75,6 +76,7 @@ def decode_spec(spec: Cursor) -> Pod:
         crosses_namespaces=spec.optional("affinity", crosses_namespaces, False),
         scale_down_grace=spec.optional("scaleDownGracePeriodSeconds", Cursor.integer, None),
         restart_policy=spec.optional("restartPolicy", Cursor.text, "") or "Always",
+        field_refs=read_field_refs(spec),
     )
 
 

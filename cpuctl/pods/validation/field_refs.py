@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from cpuctl.named_tuple import NamedTuple
+from cpuctl.pods.downward_api import unsupported_inside
 from cpuctl.pods.rules import ASSIGNED_CPUSET, ASSIGNED_CPUSET_SINCE, PodRules, ServerRules
 from cpuctl.pods.validation.finding import Finding, Refuser, Spot
 from cpuctl.quantity import Quantity
@@ -97,11 +98,3 @@ def check_assigned_support(
                 by=Refuser.KUBELET,
                 hint=hint,
             )
-
-
-def unsupported_inside(resource: str) -> str:
-    """Return a kubelet's words, blank and all, for what it cannot tell a container: volumes fail with them.
-
-    Rule: ``pkg/api/v1/resource/helpers.go``, 1.27 to 1.36.
-    """
-    return f"unsupported container resource : {resource}"

@@ -26,11 +26,12 @@ from cpuctl.timeline.world.world import ContainerLife, ContainerState, PodLife, 
 def create(world: World, event: Admit) -> None:
     """Let the API server take a pod that is bound to the node, or waits for the scheduler."""
     name, stored = event.pod.pod.full_name, _stored(world, event.pod.pod)
-    refused = downward.refusal(world.server, event.pod.exposed)
     if world.find(name) is not None:
         refused = f'pods "{event.pod.pod.name}" already exists'
-    elif not refused and world.server.validates:
+    elif world.server.validates:
         refused = "; ".join(world.api_server.create(stored).refusals)
+    else:
+        refused = downward.refusal(world.server, event.pod.exposed)
     if refused:
         _refuse(world, name, refused)
         return

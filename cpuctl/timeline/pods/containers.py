@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from cpuctl.pods.cgroups.linux_resources import linear_weight, shares_of
+from cpuctl.pods.downward_api import unsupported_inside
 from cpuctl.pods.model import Container, ContainerKind
 from cpuctl.pods.rules import ASSIGNED_CPUSET
-from cpuctl.pods.validation.field_refs import unsupported_inside
 from cpuctl.quantity import Quantity
 from cpuctl.timeline.pods.downward import tell_inside
 from cpuctl.timeline.world.happenings import What

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from cpuctl.documents.cursor import Cursor
 from cpuctl.errors import UsageError
@@ -63,7 +63,7 @@ def _pods(item: Cursor) -> tuple[TimelinePod, ...]:
         item.optional("kind", lambda kind: kind.one_of(["Pod", *_GOVERNING]), "Pod")
         pod = decode_pod(item)
         _require_grace(item, pod)
-        return (TimelinePod(pod, exposed_containers(item.required("spec"), pod)),)
+        return (TimelinePod(pod, _exposed_containers(item, pod)),)
     try:
         return tuple(TimelinePod(pod) for pod in pods_from_template(item.value))
     except UsageError as error:
@@ -76,29 +76,9 @@ def _require_grace(item: Cursor, pod: Pod) -> None:
         raise grace.expected("a whole number from 0 to 10")
 
 
-def exposed_containers(spec: Cursor, pod: Pod) -> frozenset[str]:
+def _exposed_containers(item: Cursor, pod: Pod) -> frozenset[str]:
     """Name the containers whose CPUs a volume of the downward API tells (KEP-6122)."""
-    found = set()
-    for item in _items(spec):
-        field = item.get("resourceFieldRef")
-        if field is not None and field.optional("resource", Cursor.text, "") == ASSIGNED_CPUSET:
-            name = field.required("containerName")
-            require_container(name, TimelinePod(pod), name.text())
-            found.add(name.text())
+    found = {each.container for each in pod.field_refs if each.in_file and each.resource == ASSIGNED_CPUSET}
+    for name in found:
+        require_container(item, TimelinePod(pod), name)
     return frozenset(found)
-
-
-def _items(spec: Cursor) -> Iterator[Cursor]:
-    for volume in _list(spec, "volumes"):
-        own, projected = volume.get("downwardAPI"), volume.get("projected")
-        sources = [own] if own is not None else []
-        for source in _list(projected, "sources") if projected is not None else ():
-            part = source.get("downwardAPI")
-            sources += [part] if part is not None else []
-        for source in sources:
-            yield from _list(source, "items")
-
-
-def _list(parent: Cursor, key: str) -> list[Cursor]:
-    below = parent.get(key)
-    return [] if below is None else below.items()

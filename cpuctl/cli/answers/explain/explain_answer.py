@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cpuctl.cli.answers.config.parts import start_answer
 from cpuctl.cli.answers.memory_answer import memory_left
-from cpuctl.cli.answers.plan.plan_answer import cpu_list, node_answer, pod_answer
+from cpuctl.cli.answers.plan.plan_answer import cpu_list, inside_answer, node_answer, pod_answer
 from cpuctl.cli.answers.topology.devices_answer import devices_left
 from cpuctl.cli.output import API_VERSION, Document
 from cpuctl.engine.explain.decision import Decision
@@ -42,7 +42,8 @@ def explanation_document(
             "restarted": telling.story.restarted,
             "podsBefore": telling.place,
         },
-        "pod": pod_answer(telling.before.topology, telling.admission),
+        "pod": pod_answer(telling.before.topology, telling.admission)
+        | inside_answer(telling.after, telling.admission),
         "decision": _decision(explanation.decision),
         "unaligned": [_decision(decision) for decision in explanation.unaligned],
         "rounds": [_round(each) for each in explanation.rounds],

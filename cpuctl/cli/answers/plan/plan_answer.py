@@ -47,7 +47,7 @@ def plan_document(node: Node, admissions: Sequence[Admission], head: Mapping[str
         "start": {"outcome": "Started"},
         "node": node_answer(node),
         "summary": _summary(node, admissions),
-        "pods": [pod_answer(node.topology, admission) for admission in admissions],
+        "pods": [pod_answer(node.topology, each) | inside_answer(node, each) for each in admissions],
         "after": after_answer(node) | memory_left(node.memory) | devices_left(node.devices),
         "warnings": [
             *_warnings(admissions, _missed_at_restart(node)),
@@ -134,6 +134,21 @@ def pod_answer(topology: CPUTopology, admission: Admission) -> dict[str, Any]:
             for placement in admission.placements
         ],
     }
+
+
+def inside_answer(node: Node, admission: Admission) -> dict[str, Any]:
+    """Tell what containers of an admitted pod read of resources by the downward API, where any does."""
+    refs = admission.pod.field_refs
+    if not refs or not isinstance(admission.verdict, Admitted):
+        return {}
+
+    from cpuctl.cli.answers.pods.told_answer import told_answer
+    from cpuctl.engine.inside import inside_of
+    from cpuctl.pods.downward_api import tell
+
+    held = {each.container.name: each.cpus if each.exclusive else 0 for each in admission.placements}
+    inside, pod = inside_of(node, held), node.pod_rules.view(admission.pod)
+    return {"downwardAPI": [told_answer(ref, tell(pod, ref, inside)) for ref in refs]}
 
 
 def round_answer(asked: Asked) -> dict[str, Any]:

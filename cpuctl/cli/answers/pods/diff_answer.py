@@ -110,6 +110,15 @@ def _items(pod: Mapping[str, Any]) -> Iterator[_Item]:
         where = f"{each['reader']}, {each['container']}" if each["container"] else each["reader"]
         amount = ("not known",) if each["amount"] is None else _amount(each["amount"])
         yield _Item("readers", f"{where}: {each['item']}", *((each["error"],) if each["error"] else amount))
+    for each in pod["downwardAPI"]:
+        variable, file = each["variable"], each["file"]
+        where = (
+            f"variable {variable['name']} of {variable['container']}" if variable else f"file {file['path']}"
+        )
+        item = f"downward API, {where}: {each['resource']} of {each['container']}"
+        yield _Item(
+            "readers", item, each["error"] or (each["text"] if each["text"] is not None else "not known")
+        )
 
 
 def _cgroup(name: str, cgroup: Mapping[str, Any]) -> Iterator[_Item]:

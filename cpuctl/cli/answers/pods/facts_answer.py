@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cpuctl.cli.answers.config.show_answer import amount as amount_answer
+from cpuctl.cli.answers.pods.told_answer import told_answer
 from cpuctl.engine.cpu.exclusive_advice import Change
 from cpuctl.engine.pod_facts import ContainerFacts, EphemeralFacts, PodFacts
 from cpuctl.named_tuple import NamedTuple
@@ -54,6 +55,7 @@ def pod_answer(facts: PodFacts, view: CgroupView) -> dict[str, Any]:
         "containers": [_container(each, view) for each in facts.containers],
         "ephemeralContainers": [_ephemeral(each, view) for each in facts.ephemeral],
         "readers": [_reading(reading) for reading in facts.readings],
+        "downwardAPI": [told_answer(ref, told) for ref, told in facts.told],
     }
 
 

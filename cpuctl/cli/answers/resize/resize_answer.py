@@ -13,6 +13,7 @@ from cpuctl.cli.answers.plan.plan_answer import (
     round_answer,
     verdict_answer,
 )
+from cpuctl.cli.answers.resize.inside_answer import inside_answer
 from cpuctl.cli.answers.resize.parts import (
     cgroup_answer,
     container_answer,
@@ -123,6 +124,7 @@ def _pod(attempted: Attempted, resizes: Resizes) -> dict[str, Any]:
             container_answer(outcome, each, node, rules) | {"cgroup": cgroup_answer(change, each.name)}
             for each in wish.running.allocated.all_containers
         ],
+        "downwardAPI": inside_answer(outcome, node, rules),
     }
 
 

@@ -10,6 +10,7 @@ from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.tables.capacity import room_blocks
 from cpuctl.cli.render.tables.devices import device_cells, device_columns, devices_table
 from cpuctl.cli.render.tables.memory import memory_cells, memory_columns, memory_table
+from cpuctl.cli.render.tables.told import pods_told_table
 from cpuctl.cli.render.verdict_words import verdict_words
 from cpuctl.cpuset import CPUSet
 from cpuctl.exports.plan_words import counts_words, shared_sentence, start_sentence
@@ -43,6 +44,8 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
     yield pods_table(document["pods"], wide=wide, masks=True)
     if lines := tuple(notes(document)):
         yield Lines(lines)
+    if wide and (told := tuple(_told(document["pods"]))):
+        yield pods_told_table(told)
     if document["node"]["cpuManagerPolicy"] != "none":
         yield numa_table(document["after"])
     if "memory" in document["after"]:
@@ -51,6 +54,13 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
         yield devices_table(document["after"]["devices"])
     yield Lines.of(*closing_lines(document))
     yield from room_blocks(document, wide=wide)
+
+
+def _told(pods: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Sequence[Mapping[str, Any]]]]:
+    """Yield the pods that read something of their resources, and what."""
+    for pod in pods:
+        if "downwardAPI" in pod:
+            yield _full_name(pod), pod["downwardAPI"]
 
 
 def node_lines(node: Mapping[str, Any], kubelet: Mapping[str, Any]) -> Iterator[str]:

@@ -8,6 +8,7 @@ from typing import Any
 from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.tables.pods_cgroups import cgroup_tables
+from cpuctl.cli.render.tables.told import told_table
 from cpuctl.exports.wording import counted
 
 _Pod = Mapping[str, Any]
@@ -58,6 +59,8 @@ def _pod(alike: Sequence[_Pod], *, wide: bool) -> Iterator[Block]:
         yield Table(tuple(Column(name, "right" if name == "AMOUNT" else "left") for name in names), rows)
     yield from cgroup_tables(pod, wide=wide)
     yield Lines(tuple(_exclusive(pod, wide=wide)))
+    if pod["downwardAPI"]:
+        yield told_table(pod["downwardAPI"])
     if wide:
         yield _readers(pod["readers"])
 

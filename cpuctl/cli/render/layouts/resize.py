@@ -10,6 +10,7 @@ from cpuctl.cli.render.blocks import Block, Cell, Lines
 from cpuctl.cli.render.layouts.plan import node_lines
 from cpuctl.cli.render.tables.resize import cgroup_table, hint_table, resources_table, step_table
 from cpuctl.cli.render.tables.resize_picture import legend, pictures
+from cpuctl.cli.render.tables.told import changed_table
 from cpuctl.exports.plan_words import start_sentence
 from cpuctl.exports.wording import counted
 
@@ -53,6 +54,8 @@ def _pod(pod: Mapping[str, Any], cores: list[Mapping[str, Any]], *, wide: bool) 
     yield from pictures(pod, cores)
     if lines := tuple(_follows(pod)):
         yield Lines(lines)
+    if pod["downwardAPI"]:
+        yield changed_table(pod["downwardAPI"])
     if wide:
         yield cgroup_table(pod)
         yield from (table for table in (hint_table(pod), step_table(pod)) if table.rows)

@@ -1,0 +1,115 @@
+"""What a container reads of resources: in its variables, and in files of downward API volumes.
+
+Rule: kubelet 1.27 to 1.36 (``pkg/kubelet/kubelet_resources.go``, ``pkg/api/v1/resource/helpers.go``,
+``pkg/volume/downwardapi``), odd as it is: volumes know no pod-level limits, and a variable that names an init
+container knows no limit but its own. ``assigned.cpuset``: KEP-6122.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from cpuctl.named_tuple import NamedTuple
+from cpuctl.pods.field_ref import ResourceFieldRef
+from cpuctl.pods.model import Container, ContainerKind, Pod, is_pod_level_resource
+from cpuctl.pods.rules import ASSIGNED_CPUSET, ASSIGNED_CPUSET_SINCE
+from cpuctl.quantity import Quantity
+
+HUGE_PAGES = "hugepages-"
+_POD_LEVEL_SINCE = 34
+_DEFAULTED = ("cpu", "memory", "ephemeral-storage")
+_NOTHING, _ONE = Quantity(), Quantity.from_value(1)
+_NO_LIMIT = "0, as there is no limit"
+
+
+class Inside(NamedTuple):
+    """The kubelet 1.*minor* that tells, and its node.
+
+    ``allocatable`` is None where the node is not known. ``assigned`` are the CPUs of containers, as a list,
+    empty for those that share; one that is not in it is not decided on.
+    """
+
+    minor: int
+    allocatable: Mapping[str, Quantity] | None = None
+    assigned: Mapping[str, str] = {}
+
+
+class Told(NamedTuple):
+    """What is read, and by which rule: an ``amount`` and its ``text``, both None where that is not known.
+
+    With an ``error``, in the kubelet's words, the container does not start: of a file, no container does.
+    """
+
+    rule: str = ""
+    amount: Quantity | None = None
+    text: str | None = None
+    error: str = ""
+
+
+def tell(pod: Pod, ref: ResourceFieldRef, inside: Inside) -> Told:
+    """Resolve a reference of *pod*, which is the pod as its kubelet looks at it."""
+    container = _named(pod, ref.whose)
+    if container is None:
+        return Told(error=f"container {ref.whose} not found")
+    if ref.resource == ASSIGNED_CPUSET and ref.in_file and inside.minor >= ASSIGNED_CPUSET_SINCE:
+        return _assigned(container, inside)
+    side, _, resource = ref.resource.partition(".")
+    if resource not in _DEFAULTED and not resource.startswith(HUGE_PAGES):
+        return Told(error=unsupported_inside(ref.resource))
+    if side == "requests":
+        given = container.resources.requests.get(resource)
+        rule = "0, as there is no request" if given is None else "the container's request"
+        return _in_units(Told(rule, given or _NOTHING), ref)
+    if side == "limits":
+        return _in_units(_limit(pod, container, ref, inside), ref)
+    return Told(error=unsupported_inside(ref.resource))
+
+
+def unsupported_inside(resource: str) -> str:
+    """Return a kubelet's words, blank and all, for what it cannot tell a container."""
+    return f"unsupported container resource : {resource}"
+
+
+def _named(pod: Pod, name: str) -> Container | None:
+    """Find a container as the kubelet does, app containers first."""
+    return next((each for each in (*pod.containers, *pod.init_containers) if each.name == name), None)
+
+
+def _assigned(container: Container, inside: Inside) -> Told:
+    cpus = inside.assigned.get(container.name)
+    if cpus is None:
+        return Told("the CPU Manager's exclusive CPUs, decided at admission")
+    return Told("its exclusive CPUs" if cpus else "empty, as it has no exclusive CPUs", text=cpus)
+
+
+def _limit(pod: Pod, container: Container, ref: ResourceFieldRef, inside: Inside) -> Told:
+    resource = ref.resource.removeprefix("limits.")
+    limit = container.resources.limits.get(resource, _NOTHING)
+    if limit.sign:
+        return Told("the container's limit", limit)
+    if resource not in _DEFAULTED:
+        # Huge pages are never overcommitted, so that nothing stands in for a limit.
+        return Told(_NO_LIMIT, _NOTHING)
+    if not ref.in_file and ref.container and container.kind is not ContainerKind.APP:
+        return Told("0: a variable that names an init container knows its own limit only", _NOTHING)
+    own = pod.resources.limits.get(resource, _NOTHING) if pod.resources else _NOTHING
+    by_pod = own.sign and is_pod_level_resource(resource) and inside.minor >= _POD_LEVEL_SINCE
+    if by_pod and not ref.in_file:
+        return Told("the pod-level limit, in variables", own)
+    amount = inside.allocatable.get(resource) if inside.allocatable else None
+    why = "volumes do not know the pod-level one" if by_pod else "there is no limit"
+    return Told(f"the node's allocatable, as {why}", amount)
+
+
+def _in_units(told: Told, ref: ResourceFieldRef) -> Told:
+    """Count in units of the divisor, rounded up, in the kubelet's floating point."""
+    if told.amount is None:
+        return told
+    divisor = ref.divisor if ref.divisor.sign else _ONE
+    if ref.resource.endswith(".cpu"):
+        amount, unit = told.amount.milli_value, divisor.milli_value
+    else:
+        amount, unit = told.amount.value, divisor.value
+    # A divisor beyond 64 bits wraps around to 0, which no API server takes.
+    return told._replace(text=str(math.ceil(float(amount) / float(unit))) if unit else None)

@@ -1,0 +1,103 @@
+"""What variables and files tell of resources: kubelet 1.27 to 1.36, and KEP-6122 for assigned.cpuset."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from cpuctl.pods.downward_api import Inside, Told, tell
+from cpuctl.pods.field_ref import ResourceFieldRef
+from cpuctl.pods.model import Pod
+from cpuctl.quantity import Quantity
+from tests.support.pods import amounts, app, init, pod, resources
+
+NODE = amounts("cpu=7500m memory=16Gi")
+
+
+def variable(resource: str, divisor: str = "0", *, of: str = "", reader: str = "main") -> ResourceFieldRef:
+    return ResourceFieldRef(resource, of, Quantity.parse(divisor), "X", reader=reader)
+
+
+def file(resource: str, divisor: str = "0", *, of: str = "main") -> ResourceFieldRef:
+    return ResourceFieldRef(resource, of, Quantity.parse(divisor), "x", volume="podinfo")
+
+
+def read(given: Pod, ref: ResourceFieldRef, *, minor: int = 36, assigned: str | None = None) -> Told:
+    held = {} if assigned is None else {"main": assigned}
+    return tell(given, ref, Inside(minor, NODE, held))
+
+
+@dataclass(frozen=True)
+class Case:
+    """What one reference reads."""
+
+    name: str
+    pod: Pod
+    ref: ResourceFieldRef
+    want: str
+    minor: int = 36
+
+
+SMALL = pod(app("cpu=1250m memory=1Gi hugepages-2Mi=4Mi", "cpu=1500m hugepages-2Mi=4Mi"))
+POD_LEVEL = pod(app(), init(name="first"), pod_level=resources("", "cpu=3 memory=2Gi"))
+CASES = [
+    Case("whole CPUs, rounded up", SMALL, variable("limits.cpu"), "2"),
+    Case("in milli", SMALL, variable("limits.cpu", "1m"), "1500"),
+    Case("the request", SMALL, file("requests.cpu", "1m"), "1250"),
+    Case("no request", pod(app()), variable("requests.memory"), "0"),
+    Case("bytes", SMALL, variable("requests.memory"), str(1 << 30)),
+    Case("in mebibytes", SMALL, file("requests.memory", "1Mi"), "1024"),
+    Case("in gigabytes, rounded up", SMALL, file("requests.memory", "1G"), "2"),
+    Case("huge pages", SMALL, file("limits.hugepages-2Mi", "1Mi"), "4"),
+    Case("huge pages have no default", pod(app()), file("limits.hugepages-1Gi"), "0"),
+    Case("the node's, rounded up", pod(app()), file("limits.cpu"), "8"),
+    Case("the node's in a variable", pod(app()), variable("limits.memory", "1Gi"), "16"),
+    Case("the pod's in a variable", POD_LEVEL, variable("limits.cpu"), "3"),
+    Case(
+        "the pod's where a variable names an app container", POD_LEVEL, variable("limits.cpu", of="main"), "3"
+    ),
+    Case("not the pod's before 1.34", POD_LEVEL, variable("limits.cpu"), "8", minor=33),
+    Case("not the pod's in a file", POD_LEVEL, file("limits.memory", "1Gi"), "16"),
+    Case("an init container's own variable", POD_LEVEL, variable("limits.cpu", reader="first"), "3"),
+    Case("a variable that names an init container", POD_LEVEL, variable("limits.cpu", of="first"), "0"),
+    Case("a file about an init container", POD_LEVEL, file("limits.cpu", of="first"), "8"),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_amounts(case: Case) -> None:
+    told = read(case.pod, case.ref, minor=case.minor)
+    assert (told.text, told.error) == (case.want, "")
+    assert told.rule
+
+
+def test_storage_of_a_node_that_tells_none_is_not_known() -> None:
+    assert read(pod(app()), file("limits.ephemeral-storage")).text is None
+    assert tell(pod(app()), file("limits.cpu"), Inside(36)).text is None
+
+
+def test_large_amounts_are_divided_in_floating_point() -> None:
+    """As the kubelet does: above 2^53 not every number can be told."""
+    odd = (1 << 53) + 1
+    assert read(pod(app(f"memory={odd}")), file("requests.memory")).text == str(1 << 53)
+
+
+@pytest.mark.parametrize(("assigned", "want"), [("2-3", "2-3"), ("", ""), (None, None)])
+def test_assigned_cpus(assigned: str | None, want: str | None) -> None:
+    told = read(pod(app()), file("assigned.cpuset"), minor=37, assigned=assigned)
+    assert (told.text, told.error) == (want, "")
+
+
+@pytest.mark.parametrize(
+    ("ref", "minor", "error"),
+    [
+        (file("assigned.cpuset"), 36, "unsupported container resource : assigned.cpuset"),
+        (variable("assigned.cpuset"), 37, "unsupported container resource : assigned.cpuset"),
+        (file("assigned.memset"), 37, "unsupported container resource : assigned.memset"),
+        (file("max.cpu"), 36, "unsupported container resource : max.cpu"),
+        (file("limits.cpu", of="other"), 36, "container other not found"),
+    ],
+)
+def test_what_cannot_be_told(ref: ResourceFieldRef, minor: int, error: str) -> None:
+    assert read(pod(app()), ref, minor=minor) == Told(error=error)

@@ -743,7 +743,7 @@ complete -c cpuctl -n '__cpuctl_at "audit"' -s m -l machine -x -a '(__cpuctl_mac
 complete -c cpuctl -n '__cpuctl_at "audit"' -l root -x -a '(__fish_complete_directories)' -d 'The node whose file system is mounted at DIR, not this one.'
 complete -c cpuctl -n '__cpuctl_at "audit"' -l state -r -F -d 'The kubelet\'s state files; else those of the node itself.'
 complete -c cpuctl -n '__cpuctl_at "audit"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them.'
-complete -c cpuctl -n '__cpuctl_at "audit"' -l check -x -a '(__cpuctl_ask checks)' -d 'Only these checks: state, hotplug, reserved, cpusets, mems, threads, quota, memory, stale, devices, foreign, kernel, interrupts, siblings, isolation.'
+complete -c cpuctl -n '__cpuctl_at "audit"' -l check -x -a '(__cpuctl_ask checks)' -d 'Only these checks: state, hotplug, reserved, cpusets, mems, threads, quota, memory, stale, devices, foreign, kernel, interrupts, siblings, isolation, volumes.'
 complete -c cpuctl -n '__cpuctl_at "audit"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
 complete -c cpuctl -n '__cpuctl_at "audit"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
 complete -c cpuctl -n '__cpuctl_at "audit"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'

@@ -473,7 +473,7 @@ _cpuctl_run() {
                 '(--root)'--root='[The node whose file system is mounted at DIR, not this one.]:DIR:_files -/' \
                 '(--state)'--state='[The kubelet'\''s state files; else those of the node itself.]:DIR|FILE:_files' \
                 '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them.]:FILE:_files' \
-                '(--check)'--check='[Only these checks\: state, hotplug, reserved, cpusets, mems, threads, quota, memory, stale, devices, foreign, kernel, interrupts, siblings, isolation.]:A,B: _cpuctl_ask checks' \
+                '(--check)'--check='[Only these checks\: state, hotplug, reserved, cpusets, mems, threads, quota, memory, stale, devices, foreign, kernel, interrupts, siblings, isolation, volumes.]:A,B: _cpuctl_ask checks' \
                 '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
                 '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or @FILE that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \

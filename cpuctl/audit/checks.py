@@ -9,6 +9,7 @@ from cpuctl.audit.containers.cpusets import check_cpusets, check_mems, check_par
 from cpuctl.audit.containers.memory_spill import check_memory
 from cpuctl.audit.containers.quota import check_quota
 from cpuctl.audit.containers.threads import check_threads
+from cpuctl.audit.containers.volumes import check_volumes
 from cpuctl.audit.disturbers.foreign import check_foreign_processes, check_kernel_threads
 from cpuctl.audit.disturbers.interrupts import check_interrupts, check_irqbalance
 from cpuctl.audit.disturbers.isolation import check_isolation
@@ -43,6 +44,7 @@ CHECKS: Mapping[str, Sequence[Check]] = {
     "interrupts": (check_interrupts, check_irqbalance),
     "siblings": (check_siblings,),
     "isolation": (check_isolation,),
+    "volumes": (check_volumes,),
 }
 """The checks by the names that people choose them by."""
 

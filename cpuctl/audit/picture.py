@@ -81,7 +81,8 @@ class Promises(NamedTuple):
     """What the kubelet is configured to keep to. ``lifts_quota``: exclusive CPUs have no CFS quota.
 
     ``policy`` and ``memory_policy`` are the configured policies of the CPU Manager and the Memory Manager,
-    empty where no configuration is known.
+    empty where no configuration is known. ``tells_assigned``: containers can read ``assigned.cpuset``, and
+    ``takes_assigned`` is its gate; ``delays``: CPUs are taken from a container after a delay (KEP-6122).
     """
 
     policy: str = ""
@@ -90,6 +91,9 @@ class Promises(NamedTuple):
     strict_reservation: bool = False
     full_cores: bool = False
     lifts_quota: bool = True
+    tells_assigned: bool = False
+    takes_assigned: bool = False
+    delays: bool = False
 
 
 class State(NamedTuple):
@@ -124,6 +128,19 @@ class Expected(NamedTuple):
     exclusive: bool = False
     mems: CPUSet | None = None
     choices: tuple[CPUSet, ...] = ()
+
+
+class ToldFile(NamedTuple):
+    """A file in which a container is to read its CPUs (``assigned.cpuset``); ``text`` is None without it.
+
+    ``looked_at`` is False where nobody can say whether it is there. The path has no slash in front.
+    """
+
+    uid: str
+    container: str
+    path: str
+    text: str | None = None
+    looked_at: bool = True
 
 
 class _Container(NamedTuple):
@@ -167,13 +184,14 @@ class _Parts(NamedTuple):
     state: State = State()
     promises: Promises = Promises()
     interrupts: Interrupts = Interrupts()
+    told_files: tuple[ToldFile, ...] = ()
 
 
 class Picture(_Parts):
     """Everything there is to compare.
 
     ``pods`` are those that the API server knows, by UID; empty where nobody said (``pods_known``).
-    ``others`` are the threads that belong to no container.
+    ``others`` are the threads that belong to no container, ``told_files`` where pods read their CPUs.
     """
 
     @cached_property

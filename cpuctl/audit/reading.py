@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from cpuctl.audit.node.expected import Expectations
 from cpuctl.audit.node.interrupt_files import read_interrupts
 from cpuctl.audit.node.tasks import sandbox_ids, sort_tasks
+from cpuctl.audit.node.told_files import read_told_files
 from cpuctl.audit.picture import Picture, Promises, Seen, State
 from cpuctl.capture.collected import Process
 from cpuctl.capture.node.files import NodeFiles
@@ -20,13 +21,16 @@ from cpuctl.cgroups.hierarchies import Hierarchies, find_hierarchies
 from cpuctl.cgroups.names import KUBEPODS, Driver, Level, group_path, root_components
 from cpuctl.cgroups.owners import Acquaintance, Owner, find_owners
 from cpuctl.machine.model import Machine
-from cpuctl.machine.recording_layout import CONTAINER_LOGS, PROCESSES
+from cpuctl.machine.recording_layout import CONTAINER_LOGS, PROCESSES, STATE_DIRECTORY
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Pod
 
 
 class Known(NamedTuple):
-    """What is known of a node before its files are looked at; ``pods`` is None where nobody named them."""
+    """What is known of a node before its files are looked at; ``pods`` is None where nobody named them.
+
+    ``kubelet_roots`` are where the kubelet's directory may be, without the slash at their beginning.
+    """
 
     machine: Machine
     state: State = State()
@@ -34,6 +38,7 @@ class Known(NamedTuple):
     pods: Mapping[str, Pod] | None = None
     cgroup_root: str = ""
     live: bool = False
+    kubelet_roots: tuple[str, ...] = (STATE_DIRECTORY,)
 
 
 def take_picture(files: NodeFiles, known: Known, progress: Progress) -> Picture:
@@ -46,7 +51,8 @@ def take_picture(files: NodeFiles, known: Known, progress: Progress) -> Picture:
     picture = _picture_of_groups(files, known, groups, processes)
     balanced = any(thread.comm == "irqbalance" for process in processes for thread in process.threads)
     interrupts = read_interrupts(files, progress, exclusive=picture.exclusive, balanced=balanced)
-    return picture._replace(hierarchies=hierarchies, interrupts=interrupts)
+    told = read_told_files(files, known.pods or {}, known.kubelet_roots, live=known.live)
+    return picture._replace(hierarchies=hierarchies, interrupts=interrupts, told_files=tuple(told))
 
 
 def take_group_picture(files: NodeFiles, known: Known, progress: Progress) -> Picture:

@@ -17,12 +17,13 @@ class Unchecked(NamedTuple):
 
 _OF_STATE = (
     "state", "hotplug", "reserved", "cpusets", "mems", "threads", "quota", "memory", "stale",
-    "foreign", "kernel", "interrupts", "siblings", "isolation",
+    "foreign", "kernel", "interrupts", "siblings", "isolation", "volumes",
 )  # fmt: skip
 _OF_DEVICES = ("devices",)
 _OF_GROUPS = ("cpusets", "mems", "threads", "quota", "memory", "stale")
 _OF_TASKS = ("threads", "foreign", "kernel")
 _OF_INTERRUPTS = ("interrupts",)
+_OF_VOLUMES = ("volumes",)
 
 
 def unchecked(picture: Picture, wanted: Collection[str]) -> tuple[Unchecked, ...]:
@@ -37,6 +38,10 @@ def _gaps(picture: Picture) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield "the kubelet's cpu_manager_state: who has exclusive CPUs is not known", _OF_STATE
     if picture.state.devices is None and not picture.state.devices_problem and _ask_for_devices(picture):
         yield "kubelet_internal_checkpoint: which devices containers hold is not known", _OF_DEVICES
+    if picture.promises.tells_assigned and not picture.pods_known:
+        yield "pods (--pods): which containers read their CPUs in a volume is not known", _OF_VOLUMES
+    if not all(told.looked_at for told in picture.told_files):
+        yield "files of volumes: what some containers read of their CPUs is not known", _OF_VOLUMES
     if picture.hierarchies is None:
         yield "control groups: what containers are configured to is not known", _OF_GROUPS
     if not picture.others and not any(seen.tasks for seen in picture.containers):

@@ -68,7 +68,7 @@ CheckOption = Annotated[
         "--check",
         metavar="A,B",
         help="Only these checks: state, hotplug, reserved, cpusets, mems, threads, quota, memory, stale, "
-        "devices, foreign, kernel, interrupts, siblings, isolation.",
+        "devices, foreign, kernel, interrupts, siblings, isolation, volumes.",
     ),
 ]
 AuditOutputOption = Annotated[

@@ -27,6 +27,17 @@ CONTAINER_LOGS = "var/log/containers"
 """A kubelet's directory of links whose names tell pod, namespace, container and container id."""
 IRQBALANCE_FILES = ("etc/default/irqbalance", "etc/sysconfig/irqbalance")
 
+PODS_DIRECTORY = f"{STATE_DIRECTORY}/pods"
+DOWNWARD_API_VOLUMES, PROJECTED_VOLUMES = "kubernetes.io~downward-api", "kubernetes.io~projected"
+"""Directories of a pod's volumes, by kind: below ``pods/UID/volumes``."""
+
+
+def in_downward_api_volume(path: str) -> bool:
+    """Tell whether a file of a recording is a pod's, in a volume of the downward API."""
+    parts = path.removeprefix(f"{PODS_DIRECTORY}/").split("/")
+    return path.startswith(f"{PODS_DIRECTORY}/") and parts[1:3] == ["volumes", DOWNWARD_API_VOLUMES]
+
+
 UNIT = "kubelet.service"
 UNIT_DIRECTORIES = (
     "etc/systemd/system.control",

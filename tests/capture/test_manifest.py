@@ -64,6 +64,7 @@ def test_it_says_what_is_recorded() -> None:
         "cgroups": {"cgroups": 4},
         "processes": {"processes": 5, "threads": 5},
         "interrupts": {"interrupts": 1},
+        "volumes": {},
     }
     assert sum(area["entries"] for area in found["areas"]) == found["members"]
 
@@ -74,6 +75,7 @@ def test_it_says_what_is_not_recorded_and_why() -> None:
         "proc/80/status": "permission denied",
         "var/lib/kubelet/config.yaml": "permission denied",
         "var/lib/kubelet/device-plugins/kubelet_internal_checkpoint": "permission denied",
+        "var/lib/kubelet/pods": "permission denied",
         **{
             f"var/lib/kubelet/{name}_state": "permission denied"
             for name in (

@@ -66,6 +66,7 @@ def test_the_summary(root: str, archive: str, cpuctl: Cpuctl) -> None:
         "cgroups          26  4 cgroups",
         "processes         1  5 processes, 5 threads",
         "interrupts        4  1 interrupt",
+        "volumes           0",
         "",
         "- the kubelet's version is unknown",
         "- control groups version 2",

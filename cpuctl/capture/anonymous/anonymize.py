@@ -9,7 +9,14 @@ from cpuctl.capture.anonymous.names import AnonymousNames
 from cpuctl.capture.anonymous.state import anonymous_state
 from cpuctl.capture.collected import Area, Collected, Content, KubeletFacts, Process, Unreadable
 from cpuctl.capture.kubelet.files import AREA as KUBELET_AREA
-from cpuctl.machine.recording_layout import CONFIG, DROP_INS, STATE_DIRECTORY, STATE_FILES
+from cpuctl.capture.kubelet.volumes import AREA as VOLUMES_AREA
+from cpuctl.machine.recording_layout import (
+    CONFIG,
+    DROP_INS,
+    STATE_DIRECTORY,
+    STATE_FILES,
+    in_downward_api_volume,
+)
 
 _STATES = frozenset(f"{STATE_DIRECTORY}/{path}" for path in STATE_FILES.values())
 _GROUP_FIELDS = (
@@ -34,6 +41,8 @@ def anonymized(collected: Collected) -> Collected:
     members: dict[str, Content] = {}
     refused: list[Unreadable] = []
     for path, content in sorted(collected.members.items()):
+        if in_downward_api_volume(path):
+            continue  # its path is made of names
         try:
             members[names.file(path)] = _content(path, content, names)
         except ValueError as error:
@@ -49,7 +58,9 @@ def anonymized(collected: Collected) -> Collected:
 
 
 def _without(area: Area, refused: int) -> Area:
-    """Correct the count of the kubelet's state files, the only ones that may turn out unusable here."""
+    """Correct the counts: state files may turn out unusable here, and volumes are left out."""
+    if area.name == VOLUMES_AREA and area.entries:
+        return area._replace(entries=0, notes=("files of volumes are left out: their names are people's",))
     if area.name != KUBELET_AREA or not refused:
         return area
     counts = {**area.counts, "stateFiles": area.counts["stateFiles"] - refused}

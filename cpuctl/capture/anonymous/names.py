@@ -7,7 +7,11 @@ import re
 from cpuctl.capture.anonymous.pseudonyms import Pseudonyms
 from cpuctl.cgroups.container_logs import LogName, log_names
 from cpuctl.cgroups.hierarchies import CGROUPS, CONTROLLERS, UNIFIED, is_interface_file
-from cpuctl.machine.recording_layout import CONTAINER_LOGS
+from cpuctl.machine.recording_layout import (
+    CONTAINER_LOGS,
+    DOWNWARD_API_VOLUMES,
+    in_downward_api_volume,
+)
 
 _GROUPS = """
 besteffort burstable docker init k8s.io kube kubelet kubepods machine podruntime reserved runtime system user
@@ -50,6 +54,9 @@ class AnonymousNames:
         """Replace what a file's path says beyond the kernel's own names."""
         if path.startswith(f"{CONTAINER_LOGS}/"):
             return self._log(path.removeprefix(f"{CONTAINER_LOGS}/"))
+        if in_downward_api_volume(path):
+            above, kind, _ = path.partition(DOWNWARD_API_VOLUMES)
+            return self.pseudonyms.within(f"{above}{kind}")
         if not path.startswith(f"{CGROUPS}/"):
             return self.pseudonyms.within(path)
         group, slash, name = path.removeprefix(f"{CGROUPS}/").rpartition("/")

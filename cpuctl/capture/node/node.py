@@ -7,6 +7,7 @@ from pathlib import Path
 
 from cpuctl.capture.collected import Area, Collected
 from cpuctl.capture.kubelet.files import record_kubelet
+from cpuctl.capture.kubelet.volumes import record_volumes
 from cpuctl.capture.node.cgroups import record_cgroups
 from cpuctl.capture.node.files import Follow, NodeFiles
 from cpuctl.capture.node.interrupts import record_interrupts
@@ -56,12 +57,13 @@ def record(node: Node, progress: Progress = silent) -> Collected:
     cgroups = record_cgroups(files, progress)
     processes, process_area = read_processes(files, progress)
     kubelet, kubelet_area = record_kubelet(files, processes, node.kubelet_version)
+    volumes = record_volumes(files, kubelet.root_directory)
     return Collected(
         live=node.live,
         members=files.members,
         processes=processes,
         kubelet=kubelet,
-        areas=(topology, kubelet_area, cgroups, process_area, interrupts, *_limits(files)),
+        areas=(topology, kubelet_area, cgroups, process_area, interrupts, volumes, *_limits(files)),
         unreadable=files.unreadable,
     )
 

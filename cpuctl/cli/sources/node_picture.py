@@ -90,6 +90,7 @@ def load_node(words: PictureWords, sources: Sources) -> LiveNode:
         pods=pods,
         cgroup_root=kubelet.config.cgroup_root,
         live=live,
+        kubelet_roots=_kubelet_roots(kubelet, live=live),
     )
     return LiveNode(
         source=source,
@@ -182,13 +183,12 @@ def _state_texts(
     name: str, files: NodeFiles, kubelet: Kubelet, source: MachineSource, sources: Sources
 ) -> dict[str, str]:
     from cpuctl.cli.sources.node_state import given_texts
-    from cpuctl.machine.recording_layout import STATE_DIRECTORY, STATE_FILES
+    from cpuctl.machine.recording_layout import STATE_FILES
 
     if name:
         return given_texts(name, sources)
     live = source.origin == LIVE_MACHINE
-    own = kubelet.config.root_dir.strip("/")
-    places = (own,) if live else (STATE_DIRECTORY, own)
+    places = _kubelet_roots(kubelet, live=live)
     texts = {}
     for kind, told in ((CPU_FILE, "state"), (MEMORY_FILE, "memoryState"), (DEVICES_FILE, "devicesState")):
         usual = STATE_FILES[kind]
@@ -204,6 +204,14 @@ def _state_texts(
                 if problem := files.in_the_way(f"{place}/{usual}"):
                     files.refuse(f"{place}/{usual}", problem)
     return texts
+
+
+def _kubelet_roots(kubelet: Kubelet, *, live: bool) -> tuple[str, ...]:
+    """Name where the kubelet's files may be: captures have them at the usual place."""
+    from cpuctl.machine.recording_layout import STATE_DIRECTORY
+
+    own = kubelet.config.root_dir.strip("/")
+    return (own,) if live else (STATE_DIRECTORY, own)
 
 
 def _closed(files: NodeFiles) -> Iterator[str]:
@@ -255,7 +263,8 @@ def _promises(source: MachineSource, kubelet: Kubelet, sources: Sources) -> Prom
     from cpuctl.audit.picture import Promises
     from cpuctl.cpuset import CPUSet
     from cpuctl.engine.start import Started, check_start
-    from cpuctl.kubelet.policy_options import FULL_PCPUS_ONLY, STRICT_RESERVATION
+    from cpuctl.kubelet.policy_options import FULL_PCPUS_ONLY, SCALE_DELAY, STRICT_RESERVATION
+    from cpuctl.pods.rules import ASSIGNED_CPUSET_SINCE
 
     config = kubelet.config
     started = check_start(source.info, kubelet)
@@ -269,6 +278,9 @@ def _promises(source: MachineSource, kubelet: Kubelet, sources: Sources) -> Prom
         strict_reservation=_is_on(config.cpu_manager_policy_options, STRICT_RESERVATION),
         full_cores=_is_on(config.cpu_manager_policy_options, FULL_PCPUS_ONLY),
         lifts_quota=gates.enabled("DisableCPUQuotaWithExclusiveCPUs"),
+        tells_assigned=gates.minor >= ASSIGNED_CPUSET_SINCE,
+        takes_assigned=gates.enabled("DownwardAPIAssignedResources"),
+        delays=SCALE_DELAY in config.cpu_manager_policy_options,
     )
 
 

@@ -14,7 +14,12 @@ from cpuctl.below_root import follow_links
 from cpuctl.errors import InputError, unreadable
 from cpuctl.machine.archive.tar_stream import HARD_LINK, LINK, ODD_KINDS, ByteStream, TarMembers
 from cpuctl.machine.archive.unpacking import unpacked_pieces
-from cpuctl.machine.recording_layout import DROP_INS, RECORDED_DIRECTORIES, RECORDED_FILES
+from cpuctl.machine.recording_layout import (
+    DROP_INS,
+    RECORDED_DIRECTORIES,
+    RECORDED_FILES,
+    in_downward_api_volume,
+)
 from cpuctl.machine.tree import MAX_FILE_BYTES, MemoryTree
 from cpuctl.machine.wording import some_of
 
@@ -215,4 +220,4 @@ def _is_kept(parts: list[str]) -> bool:
     if parts and parts[0] in _KEPT_ROOTS:
         return True
     path = "/".join(parts)
-    return path in RECORDED_FILES or path.startswith(_KEPT_BELOW)
+    return path in RECORDED_FILES or path.startswith(_KEPT_BELOW) or in_downward_api_volume(path)

@@ -1,0 +1,141 @@
+"""What containers read of their exclusive CPUs, against the CPU Manager's state and their control group.
+
+Rule: KEP-6122: a file of a downward API volume tells ``assigned.cpuset``, the CPUs that a container will have
+left where some are to be taken from it, else those it has; nothing where it has none of its own. A kubelet
+does so whatever its gates; the API server's decides which pods carry the field when they are written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cpuctl.audit.commands import RESTART
+from cpuctl.audit.finding import Finding, Severity
+from cpuctl.audit.picture import Picture, Seen, ToldFile
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.cpu.isolation import Isolation, isolation_of
+from cpuctl.machine.wording import named
+from cpuctl.pods.rules import ASSIGNED_CPUSET, ASSIGNED_CPUSET_SINCE
+
+_GATE = "DownwardAPIAssignedResources"
+
+
+def check_volumes(picture: Picture) -> Iterator[Finding]:
+    """Compare the files of containers that run."""
+    if picture.state.cpu is None:
+        return
+    running = {(seen.owner.uid, seen.owner.container): seen for seen in picture.containers}
+    served = False
+    for told in picture.told_files:
+        seen = running.get((told.uid, told.container))
+        if seen is None or not told.looked_at:
+            continue
+        served = served or told.text is not None
+        if not picture.promises.tells_assigned:
+            yield _unserved(picture, seen, told)
+        elif told.text is None:
+            yield _missing(seen, told)
+        else:
+            yield from _compared(picture, seen, told, told.text)
+    if served and picture.promises.tells_assigned and not picture.promises.takes_assigned:
+        yield Finding(
+            severity=Severity.INFO,
+            code="assigned-cpuset-gate",
+            subject=_GATE,
+            message=f"the gate is off: the kubelet keeps files of {ASSIGNED_CPUSET} up to date all the same, "
+            "but an API server with the gate off drops the field, and the file, when a pod is written anew",
+            expected="on",
+            detected="off",
+            fix=f"switch on {_GATE} at the API server",
+        )
+
+
+def _unserved(picture: Picture, seen: Seen, told: ToldFile) -> Finding:
+    kubelet = f"a kubelet before 1.{ASSIGNED_CPUSET_SINCE} does not know {ASSIGNED_CPUSET}"
+    what = "nobody keeps the file up to date" if told.text is not None else "there is no file"
+    return _finding(
+        Severity.WARNING,
+        seen,
+        code="assigned-cpuset-unserved",
+        message=f"{kubelet}: {what}, and its pod cannot start again",
+        expected=_told(_expected(picture, seen)),
+        detected=_shown(told.text),
+        fix=f"take {ASSIGNED_CPUSET} out of the pod, or upgrade the kubelet",
+    )
+
+
+def _missing(seen: Seen, told: ToldFile) -> Finding:
+    return _finding(
+        Severity.ERROR,
+        seen,
+        code="assigned-cpuset-missing",
+        message=f"its pod reads {ASSIGNED_CPUSET} in /{told.path}, and there is no such file",
+        expected="a file",
+        detected="none",
+        fix=RESTART,
+    )
+
+
+def _compared(picture: Picture, seen: Seen, told: ToldFile, text: str) -> Iterator[Finding]:
+    wanted, cpus = _expected(picture, seen), _listed(text)
+    if cpus == wanted:
+        return
+    if cpus and cpus <= wanted and picture.promises.delays:
+        yield _finding(
+            Severity.INFO,
+            seen,
+            code="assigned-cpuset-pending",
+            message=f"it is to give up {named(wanted - cpus)} when its delay has passed: it reads the rest",
+            expected=_told(wanted),
+            detected=_told(cpus),
+        )
+        return
+    applied = seen.group.cpuset.cpus == wanted
+    yield _finding(
+        Severity.ERROR if applied else Severity.WARNING,
+        seen,
+        code="assigned-cpuset-stale",
+        message=f"the CPU Manager's state has {_told(wanted)} for it, and its control group "
+        f"{_told(seen.group.cpuset.cpus or CPUSet())}, but it reads {_shown(text)} in /{told.path}",
+        expected=_told(wanted),
+        detected=_shown(text),
+        fix=RESTART,
+    )
+
+
+def _expected(picture: Picture, seen: Seen) -> CPUSet:
+    """Return a container's own CPUs: those of its pod's pool are not."""
+    owner, state = seen.owner, picture.state.cpu
+    held = picture.state.entries.get(owner.uid, {}).get(owner.container)
+    pod = picture.pods[owner.uid]
+    container = next((each for each in pod.all_containers if each.name == owner.container), None)
+    if held is None or state is None or container is None:
+        return CPUSet()
+    level = isolation_of(container, assigned=True, divided=owner.uid in state.pod_entries)
+    return held if level is Isolation.CONTAINER else CPUSet()
+
+
+def _listed(text: str) -> CPUSet | None:
+    try:
+        return CPUSet.parse(text)
+    except ValueError:
+        return None
+
+
+def _shown(text: str | None) -> str:
+    """Write what a file tells; what is no list of CPUs may be anything, and is nobody's business."""
+    if text is None:
+        return "none"
+    cpus = _listed(text)
+    return "no list of CPUs" if cpus is None else _told(cpus)
+
+
+def _told(cpus: CPUSet) -> str:
+    return str(cpus) or "none"
+
+
+def _finding(severity: Severity, seen: Seen, **texts: str) -> Finding:
+    """Make a finding about a container; *texts* are its code, message, expected, detected and fix."""
+    return Finding(
+        severity=severity, subject=str(seen.owner), owner=seen.owner, path=seen.group.path, **texts
+    )

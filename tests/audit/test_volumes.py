@@ -1,0 +1,141 @@
+"""The file in which a container reads its CPUs (KEP-6122), against the state and its control group."""
+
+from __future__ import annotations
+
+import pytest
+
+from cpuctl.audit.checks import audit
+from cpuctl.audit.finding import Finding
+from cpuctl.audit.reading import take_picture
+from cpuctl.audit.unchecked import unchecked
+from cpuctl.capture.node.files import NodeFiles
+from cpuctl.capture.progress import silent
+from cpuctl.cpuset import CPUSet
+from cpuctl.machine.tree import MemoryTree
+from cpuctl.pods.field_ref import ResourceFieldRef
+from cpuctl.pods.model import Pod
+from cpuctl.quantity import Quantity
+from tests.audit.node_tree import DATABASE, OWN, WEB, NodeTree, clean_node
+
+PLACE = "var/lib/kubelet/pods/{}/volumes/kubernetes.io~downward-api/podinfo/cpus"
+OF_SERVER = ResourceFieldRef("assigned.cpuset", "server", Quantity(), "cpus", volume="podinfo")
+OF_FRONT = OF_SERVER._replace(container="front")
+
+
+def telling(text: str | None, web: str | None = "") -> NodeTree:
+    """Make a node whose two pods read their CPUs; None leaves a file out."""
+    node = clean_node()
+    node.promises = node.promises._replace(tells_assigned=True, takes_assigned=True)
+    for uid, told in ((DATABASE, text), (WEB, web)):
+        if told is not None:
+            node.files[PLACE.format(uid)] = told
+    return node
+
+
+def read(node: NodeTree, *refs: ResourceFieldRef, live: bool = True) -> tuple[Finding, ...]:
+    """Check the volumes of a node whose database reads its CPUs as *refs* say, by default in a file."""
+    pods = node.pods()
+    pods[DATABASE] = pods[DATABASE]._replace(field_refs=refs or (OF_SERVER,))
+    pods[WEB] = pods[WEB]._replace(field_refs=(OF_FRONT,))
+    known = node.known(pods)._replace(live=live)
+    files = NodeFiles(MemoryTree(dict(node.files)), str)
+    # Processes are not looked at: those of a live node are this machine's.
+    picture = take_picture(files, known._replace(live=False), silent)
+    told = take_picture(files, known, silent).told_files
+    return audit(picture._replace(told_files=told), ["volumes"])
+
+
+def codes(node: NodeTree, *refs: ResourceFieldRef, live: bool = True) -> dict[str, str]:
+    return {each.code: each.severity for each in read(node, *refs, live=live)}
+
+
+def test_files_that_tell_the_state_are_fine() -> None:
+    assert not read(telling(OWN))
+    assert {"volumes": 1} | dict.fromkeys(codes(telling(OWN))) == {"volumes": 1}
+
+
+def test_a_stale_file_of_a_container_that_has_other_cpus() -> None:
+    (found,) = read(telling("1-2,5"))
+    assert (found.code, found.severity) == ("assigned-cpuset-stale", "error")
+    assert (found.expected, found.detected) == (OWN, "1-2,5")
+    assert "its control group 1,5, but it reads 1-2,5 in /var/lib/kubelet/pods/" in found.message
+
+
+def test_a_stale_file_before_the_control_group_has_followed() -> None:
+    node = telling("1,5")
+    node.state = node.state._replace(entries={DATABASE: {"server": CPUSet.parse("1-2,5-6")}})
+    assert codes(node) == {"assigned-cpuset-stale": "warning"}
+
+
+def test_cpus_that_are_to_be_given_up_are_no_longer_told() -> None:
+    node = telling("1")
+    assert codes(node) == {"assigned-cpuset-stale": "error"}
+    node.promises = node.promises._replace(delays=True)
+    (found,) = read(node)
+    assert (found.code, found.severity) == ("assigned-cpuset-pending", "info")
+    assert "to give up CPU 5 when" in found.message
+
+
+def test_a_container_that_shares_reads_nothing() -> None:
+    assert codes(telling(OWN, web="0,2")) == {"assigned-cpuset-stale": "warning"}
+
+
+def test_a_container_in_its_pods_pool_reads_nothing() -> None:
+    """The state names the pool for it (KEP-5526)."""
+    node = telling("")
+    node.state = node.state._replace(pod_entries={DATABASE: CPUSet.parse(OWN)})
+    pods = node.pods()
+    assert codes(node) == {"assigned-cpuset-stale": "error"}
+    shared = pods[DATABASE].containers[0]._replace(resources=pods[WEB].containers[0].resources)
+
+    class Divided(NodeTree):
+        def pods(self) -> dict[str, Pod]:
+            return pods | {DATABASE: pods[DATABASE]._replace(containers=(shared,))}
+
+    node.__class__ = Divided
+    assert not read(node)
+
+
+def test_a_file_that_is_missing() -> None:
+    assert codes(telling(None)) == {"assigned-cpuset-missing": "error"}
+
+
+def test_what_is_no_list_of_cpus_is_not_shown() -> None:
+    (found,) = read(telling("root:x:0:0"))
+    assert found.detected == "no list of CPUs"
+    assert "root" not in found.message
+
+
+@pytest.mark.parametrize("name", ["../../../../../../../etc/shadow", "/etc/shadow", "a/../b", ""])
+def test_a_path_out_of_the_volume_is_passed_over(name: str) -> None:
+    assert not codes(telling(None), OF_SERVER._replace(name=name))
+
+
+def test_an_older_kubelet_keeps_nothing_up_to_date() -> None:
+    node = telling("1")
+    node.promises = node.promises._replace(tells_assigned=False)
+    assert codes(node) == {"assigned-cpuset-unserved": "warning"}
+
+
+def test_a_gate_that_is_off_is_worth_knowing() -> None:
+    node = telling(OWN)
+    node.promises = node.promises._replace(takes_assigned=False)
+    assert codes(node) == {"assigned-cpuset-gate": "info"}
+
+
+def test_a_recording_without_volumes_is_not_checked() -> None:
+    node = telling(None, web=None)
+    assert not codes(node, live=False)
+    pods = node.pods()
+    picture = node.picture({uid: pod._replace(field_refs=(OF_SERVER,)) for uid, pod in pods.items()})
+    (gap,) = unchecked(picture, ["volumes"])
+    assert gap.missing.startswith("files of volumes")
+
+
+def test_without_the_pods_nobody_knows_who_reads_what() -> None:
+    node = telling(OWN)
+    node.named = False
+    (gap,) = unchecked(node.picture(), ["volumes"])
+    assert gap.missing.startswith("pods (--pods)")
+    node.promises = node.promises._replace(tells_assigned=False)
+    assert not unchecked(node.picture(), ["volumes"])

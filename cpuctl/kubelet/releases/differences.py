@@ -382,8 +382,8 @@ DIFFERENCES: Mapping[str, Difference] = {
     "tells_pod_level_limits_inside": Difference(
         since=34,
         area=Area.POD_LEVEL,
-        before="the downward API tells a container without a limit the node's allocatable",
-        after="the downward API tells a container without a limit the pod-level one, if there is one",
+        before="downward API variables tell a container without a limit the node's allocatable",
+        after="downward API variables, not files, tell a container without a limit the pod-level one, if any",
         source="132605",
         standing=Standing.DOCUMENTED,
         gate="PodLevelResources",

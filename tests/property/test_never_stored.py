@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
+import tempfile
+from collections.abc import Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cpuctl.cli.app import run
 from cpuctl.documents.document import Document
 from cpuctl.engine.pod_facts import NodeOfPods, pod_facts
 from cpuctl.engine.pod_server import PodServer
@@ -108,3 +114,83 @@ def test_linting_refuses_just_what_planning_refuses(pod: dict[str, Any], minor: 
         assert message in said[0]
     facts = pod_facts(read, NodeOfPods(rules=pod_rules))
     assert facts.creation.refusals == said
+
+
+limit_ranges = st.fixed_dictionaries(
+    {"type": st.sampled_from(["Container", "Pod"])},
+    optional={
+        "max": st.sampled_from([{"cpu": "1"}, {"memory": "1Gi"}]),
+        "min": st.just({"cpu": "1"}),
+        "maxLimitRequestRatio": st.just({"cpu": "1"}),
+    },
+)
+quotas = st.sampled_from([{"pods": "1"}, {"requests.cpu": "1"}, {"limits.memory": "2Gi", "pods": "2"}])
+governing = st.tuples(st.none() | limit_ranges, st.none() | quotas)
+NODE = ("-m", "synthetic:1s2n8c2t")
+
+
+def objects(specs: Sequence[dict[str, Any]], governed: tuple[Any, Any]) -> list[dict[str, Any]]:
+    limits, hard = governed
+    heads: list[tuple[str, Any]] = [("LimitRange", {"limits": [limits]})] if limits else []
+    heads += [("ResourceQuota", {"hard": hard})] if hard else []
+    heads += [("Pod", spec) for spec in specs]
+    return [
+        {"apiVersion": "v1", "kind": kind, "metadata": {"name": f"{kind.lower()}-{number}"}, "spec": spec}
+        for number, (kind, spec) in enumerate(heads)
+    ]
+
+
+def answer(*words: str) -> dict[str, Any]:
+    out = io.StringIO()
+    with redirect_stdout(out), redirect_stderr(io.StringIO()):
+        run((*words, "-q", "-o", "json"))
+    found: dict[str, Any] = json.loads(out.getvalue())
+    return found
+
+
+def refused_by_commands(listed: list[dict[str, Any]], folder: Path) -> dict[str, set[str]]:
+    """Tell which pods are never stored, by the command that says so."""
+    file, timeline = folder / "pods.json", folder / "timeline.json"
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": listed}))
+    names = [each["metadata"]["name"] for each in listed if each["kind"] == "Pod"]
+    events = [{"at": f"{at}s", "admit": name} for at, name in enumerate(names)]
+    history = {"apiVersion": "cpuctl/v1alpha1", "kind": "Timeline", "machine": NODE[1], "events": events}
+    timeline.write_text(json.dumps({**history, "pods": listed}))
+    given = ("-f", str(file))
+    sets = [word for name in names for word in ("--set", f"{name}/app:memory=1Gi")]
+    linted = answer("pods", "lint", *given)["findings"]
+    return {
+        "plan": {each["name"] for each in answer("plan", *NODE, *given)["pods"] if "refusals" in each},
+        "explain": {name for name in names if "refusals" in answer("explain", name, *NODE, *given)["pod"]},
+        "show": {
+            each["name"] for each in answer("pods", "show", *given)["pods"] if each["apiServer"]["refusals"]
+        },
+        "lint": {each["object"]["name"] for each in linted if each["severity"] == "error"},
+        "resize": {
+            each["name"]
+            for each in answer("resize", *NODE, *given, *sets)["pods"]
+            if (each["message"] or "").startswith("the pod itself is never stored")
+        },
+        "replay": {
+            entry["text"].partition(" is refused")[0].removeprefix("default/")
+            for entry in answer("replay", str(timeline))["entries"]
+            if entry["what"] == "Forbidden"
+        },
+    }
+
+
+def named(spec: dict[str, Any]) -> dict[str, Any]:
+    """Give the first container a name that a resize can be asked for."""
+    first, *others = spec["containers"]
+    return {
+        **spec,
+        "containers": [{**first, "name": "app"}, *(each for each in others if each["name"] != "app")],
+    }
+
+
+@settings(max_examples=10)
+@given(st.lists(specs.map(named), min_size=1, max_size=3), governing)
+def test_commands_refuse_the_same_pods(specs: list[dict[str, Any]], governed: tuple[Any, Any]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        found = refused_by_commands(objects(specs, governed), Path(folder))
+    assert all(names == found["plan"] for names in found.values()), found

@@ -111,7 +111,7 @@ class PodServer(Copied):
         from cpuctl.pods.validation.refusals import beyond_limit_ranges, invalid
 
         return Creation(
-            invalid=tuple(invalid(pod, self.rules)),
+            invalid=tuple(invalid(pod, self.rules, self.limit_ranges)),
             beyond_limits=tuple(beyond_limit_ranges(pod, self.limit_ranges)),
         )
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _PLAIN = frozenset({"cpu", "memory", "ephemeral-storage"})
 _VALIDATED = frozenset({"volumes", "ephemeralContainers", "os"})
+_RESTART_POLICIES = frozenset({"Always", "OnFailure", "Never"})
 _LONGEST_LABEL = 63
 _SYSTEM_PRIORITIES = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
 
@@ -100,6 +101,7 @@ def plainly_valid(pod: Pod) -> bool:
         pod.resources is None
         and not pod.overhead
         and not pod.os_name
+        and pod.restart_policy in _RESTART_POLICIES
         and _plain_name(pod.name)
         and _plain_name(pod.namespace)
         and all(map(_plain, pod.all_containers))

@@ -25,7 +25,7 @@ from cpuctl.pods.validation.lint import lint_document
 from cpuctl.pods.validation.texts import documents_of
 from tests.pods.validation.linting import node_rules, rules, server_rules
 
-AMOUNTS = ("0", "1", "2", "500m", "1Gi", "2Gi", "3Mi", "-1")
+AMOUNTS = ("0", "1", "2", "0.5", "1.5", "500m", "1Gi", "2Gi", "3Mi", "-1")
 RESOURCES = ("cpu", "memory", "hugepages-2Mi", "ephemeral-storage", "example.com/card", "card")
 
 amounts = st.dictionaries(st.sampled_from(RESOURCES), st.sampled_from(AMOUNTS), max_size=2)
@@ -73,7 +73,7 @@ specs = st.fixed_dictionaries(
             containers.map(lambda each: {**each, "name": f"init-{each['name']}"}), max_size=1
         ),
         "resources": requirements,
-        "restartPolicy": st.sampled_from(["Always", "Never", "OnFailure"]),
+        "restartPolicy": st.sampled_from(["Always", "Never", "OnFailure", "Sometimes"]),
         "os": st.fixed_dictionaries({"name": st.sampled_from(["linux", "windows", "mac"])}),
         "volumes": volumes,
         "overhead": st.fixed_dictionaries({}, optional={"cpu": st.sampled_from(AMOUNTS)}),

@@ -17,7 +17,7 @@ from cpuctl.pods.validation.claims import Claim, ClaimNames
 from cpuctl.pods.validation.draft import ContainerDraft, PodDraft, ResizePolicy
 from cpuctl.pods.validation.finding import Severity, Spot
 from cpuctl.pods.validation.reading import Read, read_draft
-from cpuctl.pods.validation.server import check_metadata, check_spec
+from cpuctl.pods.validation.server import check_metadata, check_restart, check_spec, defaulted_pod
 
 if TYPE_CHECKING:
     from cpuctl.pods.governing.limit_range import LimitRange
@@ -28,16 +28,24 @@ _METADATA = Spot(("metadata",), "metadata")
 
 def invalid_parts(pod: Pod, rules: ServerRules) -> tuple[str, ...]:
     """Return what validation says of *pod*, which has its defaults: each error once."""
-    draft = _draft(pod).draft
-    found = (*check_metadata(draft), *check_spec(draft, pod, rules))
-    return tuple(dict.fromkeys(each.message for each in found if each.severity is Severity.ERROR))
+    return _errors(_read(pod).draft, pod, rules)
 
 
-def invalid(pod: Pod, rules: ServerRules) -> Iterator[str]:
-    """Yield what keeps *pod*, which has its defaults, from being read, and what validation says of it."""
-    yield from (each.detail for each in _draft(pod).findings)
-    if texts := invalid_parts(pod, rules):
+def invalid(pod: Pod, rules: ServerRules, limit_ranges: Sequence[LimitRange] = ()) -> Iterator[str]:
+    """Yield what keeps *pod*, which has its defaults, from being read, and what validation says of it.
+
+    Amounts are told as they were written: the pod may have them as its kubelet gets them.
+    """
+    read = _read(pod)
+    yield from (each.detail for each in read.findings)
+    written = defaulted_pod(read.draft, rules, limit_ranges)
+    if texts := _errors(read.draft, written._replace(restart_policy=pod.restart_policy), rules):
         yield f'Pod "{pod.name}" is invalid: {_listed(texts)}'
+
+
+def _errors(draft: PodDraft, pod: Pod, rules: ServerRules) -> tuple[str, ...]:
+    found = (*check_metadata(draft), *check_spec(draft, pod, rules), *check_restart(pod, draft.spec))
+    return tuple(dict.fromkeys(each.message for each in found if each.severity is Severity.ERROR))
 
 
 def beyond_limit_ranges(pod: Pod, limit_ranges: Iterable[LimitRange]) -> Iterator[str]:
@@ -52,14 +60,16 @@ def _listed(texts: Sequence[str]) -> str:
     return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
 
 
-def _draft(pod: Pod) -> Read:
-    """Return the manifest of a pod, with the amounts that it has by now."""
+def _read(pod: Pod) -> Read:
+    """Read the manifest of a pod, or what its model tells where there is none."""
     written = manifest_of(pod)
     if written is None:
         return Read(_draft_of_model(pod), ())
     read = read_draft("Pod", {"metadata": written.metadata, "spec": written.spec}, Spot((), ""), ("spec",))
-    generated = bool(written.metadata) and not read.draft.pod.name
-    return read._replace(draft=read.draft._replace(pod=pod._replace(name="") if generated else pod))
+    own = read.draft.pod
+    # A copy has a name of its own, and one that is generated is nowhere to be read.
+    name = "" if written.metadata and not own.name else pod.name
+    return read._replace(draft=read.draft._replace(pod=own._replace(name=name, namespace=pod.namespace)))
 
 
 def _draft_of_model(pod: Pod) -> PodDraft:

@@ -26,6 +26,7 @@ from cpuctl.pods.validation.server_warnings import check_bytes
 if TYPE_CHECKING:
     from cpuctl.pods.governing.limit_range import LimitRange
 
+_RESTART_POLICIES = ("Always", "OnFailure", "Never")
 _SYSTEMS = ("linux", "windows")
 
 
@@ -107,6 +108,14 @@ def check_metadata(draft: PodDraft) -> Iterator[Finding]:
         yield spot.required("object-name", "name or generateName is required")
     for problem in label_problems(draft.pod.namespace):
         yield draft.metadata.child("namespace").invalid("namespace-name", draft.pod.namespace, problem)
+
+
+def check_restart(pod: Pod, spec: Spot) -> Iterator[Finding]:
+    """Check the pod's restart policy, which the schema of manifests checks where they are linted."""
+    if pod.restart_policy not in _RESTART_POLICIES:
+        yield spec.child("restartPolicy").unsupported(
+            "unsupported-value", pod.restart_policy, _RESTART_POLICIES
+        )
 
 
 def _check_overhead(draft: PodDraft, pod: Pod, rules: ServerRules) -> Iterator[Finding]:

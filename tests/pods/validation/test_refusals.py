@@ -9,7 +9,7 @@ from cpuctl.pods.governing.limit_range import LimitRange, LimitRangeItem
 from cpuctl.pods.model import ContainerKind, Pod
 from cpuctl.pods.reading.manifests import decode_manifests
 from cpuctl.pods.rules import PodRules, ServerRules
-from cpuctl.pods.stored import plainly_valid, stored_pod
+from cpuctl.pods.stored import handed_pod, plainly_valid, stored_pod
 from cpuctl.quantity import Quantity
 from tests.support.pods import app, pod, resources
 
@@ -201,6 +201,12 @@ OF_MANIFESTS = [
         f"{{{CONTAINERS}}}",
         f'metadata.namespace: Invalid value: "Shop": {LABEL}',
     ),
+    (
+        "restart policy",
+        "{name: web}",
+        f"{{{CONTAINERS}, restartPolicy: Sometimes}}",
+        'spec.restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "OnFailure", ',
+    ),
     ("system", "{name: web}", f"{{{CONTAINERS}, os: {{}}}}", "spec.os.name: Required value: cannot be empty"),
 ]
 
@@ -226,3 +232,13 @@ def test_pods_of_workloads_are_validated_with_what_their_template_says() -> None
     head = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}"
     (found,) = refused(read(f"{head}\nspec: {{template: {{spec: {spec}}}}}"))
     assert found.startswith('Pod "web-0" is invalid: spec.containers[0].env[0].valueFrom')
+
+
+def test_amounts_are_told_as_they_were_written() -> None:
+    """Up to 1.33 with Go's own fields: a kubelet gets 1.5 as 1500m, and the API server validates 1.5."""
+    spec = '{containers: [{name: app, resources: {limits: {"a.b/c": 1.5}}}]}'
+    given = read(POD.format(metadata="{name: web}", spec=spec))
+    rules = ServerRules(minor=33)
+    handed = handed_pod(given, PodRules(server=rules))
+    (found,) = PodServer(rules).create(handed).refusals
+    assert "resource.int64Amount{value:15, scale:-1}" in found

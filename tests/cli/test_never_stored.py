@@ -239,3 +239,13 @@ def test_replays_fill_in_defaults_of_limit_ranges(cpuctl: Cpuctl) -> None:
     resize = {"at": "1s", "resize": {"pod": "bare", "cpu": 3}}
     out = played(cpuctl, [given, bare], {"at": "0s", "admit": "bare"}, resize, code=0)
     assert "resize is accepted: app 2 to 3 CPUs" in out
+
+
+def test_pods_that_run_have_used_a_quota(governed: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """Whatever their manifests say: kubectl's list has a phase, and a list written by hand may not."""
+    old = a_pod("old", "1", "1")
+    for status in ({}, {"status": {"phase": "Running"}}):
+        (tmp_path / "running.json").write_text(json.dumps({**old, **status}))
+        words = ("-f", governed, "--pods", str(tmp_path / "running.json"))
+        document = answered(cpuctl, "plan", "plan", *MACHINE, *words)
+        assert [pod["name"] for pod in document["pods"] if "refusals" not in pod] == ["web"]

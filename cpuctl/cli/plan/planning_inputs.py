@@ -158,7 +158,7 @@ def read_planning(words: PlanningWords, *, pods_needed: bool) -> Planning:
         past=past,
         devices=_devices(words, wanted, source.info, sources),
         sources=sources,
-        server=None if words.skip_api_server else given.server(rules.server, (*past.running, *wanted)),
+        server=None if words.skip_api_server else given.server(rules.server, past.running, wanted),
     )
 
 

@@ -79,12 +79,13 @@ class GivenPods(NamedTuple):
 
         return tuple(handed_pod(pod, rules, self.limit_ranges) for pod in self.pods)
 
-    def server(self, rules: ServerRules, known: Iterable[Pod]) -> PodServer:
-        """Return the API server that the pods come through; of *known* ones, some run already."""
+    def server(self, rules: ServerRules, running: Iterable[Pod], wanted: Iterable[Pod]) -> PodServer:
+        """Return the API server that the pods come through; it has those that run, and those with a phase."""
         from cpuctl.engine.pod_server import PodServer
 
         server = PodServer(rules, self.limit_ranges, self.quotas)
-        server.count(pod for pod in known if pod.phase)
+        server.count(running)
+        server.count(pod for pod in wanted if pod.phase)
         return server
 
 

@@ -35,7 +35,7 @@ _cpuctl_options() {
         'config reserve') options='-m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --cgroup-version --ephemeral-storage --memory --reserved-cpus --per-numa --whole-cores --keep-p-cores --spread --node --snippet -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'config show') options='-m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --ephemeral-storage --memory -o --output --no-color -q --quiet -h --help' ;;
         'config check') options='-m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --cgroup-version --ephemeral-storage --memory --state --strict -o --output --no-color -q --quiet --exit-zero -h --help' ;;
-        'config versions') options='--from --to --all -f --filename -T --template -m --machine --memory --kubelet-config --config-dir --kubelet-args --feature-gates --ignore-unknown-gates -o --output --no-color -q --quiet -h --help' ;;
+        'config versions') options='--from --to --all -f --filename -T --template -m --machine --memory --state --pods --kubelet-config --config-dir --kubelet-args --feature-gates --ignore-unknown-gates -o --output --no-color -q --quiet -h --help' ;;
         'cgroups') options='-h --help' ;;
         'cgroups show') options='-m --machine --root --state --pods --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --oci-runtime --exit-code -o --output --no-color -q --quiet -h --help' ;;
         'cgroups apply') options='-f --filename -y --yes --no-wait --quota --log --force-offline --force-reserved --force-exclusive --exit-code -m --machine --root --state --pods --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates -o --output --no-color -q --quiet -h --help' ;;
@@ -102,6 +102,8 @@ _cpuctl_value() {
         'config check:--state' | \
         'config versions:-f' | \
         'config versions:--filename' | \
+        'config versions:--state' | \
+        'config versions:--pods' | \
         'config versions:--kubelet-config' | \
         'cgroups show:--state' | \
         'cgroups show:--pods' | \

@@ -288,6 +288,8 @@ set -g __cpuctl_values 'plan:-f' \
     'config versions:-m' \
     'config versions:--machine' \
     'config versions:--memory' \
+    'config versions:--state' \
+    'config versions:--pods' \
     'config versions:--kubelet-config' \
     'config versions:--config-dir' \
     'config versions:--kubelet-args' \
@@ -687,6 +689,8 @@ complete -c cpuctl -n '__cpuctl_at "config versions"' -s f -l filename -r -F -d 
 complete -c cpuctl -n '__cpuctl_at "config versions"' -s T -l template -x -d 'A pod without YAML, e.g. \'web=4/4,2Gi x3\'.'
 complete -c cpuctl -n '__cpuctl_at "config versions"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, synthetic:..., or cAdvisor machine information (JSON).'
 complete -c cpuctl -n '__cpuctl_at "config versions"' -l memory -x -d 'The memory of a machine that was recorded without it.'
+complete -c cpuctl -n '__cpuctl_at "config versions"' -l state -r -F -d 'Would it start on these state files of the kubelet?'
+complete -c cpuctl -n '__cpuctl_at "config versions"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them.'
 complete -c cpuctl -n '__cpuctl_at "config versions"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
 complete -c cpuctl -n '__cpuctl_at "config versions"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
 complete -c cpuctl -n '__cpuctl_at "config versions"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'

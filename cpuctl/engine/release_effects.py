@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Admission, Admitted, Placement
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import Forbidden, KubeletFault, Rejected, Undetermined
-from cpuctl.engine.start import start_node
+from cpuctl.engine.outcome import Forbidden, KubeletFault, Rejected, StartRefused, Undetermined
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.quantity import Format, Quantity
 
 if TYPE_CHECKING:
+    from cpuctl.engine.start import StartResult
     from cpuctl.kubelet.kubelet import Kubelet
-    from cpuctl.machine.cadvisor.machine_info import MachineInfo
     from cpuctl.pods.model import Pod
 
 
@@ -28,42 +27,55 @@ class PodEffect(NamedTuple):
 
 
 class Effects(NamedTuple):
-    """``shown``: differences that, taken the other way alone, change what becomes of a pod."""
+    """Differences that change an answer when each is taken the other way alone.
 
-    pods: tuple[PodEffect, ...]
-    shown: frozenset[str]
+    ``shown_by_start``: whether, or with which words, the kubelet starts on the node's state files;
+    ``shown_by_pods``: what becomes of a pod. ``pods`` is None where there are none.
+    """
+
+    pods: tuple[PodEffect, ...] | None
+    shown_by_pods: frozenset[str]
+    shown_by_start: frozenset[str]
+
+
+Start = Callable[["Kubelet"], "StartResult"]
+"""Starts a kubelet on the machine and lets it go on from what is there."""
+
+
+class _Fates(NamedTuple):
+    start: str
+    pods: tuple[str, ...]
 
 
 def effects_of(
-    info: MachineInfo, kubelets: tuple[Kubelet, Kubelet], pods: Sequence[Pod], names: Iterable[str]
+    start: Start, kubelets: tuple[Kubelet, Kubelet], pods: Sequence[Pod], names: Iterable[str]
 ) -> Effects:
-    """Admit *pods* to a fresh node with either kubelet, and again with one of the differences *names* turned.
+    """Let either kubelet start and admit *pods*, and again with one of the differences *names* turned.
 
     A kubelet that does not start has no pods to tell of.
     """
-    before, after = (_fates(info, kubelet, pods) for kubelet in kubelets)
+    fates = tuple(_fates(start(kubelet), pods) for kubelet in kubelets)
     changed = tuple(
         PodEffect(pod.full_name, was, becomes)
-        for pod, was, becomes in zip(pods, before, after, strict=True)
+        for pod, was, becomes in zip(pods, fates[0].pods, fates[1].pods, strict=True)
         if was != becomes
     )
-    known = tuple(zip(kubelets, (before, after), strict=True))
-    shown = frozenset(
-        name
-        for name in names
-        if any(
-            _fates(info, kubelet._replace(turned=frozenset({name})), pods) != fates
-            for kubelet, fates in known
-        )
-    )
-    return Effects(changed, shown)
+    by_start, by_pods = set(), set()
+    for name in names:
+        for kubelet, known in zip(kubelets, fates, strict=True):
+            other = _fates(start(kubelet._replace(turned=frozenset({name}))), pods)
+            if other.start != known.start:
+                by_start.add(name)
+            elif other.pods != known.pods:
+                by_pods.add(name)
+    return Effects(changed if pods else None, frozenset(by_pods), frozenset(by_start))
 
 
-def _fates(info: MachineInfo, kubelet: Kubelet, pods: Sequence[Pod]) -> list[str]:
-    node = start_node(info, kubelet, fit=True)
+def _fates(node: StartResult, pods: Sequence[Pod]) -> _Fates:
     if not isinstance(node, Node):
-        return ["the kubelet does not start"] * len(pods)
-    return [_fate(node.admit(pod)) for pod in pods]
+        said = node.error if isinstance(node, StartRefused) else node.why
+        return _Fates(said, ("the kubelet does not start",) * len(pods))
+    return _Fates("", tuple(_fate(node.admit(pod)) for pod in pods))
 
 
 def _fate(admission: Admission) -> str:

@@ -21,6 +21,7 @@ from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.releases.changes import ChangeSubject, VersionChanges, version_changes
 from cpuctl.kubelet.releases.recorded import Topic, topics_of_decisions
 from cpuctl.kubelet.version import NEWEST, KubeletVersion
+from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from cpuctl.cli.answers.config.parts import StartOutcome
@@ -28,9 +29,11 @@ if TYPE_CHECKING:
     from cpuctl.cli.sources.inputs import GivenPods
     from cpuctl.cli.sources.state_inputs import StateInput
     from cpuctl.engine.release_effects import Effects
+    from cpuctl.engine.start import StartResult
     from cpuctl.engine.state_checks.verify import StateVerdict
     from cpuctl.machine.cadvisor.machine_info import MachineInfo
     from cpuctl.machine.sources import MachineSource
+    from cpuctl.pods.model import Pod
 
 
 def check_told(
@@ -165,24 +168,50 @@ def compare_versions(
     return changes, (here, _start(source, other, states)), other.kubelet
 
 
-def pods_between(
-    source: MachineSource,
-    kubelets: tuple[Kubelet, Kubelet],
-    given: GivenPods,
-    changes: VersionChanges,
-    sources: Sources,
+class Trial(NamedTuple):
+    """What two releases are tried on: a machine, its state files, the pods that run and those that come."""
+
+    source: MachineSource
+    states: tuple[StateInput, ...]
+    running: tuple[Pod, ...]
+    coming: GivenPods
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to start on, and nothing to decide on."""
+        return not (self.states or self.running or self.coming.pods)
+
+    def start(self, kubelet: Kubelet) -> StartResult:
+        """Start a kubelet, and let it go on from the state files with the pods that run."""
+        from cpuctl.cli.sources.node_state import past_of, resume
+        from cpuctl.engine.node import Node
+        from cpuctl.engine.start import start_node
+
+        node = start_node(self.source.info, kubelet, fit=True)
+        texts = {each.file_name: each.text for each in self.states}
+        refused = (
+            resume(node, past_of(texts, self.running, kubelet), Sources()) if isinstance(node, Node) else None
+        )
+        return refused or node
+
+
+def effects_between(
+    trial: Trial, kubelets: tuple[Kubelet, Kubelet], changes: VersionChanges, sources: Sources
 ) -> Effects:
-    """Let both kubelets decide on pods, and try each difference that is the release's alone."""
-    from cpuctl.cli.sources.node_state import rules_of_pods
+    """Let both kubelets start and decide, and try each difference that is the release's alone.
+
+    Pods that run come first: a kubelet that restarts admits them again.
+    """
+    from cpuctl.cli.sources.node_state import as_granted, rules_of_pods
     from cpuctl.engine.release_effects import effects_of
     from cpuctl.kubelet.releases.behaviours import Behaviours
 
     names = [each.name for each in changes.behaviours if each.name in Behaviours._fields]
-    pods = given.stored(rules_of_pods(kubelets[0]))
-    for kubelet in kubelets:
+    pods = (*as_granted(trial.running), *trial.coming.stored(rules_of_pods(kubelets[0])))
+    for kubelet in kubelets if pods else ():
         topics = topics_of_decisions(kubelet.config, pod_level=any(each.resources for each in pods))
         sources.add_unrecorded(kubelet.version.minor, topics)
-    return effects_of(source.info, kubelets, pods, names)
+    return effects_of(trial.start, kubelets, pods, names)
 
 
 def _gate_settings(kubelet: Kubelet) -> dict[str, bool]:

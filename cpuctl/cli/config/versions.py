@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cpuctl.cli.app import command_group
+from cpuctl.cli.config.check import CheckedStateOption
 from cpuctl.cli.config.head import answer_head
 from cpuctl.cli.options import (
     ConfigDirOption,
@@ -18,14 +19,17 @@ from cpuctl.cli.options import (
     OutputOption,
     PodFilesOption,
     QuietOption,
+    RunningPodsOption,
     TemplateOption,
 )
 from cpuctl.cli.output import Document, Output, Style, emit
 from cpuctl.cli.sources.config_inputs import KubeletWords
 from cpuctl.cli.sources.inputs import GivenPods, load_machine, load_pods, refuse_stdin_twice
+from cpuctl.cli.sources.known_kubelet import load_known_kubelet
 from cpuctl.cli.sources.kubelet_inputs import load_kubelet
 from cpuctl.cli.sources.sources import Sources
 from cpuctl.cli.sources.storage_inputs import with_memory
+from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from cpuctl.machine.sources import MachineSource
@@ -34,9 +38,9 @@ app = command_group()
 
 HELP = """List what changes for this configuration between two releases of the kubelet.
 
-With pods (-f, -T) both kubelets decide on them, on a node of this machine without any others, and each
-difference is tried alone: which of them these pods show. Whether each of the two would start is said of the
-node's state files, too.
+Both kubelets start on the node's state files, or those of --state. With pods they decide on them, too: again
+on those that run (--pods), as after a restart, then on those that come (-f, -T). Each difference is tried
+alone, and marked where these files or pods show it.
 
 Examples:
 
@@ -45,6 +49,7 @@ Examples:
   cpuctl config versions --from 1.34 --to 1.37 --kubelet-config kubelet.yaml
   cpuctl config versions --from 1.37 --to 1.36 --all -o json
   cpuctl config versions --from 1.33.4 --to 1.33.13 -T web=7/7,1Gi
+  cpuctl config versions -m node7.tar.xz --state state/ --pods running.json --to 1.32
 """
 
 FromOption = Annotated[
@@ -65,6 +70,8 @@ def versions(
     template: TemplateOption = [],  # noqa: B006
     machine: MachineOption = "live",
     memory: MemoryOption = "",
+    state: CheckedStateOption = "",
+    pods: RunningPodsOption = "",
     kubelet_config: KubeletConfigOption = None,
     config_dir: ConfigDirOption = None,
     kubelet_args: KubeletArgsOption = "",
@@ -87,33 +94,45 @@ def versions(
         ignores_unknown_gates=ignore_unknown_gates,
     )
     source = with_memory(load_machine(machine, sources), memory, sources)
-    pods = load_pods(filename, template, sources, needed=False)
-    document = _compared(words, to_version, source, sources, everything=everything, given=pods)
+    node = _Node(source, state, pods, load_pods(filename, template, sources, needed=False))
+    document = _compared(words, to_version, node, sources, everything=everything)
     sources.tell(style)
     emit(document, style)
 
 
+class _Node(NamedTuple):
+    """The machine, the words about state files and pods that run, and the pods that come."""
+
+    source: "MachineSource"
+    state: str
+    running: str
+    coming: "GivenPods"
+
+
 def _compared(
-    words: KubeletWords,
-    to_version: str,
-    source: "MachineSource",
-    sources: Sources,
-    *,
-    everything: bool,
-    given: "GivenPods",
+    words: KubeletWords, to_version: str, node: _Node, sources: Sources, *, everything: bool
 ) -> Document:
     from cpuctl.cli.answers.config.versions_answer import versions_document
-    from cpuctl.cli.config.checks import compare_versions, next_version, pods_between, states_of_node
+    from cpuctl.cli.config.checks import (
+        Trial,
+        compare_versions,
+        effects_between,
+        next_version,
+        states_of_node,
+    )
+    from cpuctl.cli.sources.node_state import load_running, rules_of_pods
     from cpuctl.kubelet.releases.recorded import Topic
 
-    told = load_kubelet(words, sources, machine=source)
+    load = load_known_kubelet if node.state else load_kubelet
+    told = load(words, sources, machine=node.source)
     target = next_version(to_version, told.kubelet.version)
-    states, unseen = states_of_node(source, told, sources)
-    changes, starts, other = compare_versions(source, told, target, states)
-    effects = None
-    if given.pods and other is not None:
-        effects = pods_between(source, (told.kubelet, other), given, changes, sources)
-    sources.add_unrecorded(target.minor, (Topic.CONFIGURATION,))
+    states, unseen = states_of_node(node.source, told, sources, node.state)
+    running = load_running(node.running, rules_of_pods(told.kubelet), sources)
+    changes, starts, other = compare_versions(node.source, told, target, states)
+    effects, trial = None, Trial(node.source, states, running, node.coming)
+    if other is not None and not trial.is_empty:
+        effects = effects_between(trial, (told.kubelet, other), changes, sources)
+    sources.add_unrecorded(target.minor, (Topic.CONFIGURATION, *([Topic.STATE_FILES] if states else [])))
     versions = {"from": str(told.kubelet.version), "to": str(target)}
     head = answer_head(told, sources) | versions
     document = versions_document(changes, starts, head, everything=everything, effects=effects)

@@ -63,14 +63,14 @@ def load_past(name: str, running: str, machine: MachineSource, kubelet: Kubelet,
     come from the recording. A file that no kubelet would load is no error: that is the answer then.
     """
     texts = given_texts(name, sources) if name else _recorded_texts(machine, sources)
+    past = past_of(texts, load_running(running, rules_of_pods(kubelet), sources), kubelet)
+    return past._replace(known=bool(running), digests=_digests(texts) if texts else {})
+
+
+def past_of(texts: Mapping[str, str], running: tuple[Pod, ...], kubelet: Kubelet) -> Past:
+    """Return what a kubelet makes of the texts of state files, by their names, with these pods."""
     cpu, memory = _read_states(texts, kubelet) if texts else (None, None)
-    return Past(
-        cpu=cpu,
-        memory=memory,
-        running=load_running(running, rules_of_pods(kubelet), sources),
-        known=bool(running),
-        digests=_digests(texts) if texts else {},
-    )
+    return Past(cpu=cpu, memory=memory, running=running, known=bool(running))
 
 
 def _read_states(texts: Mapping[str, str], kubelet: Kubelet) -> tuple[SavedCPUState, SavedMemoryState]:

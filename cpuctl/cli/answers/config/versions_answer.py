@@ -31,7 +31,7 @@ def versions_document(
 ) -> Document:
     """Describe what differs between two releases; without *everything* only what concerns the configuration.
 
-    *effects* are those on pods, None where no pods are named.
+    *effects* are those on state files and pods, None where there are neither.
     """
     parts: dict[str, list[dict[str, Any]]] = {
         "behaviours": [_behaviour(change, effects) for change in changes.behaviours],
@@ -42,7 +42,11 @@ def versions_document(
         "rules": [_rule(change) for change in changes.rules],
     }
     shown = {
-        name: [change for change in part if everything or change["concerns"] or change.get("shownByPods")]
+        name: [
+            change
+            for change in part
+            if everything or change["concerns"] or change.get("shownByPods") or change.get("shownByState")
+        ]
         for name, part in parts.items()
     }
     left_out = sum(map(len, parts.values())) - sum(map(len, shown.values()))
@@ -59,7 +63,8 @@ def versions_document(
 
 
 def _pods(effects: Effects | None) -> dict[str, Any]:
-    return {} if effects is None else {"pods": [each._asdict() for each in effects.pods]}
+    pods = None if effects is None else effects.pods
+    return {} if pods is None else {"pods": [each._asdict() for each in pods]}
 
 
 def _behaviour(change: BehaviourChange, effects: Effects | None) -> dict[str, Any]:
@@ -77,8 +82,12 @@ def _behaviour(change: BehaviourChange, effects: Effects | None) -> dict[str, An
         "recordedOn": list(difference.recorded_on),
         "gate": difference.gate or None,
         "concerns": change.concerns,
-        **({} if effects is None else {"shownByPods": change.name in effects.shown}),
+        **({} if effects is None else _shown(change.name, effects)),
     }
+
+
+def _shown(name: str, effects: Effects) -> dict[str, Any]:
+    return {"shownByPods": name in effects.shown_by_pods, "shownByState": name in effects.shown_by_start}
 
 
 def _gate(change: GateChange) -> dict[str, Any]:

@@ -51,6 +51,7 @@ def _behaviours(document: Document, *, wide: bool) -> Iterator[Cell]:
         doubt = "" if wide else _DOUBTS[change["standing"]]
         begin = ", ".join((change["since"], *change["backports"]))
         shown = " (these pods show it)" if change.get("shownByPods") else ""
+        shown = " (these state files show it)" if change.get("shownByState") else shown
         yield Cell(f"{begin}, {change['area']}{doubt}{shown}{known}")
         yield Cell(f"  before: {change['before']}")
         yield Cell(f"  after:  {change['after']}")

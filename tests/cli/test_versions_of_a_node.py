@@ -1,0 +1,102 @@
+"""``cpuctl config versions`` on a node: its state files, who runs there, and who comes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from cpuctl.checkpoints.memory_state import read_memory_state, write_memory_state
+from cpuctl.checkpoints.model import MemoryStateFile
+from cpuctl.schemas import schema_text
+from tests.cli.conftest import Cpuctl, Result
+from tests.cli.test_differences import HEAD, divided
+
+MACHINE = ("-m", "synthetic:2s2n8c1t,mem=16Gi", "--kubelet-config", "k.yaml")
+PLAIN = f"""{HEAD}cpuManagerPolicy: static
+reservedSystemCPUs: '0'
+topologyManagerPolicy: best-effort
+memoryManagerPolicy: Static
+kubeReserved: {{memory: 1Gi}}
+evictionHard: {{memory.available: 0%}}
+reservedMemory:
+- {{numaNode: 0, limits: {{memory: 1Gi}}}}
+"""
+Ask = Callable[..., Result]
+
+
+@pytest.fixture
+def ask(tmp_path: Path, cpuctl: Cpuctl) -> Ask:
+    """Return a function that runs a command on the node, beside its files."""
+    (tmp_path / "k.yaml").write_text(PLAIN)
+    (tmp_path / "s").mkdir()
+    return lambda *words: cpuctl(*words[:2], *MACHINE, *words[2:], cwd=tmp_path, columns=300)
+
+
+def shown(result: Result, by: str) -> set[str]:
+    document: dict[str, Any] = json.loads(result.out)
+    jsonschema.validate(document, json.loads(schema_text("configversions")))
+    return {each["name"] for each in document["behaviours"] if each.get(by)}
+
+
+VERSIONS = ("config", "versions", "--from", "1.31.4", "--to", "1.32.2")
+
+
+def divide_otherwise(path: Path) -> None:
+    """Move memory that is reserved from one node of a group to the other, as pods that go leave it."""
+    state = read_memory_state(path.read_text())
+    assert isinstance(state, MemoryStateFile)
+    nodes = {}
+    for (number, node), by in zip(state.machine_state.items(), (-(1 << 30), 1 << 30), strict=True):
+        table = node.memory_map["memory"]
+        table = table._replace(reserved=table.reserved + by, free=table.free - by)
+        nodes[number] = node._replace(memory_map={**node.memory_map, "memory": table})
+    path.write_text(write_memory_state(state._replace(machine_state=nodes)))
+
+
+def test_state_files_show_what_a_release_minds(ask: Ask, tmp_path: Path) -> None:
+    """Kubernetes issue 113130: what 1.31 refuses to start on is nothing to 1.32."""
+    pods = ("-T", "wide=9/9,18Gi", "--kubelet-version", "1.31")
+    assert ask("plan", "-q", *pods, "--write-state", "s").code == 0
+    divide_otherwise(tmp_path / "s" / "memory_manager_state")
+    result = ask(*VERSIONS, "--state", "s", "-o", "json")
+    assert shown(result, "shownByState") == {"compares_memory_of_groups"}
+    assert "pods" not in json.loads(result.out)
+    told = ask(*VERSIONS, "--state", "s", "-q").out
+    assert "1.32, state files (these state files show it)" in told
+    assert "Kubelet 1.31.4 would not start (memoryManagerStart)" in told
+    assert "Kubelet 1.32.2 would start." in told
+
+
+def test_pods_show_what_a_release_refuses(ask: Ask) -> None:
+    """Kubernetes issue 120733: with node 0 in use, a pod of both nodes is refused from 1.32 on."""
+    pods = ("-T", "first=2/2,4Gi", "-T", "wide=9/9,18Gi")
+    result = ask(*VERSIONS, *pods, "-o", "json")
+    assert shown(result, "shownByPods") == {"refuses_overlapping_memory_groups"}
+    (changed,) = json.loads(result.out)["pods"]
+    assert changed["before"].startswith("admitted: wide CPUs")
+    assert "preferred hint violates NUMA node allocation" in changed["after"]
+
+
+def test_pods_that_run_are_admitted_again(ask: Ask, tmp_path: Path) -> None:
+    """Kubernetes issue 140989: up to 1.37 a restart gives a pod that is divided other CPUs."""
+    for name, text in divided("requests: {cpu: '5', memory: 5Gi}, limits: {cpu: '5', memory: 5Gi}").items():
+        (tmp_path / name).write_text(text)
+    planned = ask("plan", "-q", "-f", "p.yaml", "--kubelet-version", "1.37", "--write-state", "s")
+    assert planned.code == 0
+    words = ("config", "versions", "--from", "1.37", "--to", "1.38", "--state", "s")
+    result = ask(*words, "--pods", "p.yaml", "-o", "json")
+    assert shown(result, "shownByPods") == {"restores_pod_level_cpus"}
+    (changed,) = json.loads(result.out)["pods"]
+    assert changed["pod"] == "default/p"
+    assert "a CPUs 1-5" in changed["after"]
+    assert "a CPUs 1-5" not in changed["before"]
+
+
+def test_without_either_nothing_is_tried(ask: Ask) -> None:
+    document = json.loads(ask(*VERSIONS, "-o", "json").out)
+    assert not any("shownByState" in each for each in document["behaviours"])

@@ -40,7 +40,13 @@ KubeletArgsOption = Annotated[
     ),
 ]
 KubeletVersionOption = Annotated[
-    str, typer.Option("--kubelet-version", metavar="VERSION", help="The kubelet's minor, 1.27 to 1.38.")
+    str,
+    typer.Option(
+        "--kubelet-version",
+        metavar="VERSION",
+        help="The kubelet's release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its "
+        "Node (kubectl get node -o json).",
+    ),
 ]
 IgnoreUnknownGatesOption = Annotated[
     bool,

@@ -31,7 +31,7 @@ from cpuctl.cli.options import (
 from cpuctl.cli.output import Document, Output, Style
 from cpuctl.cli.sources.config_inputs import KubeletWords
 from cpuctl.cli.sources.inputs import refuse_stdin_twice
-from cpuctl.cli.sources.kubelet_inputs import read_gates
+from cpuctl.cli.sources.kubelet_inputs import named_version, read_gates
 from cpuctl.cli.sources.node_state import changing
 from cpuctl.cli.sources.sources import Sources
 from cpuctl.errors import InputError, UsageError
@@ -178,7 +178,7 @@ def _reader(words: KubeletWords) -> "StateReader":
     from cpuctl.kubelet.version import KubeletVersion
 
     try:
-        gates = FeatureGates.for_minor(KubeletVersion.parse(words.version).minor)
+        gates = FeatureGates.for_minor(KubeletVersion.parse(named_version(words)).minor)
         return reader_of_gates(gates.with_overrides(read_gates(words.gates)))
     except ValueError as error:
         raise UsageError(str(error), where=words.version_option) from None

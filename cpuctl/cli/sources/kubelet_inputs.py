@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cpuctl.capture.recorded_kubelet import RecordedKubelet
 from cpuctl.cli.sources.config_inputs import LIVE_MACHINE
@@ -105,7 +105,7 @@ def _recorded_kubelet(machine: MachineSource | None) -> RecordedKubelet:
 def _version(words: KubeletWords, recorded: RecordedKubelet, origin: str, sources: Sources) -> KubeletVersion:
     from cpuctl.kubelet.version import DEFAULT_VERSION, KubeletVersion
 
-    told, known = (words.version, "given") if words.version else (recorded.version, "capture")
+    told, known = (named_version(words), "given") if words.version else (recorded.version, "capture")
     if not told and origin == LIVE_MACHINE:
         from cpuctl.capture.kubelet.version import installed_version
 
@@ -118,6 +118,38 @@ def _version(words: KubeletWords, recorded: RecordedKubelet, origin: str, source
             raise UsageError(str(error), where=words.version_option) from None
         hint = f"name another version with {words.version_option}"
         raise InputError(str(error), where=origin, hint=hint) from None
+
+
+def named_version(words: KubeletWords) -> str:
+    """Return the release that a command line names, or the Node does that it names (``@FILE``).
+
+    Raise InputError for a file without a Node that tells its kubelet's release.
+    """
+    if not words.version.startswith("@"):
+        return words.version
+
+    from cpuctl.documents.files import read_input, source_name
+    from cpuctl.documents.loading import load_documents
+
+    name = words.version[1:]
+    values: list[Any] = [each.value for each in load_documents(read_input(name), source_name(name))]
+    whole = [each for each in values if isinstance(each, dict)]
+    listed = [item for each in whole if isinstance(each.get("items"), list) for item in each["items"]]
+    nodes = [each for each in (*whole, *listed) if isinstance(each, dict) and each.get("kind") == "Node"]
+    told = [_told_by(node) for node in nodes]
+    if len(told) != 1 or not told[0]:
+        found = f"{len(nodes)} Nodes" if len(nodes) != 1 else "none that tells its kubelet's release"
+        hint = "kubectl get node NODE -o json writes one"
+        raise InputError(f"expected one Node, found {found}", where=source_name(name), hint=hint)
+    return told[0]
+
+
+def _told_by(node: dict[str, Any]) -> str:
+    """Read ``status.nodeInfo.kubeletVersion``."""
+    told: Any = node
+    for member in ("status", "nodeInfo", "kubeletVersion"):
+        told = told.get(member) if isinstance(told, dict) else None
+    return told if isinstance(told, str) else ""
 
 
 def read_gates(text: str, option: str = "--feature-gates") -> dict[str, bool]:

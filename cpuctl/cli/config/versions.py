@@ -49,7 +49,7 @@ Examples:
   cpuctl config versions --from 1.34 --to 1.37 --kubelet-config kubelet.yaml
   cpuctl config versions --from 1.37 --to 1.36 --all -o json
   cpuctl config versions --from 1.33.4 --to 1.33.13 -T web=7/7,1Gi
-  cpuctl config versions -m node7.tar.xz --state state/ --pods running.json --to 1.32
+  cpuctl config versions -m node7.tar.xz --pods running.json --to 1.32
 """
 
 FromOption = Annotated[

@@ -280,3 +280,18 @@ def _canonical_text(quantity: Quantity) -> str:
 def _binary_text(number: int) -> str:
     number, times = without_factors(number, 1024)
     return f"{number}{_BINARY_SUFFIXES.get(times * 10, '')}"
+
+
+def amount_text(value: object) -> str | None:
+    """Write a value as Kubernetes reads a quantity: a text, a bare number, or null for zero; else None."""
+    match value:
+        case None:
+            return "0"
+        case str() as text:
+            return text.strip()
+        case int() as number if not isinstance(number, bool):
+            return str(number)
+        case float() as number:
+            return str(int(number)) if number.is_integer() else repr(number)
+        case _:
+            return None

@@ -7,12 +7,11 @@ from typing import TypeVar
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.documents.document import Document, Origin, Value
-from cpuctl.documents.numbers import amount_text
 from cpuctl.documents.paths import Path
 from cpuctl.documents.text_errors import describe
 from cpuctl.errors import InputError
 from cpuctl.named_tuple import NamedTuple
-from cpuctl.quantity import Quantity
+from cpuctl.quantity import Quantity, amount_text
 
 T = TypeVar("T")
 D = TypeVar("D")

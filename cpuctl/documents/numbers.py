@@ -45,18 +45,3 @@ def finite_float(text: str, place: Place) -> float:
         shown = text if len(text) <= 40 else f"{text[:37]}..."
         raise TextError(f"the number {shown} is too large", place)
     return number
-
-
-def amount_text(value: object) -> str | None:
-    """Write a value as Kubernetes reads a quantity: a text, a bare number, or null for zero; else None."""
-    match value:
-        case None:
-            return "0"
-        case str() as text:
-            return text.strip()
-        case int() as number if not isinstance(number, bool):
-            return str(number)
-        case float() as number:
-            return str(int(number)) if number.is_integer() else repr(number)
-        case _:
-            return None

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, cast
+from typing import Protocol, cast
 
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Pod
-
-if TYPE_CHECKING:
-    from cpuctl.documents.document import Origin
 
 _TEMPLATE = ("spec", "template", "spec")
 _SPECS = {"": ("spec",), "CronJob": ("spec", "jobTemplate", *_TEMPLATE)}
 _WORKLOADS = frozenset(
     {"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController", "Job", "CronJob"}
 )
+
+
+class _Document(Protocol):
+    @property
+    def value(self) -> object: ...
+
+
+class _Origin(Protocol):
+    """Where a pod was read, as far as it is looked at here: a document, and the way to the pod in it."""
+
+    @property
+    def document(self) -> _Document: ...
+    @property
+    def path(self) -> tuple[str | int, ...]: ...
 
 
 class Manifest(NamedTuple):
@@ -40,7 +51,7 @@ def manifest_of(pod: Pod) -> Manifest | None:
     kind = pod.owner.partition("/")[0]
     if isinstance(pod.origin, str) or (kind and kind not in _WORKLOADS):
         return None
-    origin = cast("Origin", pod.origin)
+    origin = cast("_Origin", pod.origin)
     value: object = origin.document.value
     for step in origin.path:
         value = value[step]  # type: ignore[index]  # the pod was read at this very path

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from cpuctl.documents.numbers import amount_text
 from cpuctl.go_text import GoError
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, ContainerKind, Pod, QosClass, ResourceRequirements
@@ -19,7 +18,7 @@ from cpuctl.pods.validation.field_refs import FieldRef
 from cpuctl.pods.validation.finding import Finding, Spot
 from cpuctl.pods.validation.raw import items_of, mapping_of, member_of, text_of
 from cpuctl.pods.validation.resource_names import is_hugepages
-from cpuctl.quantity import Quantity
+from cpuctl.quantity import Quantity, amount_text
 
 _CONFIG_SOURCE, _MIRROR = "kubernetes.io/config.source", "kubernetes.io/config.mirror"
 _STORED = ("uid", "resourceVersion", "creationTimestamp")

@@ -93,17 +93,23 @@ OTHER_READERS = {
 }
 """Of files that no kubelet converts: the releases that read them in another way, and one of each."""
 
-OTHER_WRITERS = {
-    ("pod_status_manager_state", "V1"): "1.27 to 1.31",
-    ("pod_status_manager_state", "V2"): "1.32",
-    ("kubelet_internal_checkpoint", "V1"): "up to 1.19",
-    ("kubelet_internal_checkpoint", "V2"): "1.20 and later",
-    ("dra_manager_state", "V1"): "1.27",
-    ("dra_manager_state", "V2"): "1.28 and 1.29",
-    ("dra_manager_state", "V3"): "1.30",
-    ("dra_manager_state", "V4"): "1.31 and later",
-}
-"""Who writes these files, by file and format; the names of formats are cpuctl's."""
+_DEVICES_FREE = "the kubelet starts, and takes every device for free"
+_PANICS, _ENDS = "the kubelet panics", "the kubelet does not start"
+OTHER_FORMATS = (
+    ("allocated_pods_state", "", "1.33 and later", "1.33 and later", _PANICS),
+    ("actuated_pods_state", "", "1.33 and later", "1.33 and later", f"{_PANICS}, from 1.35 on it ends"),
+    ("pod_status_manager_state", "V1", "1.27 to 1.31", "1.27 to 1.31", _PANICS),
+    ("pod_status_manager_state", "V2", "1.32", "1.32", _PANICS),
+    ("kubelet_internal_checkpoint", "V1", "up to 1.19", "up to 1.30", _DEVICES_FREE),
+    ("kubelet_internal_checkpoint", "V2", "1.20 and later", "1.20 and later", _DEVICES_FREE),
+    ("dra_manager_state", "V1", "1.27", "1.27", _ENDS),
+    ("dra_manager_state", "V2", "1.28 and 1.29", "1.28 and 1.29", _ENDS),
+    ("dra_manager_state", "V3", "1.30", "1.30", _ENDS),
+    ("dra_manager_state", "V4", "1.31 and later", "1.31 and later", _ENDS),
+)
+"""The formats that no kubelet converts: file, cpuctl's name of the format, who writes and who reads it (all
+but devices with their gates only), and what becomes of a kubelet that cannot load it.
+"""
 
 
 def reader_name(reader: StateReader) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -198,3 +199,37 @@ def test_a_migration_leaves_them_alone(checkpoint: Checkpoint) -> None:
     for name in ("devices", "old-claims", "broken-status"):
         result = checkpoint("migrate", name, "--to-kubelet", "1.36", "-o", "json")
         assert answer(result)["outcome"] == "Unchanged"
+
+
+def test_metrics_of_devices_and_claims(checkpoint: Checkpoint) -> None:
+    devices = checkpoint("dump", "devices", "-o", "prom").out
+    assert 'cpuctl_checkpoint_registered_devices{resource="nvidia.com/gpu"} 3' in devices
+    (held,) = (
+        line for line in devices.splitlines() if line.startswith("cpuctl_checkpoint_container_devices")
+    )
+    assert 'container="app",resource="nvidia.com/gpu"} 2' in held
+    claims = checkpoint("dump", "claims", "-o", "prom").out
+    assert 'cpuctl_checkpoint_claim_devices{namespace="default",claim="example"} 1' in claims
+
+
+@pytest.mark.parametrize(("name", "version", "verdict"), [(each[0], each[1], each[3]) for each in VERDICTS])
+def test_what_versions_say_is_what_a_verdict_says(
+    name: str, version: str, verdict: str, checkpoint: Checkpoint
+) -> None:
+    document = answer(checkpoint("verify", name, *NODE, "--kubelet-version", version, "-o", "json"))
+    (file,) = document["files"]
+    rows = [
+        each
+        for each in answer(checkpoint("versions", "-o", "json"))["unconverted"]
+        if each["file"] == file["file"].rpartition("/")[2] and each["format"] in ("", file["format"])
+    ]
+    for row in rows:
+        assert (verdict == "Accepted") <= _covers(row["readBy"], int(version[2:]))
+        broken = {"Refused": "does not start", "KubeletFault": "panics", "PassedOver": "starts, and takes"}
+        assert broken.get(verdict, "") in row["whenBroken"]
+
+
+def _covers(releases: str, minor: int) -> bool:
+    numbers = [int(number) for number in re.findall(r"1\.(\d+)", releases)]
+    low = 0 if releases.startswith("up to") else numbers[0]
+    return low <= minor <= (99 if "later" in releases else numbers[-1])

@@ -45,6 +45,21 @@ def _metrics(document: Document) -> Iterator[dict[str, Any]]:
         yield _gauge("checksums_ok", "Whether all checksums of the file are right.", labels, int(right))
     yield from _of_cpus(document.get("cpus"))
     yield from _of_memory(document.get("memory"))
+    yield from _of_devices(document.get("devices"))
+    for claim in document.get("claims", ()):
+        labels = {"namespace": claim["namespace"], "claim": claim["claim"]}
+        yield _gauge("claim_devices", "Devices of a prepared claim.", labels, len(claim["devices"]))
+
+
+def _of_devices(devices: Mapping[str, Any] | None) -> Iterator[dict[str, Any]]:
+    if devices is None:
+        return
+    for each in devices["registered"]:
+        labels = {"resource": each["resource"]}
+        yield _gauge("registered_devices", "Healthy devices that a plugin told.", labels, each["devices"])
+    for holder in devices["holders"]:
+        labels = _owner(holder) | {"resource": holder["resource"]}
+        yield _gauge("container_devices", "Devices that a container holds.", labels, len(holder["devices"]))
 
 
 def _of_cpus(cpus: Mapping[str, Any] | None) -> Iterator[dict[str, Any]]:

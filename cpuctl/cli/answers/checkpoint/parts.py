@@ -7,7 +7,7 @@ from typing import Any
 
 from cpuctl.checkpoints.formats import Checked
 from cpuctl.checkpoints.model import MemoryBlock
-from cpuctl.checkpoints.versions import OTHER_WRITERS, state_formats
+from cpuctl.checkpoints.versions import OTHER_FORMATS, state_formats
 from cpuctl.cli.sources.state_inputs import StateInput
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.state_checks.owners import Owners
@@ -40,7 +40,8 @@ def checksum_answer(checked: Checked) -> dict[str, Any]:
 def written_by(file_name: str, format_: str) -> str:
     """Name the releases that write a format; nothing for files that never had but one."""
     names = {(each.file_name, each.name): each.written_by for each in state_formats()}
-    return names.get((file_name, format_)) or OTHER_WRITERS.get((file_name, format_), "")
+    names |= {(file, name): writer for file, name, writer, *_ in OTHER_FORMATS if name}
+    return names.get((file_name, format_), "")
 
 
 def owner_answer(owners: Owners, uid: str, container: str = "") -> dict[str, Any]:

@@ -6,13 +6,21 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
-from cpuctl.checkpoints.versions import Compatibility, reader_name, version_table
+from cpuctl.checkpoints.versions import OTHER_FORMATS, Compatibility, reader_name, version_table
 from cpuctl.cli.output import API_VERSION
 
 
 def versions_document() -> dict[str, Any]:
     """List every format with what every kind of kubelet makes of it."""
-    return {"apiVersion": API_VERSION, "kind": "CheckpointVersions", "formats": list(_formats())}
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "CheckpointVersions",
+        "formats": list(_formats()),
+        "unconverted": [
+            dict(zip(("file", "format", "writtenBy", "readBy", "whenBroken"), each, strict=True))
+            for each in OTHER_FORMATS
+        ],
+    }
 
 
 def _formats() -> Iterator[dict[str, Any]]:

@@ -39,11 +39,22 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
     yield Lines.of("Read by kubelet", *(f"  {letter}: {reader}" for letter, reader in letters))
     written = (f"  {each['file']} {each['format']}: {each['writtenBy']}" for each in formats)
     yield Lines.of("Written by kubelet", *written)
+    yield _unconverted(document)
     if wide:
         yield Table(
             tuple(Column(name) for name in ("FILE", "FORMAT", "KUBELET", "LOST", "ERROR")),
             tuple(_details(document)),
         )
+
+
+def _unconverted(document: Document) -> Table:
+    """Show the formats that a kubelet reads as they are, or not at all."""
+    names = ("OTHER FILE", "FORMAT", "WRITTEN BY", "READ BY", "WHEN BROKEN")
+    rows = (
+        tuple(Cell(each[key] or "-") for key in ("file", "format", "writtenBy", "readBy", "whenBroken"))
+        for each in document["unconverted"]
+    )
+    return Table(tuple(map(Column, names)), tuple(rows))
 
 
 def _details(document: Document) -> Iterator[tuple[Cell, ...]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from cpuctl.departures import LEAST_SHARED
 from cpuctl.go_text import GoError
 from cpuctl.kubelet.duration import SECOND, parse_duration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
@@ -32,7 +33,7 @@ SCALE_DELAY_GATE = "InPlacePodVerticalScalingExclusiveCPUs"
 ARCHIVED = "numMinSharedCPUs"
 ARCHIVED_WHY = (
     "an archived idea of KEP-4540, and no option of any kubelet: strict-cpu-reservation came without it, and "
-    "the metric kubelet_cpu_manager_shared_pool_size_millicores tells what is left to share (docs/keps.md)"
+    f"the metric kubelet_cpu_manager_shared_pool_size_millicores tells what is left to share ({LEAST_SHARED})"
 )
 
 

@@ -9,6 +9,7 @@ from cpuctl.cli.sources.inputs import load_devices, load_machine, load_pods, ref
 from cpuctl.cli.sources.kubelet_inputs import load_kubelet
 from cpuctl.cli.sources.sources import Sources
 from cpuctl.cli.sources.storage_inputs import with_memory, with_storage
+from cpuctl.departures import POD_DEFAULTS
 from cpuctl.errors import UsageError
 from cpuctl.named_tuple import NamedTuple
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from cpuctl.cli.sources.config_inputs import KubeletWords, ToldKubelet
+    from cpuctl.cli.sources.inputs import GivenPods
     from cpuctl.cli.sources.node_state import Past
     from cpuctl.engine.pod_server import PodServer
     from cpuctl.engine.start import StartResult
@@ -149,7 +151,7 @@ def read_planning(words: PlanningWords, *, pods_needed: bool) -> Planning:
     past = load_past(words.state, words.pods, source, told.kubelet, sources)
     rules = rules_of_pods(told.kubelet)
     wanted = given.stored(rules)
-    sources.warnings += _doubts(wanted)
+    sources.warnings += (*_doubts(wanted), *_never_stored(given))
     return Planning(
         words=words,
         wanted=wanted,
@@ -160,6 +162,16 @@ def read_planning(words: PlanningWords, *, pods_needed: bool) -> Planning:
         sources=sources,
         server=None if words.skip_api_server else given.server(rules.server, past.running, wanted),
     )
+
+
+def _never_stored(given: GivenPods) -> Iterator[str]:
+    """Name LimitRanges that no API server stores; those of type Pod are what KEP-2837 would have."""
+    for each in given.limit_ranges:
+        for problem in each.problems:
+            whole = any(item.type == "Pod" and (item.default or item.default_request) for item in each.items)
+            departs = f" (KEP-2837 has defaults for whole pods: {POD_DEFAULTS})" if whole else ""
+            name = f"{each.namespace}/{each.name}"
+            yield f"the API server refuses LimitRange {name}: {problem}{departs}"
 
 
 def _devices(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from cpuctl.departures import GATES, OPTION_GROUPS
 from cpuctl.engine.config_lints.lint import Lint, LintSubject, Severity
 from cpuctl.go_text import GoError
 from cpuctl.kubelet.configuration.nearest import MOST_TOLD, nearest, nearest_spelling
@@ -31,6 +32,7 @@ from cpuctl.kubelet.topology_options import (
 from cpuctl.kubelet.validation.rules import TOPOLOGY_POLICIES, TOPOLOGY_SCOPES
 
 _LEFT_OUT = "leave out {}.{}"
+_GATE_OF_KEP_2837 = "PodLevelResourcesFixUpdateDefaulting"
 CPU_OPTIONS, NUMA_OPTIONS = "cpuManagerPolicyOptions", "topologyManagerPolicyOptions"
 
 
@@ -127,13 +129,14 @@ def _archived(field: str) -> Lint:
 
 
 def _gated_option(field: str, name: str, stage: str, gate: str) -> Lint:
+    departs = f": KEP-4540 has the gate switch it off ({OPTION_GROUPS})" if name == STRICT_RESERVATION else ""
     return Lint(
         severity=Severity.ERROR,
         code="option-without-gate",
         setting=(field, name),
         expected=f"{gate}=true",
         detected=f"{gate}=false",
-        message=f"option {name} is {stage} in this release and needs the feature gate {gate}",
+        message=f"option {name} is {stage} in this release and needs the feature gate {gate}{departs}",
         fix=f"featureGates: {{{gate}: true}}",
     )
 
@@ -243,6 +246,7 @@ def _unknown_gate(name: str, gates: FeatureGates) -> Lint:
     others, distribution = gates.releases_with(name), distribution_of(name)
     meant = "" if others or distribution else nearest_spelling(name, gates.known())
     ever = f"; it exists in {others}" if others else ""
+    departs = f": KEP-2837 names it, no release has it ({GATES})" if name == _GATE_OF_KEP_2837 else ""
     remove = "remove it"
     if distribution:
         ever = f": it is one of {distribution}, whose kubelet warns of it and goes on"
@@ -253,6 +257,6 @@ def _unknown_gate(name: str, gates: FeatureGates) -> Lint:
         setting=("featureGates", name),
         expected=meant,
         detected=name,
-        message=f"kubelet 1.{gates.minor} has no feature gate {quoted(name)}{ever}",
+        message=f"kubelet 1.{gates.minor} has no feature gate {quoted(name)}{ever}{departs}",
         fix=f"write {meant}" if meant else remove,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from cpuctl.cpuset import CPUSet
+from cpuctl.departures import STRICT_RESERVATION
 from cpuctl.engine.config_lints.lint import Lint, LintSubject, Severity
 from cpuctl.engine.cpu.topology import CPUTopology
 
@@ -31,6 +32,15 @@ def lint_reserved_cpus(subject: LintSubject) -> Iterator[Lint]:
             message=f"reserved CPUs {isolated} are isolated from the kernel's scheduler (isolcpus):"
             " the system's processes are not spread over them",
             fix="leave them out of isolcpus, or reserve others",
+        )
+    if started.policy.options.strict_cpu_reservation and not subject.config.reserved_system_cpus:
+        yield Lint(
+            severity=Severity.INFO,
+            code="strict-reservation-picked",
+            setting=setting,
+            detected=str(CPUSet(reserved)),
+            message=f"strict-cpu-reservation keeps pods off CPUs {CPUSet(reserved)}, which the kubelet picks:"
+            f" KEP-4540 has it do something with reservedSystemCPUs only ({STRICT_RESERVATION})",
         )
     if not started.policy.allocatable:
         message = "all CPUs are reserved: no container can get exclusive ones"

@@ -61,9 +61,18 @@ def explain(telling: Telling, tick: Callable[[], None] = lambda: None) -> Explan
         seen=seen,
         shares=node_shares(seen, pod),
         holders=tuple(holders(seen, pod)),
-        defects=(*known_defects(telling, decision, rounds), *_releases(telling)),
+        defects=(*known_defects(telling, decision, rounds), *_departures(telling), *_releases(telling)),
         searches=() if admitted and not unaligned else _searches(telling, decision, tick),
     )
+
+
+def _departures(telling: Telling) -> Iterator[KnownDefect]:
+    if telling.story.pod.resources is None:
+        return iter(())
+
+    from cpuctl.engine.explain.kep_departures import kep_departures
+
+    return kep_departures(telling)
 
 
 def _releases(telling: Telling) -> Iterator[KnownDefect]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from cpuctl.departures import RESTARTS, STATIC_MEMORY
 from cpuctl.engine.admission import Admitted
 from cpuctl.engine.explain.decision import Decision, Rule
 from cpuctl.engine.explain.offers import Round, Standing
@@ -48,7 +49,7 @@ _OF_RULE = {
     Rule.NO_OWN_RESOURCES: KnownDefect(
         "KEP-5526 lets Guaranteed pods with spec.resources have containers without resources of their own in "
         "container scope; the CPU Manager lets them share, the Memory Manager serves every container or none",
-        "KEP-5526, Container Scope; docs/keps.md#container-scope-with-static-memory",
+        f"KEP-5526, Container Scope; {STATIC_MEMORY}",
     ),
     Rule.NODE_FIT: KnownDefect(
         "the resource managers come before this check: the pod has been given what they have for it",
@@ -79,7 +80,6 @@ _NO_HINT_IS_ANY = KnownDefect(
     "is refused only when memory is to be set aside",
     "kubelet v1.36 pkg/kubelet/cm/memorymanager/policy_static.go",
 )
-_RESTARTS = "docs/keps.md#restarts-with-pod-level-allocations"
 _DIVIDED_ANEW = (
     "a pod with pod-level resources is allocated anew when the kubelet restarts, as if it held nothing: it "
     "is refused, or what it held belongs to nobody from then on"
@@ -134,7 +134,7 @@ def known_defects(telling: Telling, decision: Decision, rounds: Sequence[Round])
     ):
         yield _OF_FAULT[verdict.kind]
     if again := telling.admission.readmission:
-        yield KnownDefect(_DIVIDED_ANEW, ", ".join((*again.held.issues, _RESTARTS)))
+        yield KnownDefect(_DIVIDED_ANEW, ", ".join((*again.held.issues, RESTARTS)))
     yield from _wrapped_sums(telling)
     yield from _of_release(telling, pod)
 

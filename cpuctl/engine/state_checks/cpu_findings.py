@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cpuctl.cpuset import CPUSet
+from cpuctl.departures import ROLLBACK
 from cpuctl.engine.config_lints.lint import Severity
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.state_checks.cpu_subject import CPUSubject, cpu_finding, union
@@ -120,7 +121,7 @@ def _unaccounted(subject: CPUSubject, policy: StaticPolicy) -> Iterator[StateFin
             Severity.ERROR,
             "pod-cpus-unread",
             f"CPUs {passed_over} are held by pods as a whole and by no container of them "
-            f"({subject.owners.names(owners)}), which this kubelet does not read",
+            f"({subject.owners.names(owners)}), which this kubelet does not read ({ROLLBACK})",
             fix=f"switch PodLevelResourceManagers on, or {REPAIR}",
         )
     if rest := missing - passed_over:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from cpuctl.checkpoints.model import UnreadableState
+from cpuctl.departures import ROLLBACK
 from cpuctl.engine.config_lints.lint import Severity
 from cpuctl.engine.state_checks.findings import CPU_FILE, MEMORY_FILE, REPAIR, StateFinding
 from cpuctl.engine.state_checks.found import AnyFile
@@ -94,6 +95,7 @@ def _unreadable(name: str, file: AnyFile, error: str, version: str) -> StateFind
         if name in (CPU_FILE, MEMORY_FILE):
             # What pods hold as a whole no migration gives back.
             migrates = not getattr(file.whole, "pod_entries", None)
+            message += "" if migrates else f" ({ROLLBACK})"
             fix = f"cpuctl checkpoint migrate --to-kubelet {version}" if migrates else REPAIR
         else:
             message += ", and no release converts it"
@@ -129,10 +131,12 @@ def _passed_over(name: str, file: AnyFile) -> Iterator[StateFinding]:
         return
     for member, part in (("podEntries", "pod_entries"), ("baselines", "baselines")):
         if getattr(file.whole, part, None) and not getattr(file.read, part):
+            departs = f" ({ROLLBACK})" if member == "podEntries" else ""
             yield StateFinding(
                 severity=Severity.WARNING,
                 code="part-unread",
                 file_name=name,
-                message=f"this kubelet does not read {member} of the file, and writes it without them",
+                message=f"this kubelet does not read {member} of the file, and writes it without them"
+                f"{departs}",
                 detected=member,
             )

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from cpuctl.checkpoints.model import MemoryNode, UnreadableState
 from cpuctl.checkpoints.refusal import kubelet_refusal
+from cpuctl.departures import RESTARTS
 from cpuctl.engine.config_lints.lint import Severity
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import FaultKind, KubeletFault, StartRefused
@@ -193,7 +194,8 @@ class _Look(NamedTuple):
                 Severity.WARNING,
                 "pod-allocated-again",
                 f"{self.owners.name(uid)} holds CPUs {cpus} as a whole: this kubelet gives it others when it "
-                "starts, or refuses it, and these belong to nobody then (kubernetes issue 140989)",
+                "starts, or refuses it, and these belong to nobody then "
+                f"(kubernetes issue 140989; {RESTARTS})",
                 (uid, ""),
                 fix="remove the pod from the node before the kubelet starts",
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cpuctl.departures import ROLLBACK
 from cpuctl.engine.state_checks.findings import StateFinding
 from tests.support.state_files import CPU_STATE, DB, GONE, WEB, cpus
 from tests.support.verifying import STRICT, Case, cpu_error, cpu_warning, state
@@ -59,13 +60,14 @@ def passed_over(which: str, who: str) -> tuple[StateFinding, StateFinding]:
     return (
         cpu_warning(
             code="part-unread",
-            message="this kubelet does not read podEntries of the file, and writes it without them",
+            message="this kubelet does not read podEntries of the file, and writes it without them "
+            f"({ROLLBACK})",
             detected="podEntries",
         ),
         cpu_error(
             code="pod-cpus-unread",
             message=f"CPUs {which} are held by pods as a whole and by no container of them ({who}), which "
-            "this kubelet does not read",
+            f"this kubelet does not read ({ROLLBACK})",
             fix=f"switch PodLevelResourceManagers on, or {REPAIR}",
         ),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, PodsStateFile, UnreadableState
+from cpuctl.departures import ROLLBACK
 from cpuctl.engine.config_lints.lint import Severity
 from cpuctl.engine.state_checks.file_findings import file_findings
 from cpuctl.engine.state_checks.findings import StateFinding
@@ -74,11 +75,12 @@ def policy_differs(found: str, wanted: str, fix: str) -> StateFinding:
 
 
 def unread(member: str) -> StateFinding:
+    departs = f" ({ROLLBACK})" if member == "podEntries" else ""
     return StateFinding(
         severity=Severity.WARNING,
         code="part-unread",
         file_name="x",
-        message=f"this kubelet does not read {member} of the file, and writes it without them",
+        message=f"this kubelet does not read {member} of the file, and writes it without them{departs}",
         detected=member,
     )
 

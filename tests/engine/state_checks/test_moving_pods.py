@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cpuctl.departures import RESTARTS
 from cpuctl.engine.state_checks.findings import StateFinding
 from cpuctl.engine.state_checks.owners import Owners
 from cpuctl.kubelet.config import KubeletConfiguration
@@ -17,7 +18,8 @@ def again(who: str, uid: str, which: str) -> StateFinding:
     return cpu_warning(
         code="pod-allocated-again",
         message=f"{who} holds CPUs {which} as a whole: this kubelet gives it others when it starts, or "
-        "refuses it, and these belong to nobody then (kubernetes issue 140989)",
+        "refuses it, and these belong to nobody then (kubernetes issue 140989; "
+        f"{RESTARTS})",
         fix="remove the pod from the node before the kubelet starts",
         pod_uid=uid,
     )

@@ -1,0 +1,76 @@
+"""Where what becomes of a pod is not what KEP-2837 or KEP-5526 says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from cpuctl.departures import CGROUP_V1, CONTAINER_SCOPE, GATE_OFF, INIT_LIMITS, SUMS
+from cpuctl.engine.admission import Admitted
+from cpuctl.engine.explain.known_defects import KnownDefect
+from cpuctl.engine.explain.story import Telling
+from cpuctl.pods.model import ContainerKind, Pod, QosClass
+from cpuctl.pods.qos import pod_qos
+from cpuctl.pods.requests import container_requests
+from cpuctl.quantity import Quantity
+
+_SERVED_UNTIL = 33
+"""The last minor that gave CPUs to containers of pods with resources of their own without a gate."""
+
+
+def kep_departures(telling: Telling) -> Iterator[KnownDefect]:
+    """Yield what a KEP has otherwise about a pod with resources of its own that is admitted all the same."""
+    pod, node = telling.story.pod, telling.before
+    admitted = isinstance(telling.admission.verdict, Admitted)
+    if pod.resources is None or not admitted or not node.pod_level_resources:
+        return
+    if _is_beyond(container_requests(pod), pod.resources.requests):
+        yield KnownDefect(
+            "its containers request more than the pod: KEP-5526 has the kubelet refuse that; no release"
+            " looks, the API server does",
+            f"KEP-5526, Notes/Constraints/Caveats; {SUMS}",
+        )
+    if _init_limits_beyond(pod):
+        yield KnownDefect(
+            "an init container's limit is above the pod's, which KEP-2837 rules out: the API server compares "
+            "app containers only",
+            f"KEP-2837, Proposed Validation & Defaulting Rules; {INIT_LIMITS}",
+        )
+    if telling.story.kubelet.cgroup_version == 1:
+        yield KnownDefect(
+            "KEP-2837 has kubelets refuse pods with spec.resources on cgroup v1; no release looks at that",
+            f"KEP-2837, Notes/Constraints/Caveats; {CGROUP_V1}",
+        )
+    yield from _managers(telling)
+
+
+def _managers(telling: Telling) -> Iterator[KnownDefect]:
+    pod, node, kubelet = telling.story.pod, telling.before, telling.story.kubelet
+    if pod_qos(pod).qos_class is not QosClass.GUARANTEED:
+        return
+    served = any(placed.exclusive for placed in telling.admission.placements)
+    if served and kubelet.version.minor <= _SERVED_UNTIL:
+        yield KnownDefect(
+            "KEP-5526 has containers of such a pod get nothing exclusive without its gate: so since 1.34; "
+            "1.32 and 1.33 still serve them",
+            f"KEP-5526, Notes/Constraints/Caveats; {GATE_OFF}",
+        )
+    manager, gated = node.topology_manager, kubelet.gates.enabled("PodLevelResourceManagers")
+    if manager.policy != "none" and manager.scope == "container" and not gated:
+        yield KnownDefect(
+            "KEP-2837 has the Topology Manager refuse such a pod in container scope, with an error that says "
+            "so; no release does",
+            f"KEP-2837, Future Work; {CONTAINER_SCOPE}",
+        )
+
+
+def _is_beyond(amounts: Mapping[str, Quantity], bounds: Mapping[str, Quantity]) -> bool:
+    return any(name in bounds and bounds[name] < amount for name, amount in amounts.items())
+
+
+def _init_limits_beyond(pod: Pod) -> bool:
+    bounds = pod.resources.limits if pod.resources else {}
+    return any(
+        _is_beyond(each.resources.limits, bounds)
+        for each in pod.init_containers
+        if each.kind is not ContainerKind.APP
+    )

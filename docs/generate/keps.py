@@ -18,7 +18,7 @@ _HEAD = """# What of the KEPs cpuctl covers
 
 Section by section of the four documents: what it says that a component does, in our words, and the test that
 shows that cpuctl does it. Where releases do otherwise, cpuctl does as they do: see
-[where the kubelet departs from the KEPs](../keps.md). Sections that tell of nothing to try say why.
+[where the kubelet departs from the KEPs](../keps.md). Sections and sentences with nothing to try say why.
 """
 
 
@@ -50,9 +50,10 @@ def keps_page(root: Path) -> str:
 
 def _counts(table: list[Statement]) -> str:
     tested, departs = (sum(key in each for each in table) for key in ("test", "departs"))
-    silent = sum("why" in each for each in table)
+    beyond = sum("why" in each and "says" in each for each in table)
+    silent = sum("says" not in each for each in table)
     counts = f"{tested} statements are shown by tests, {departs} are departed from"
-    return f"{counts}, {silent} sections say nothing to try.\n"
+    return f"{counts}, {beyond} are not for cpuctl to answer,\n{silent} sections say nothing to try.\n"
 
 
 def _row(each: Statement) -> str:

@@ -66,6 +66,7 @@ POINTING = {
         *("config", "check", *MACHINE, "--kubelet-version", "1.33"),
         *("--kubelet-config", f"{POD_LEVEL}/no-group.yaml"),
     ),
+    departures.CLASSES: ("explain", "processors", *MACHINE, "-f", f"{POD_LEVEL}/processors.yaml"),
     departures.GATE_OFF: sharing("1.33"),
     departures.CONTAINER_SCOPE: sharing("1.34", " --topology-manager-policy=restricted"),
     departures.LEAST_SHARED: ("config", "check", *MACHINE, "--kubelet-config", f"{POD_LEVEL}/archived.yaml"),

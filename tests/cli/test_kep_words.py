@@ -104,3 +104,15 @@ def test_masks_are_read_where_lists_are_and_printed_on_demand(cpuctl: Cpuctl) ->
     words = ("plan", *machine, "--kubelet-args", KUBELET, "-T", "web=3/3,1Gi", "-o", "wide")
     (row,) = (line for line in cpuctl(*words, columns=300).out.splitlines() if " web " in line)
     assert row.split()[-5:-3] == ["Guaranteed", "0000000e"]
+
+
+def test_strict_reservation_goes_with_uncore_caches(cpuctl: Cpuctl) -> None:
+    """KEP-4540, "Test Plan": CPUs come from one cache, and none of them is reserved."""
+    options = ("strict-cpu-reservation", "prefer-align-cpus-by-uncorecache")
+    flags = " ".join(f"--cpu-manager-policy-options={option}=true" for option in options)
+    kubelet = f"--cpu-manager-policy=static --reserved-cpus=0-1 {flags}"
+    words = ("plan", "-q", "-m", "synthetic:1s1n8c1t,l3=2", "--kubelet-args", kubelet, "-T", "web=4/4,1Gi")
+    plan = json.loads(cpuctl(*words, "-o", "json").out)
+    (container,) = plan["pods"][0]["containers"]
+    assert (container["cpus"], container["alignment"]["uncoreCache"]) == ("4-7", True)
+    assert plan["after"]["sharedPool"] == "2-3"

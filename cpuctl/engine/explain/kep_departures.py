@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from cpuctl.departures import CGROUP_V1, CONTAINER_SCOPE, GATE_OFF, INIT_LIMITS, SUMS
+from cpuctl.departures import CGROUP_V1, CLASSES, CONTAINER_SCOPE, GATE_OFF, INIT_LIMITS, SUMS
 from cpuctl.engine.admission import Admitted
 from cpuctl.engine.explain.known_defects import KnownDefect
 from cpuctl.engine.explain.story import Telling
-from cpuctl.pods.model import ContainerKind, Pod, QosClass
+from cpuctl.pods.model import ContainerKind, Pod, QosClass, ResourceRequirements
 from cpuctl.pods.qos import pod_qos
 from cpuctl.pods.requests import container_requests
 from cpuctl.quantity import Quantity
@@ -40,6 +40,12 @@ def kep_departures(telling: Telling) -> Iterator[KnownDefect]:
             "KEP-2837 has kubelets refuse pods with spec.resources on cgroup v1; no release looks at that",
             f"KEP-2837, Notes/Constraints/Caveats; {CGROUP_V1}",
         )
+    if _guaranteed_by_resource(pod):
+        yield KnownDefect(
+            "KEP-2837 judges each resource by itself, by containers where spec.resources does not name it:"
+            " so the pod would be Guaranteed; all releases judge by spec.resources alone",
+            f"KEP-2837, QoS Changes; {CLASSES}",
+        )
     yield from _managers(telling)
 
 
@@ -61,6 +67,27 @@ def _managers(telling: Telling) -> Iterator[KnownDefect]:
             "so; no release does",
             f"KEP-2837, Future Work; {CONTAINER_SCOPE}",
         )
+
+
+def _guaranteed_by_resource(pod: Pod) -> bool:
+    """Tell whether a pod is Guaranteed only where containers speak for what ``spec.resources`` leaves out."""
+    own = pod.resources
+    if own is None or pod_qos(pod).qos_class is not QosClass.BURSTABLE:
+        return False
+    asked = container_requests(pod)
+    # A request that is the sum of the containers' is derived: nobody has written it.
+    named = own.limits.keys() | {name for name, amount in own.requests.items() if asked.get(name) != amount}
+    judges = {name: (own,) if name in named else _of_containers(pod) for name in ("cpu", "memory")}
+    return all(_is_equal(each, name) for name, sides in judges.items() for each in sides)
+
+
+def _of_containers(pod: Pod) -> tuple[ResourceRequirements, ...]:
+    return tuple(each.resources for each in pod.all_containers)
+
+
+def _is_equal(resources: ResourceRequirements, name: str) -> bool:
+    limit = resources.limits.get(name)
+    return limit is not None and bool(limit.sign) and resources.requests.get(name) == limit
 
 
 def _is_beyond(amounts: Mapping[str, Quantity], bounds: Mapping[str, Quantity]) -> bool:

@@ -33,6 +33,7 @@ CELLS = [
     Cell("DisableCPUQuotaWithExclusiveCPUs", 36, GateStage("d", default=True, locked=False, verified=True)),
     Cell("PodLevelResources", 31, None),
     Cell("PodLevelResources", 33, GateStage("a", default=False, locked=False, verified=True)),
+    Cell("PodLevelResources", 34, GateStage("b", default=True, locked=False, verified=True)),
     Cell("PodLevelResourceManagers", 37, GateStage("b", default=False, locked=False, verified=True)),
     Cell("PodLevelResourceManagers", 38, GateStage("b", default=False, locked=False, verified=False)),
     Cell("KubeletTracing", 33, GateStage("b", default=True, locked=False, verified=True)),

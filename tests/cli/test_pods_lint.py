@@ -270,6 +270,21 @@ def test_quotas_count_the_pods_of_workloads_with_the_defaults_of_limit_ranges(cp
     assert finding["hint"] == "the API server takes the Deployment, and refuses 1 of its 3 pods"
 
 
+def test_lists_of_what_governs_namespaces_are_read(cpuctl: Cpuctl) -> None:
+    quota = {"metadata": {"name": "small"}, "spec": {"hard": {"pods": "0"}}}
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "web"},
+        "spec": {"containers": [{"name": "app"}]},
+    }
+    listed = {"apiVersion": "v1", "kind": "ResourceQuotaList", "items": [quota]}
+    result = cpuctl(
+        "pods", "lint", "-q", "-f", "-", "-o", "json", stdin=yaml.safe_dump_all([pod, listed]).encode()
+    )
+    assert [each["code"] for each in errors(result.out)] == ["resource-quota"]
+
+
 def test_limit_ranges_that_are_none_are_told(cpuctl: Cpuctl) -> None:
     text = GOVERNED.replace('min: {cpu: "1"}', 'min: {cpu: "3"}').replace(
         "kind: ResourceQuota", "kind: LimitRange"

@@ -61,10 +61,10 @@ def governing_findings(document: Document, item: ManifestObject) -> Iterator[Fin
 
 
 def is_governing(item: ManifestObject) -> bool:
-    """Tell whether an object governs a namespace."""
-    from cpuctl.pods.validation.raw import member_of
+    """Tell whether an object governs a namespace; items of a typed list need not name their version."""
+    from cpuctl.pods.validation.raw import member_of, text_of
 
-    return item.kind in GOVERNING and member_of(item.value, "apiVersion") == "v1"
+    return item.kind in GOVERNING and "/" not in text_of(member_of(item.value, "apiVersion"))
 
 
 def running_pods(documents: Iterable[Document], rules: PodRules) -> Iterator[Pod]:

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from cpuctl.cli.output import MetricsOutput, Output
+from cpuctl.kubelet.version import RELEASES
 
 MachineOption = Annotated[
     str,
@@ -44,7 +45,7 @@ KubeletVersionOption = Annotated[
     typer.Option(
         "--kubelet-version",
         metavar="VERSION",
-        help="The kubelet's release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its "
+        help=f"The kubelet's release, {RELEASES}: a minor, or with its patch (1.33.4), or @FILE with its "
         "Node (kubectl get node -o json).",
     ),
 ]

@@ -10,6 +10,8 @@ from cpuctl.named_tuple import NamedTuple
 _VERSION = r"v?1\.(?P<minor>[0-9]{1,4})(?:\.(?P<patch>[0-9]{1,4}))?(?:[-+][0-9A-Za-z.+~-]+)?"
 OLDEST, NEWEST = 27, 38
 """The minors that cpuctl knows."""
+RELEASES = f"1.{OLDEST} to 1.{NEWEST}"
+"""The same, as people say it."""
 
 LAST_PATCHES: Mapping[int, int] = {
     27: 16, 28: 15, 29: 14, 30: 14, 31: 14, 32: 13, 33: 13, 34: 9, 35: 6, 36: 3,
@@ -27,14 +29,14 @@ class KubeletVersion(NamedTuple):
     def parse(cls, text: str) -> KubeletVersion:
         """Read ``1.36``, ``v1.36.2``, ``1.38-alpha``, ``v1.36.2+k3s1`` or ``v1.33.4-gke.100``.
 
-        Raise ValueError for other text, and for releases other than 1.27 to 1.38.
+        Raise ValueError for other text, and for releases that are not known.
         """
         found = re.fullmatch(_VERSION, text.strip(), re.ASCII)
         if found is None:
             raise ValueError(f'"{text}" is no kubelet version: expected one such as 1.36 or v1.36.2')
         minor, patch = int(found["minor"]), found["patch"]
         if not OLDEST <= minor <= NEWEST:
-            raise ValueError(f"kubelet 1.{minor} is not supported: expected 1.{OLDEST} to 1.{NEWEST}")
+            raise ValueError(f"kubelet 1.{minor} is not supported: expected {RELEASES}")
         return cls(minor, None if patch is None else int(patch))
 
     @property

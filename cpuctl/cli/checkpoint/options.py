@@ -6,6 +6,7 @@ import typer
 
 from cpuctl.cli.output import MetricsOutput
 from cpuctl.errors import UsageError
+from cpuctl.kubelet.version import RELEASES
 
 StateArgument = Annotated[
     str,
@@ -58,9 +59,7 @@ WriteStateOption = Annotated[
 ]
 ToKubeletOption = Annotated[
     str,
-    typer.Option(
-        "--to-kubelet", metavar="VERSION", help="The minor that is to read the files, 1.27 to 1.38."
-    ),
+    typer.Option("--to-kubelet", metavar="VERSION", help=f"The minor that is to read the files, {RELEASES}."),
 ]
 
 

@@ -14,6 +14,7 @@ from cpuctl.checkpoints.reader import StateReader
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.metrics.series import samples
 from cpuctl.kubelet.duration import duration_text
+from cpuctl.kubelet.version import NEWEST
 from cpuctl.pods.model import Container
 from cpuctl.quantity import Quantity
 from cpuctl.timeline.pods.containers import weight_of
@@ -112,7 +113,7 @@ def state_file_view(world: World) -> Seen:
     if world.disk.cpu is None:
         return None
     # Everything that is in it counts, whoever could read it.
-    reader = StateReader(minor=38, pod_level_managers=True, exclusive_resize=True)
+    reader = StateReader(minor=NEWEST, pod_level_managers=True, exclusive_resize=True)
     saved = world.disk.read_cpu(reader)
     if isinstance(saved, UnreadableState):
         return {"format": world.disk.cpu_format, "error": saved.error}

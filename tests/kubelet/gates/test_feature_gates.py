@@ -7,6 +7,7 @@ import pytest
 from cpuctl.kubelet.gates.feature_gates import FeatureGates, GateStage
 from cpuctl.kubelet.gates.manager_gates import DEPENDENCIES, MANAGER_GATES
 from cpuctl.kubelet.gates.other_gates import OTHER_DEPENDENCIES, OTHER_GATES
+from cpuctl.kubelet.version import NEWEST, RELEASES
 
 MINORS = range(27, 39)
 LINES = [line.split() for line in (MANAGER_GATES + OTHER_GATES).splitlines() if line]
@@ -171,8 +172,8 @@ def test_known_gates_are_those_of_the_release() -> None:
     ("gate", "want"),
     [
         ("CPUManager", "1.27 to 1.32"),
-        ("MemoryQoS", "1.27 to 1.38"),
-        ("PodLevelResourceManagers", "1.36 to 1.38"),
+        ("MemoryQoS", RELEASES),
+        ("PodLevelResourceManagers", f"1.36 to 1.{NEWEST}"),
         ("NoSuchGate", ""),
     ],
 )

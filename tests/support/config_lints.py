@@ -40,6 +40,7 @@ class Told:
             machine=source.machine,
             topology=CPUTopology.discover(source.info),
             started=outcome if isinstance(outcome, Started) else None,
+            info=source.info,
         )
 
     def lints(self, *, caches: bool = False) -> list[Lint]:

@@ -16,6 +16,7 @@ from cpuctl.go_text import GoError
 from cpuctl.quantity import Quantity
 
 _RESERVED = ("kubeReserved", "systemReserved")
+_EVICTION = ("evictionHard", "evictionSoft", "evictionMinimumReclaim")
 _BY_SIZE = frozenset({"memory", "ephemeral-storage"})
 
 
@@ -137,9 +138,13 @@ def lint_fractions(subject: LintSubject) -> Iterator[Lint]:
         for name, text in given.items()
         if name in _BY_SIZE
     }
-    for signal, text in subject.config.eviction_hard.items():
-        if not text.endswith("%") and "inodes" not in signal and "pid" not in signal:
-            amounts["evictionHard", signal] = text
+    config = subject.config
+    for field, given in zip(
+        _EVICTION, (config.eviction_hard, config.eviction_soft, config.eviction_minimum_reclaim), strict=True
+    ):
+        for signal, text in given.items():
+            if not text.endswith("%") and "inodes" not in signal and "pid" not in signal:
+                amounts[field, signal] = text
     for path, text in amounts.items():
         whole = _rounded(text)
         if whole is not None:

@@ -12,11 +12,12 @@ from cpuctl.engine.config_lints.lint import Ceiling, Lint, Severity
 from cpuctl.engine.config_lints.lints import lint_configuration
 from cpuctl.engine.node import Node
 from cpuctl.engine.start import start_node
-from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.sources import read_machine
-from tests.support.config_lints import Told, static
+from cpuctl.quantity import Quantity
+from tests.support.config_lints import NUMA, Told, static
 from tests.support.pods import app, pod
 
 UNEVEN = "synthetic:1s1n4c2t,offline=3"
@@ -112,6 +113,8 @@ def test_a_group_of_one_class_that_ends_before_the_others() -> None:
         ({"kube_reserved": {"memory": "500m"}}, "500m is a fraction of a byte, and counts as 1 byte"),
         ({"system_reserved": {"memory": "1500m"}}, "1500m is a fraction of a byte, and counts as 2 bytes"),
         ({"eviction_hard": {"memory.available": "100m"}}, "counts as 1 byte"),
+        ({"eviction_soft": {"memory.available": "1500m"}}, "counts as 2 bytes"),
+        ({"eviction_minimum_reclaim": {"nodefs.available": "500m"}}, "counts as 1 byte"),
         ({"kube_reserved": {"cpu": "500m", "memory": "1Gi"}}, ""),
         ({"eviction_hard": {"memory.available": "5%", "nodefs.inodesFree": "5%"}}, ""),
     ],
@@ -134,3 +137,32 @@ def test_sockets_are_for_distribution_too_from_1_37_on() -> None:
         told = Told(config=static(options), machine="synthetic:2s4n16c2t", minor=minor)
         lints = [lint.code for lint in lint_configuration(told.subject())]
         assert ("option-ignored" in lints) is said
+
+
+WALKING = {"topology_manager_policy": "restricted", NUMA: {"max-allowable-numa-nodes": "34"}}
+KEEPING = {
+    "memory_manager_policy": "Static",
+    "system_reserved": {"memory": "1Gi"},
+    "reserved_memory": (ReservedMemory(numa_node=0, limits={"memory": Quantity.parse("1Gi")}),),
+}
+
+
+@pytest.mark.parametrize(
+    ("config", "minor", "who"),
+    [
+        (WALKING, 34, ["topologyManagerPolicy Device Manager"]),
+        (WALKING, 36, []),
+        (KEEPING, 36, ["memoryManagerPolicy Memory Manager"]),
+        (static() | WALKING, 36, ["topologyManagerPolicy CPU Manager"]),
+        (static(), 36, []),
+    ],
+)
+def test_sets_of_numa_nodes_beyond_number_by_release_and_by_who_walks_them(
+    config: dict[str, Any], minor: int, who: list[str]
+) -> None:
+    """Kubernetes issue 135541: from 1.35.5 on devices are looked for on their own nodes only."""
+    told = Told(config=config, machine="synthetic:2s34n68c1t,mem=68Gi", minor=minor)
+    lints = [lint for lint in lint_configuration(told.subject()) if lint.code == "numa-sets"]
+    found = [f"{lint.setting[0]} {lint.message.split(' would')[0]}" for lint in lints]
+    assert found == [each.replace(" ", " the kubelet's ", 1) for each in who]
+    assert all("2^34 sets of NUMA nodes" in lint.message and lint.fix for lint in lints)

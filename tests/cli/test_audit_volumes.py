@@ -59,3 +59,20 @@ def test_an_anonymous_capture_has_no_volumes(told: tuple[str, ...], tmp_path: Pa
     assert b"podinfo" not in archive.read_bytes()
     missing = found(cpuctl, "-m", str(archive), *told, "--kubelet-version", "1.37")
     assert any(text.startswith("files of volumes") for text in missing.values())
+
+
+@pytest.mark.parametrize(
+    ("delay", "code"), [("0s", "assigned-cpuset-stale"), ("5s", "assigned-cpuset-pending")]
+)
+def test_fewer_cpus_are_awaited_only_where_there_is_a_delay(
+    delay: str, code: str, told: tuple[str, ...], tmp_path: Path, cpuctl: Cpuctl
+) -> None:
+    (tmp_path / "node" / VOLUME / "cpus").write_text("1")
+    gates = f"{GATES},CPUManagerPolicyAlphaOptions=true,InPlacePodVerticalScalingExclusiveCPUs=true"
+    config = tmp_path / "node/var/lib/kubelet/config.yaml"
+    text = config.read_text()
+    config.write_text(
+        text.replace("cpuManagerPolicyOptions: {", f"cpuManagerPolicyOptions: {{scale-delay-time: {delay}, ")
+    )
+    words = (*told, "--kubelet-version", "1.37", "--feature-gates", gates)
+    assert found(cpuctl, "--root", str(tmp_path / "node"), *words) == {code: "1"}

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from cpuctl.capture.node.files import NodeFiles
     from cpuctl.checkpoints.reader import ContainerName
     from cpuctl.cpuset import CPUSet
+    from cpuctl.kubelet.gates.feature_gates import FeatureGates
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.machine.sources import MachineSource
     from cpuctl.machine.tree import Tree
@@ -263,7 +264,7 @@ def _promises(source: MachineSource, kubelet: Kubelet, sources: Sources) -> Prom
     from cpuctl.audit.picture import Promises
     from cpuctl.cpuset import CPUSet
     from cpuctl.engine.start import Started, check_start
-    from cpuctl.kubelet.policy_options import FULL_PCPUS_ONLY, SCALE_DELAY, STRICT_RESERVATION
+    from cpuctl.kubelet.policy_options import FULL_PCPUS_ONLY, STRICT_RESERVATION
     from cpuctl.pods.rules import ASSIGNED_CPUSET_SINCE
 
     config = kubelet.config
@@ -280,7 +281,7 @@ def _promises(source: MachineSource, kubelet: Kubelet, sources: Sources) -> Prom
         lifts_quota=gates.enabled("DisableCPUQuotaWithExclusiveCPUs"),
         tells_assigned=gates.minor >= ASSIGNED_CPUSET_SINCE,
         takes_assigned=gates.enabled("DownwardAPIAssignedResources"),
-        delays=SCALE_DELAY in config.cpu_manager_policy_options,
+        delays=_delays(config.cpu_manager_policy_options, gates),
     )
 
 
@@ -292,6 +293,17 @@ def _listed(text: str) -> CPUSet:
         return CPUSet.parse(text)
     except ValueError:
         return CPUSet()
+
+
+def _delays(options: Mapping[str, str], gates: FeatureGates) -> bool:
+    """Tell whether a container keeps for a while what is to be taken from it; a bad delay is none."""
+    from cpuctl.kubelet.policy_options import SCALE_DELAY, parse_scale_delay
+    from cpuctl.kubelet.setting_error import SettingError
+
+    try:
+        return parse_scale_delay(options.get(SCALE_DELAY, "0s"), gates) > 0
+    except SettingError:
+        return False
 
 
 def _is_on(options: Mapping[str, str], name: str) -> bool:

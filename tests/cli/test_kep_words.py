@@ -24,7 +24,12 @@ def checked(cpuctl: Cpuctl, directory: Path, settings: str, *words: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "settings", ["cpuManagerPolicyOptions: {numMinSharedCPUs: '2'}", "numMinSharedCPUs: 2"]
+    "settings",
+    [
+        "cpuManagerPolicyOptions: {numMinSharedCPUs: '2'}",
+        "cpuManagerPolicyOptions: {strict-cpu-reservation: {enable: 'true', numMinSharedCPUs: 4}}",
+        "numMinSharedCPUs: 2",
+    ],
 )
 def test_the_archived_idea_of_kep_4540_is_called_that(settings: str, cpuctl: Cpuctl, tmp_path: Path) -> None:
     out = checked(cpuctl, tmp_path, settings)

@@ -12,6 +12,7 @@ from cpuctl.go_text import GoError
 from cpuctl.kubelet.configuration.go_json import DURATION, QUANTITY, Mistake
 from cpuctl.kubelet.configuration.schema import STRUCTS
 from cpuctl.kubelet.duration import parse_duration
+from cpuctl.kubelet.policy_options import ARCHIVED, ARCHIVED_WHY
 
 _DURATION_HINT = "write a duration such as 10s, 1m30s or 100ms"
 
@@ -25,6 +26,8 @@ def explained(mistake: Mistake, document: Document, path: Path) -> InputError:
     try:
         _reader(mistake.go_type)(cursor)
     except InputError as error:
+        if isinstance(value, dict) and ARCHIVED in value:  # as KEP-4540 writes it
+            return cursor.error(f"{error.message}: {ARCHIVED} is {ARCHIVED_WHY}", hint=error.hint)
         return error
     if isinstance(value, float) and _reader(mistake.go_type) in (_int32, _int64):
         wanted = "a whole number written without point or exponent"

@@ -36,9 +36,10 @@ def configz(value: Fields, _: str) -> Found:
 def node_config(value: Fields, _: str) -> Found:
     """Read ``spec.kubelet`` of an EKS NodeConfig, a drop-in on top of what nodeadm writes."""
     kubelet = mapping(value, "spec", "kubelet")
-    fields, added = filled(mapping(kubelet, "config"), _EKS, "nodeadm")
+    fields, added = filled(mapping(value, "spec", "kubelet", "config"), _EKS, "nodeadm")
     more = not_held("nodeadm", "maxPods and kubeReserved by the machine, gates by the release, and addresses")
-    return Found("an EKS NodeConfig", fields, flags_of(kubelet.get("flags")), (*added, more))
+    flags = flags_of(kubelet.get("flags"), "spec.kubelet.flags")
+    return Found("an EKS NodeConfig", fields, flags, (*added, more))
 
 
 def karpenter(value: Fields, _: str) -> Found:

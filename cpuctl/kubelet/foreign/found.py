@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from cpuctl.documents.text_errors import describe
+from cpuctl.errors import InputError
 from cpuctl.named_tuple import NamedTuple
 
 Fields = dict[str, Any]
@@ -27,32 +29,73 @@ class Found(NamedTuple):
     inside: str = ""
 
 
-def mapping(value: object, *path: str) -> Fields:
-    """Return the mapping at a path, empty where there is none."""
+class WrongTypeError(InputError):
+    """Something in a tool's file is of a type that the tool does not take; ``where`` is its path."""
+
+
+def _wrong_type(at: str, expected: str, value: object) -> WrongTypeError:
+    return WrongTypeError(f"expected {expected}, found {describe(value)}", where=at)
+
+
+def mapping(value: object, *path: str, at: str = "") -> Fields:
+    """Return the mapping at a path, empty where there is none; *at* is where *value* stands itself.
+
+    Raise WrongTypeError where anything else is on the way.
+    """
+    here = _mapping(value, at)
     for name in path:
-        value = value.get(name) if isinstance(value, dict) else None
-    return value if isinstance(value, dict) else {}
+        at = f"{at}.{name}" if at else name
+        here = _mapping(here.get(name), at)
+    return here
 
 
-def items(value: object) -> list[Any]:
-    """Return a list, empty where it is none."""
-    return value if isinstance(value, list) else []
+def _mapping(value: object, at: str) -> Fields:
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise _wrong_type(at, "a mapping", value)
+    return value
 
 
-def flags_of(extra: object) -> tuple[str, ...]:
-    """Read extra arguments: a mapping, a list of ``name`` and ``value``, or of ``name=value``."""
+def items(value: object, at: str) -> list[Any]:
+    """Return the list *at* a path, empty where there is none; raise WrongTypeError for anything else."""
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise _wrong_type(at, "a list", value)
+    return value
+
+
+def flags_of(extra: object, at: str) -> tuple[str, ...]:
+    """Read the arguments that stand *at* a path, as a mapping or as ``arguments_of`` does."""
     if isinstance(extra, dict):
-        return tuple(f"--{name}={_flag_text(value)}" for name, value in extra.items())
-    found: list[str] = []
-    for item in items(extra if isinstance(extra, list) else [extra] if extra else []):
-        if isinstance(item, dict) and "name" in item:
-            found.append(f"--{item['name']}={_flag_text(item.get('value', ''))}")
-        elif isinstance(item, str):
-            found.append(f"--{item.lstrip('-')}")
-    return tuple(found)
+        return tuple(f"--{name}={_flag_text(value, f'{at}.{name}')}" for name, value in extra.items())
+    return arguments_of(extra, at)
 
 
-def _flag_text(value: object) -> str:
+def arguments_of(extra: object, at: str) -> tuple[str, ...]:
+    """Read ``name=value``, or a list of them, or of mappings with ``name`` and ``value``.
+
+    Raise WrongTypeError for anything else.
+    """
+    if isinstance(extra, str):
+        return (_flag(extra, at),) if extra else ()
+    return tuple(_flag(each, f"{at}[{index}]") for index, each in enumerate(items(extra, at)))
+
+
+def _flag(item: object, at: str) -> str:
+    if isinstance(item, dict) and isinstance(item.get("name"), str):
+        return f"--{item['name']}={_flag_text(item.get('value'), f'{at}.value')}"
+    if isinstance(item, str):
+        return f"--{item.lstrip('-')}"
+    raise _wrong_type(at, "an argument (NAME=VALUE)", item)
+
+
+def _flag_text(value: object, at: str) -> str:
+    if isinstance(value, dict | list):
+        raise _wrong_type(at, "the value of an argument", value)
+    if value is None:
+        return ""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

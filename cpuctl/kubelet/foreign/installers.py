@@ -11,7 +11,17 @@ from typing import Any
 
 from cpuctl.documents.loading import load_documents
 from cpuctl.kubelet.configuration.schema import FIELD_TYPES
-from cpuctl.kubelet.foreign.found import Fields, Found, filled, flags_of, items, mapping, not_held, picked
+from cpuctl.kubelet.foreign.found import (
+    Fields,
+    Found,
+    arguments_of,
+    filled,
+    flags_of,
+    items,
+    mapping,
+    not_held,
+    picked,
+)
 from cpuctl.kubelet.foreign.lines import lined, lines_before, moved, renamed
 
 KUBELET = "KubeletConfiguration"
@@ -27,7 +37,8 @@ def kubeadm(values: Iterable[Fields], what: str = "a kubeadm configuration") -> 
         if value.get("kind") == KUBELET:
             fields |= _unheaded(value)
         elif value.get("kind") in _NODE_KINDS:
-            flags += flags_of(mapping(value, "nodeRegistration").get("kubeletExtraArgs"))
+            extra = mapping(value, "nodeRegistration").get("kubeletExtraArgs")
+            flags += flags_of(extra, "nodeRegistration.kubeletExtraArgs")
     fields, added = filled(fields, {"cgroupDriver": "systemd"}, "kubeadm")
     return Found(what, fields, flags, (*added, _KUBEADM))
 
@@ -38,10 +49,11 @@ def _unheaded(value: Fields) -> Fields:
 
 def kind(value: Fields, source: str) -> Found:
     """Read a cluster of kind: patches of the cluster, and of its first node."""
-    patches = items(value.get("kubeadmConfigPatches"))
-    nodes = items(value.get("nodes"))
+    patches = items(value.get("kubeadmConfigPatches"), "kubeadmConfigPatches")
+    nodes = items(value.get("nodes"), "nodes")
     if nodes:
-        patches = [*patches, *items(mapping(nodes[0]).get("kubeadmConfigPatches"))]
+        of_first = mapping(nodes[0], at="nodes[0]").get("kubeadmConfigPatches")
+        patches = [*patches, *items(of_first, "nodes[0].kubeadmConfigPatches")]
     values = [
         moved(lined(document), lines_before(patch))
         for number, patch in enumerate(patches)
@@ -71,15 +83,11 @@ _K3S: Mapping[str, Any] = {
 
 def k3s(value: Fields, _: str) -> Found:
     """Read the arguments that k3s and RKE2 hand to the kubelet; ``kubelet-arg+`` adds to another file's."""
-    given = [arg for name in ("kubelet-arg", "kubelet-arg+") for arg in _listed(value.get(name))]
+    flags = [flag for name in ("kubelet-arg", "kubelet-arg+") for flag in arguments_of(value.get(name), name)]
     fields, added = filled({}, _K3S, "k3s")
     more = not_held("k3s", "cgroupDriver (by what started it) and drop-ins, RKE2 values of its own")
     no_memory = "k3s sets evictionHard without memory.available"
-    return Found("a configuration of k3s or RKE2", fields, flags_of(given), (*added, no_memory, more))
-
-
-def _listed(value: object) -> list[Any]:
-    return items(value) if isinstance(value, list) else [value] if value else []
+    return Found("a configuration of k3s or RKE2", fields, tuple(flags), (*added, no_memory, more))
 
 
 def talos(value: Fields, _: str) -> Found:
@@ -90,11 +98,12 @@ def talos(value: Fields, _: str) -> Found:
         "failSwapOn": False, "logging": {"format": "json"},
         "shutdownGracePeriod": "30s", "shutdownGracePeriodCriticalPods": "10s",
     }  # fmt: skip
-    given = mapping(kubelet, "extraConfig")
+    given = mapping(value, "machine", "kubelet", "extraConfig")
     fields, added = filled(given, own, "Talos")
     reserved = "" if "systemReserved" in given else "systemReserved by its release and the machine's type, "
     more = not_held("Talos", f"{reserved}addresses and certificates")
-    return Found("a Talos machine configuration", fields, flags_of(kubelet.get("extraArgs")), (*added, more))
+    flags = flags_of(kubelet.get("extraArgs"), "machine.kubelet.extraArgs")
+    return Found("a Talos machine configuration", fields, flags, (*added, more))
 
 
 _KOPS_MAPS = ("evictionHard", "evictionSoft", "evictionSoftGracePeriod", "evictionMinimumReclaim")
@@ -131,8 +140,8 @@ _SHOOT_NAMES = {"ephemeralStorage": "ephemeral-storage"}
 
 def shoot(value: Fields, _: str) -> Found:
     """Read the kubelet of a Gardener Shoot: that of its first group of workers, else the cluster's."""
-    workers = items(mapping(value, "spec", "provider").get("workers"))
-    worker = mapping(workers[0], "kubernetes", "kubelet") if workers else {}
+    workers = items(mapping(value, "spec", "provider").get("workers"), "spec.provider.workers")
+    worker = mapping(workers[0], "kubernetes", "kubelet", at="workers[0]") if workers else {}
     given = dict(worker or mapping(value, "spec", "kubernetes", "kubelet"))
     for name in _KOPS_MAPS:
         if name in given:

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import base64
 import binascii
-import gzip
 import json
 import zlib
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
@@ -35,6 +33,7 @@ _REFUSING = ("restricted", "single-numa-node")
 _OPERATOR = "the node tuning operator"
 _TEMPLATE = not_held("the machine config operator's template", "cgroupDriver, systemReserved and gates")
 _MOST_BYTES = 4 << 20
+_GZIP = 16 + zlib.MAX_WBITS
 
 
 def performance_profile(value: Fields, source: str) -> Found:
@@ -95,10 +94,11 @@ def kubelet_config(value: Fields, _: str) -> Found:
 
 def machine_config(value: Fields, source: str) -> Found:
     """Take the kubelet's file out of a MachineConfig; raise InputError for one that has none."""
-    files = items(mapping(value, "spec", "config", "storage").get("files"))
-    for file in files:
-        if mapping(file).get("path") == KUBELET_CONF:
-            text = _content(mapping(file, "contents"), source)
+    files = items(mapping(value, "spec", "config", "storage").get("files"), "spec.config.storage.files")
+    for index, file in enumerate(files):
+        at = f"spec.config.storage.files[{index}]"
+        if mapping(file, at=at).get("path") == KUBELET_CONF:
+            text = _content(mapping(file, "contents", at=at), f"{source}: {at}.contents")
             return Found(f"a MachineConfig with {KUBELET_CONF}", {}, text=text, inside=KUBELET_CONF)
     raise InputError(
         f"a MachineConfig without {KUBELET_CONF}: it sets nothing of the kubelet's configuration",
@@ -107,11 +107,34 @@ def machine_config(value: Fields, source: str) -> Found:
     )
 
 
-def _content(contents: Fields, source: str) -> str:
-    head, _, data = str(contents.get("source") or "").partition(",")
-    with suppress(ValueError, OSError, EOFError, binascii.Error, zlib.error):
-        raw = base64.b64decode(data, validate=False) if head.endswith(";base64") else unquote_to_bytes(data)
+def _content(contents: Fields, where: str) -> str:
+    """Decode the content of a file, which stands at *where*, as Ignition does."""
+    try:
+        raw = _raw(str(contents.get("source") or ""))
         if contents.get("compression") == "gzip":
-            raw = gzip.decompress(raw[:_MOST_BYTES])[:_MOST_BYTES]
-        return raw.decode()
-    raise InputError(f"{KUBELET_CONF} cannot be decoded", where=f"{source}: contents.source")
+            raw = _unpacked(raw)
+        text = raw.decode()
+    except binascii.Error:
+        reason = "damaged base64"
+    except (zlib.error, EOFError):
+        reason = f"damaged gzip data, or more than {_MOST_BYTES >> 20} MiB of it"
+    except UnicodeDecodeError:
+        reason = "not UTF-8"
+    else:
+        return text
+    raise InputError(f"{KUBELET_CONF} cannot be decoded: {reason}", where=where)
+
+
+def _raw(url: str) -> bytes:
+    head, _, data = url.partition(",")
+    if not head.endswith(";base64"):
+        return unquote_to_bytes(data)
+    return base64.b64decode("".join(data.split()), validate=True)
+
+
+def _unpacked(raw: bytes) -> bytes:
+    unpacking = zlib.decompressobj(wbits=_GZIP)
+    found = unpacking.decompress(raw, _MOST_BYTES)
+    if not unpacking.eof:
+        raise EOFError
+    return found

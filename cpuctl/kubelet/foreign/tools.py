@@ -17,7 +17,7 @@ from cpuctl.kubelet.foreign.clouds import (
     karpenter,
     node_config,
 )
-from cpuctl.kubelet.foreign.found import Fields, Found, mapping
+from cpuctl.kubelet.foreign.found import Fields, Found, WrongTypeError
 from cpuctl.kubelet.foreign.installers import k3s, kind, kops, kubeadm, shoot, talos
 from cpuctl.kubelet.foreign.lines import lined, with_toml_lines
 from cpuctl.kubelet.foreign.openshift import kubelet_config, machine_config, performance_profile
@@ -44,8 +44,16 @@ _KUBEADM = "kubeadm.k8s.io"
 def read_tool_file(content: str, source: str) -> Found | None:
     """Read the file of a tool that is known; None for any other.
 
-    Raise InputError for such a file that says nothing of a kubelet's configuration.
+    Raise InputError for such a file that says nothing of a kubelet's configuration, or holds something else
+    than the tool takes where it says that.
     """
+    try:
+        return _found(content, source)
+    except WrongTypeError as error:
+        raise error.within(source) from None
+
+
+def _found(content: str, source: str) -> Found | None:
     if (found := _toml(content, source)) is not None:
         return found
     try:
@@ -75,7 +83,8 @@ def _without_kind(value: Any) -> Reader | None:  # noqa: ANN401  # as above
         return configz
     if "kubelet-arg" in value or "kubelet-arg+" in value:
         return k3s
-    if mapping(value, "machine", "kubelet") and "kind" not in value:
+    machine = value.get("machine")
+    if isinstance(machine, dict) and machine.get("kubelet") and "kind" not in value:
         return talos
     return aks if value.keys() <= AKS_FIELDS and value.keys() & AKS_OWN_NAMES else None
 

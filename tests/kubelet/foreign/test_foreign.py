@@ -8,6 +8,7 @@ import inspect
 import json
 import re
 import time
+import tracemalloc
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -409,3 +410,82 @@ def test_what_a_file_looks_like_is_told_in_no_time(text: str) -> None:
     with pytest.raises(InputError):
         read_main_file(text, "file", 36)
     assert time.process_time() - started < 5
+
+
+def machine_config(contents: dict[str, str]) -> str:
+    files = [{"path": "/etc/other"}, {"path": "/etc/kubernetes/kubelet.conf", "contents": contents}]
+    head = "apiVersion: machineconfiguration.openshift.io/v1\nkind: MachineConfig\n"
+    return f"{head}spec: {json.dumps({'config': {'storage': {'files': files}}})}\n"
+
+
+TALOS = "version: v1alpha1\nmachine:\n  kubelet:\n    "
+KIND_CLUSTER = "kind: Cluster\napiVersion: kind.x-k8s.io/v1alpha4\n"
+KOPS = "apiVersion: kops.k8s.io/v1alpha2\nkind: InstanceGroup\n"
+EKS = "apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\n"
+UNDECODED = "spec.config.storage.files[1].contents: /etc/kubernetes/kubelet.conf cannot be decoded"
+JOIN = "apiVersion: kubeadm.k8s.io/v1beta4\nkind: JoinConfiguration\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("kubelet-arg: {a: b}", "kubelet-arg: expected a list, found a mapping"),
+        (
+            "kubelet-arg: [a=b, {c: d}]",
+            "kubelet-arg[1]: expected an argument (NAME=VALUE), found a mapping",
+        ),
+        ("kubelet-arg+: 5", "kubelet-arg+: expected a list, found the number 5"),
+        (
+            f"{TALOS}extraArgs: [1]",
+            "machine.kubelet.extraArgs[0]: expected an argument (NAME=VALUE), found the number 1",
+        ),
+        (
+            f"{TALOS}extraArgs: {{a: {{b: c}}}}",
+            "machine.kubelet.extraArgs.a: expected the value of an argument, found a mapping",
+        ),
+        (f"{TALOS}extraConfig: [3]", "machine.kubelet.extraConfig: expected a mapping, found a list"),
+        (f"{TALOS[:-5]} 3", "machine.kubelet: expected a mapping, found the number 3"),
+        (
+            f"{JOIN}nodeRegistration: {{kubeletExtraArgs: [{{name: 5}}]}}",
+            "nodeRegistration.kubeletExtraArgs[0]: expected an argument (NAME=VALUE), found a mapping",
+        ),
+        (f"{KOPS}spec: []", "spec: expected a mapping, found a list"),
+        (f"{KOPS}spec: {{kubelet: x}}", 'spec.kubelet: expected a mapping, found the text "x"'),
+        (
+            f"{EKS}spec: {{kubelet: {{config: 1}}}}",
+            "spec.kubelet.config: expected a mapping, found the number 1",
+        ),
+        (f"{KIND_CLUSTER}nodes: {{}}", "nodes: expected a list, found a mapping"),
+        (f"{KIND_CLUSTER}nodes: [1]", "nodes[0]: expected a mapping, found the number 1"),
+        (
+            machine_config({"source": "data:text/plain;base64,!!!!"}),
+            f"{UNDECODED}: damaged base64",
+        ),
+        (
+            machine_config({"source": "data:;base64,YWI"}),
+            f"{UNDECODED}: damaged base64",
+        ),
+        (
+            machine_config({"source": "data:;base64,/w=="}),
+            f"{UNDECODED}: not UTF-8",
+        ),
+        (
+            machine_config({"source": "data:;base64,YWJj", "compression": "gzip"}),
+            f"{UNDECODED}: damaged gzip data, or more than 4 MiB of it",
+        ),
+    ],
+)
+def test_what_no_tool_takes_is_named_with_its_place(text: str, error: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read_foreign(text, "file")
+    assert str(caught.value) == f"file: {error}"
+
+
+def test_a_file_that_unpacks_without_end_is_refused_early() -> None:
+    packed = base64.b64encode(gzip.compress(bytes(64 << 20))).decode()
+    tracemalloc.start()
+    with pytest.raises(InputError, match="more than 4 MiB"):
+        read_foreign(machine_config({"source": f"data:;base64,{packed}", "compression": "gzip"}), "file")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 16 << 20

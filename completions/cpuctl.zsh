@@ -123,7 +123,7 @@ _cpuctl_run() {
                 '(--svg)'--svg='[Also draw the machine with its CPUs, as SVG; - is stdout, with no answer.]:FILE:_files' \
                 '(--html)'--html='[Also write a page with the answer, the picture and the inputs\: one file that needs no network; - is stdout, with no answer.]:FILE:_files' \
                 '(--write-state)'--write-state='[Write the state files that the kubelet would have afterwards.]:DIR:_files -/' \
-                '(--force)'--force'[Replace files that exist.]' \
+                '(--force)'--force'[Replace files that exist; what state files hold is kept as a backup.]' \
                 '(-o --output)'{-o+,--output=}'[The form of the answer; prom is what the kubelet'\''s metrics read.]:table|wide|json|yaml|prom:(table wide json yaml prom)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \
@@ -546,9 +546,9 @@ _cpuctl_run() {
                 '(--kubelet-config)'--kubelet-config='[The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.]:FILE:_files' \
                 '(--config-dir)'--config-dir='[The kubelet'\''s drop-in directory, as its flag of that name.]:DIR:_files -/' \
                 '(--kubelet-args)'--kubelet-args='[The kubelet'\''s command line, or @FILE that holds it\: its flags win over files.]:'\''--FLAG=VALUE ...'\'': ' \
-                '(--root)'--root='[Where the node'\''s file tree stands, with its proc\: /host in a container, a mounted disk. Its machine, kubelet configuration and state files are taken from there.]:DIR:_files -/' \
+                '(--root)'--root='[Where the node'\''s file tree stands, with its proc\: /host in a container, a mounted disk. Its state files are taken from there; with options of the kubelet and without -m, its machine, too.]:DIR:_files -/' \
                 '(--write-state)'--write-state='[Write the new files into DIR instead, at once.]:DIR:_files -/' \
-                '(--force)'--force'[Replace files that exist.]' \
+                '(--force)'--force'[Replace files that exist; what state files hold is kept as a backup.]' \
                 '(--yes)'--yes'[Write in place, with a backup; without it only tell what would change.]' \
                 '(--force-kubelet-running)'--force-kubelet-running'[Write although a kubelet runs that uses these files\: it may write its own over them.]' \
                 '(--exit-code)'--exit-code'[Exit 3 where something would change, or differs.]' \
@@ -571,7 +571,7 @@ _cpuctl_run() {
                 '(--pods)'--pods='[The pods that run on the node, as kubectl get pods -o json prints them.]:FILE:_files' \
                 '(--root)'--root='[Where the node'\''s file tree stands, with its proc\: /host in a container, a mounted disk. Its machine, kubelet configuration and state files are taken from there.]:DIR:_files -/' \
                 '(--write-state)'--write-state='[Write the new files into DIR instead, at once.]:DIR:_files -/' \
-                '(--force)'--force'[Replace files that exist.]' \
+                '(--force)'--force'[Replace files that exist; what state files hold is kept as a backup.]' \
                 '(--yes)'--yes'[Write in place, with a backup; without it only tell what would change.]' \
                 '(--force-kubelet-running)'--force-kubelet-running'[Write although a kubelet runs that uses these files\: it may write its own over them.]' \
                 '(--exit-code)'--exit-code'[Exit 3 where something would change, or differs.]' \
@@ -594,7 +594,7 @@ _cpuctl_run() {
                 '(--ignore-unknown-gates)'--ignore-unknown-gates'[Pass over gates that Kubernetes does not know, as OpenShift'\''s kubelet does.]' \
                 '(--root)'--root='[Where the node'\''s file tree stands, with its proc\: /host in a container, a mounted disk. Its machine, kubelet configuration and state files are taken from there.]:DIR:_files -/' \
                 '(--write-state)'--write-state='[Write the new files into DIR instead, at once.]:DIR:_files -/' \
-                '(--force)'--force'[Replace files that exist.]' \
+                '(--force)'--force'[Replace files that exist; what state files hold is kept as a backup.]' \
                 '(--force-kubelet-running)'--force-kubelet-running'[Write although a kubelet runs that uses these files\: it may write its own over them.]' \
                 '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
@@ -613,7 +613,7 @@ _cpuctl_run() {
                 '(--root)'--root='[Record the node whose files stand below DIR, not this one.]:DIR:_files -/' \
                 '(--anonymize)'--anonymize'[Replace names of hosts, pods, containers and programs by stable pseudonyms.]' \
                 '(--timestamp)'--timestamp'[Record the time; without it, the same node gives the same bytes.]' \
-                '(--force)'--force'[Replace FILE when it exists.]' \
+                '(--force)'--force'[Replace FILE when it exists; the old one is kept as a backup.]' \
                 '(-o --output)'{-o+,--output=}'[The form of the answer.]:table|wide|json|yaml:(table wide json yaml)' \
                 '(--no-color)'--no-color'[No colour, as with NO_COLOR set.]' \
                 '(-q --quiet)'{-q,--quiet}'[Only the answer\: no notes on stderr.]' \

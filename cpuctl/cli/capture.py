@@ -39,7 +39,8 @@ Examples:
   cpuctl capture --root /mnt/node7 node7.tar.gz    # a mounted image
   cpuctl plan -m node7.tar.gz -f pods.yaml         # as it was configured
 
-Exit codes: 0 recorded, 2 usage (the file exists, say), 4 unusable input, 5 the file cannot be written.
+Exit codes: 0 recorded, 2 usage (the file exists, say), 4 unusable input, 5 the file cannot be written,
+6 it is replaced, and that could not be said or undone.
 """
 
 FileArgument = Annotated[
@@ -59,7 +60,9 @@ AnonymizeOption = Annotated[
 TimestampOption = Annotated[
     bool, typer.Option("--timestamp", help="Record the time; without it, the same node gives the same bytes.")
 ]
-ForceOption = Annotated[bool, typer.Option("--force", help="Replace FILE when it exists.")]
+ForceOption = Annotated[
+    bool, typer.Option("--force", help="Replace FILE when it exists; the old one is kept as a backup.")
+]
 
 
 @app.command(name="capture", help=HELP)

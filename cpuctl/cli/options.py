@@ -140,6 +140,10 @@ WriteStateOption = Annotated[
     ),
 ]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
+ForceStateOption = Annotated[
+    bool,
+    typer.Option("--force", help="Replace files that exist; what state files hold is kept as a backup."),
+]
 OutputOption = Annotated[Output, typer.Option("-o", "--output", help="The form of the answer.")]
 MetricsOutputOption = Annotated[
     MetricsOutput,

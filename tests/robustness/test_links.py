@@ -163,6 +163,16 @@ def test_a_linked_configuration_counts(root: Path, tmp_path: Path) -> None:
         assert "--kubelet-config" in gone.stderr
 
 
+def test_new_files_are_made_for_the_node_below_the_root(root: Path) -> None:
+    (root / HOME).mkdir()
+    (root / HOME / "config.yaml").write_text(STATIC.replace("'0'", "'0-63'"))
+    done = run("checkpoint", "new", "--root", str(root), "--kubelet-version", "1.36", "-o", "json")
+    assert (done.returncode, done.stderr) == (3, "")
+    answer = json.loads(done.stdout)
+    assert answer["sources"]["machine"]["value"] == str(root)
+    assert "refuse" in json.dumps(answer["files"])
+
+
 def fifo(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     os.mkfifo(path)

@@ -6,7 +6,7 @@ from cpuctl.cli.checkpoint.options import ForceRunningOption, RootOption, WriteS
 from cpuctl.cli.checkpoint.words import CommitWords
 from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
 from cpuctl.cli.options import (
-    ForceOption,
+    ForceStateOption,
     MachineOption,
     NoColorOption,
     OutputOption,
@@ -16,7 +16,7 @@ from cpuctl.cli.options import (
 )
 from cpuctl.cli.output import Output, Style
 from cpuctl.cli.plan.planning_inputs import PlanningWords, read_planning
-from cpuctl.cli.sources.config_inputs import KubeletWords
+from cpuctl.cli.sources.config_inputs import LIVE_MACHINE, KubeletWords
 from cpuctl.cli.sources.known_kubelet import require_version
 from cpuctl.cli.sources.node_state import changing
 
@@ -36,7 +36,8 @@ Examples:
   cpuctl checkpoint new -m synthetic:2s4n16c2t --kubelet-version 1.36
 
 Exit codes: 0 made, 3 a pod is not admitted, or the kubelet would not start, 2 usage, 4 unusable input, 5 a
-kubelet runs there, or writing is not permitted.
+kubelet runs there, or writing is not permitted: nothing was changed, 6 files are written, and that could not
+be said or undone.
 """
 
 
@@ -49,7 +50,7 @@ def new(
     kubelet: KubeletWords = NOTHING_TOLD,
     root: RootOption = "/",
     write_state: WriteStateOption = "",
-    force: ForceOption = False,
+    force: ForceStateOption = False,
     force_kubelet_running: ForceRunningOption = False,
     output: OutputOption = Output.TABLE,
     no_color: NoColorOption = False,
@@ -60,6 +61,8 @@ def new(
         write_state=write_state, force=force, force_running=force_kubelet_running, root=root
     )
     writing.check()
+    if machine == LIVE_MACHINE and root != "/":
+        machine = root
     words = PlanningWords(
         filenames=filename, templates=template, machine=machine, kubelet=kubelet, state="", pods=""
     )

@@ -46,6 +46,15 @@ RootOption = Annotated[
         "machine, kubelet configuration and state files are taken from there.",
     ),
 ]
+StateRootOption = Annotated[
+    str,
+    typer.Option(
+        "--root",
+        metavar="DIR",
+        help="Where the node's file tree stands, with its proc: /host in a container, a mounted disk. Its "
+        "state files are taken from there; with options of the kubelet and without -m, its machine, too.",
+    ),
+]
 ForceRunningOption = Annotated[
     bool,
     typer.Option(

@@ -15,7 +15,7 @@ from cpuctl.cli.checkpoint.options import (
 from cpuctl.cli.checkpoint.words import CheckpointWords, CommitWords
 from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
 from cpuctl.cli.options import (
-    ForceOption,
+    ForceStateOption,
     MachineOption,
     NoColorOption,
     OutputOption,
@@ -61,7 +61,7 @@ def repair(
     pods: RunningPodsOption = "",
     root: RootOption = "/",
     write_state: WriteStateOption = "",
-    force: ForceOption = False,
+    force: ForceStateOption = False,
     yes: YesOption = False,
     force_kubelet_running: ForceRunningOption = False,
     exit_code: ExitCodeOption = False,

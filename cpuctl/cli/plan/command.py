@@ -9,7 +9,7 @@ from cpuctl.cli.options import (
     DevicesOption,
     EphemeralStorageOption,
     ExitZeroOption,
-    ForceOption,
+    ForceStateOption,
     IncludeCompletedOption,
     MachineOption,
     MemoryOption,
@@ -61,7 +61,8 @@ Examples:
   cpuctl plan -f pods.yaml --compare a.yaml b.yaml
 
 Exit codes: 0 every pod is admitted (with --repeat max once, with --compare on both sides), 3 one is not or
-the kubelet would not start (with --exit-zero 0), 2 usage, 4 unusable input.
+the kubelet would not start (with --exit-zero 0), 2 usage, 4 unusable input, 5 nothing could be
+written, 6 files are written, and that could not be said or undone.
 """
 
 
@@ -87,7 +88,7 @@ def plan(
     svg: MachineSvgOption = "",
     html: HtmlOption = "",
     write_state: WriteStateOption = "",
-    force: ForceOption = False,
+    force: ForceStateOption = False,
     output: MetricsOutputOption = MetricsOutput.TABLE,
     no_color: NoColorOption = False,
     quiet: QuietOption = False,

@@ -20,13 +20,15 @@ _NO_HARD_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 _ATTEMPTS = 5
 
 
-def check_target(path: Path, *, replace: bool) -> None:
+def check_target(path: Path, *, replace: bool, directory: int | None = None) -> None:
     """Raise UsageError where *path* must not be written: it exists, or is no regular file.
 
-    *replace* permits to put a new file in the place of an existing one.
+    *replace* permits to put a new file in the place of an existing one. *directory* is the descriptor of the
+    directory, where one is open already.
     """
     try:
-        mode = path.lstat().st_mode
+        name = path if directory is None else path.name
+        mode = os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode
     except FileNotFoundError:
         if path.parent.is_dir():
             return
@@ -46,22 +48,27 @@ def save(
     replace: bool,
     mode: int = PRIVATE,
     backup: bool = False,
+    directory: int | None = None,
 ) -> Path | None:
     """Write a file beside *path*, then move it there; mode and owner of a replaced file are kept.
 
     What names who runs on a node is its writer's alone (the *mode* of a new file) unless that is asked for.
-    Return where the replaced file is now if a *backup* is to be kept.
+    Return where the replaced file is now if a *backup* is to be kept. *directory* is the descriptor of the
+    directory, where one is open already.
 
     Raise UsageError where *path* has come into being meanwhile, NodeAccessError where the system refuses:
     then all is as before; NotRestoredError where that cannot be said.
     """
-    check_target(path, replace=replace)
+    check_target(path, replace=replace, directory=directory)
+    way = _Way(replace, mode, backup)
     try:
-        directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        if directory is not None:
+            return _saved(path, write, way, directory)
+        own = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            return _saved(path, write, _Way(replace, mode, backup), directory)
+            return _saved(path, write, way, own)
         finally:
-            os.close(directory)
+            os.close(own)
     except FileExistsError:
         raise _already_there(path) from None
     except OSError as error:

@@ -45,14 +45,14 @@ class RunLock:
             os.close(handle)
         self._own.clear()
 
-    def hold(self, shown: Path, root: Root, path: str) -> None:
-        """Lock the directory *path* below *root*; files in it are named by *shown* then.
+    def hold(self, shown: Path, root: Root, path: str) -> int:
+        """Lock the directory *path* below *root* and return its descriptor; *shown* names it from then on.
 
         Raise NodeAccessError where another cpuctl has it, or the system refuses, InputError where it cannot
         be used otherwise.
         """
         if shown in _held:
-            return
+            return _held[shown]
         try:
             handle = root.open_directory(path)
         except OSError as error:
@@ -65,6 +65,7 @@ class RunLock:
             os.close(handle)
             raise
         self._own[shown] = _held[shown] = handle
+        return handle
 
 
 class NotSyncedError(NodeAccessError):

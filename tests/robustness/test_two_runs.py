@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -223,6 +223,40 @@ def test_a_directory_that_cannot_be_synced_gets_its_old_files_back(
     with pytest.raises(NodeAccessError, match="cannot be written: input/output error"):
         save_states(str(tmp_path), dict.fromkeys(FILES, "new"), force=True)
     assert texts(tmp_path) == before
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_files_are_written_and_taken_back_where_the_lock_is(
+    fails: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Behind the first file, somebody puts another directory in the place of the one that is written to."""
+    directory, hosts, kept = (tmp_path / name for name in ("new", "hosts", "kept"))
+    for each in (directory, hosts):
+        each.mkdir()
+        for name in FILES:
+            (each / name).write_text(f"{each.name}'s")
+    before = {each: texts(each) for each in (directory, hosts)}
+    real = saving.save
+
+    def save(path: Path, *words: Any, **more: Any) -> Path | None:
+        if kept.exists() and fails:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        done = real(path, *words, **more)
+        if not kept.exists():
+            directory.rename(kept)
+            directory.symlink_to(hosts)
+        return done
+
+    monkeypatch.setattr(saving, "save", save)
+    with suppress(OSError):
+        save_states(str(directory), dict.fromkeys(FILES, "new"), force=True)
+    assert texts(hosts) == before[hosts]
+    after = texts(kept)
+    if fails:
+        assert after == before[directory]
+    else:
+        assert [after.pop(name) for name in FILES] == [b"new"] * 2
+        assert [*after.values()] == [b"new's"] * 2
 
 
 def test_what_cannot_be_put_back_is_exit_6(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

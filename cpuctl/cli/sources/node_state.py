@@ -266,20 +266,24 @@ def save_states(directory: str, texts: Mapping[str, str], *, force: bool) -> dic
     Return the backups of what was replaced, by file name. Where one cannot be written all is as before; raise
     NotRestoredError where that cannot be said.
     """
+    from cpuctl.below_root import HOST
     from cpuctl.capture.saving import check_target, save
+    from cpuctl.checkpoints.store import RunLock
     from cpuctl.cli.output import remember_written
 
     Path(directory).mkdir(parents=True, exist_ok=True)
     paths = {Path(directory) / name: text.encode() for name, text in texts.items()}
-    for path in paths:
-        check_target(path, replace=force)
     saved: dict[Path, Path | None] = {}
-    with changing(directory):
+    with RunLock() as lock:
+        handle = lock.hold(Path(directory), HOST, directory)
+        for path in paths:
+            check_target(path, replace=force, directory=handle)
         for path, content in paths.items():
+            put = partial(_put, content)
             try:
-                saved[path] = save(path, partial(_put, content), replace=force, backup=True)
+                saved[path] = save(path, put, replace=force, backup=True, directory=handle)
             except BaseException as error:
-                _take_back(saved, error)
+                _take_back(saved, handle, error)
                 raise
     backups = {path.name: backup for path, backup in saved.items() if backup is not None}
     for path in saved:
@@ -287,14 +291,14 @@ def save_states(directory: str, texts: Mapping[str, str], *, force: bool) -> dic
     return backups
 
 
-def _take_back(saved: Mapping[Path, Path | None], cause: BaseException) -> None:
+def _take_back(saved: Mapping[Path, Path | None], directory: int, cause: BaseException) -> None:
     """Undo what was written before the file that could not be: half of a state is worse than none."""
     for path, backup in saved.items():
         try:
             if backup is None:
-                path.unlink()
+                os.unlink(path.name, dir_fd=directory)
             else:
-                backup.rename(path)
+                os.rename(backup.name, path.name, src_dir_fd=directory, dst_dir_fd=directory)
         except OSError as error:
             message = f"{str(cause) or 'interrupted'}; and {path} is written, and cannot be put back"
             hint = f"its old content is in {backup}" if backup else ""

@@ -5,6 +5,7 @@ A node is started from values and asked for decisions; it holds the state in bet
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from functools import partial, reduce
 from operator import or_
@@ -48,8 +49,9 @@ class Node(Copied):
     ``allocatable`` is what pods must fit into, None where that is not to be checked. ``server`` is the
     API server that new pods come through, None where nobody asks it. ``active`` are the
     pods it takes for running, by UID. Clean-up is lazy as the kubelet's: what an inactive pod holds comes
-    back when a manager is next asked for anything, and never while ``sources_ready`` is False. ``stale``
-    are the managers that may have something to clean up. ``delays`` tell how long a container that shrinks
+    back when a manager is next asked for anything, and never while ``sources_ready`` is False. ``gone``
+    are the pods that may hold something, by UID, with the managers that have not looked since; ``stale`` are
+    managers that must look through all. ``delays`` tell how long a container that shrinks
     keeps its CPUs: until somebody who has a clock settles that (``CPUManagerState.settle``).
     ``forgets_pods`` is False for a kubelet whose managers each take the pod that they last saw at admission
     (``last_seen``, by manager) for an active one, for as long as no other comes.
@@ -75,6 +77,7 @@ class Node(Copied):
         self.fault: KubeletFault | None = None
         self.active: MutableMapping[str, Pod] = ActivePods()
         self.sources_ready = True
+        self.gone: dict[str, frozenset[str]] = {}
         self.stale: frozenset[str] = frozenset()
         self.forgets_pods = True
         self.last_seen: dict[str, Pod] = {}
@@ -127,7 +130,7 @@ class Node(Copied):
         seen = self.pod_rules.known(pod)
         admission = self._admission_of(seen)
         if pod.uid in self.active:
-            self._changed()
+            self._gone(pod.uid)
         self.active[pod.uid] = seen
         self.devices.claim([pod])
         verdict = self.fault or self._decide(admission, pod)
@@ -244,7 +247,7 @@ class Node(Copied):
     def remove(self, uid: str) -> None:
         """Let a pod end; what it holds comes back with the next clean-up."""
         self.active.pop(uid, None)
-        self._changed()
+        self._gone(uid)
 
     def kept_for(self, uid: str) -> int:
         """Tell the CPUs that stay a pod's own after it has gone, until another one comes."""
@@ -270,6 +273,9 @@ class Node(Copied):
     def _changed(self) -> None:
         self.stale = frozenset(provider.name for provider in self.providers)
 
+    def _gone(self, uid: str) -> None:
+        self.gone[uid] = frozenset(provider.name for provider in self.providers)
+
     def _cleaned_up(self, asked_for: Pod | None = None) -> Iterator[Provider]:
         """Yield the managers, each after it has cleaned up: the kubelet's do so whenever they are called.
 
@@ -278,15 +284,27 @@ class Node(Copied):
         for provider in self.providers:
             if asked_for is not None and not self.forgets_pods:
                 self._see(provider.name, asked_for)
-            if self.sources_ready and provider.name in self.stale:
-                self.stale -= {provider.name}
-                provider.keep_only(self._kept(provider.name))
+            if self.sources_ready and (self.gone or self.stale):
+                self._clean(provider)
             yield provider
+
+    def _clean(self, provider: Provider) -> None:
+        name = provider.name
+        gone = [uid for uid, unaware in self.gone.items() if name in unaware]
+        if name in self.stale:
+            self.stale -= {name}
+            provider.keep_only(self._kept(name))
+        elif gone:
+            provider.keep_only(self._kept(name), gone)
+        for uid in gone:
+            self.gone[uid] -= {name}
+            if not self.gone[uid]:
+                del self.gone[uid]
 
     def _see(self, manager: str, pod: Pod) -> None:
         before = self.last_seen.get(manager)
         if before is not None and before.uid != pod.uid and before.uid not in self.active:
-            self.stale |= {manager}
+            self.gone[before.uid] = self.gone.get(before.uid, frozenset()) | {manager}
         self.last_seen[manager] = pod
 
     def _kept(self, manager: str) -> Mapping[str, Collection[str]]:
@@ -294,7 +312,9 @@ class Node(Copied):
         active, last = self._running.containers, self.last_seen.get(manager)
         if last is None or last.uid in active:
             return active
-        return {**active, last.uid: [each.name for each in last.all_containers]}
+        return ChainMap(
+            {last.uid: tuple(each.name for each in last.all_containers)}, self._running.containers
+        )
 
     def _candidate(self, pod: Pod) -> Candidate:
         qos = pod_qos(self.pod_rules.view(pod))

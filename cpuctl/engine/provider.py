@@ -48,8 +48,13 @@ class Provider(Protocol):
     ) -> Sequence[Placement] | Refusal:
         """Allocate for a pod that is divided, near the hint; add to the placements what containers get."""
 
-    def keep_only(self, containers: Mapping[str, Collection[str]]) -> None:
-        """Release everything that is not held by one of these containers, by pod UID."""
+    def keep_only(
+        self, containers: Mapping[str, Collection[str]], gone: Collection[str] | None = None
+    ) -> None:
+        """Release everything that is not held by one of these containers, by pod UID.
+
+        *gone* are the pods that may hold such things, by their UIDs; None where all are to be looked through.
+        """
 
     def remove_container(self, uid: str, container: str) -> None:
         """Release what one container holds."""

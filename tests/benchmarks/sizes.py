@@ -1,4 +1,4 @@
-"""Large inputs: what a command costs that meets 5,000 pods, or 4,096 CPUs on 64 NUMA nodes."""
+"""Large inputs: what a command costs that meets 5,000 or 50,000 pods, or 4,096 CPUs on 64 NUMA nodes."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ from pathlib import Path
 from tests.robustness import large
 from tests.robustness.measured import cost
 
-PODS = 5000
+PODS, MOST_PODS = 5000, 50_000
 COMMANDS: Sequence[tuple[str, str]] = (
     ("plan of 110 pods", "plan -q -m {machine} --kubelet-config {kubelet} -f {few}"),
     ("plan of 110 pods -o json", "plan -q -m {machine} --kubelet-config {kubelet} -f {few} -o json"),
     (f"plan of {PODS:,} pods", "plan -q -m {machine} --kubelet-config {kubelet} -f {many}"),
     (f"plan of {PODS:,} pods -o json", "plan -q -m {machine} --kubelet-config {kubelet} -f {many} -o json"),
+    (
+        f"plan of {MOST_PODS:,} pods -o json",
+        "plan -q -m {machine} --kubelet-config {kubelet} -f {most} -o json",
+    ),
     (
         f"explain of one refused after {PODS:,}",
         "explain -q -m {machine} --kubelet-config {kubelet} -f {many} -T huge=3000/3000,1Gi huge",
@@ -37,6 +41,7 @@ def report() -> Iterator[str]:
             "kubelet": large.write_kubelet(directory / "kubelet.json"),
             "few": large.write_pods(directory / "few.json", 110),
             "many": large.write_pods(directory / "many.json", PODS),
+            "most": large.write_pods(directory / "most.json", MOST_PODS),
         }
         for title, line in COMMANDS:
             measured = cost([word.format(**inputs) for word in line.split()])

@@ -211,6 +211,7 @@ class NodeLife(RuleBasedStateMachine):
         policy, state = self.node.policy, self.node.state
         assert policy is not None
         by_pod = {uid: _union(held) for uid, held in state.assignments.items()}
+        assert state.exclusive == _union(by_pod)
         everything = state.default | _union(by_pod)
         strict = policy.options.strict_cpu_reservation
         assert everything == (policy.allocatable if strict else policy.topology.cpus)

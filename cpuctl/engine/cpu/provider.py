@@ -17,7 +17,7 @@ from cpuctl.engine.cpu.exclusive_claim import POLICY_NONE, ExclusiveClaim, exclu
 from cpuctl.engine.cpu.manager import Allocation, StaticPolicy
 from cpuctl.engine.cpu.state import CPUManagerState, validate
 from cpuctl.engine.cpu.topology import CPUTopology
-from cpuctl.engine.metrics.cpu import CPUMetrics, exclusive_cpus
+from cpuctl.engine.metrics.cpu import CPUMetrics
 from cpuctl.engine.outcome import KubeletFault, Rejected, StartRefused
 from cpuctl.engine.pod_level.claims import pod_level_cpus
 from cpuctl.engine.pod_level.rules import NEVER_DIVIDED, PodLevelRules
@@ -180,7 +180,7 @@ class CPUProvider(Copied):
             pod=candidate.pod, claims=self._claims(candidate), total=total, affinity=hint.nodes
         )
         allocate = restore_bubble if self.rules.restores_cpus else allocate_bubble
-        free, others = self.state.default, exclusive_cpus(self.state)
+        free, others = self.state.default, self.state.exclusive
         bubble = allocate(self.policy, self.state, request)
         if picked := free & ~self.state.default:
             self.metrics.pod_picked(self.policy, picked, others)
@@ -201,10 +201,12 @@ class CPUProvider(Copied):
             steps=bubble.steps.get(name, ()),
         )
 
-    def keep_only(self, containers: Mapping[str, Collection[str]]) -> None:
-        """Release everything that is not held by one of these containers, by pod UID."""
+    def keep_only(
+        self, containers: Mapping[str, Collection[str]], gone: Collection[str] | None = None
+    ) -> None:
+        """Release everything that is not held by one of these containers; *gone* as in ``Provider``."""
         if self.policy is not None:
-            self.metrics.released(self.policy, self.state, self.state.keep_only(containers))
+            self.metrics.released(self.policy, self.state, self.state.keep_only(containers, gone))
 
     def remove_container(self, uid: str, container: str) -> None:
         """Release what one container holds."""

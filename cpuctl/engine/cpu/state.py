@@ -8,16 +8,46 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from collections.abc import Set as AbstractSet
-from functools import reduce
+from functools import cached_property, reduce
 from operator import or_
 from typing import TYPE_CHECKING
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.changeable import Changeable
+from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import ContainerKind
 
 if TYPE_CHECKING:
     from cpuctl.checkpoints.model import CPUStateFile
+
+
+class _Joined(NamedTuple):
+    """What containers hold together, as long as *of* is where that is recorded; *twice*: of several."""
+
+    of: Mapping[str, Mapping[str, int]] | None
+    once: int
+    twice: int
+
+
+_NOTHING = _Joined(None, 0, 0)
+
+
+def _join(assignments: Mapping[str, Mapping[str, int]]) -> _Joined:
+    once = twice = 0
+    for held in assignments.values():
+        for cpus in held.values():
+            twice |= once & cpus
+            once |= cpus
+    return _Joined(assignments, once, twice)
+
+
+def _joined_with(joined: _Joined, cpus: int) -> _Joined:
+    return _Joined(joined.of, joined.once | cpus, joined.twice | (joined.once & cpus))
+
+
+def _joined_without(joined: _Joined, cpus: int) -> _Joined:
+    """Take CPUs out; what several held must be counted anew, when somebody asks."""
+    return _NOTHING if cpus & joined.twice else _Joined(joined.of, joined.once & ~cpus, joined.twice)
 
 
 class CPUManagerState(Changeable):
@@ -51,6 +81,17 @@ class CPUManagerState(Changeable):
         """The UIDs of the pods that hold something."""
         return frozenset((*self.assignments, *self.pod_entries))
 
+    @property
+    def exclusive(self) -> int:
+        """The CPUs that are recorded for containers, those that share a pod's included."""
+        if self._joined.of is not self.assignments:
+            self._joined = _join(self.assignments)
+        return self._joined.once
+
+    @cached_property
+    def _joined(self) -> _Joined:
+        return _join(self.assignments)
+
     def held_by(self, uid: str) -> int:
         """Return all that a pod holds: its own pool, and what its containers have."""
         return reduce(or_, self.assignments.get(uid, {}).values(), self.pod_entries.get(uid, 0))
@@ -61,7 +102,9 @@ class CPUManagerState(Changeable):
 
     def assign(self, uid: str, container: str, cpus: int) -> None:
         """Record a container's exclusive CPUs; the first ones it gets are its baseline."""
-        self.assignments[uid] = {**self.assignments.get(uid, {}), container: cpus}
+        held, joined = self.assignments.get(uid, {}), self._joined
+        self._joined = _NOTHING if container in held else _joined_with(joined, cpus)
+        self.assignments[uid] = {**held, container: cpus}
         promised = self.baselines.get(uid, {})
         self.baselines[uid] = {**promised, container: promised.get(container, cpus)}
 
@@ -112,10 +155,18 @@ class CPUManagerState(Changeable):
         """
         return self._release(uid, {container}) if container in self.assignments.get(uid, {}) else 0
 
-    def keep_only(self, containers: Mapping[str, Collection[str]]) -> int:
-        """Release everything that is not held by one of these containers, by pod UID, and return it."""
+    def keep_only(
+        self, containers: Mapping[str, Collection[str]], gone: Collection[str] | None = None
+    ) -> int:
+        """Release everything that is not held by one of these containers, by pod UID, and return it.
+
+        *gone* are the pods that may hold such things, where that is known: a full node has thousands.
+        """
+        looked_at = self.assignments
+        if gone is not None:
+            looked_at = {uid: self.assignments[uid] for uid in gone if uid in self.assignments}
         released = 0
-        for uid in beyond(self.assignments, containers):
+        for uid in beyond(looked_at, containers):
             released |= self._release(uid, self.assignments[uid].keys() - set(containers.get(uid, ())))
         return released
 
@@ -123,6 +174,7 @@ class CPUManagerState(Changeable):
         """Release what some containers of a pod hold, all at once: a file may name thousands."""
         held, left = self.assignments[uid], _without(gone, self.assignments[uid])
         cpus = reduce(or_, (held[name] for name in gone))
+        self._joined = _joined_without(self._joined, cpus)
         if uid in self.pod_entries:
             cpus = 0 if left else self.pod_entries.pop(uid)
         for used in left.values():
@@ -137,6 +189,12 @@ class CPUManagerState(Changeable):
         if promised is not None:
             self.baselines[uid] = _without(gone, promised)
         return cpus
+
+    def forget(self, uid: str) -> None:
+        """Drop what is recorded for the containers of a pod: their CPUs are the caller's to give."""
+        if self.assignments.pop(uid, None) is not None:
+            self._joined = _NOTHING
+        self.baselines.pop(uid, None)
 
     def as_file(self, policy_name: str, *, pod_level: bool = False, baselines: bool = False) -> CPUStateFile:
         """Return what the kubelet writes for this state; the gates decide on what goes beyond containers."""
@@ -161,7 +219,7 @@ class CPUManagerState(Changeable):
 
 
 def beyond(held: Mapping[str, Mapping[str, object]], containers: Mapping[str, Collection[str]]) -> list[str]:
-    """Name the pods of which more is held than these containers do; a full node asks after every refusal."""
+    """Name the pods of which more is held than these containers do."""
     found = []
     for uid, names in held.items():
         kept = containers.get(uid, ())

@@ -124,7 +124,11 @@ class DeviceProvider(Copied):
         """Tell the healthy devices that nobody uses (a mask)."""
         return self._pool(resource).healthy & ~self._in_use(resource)
 
-    def keep_only(self, containers: Mapping[str, Collection[str]]) -> None:
+    def keep_only(
+        self,
+        containers: Mapping[str, Collection[str]],
+        gone: Collection[str] | None = None,  # noqa: ARG002  # few hold devices: all are looked through
+    ) -> None:
         """Release everything that is not held by one of these pods."""
         self.state.keep_only(containers)
 

@@ -137,9 +137,11 @@ class MemoryProvider(Copied):
             return parts
         return [each._replace(memory=parts.get(each.container.name, ())) for each in placed]
 
-    def keep_only(self, containers: Mapping[str, Collection[str]]) -> None:
-        """Release everything that is not held by one of these containers, by pod UID."""
-        self.state.keep_only(containers)
+    def keep_only(
+        self, containers: Mapping[str, Collection[str]], gone: Collection[str] | None = None
+    ) -> None:
+        """Release everything that is not held by one of these containers; *gone* as in ``Provider``."""
+        self.state.keep_only(containers, gone)
 
     def remove_container(self, uid: str, container: str) -> None:
         """Release what one container holds."""

@@ -103,10 +103,12 @@ class MemoryManagerState(Changeable):
             if each.kind is ContainerKind.INIT:
                 self.remove_container(pod.uid, each.name)
 
-    def keep_only(self, containers: Mapping[str, Collection[str]]) -> None:
-        """Release everything that is not held by one of these containers, by pod UID."""
-        for uid, held in list(self.blocks.items()):
-            for name in sorted(set(held) - set(containers.get(uid, ()))):
+    def keep_only(
+        self, containers: Mapping[str, Collection[str]], gone: Collection[str] | None = None
+    ) -> None:
+        """Release everything that is not held by one of these containers, by pod UID; *gone* may be alone."""
+        for uid in list(self.blocks) if gone is None else gone:
+            for name in sorted(self.blocks.get(uid, {}).keys() - set(containers.get(uid, ()))):
                 self.remove_container(uid, name)
 
     def as_file(self, *, pod_level: bool = False) -> MemoryStateFile:

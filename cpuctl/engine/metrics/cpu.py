@@ -9,9 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from functools import reduce
-from itertools import chain
-from operator import or_
 from typing import TYPE_CHECKING
 
 from cpuctl.engine.changeable import Changeable
@@ -51,10 +48,10 @@ class CPUMetrics(Changeable):
         if policy is None:
             return metrics
         metrics.shared_millicores = (state.default & ~policy.reserved).bit_count() * 1000
-        metrics.exclusive = exclusive_cpus(state).bit_count()
+        metrics.exclusive = state.exclusive.bit_count()
         metrics.aligned = Counter({_CORE: 0, _UNCORE: 0})
         metrics.unaligned = Counter({_CORE: 0})
-        metrics.count_nodes(policy, exclusive_cpus(state))
+        metrics.count_nodes(policy, state.exclusive)
         return metrics
 
     def container_allocated(
@@ -69,7 +66,7 @@ class CPUMetrics(Changeable):
         self._picked(policy, cpus)
         self.allocations["node"] += 1
         self.assignments["node_exclusive"] += 1
-        self.count_nodes(policy, exclusive_cpus(state))
+        self.count_nodes(policy, state.exclusive)
 
     def container_failed(self, policy: StaticPolicy) -> None:
         """Count one container that has not."""
@@ -112,13 +109,13 @@ class CPUMetrics(Changeable):
         if cpus:
             self.shared_millicores += cpus.bit_count() * 1000
             self.exclusive -= cpus.bit_count()
-            self.count_nodes(policy, exclusive_cpus(state))
+            self.count_nodes(policy, state.exclusive)
 
     def resized(self, policy: StaticPolicy, state: CPUManagerState) -> None:
         """Set the gauges right: how a kubelet that resizes exclusive CPUs counts is open (KEP-5554)."""
         self.shared_millicores = (state.default & ~policy.reserved).bit_count() * 1000
-        self.exclusive = exclusive_cpus(state).bit_count()
-        self.count_nodes(policy, exclusive_cpus(state))
+        self.exclusive = state.exclusive.bit_count()
+        self.count_nodes(policy, state.exclusive)
 
     def count_nodes(self, policy: StaticPolicy, exclusive: int) -> None:
         """Set the figures of the NUMA nodes that have *exclusive* CPUs."""
@@ -131,8 +128,3 @@ class CPUMetrics(Changeable):
         self.exclusive += cpus.bit_count()
         if sum(1 for cache in policy.topology.uncore_caches.values() if cache & cpus) == 1:
             self.aligned[_UNCORE] += 1
-
-
-def exclusive_cpus(state: CPUManagerState) -> int:
-    """Join the CPUs that are recorded for containers, those that share a pod's included."""
-    return reduce(or_, chain.from_iterable(map(dict.values, state.assignments.values())), 0)

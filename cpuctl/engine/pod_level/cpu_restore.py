@@ -43,5 +43,4 @@ def give_back(state: CPUManagerState, uid: str) -> None:
     """Return all that a pod holds as a whole to the shared pool, and forget its containers."""
     if uid in state.pod_entries:
         state.default |= state.pod_entries.pop(uid)
-        state.assignments.pop(uid, None)
-        state.baselines.pop(uid, None)
+        state.forget(uid)

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cpuctl.checkpoints.model import CPUStateFile
 from cpuctl.cpuset import CPUSet
+from cpuctl.engine.cpu import state as state_module
 from cpuctl.engine.cpu.state import CPUManagerState, validate
 from cpuctl.pods.model import ContainerKind
 from tests.support.changed import changed
@@ -266,3 +273,43 @@ def test_all_containers_of_a_pod_that_has_gone_are_released() -> None:
     state = made("0-1", one="2-3", two="4-5")
     assert state.keep_only({}) == mask("2-5")
     assert (state.default, state.assignments, state.baselines) == (mask("0-5"), {}, {})
+
+
+def test_what_containers_hold_together_is_joined_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full node has thousands of holders, and asks with every pod that comes or goes."""
+    joined = []
+    join = state_module._join
+
+    def counted(assignments: Mapping[str, Mapping[str, int]]) -> Any:
+        joined.append(len(assignments))
+        return join(assignments)
+
+    monkeypatch.setattr(state_module, "_join", counted)
+    state = CPUManagerState((1 << 4096) - 1)
+    for number in range(1000):
+        state.assign(f"pod-{number}", "main", 1 << number)
+        assert state.exclusive == (1 << number + 1) - 1
+    for number in range(0, 1000, 2):
+        state.remove_container(f"pod-{number}", "main")
+    assert state.exclusive == sum(1 << number for number in range(1, 1000, 2))
+    assert len(joined) == 1
+
+
+_HELD = st.integers(0, 255)
+
+
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("xyz"), st.none() | _HELD)))
+def test_what_containers_hold_together_is_what_each_holds(steps: list[tuple[str, str, int | None]]) -> None:
+    """Also where several hold the same, or one gets others."""
+    state = CPUManagerState(0)
+    for uid, container, cpus in steps:
+        if cpus is None:
+            state.remove_container(uid, container)
+        elif cpus == 255:
+            state.forget(uid)
+        else:
+            state.assign(uid, container, cpus)
+        held = [cpus for each in state.assignments.values() for cpus in each.values()]
+        assert state.exclusive == reduce(or_, held, 0)
+        assert state.copy() == state
+        assert state.copy().exclusive == state.exclusive

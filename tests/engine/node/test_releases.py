@@ -9,7 +9,7 @@ import pytest
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Admitted
-from cpuctl.engine.cpu.state import CPUManagerState
+from cpuctl.engine.cpu import state
 from cpuctl.engine.memory.state import cpuset_mems
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Rejected, StartRefused
@@ -155,21 +155,23 @@ def test_best_effort_is_no_policy_before_1_32(minor: int) -> None:
 
 
 @pytest.mark.parametrize("minor", [31, 32])
-def test_holders_are_looked_through_only_after_a_pod_has_gone(
-    minor: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_the_pod_that_has_gone_is_looked_through(minor: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A full node has thousands of them, and pods come all the time."""
-    node, looked = started(minor), []
-    keep_only = CPUManagerState.keep_only
+    node = started(minor)
+    looked: list[str] = []
+    beyond = state.beyond
 
-    def watched(state: CPUManagerState, containers: Mapping[str, Collection[str]]) -> int:
-        looked.append(len(state.assignments))
-        return keep_only(state, containers)
+    def watched(
+        held: Mapping[str, Mapping[str, object]], containers: Mapping[str, Collection[str]]
+    ) -> list[str]:
+        looked.extend(held)
+        return beyond(held, containers)
 
-    monkeypatch.setattr(CPUManagerState, "keep_only", watched)
+    monkeypatch.setattr(state, "beyond", watched)
     for name in ("one", "two", "three"):
         node.admit(asks(name, "1Gi"))
     assert not looked
     node.remove("three")
     node.admit(asks("four", "1Gi"))
-    assert looked == [3]
+    assert looked == ["three"]
+    assert {"one", "two", "four"} == node.cpu.state.assignments.keys()

@@ -208,3 +208,21 @@ def test_a_machine_whose_nodes_no_mask_holds_is_told_beforehand(cpuctl: Cpuctl, 
     checked = cpuctl("config", "check", "-m", machine, "--kubelet-args", kubelet)
     assert "the kubelet crashes at its first pod: a mask holds NUMA nodes 0 to 63" in checked.out
     assert checked.code == 3
+
+
+def test_a_merge_that_takes_hours_is_no_admission(cpuctl: Cpuctl) -> None:
+    """Eighteen NUMA nodes are walked in seconds, but the hints of CPUs and memory are combined for hours."""
+    kubelet = (
+        f"{STATIC} {WITH_MEMORY} --topology-manager-policy=restricted "
+        "--topology-manager-policy-options=max-allowable-numa-nodes=18"
+    )
+    words = ("-m", "synthetic:2s18n18c1t,mem=4Gi", "--kubelet-args", kubelet)
+    (pod,) = answer(cpuctl, "plan", *words, "-T", "vm=1/1,1Gi")["pods"]
+    assert (pod["outcome"], pod["fault"]) == ("KubeletFault", "no answer")
+    assert "would not answer within" in pod["why"]
+    assert "it combines the hints of 2 lists in at least" in pod["why"]
+    checked = cpuctl("config", "check", *words)
+    assert "the kubelet's Topology Manager would not answer within 1 hour: it combines" in checked.out
+    assert checked.code == 3
+    explained = cpuctl("explain", "vm", *words, "-T", "vm=1/1,1Gi")
+    assert "would not answer within" in explained.out

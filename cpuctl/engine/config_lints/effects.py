@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from cpuctl.engine.config_lints.lint import Lint, LintSubject, Severity
 from cpuctl.engine.config_lints.names import CPU_OPTIONS, NUMA_OPTIONS
 from cpuctl.engine.cpu.topology import CPUTopology
-from cpuctl.engine.hints.node_sets import MEMORY, walks
+from cpuctl.engine.hints.node_sets import MEMORY, endless_combining, walks
 from cpuctl.go_text import GoError
 from cpuctl.kubelet.golang import parse_bool
 from cpuctl.kubelet.policy_options import (
@@ -109,6 +109,26 @@ def lint_numa_sets(subject: LintSubject) -> Iterator[Lint]:
                 detected=f"{walk.nodes} NUMA nodes",
                 fix="memoryManagerPolicy: None" if memory else "topologyManagerPolicy: none",
             )
+
+
+def lint_merging(subject: LintSubject) -> Iterator[Lint]:
+    """Tell where a kubelet combines the hints of CPUs and memory for longer than anybody waits."""
+    if (
+        subject.started is None
+        or subject.info is None
+        or any(walk.endless for walk in walks(subject.info, subject.config, subject.gates))
+    ):
+        return
+    if found := endless_combining(subject.info, subject.config, subject.gates):
+        number, time = found
+        yield Lint(
+            severity=Severity.ERROR,
+            code="numa-sets",
+            setting=("topologyManagerPolicy",),
+            message=f"the kubelet's Topology Manager would not answer within {time}: it combines the hints "
+            f"for CPUs and memory of a Guaranteed pod in up to {number} ways",
+            fix="topologyManagerPolicy: single-numa-node",
+        )
 
 
 def _closest(subject: LintSubject) -> Iterator[Lint]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 from cpuctl.engine.config_lints.effects import (
     lint_cpu_options,
+    lint_merging,
     lint_numa_sets,
     lint_reservations,
     lint_topology_manager,
@@ -29,6 +30,7 @@ _LINTS: tuple[Callable[[LintSubject], Iterator[Lint]], ...] = (
     lint_cpu_options,
     lint_topology_manager,
     lint_numa_sets,
+    lint_merging,
     lint_reservations,
     lint_reserved_memory,
     lint_uneven_cores,

@@ -1,19 +1,24 @@
-"""How many sets of NUMA nodes a kubelet walks for one request, and how long that takes.
+"""How many sets of NUMA nodes a kubelet walks and combines for one request, and how long that takes.
 
 Rule: kubelet v1.36 ``topologymanager/bitmask``, ``IterateBitMasks``: every manager goes through all 2^n - 1
 sets of the nodes that it knows, for each container (or pod) that asks it for hints. cpuctl gets by without;
-a kubelet with many nodes does not answer in any time that matters (kubernetes issue 135541).
+a kubelet with many nodes does not answer in any time that matters (kubernetes issue 135541). Then
+``topologymanager/policy.go``, ``iterateAllProviderTopologyHints``: one hint of every list is combined with
+one of every other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING
 
 from cpuctl.engine.outcome import FaultKind, KubeletFault
 from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
+    from cpuctl.engine.hints.rule import HintList, HintRule
     from cpuctl.kubelet.config import KubeletConfiguration
     from cpuctl.kubelet.gates.feature_gates import FeatureGates
     from cpuctl.machine.cadvisor.machine_info import MachineInfo
@@ -27,6 +32,13 @@ _MOST_NODES = {
     who: (-(-_LONGEST_SECONDS * 10**9 // each)).bit_length() - 1 for who, each in _NANOSECONDS.items()
 }
 """With so many nodes it still answers: asked at every request, the times only where it does not."""
+_NANOSECONDS_TO_COMBINE = 81
+"""For one combination: measured with two lists of 255 hints, and met by a merge of 65535 times 65535."""
+_LONGEST_MERGE_SECONDS = 600
+"""That merge of 16 nodes took a kubelet 349 seconds, and it answered."""
+_MOST_COMBINATIONS = _LONGEST_MERGE_SECONDS * 10**9 // _NANOSECONDS_TO_COMBINE
+FEW_NODES = 4
+"""With so few no request has lists enough to be combined for long."""
 _UNITS = (("year", 365 * 86_400), ("day", 86_400), ("hour", 3600), ("minute", 60), ("second", 1))
 
 
@@ -67,6 +79,46 @@ def endless_walk(who: str, nodes: int, request: str) -> KubeletFault | None:
         return None
     words = Walk(who, nodes, request).words
     return KubeletFault(kind=FaultKind.NO_ANSWER, where=f"{who}, making hints", why=words)
+
+
+def endless_merge(lists: Sequence[HintList]) -> KubeletFault | None:
+    """Tell how a request ends whose hints are combined for too long; None where the kubelet answers.
+
+    Lists that come as rules count with the hints that they have at least.
+    """
+    number = 1
+    for hints in lists:
+        number *= len(hints) if isinstance(hints, Sequence) else _fewest(hints)
+    if number <= _MOST_COMBINATIONS:
+        return None
+    why = (
+        f"would not answer within {_combining(number)}: it combines the hints of {len(lists)} lists in at "
+        f"least {number} ways"
+    )
+    return KubeletFault(kind=FaultKind.NO_ANSWER, where="Topology Manager, merging hints", why=why)
+
+
+def _combining(number: int) -> str:
+    return _duration(number * _NANOSECONDS_TO_COMBINE // 10**9)
+
+
+def _fewest(rule: HintRule) -> int:
+    """Tell how many hints a rule has at least: with more nodes, a set that suffices does so all the more."""
+    if rule.others or not rule.coverages or not rule.narrowest:
+        return 1
+    nodes = reduce(or_, rule.coverages[0].amounts, 0)
+    return 1 << max(nodes.bit_count() - rule.narrowest, 0)
+
+
+def endless_combining(
+    info: MachineInfo, config: KubeletConfiguration, gates: FeatureGates
+) -> tuple[int, str] | None:
+    """Count how the hints for CPUs and memory of a pod combine, and tell the time, where that is too long."""
+    if config.topology_manager_policy not in ("best-effort", "restricted"):
+        return None
+    both = {walk.who: walk.sets for walk in walks(info, config, gates) if walk.who in (CPU, MEMORY)}
+    number = both.get(CPU, 0) * both.get(MEMORY, 0)
+    return (number, _combining(number)) if number > _MOST_COMBINATIONS else None
 
 
 def walks(info: MachineInfo, config: KubeletConfiguration, gates: FeatureGates) -> Iterator[Walk]:

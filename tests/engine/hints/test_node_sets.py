@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.engine.hints.node_sets import CPU, DEVICES, MEMORY, Walk, endless_walk, walks
+from cpuctl.engine.hints.hints import Hint
+from cpuctl.engine.hints.node_sets import (
+    CPU,
+    DEVICES,
+    MEMORY,
+    Walk,
+    endless_combining,
+    endless_merge,
+    endless_walk,
+    walks,
+)
 from cpuctl.engine.outcome import FaultKind, KubeletFault
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
@@ -71,3 +81,26 @@ def test_before_that_it_is_slow_and_answers(who: str, nodes: int) -> None:
 def test_measured_times_are_met() -> None:
     """A kubelet 1.36.2 took 1.03 s to admit a pod on 16 NUMA nodes, nearly all of it in CPU hints."""
     assert 900 < Walk(CPU, 16, "").sets * 16_000 / 10**6 < 1_200
+
+
+def test_hints_that_are_combined_for_too_long_are_no_answer() -> None:
+    """A kubelet combined 65535 with 65535 hints within 349 seconds; with two more nodes it takes hours."""
+    sixteen = [Hint(nodes, preferred=False) for nodes in range(1, 1 << 16)]
+    assert endless_merge([sixteen, sixteen]) is None
+    assert endless_merge([sixteen, sixteen, sixteen[:2]]) == KubeletFault(
+        kind=FaultKind.NO_ANSWER,
+        where="Topology Manager, merging hints",
+        why="would not answer within 11 minutes: it combines the hints of 3 lists in at least 8589672450 "
+        "ways",
+    )
+
+
+def test_combining_is_foreseen_for_cpus_with_memory() -> None:
+    gates = FeatureGates.for_minor(36)
+    config = KubeletConfiguration(
+        topology_manager_policy="restricted", cpu_manager_policy="static", memory_manager_policy="Static"
+    )
+    assert endless_combining(with_memory_nodes(16, 0), config, gates) is None
+    assert endless_combining(with_memory_nodes(18, 0), config, gates) == (262143**2, "1 hour")
+    alone = config._replace(topology_manager_policy="single-numa-node")
+    assert endless_combining(with_memory_nodes(18, 0), alone, gates) is None

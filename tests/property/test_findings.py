@@ -1,0 +1,147 @@
+"""What is said of a machine and what is counted beside it come to the same, on odd machines, too."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.views import differing_views
+from cpuctl.errors import InputError
+from cpuctl.go_text import GoError
+from cpuctl.machine.cadvisor.machine_info import MachineInfo
+from cpuctl.machine.cadvisor.view import kubelet_view
+from cpuctl.machine.model import Machine
+from cpuctl.machine.sources import read_machine
+from cpuctl.machine.sysfs.machine import read_machine_files
+from cpuctl.machine.tree import MemoryTree
+from tests.machine.sysfs_writer import CPU_DIR, small_machine
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+RECORDED = sorted(
+    str(path) for path in (*FIXTURES.glob("machines/*.tar.xz"), *FIXTURES.glob("nodes/*/node.tar.xz"))
+)
+SHAPES = (
+    "2s2n2c2t,l3=4",
+    "1s1n4c1t,l3=2",
+    "2s4n4c2t",
+    "1s0n4c2t",
+    "2s2n2c2t,offline=3+7",
+    "4s4n1c1t,l3=none",
+)
+LOST = (
+    r"/node/", r"/node1/", r"/node1/cpulist", r"/meminfo", r"^proc/meminfo", r"hugepages", r"/cache/",
+    r"/index0/id", r"/index0/level", r"/index0/shared", r"/index0/size", r"/index0/type", r"cpu1/cache",
+    r"physical_package_id", r"core_siblings", r"core_id", r"thread_siblings", r"cpu1/topology",
+    r"cpu/present", r"cpu/offline", r"cpuinfo",
+)  # fmt: skip
+CHANGED = {
+    "packages without number": (r"physical_package_id$", "-1\n"),
+    "one package without number": (r"cpu1/topology/physical_package_id$", "-1\n"),
+    "core ids that repeat": (r"core_id$", "0\n"),
+    "a map that is empty": (r"/index0/shared_cpu_map$", "0\n"),
+    "a list that is empty": (r"/index0/shared_cpu_list$", "\n"),
+    "fewer CPUs online": (rf"^{CPU_DIR}/online$", "0-2\n"),
+    "CPUs that do not run": (rf"^{CPU_DIR}/present$", "0-15\n"),
+    "a node without memory": (r"/node1/meminfo$", "Node 1 MemTotal: 0 kB\nNode 1 MemFree: 0 kB\n"),
+}
+
+
+@cache
+def shape(text: str) -> dict[str, str]:
+    return small_machine(text)
+
+
+def numbers(pattern: str, text: str) -> list[int]:
+    found = re.search(pattern, text)
+    return [int(each) for each in re.findall(r"-?\d+", found[1])] if found else []
+
+
+def cpus(text: str) -> CPUSet:
+    """Read the first list of CPUs in a sentence."""
+    return CPUSet.parse(re.findall(r"CPUs? (\d(?:[\d,-]*\d)?)", text)[0])
+
+
+def check(machine: Machine, info: MachineInfo) -> None:
+    """Compare every sentence that counts with what is counted."""
+    said = " ".join(machine.findings)
+    check_cpus(machine, info, said)
+    check_nodes(machine, info, said)
+    try:
+        topology = CPUTopology.discover(info)
+    except GoError:
+        return
+    check_topology(machine, topology, said)
+
+
+def check_cpus(machine: Machine, info: MachineInfo, said: str) -> None:
+    if machine.offline and "offline" in said:
+        assert ("a kubelet counts online CPUs only" in said) == (info.num_cpus <= len(machine.online))
+    for count in numbers(r"counts such CPUs all the same \((\d+) in all\)", said):
+        assert count == info.num_cpus
+    seen = CPUSet.of(cpu for node in info.nodes for core in node.cores for cpu in core.threads)
+    unseen = [each for each in machine.findings if each.endswith("a kubelet does not see such CPUs.")]
+    assert all(seen.isdisjoint(cpus(each)) for each in unseen)
+    assert (machine.online == seen) == (not unseen)
+
+
+def check_nodes(machine: Machine, info: MachineInfo, said: str) -> None:
+    nodes = sorted(node.id for node in info.nodes if node.cores)
+    if "The kernel shows no NUMA nodes" in said:
+        assert not machine.numa_nodes
+        assert numbers(r"counts \d+ NUMA nodes? \(ids? ([-\d, ]+)\)", said) == nodes
+    if "a kubelet counts no NUMA node" in said:
+        assert nodes == []
+    lacking = [node.id for node in machine.numa_nodes if node.memory_bytes is None]
+    assert bool(lacking) == ("Nothing is recorded of the memory of" in said)
+    assert list(info.nodes_without_memory) == lacking
+
+
+def check_topology(machine: Machine, topology: CPUTopology, said: str) -> None:
+    for average in numbers(r"a kubelet counts with the average, (\d+)", said):
+        assert average == topology.cpus_per_core
+    sockets, caches = set(topology.sockets.values()), set(topology.uncore_caches.values())
+    if "in place of uncore caches" in said:
+        assert caches == sockets
+    for sentence in differing_views(machine, topology):
+        counts = {
+            "NUMA node": topology.num_numa_nodes,
+            "socket": len(sockets),
+            "L3 cache": topology.num_uncore_caches,
+        }
+        for what in (what for what in counts if sentence.startswith(what)):
+            assert numbers(r"(\d+) for the kubelet", sentence) == [counts[what]]
+        if sentence.startswith("the kubelet does not know CPUs"):
+            assert cpus(sentence) == machine.online - CPUSet(topology.cpus)
+
+
+@pytest.mark.parametrize("recording", RECORDED)
+def test_findings_of_recorded_machines_agree_with_their_counts(recording: str) -> None:
+    source = read_machine(recording)
+    check(source.machine, source.info)
+
+
+@given(
+    text=st.sampled_from(SHAPES),
+    lost=st.sets(st.sampled_from(LOST), max_size=3),
+    changed=st.sets(st.sampled_from(sorted(CHANGED)), max_size=3),
+)
+def test_findings_of_odd_machines_agree_with_their_counts(
+    text: str, lost: set[str], changed: set[str]
+) -> None:
+    files = dict(shape(text))
+    for name in sorted(changed):
+        pattern, content = CHANGED[name]
+        files.update({path: content for path in files if re.search(pattern, path)})
+    files = {path: each for path, each in files.items() if not any(re.search(part, path) for part in lost)}
+    try:
+        machine = read_machine_files(MemoryTree(files))
+    except InputError:
+        return
+    check(machine, kubelet_view(machine))

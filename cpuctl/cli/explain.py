@@ -124,7 +124,7 @@ def _explained(planning: Planning, text: str, style: Style) -> Document:
     from cpuctl.engine.explain.story import REMEMBERED, Runs, Telling, tell
 
     last = PodChoice(len(planning.wanted) - 1)
-    choice = choose_pod(text, planning.wanted, planning.past.running) if text else last
+    choice = choose_pod(text, planning.wanted, planning.past.running, planning.ended) if text else last
     with ProgressBar(style) as bar:
         runs = Runs(tick=lambda: bar("trying changes", 0, 0))
         telling = tell(_story(planning, choice), runs, REMEMBERED if text else 1)

@@ -414,3 +414,18 @@ def test_where_nothing_is_pending_no_resize_is_told(cpuctl: Cpuctl) -> None:
     settled = tuple(word.replace("pending.json", "running.json") for word in PENDING)
     assert json.loads(cpuctl("explain", *settled, "-o", "json").out)["resize"] is None
     assert json.loads(cpuctl("explain", *ANSWERS["admitted"], "-o", "json").out)["resize"] is None
+
+
+def test_a_pod_that_has_ended_is_said_to_have(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    pods = tmp_path / "pods.yaml"
+    kind, spec = "apiVersion: v1, kind: Pod", "spec: {containers: [{name: c}]}"
+    pods.write_text(
+        f"{{{kind}, metadata: {{name: done}}, {spec}, status: {{phase: Succeeded}}}}\n---\n"
+        f"{{{kind}, metadata: {{name: runs}}, {spec}}}\n"
+    )
+    words = ("explain", "done", "-m", "synthetic:4c,mem=8Gi", "-f", str(pods))
+    refused = cpuctl(*words)
+    assert (refused.code, refused.err.splitlines()[:2]) == (
+        2, ["error: POD: pod default/done has ended", "hint: explain it with --include-completed"],
+    )  # fmt: skip
+    assert cpuctl(*words, "--include-completed").code == 0

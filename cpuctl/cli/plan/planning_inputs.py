@@ -82,7 +82,8 @@ class PlanningWords(NamedTuple):
 class Planning(NamedTuple):
     """What the words name: ``wanted`` are the pods that come, in their order.
 
-    ``server`` is the API server that they come through, None where nobody asks it.
+    ``server`` is the API server that they come through, None where nobody asks it; ``ended`` names pods that
+    have been left out, as they have ended.
     """
 
     words: PlanningWords
@@ -93,6 +94,7 @@ class Planning(NamedTuple):
     devices: DeviceInventory | None
     sources: Sources
     server: PodServer | None = None
+    ended: tuple[str, ...] = ()
 
     @property
     def kubelet(self) -> Kubelet:
@@ -141,8 +143,9 @@ def read_planning(words: PlanningWords, *, pods_needed: bool) -> Planning:
     )
     sources = Sources()
     given = load_pods(words.filenames, words.templates, sources, needed=pods_needed)
-    if not words.include_completed:
-        given = given._replace(pods=_not_ended(given.pods, sources, needed=pods_needed))
+    ended = () if words.include_completed else tuple(pod.full_name for pod in given.pods if pod.terminal)
+    if ended:
+        given = given._replace(pods=_not_ended(given.pods, ended, sources, needed=pods_needed))
     source = with_storage(load_machine(words.machine, sources), words.ephemeral_storage, sources)
     source = with_memory(source, words.memory, sources)
     if not source.info.hugepages_told:
@@ -161,6 +164,7 @@ def read_planning(words: PlanningWords, *, pods_needed: bool) -> Planning:
         devices=_devices(words, wanted, source.info, sources),
         sources=sources,
         server=None if words.skip_api_server else given.server(rules.server, past.running, wanted),
+        ended=ended,
     )
 
 
@@ -221,16 +225,15 @@ def _doubts(pods: Sequence[Pod]) -> Iterator[str]:
         )
 
 
-def _not_ended(pods: tuple[Pod, ...], sources: Sources, *, needed: bool) -> tuple[Pod, ...]:
-    """Leave out pods that have ended: no kubelet is asked for them again.
+def _not_ended(
+    pods: tuple[Pod, ...], ended: Sequence[str], sources: Sources, *, needed: bool
+) -> tuple[Pod, ...]:
+    """Leave out pods that have *ended*: no kubelet is asked for them again.
 
     Raise UsageError where none is left although they are *needed*.
     """
     from cpuctl.exports.wording import few
 
-    ended = [pod.full_name for pod in pods if pod.terminal]
-    if not ended:
-        return pods
     if needed and len(ended) == len(pods):
         raise UsageError(f"all pods have ended: {few(ended)}", hint="plan them with --include-completed")
     what = "1 pod that has ended is" if len(ended) == 1 else f"{len(ended)} pods that have ended are"

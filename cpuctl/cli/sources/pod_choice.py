@@ -24,10 +24,13 @@ class PodChoice(NamedTuple):
     running: bool = False
 
 
-def choose_pod(text: str, wanted: Sequence[Pod], running: Sequence[Pod]) -> PodChoice:
+def choose_pod(
+    text: str, wanted: Sequence[Pod], running: Sequence[Pod], ended: Sequence[str] = ()
+) -> PodChoice:
     """Find the pod that ``NAME``, ``NAMESPACE/NAME``, ``NAMESPACE/NAME/CONTAINER`` or a UID means.
 
-    Pods that come are looked at first. Raise UsageError where there is none, or more than one.
+    Pods that come are looked at first. Raise UsageError where there is none or more than one, and for one of
+    those that have *ended*.
     """
     name, container = _split(text)
     for pods, are_running in ((wanted, False), (running, True)):
@@ -37,6 +40,8 @@ def choose_pod(text: str, wanted: Sequence[Pod], running: Sequence[Pod]) -> PodC
         if places:
             _check_container(pods[places[0]], container)
             return PodChoice(places[0], container, are_running)
+    if gone := [each for each in ended if name in (each, each.rpartition("/")[2])]:
+        raise UsageError(f"pod {gone[0]} has ended", where=_WHERE, hint="explain it with --include-completed")
     raise _unknown(text, (*wanted, *running))
 
 

@@ -37,8 +37,8 @@ _NANOSECONDS_TO_COMBINE = 81
 _LONGEST_MERGE_SECONDS = 600
 """That merge of 16 nodes took a kubelet 349 seconds, and it answered."""
 _MOST_COMBINATIONS = _LONGEST_MERGE_SECONDS * 10**9 // _NANOSECONDS_TO_COMBINE
-FEW_NODES = 4
-"""With so few no request has lists enough to be combined for long."""
+_SURE_BITS = _MOST_COMBINATIONS.bit_length() - 1
+"""Nodes times lists: with so few, not even all sets of nodes in each list are too many."""
 _UNITS = (("year", 365 * 86_400), ("day", 86_400), ("hour", 3600), ("minute", 60), ("second", 1))
 
 
@@ -81,11 +81,14 @@ def endless_walk(who: str, nodes: int, request: str) -> KubeletFault | None:
     return KubeletFault(kind=FaultKind.NO_ANSWER, where=f"{who}, making hints", why=words)
 
 
-def endless_merge(lists: Sequence[HintList]) -> KubeletFault | None:
+def endless_merge(lists: Sequence[HintList], nodes: int) -> KubeletFault | None:
     """Tell how a request ends whose hints are combined for too long; None where the kubelet answers.
 
+    The lists are of sets of so many *nodes*.
     Lists that come as rules count with the hints that they have at least.
     """
+    if nodes * len(lists) <= _SURE_BITS:
+        return None
     number = 1
     for hints in lists:
         number *= len(hints) if isinstance(hints, Sequence) else _fewest(hints)

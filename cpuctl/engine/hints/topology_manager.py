@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.hints import DONT_CARE, IMPOSSIBLE, Hint
-from cpuctl.engine.hints.node_sets import FEW_NODES, endless_merge
+from cpuctl.engine.hints.node_sets import endless_merge
 from cpuctl.engine.outcome import FaultKind, KubeletFault, Undetermined
 from cpuctl.named_tuple import NamedTuple
 
@@ -81,10 +81,11 @@ class TopologyManager(NamedTuple):
         if self.fault is not None:
             return self.fault
         providers = [_lists(answer) for answer in answers]
-        many = self.everything.bit_count() > FEW_NODES and self.policy != "single-numa-node"
-        if many and (fault := endless_merge(list(chain(*providers)))):
+        lists = list(chain(*providers))
+        all_are_combined = self.policy != "single-numa-node"
+        if all_are_combined and (fault := endless_merge(lists, self.everything.bit_count())):
             return fault
-        hint = self._walk(providers) if self.short_rows else self._merge(list(chain(*providers)))
+        hint = self._walk(providers) if self.short_rows else self._merge(lists)
         if not isinstance(hint, Hint):
             return hint
         return Merged(hint, admit=hint.preferred or self.policy == "best-effort")

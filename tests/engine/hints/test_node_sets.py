@@ -86,8 +86,8 @@ def test_measured_times_are_met() -> None:
 def test_hints_that_are_combined_for_too_long_are_no_answer() -> None:
     """A kubelet combined 65535 with 65535 hints within 349 seconds; with two more nodes it takes hours."""
     sixteen = [Hint(nodes, preferred=False) for nodes in range(1, 1 << 16)]
-    assert endless_merge([sixteen, sixteen]) is None
-    assert endless_merge([sixteen, sixteen, sixteen[:2]]) == KubeletFault(
+    assert endless_merge([sixteen, sixteen], 16) is None
+    assert endless_merge([sixteen, sixteen, sixteen[:2]], 16) == KubeletFault(
         kind=FaultKind.NO_ANSWER,
         where="Topology Manager, merging hints",
         why="would not answer within 11 minutes: it combines the hints of 3 lists in at least 8589672450 "

@@ -50,6 +50,13 @@ NO_MEMORY_TOLD = "the machine information does not tell how much memory there is
 """Why it is not determined what hangs on the memory of a machine that was recorded without it."""
 
 
+NO_HUGE_PAGES_TOLD = (
+    "memory_manager_state names huge pages, and nothing is recorded of those that the node has: a kubelet "
+    "compares them"
+)
+"""Why it is not determined whether a kubelet would take over a state file of the Memory Manager."""
+
+
 def no_memory_told_of(nodes: Sequence[int]) -> str:
     """Why it is not determined what hangs on the memory of NUMA nodes of which it was not recorded."""
     named = (

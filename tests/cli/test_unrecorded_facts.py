@@ -171,3 +171,33 @@ def test_what_cadvisor_does_not_tell_is_not_known(cpuctl: Cpuctl, tmp_path: Path
     (tmp_path / "pages.json").write_text(json.dumps(PAGES))
     pages = cpuctl("plan", "-m", str(machine), "-f", str(tmp_path / "pages.json")).out
     assert "undetermined: it asks for hugepages-1Gi, and nothing is recorded" in pages
+
+
+def test_a_memory_state_is_not_compared_with_huge_pages_that_nobody_recorded(
+    cpuctl: Cpuctl, tmp_path: Path
+) -> None:
+    """The file names pages that the recording does not tell of: nothing has changed, as far as is known."""
+    whole, kubelet = (
+        recorded(tmp_path / "whole", WHOLE),
+        ("--kubelet-args", STATIC, "--kubelet-version", "1.36"),
+    )
+    state, pod = tmp_path / "state", ("-T", "a=2/2,1Gi")
+    assert cpuctl("plan", "-m", whole, *kubelet, *pod, "--write-state", str(state)).code == 0
+    assert "would start" in cpuctl("checkpoint", "verify", str(state), "-m", whole, *kubelet).out
+    files = {path: text for path, text in WHOLE.items() if "hugepages" not in path}
+    words = ("-m", recorded(tmp_path / "node", files), *kubelet)
+    verified = cpuctl("checkpoint", "verify", str(state), *words)
+    assert "cannot be said" in verified.out
+    assert "changed" not in verified.out
+    assert "cannot be said" in cpuctl("plan", *words, "--state", str(state), *pod).out
+    repaired = cpuctl("checkpoint", "repair", str(state), *words)
+    assert (repaired.code, "Nothing is written." in repaired.out) == (3, True)
+    check(json.loads(cpuctl("checkpoint", "verify", str(state), *words, "-o", "json").out))
+    check(json.loads(cpuctl("checkpoint", "repair", str(state), *words, "-o", "json").out))
+
+
+def test_a_kernel_without_huge_pages_is_told_from_a_recording_without(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    files = {path: text for path, text in WHOLE.items() if "hugepages" not in path}
+    files["sys/kernel/mm/transparent_hugepage/enabled"] = "always [madvise] never\n"
+    shown = cpuctl("topology", "-m", recorded(tmp_path, files)).out
+    assert "Nothing is recorded of huge pages" not in shown

@@ -11,7 +11,7 @@ from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, PodsStateFil
 from cpuctl.checkpoints.pods_state import write_pods_state
 from cpuctl.cli.checkpoint.changes import FileChange, Refused
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.outcome import StartRefused
+from cpuctl.engine.outcome import StartRefused, Undetermined
 from cpuctl.engine.start import NotStarted, Started, start_managers
 from cpuctl.engine.state_checks.findings import CPU_FILE, MEMORY_FILE, PODS_FILES
 from cpuctl.engine.state_checks.readings import Reading
@@ -65,6 +65,9 @@ def _of_start(outcome: NotStarted) -> Refused:
 def _repaired(state: StateInput, case: Case, managers: Started, before: StateVerdict) -> FileChange:
     if state.file_name not in (CPU_FILE, MEMORY_FILE):
         return _resummed(state, case, before)
+    unknown = before.refusals.get(state.file_name)
+    if isinstance(unknown, Undetermined):
+        return _refused(state, Refused(unknown.text, "repair it on the node, or with a recording that tells"))
     readable, rescued = _readable(state)
     result = _state_of(readable, case, managers)
     if isinstance(result, NotRepaired):

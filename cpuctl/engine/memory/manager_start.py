@@ -63,6 +63,7 @@ def _static(
         tables=fresh_tables(info, reserved),
         refuses_overlaps=release.refuses_overlapping_memory_groups,
         compares_groups=release.compares_memory_of_groups,
+        hugepages_told=info.hugepages_told,
     )
 
 

@@ -13,7 +13,7 @@ from cpuctl.engine.changeable import Copied
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.memory.state import Blocks, MemoryManagerState, nodes_of
 from cpuctl.engine.metrics.memory import MemoryMetrics
-from cpuctl.engine.outcome import KubeletFault, Rejected, StartRefused, Undetermined
+from cpuctl.engine.outcome import NO_HUGE_PAGES_TOLD, KubeletFault, Rejected, StartRefused, Undetermined
 from cpuctl.engine.pod_level.claims import guaranteed_equivalent
 from cpuctl.engine.pod_level.rules import NEVER_DIVIDED, PodLevelRules
 from cpuctl.engine.provider import Candidate, Refusal
@@ -60,6 +60,8 @@ class MemoryProvider(Copied):
             return _unusable(f"[memorymanager] {other_policy(wanted, saved.policy_name)}")
         if self.policy is None:
             return None
+        if not self.policy.hugepages_told and _names_huge_pages(saved):
+            return Undetermined(NO_HUGE_PAGES_TOLD)
         state = restored(saved, self.policy.tables, compares_groups=self.policy.compares_groups)
         if isinstance(state, str):
             return StartRefused(stage=_STAGE, error=state)
@@ -194,3 +196,7 @@ def _unusable(error: str) -> StartRefused:
     from cpuctl.checkpoints.refusal import kubelet_refusal
 
     return StartRefused(stage=_STAGE, error=kubelet_refusal("memory_manager_state", error))
+
+
+def _names_huge_pages(saved: MemoryStateFile) -> bool:
+    return any(len(node.memory_map) > 1 for node in saved.machine_state.values())

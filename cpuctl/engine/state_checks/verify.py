@@ -132,9 +132,12 @@ class _Look(NamedTuple):
 
     @property
     def tables(self) -> Mapping[int, MemoryNode] | None:
-        """The machine's, on which nobody has memory yet; None where no static Memory Manager starts."""
+        """The machine's, on which nobody has memory yet; None where no static Memory Manager starts.
+
+        Where nothing is recorded of huge pages there is nothing to compare with, either.
+        """
         policy = self.node.memory.policy if self.node else None
-        return policy.tables if policy else None
+        return policy.tables if policy and policy.hugepages_told else None
 
     @property
     def drift(self) -> MemoryDrift | None:

@@ -6,9 +6,11 @@ Files: *Documentation/ABI/testing/sysfs-kernel-mm-hugepages*, and for hybrid CPU
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from cpuctl.machine.findings import machine_findings
 from cpuctl.machine.kernel_text import ProcessorSummary, parse_cpuinfo, parse_meminfo, parse_word
-from cpuctl.machine.model import Machine
+from cpuctl.machine.model import Machine, NumaNode
 from cpuctl.machine.sysfs.caches import read_caches
 from cpuctl.machine.sysfs.cpus import read_cpu_states, read_cpus
 from cpuctl.machine.sysfs.kernel_files import KernelFiles
@@ -16,7 +18,8 @@ from cpuctl.machine.sysfs.nodes import NODE_DIRECTORY, read_hugepages, read_node
 from cpuctl.machine.tree import Tree
 
 _L3 = 3
-_HUGEPAGES = "sys/kernel/mm/hugepages"
+_MEMORY_MANAGEMENT = "sys/kernel/mm"
+_HUGEPAGES = f"{_MEMORY_MANAGEMENT}/hugepages"
 
 
 def read_machine_files(tree: Tree) -> Machine:
@@ -49,6 +52,14 @@ def read_machine_files(tree: Tree) -> Machine:
         architecture=files.value("proc/sys/kernel/arch", parse_word),
         caches_told=any(cache.level is not None for cache in caches)
         and all(cache.told for cache in caches if cache.level == _L3),
-        hugepages_told=all(files.tree.names(f"{NODE_DIRECTORY}/node{node.id}/hugepages") for node in nodes),
+        hugepages_told=_tells_hugepages(tree, nodes),
     ).checked()
     return machine._replace(findings=(*files.notes, *machine_findings(machine)))
+
+
+def _tells_hugepages(tree: Tree, nodes: Iterable[NumaNode]) -> bool:
+    """Tell whether the huge pages of all nodes are known; a kernel built without them shows other files."""
+    others = tree.names(_MEMORY_MANAGEMENT)
+    if others and "hugepages" not in others:
+        return True
+    return all(tree.names(f"{NODE_DIRECTORY}/node{node.id}/hugepages") for node in nodes)

@@ -55,6 +55,18 @@ def timeline(version: str, *events: str, policy: str = "") -> str:
     )
 
 
+def whole_cores(version: str) -> str:
+    """Write a timeline of a kubelet that hands out whole cores and restarts while pod a has most of them."""
+    options = 'cpuManagerPolicyOptions: {full-pcpus-only: "true"}, cpuManagerPolicy'
+    return (
+        timeline(version, "at: 0s, admit: a", "at: 5s, kubelet: restart")
+        .replace("1s1n4c1t", "1s1n4c2t")
+        .replace("cpuManagerPolicy", options)
+        .replace("reservedSystemCPUs: '0'", "reservedSystemCPUs: '0,4'")
+        .replace("cpu: 3", "cpu: 4")
+    )
+
+
 def memory_state(*amounts: tuple[int, int]) -> str:
     """Write a state of pods that share two nodes, each with so much reserved and so much in all."""
     nodes = {
@@ -134,6 +146,14 @@ GPU = ", resources: {limits: {cpu: '2', memory: 1Gi, nvidia.com/gpu: '1'}}"
 GPUS = {"d.yaml": DEVICES, "p.yaml": pod("", GPU)}
 GONE = ("at: 0s, admit: a", "at: 5s, remove: a", "at: 40s, admit: b")
 ENDS = ("at: 0s, admit: a", "at: 5s, exit: a/a", "at: 60s, admit: b")
+STRICT = (
+    *("plan", "-m", "synthetic:1s1n32c1t", "-f", "p.yaml", "--compare", ".", "strict-cpu-reservation"),
+    *("--kubelet-args", "--reserved-cpus=0-4 --cpu-manager-policy=static"),
+    *("--feature-gates", "CPUManagerPolicyAlphaOptions=true"),
+)
+BURSTABLE = {"p.yaml": pod("", ", resources: {requests: {cpu: 100m}}")}
+POOLS = "Shared pool of A: 0-31 Shared pool of B: 5-31 Only the shared pool differs"
+SMT_AT_RESTART = "is rejected: SMTAlignmentError: SMT Alignment Error: not enough free physical CPUs"
 BETA = ("config", "check", "-m", "synthetic:1s1n8c1t", "--kubelet-config", "k.yaml")
 
 THREADS: Mapping[str, Thread] = {
@@ -147,6 +167,11 @@ THREADS: Mapping[str, Thread] = {
         FULL, "1.31", "requested 2 cpus not multiple cpus per core = 2", "not enough free"
     ),
     "C5, later": Thread(FULL, "1.32", "not enough free physical CPUs: available physical CPUs = 0"),
+    "C6 115994": Thread(STRICT, "1.32", POOLS, "Nothing moves", BURSTABLE),
+    "C7 129078": Thread(("replay", "t.yaml"), "1.32", SMT_AT_RESTART, "", {"t.yaml": whole_cores("1.32")}),
+    "C7, not mended": Thread(
+        ("replay", "t.yaml"), "1.38", SMT_AT_RESTART, "", {"t.yaml": whole_cores("1.38")}
+    ),
     "C8 120733": Thread(P120733, "1.31", "12Gi (node 0,1)", REFUSES, {"k.yaml": GROUPS}),
     "C8, later": Thread(P120733, "1.32", REFUSES, "12Gi (node 0,1)", {"k.yaml": GROUPS}),
     "C9 119442": Thread(SIDECARS, "1.28", "s 1,5 yes yes yes yes a 1,5 ", "", SIDE),

@@ -98,6 +98,8 @@ def audit(
     """Read the node, compare, answer."""
     from cpuctl.cli.answers.checkpoint.verdict_answer import with_commands
     from cpuctl.cli.checkpoint.words import CheckpointWords
+    from cpuctl.cli.sources.config_inputs import LIVE_MACHINE
+    from cpuctl.cli.sources.known_kubelet import release_is_known
     from cpuctl.cli.sources.node_picture import PictureWords, load_node, tell_unreadable
     from cpuctl.cli.sources.settled_picture import settled_picture, tell_recent_change
 
@@ -106,7 +108,14 @@ def audit(
     style, sources = Style(form, color=not no_color, quiet=quiet), Sources()
     words = PictureWords(machine=machine, root=root, kubelet=kubelet, state=state, pods=pods)
     node, picture = settled_picture(load_node(words, sources), style)
-    given = CheckpointWords(state=state, kubelet=kubelet, pods=pods, root=root or "/")
+    # What mends a node is run there, and never on its recording.
+    given = CheckpointWords(
+        state=state,
+        kubelet=kubelet,
+        pods=pods,
+        root=root or "/",
+        released=machine != LIVE_MACHINE or release_is_known(sources),
+    )
     audited = with_commands(_audited(node, picture, checks, sources), given.spelt_out)
     sources.tell(style)
     tell_unreadable(node, style)

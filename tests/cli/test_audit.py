@@ -74,6 +74,27 @@ def test_a_kubelet_is_restarted_only_where_it_would_start(name: str, tmp_path: P
         assert (done.code == 0) == (start["outcome"] == "Started"), start
 
 
+@pytest.mark.parametrize(
+    ("told", "asked"), [((), ("--kubelet-version", "VERSION")), (("--kubelet-version", "1.36"),) * 2]
+)
+def test_a_release_that_nobody_knows_is_asked_for(
+    told: tuple[str, ...], asked: tuple[str, ...], tmp_path: Path, cpuctl: Cpuctl
+) -> None:
+    """No state file is judged without it."""
+    node = clean_node()
+    entries(node, "gone-1", worker="3")
+    at = str(written(with_kubelet_files(node).files, tmp_path / "node"))
+    (tmp_path / "pods.json").write_text(json.dumps(PODS))
+    pods = ("--pods", str(tmp_path / "pods.json"))
+    findings = json.loads(cpuctl("audit", "--root", at, *told, *pods, "-o", "json").out)["findings"]
+    commands = [shlex.split(found[1]) for each in findings if (found := COMMAND.search(each["fix"]))]
+    assert ["checkpoint", "verify", "-m", at, *asked, *pods] in commands
+    for words in commands:
+        assert words[3:] == [at, *asked, *pods]
+        done = cpuctl(*("1.36" if word == "VERSION" else word for word in words))
+        assert done.code in (0, 3), done
+
+
 def place(name: str, directory: Path) -> Path:
     """Write a node below a directory."""
     return written(with_kubelet_files(NODES[name]()).files, directory / name)

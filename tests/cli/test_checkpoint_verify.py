@@ -163,6 +163,37 @@ def test_what_a_fix_proposes_mends_what_was_found(
         assert finding["code"] not in {each["code"] for each in after["findings"]}, finding
 
 
+@pytest.mark.parametrize("case", PROPOSING, ids=lambda case: case.name)
+def test_what_a_migration_proposes_mends_what_it_found(case: Case, directory: Path, cpuctl: Cpuctl) -> None:
+    """Another command, with the options that were given: what has just been refused is not proposed."""
+    state, *others = case.words
+    if "--kubelet-version" not in others:
+        return
+    place = others.index("--kubelet-version")
+    words = (state, *others[:place], "--to-kubelet", *others[place + 1 :])
+    migrated = cpuctl("checkpoint", "migrate", *words, "-o", "json", cwd=directory)
+    if not migrated.out:
+        return
+    for number, each in enumerate((answer(migrated)["proof"] or {"findings": []})["findings"]):
+        assert "checkpoint migrate" not in each["fix"]
+        command = COMMAND.search(each["fix"])
+        if command is None or "then cpuctl" in each["fix"]:
+            continue
+        asked = [
+            str(directory / "running.json") if word == "FILE" else word for word in shlex.split(command[1])
+        ]
+        done = cpuctl(*asked, "--write-state", f"new{number}", cwd=directory)
+        assert done.code == 0, (each, done)
+        after = answer(cpuctl("checkpoint", "verify", f"new{number}", *others, "-o", "json", cwd=directory))
+        assert each["code"] not in {left["code"] for left in after["findings"]}, each
+
+
+@pytest.mark.parametrize("case", PROPOSING, ids=lambda case: case.name)
+def test_a_repair_does_not_propose_itself(case: Case, directory: Path, cpuctl: Cpuctl) -> None:
+    result = cpuctl("checkpoint", "repair", *case.words, cwd=directory)
+    assert "fix: cpuctl checkpoint repair" not in result.out
+
+
 def answer(result: Result) -> Any:
     assert result.out, result.err
     return json.loads(result.out)

@@ -14,45 +14,18 @@ from tests.cli.conftest import Cpuctl
 from tests.machine.sysfs_writer import small_machine
 
 ROOT = Path(__file__).parents[2]
-RECORDED = str(ROOT / "fixtures" / "nodes" / "v2-2-numa" / "node.tar.xz")
 MACHINE = ROOT / "fixtures" / "machines" / "2s-2numa-32cpu.tar.xz"
 STATIC = (
     "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\ncpuManagerPolicy: static\n"
     "reservedSystemCPUs: '0'\n"
 )
 SYNTHETIC = ("-m", "synthetic:1s1n16c1t")
-COMMANDS = [
-    ("plan", "-T", "a=1/1"),
-    ("explain", "-T", "a=1/1"),
-    ("resize", "-T", "a=1/1"),
-    ("config", "check"),
-]
 
 
 @pytest.fixture
 def static(tmp_path: Path) -> tuple[str, ...]:
     (tmp_path / "static.yaml").write_text(STATIC)
     return ("--kubelet-config", str(tmp_path / "static.yaml"), "--kubelet-version", "1.36")
-
-
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda words: words[0])
-def test_a_wrong_file_is_not_a_state_file(
-    cpuctl: Cpuctl, tmp_path: Path, static: tuple[str, ...], command: tuple[str, ...]
-) -> None:
-    (tmp_path / "wrong.txt").write_text("hello\n")
-    result = cpuctl(*command, *SYNTHETIC, *static, "--state", str(tmp_path / "wrong.txt"))
-    assert result.code == 4
-    assert "wrong.txt: is not a state file" in result.err
-
-
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda words: words[0])
-def test_a_recording_is_taken_for_its_state_files(
-    cpuctl: Cpuctl, static: tuple[str, ...], command: tuple[str, ...]
-) -> None:
-    result = cpuctl(*command, *SYNTHETIC, *static, "--state", RECORDED, "-o", "json")
-    assert result.code in (0, 3), result.err
-    sources = json.loads(result.out)["sources"]
-    assert f"{RECORDED}: var/lib/kubelet/cpu_manager_state" in [each["value"] for each in sources.values()]
 
 
 def test_a_garbled_file_by_its_own_name_is_the_kubelets_to_refuse(
@@ -116,46 +89,6 @@ def test_standard_input_is_read_once(cpuctl: Cpuctl, words: str) -> None:
     result = cpuctl(*words.split(), "-m", "-", stdin=b"hello")
     assert (result.code, result.out) == (2, "")
     assert result.err.startswith("error: standard input (-) is named twice, but can be read only once")
-
-
-TABLES = [
-    b"NAME    READY   STATUS    RESTARTS   AGE\nweb-1   1/1     Running   0          5d\n",
-    b"NAMESPACE   NAME    READY   STATUS    RESTARTS   AGE   IP   NODE   NOMINATED NODE\nshop   web   1/1\n",
-]
-
-
-@pytest.mark.parametrize("table", TABLES)
-@pytest.mark.parametrize("option", ["-f", "--pods"])
-def test_a_table_of_kubectl_is_told_to_be_json(cpuctl: Cpuctl, option: str, table: bytes) -> None:
-    result = cpuctl("plan", *SYNTHETIC, "-T", "a=1/1", option, "-", stdin=table)
-    assert result.code == 4
-    assert result.err == (
-        "error: <stdin>: this is a table of kubectl's, expected manifests\nhint: add -o json to kubectl\n"
-    )
-
-
-def test_state_is_written_into_a_directory_that_is_made(
-    cpuctl: Cpuctl, tmp_path: Path, static: tuple[str, ...]
-) -> None:
-    target = tmp_path / "a" / "b"
-    result = cpuctl("plan", *SYNTHETIC, *static, "-T", "a=2/2", "--write-state", str(target))
-    assert result.code == 0, result.err
-    assert sorted(each.name for each in target.iterdir()) == ["cpu_manager_state", "memory_manager_state"]
-
-
-@pytest.mark.parametrize(
-    "words", [("-m", "a", "-m", "b"), ("--machine=a", "-mb"), ("--machine", "a", "-m", "b")]
-)
-def test_two_machines_are_an_error(cpuctl: Cpuctl, words: tuple[str, ...]) -> None:
-    result = cpuctl("plan", "-T", "a=1/1", *words)
-    assert (result.code, "two machines are named, expected one" in result.err) == (2, True)
-
-
-def test_a_refused_resize_names_its_gate(cpuctl: Cpuctl, static: tuple[str, ...]) -> None:
-    words = ("resize", "-q", *SYNTHETIC, *static, "-T", "db=2/2,1Gi", "--set", "db:cpu=3")
-    assert "  fix: --feature-gates InPlacePodVerticalScalingExclusiveCPUs=true" in cpuctl(*words).out
-    mended = cpuctl(*words, "--feature-gates", "InPlacePodVerticalScalingExclusiveCPUs=true", "-o", "json")
-    assert json.loads(mended.out)["pods"][0]["needsGate"] is None
 
 
 CHECKED = [

@@ -119,7 +119,14 @@ def migrate(
     with changing(write_state, in_place=yes) as lock:
         words = words._replace(lock=lock)
         changes, document = _on_node(words, writing, sources) if told else _alone(words, sources)
+        document = _with_commands(document, words)
         commit(document, changes, writing, sources, Style(output, color=not no_color, quiet=quiet))
+
+
+def _with_commands(document: Document, words: CheckpointWords) -> Document:
+    from cpuctl.cli.answers.checkpoint.change_answer import with_commands
+
+    return with_commands(document, "migrate", words.spelt_out)
 
 
 def _on_node(

@@ -95,11 +95,11 @@ def repair(
 
 
 def _repair(words: CheckpointWords, writing: CommitWords, style: Style) -> None:
-    from cpuctl.cli.answers.checkpoint.change_answer import change_document
+    from cpuctl.cli.answers.checkpoint.change_answer import change_document, with_commands
     from cpuctl.cli.checkpoint.inputs import doubts, kubelet_head, read_case, read_node
     from cpuctl.cli.checkpoint.repairing import repair as repaired
 
-    sources = Sources()
+    asked, sources = words, Sources()
     words, node = read_node(words, sources)
     if writing.writes:
         sources.require_configuration()
@@ -111,4 +111,4 @@ def _repair(words: CheckpointWords, writing: CommitWords, style: Style) -> None:
     repairs = repaired(case)
     head = {"sources": sources.entries} | kubelet_head(node.kubelet, case.reader)
     document = change_document(repairs.changes, case.owners, head, repairs.proof)
-    commit(document, repairs.changes, writing, sources, style)
+    commit(with_commands(document, "repair", asked.spelt_out), repairs.changes, writing, sources, style)

@@ -23,7 +23,10 @@ _PROPOSED = re.compile(
 
 
 class CheckpointWords(NamedTuple):
-    """The words of a command line: empty where one is left out."""
+    """The words of a command line: empty where one is left out.
+
+    ``released`` is False where neither they nor the node tell the kubelet's release.
+    """
 
     state: str = ""
     machine: str = ""
@@ -32,6 +35,7 @@ class CheckpointWords(NamedTuple):
     root: str = "/"
     in_place: bool = False
     lock: RunLock | None = None
+    released: bool = True
 
     def spelt_out(self, fix: str) -> str:
         """Give the commands of ``cpuctl checkpoint`` that a fix proposes the options that were given."""
@@ -59,7 +63,7 @@ class CheckpointWords(NamedTuple):
             "--kubelet-config": kubelet.config,
             "--config-dir": kubelet.config_dir,
             "--kubelet-args": kubelet.arguments,
-            "--kubelet-version": "" if migrates else kubelet.version,
+            "--kubelet-version": "" if migrates else kubelet.version or ("" if self.released else "VERSION"),
             "--feature-gates": kubelet.gates,
             "--pods": self._pods,
         }

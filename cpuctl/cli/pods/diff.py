@@ -14,7 +14,7 @@ from cpuctl.cli.options import (
     QuietOption,
 )
 from cpuctl.cli.output import ListOutput, Style, emit
-from cpuctl.cli.pods.inputs import NodeWords, load_objects, load_view
+from cpuctl.cli.pods.inputs import NodeWords, load_objects, view_on
 from cpuctl.cli.pods.options import (
     ExitCodeOption,
     MachineOrNoneOption,
@@ -28,12 +28,13 @@ from cpuctl.cli.pods.options import (
 )
 from cpuctl.cli.pods.show import cgroup_view
 from cpuctl.cli.sources.config_inputs import KubeletWords
-from cpuctl.cli.sources.inputs import refuse_stdin_twice
+from cpuctl.cli.sources.inputs import load_machine, refuse_stdin_twice
 from cpuctl.cli.sources.sources import Sources
 from cpuctl.errors import UsageError
 
 if TYPE_CHECKING:
     from cpuctl.cli.answers.pods.diff_answer import Side
+    from cpuctl.machine.sources import MachineSource
     from cpuctl.pods.reading.manifests import Manifests
 
 app = command_group()
@@ -84,7 +85,7 @@ def diff(
     """
     from cpuctl.cli.answers.pods.diff_answer import diff_document
 
-    refuse_stdin_twice(kubelet_config, old, new)
+    refuse_stdin_twice(machine, kubelet_config, old, new)
     if not (new or to_kubelet_version or to_feature_gates):
         hint = "name a second manifest, or another kubelet with --to-kubelet-version or --to-feature-gates"
         raise UsageError("there is nothing to compare with", hint=hint)
@@ -100,13 +101,14 @@ def diff(
     )
     sources, other_sources = Sources(), Sources()
     found = load_objects([old], [], sources)
-    before = _side(found, words, old, sources)
+    source = load_machine(machine, sources) if machine else None
+    before = _side(found, words, source, old, sources)
     kubelet = words.kubelet._replace(
         version=to_kubelet_version or kubelet_version,
         gates=",".join(filter(None, (feature_gates, to_feature_gates))),
     )
     others = load_objects([new], [], other_sources) if new else found
-    after = _side(others, words._replace(kubelet=kubelet), new or old, other_sources)
+    after = _side(others, words._replace(kubelet=kubelet), source, new or old, other_sources)
     document = diff_document(before, after, sources.entries)
     sources.tell(style)
     emit(document, style)
@@ -114,12 +116,14 @@ def diff(
         raise typer.Exit(EXIT_NO)
 
 
-def _side(found: "Manifests", words: NodeWords, name: str, sources: Sources) -> "Side":
+def _side(
+    found: "Manifests", words: NodeWords, machine: "MachineSource | None", name: str, sources: Sources
+) -> "Side":
     from cpuctl.cli.answers.pods.diff_answer import Side
     from cpuctl.documents.files import source_name
     from cpuctl.engine.pod_facts import pod_facts
 
-    view = load_view(words, sources)
+    view = view_on(machine, words, sources)
     node = view.node._replace(limit_ranges=found.limit_ranges)
     head = {
         "pods": source_name(name),

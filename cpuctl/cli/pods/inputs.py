@@ -55,7 +55,12 @@ class NodeView(NamedTuple):
 
 
 def load_view(words: NodeWords, sources: Sources) -> NodeView:
-    """Read node, kubelet and API server.
+    """Read node, kubelet and API server; raise UsageError as :func:`view_on` does."""
+    return view_on(load_machine(words.machine, sources) if words.machine else None, words, sources)
+
+
+def view_on(machine: MachineSource | None, words: NodeWords, sources: Sources) -> NodeView:
+    """Read kubelet and API server of a machine that has been read.
 
     Raise UsageError for a node's memory that is given beside a machine.
     """
@@ -64,7 +69,6 @@ def load_view(words: NodeWords, sources: Sources) -> NodeView:
     from cpuctl.kubelet.releases.recorded import Topic
     from cpuctl.pods.rules import PodRules
 
-    machine = load_machine(words.machine, sources) if words.machine else None
     if machine and words.memory:
         raise UsageError("-m names a machine, which has its own memory", where="--memory")
     kubelet = load_kubelet(words.kubelet, sources, machine=machine).kubelet

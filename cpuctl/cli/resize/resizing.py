@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -50,7 +51,22 @@ def resized(planning: Planning, words: ResizeWords, semantics: Semantics) -> Res
         state_file=state_texts(scene.node, planning.kubelet)["cpu_manager_state"],
     )
     document = resize_document(resizes, planning.head(), _warnings(scene.node, done, path))
-    return ResizeAnswer(document, scene.node)
+    pods = [{**pod, "fix": _fix(pod, planning, words) or None} for pod in document["pods"]]
+    return ResizeAnswer({**document, "pods": pods}, scene.node)
+
+
+def _fix(pod: Document, planning: Planning, words: ResizeWords) -> str:
+    """Write the option that switches on what a resize lacks, with the gates that were given; else nothing."""
+    gate = pod["needsGate"]
+    if gate is None:
+        return ""
+    # An API server of which nothing is said has the kubelet's gates.
+    apart = pod["decidedBy"] == "apiServer" and bool(words.server_gates or words.server_version)
+    option, given = "--feature-gates", planning.words.kubelet.gates
+    if apart:
+        option, given = "--apiserver-feature-gates", words.server_gates
+    others = (each for each in given.split(",") if each and each.partition("=")[0].strip() != gate)
+    return shlex.join([option, ",".join((*others, f"{gate}=true"))])
 
 
 def _never_stored(wishes: Iterable[ResizeWish], scene: Scene) -> Iterator[Attempted]:

@@ -31,12 +31,15 @@ def load_kubelet(words: KubeletWords, sources: Sources, *, machine: MachineSourc
         load_told,
         of_other_tools,
     )
+    from cpuctl.cli.sources.inputs import refuse_stdin_twice
+    from cpuctl.documents.files import STDIN, source_name
 
     arguments = given_arguments(words.arguments)
     given = any_flags(arguments)
     config = words.config if words.config is not None else given.config or None
-    recorded = RecordedKubelet() if words.version and config is not None else _recorded_kubelet(machine)
     origin = machine.origin if machine else ""
+    refuse_stdin_twice(config, STDIN if origin == source_name(STDIN) else None)
+    recorded = RecordedKubelet() if words.version and config is not None else _recorded_kubelet(machine)
     # With another file it is another kubelet: nothing that the recorded one was told counts beside it.
     own = recorded if config is None else RecordedKubelet()
     directory = words.config_dir if words.config_dir is not None else given.config_dir or None

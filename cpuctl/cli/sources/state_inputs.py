@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cpuctl.machine.tree import Tree
 
 _USUAL = f"/{STATE_DIRECTORY}"
-_ARCHIVES = (b"\x1f\x8b", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd")
+_ARCHIVES = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd")
 _TAR, _HEAD = slice(257, 262), 262
 _EXPECTED = (
     "expected cpu_manager_state, memory_manager_state or another of the kubelet's state files (cpuctl "

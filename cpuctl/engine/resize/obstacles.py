@@ -137,6 +137,7 @@ def gate_needed(message: str, release: Behaviours) -> str:
 _NEEDED = {
     "alongside CPU Manager": EXCLUSIVE_CPUS,
     "InPlacePodLevelResourcesVerticalScaling is disabled": POD_LEVEL,
+    "InPlacePodLevelResourcesVerticalScalingEnabled feature gate is disabled": POD_LEVEL,
     "InPlacePodVerticalScaling is disabled": IN_PLACE,
     "InPlacePodVerticalScaling is off": IN_PLACE,
 }

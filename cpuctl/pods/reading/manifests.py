@@ -86,10 +86,13 @@ def _parts(replicas: list[Pod]) -> int:
 _TABLE_HEAD = re.compile(r"(?:NAMESPACE +)?NAME +[A-Z][A-Z. -]+(?:\n|$)")
 
 
-def is_kubectl_table(text: str | bytes) -> bool:
-    """Tell whether a text is what kubectl prints to people."""
+def refuse_kubectl_table(text: str | bytes, source: str) -> None:
+    """Raise InputError for what kubectl prints to people."""
     head = text[:200].decode("utf-8", "replace") if isinstance(text, bytes) else text[:200]
-    return _TABLE_HEAD.match(head) is not None
+    if _TABLE_HEAD.match(head):
+        raise InputError(
+            "this is a table of kubectl's, expected manifests", where=source, hint="add -o json to kubectl"
+        )
 
 
 def decode_manifests(text: str | bytes, source: str, allowance: Allowance | None = None) -> Manifests:
@@ -98,10 +101,7 @@ def decode_manifests(text: str | bytes, source: str, allowance: Allowance | None
     Raise InputError for what kubectl prints to people.
     """
     allowance = allowance or Allowance()
-    if is_kubectl_table(text):
-        raise InputError(
-            "this is a table of kubectl's, expected manifests", where=source, hint="add -o json to kubectl"
-        )
+    refuse_kubectl_table(text, source)
     items: list[_Item] = []
     for document in load_documents(text, source):
         for item in _objects(Cursor.at_root(document), ""):

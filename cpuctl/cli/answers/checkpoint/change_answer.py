@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from cpuctl.capture.kubelet.running import RunningKubelet
@@ -33,6 +33,20 @@ def change_document(
         "kubelets": [],
         "written": False,
     }
+
+
+def with_commands(document: Document, verb: str, spelt_out: Callable[[str], str]) -> Document:
+    """Let what is proposed ask with the options that were given; the *verb* that answers is not proposed."""
+    itself = f"cpuctl checkpoint {verb}"
+    files = [{**each, "advice": spelt_out(each["advice"])} for each in document["files"]]
+    proof = document["proof"]
+    if proof is not None:
+        findings = [
+            {**each, "fix": "" if itself in each["fix"] else spelt_out(each["fix"])}
+            for each in proof["findings"]
+        ]
+        proof = {**proof, "findings": findings}
+    return {**document, "files": files, "proof": proof}
 
 
 def with_kubelets(document: Document, kubelets: Sequence[RunningKubelet]) -> Document:

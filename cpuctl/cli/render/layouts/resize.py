@@ -68,8 +68,8 @@ def _verdict(pod: Mapping[str, Any]) -> Iterator[Cell]:
     yield Cell(f"{pod['namespace']}/{pod['name']}: {word}{again}", style)
     if pod["message"]:
         yield Cell(reason_text(pod), style)
-    if gate := pod["needsGate"]:
-        yield Cell(f"  fix: --feature-gates {gate}=true")
+    if pod["fix"]:
+        yield Cell(f"  fix: {pod['fix']}")
         yield Cell("  (and the same under featureGates in the kubelet's configuration)")
     yield from (Cell(line) for line in departure_lines(pod))
 

@@ -1,0 +1,244 @@
+"""What a word of the command line means, it means on every command that has it: one table for all."""
+
+from __future__ import annotations
+
+import bz2
+import json
+import lzma
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cpuctl.cli.completion.command_tree import Command, command_tree
+from tests.audit.node_tree import PODS, clean_node, with_kubelet_files
+from tests.capture.node_texts import written
+from tests.cli.conftest import Cpuctl, Result
+
+ROOT = Path(__file__).parents[2]
+RECORDED = ROOT / "fixtures" / "nodes" / "v2-2-numa" / "node.tar.xz"
+MACHINE = "synthetic:1s1n16c1t"
+V36 = ("--kubelet-version", "1.36")
+STATIC = ("--kubelet-args", "--cpu-manager-policy=static --reserved-cpus=0")
+CHANGES = ("--set", "a:cpu=2")
+TABLE = b"NAME    READY   STATUS    RESTARTS   AGE\nweb-1   1/1     Running   0          5d\n"
+
+
+def commands(option: str, *ways: str) -> dict[str, Command]:
+    """Return the commands that have an option, and one of the *ways* to use it, if there are any."""
+    return {
+        each.path: each
+        for each in command_tree().walk()
+        if any(option in known.names for known in each.options)
+        and (not ways or any(way in known.names for known in each.options for way in ways))
+    }
+
+
+def run(cpuctl: Cpuctl, path: str, *words: str, **more: Any) -> Result:
+    return cpuctl(*path.split(), *words, **more)
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> str:
+    """Write a node with its kubelet's files, which commands change that work on a live one."""
+    return str(written(with_kubelet_files(clean_node()).files, tmp_path / "node"))
+
+
+WITH_STATE: dict[str, tuple[str, ...]] = {
+    "plan": ("-m", MACHINE, *V36, *STATIC, "-T", "a=1/1"),
+    "explain": ("-m", MACHINE, *V36, *STATIC, "-T", "a=1/1"),
+    "resize": ("-m", MACHINE, *V36, *STATIC, "-T", "a=1/1", *CHANGES),
+    "config check": ("-m", MACHINE, *V36, *STATIC),
+    "checkpoint verify": ("-m", MACHINE, *V36, *STATIC),
+    "checkpoint repair": ("-m", MACHINE, *V36, *STATIC),
+    "checkpoint migrate": ("--to-kubelet", "1.36"),
+    "checkpoint dump": (),
+    "audit": ("--root", "NODE", *V36),
+    "cgroups show": ("--root", "NODE", *V36),
+    "cgroups apply": ("--root", "NODE", *V36),
+}
+"""What else is said for an answer, by command; NODE is a node below a directory."""
+
+
+def placed(words: tuple[str, ...], node: str) -> list[str]:
+    return [node if word == "NODE" else word for word in words]
+
+
+def test_every_command_that_takes_state_files_is_run() -> None:
+    assert WITH_STATE.keys() == commands("--state").keys()
+
+
+@pytest.mark.parametrize("path", WITH_STATE)
+def test_a_wrong_file_is_not_a_state_file(path: str, node: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
+    (tmp_path / "wrong.txt").write_text("hello\n")
+    result = run(cpuctl, path, *placed(WITH_STATE[path], node), "--state", str(tmp_path / "wrong.txt"))
+    assert (result.code, result.out) == (4, ""), result
+    assert "wrong.txt: is not a state file" in result.err
+
+
+@pytest.mark.parametrize("path", WITH_STATE)
+def test_a_recording_is_taken_for_its_state_files(
+    path: str, node: str, tmp_path: Path, cpuctl: Cpuctl
+) -> None:
+    archive = tmp_path / "node.tar.bz2"
+    archive.write_bytes(bz2.compress(lzma.decompress(RECORDED.read_bytes())))
+    result = run(cpuctl, path, *placed(WITH_STATE[path], node), "--state", str(archive), "-o", "json")
+    if path == "cgroups apply":
+        # No copy of a node can be changed: it is as far as a test comes without a kernel of its own.
+        assert "a copy of a node cannot be changed" in result.err
+        return
+    assert result.code in (0, 3), result
+    sources = json.loads(result.out)["sources"]
+    found = {each["value"] for each in sources.values()}
+    assert f"{archive}: var/lib/kubelet/cpu_manager_state" in found
+
+
+WITH_MACHINE: dict[str, tuple[str, ...]] = {
+    "plan": ("-T", "a=1/1"),
+    "explain": ("-T", "a=1/1"),
+    "resize": ("-T", "a=1/1", *CHANGES),
+    "replay": ("fixtures/timelines/case-a.yaml",),
+    "pods show": ("-T", "a=1/1"),
+    "pods diff": ("fixtures/pods", "fixtures/pods"),
+    "pods lint": ("-f", "fixtures/pods"),
+    "topology show": (),
+    "topology map": (),
+    "topology distances": (),
+    "topology devices": (),
+    "config reserve": ("--reserved-cpus", "1"),
+    "config show": (),
+    "config check": (),
+    "config versions": (),
+    "cgroups show": V36,
+    "audit": V36,
+    "checkpoint dump": (),
+    "checkpoint verify": V36,
+    "checkpoint migrate": ("--to-kubelet", "1.36"),
+    "checkpoint repair": V36,
+    "checkpoint new": (*V36, "-T", "a=1/1"),
+    "cgroups apply": V36,
+}
+
+
+def test_every_command_that_takes_a_machine_is_run() -> None:
+    assert WITH_MACHINE.keys() == commands("--machine").keys()
+
+
+@pytest.mark.parametrize("path", WITH_MACHINE)
+def test_two_machines_are_an_error(path: str, cpuctl: Cpuctl) -> None:
+    result = run(cpuctl, path, *WITH_MACHINE[path], "-m", MACHINE, "--machine", MACHINE)
+    assert (result.code, result.out) == (2, "")
+    assert "two machines are named, expected one" in result.err
+
+
+@pytest.mark.parametrize("path", sorted(WITH_MACHINE.keys() - {"cgroups apply"}))
+def test_a_machine_comes_from_standard_input(path: str, cpuctl: Cpuctl) -> None:
+    """As from its file: only the name differs."""
+    words = (*WITH_MACHINE[path], "-q", "-o", "json")
+    named = run(cpuctl, path, *words, "-m", str(RECORDED))
+    piped = run(cpuctl, path, *words, "-m", "-", stdin=RECORDED.read_bytes())
+    assert piped.code == named.code, (piped, named)
+    told = [text.replace(str(RECORDED), "<stdin>") for text in (named.out, named.err)]
+    asked = [
+        text.replace("-m -", "-m <stdin>").replace('"-"', '"<stdin>"') for text in (piped.out, piped.err)
+    ]
+    assert asked == told
+
+
+TWICE = [
+    ("plan", "-f"), ("plan", "--state"), ("plan", "--pods"), ("plan", "--kubelet-config"),
+    ("plan", "--devices"), ("explain", "-f"), ("resize", "-f"), ("pods show", "-f"), ("pods lint", "-f"),
+    ("config check", "--state"), ("config check", "--kubelet-config"), ("audit", "--pods"),
+    ("config show", "--kubelet-config"), ("config versions", "--kubelet-config"),
+    ("config reserve", "--kubelet-config"), ("cgroups show", "--state"), ("checkpoint dump", "--pods"),
+    ("checkpoint verify", "--state"), ("checkpoint repair", "--pods"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "option"), TWICE)
+def test_standard_input_is_read_once(path: str, option: str, cpuctl: Cpuctl) -> None:
+    words = [word for word in WITH_MACHINE[path] if word not in ("-T", "a=1/1", "-f", "fixtures/pods")]
+    result = run(cpuctl, path, *words, "-m", "-", option, "-", stdin=RECORDED.read_bytes())
+    assert (result.code, result.out) == (2, ""), result
+    assert "standard input (-) is named twice" in result.err
+
+
+def test_a_node_that_changes_does_not_come_from_standard_input(cpuctl: Cpuctl) -> None:
+    result = cpuctl("cgroups", "apply", "-m", "-", *V36, stdin=RECORDED.read_bytes())
+    assert (result.code, result.out) == (2, "")
+
+
+READERS: dict[tuple[str, str], tuple[str, ...]] = {
+    ("plan", "-f"): ("-m", MACHINE),
+    ("plan", "--pods"): ("-m", MACHINE, "-T", "a=1/1"),
+    ("explain", "-f"): ("-m", MACHINE),
+    ("explain", "--pods"): ("-m", MACHINE, "a"),
+    ("resize", "-f"): ("-m", MACHINE, *CHANGES),
+    ("resize", "--pods"): ("-m", MACHINE, *CHANGES),
+    ("pods show", "-f"): ("-m", MACHINE),
+    ("pods lint", "-f"): ("-m", MACHINE),
+    ("config versions", "-f"): ("-m", MACHINE),
+    ("checkpoint new", "-f"): ("-m", MACHINE, *V36),
+    ("cgroups show", "--pods"): ("--root", "NODE", *V36),
+    ("cgroups apply", "--pods"): ("--root", "NODE", *V36),
+    ("audit", "--pods"): ("--root", "NODE", *V36),
+    ("checkpoint dump", "--pods"): ("--state", str(RECORDED)),
+    ("checkpoint verify", "--pods"): ("-m", str(RECORDED), *V36),
+    ("checkpoint migrate", "--pods"): ("--state", str(RECORDED), "--to-kubelet", "1.36"),
+    ("checkpoint repair", "--pods"): ("-m", str(RECORDED), *V36),
+    ("checkpoint diff", "--pods"): (str(RECORDED), str(RECORDED)),
+}
+
+
+def test_every_command_that_reads_pods_is_run() -> None:
+    # What is applied is a plan of changes, not pods.
+    files = {(path, "-f") for path in commands("--filename").keys() - {"cgroups apply"}}
+    assert READERS.keys() == files | {(path, "--pods") for path in commands("--pods")}
+
+
+@pytest.mark.parametrize(("path", "option"), READERS)
+def test_a_table_of_kubectl_is_told_to_be_json(path: str, option: str, node: str, cpuctl: Cpuctl) -> None:
+    words = placed(READERS[path, option], node)
+    result = run(cpuctl, path, *words, option, "-", stdin=TABLE)
+    assert (result.code, result.out) == (4, "")
+    assert result.err.splitlines()[-2:] == [
+        "error: <stdin>: this is a table of kubectl's, expected manifests",
+        "hint: add -o json to kubectl",
+    ]
+
+
+def test_pods_that_differ_are_told_to_be_json(cpuctl: Cpuctl) -> None:
+    result = cpuctl("pods", "diff", "fixtures/pods", "-", stdin=TABLE)
+    assert (result.code, "hint: add -o json to kubectl" in result.err) == (4, True)
+
+
+WRITERS: dict[str, tuple[str, ...]] = {
+    "plan": ("-m", MACHINE, *V36, *STATIC, "-T", "a=1/1"),
+    "resize": ("-m", MACHINE, *V36, *STATIC, "-T", "a=1/1", *CHANGES),
+    "checkpoint new": ("-m", MACHINE, *V36, *STATIC, "-T", "a=1/1"),
+    "checkpoint migrate": ("--state", "STATE", "--to-kubelet", "1.36"),
+    "checkpoint repair": ("-m", MACHINE, *V36, *STATIC, "--state", "STATE"),
+}
+
+
+def test_every_command_that_writes_state_files_is_run() -> None:
+    assert WRITERS.keys() == commands("--write-state").keys()
+
+
+@pytest.mark.parametrize("path", WRITERS)
+def test_the_directory_of_state_files_is_made(path: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
+    state = str(tmp_path / "before")
+    made = cpuctl("checkpoint", "new", "-q", *WRITERS["checkpoint new"], "--write-state", state)
+    assert made.code == 0, made
+    words = [state if word == "STATE" else word for word in WRITERS[path]]
+    result = run(cpuctl, path, *words, "--write-state", str(tmp_path / "a" / "b"))
+    assert (tmp_path / "a" / "b" / "cpu_manager_state").exists(), result
+
+
+def test_the_pods_of_the_node_are_read_by_all(node: str, tmp_path: Path, cpuctl: Cpuctl) -> None:
+    """The table above would pass where an option were read by nobody."""
+    (tmp_path / "pods.json").write_text(json.dumps(PODS))
+    result = cpuctl("audit", "--root", node, *V36, "--pods", str(tmp_path / "pods.json"), "-o", "json")
+    assert str(tmp_path / "pods.json") in {
+        each["value"] for each in json.loads(result.out)["sources"].values()
+    }

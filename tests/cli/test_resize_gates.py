@@ -1,0 +1,96 @@
+"""A resize that is refused for want of a feature gate: what stands under it switches that on."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from cpuctl.engine.resize.obstacles import _NEEDED
+from tests.cli.conftest import Cpuctl
+
+CONFIG = (
+    "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\ncpuManagerPolicy: static\n"
+    "reservedSystemCPUs: '0'\n"
+)
+MEMORY = (
+    "--kubelet-args",
+    "--memory-manager-policy=Static --kube-reserved=memory=1Gi --reserved-memory=0:memory=1124Mi",
+)
+EXCLUSIVE = "InPlacePodVerticalScalingExclusiveCPUs"
+EXCLUSIVE_MEMORY = "InPlacePodVerticalScalingExclusiveMemory"
+IN_PLACE = "InPlacePodVerticalScaling"
+POD_LEVEL = "InPlacePodLevelResourcesVerticalScaling"
+V36, V32 = ("--kubelet-version", "1.36"), ("--kubelet-version", "1.32")
+GATES, SERVER = "--feature-gates", "--apiserver-feature-gates"
+DB = ("-T", "db=2/2,1Gi")
+MORE_CPUS = (*DB, "--set", "db:cpu=3")
+WHOLE_POD = ("-f", "whole.json", "--set", "whole:cpu=3/4")
+GATED: dict[str, tuple[tuple[str, ...], str]] = {
+    "exclusive CPUs": ((*V36, *MORE_CPUS), f"{GATES} {EXCLUSIVE}=true"),
+    "beside another gate": (
+        (*V36, *MORE_CPUS, GATES, "MemoryQoS=true"),
+        f"{GATES} MemoryQoS=true,{EXCLUSIVE}=true",
+    ),
+    "switched off": (
+        (*V36, *MORE_CPUS, GATES, f"{EXCLUSIVE}=false,MemoryQoS=true"),
+        f"{GATES} MemoryQoS=true,{EXCLUSIVE}=true",
+    ),
+    "exclusive memory": (
+        (*V36, *DB, "--set", "db:memory=2Gi", *MEMORY),
+        f"{GATES} {EXCLUSIVE_MEMORY}=true",
+    ),
+    "an old release": (
+        (*V32, *MORE_CPUS, GATES, f"{IN_PLACE}=true"),
+        f"{GATES} {IN_PLACE}=true,{EXCLUSIVE}=true",
+    ),
+    "no resizes": ((*V32, *MORE_CPUS), f"{GATES} {IN_PLACE}=true"),
+    "no resizes, the oldest": (("--kubelet-version", "1.27", *MORE_CPUS), f"{GATES} {IN_PLACE}=true"),
+    "an API server with gates of its own": (
+        (*V32, *MORE_CPUS, GATES, f"{IN_PLACE}=true", SERVER, f"{IN_PLACE}=false"),
+        f"{SERVER} {IN_PLACE}=true",
+    ),
+    "pods as a whole": ((*V36, *WHOLE_POD, GATES, f"{POD_LEVEL}=false"), f"{GATES} {POD_LEVEL}=true"),
+    "pods as a whole, by the kubelet": (
+        (*V36, *WHOLE_POD, GATES, f"{POD_LEVEL}=false", SERVER, f"{POD_LEVEL}=true"),
+        f"{GATES} {POD_LEVEL}=true",
+    ),
+    "pods as a whole, by an API server of its own": (
+        (*V36, *WHOLE_POD, SERVER, f"{POD_LEVEL}=false"),
+        f"{SERVER} {POD_LEVEL}=true",
+    ),
+}
+WHOLE = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "whole"},
+    "spec": {
+        "resources": {"requests": {"cpu": 2, "memory": "1Gi"}, "limits": {"cpu": 3, "memory": "1Gi"}},
+        "containers": [{"name": "a"}, {"name": "b"}],
+    },
+}
+
+
+def test_every_gate_that_a_resize_may_lack_is_run() -> None:
+    named = (re.split("[ ,=]", fix)[-2] for _, fix in GATED.values())
+    assert {*named} == {*_NEEDED.values()}
+
+
+@pytest.mark.parametrize("case", GATED)
+def test_a_refused_resize_names_its_gate(cpuctl: Cpuctl, tmp_path: Path, case: str) -> None:
+    """What it says is done, in place of the option that was given: then this gate lacks no more."""
+    (tmp_path / "static.yaml").write_text(CONFIG)
+    (tmp_path / "whole.json").write_text(json.dumps(WHOLE))
+    given, fix = GATED[case]
+    words = ("resize", "-q", "-m", "synthetic:1s1n16c1t,mem=8Gi", "--kubelet-config", "static.yaml")
+    assert f"  fix: {fix}" in cpuctl(*words, *given, cwd=tmp_path, columns=300).out.splitlines()
+    option, gates = fix.split()
+    places = [place for place, word in enumerate(given) if word == option]
+    kept = [word for place, word in enumerate(given) if place not in (*places, *(n + 1 for n in places))]
+    before, (mended,) = (
+        json.loads(cpuctl(*words, *asked, "-o", "json", cwd=tmp_path).out)["pods"]
+        for asked in (given, (*kept, option, gates))
+    )
+    assert mended["needsGate"] != before[0]["needsGate"]

@@ -159,7 +159,7 @@ def _more_pages(planning: Planning, telling: "Telling", runs: "Runs") -> dict[st
     from cpuctl.engine.admission import Admitted
 
     past, again = planning.past, telling.story.restarted
-    stale = past.memory is not None and planning.kubelet.config.memory_manager_policy == "Static"
+    stale = past.files.memory is not None and planning.kubelet.config.memory_manager_policy == "Static"
     if isinstance(telling.admission.verdict, Admitted) or (stale and not past.known):
         return {}
 
@@ -168,7 +168,8 @@ def _more_pages(planning: Planning, telling: "Telling", runs: "Runs") -> dict[st
 
     def start_on(info: "MachineInfo") -> "Starter":
         source = planning.source._replace(info=info)
-        changed = planning._replace(source=source, past=past._replace(memory=None))
+        without = past._replace(files=past.files._replace(memory=None))
+        changed = planning._replace(source=source, past=without)
         if stale and not again:
             return partial(_with_memory_anew, changed)
         return partial(changed.start, sources=Sources())

@@ -92,8 +92,22 @@ def start_node(
     *devices* are those that device plugins have registered, None where that is not known.
     """
     started = check_start(info, kubelet)
-    if not isinstance(started, Started):
-        return started
+    return (
+        furnished(started, info, kubelet, fit=fit, devices=devices)
+        if isinstance(started, Started)
+        else started
+    )
+
+
+def furnished(
+    started: Started,
+    info: MachineInfo,
+    kubelet: Kubelet,
+    *,
+    fit: bool = False,
+    devices: DeviceInventory | None = None,
+) -> Node:
+    """Return the node of a kubelet that has come up, with what pods have to fit into and its devices."""
     zero = started.gates.release.fits_zero_requests
     room = allocatable_of(info, kubelet.config, started.reserved, fits_zero=zero) if fit else None
     node = node_of(started, room)

@@ -15,7 +15,8 @@ class Kubelet(NamedTuple):
 
     ``gates_of_main_file`` are the gates before drop-ins were merged: a kubelet tries those, too.
     ``turned`` are differences between releases that are taken the other way (``behaviours``).
-    ``flags_gap`` says why flags of it may be missing here, and is empty where all are known.
+    ``flags_gap`` says why flags of it may be missing here, and is empty where all are known. Where nobody
+    says which release it is, and one is assumed, ``released`` is False.
     """
 
     version: KubeletVersion
@@ -25,6 +26,7 @@ class Kubelet(NamedTuple):
     cgroup_version: int = 2
     turned: frozenset[str] = frozenset()
     flags_gap: str = ""
+    released: bool = True
 
     @property
     def gates(self) -> FeatureGates:

@@ -145,24 +145,6 @@ def test_a_machine_comes_from_standard_input(path: str, cpuctl: Cpuctl) -> None:
     assert asked == told
 
 
-TWICE = [
-    ("plan", "-f"), ("plan", "--state"), ("plan", "--pods"), ("plan", "--kubelet-config"),
-    ("plan", "--devices"), ("explain", "-f"), ("resize", "-f"), ("pods show", "-f"), ("pods lint", "-f"),
-    ("config check", "--state"), ("config check", "--kubelet-config"), ("audit", "--pods"),
-    ("config show", "--kubelet-config"), ("config versions", "--kubelet-config"),
-    ("config reserve", "--kubelet-config"), ("cgroups show", "--state"), ("checkpoint dump", "--pods"),
-    ("checkpoint verify", "--state"), ("checkpoint repair", "--pods"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("path", "option"), TWICE)
-def test_standard_input_is_read_once(path: str, option: str, cpuctl: Cpuctl) -> None:
-    words = [word for word in WITH_MACHINE[path] if word not in ("-T", "a=1/1", "-f", "fixtures/pods")]
-    result = run(cpuctl, path, *words, "-m", "-", option, "-", stdin=RECORDED.read_bytes())
-    assert (result.code, result.out) == (2, ""), result
-    assert "standard input (-) is named twice" in result.err
-
-
 def test_a_node_that_changes_does_not_come_from_standard_input(cpuctl: Cpuctl) -> None:
     result = cpuctl("cgroups", "apply", "-m", "-", *V36, stdin=RECORDED.read_bytes())
     assert (result.code, result.out) == (2, "")

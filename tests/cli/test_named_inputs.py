@@ -171,7 +171,7 @@ def test_every_command_sees_the_same_control_groups(
 def test_recorded_state_files_that_do_not_count_are_named(cpuctl: Cpuctl) -> None:
     node, config = "fixtures/nodes/v2-2-numa/node.tar.xz", "fixtures/kubelet/static.yaml"
     words = ("plan", "-m", node, "-T", "a=1/1")
-    assert "do not count" not in cpuctl(*words).err
+    assert "not looked at" not in cpuctl(*words).err
     err = cpuctl(*words, "--kubelet-config", config).err
-    assert "cpu_manager_state and memory_manager_state do not count: the node is taken for a fresh one" in err
-    assert f"(--state {node} takes them)" in err
+    assert "state: as a fresh node, the state files of this one are not looked at" in err
+    assert f"(--state {node} starts from them, cpuctl checkpoint verify looks at them)" in err

@@ -142,7 +142,7 @@ def test_a_state_file_is_that_of_both(cpuctl: Cpuctl, tmp_path: Path) -> None:
     (tmp_path / "cpu_manager_state").write_text(
         '{"policyName":"static","defaultCpuSet":"0-1,4-127","entries":{"u":{"c":"2-3"}},"checksum":0}'
     )
-    words = (*NODE, "-T", "a=2/2,1Gi", "--state", str(tmp_path))
+    words = (*NODE, "-T", "a=2/2,1Gi", "--state", str(tmp_path), "--kubelet-version", "1.36")
     document = compared(cpuctl, *words, "--compare", "strict-cpu-reservation=false", "strict-cpu-reservation")
     assert outcomes(document) == ("Started", "Refused")
     assert document["b"]["start"]["error"].startswith("some of strictly reserved cpus")

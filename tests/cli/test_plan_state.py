@@ -111,8 +111,11 @@ def test_manifests_name_the_same_pods_every_time(cpuctl: Cpuctl, tmp_path: Path)
 def test_a_state_that_a_kubelet_refuses_is_the_answer(
     default: str, error: str, cpuctl: Cpuctl, tmp_path: Path
 ) -> None:
-    result = plan(cpuctl, "-T", "a=2/2,1Gi", "--state", str(write_state(tmp_path, default)))
+    words = ("-T", "a=2/2,1Gi", "--state", str(write_state(tmp_path, default)))
+    result = plan(cpuctl, *words, "--kubelet-version", "1.36")
     assert result.code == 3
+    unknown = json.loads(plan(cpuctl, *words).out)["start"]
+    assert (unknown["outcome"], error in unknown["why"]) == ("Undetermined", True)
     assert json.loads(result.out)["start"] == {
         "outcome": "Refused",
         "stage": "cpuManagerStart",
@@ -142,7 +145,7 @@ _ARGUMENTS = (
     "--kube-reserved=memory=1Gi --reserved-memory=0:memory=1Gi"
 )
 STATIC_MEMORY = (
-    *("plan", "-m", "synthetic:2s2n4c2t,mem=64Gi", "-o", "json"),
+    *("plan", "-m", "synthetic:2s2n4c2t,mem=64Gi", "-o", "json", "--kubelet-version", "1.36"),
     *("--kubelet-args", _ARGUMENTS),
 )
 

@@ -202,12 +202,33 @@ def test_the_word_of_both_ends_of_an_upgrade_is_that_of_the_state(stuck: str, cp
     assert start["from"]["stage"] == start["to"]["stage"] == "cpuManagerStart"
 
 
-def test_state_files_are_not_read_by_an_assumed_release(stuck: str, cpuctl: Cpuctl) -> None:
-    what = "state files, as the kubelet's release is not known (cpuctl checkpoint verify --kubelet-version"
-    result = cpuctl("config", "check", "-m", stuck, columns=300)
-    assert (result.code, what in result.out) == (0, True)
-    result = cpuctl("config", "versions", "-m", stuck, columns=300)
-    assert f"Not looked at: {what}" in result.out
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("config", "check"),
+        ("config", "versions"),
+        ("plan", "-T", "web=1/1,1Gi"),
+        ("explain", "-T", "web=1/1"),
+    ],
+    ids=lambda words: " ".join(words[:2]),
+)
+def test_what_stands_against_a_file_is_a_doubt_where_the_release_is_assumed(
+    words: tuple[str, ...], stuck: str, cpuctl: Cpuctl
+) -> None:
+    start = json.loads(cpuctl(*words, "-m", stuck, "-o", "json").out)["start"]
+    start = start.get("from", start)
+    assert start["outcome"] == "Undetermined"
+    assert "its release is not known" in start["why"]
+    assert 'configured policy "static" differs from state checkpoint policy "none"' in start["why"]
+
+
+def test_another_release_may_read_state_files_in_its_own_way(stuck: str, cpuctl: Cpuctl) -> None:
+    result = cpuctl("config", "check", "-m", stuck, columns=400)
+    assert (
+        "Not looked at: how another release than kubelet 1.36, which is assumed, reads state files"
+        in result.out
+    )
+    assert "(cpuctl checkpoint verify --kubelet-version VERSION)" in result.out
 
 
 def test_state_files_that_only_root_may_read_are_named(

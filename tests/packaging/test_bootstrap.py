@@ -14,10 +14,12 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.audit.node_tree import NodeTree, with_kubelet_files
 from tests.capture.node_texts import written
 from tests.machine.sysfs_writer import small_machine
 
-STATIC = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\ncpuManagerPolicy: static\n"
+HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+STATIC = f"{HEAD}cpuManagerPolicy: static\n"
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "contrib" / "bootstrap"
 SCRIPTS = ["verify-node", "write-atomically"]
@@ -37,10 +39,14 @@ def run(*words: str | Path, **environment: str) -> subprocess.CompletedProcess[s
 
 @pytest.fixture
 def fake_cpuctl(tmp_path: Path) -> Path:
-    """Ends ``config check`` with exit code $CONFIG, ``checkpoint verify`` with $STATE; keeps its words."""
+    """Ends ``config check`` with exit code $CONFIG, ``checkpoint verify`` with $STATE; keeps its words.
+
+    What it says of the kubelet is $SAID.
+    """
     program = tmp_path / "cpuctl"
     program.write_text(
-        '#!/bin/sh\necho "$@" >>"$0.words"\ncase $1 in config) exit $CONFIG ;; *) exit $STATE ;; esac\n'
+        '#!/bin/sh\necho "$@" >>"$0.words"\necho "$SAID"\n'
+        "case $1 in config) exit $CONFIG ;; *) exit $STATE ;; esac\n"
     )
     program.chmod(0o755)
     return program
@@ -48,10 +54,48 @@ def fake_cpuctl(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(("config", "state"), list(itertools.product((0, 1, 2, 3, 4, 5, 130), (0, 3, 4))))
 def test_only_a_no_holds_the_kubelet_back(fake_cpuctl: Path, config: int, state: int) -> None:
-    done = run(FOLDER / "verify-node", CPUCTL=str(fake_cpuctl), CONFIG=str(config), STATE=str(state))
+    said = "Kubelet 1.36 would not start (flags): unknown flag"
+    words = {"CONFIG": str(config), "STATE": str(state), "SAID": said}
+    done = run(FOLDER / "verify-node", CPUCTL=str(fake_cpuctl), **words)
     assert done.returncode == (3 if 3 in (config, state) else 0)
     silent = sum(code not in (0, 3) for code in (config, state))
     assert done.stderr.count("gave no answer") == silent
+
+
+@pytest.mark.parametrize(
+    ("said", "held"),
+    [
+        ("Kubelet 1.36 would not start (cpuManager): why", True),
+        ("Kubelet 1.36 would fail (crash in reading allocated_pods_state): why", True),
+        ("Kubelet 1.36 would start.", False),
+        ("Whether kubelet 1.36 would start cannot be said: why; it would not start (flags): why", False),
+        ("", False),
+    ],
+)
+def test_errors_with_which_a_kubelet_starts_hold_none_back(fake_cpuctl: Path, said: str, held: bool) -> None:
+    done = run(FOLDER / "verify-node", CPUCTL=str(fake_cpuctl), CONFIG="3", STATE="3", SAID=said)
+    assert done.returncode == (3 if held else 0)
+
+
+@pytest.mark.parametrize("given", [("--kubelet-version", "1.36"), ()], ids=["", "no release"])
+@pytest.mark.parametrize("case", ["no configuration", "a script starts it", "no unit"])
+def test_what_flags_could_set_holds_no_kubelet_back(
+    case: str, given: tuple[str, ...], tmp_path: Path
+) -> None:
+    """On the state files of a kubelet that had the static policies, which flags gave it."""
+    files = with_kubelet_files(NodeTree()).files
+    files["var/lib/kubelet/config.yaml"] = HEAD
+    if case == "no configuration":
+        del files["var/lib/kubelet/config.yaml"]
+    if case == "a script starts it":
+        files["etc/systemd/system/kubelet.service"] = "[Service]\nExecStart=/opt/start-kubelet\n"
+    cpuctl = tmp_path / "cpuctl"
+    cpuctl.write_text(f'#!/bin/sh\nexec {sys.executable} -m cpuctl "$@"\n')
+    cpuctl.chmod(0o755)
+    inputs = " ".join(("-m", str(written(files, tmp_path / "node")), *given))
+    done = run(FOLDER / "verify-node", CPUCTL=str(cpuctl), CPUCTL_INPUTS=inputs, PYTHONPATH=str(ROOT))
+    assert done.returncode == 0, done.stderr
+    assert "cannot say: the kubelet is not held back" in done.stderr
 
 
 def test_what_cannot_be_said_holds_no_kubelet_back(tmp_path: Path) -> None:

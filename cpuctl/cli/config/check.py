@@ -73,7 +73,6 @@ def check(
     """Tell whether the kubelet would start."""
     refuse_stdin_twice(machine, kubelet.config, state)
     style, sources = Style(output, color=not no_color, quiet=quiet, layout="config_check"), Sources()
-    refuse_stdin_twice(machine, kubelet.config, state)
     source = with_storage(load_machine(machine, sources), ephemeral_storage, sources)
     source = with_memory(source, memory, sources)
     cgroup = load_cgroup_version(cgroup_version, source, sources)

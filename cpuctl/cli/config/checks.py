@@ -12,6 +12,7 @@ from cpuctl.engine.config_lints.lints import lint_configuration
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.outcome import KubeletFault, StartRefused, Undetermined
 from cpuctl.engine.start import Started, check_start
+from cpuctl.engine.state_start import start_on
 from cpuctl.errors import NodeAccessError, UsageError
 from cpuctl.go_text import GoError
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
@@ -41,7 +42,7 @@ def check_told(
 ) -> tuple[Started | StartRefused | KubeletFault | Undetermined, list[Lint]]:
     """Start a kubelet on a machine, and look for what else is wrong."""
     kubelet = told.kubelet
-    outcome = check_start(source.info, kubelet)
+    outcome = start_on(source.info, kubelet).outcome
     subject = LintSubject(
         config=kubelet.config,
         gates=kubelet.gates,
@@ -75,12 +76,12 @@ def states_of_node(
         return (), f"state files: {error.message} (sudo cpuctl checkpoint verify looks at them)"
     if not states and source.origin != LIVE_MACHINE:
         return (), f"state files, {source.origin} has none (cpuctl checkpoint verify STATE looks at them)"
-    if states and not release_is_known(sources):
-        how = "cpuctl checkpoint verify --kubelet-version VERSION looks at them"
-        return (), f"state files, as the kubelet's release is not known ({how})"
     sources.entries.update(read.entries)
     if states:
         sources.add_unrecorded(told.kubelet.version.minor, (Topic.STATE_FILES,))
+    if states and not release_is_known(sources):
+        how = f"kubelet {told.kubelet.version}, which is assumed, reads state files"
+        return states, f"how another release than {how} (cpuctl checkpoint verify --kubelet-version VERSION)"
     return states, ""
 
 
@@ -96,7 +97,7 @@ def verdict_on(source: MachineSource, told: ToldKubelet, states: tuple[StateInpu
 
 
 def _start(source: MachineSource, told: ToldKubelet, states: tuple[StateInput, ...]) -> StartOutcome:
-    return verdict_on(source, told, states).start if states else check_start(source.info, told.kubelet)
+    return verdict_on(source, told, states).start if states else start_on(source.info, told.kubelet).outcome
 
 
 def _cpu_side(info: MachineInfo, kubelet: Kubelet) -> Started | None:
@@ -162,7 +163,7 @@ def compare_versions(
     changes = version_changes(subject, kubelet.version, version, SINCE)
     here = _start(source, told, states)
     try:
-        other = load_told(told.told._replace(version=version), Sources())
+        other = load_told(told.told._replace(version=version, released=True), Sources())
     except ConfigRefusedError as refused:
         return changes, (here, refused.refusal), None
     return changes, (here, _start(source, other, states)), other.kubelet
@@ -183,16 +184,10 @@ class Trial(NamedTuple):
 
     def start(self, kubelet: Kubelet) -> StartResult:
         """Start a kubelet, and let it go on from the state files with the pods that run."""
-        from cpuctl.cli.sources.node_state import past_of, resume
-        from cpuctl.engine.node import Node
-        from cpuctl.engine.start import start_node
+        from cpuctl.cli.sources.node_state import past_of, start_from
 
-        node = start_node(self.source.info, kubelet, fit=True)
         texts = {each.file_name: each.text for each in self.states}
-        refused = (
-            resume(node, past_of(texts, self.running, kubelet), Sources()) if isinstance(node, Node) else None
-        )
-        return refused or node
+        return start_from(past_of(texts, self.running, kubelet), self.source.info, kubelet, Sources())
 
 
 def effects_between(

@@ -73,7 +73,9 @@ def _side(planner: Planner, asked: _Asked, sources: Sources) -> dict[str, Any]:
     own = Sources()
     own.entries |= sources.entries
     told = _told(planner, asked, own)
-    told = told._replace(version=words.version or told.version)
+    told = told._replace(
+        version=words.version or told.version, released=told.released or words.version is not None
+    )
     try:
         kubelet = _kubelet(told, words, own)
     except ConfigRefusedError as refused:

@@ -103,19 +103,17 @@ class Planning(NamedTuple):
 
     def start(self, kubelet: Kubelet, sources: Sources) -> StartResult:
         """Start a kubelet on the machine and let it go on from the past; warnings go to *sources*."""
-        from cpuctl.cli.sources.node_state import resume
+        from cpuctl.cli.sources.node_state import start_from
         from cpuctl.engine.node import Node
-        from cpuctl.engine.start import start_node
         from cpuctl.kubelet.releases.recorded import topics_of_decisions
 
         pod_level = any(pod.resources for pod in (*self.past.running, *self.wanted))
         topics = topics_of_decisions(kubelet.config, pod_level=pod_level)
         sources.add_unrecorded(kubelet.version.minor, topics)
-        started = start_node(self.source.info, kubelet, fit=True, devices=self.devices)
-        refused = resume(started, self.past, sources) if isinstance(started, Node) else None
-        if isinstance(started, Node) and self.server is not None:
-            started.server = self.server.copy()
-        return refused or started
+        node = start_from(self.past, self.source.info, kubelet, sources, self.devices)
+        if isinstance(node, Node) and self.server is not None:
+            node.server = self.server.copy()
+        return node
 
     def head(self) -> dict[str, Any]:
         """Return the members that answers begin with: origins of the inputs, the kubelet's policies."""

@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cpuctl.cli.pods.lint_run import LintRun
-    from cpuctl.documents.document import Document
-    from cpuctl.pods.reading.manifest_files import ManifestFile
-    from cpuctl.pods.validation.texts import Unreadable
 
 app = command_group()
 
@@ -110,7 +107,7 @@ def lint(
 
 def _linted(names: "Sequence[str]", words: LintWords, style: Style, sources: Sources) -> Document:
     from cpuctl.cli.answers.pods.lint_answer import lint_document
-    from cpuctl.cli.pods.lint_run import LintRun
+    from cpuctl.cli.pods.lint_run import LintRun, parts_of
     from cpuctl.cli.progress import ProgressBar
     from cpuctl.documents.files import source_name
     from cpuctl.pods.reading.manifest_files import find_manifest_files
@@ -119,7 +116,7 @@ def _linted(names: "Sequence[str]", words: LintWords, style: Style, sources: Sou
     files = find_manifest_files(names)
     run = LintRun(load_setting(words, sources))
     with ProgressBar(style) as progress:
-        read = [(file.source, _documents(file)) for file in files]
+        read = [(file.source, parts_of(file)) for file in files]
         run.govern(part for _, parts in read for part in parts)
         for number, (source, parts) in enumerate(read):
             progress("looking at manifests", number, len(files))
@@ -127,15 +124,6 @@ def _linted(names: "Sequence[str]", words: LintWords, style: Style, sources: Sou
     if not run.objects and not run.remarks:
         raise _nothing_to_look_at(run, names)
     return lint_document(run, sources.entries)
-
-
-def _documents(file: "ManifestFile") -> "list[Document | Unreadable]":
-    from cpuctl.pods.reading.manifests import refuse_kubectl_table
-    from cpuctl.pods.validation.texts import documents_of
-
-    content = file.read()
-    refuse_kubectl_table(content, file.source)
-    return list(documents_of(content, file.source))
 
 
 def _nothing_to_look_at(run: "LintRun", names: "Sequence[str]") -> InputError:

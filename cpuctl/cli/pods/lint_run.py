@@ -20,12 +20,14 @@ from cpuctl.engine.pod_lints.subject import PodLintSubject
 from cpuctl.engine.pod_server import PodServer
 from cpuctl.errors import InputError
 from cpuctl.named_tuple import NamedTuple
+from cpuctl.pods.reading.manifests import refuse_kubectl_table
 from cpuctl.pods.validation.finding import Finding, Refuser, Severity
 from cpuctl.pods.validation.lint import MOST_FINDINGS, Linted, lint_document
-from cpuctl.pods.validation.texts import Unreadable
+from cpuctl.pods.validation.texts import Unreadable, documents_of
 
 if TYPE_CHECKING:
     from cpuctl.cli.pods.lint_inputs import LintSetting
+    from cpuctl.pods.reading.manifest_files import ManifestFile
 
 
 class Remark(NamedTuple):
@@ -98,6 +100,13 @@ class LintRun:
         if linted.pod is not None and linted.draft is not None:
             subject = PodLintSubject(linted.pod, linted.draft.spec, self.setting.kubelet)
             yield from lint_pod(subject, self.setting.trial)
+
+
+def parts_of(file: ManifestFile) -> list[Document | Unreadable]:
+    """Read the documents of a file; raise InputError for what kubectl prints to people."""
+    content = file.read()
+    refuse_kubectl_table(content, file.source)
+    return list(documents_of(content, file.source))
 
 
 def _repeats(document: Document) -> Iterator[Remark]:

@@ -59,7 +59,7 @@ def set_scene(planning: Planning) -> Scene | NotStarted:
     sources.add_unrecorded(planning.kubelet.version.minor, (Topic.RESIZE,))
     pods = tuple(map(running_pod, _once((*past.running, *planning.wanted))))
     pods = _with_checkpoints(pods, planning)
-    saved = past.cpu is not None or past.memory is not None
+    saved = past.files.cpu is not None or past.files.memory is not None
     running = tuple(each.allocated for each in pods) if saved else ()
     past = past._replace(running=running, known=bool(running))
     node = planning._replace(past=past).start(planning.kubelet, sources)

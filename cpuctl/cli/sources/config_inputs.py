@@ -92,7 +92,7 @@ class Told(NamedTuple):
 
     ``beside`` is the directory on the node to which relative paths of the main file belong, ``overrides``
     what is put on top of everything as flags would be, ``places`` where the main file's fields stand in
-    another tool's.
+    another tool's. Without ``released`` the release is assumed.
     """
 
     version: KubeletVersion
@@ -105,6 +105,7 @@ class Told(NamedTuple):
     overrides: Mapping[str, Setting] = {}
     ignores_unknown_gates: bool = False
     places: PlacedText | None = None
+    released: bool = True
 
 
 class ToldKubelet(NamedTuple):
@@ -339,6 +340,7 @@ def load_told(told: Told, sources: Sources) -> ToldKubelet:
         gates_of_main_file=loaded.gates_of_main_file,
         cgroup_version=told.cgroup_version,
         flags_gap=told.arguments.gap,
+        released=told.released,
     )
     _tell_patches(kubelet, sources)
     return ToldKubelet(kubelet=kubelet, loaded=loaded, told=told)

@@ -31,14 +31,11 @@ def load_kubelet(words: KubeletWords, sources: Sources, *, machine: MachineSourc
         load_told,
         of_other_tools,
     )
-    from cpuctl.cli.sources.inputs import refuse_stdin_twice
-    from cpuctl.documents.files import STDIN, source_name
 
     arguments = given_arguments(words.arguments)
     given = any_flags(arguments)
     config = words.config if words.config is not None else given.config or None
     origin = machine.origin if machine else ""
-    refuse_stdin_twice(config, STDIN if origin == source_name(STDIN) else None)
     recorded = RecordedKubelet() if words.version and config is not None else _recorded_kubelet(machine)
     # With another file it is another kubelet: nothing that the recorded one was told counts beside it.
     own = recorded if config is None else RecordedKubelet()
@@ -58,11 +55,15 @@ def load_kubelet(words: KubeletWords, sources: Sources, *, machine: MachineSourc
         ignores_unknown_gates=words.ignores_unknown_gates,
         places=places,
         cgroup_version=_found_cgroup_version(machine) or 2,
+        released=sources.entries["kubeletVersion"]["from"] != "default",
     )
     if config is not None:
         _tell_set_aside(recorded, sources)
     if machine is not None and main is None and not words.arguments and told.drop_ins is None:
         _tell_assumed(machine, sources)
+        if sources.assumed_configuration:
+            gap = f"nor is its configuration: there is no {sources.assumed_configuration}"
+            told = told._replace(arguments=told.arguments._replace(gap=told.arguments.gap or gap))
     return load_told(told, sources)
 
 

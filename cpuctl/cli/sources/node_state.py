@@ -11,23 +11,27 @@ from typing import IO, TYPE_CHECKING
 
 from cpuctl.cli.sources.sources import Sources
 from cpuctl.documents.files import source_name
+from cpuctl.engine.saved_files import SavedFiles
 from cpuctl.errors import InputError, NotRestoredError, UsageError, os_reason
 from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from cpuctl.checkpoints.model import SavedCPUState, SavedMemoryState
+    from cpuctl.checkpoints.model import UnreadableState
     from cpuctl.checkpoints.reader import StateReader
     from cpuctl.checkpoints.store import RunLock
     from cpuctl.engine.node import Node
-    from cpuctl.engine.start import NotStarted, StartResult
+    from cpuctl.engine.start import StartResult
     from cpuctl.kubelet.gates.feature_gates import FeatureGates
     from cpuctl.kubelet.kubelet import Kubelet
+    from cpuctl.machine.cadvisor.machine_info import MachineInfo
+    from cpuctl.machine.devices.inventory import DeviceInventory
     from cpuctl.machine.sources import MachineSource
     from cpuctl.pods.model import Pod
     from cpuctl.pods.rules import PodRules
 
+_FRESH = "as a fresh node, the state files of this one are not looked at"
 _CPU_FILE, _MEMORY_FILE = "cpu_manager_state", "memory_manager_state"
 
 
@@ -37,8 +41,7 @@ class Past(NamedTuple):
     ``known``: who runs has been said. ``digests`` are the SHA-256 of the files' texts, by their names.
     """
 
-    cpu: SavedCPUState = None
-    memory: SavedMemoryState = None
+    files: SavedFiles = SavedFiles()
     running: tuple[Pod, ...] = ()
     known: bool = False
     digests: Mapping[str, str] = {}
@@ -69,26 +72,40 @@ def load_past(name: str, running: str, machine: MachineSource, kubelet: Kubelet,
 
 def past_of(texts: Mapping[str, str], running: tuple[Pod, ...], kubelet: Kubelet) -> Past:
     """Return what a kubelet makes of the texts of state files, by their names, with these pods."""
-    cpu, memory = _read_states(texts, kubelet) if texts else (None, None)
-    return Past(cpu=cpu, memory=memory, running=running, known=bool(running))
+    files = read_saved(texts, state_reader(kubelet)) if texts else SavedFiles()
+    return Past(files=files, running=running, known=bool(running))
 
 
-def _read_states(texts: Mapping[str, str], kubelet: Kubelet) -> tuple[SavedCPUState, SavedMemoryState]:
+def read_saved(texts: Mapping[str, str], reader: StateReader) -> SavedFiles:
+    """Read files by their names, as a kubelet does that finds them."""
     from cpuctl.checkpoints.cpu_state import read_cpu_state
     from cpuctl.checkpoints.memory_state import read_memory_state
 
-    reader = state_reader(kubelet)
     cpu, memory = texts.get(_CPU_FILE), texts.get(_MEMORY_FILE)
-    return (
-        None if cpu is None else read_cpu_state(cpu, reader),
-        None if memory is None else read_memory_state(memory, reader),
+    others = {name: text for name, text in texts.items() if name not in (_CPU_FILE, _MEMORY_FILE)}
+    return SavedFiles(
+        cpu=None if cpu is None else read_cpu_state(cpu, reader),
+        memory=None if memory is None else read_memory_state(memory, reader),
+        unreadable=dict(_unreadable(others, reader)) if others else {},
     )
+
+
+def _unreadable(texts: Mapping[str, str], reader: StateReader) -> Iterator[tuple[str, UnreadableState]]:
+    """Find what a kubelet cannot load among the files of its other managers."""
+    from cpuctl.checkpoints.model import UnreadableState
+    from cpuctl.checkpoints.reading import OTHER_FILES
+
+    for name, text in texts.items():
+        read = OTHER_FILES[name](text, reader)
+        if isinstance(read, UnreadableState):
+            yield name, read
 
 
 def _digests(texts: Mapping[str, str]) -> dict[str, str]:
     from hashlib import sha256
 
-    return {kind: sha256(text.encode()).hexdigest() for kind, text in texts.items()}
+    kinds = (_CPU_FILE, _MEMORY_FILE)
+    return {kind: sha256(texts[kind].encode()).hexdigest() for kind in kinds if kind in texts}
 
 
 def given_texts(name: str, sources: Sources) -> dict[str, str]:
@@ -98,46 +115,50 @@ def given_texts(name: str, sources: Sources) -> dict[str, str]:
     found = {state.file_name: state for state in named_states(name, StatePlace())}
     if _CPU_FILE not in found:
         sources.add("state", f"no {_CPU_FILE} in {name}: as a fresh node", "given")
-    kinds = [kind for kind in (_CPU_FILE, _MEMORY_FILE) if kind in found]
-    for kind in kinds:
-        sources.add(_source(kind), found[kind].source, "given")
-    return {kind: found[kind].text for kind in kinds}
+    for kind in (_CPU_FILE, _MEMORY_FILE):
+        if kind in found:
+            sources.add(_source(kind), found[kind].source, "given")
+    return {kind: state.text for kind, state in found.items()}
 
 
 def _recorded_texts(machine: MachineSource, sources: Sources) -> dict[str, str]:
-    from cpuctl.machine.recording_layout import STATE_DIRECTORY
+    from cpuctl.cli.sources.config_inputs import LIVE_MACHINE
+    from cpuctl.machine.recording_layout import STATE_DIRECTORY, STATE_FILES
 
-    # Another configuration is a "what if" on a fresh node: a kubelet refuses a state it did not write.
-    recorded = sources.entries.get("kubeletConfiguration", {}).get("from") == "capture"
     if machine.files is None:
         return {}
-    if not recorded:
-        _tell_state_set_aside(machine, sources)
+    live = machine.origin == LIVE_MACHINE
+    # Another configuration is a "what if" on a fresh node: a kubelet refuses a state it did not write.
+    if live or sources.entries.get("kubeletConfiguration", {}).get("from") == "given":
+        _tell_fresh(machine, sources, live=live)
         return {}
     texts = {}
-    for kind in (_CPU_FILE, _MEMORY_FILE):
-        text = machine.files.read(f"{STATE_DIRECTORY}/{kind}")
+    for kind, usual in STATE_FILES.items():
+        path = f"{STATE_DIRECTORY}/{usual}"
+        text = machine.files.read(path)
         if text is not None:
-            sources.add(_source(kind), f"{machine.origin}: {STATE_DIRECTORY}/{kind}", "capture")
+            if kind in (_CPU_FILE, _MEMORY_FILE):
+                sources.add(_source(kind), f"{machine.origin}: {path}", "capture")
             texts[kind] = text
-        elif problem := machine.files.in_the_way(f"{STATE_DIRECTORY}/{kind}"):
-            raise InputError(problem, where=f"{machine.origin}: /{STATE_DIRECTORY}/{kind}")
+        elif problem := machine.files.in_the_way(path):
+            raise InputError(problem, where=f"{machine.origin}: /{path}")
     return texts
 
 
-def _tell_state_set_aside(machine: MachineSource, sources: Sources) -> None:
-    """Say that a recording's state files do not count."""
-    from cpuctl.machine.recording_layout import STATE_DIRECTORY
-    from cpuctl.machine.sources import LIVE
+def _tell_fresh(machine: MachineSource, sources: Sources, *, live: bool) -> None:
+    """Say that the node's state files are not looked at, where it may have some."""
+    from cpuctl.machine.recording_layout import STATE_DIRECTORY, STATE_FILES
 
-    given = sources.entries.get("kubeletConfiguration", {}).get("from") == "given"
-    if given and machine.origin != LIVE and machine.files is not None:
-        held = sorted({_CPU_FILE, _MEMORY_FILE} & set(machine.files.names(STATE_DIRECTORY)))
-        if held:
-            sources.warnings.append(
-                f"beside --kubelet-config, the recording's {' and '.join(held)} do not count: the node is "
-                f"taken for a fresh one (--state {machine.origin} takes them)"
-            )
+    files = machine.files
+    if live:
+        there = os.path.isdir(f"/{STATE_DIRECTORY}")  # noqa: PTH112  # says False where pathlib raises
+    else:
+        paths = (f"{STATE_DIRECTORY}/{usual}" for usual in STATE_FILES.values())
+        there = files is not None and any(files.read(path) is not None for path in paths)
+    if there:
+        where = f"/{STATE_DIRECTORY}" if live else machine.origin
+        ways = f"--state {where} starts from them, cpuctl checkpoint verify looks at them"
+        sources.add("state", f"{_FRESH} ({ways})", "default")
 
 
 def _source(kind: str) -> str:
@@ -197,16 +218,32 @@ def load_running(name: str, rules: PodRules, sources: Sources) -> tuple[Pod, ...
     return tuple(handed_pod(pod, rules) for pod in pods if pod.node_name or not nodes)
 
 
-def resume(node: Node, past: Past, sources: Sources) -> NotStarted | None:
-    """Let a started node go on from its state files with the pods that run on it."""
-    refused = node.restore(past.cpu, past.memory)
-    if refused is not None:
-        return refused
+def start_from(
+    past: Past,
+    info: MachineInfo,
+    kubelet: Kubelet,
+    sources: Sources,
+    devices: DeviceInventory | None = None,
+) -> StartResult:
+    """Start a kubelet on a machine and let it go on from the past; warnings go to *sources*."""
+    from cpuctl.engine.start import Started
+    from cpuctl.engine.state_start import start_on
+
+    begun = start_on(info, kubelet, past.files, fit=True, devices=devices)
+    if begun.node is None or not isinstance(begun.outcome, Started):
+        assert not isinstance(begun.outcome, Started)
+        return begun.outcome
+    resume(begun.node, past, sources)
+    return begun.node
+
+
+def resume(node: Node, past: Past, sources: Sources) -> None:
+    """Let a node that has taken its state files over go on with the pods that run on it."""
     holders = _holders(node)
     if not past.known:
         # To take all owners for gone would free what they hold.
         node.resume(_owner(uid, sorted(holders[uid])) for uid in sorted(holders))
-        return None
+        return
     unknown = sorted(holders.keys() - {pod.uid for pod in past.running})
     if unknown:
         sources.warnings.append(
@@ -214,7 +251,6 @@ def resume(node: Node, past: Past, sources: Sources) -> NotStarted | None:
             "what they hold when the next pod comes"
         )
     node.resume(past.granted)
-    return None
 
 
 def _holders(node: Node) -> dict[str, set[str]]:

@@ -3,37 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from cpuctl.checkpoints.model import MemoryNode, UnreadableState
-from cpuctl.checkpoints.refusal import kubelet_refusal
 from cpuctl.departures import RESTARTS
 from cpuctl.engine.config_lints.lint import Severity
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import FaultKind, KubeletFault, StartRefused
 from cpuctl.engine.provider import Candidate
-from cpuctl.engine.start import NotStarted, Started, doubted, last_checks, node_of, start_managers
+from cpuctl.engine.saved_files import SavedFiles
+from cpuctl.engine.start import NotStarted, Started
 from cpuctl.engine.state_checks.cpu_findings import cpu_findings
 from cpuctl.engine.state_checks.cpu_subject import CPUSubject, cpu_finding
 from cpuctl.engine.state_checks.file_findings import file_findings
-from cpuctl.engine.state_checks.findings import CLAIMS_FILE, CPU_FILE, MEMORY_FILE, StateFinding, limited
+from cpuctl.engine.state_checks.findings import CPU_FILE, MEMORY_FILE, StateFinding, limited
 from cpuctl.engine.state_checks.found import FoundStates
 from cpuctl.engine.state_checks.holder_findings import holder_findings
 from cpuctl.engine.state_checks.memory_drift import MemoryDrift, memory_drift
 from cpuctl.engine.state_checks.memory_findings import block_findings, drift_findings
 from cpuctl.engine.state_checks.owner_findings import due_findings, gone_findings
 from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners
-from cpuctl.engine.state_checks.readings import ORDER, Reading, reading_of
+from cpuctl.engine.state_checks.readings import Reading, reading_of
+from cpuctl.engine.state_start import start_on
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, Pod
 from cpuctl.pods.qos import pod_qos
-
-_ROOT = "/var/lib/kubelet"
-_ACTUATED = "failed to run Kubelet: failed to create kubelet: failed to initialize actuated state checkpoint"
-
 
 _MANAGED = (CPU_FILE, MEMORY_FILE)
 
@@ -68,57 +63,33 @@ def verify_states(
     info: MachineInfo, kubelet: Kubelet, found: FoundStates, owners: Owners = NOBODY_SAYS
 ) -> StateVerdict:
     """Start a kubelet on a machine with these files: its configuration is checked first, then every file."""
-    managers, version = start_managers(info, kubelet), str(kubelet.version)
+    version, files = str(kubelet.version), found.by_name
+    begun = start_on(info, kubelet, _saved(found))
+    managers, node = begun.managers, begun.node
     if not isinstance(managers, Started):
         look = _Look(version, found, owners, kubelet.gates, None)
         return StateVerdict(start=managers, reached=False, findings=tuple(limited(look.findings())))
-    node = node_of(managers)
-    refusals = dict(_refusals(node, managers.gates, found, kubelet.config.root_dir))
     look = _Look(version, found, owners, managers.gates, node)
     return StateVerdict(
-        start=doubted(next(iter(refusals.values()), None) or last_checks(managers), kubelet),
-        refusals=refusals,
-        readings={name: reading_of(name, managers.gates) for name in found.by_name},
+        start=begun.outcome,
+        refusals=begun.refusals,
+        readings={name: reading_of(name, managers.gates) for name in files},
         findings=tuple(limited(look.findings())),
         drift=look.drift,
     )
 
 
-def _refusals(
-    node: Node, gates: FeatureGates, found: FoundStates, root: str
-) -> Iterator[tuple[str, NotStarted]]:
-    """Yield what stands against each file, in the order in which a kubelet opens them."""
-    files = found.by_name
-    for name in ORDER:
-        file = files.get(name)
-        if name in _MANAGED or file is None or not isinstance(file.read, UnreadableState):
-            continue
-        refused = _refused(name, file.read.error, reading_of(name, gates), root)
-        if refused is not None:
-            yield name, refused
-    if found.cpu and (cpu := node.cpu.restore(found.cpu.read)):
-        yield CPU_FILE, _below(cpu, root, CPU_FILE)
-    if found.memory and (memory := node.memory.restore(found.memory.read)):
-        yield MEMORY_FILE, _below(memory, root, MEMORY_FILE)
-
-
-def _refused(name: str, error: str, reading: Reading, root: str) -> NotStarted | None:
-    """Say how a kubelet ends over a file that it cannot load; None where it does not."""
-    if reading is Reading.CRASHES:
-        why = kubelet_refusal(name, error, root)
-        return KubeletFault(kind=FaultKind.CRASH, where=f"reading {name}", why=why)
-    if reading is not Reading.STOPS:
-        return None
-    if name == CLAIMS_FILE:
-        return StartRefused(stage="draManager", error=error)
-    return StartRefused(stage="actuatedPods", error=f"{_ACTUATED}: {kubelet_refusal(name, error, root)}")
-
-
-def _below(refused: NotStarted, root: str, name: str) -> NotStarted:
-    """Put the kubelet's own root directory into its text."""
-    if not isinstance(refused, StartRefused):
-        return refused
-    return replace(refused, error=refused.error.replace(f'"{_ROOT}/{name}"', f'"{root}/{name}"'))
+def _saved(found: FoundStates) -> SavedFiles:
+    unreadable = {
+        name: file.read
+        for name, file in found.by_name.items()
+        if name not in _MANAGED and isinstance(file.read, UnreadableState)
+    }
+    return SavedFiles(
+        cpu=found.cpu.read if found.cpu else None,
+        memory=found.memory.read if found.memory else None,
+        unreadable=unreadable,
+    )
 
 
 class _Look(NamedTuple):

@@ -7,10 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from cpuctl.cli.answers.checkpoint.parts import file_answer, shortened
-from cpuctl.cli.answers.config.parts import StartOutcome, start_answer
+from cpuctl.cli.answers.config.parts import StartOutcome, start_answer, start_text
 from cpuctl.cli.output import API_VERSION, Document
 from cpuctl.cli.sources.state_inputs import StateInput
 from cpuctl.engine.config_lints.lint import Severity
+from cpuctl.engine.outcome import Undetermined
+from cpuctl.engine.start import Started
 from cpuctl.engine.state_checks.findings import StateFinding
 from cpuctl.engine.state_checks.memory_drift import MemoryDrift
 from cpuctl.engine.state_checks.readings import Reading
@@ -27,13 +29,26 @@ def verdict_document(
     return _document(head, verdict.start) | {
         "files": [file_answer(state) | {"verdict": _of_file(verdict, state.file_name)} for state in states],
         "memoryDrift": None if verdict.drift is None else drift_answer(verdict.drift),
-        **findings_answer(verdict.findings),
+        **findings_answer(_told(verdict.start, verdict.findings)),
     }
 
 
 def unloaded_document(refused: ConfigRefusedError, head: Mapping[str, Any]) -> dict[str, Any]:
     """Describe a kubelet that cannot even load its configuration."""
-    return _document(head, refused.refusal) | {"files": [], "memoryDrift": None, **findings_answer(())}
+    return _document(head, refused.refusal) | {
+        "files": [],
+        "memoryDrift": None,
+        **findings_answer(_told(refused.refusal)),
+    }
+
+
+def _told(start: StartOutcome, findings: Sequence[StateFinding] = ()) -> Sequence[StateFinding]:
+    """Make a start that fails an error among the findings, unless one of them says why."""
+    if isinstance(start, Started) or any(each.severity is Severity.ERROR for each in findings):
+        return findings
+    code = "undetermined" if isinstance(start, Undetermined) else "not-started"
+    message = f"{start_text(start)} (cpuctl config check says what to mend)"
+    return (StateFinding(severity=Severity.ERROR, code=code, file_name="", message=message), *findings)
 
 
 def _document(head: Mapping[str, Any], outcome: StartOutcome) -> dict[str, Any]:

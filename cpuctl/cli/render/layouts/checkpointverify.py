@@ -74,7 +74,8 @@ def _amount(amount: int | None) -> str:
 def finding_lines(findings: Sequence[Mapping[str, Any]]) -> Iterator[Cell]:
     """Write a line for every finding, and one for how to mend it."""
     for finding in findings:
-        text = f"{finding['severity']}: {finding['file']}: {finding['message']}"
+        words = (finding["severity"], finding["file"], finding["message"])
+        text = ": ".join(filter(None, words))
         yield Cell(text, _STYLES[finding["severity"]])
         if finding["fix"]:
             yield Cell(f"  fix: {finding['fix']}")

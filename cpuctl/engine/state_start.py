@@ -1,0 +1,116 @@
+"""Starting a kubelet on the state files of its node: one answer to one question, whichever command asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from cpuctl.engine.node import Node
+from cpuctl.engine.outcome import FaultKind, KubeletFault, StartRefused, Undetermined
+from cpuctl.engine.saved_files import SavedFiles
+from cpuctl.engine.start import NotStarted, Started, doubted, furnished, last_checks, start_managers
+from cpuctl.named_tuple import NamedTuple
+
+if TYPE_CHECKING:
+    from cpuctl.engine.state_checks.readings import Reading
+    from cpuctl.kubelet.gates.feature_gates import FeatureGates
+    from cpuctl.kubelet.kubelet import Kubelet
+    from cpuctl.machine.cadvisor.machine_info import MachineInfo
+    from cpuctl.machine.devices.inventory import DeviceInventory
+
+_ROOT = "/var/lib/kubelet"
+_CPU_FILE, _MEMORY_FILE = "cpu_manager_state", "memory_manager_state"
+_ACTUATED = "failed to run Kubelet: failed to create kubelet: failed to initialize actuated state checkpoint"
+
+
+_NO_FILES = SavedFiles()
+
+
+class StateStart(NamedTuple):
+    """How a start ends; ``refusals`` is what stands against each file by itself.
+
+    ``managers`` is how far it comes without files, ``node`` has taken them over, as far as that goes: it is
+    None where the kubelet ends before it opens any.
+    """
+
+    outcome: Started | NotStarted
+    managers: Started | NotStarted
+    node: Node | None = None
+    refusals: Mapping[str, NotStarted] = {}
+
+
+def start_on(
+    info: MachineInfo,
+    kubelet: Kubelet,
+    files: SavedFiles = _NO_FILES,
+    *,
+    fit: bool = False,
+    devices: DeviceInventory | None = None,
+) -> StateStart:
+    """Start a kubelet on a machine with these files: its configuration is checked first, then every file.
+
+    *fit* makes pods fit into the node, *devices* are those that device plugins have registered, None where
+    that is not known.
+    """
+    managers = start_managers(info, kubelet)
+    if not isinstance(managers, Started):
+        return StateStart(managers, managers)
+    node = furnished(managers, info, kubelet, fit=fit, devices=devices)
+    refusals = dict(_refusals(node, managers.gates, files, kubelet.config.root_dir))
+    refused = next(iter(refusals.values()), None)
+    outcome = _doubted(refused, kubelet) if refused else doubted(last_checks(managers), kubelet)
+    return StateStart(outcome, managers, node, refusals)
+
+
+def _doubted(refused: NotStarted, kubelet: Kubelet) -> NotStarted:
+    """Take back what stands against a file where the kubelet that reads it is assumed."""
+    doubt = doubted(refused, kubelet)
+    if kubelet.released or isinstance(doubt, Undetermined):
+        return doubt
+    text = refused.error if isinstance(refused, StartRefused) else refused.why
+    return Undetermined(
+        "its release is not known, and every release reads state files in its own way (--kubelet-version); "
+        f"kubelet {kubelet.version} would not start: {text}"
+    )
+
+
+def _refusals(
+    node: Node, gates: FeatureGates, files: SavedFiles, root: str
+) -> Iterator[tuple[str, NotStarted]]:
+    """Yield what stands against each file, in the order in which a kubelet opens them."""
+    if files.unreadable:
+        from cpuctl.engine.state_checks.readings import ORDER, reading_of
+
+        for name in ORDER:
+            if name in files.unreadable:
+                refused = _refused(name, files.unreadable[name].error, reading_of(name, gates), root)
+                if refused is not None:
+                    yield name, refused
+    if files.cpu and (cpu := node.cpu.restore(files.cpu)):
+        yield _CPU_FILE, _below(cpu, root, _CPU_FILE)
+    if files.memory and (memory := node.memory.restore(files.memory)):
+        yield _MEMORY_FILE, _below(memory, root, _MEMORY_FILE)
+
+
+def _refused(name: str, error: str, reading: Reading, root: str) -> NotStarted | None:
+    """Say how a kubelet ends over a file that it cannot load; None where it does not."""
+    from cpuctl.checkpoints.refusal import kubelet_refusal
+    from cpuctl.engine.state_checks.findings import CLAIMS_FILE
+    from cpuctl.engine.state_checks.readings import Reading
+
+    if reading is Reading.CRASHES:
+        why = kubelet_refusal(name, error, root)
+        return KubeletFault(kind=FaultKind.CRASH, where=f"reading {name}", why=why)
+    if reading is not Reading.STOPS:
+        return None
+    if name == CLAIMS_FILE:
+        return StartRefused(stage="draManager", error=error)
+    return StartRefused(stage="actuatedPods", error=f"{_ACTUATED}: {kubelet_refusal(name, error, root)}")
+
+
+def _below(refused: NotStarted, root: str, name: str) -> NotStarted:
+    """Put the kubelet's own root directory into its text."""
+    if not isinstance(refused, StartRefused):
+        return refused
+    return replace(refused, error=refused.error.replace(f'"{_ROOT}/{name}"', f'"{root}/{name}"'))

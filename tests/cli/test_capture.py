@@ -303,6 +303,8 @@ def test_what_is_given_goes_over_the_capture(root: str, archive: str, cpuctl: Cp
     given = ("--kubelet-config", "fixtures/kubelet/none.yaml", "--kubelet-version", "1.35")
     answer = document(cpuctl("plan", "-m", archive, *PODS, *given, "-o", "json"))
     assert (answer["kubelet"]["cpuManagerPolicy"], answer["kubelet"]["version"]) == ("none", "1.35")
+    fresh = answer["sources"].pop("state")["value"]
+    assert fresh.startswith("as a fresh node, the state files of this one are not looked at")
     assert {entry["from"] for entry in answer["sources"].values()} == {"given"}
 
 

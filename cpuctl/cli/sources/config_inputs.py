@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from cpuctl.documents.document import PlacedText
     from cpuctl.kubelet.configuration.drop_in_files import DropInSource
     from cpuctl.kubelet.configuration.loading import LoadedConfiguration
+    from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
     from cpuctl.kubelet.configuration.settings import Setting
     from cpuctl.kubelet.flags.given import KubeletFlags
     from cpuctl.kubelet.kubelet import Kubelet
@@ -71,12 +73,17 @@ class Arguments(NamedTuple):
         from cpuctl.kubelet.flags.table import flag_of
 
         minor = version.minor if self.released else None
-        found = read_flags(self.own, self.where, minor=minor)
-        if minor is not None:
-            check_names(self.others, self.where, minor=minor)
-        if self.given:
+        refused: list[ConfigRefusedError] = []
+        with _noted(refused):
+            read_flags(self.own, self.where, minor=minor)
+        with _noted(refused):
+            if minor is not None:
+                check_names(self.others, self.where, minor=minor)
+        with _noted(refused):
             read_flags(self.given, minor=version.minor)
-            found = read_flags([*self.own, *self.given], minor=minor)
+        if refused:
+            raise refused[0].before(*refused[1:])
+        found = read_flags([*self.own, *self.given], minor=minor)
         found = found._replace(names=(*found.names, *self.others))
         for name in found.names:
             if flag_of(name, version.minor) is None:
@@ -85,6 +92,17 @@ class Arguments(NamedTuple):
                     " the node's release with --kubelet-version"
                 )
         return found
+
+
+@contextmanager
+def _noted(refused: list[ConfigRefusedError]) -> Iterator[None]:
+    """Note what a kubelet would end at, and go on: it comes to the next once that is mended."""
+    from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
+
+    try:
+        yield
+    except ConfigRefusedError as error:
+        refused.append(error)
 
 
 class Told(NamedTuple):
@@ -147,15 +165,18 @@ def flags_of(arguments: Arguments) -> KubeletFlags:
 
 
 def any_flags(arguments: Sequence[str]) -> KubeletFlags:
-    """Read flags as some release reads them: which files they name, say, before the release is known."""
+    """Read flags as some release reads them: which files they name, say, before the release is known.
+
+    What is wrong with them is told where they are read for good.
+    """
     from cpuctl.kubelet.flags.given import KubeletFlags
 
     if not arguments:
         return KubeletFlags()
 
-    from cpuctl.kubelet.flags.command_line import read_flags
+    from cpuctl.kubelet.flags.command_line import good_flags
 
-    return read_flags(arguments)
+    return good_flags(arguments)
 
 
 def configuration_text(
@@ -315,23 +336,38 @@ def drop_in_source(name: str | None, recorded: RecordedKubelet, sources: Sources
 
 
 def load_told(told: Told, sources: Sources) -> ToldKubelet:
-    """Put the pieces together as the kubelet does, and remember what it would only warn about."""
+    """Put the pieces together as the kubelet does, and remember what it would only warn about.
+
+    Raise ConfigRefusedError for the first thing that it cannot decode, which tells of all to which it would
+    come: flags first, then files.
+    """
     from cpuctl.kubelet.configuration.loading import ConfigSources, load_configuration
     from cpuctl.kubelet.kubelet import Kubelet
 
-    flags = told.arguments.read(told.version, sources)
-    flags = flags._replace(
-        settings={**flags.settings, **told.overrides}, gates={**flags.gates, **told.gate_flags}
-    )
     config = ConfigSources(
         main=told.main,
         beside=told.beside,
         drop_ins=told.drop_ins,
-        flags=flags,
         ignores_unknown_gates=told.ignores_unknown_gates,
         places=told.places,
     )
-    loaded = load_configuration(config, told.version)
+    refused: list[ConfigRefusedError] = []
+    loaded: LoadedConfiguration | None = None
+    with _noted(refused):
+        flags = told.arguments.read(told.version, sources)
+        flags = flags._replace(
+            settings={**flags.settings, **told.overrides}, gates={**flags.gates, **told.gate_flags}
+        )
+        config = config._replace(flags=flags)
+    try:
+        with _noted(refused):
+            loaded = load_configuration(config, told.version)
+    except CpuctlError:
+        if not refused:
+            raise
+    if refused:
+        raise refused[0].before(*refused[1:])
+    assert loaded is not None
     sources.warnings.extend(map(str, loaded.warnings))
     kubelet = Kubelet(
         version=told.version,

@@ -6,9 +6,9 @@ which does not check anything against the configuration's types before all files
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.document import Document, Syntax
@@ -20,7 +20,7 @@ from cpuctl.kubelet.configuration.drop_in_files import WALK, DropInSource, merge
 from cpuctl.kubelet.configuration.go_json import Mistake, Walk, all_mistakes, match_field
 from cpuctl.kubelet.configuration.head import API_VERSION, KIND, Head, NoObjectError, read_config_object
 from cpuctl.kubelet.configuration.layer import Layer
-from cpuctl.kubelet.configuration.main_file import empty, read_main_file
+from cpuctl.kubelet.configuration.main_file import MainFile, empty, read_main_file
 from cpuctl.kubelet.configuration.mistakes import explained
 from cpuctl.kubelet.configuration.nearest import MOST_TOLD
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
@@ -40,6 +40,8 @@ from cpuctl.kubelet.releases.behaviours import behaviours
 if TYPE_CHECKING:
     from cpuctl.documents.document import Value
 
+_Read = TypeVar("_Read")
+
 _MERGE_DEFAULTS = "mergeDefaultEvictionSettings"
 
 
@@ -52,7 +54,7 @@ def merge_drop_ins(base: Settings, source: DropInSource, minor: int) -> Layer:
     if not release.merges_drop_ins_as_text:
         return _merge_whole_files(base, source, minor)
     written, strict = reserialised(base), release.defaults_after_drop_ins
-    patches = [(path, _read(path, content, source.name, strict)) for path, content in source.files()]
+    patches = _each(source, lambda path, content: _read(path, content, source.name, strict))
     merged = Setting(written) if strict else Setting({})
     for _, patch in patches:
         merged = merge_patch(merged, Setting(patch))
@@ -79,20 +81,36 @@ def _layer(
 def _merge_whole_files(base: Settings, source: DropInSource, minor: int) -> Layer:
     """Merge files that are configurations of their own, with defaults: what is not empty in one counts."""
     settings, warnings, files = base, [], []
-    for path, content in source.files():
-        try:
-            read = read_main_file(content, path, minor)
-        except ConfigRefusedError as refused:
-            told = refused.refusal.logged.partition(", error: ")[2]
-            failed = (
-                f'{WALK} "{source.name}": failed to load kubelet dropin file, path: {path}, error: {told}'
-            )
-            raise merge_refused(InputError(refused.message, where=refused.where), failed) from None
+    for path, read in _each(source, lambda path, content: _whole_file(path, content, source.name, minor)):
         whole = with_defaults(with_eviction_defaults(read.settings, minor), minor)
         settings = _laid_over(settings, {name: each for name, each in whole.items() if _counts(each)})
         warnings += [*read.warnings, *_reset(read.settings, whole, base, path)]
         files.append(path)
     return _layer(settings, warnings, files, source)
+
+
+def _whole_file(path: str, content: bytes, directory: str, minor: int) -> MainFile:
+    try:
+        return read_main_file(content, path, minor)
+    except ConfigRefusedError as refused:
+        told = refused.refusal.logged.partition(", error: ")[2]
+        failed = f'{WALK} "{directory}": failed to load kubelet dropin file, path: {path}, error: {told}'
+        error = InputError(refused.message, where=refused.where)
+        raise merge_refused(error, failed, refused.others) from None
+
+
+def _each(source: DropInSource, read: Callable[[str, bytes], _Read]) -> list[tuple[str, _Read]]:
+    """Read every file; where some are refused, the error is the first one's and tells of the others, too."""
+    found, refused = [], []
+    for path, content in source.files():
+        try:
+            found.append((path, read(path, content)))
+        except ConfigRefusedError as error:
+            refused.append(error)
+    if refused:
+        first, *later = refused
+        raise first.before(*later)
+    return found
 
 
 def _counts(setting: Setting) -> bool:

@@ -90,14 +90,14 @@ def load_configuration(
     _check_directory(sources, minor)
     base = Layer({})
     try:
-        base = _base(sources, minor)
+        base = _first_base(sources, minor)
         if sources.ignores_unknown_gates:
             base, flags = _with_known_gates(base, minor), _known_flags(flags, minor)
         merged = _merged(base, sources, minor)
         if sources.ignores_unknown_gates:
             merged = _with_known_gates(merged, minor)
-    except ConfigRefusedError:
-        _prefer_gates(base, flags, minor)
+    except ConfigRefusedError as refused:
+        _prefer_gates(base, flags, minor, refused)
         raise
     whole = merged.settings
     if behaviours(minor).defaults_after_drop_ins:
@@ -126,6 +126,18 @@ def _base(sources: ConfigSources, minor: int) -> Layer:
     return Layer(with_defaults(with_eviction_defaults(read.settings, minor), minor), read.warnings)
 
 
+def _first_base(sources: ConfigSources, minor: int) -> Layer:
+    """Read the main file; where it is refused, the error tells of the drop-ins', too."""
+    try:
+        return _base(sources, minor)
+    except ConfigRefusedError as refused:
+        try:
+            _merged(Layer(with_defaults({}, minor)), sources, minor)
+        except ConfigRefusedError as later:
+            raise refused.before(later) from None
+        raise
+
+
 def _merged(base: Layer, sources: ConfigSources, minor: int) -> Layer:
     if sources.drop_ins is None:
         return Layer(base.settings)
@@ -135,7 +147,7 @@ def _merged(base: Layer, sources: ConfigSources, minor: int) -> Layer:
     return merge_drop_ins(base.settings, sources.drop_ins, minor)
 
 
-def _prefer_gates(base: Layer, flags: KubeletFlags, minor: int) -> None:
+def _prefer_gates(base: Layer, flags: KubeletFlags, minor: int, later: ConfigRefusedError) -> None:
     """Raise for gates where the kubelet stumbles over them before it gets to the error at hand."""
     try:
         gates_at_start(minor, [_gates(base.settings)], flags.gates)
@@ -143,7 +155,7 @@ def _prefer_gates(base: Layer, flags: KubeletFlags, minor: int) -> None:
         gates = base.settings.get("featureGates")
         where = gates.origin.place if gates and error.crash else "--feature-gates"
         refusal = Refusal(STAGE, str(error), error.logged, crash=error.crash)
-        raise ConfigRefusedError(str(error), refusal=refusal, where=where) from None
+        raise ConfigRefusedError(str(error), refusal=refusal, where=where).before(later) from None
 
 
 def _gates(settings: Settings) -> dict[str, bool]:

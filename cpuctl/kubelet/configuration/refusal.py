@@ -23,7 +23,7 @@ class Refusal(NamedTuple):
 class ConfigRefusedError(InputError):
     """A part of the configuration that the kubelet itself refuses to load.
 
-    *others* are errors of the same kind, to which it would come once this one is mended.
+    *others* are errors to which it would come once this one is mended, in this order.
     """
 
     def __init__(
@@ -44,6 +44,22 @@ class ConfigRefusedError(InputError):
         where = f"{outer}: {self.where}" if self.where else outer
         others = tuple(each.within(outer) for each in self.others)
         return type(self)(self.message, refusal=self.refusal, where=where, hint=self.hint, others=others)
+
+    def before(self, *later: InputError) -> Self:
+        """Return the same error, followed by others to which the kubelet comes later."""
+        others = list(self.others)
+        for each in later:
+            others.append(InputError(each.message, where=each.where, hint=each.hint))
+            others += each.others if isinstance(each, ConfigRefusedError) else ()
+        told = dict.fromkeys(map(str, others))
+        first = {text: next(each for each in others if str(each) == text) for text in told}
+        return type(self)(
+            self.message,
+            refusal=self.refusal,
+            where=self.where,
+            hint=self.hint,
+            others=tuple(each for text, each in first.items() if text != str(self)),
+        )
 
     @classmethod
     def told(

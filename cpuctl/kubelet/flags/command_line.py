@@ -90,23 +90,31 @@ def read_flags(
 ) -> KubeletFlags:
     """Read the flags of a kubelet of a release; raise ConfigRefusedError with its words for a bad one.
 
-    Without a release flags are taken that any has, and unknown ones passed over.
+    Without a release flags are taken that any has, and unknown ones passed over. The error tells of all bad
+    flags: the kubelet ends at the first.
     """
-    try:
-        return _flags(arguments, minor, where)
-    except _BadFlagError as bad:
-        text = str(bad)
-        refusal = Refusal(STAGE, text, f"failed to parse kubelet flag: {text}" if bad.parsing else text)
-        raise ConfigRefusedError.told(
-            InputError(bad.message or text, where=where, hint=bad.hint), refusal
-        ) from None
+    bad: list[_BadFlagError] = []
+    flags = _flags(arguments, minor, where, bad)
+    if bad:
+        first, *later = (_refused(each, where) for each in bad)
+        raise first.before(*later)
+    return flags
+
+
+def good_flags(arguments: Sequence[str]) -> KubeletFlags:
+    """Read the flags that some release reads, and pass over all that is wrong."""
+    return _flags(arguments, None, _ARGUMENTS, [])
+
+
+def _refused(bad: _BadFlagError, where: str) -> ConfigRefusedError:
+    text = str(bad)
+    refusal = Refusal(STAGE, text, f"failed to parse kubelet flag: {text}" if bad.parsing else text)
+    return ConfigRefusedError.told(InputError(bad.message or text, where=where, hint=bad.hint), refusal)
 
 
 def check_names(names: Iterable[str], where: str, *, minor: int) -> None:
     """Raise ConfigRefusedError where a release has no flag of a name."""
-    for name in names:
-        if flag_of(name, minor) is None:
-            read_flags([f"--{name}"], where, minor=minor)
+    read_flags([f"--{name}" for name in names if flag_of(name, minor) is None], where, minor=minor)
 
 
 class _BadFlagError(Exception):
@@ -119,13 +127,19 @@ class _BadFlagError(Exception):
         self.parsing = parsing
 
 
-def _flags(arguments: Sequence[str], minor: int | None, where: str) -> KubeletFlags:
+def _flags(arguments: Sequence[str], minor: int | None, where: str, bad: list[_BadFlagError]) -> KubeletFlags:
     given: dict[str, Value] = {}
     used: dict[str, Flag] = {}
-    for use in _uses(arguments, minor):
-        used[use.name] = use.flag
-        given[use.name] = _read(use, given.get(use.name))
-    _check_short_circuits(given)
+    for use in _uses(arguments, minor, bad):
+        try:
+            given[use.name] = _read(use, given.get(use.name))
+            used[use.name] = use.flag
+        except _BadFlagError as error:
+            bad.append(error)
+    try:
+        _check_short_circuits(given)
+    except _BadFlagError as error:
+        bad.append(error)
     gates = given.get("feature-gates")
     return KubeletFlags(
         settings={
@@ -162,8 +176,11 @@ def _read(use: _Use, before: Value) -> Value:
         raise _BadFlagError(text) from None
 
 
-def _uses(arguments: Sequence[str], minor: int | None) -> Iterator[_Use]:
-    """Tell flags and values apart; words that are no flags are refused when all the flags have been read."""
+def _uses(arguments: Sequence[str], minor: int | None, bad: list[_BadFlagError]) -> Iterator[_Use]:
+    """Tell flags and values apart, and collect what is none (*bad*).
+
+    Words that are no flags are refused when all the flags have been read.
+    """
     words = deque(arguments)
     strays: list[str] = []
     while words:
@@ -173,13 +190,14 @@ def _uses(arguments: Sequence[str], minor: int | None) -> Iterator[_Use]:
             break
         if not word.startswith("-") or word == "-":
             strays.append(word)
-        elif word.startswith("--"):
-            yield from _long(word, words, minor)
         else:
-            yield from _short(word, words)
+            try:
+                yield from _long(word, words, minor) if word.startswith("--") else _short(word, words)
+            except _BadFlagError as error:
+                bad.append(error)
     if strays:
         found = f"expected a flag, found {strays[0]!r}"
-        raise _BadFlagError(f"unknown command {strays[0]}", found, parsing=False)
+        bad.append(_BadFlagError(f"unknown command {strays[0]}", found, parsing=False))
 
 
 def _long(word: str, following: deque[str], minor: int | None) -> Iterator[_Use]:
@@ -189,10 +207,10 @@ def _long(word: str, following: deque[str], minor: int | None) -> Iterator[_Use]
     name = written.replace("_", "-")
     flag = flag_of(name, minor)
     if flag is None:
-        if minor is not None:
-            raise _unknown(written, name, minor)
         if not equals and following and not following[0].startswith("-"):
             following.popleft()
+        if minor is not None:
+            raise _unknown(written, name, minor)
     elif equals:
         yield _Use(name, flag, value)
     elif flag.kind in SWITCHES:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from cpuctl.cli.answers.checkpoint.parts import file_answer, shortened
@@ -38,8 +38,14 @@ def unloaded_document(refused: ConfigRefusedError, head: Mapping[str, Any]) -> d
     return _document(head, refused.refusal) | {
         "files": [],
         "memoryDrift": None,
-        **findings_answer(_told(refused.refusal)),
+        **findings_answer((*_told(refused.refusal), *_later(refused))),
     }
+
+
+def _later(refused: ConfigRefusedError) -> Iterator[StateFinding]:
+    for each in refused.others:
+        message = f"{each} (the kubelet comes to it once the first error is mended)"
+        yield StateFinding(severity=Severity.ERROR, code="not-loaded-next", file_name="", message=message)
 
 
 def _told(start: StartOutcome, findings: Sequence[StateFinding] = ()) -> Sequence[StateFinding]:

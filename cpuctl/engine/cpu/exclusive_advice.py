@@ -66,6 +66,7 @@ def advise(
     candidates = [
         *_whole_pod(computed),
         *_beside_pod(computed, container),
+        *_with_pod(computed, container),
         _changed(computed, container.name),
     ]
     for changed, changes in sorted(candidates, key=lambda candidate: len(candidate[1])):
@@ -103,6 +104,27 @@ def _beside_pod(pod: Pod, container: Container) -> Iterator[tuple[Pod, tuple[Cha
     inits = tuple(mended(f"spec.initContainers[{n}]", each) for n, each in enumerate(pod.init_containers))
     apps = tuple(mended(f"spec.containers[{n}]", each) for n, each in enumerate(pod.containers))
     yield pod._replace(init_containers=inits, containers=apps), tuple(changes)
+
+
+def _with_pod(pod: Pod, container: Container) -> Iterator[tuple[Pod, tuple[Change, ...]]]:
+    """Change the container, and what its pod has as a whole to amounts that make it Guaranteed."""
+    for inner, changes in _beside_pod(pod, container):
+        assert inner.resources is not None
+        own = list(_mends_of_pod(inner, inner.resources))
+        if own:
+            yield inner._replace(resources=_applied(inner.resources, own)), (*own, *changes)
+
+
+def _mends_of_pod(pod: Pod, resources: ResourceRequirements) -> Iterator[Change]:
+    for name in _COUNTED:
+        request, limit = (side.get(name, _ZERO) for side in (resources.requests, resources.limits))
+        needed = sum((each.resources.requests.get(name, _ZERO) for each in pod.containers), _ZERO)
+        wanted = limit if limit.sign > 0 else request if request.sign > 0 else needed
+        absent = name not in resources.requests and name not in resources.limits
+        for side, before in (("requests", resources.requests), ("limits", resources.limits)):
+            if before.get(name) != wanted and not (absent and side == "requests"):
+                place = Place("", side, name)
+                yield Change(f"spec.resources.{side}.{name}", place, before.get(name), wanted)
 
 
 def _changed(pod: Pod, name: str) -> tuple[Pod, tuple[Change, ...]]:

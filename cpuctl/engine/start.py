@@ -202,7 +202,7 @@ def _start(info: MachineInfo, kubelet: Kubelet, gates: FeatureGates) -> Started 
     _check("cpuManager", lambda: refuse_gated_options(config.cpu_manager_policy_options, gates))
     _check_later(kubelet, gates, CONTAINER_MANAGER)
     manager = _check("topologyManager", lambda: start_topology_manager(info, config, gates))
-    topology = _check("cpuManager", lambda: CPUTopology.discover(info))
+    topology = _check("cpuManager", lambda: CPUTopology.discover(info, knows_books=gates.release.knows_books))
     policy = _check("cpuManager", lambda: start_cpu_manager(topology, config, gates, reservations.cpus))
     capacity = node_capacity(info)
     kept = reservations.total(capacity)

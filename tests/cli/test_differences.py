@@ -19,6 +19,7 @@ from cpuctl.kubelet.releases.difference import Difference
 from cpuctl.kubelet.releases.differences import DIFFERENCES
 from tests.checkpoints.test_other_files import flat_devices
 from tests.cli.conftest import ROOT, Cpuctl
+from tests.machine.sysfs_writer import CPU_DIR, small_machine
 
 RECORDED = {
     each["name"]: each["text"]
@@ -150,7 +151,25 @@ ONCE = ("plan", *AGAIN, "-f", "p.yaml", "--write-state", "s", "--force", "--kube
 PLANNED_AGAIN = ("plan", *AGAIN, "-f", "p.yaml", "--state", "s")
 STARTS, STARTS_NOT = "would start.", "would not start"
 DONE, INFEASIBLE, FORBIDDEN = "done", ": infeasible", "refused by the API server"
+
+
+def machine_of_books() -> Mapping[str, str]:
+    """Return the files of four CPUs of s390x, of which two in either book have the same core id."""
+    files = small_machine("1s1n4c1t")
+    for cpu in range(4):
+        place = f"{CPU_DIR}/cpu{cpu}/topology"
+        files |= {f"{place}/core_id": f"{cpu % 2}\n", f"{place}/book_id": f"{cpu // 2}\n"}
+        files[f"{place}/drawer_id"] = "4\n"
+    return {f"m/{path}": text for path, text in files.items()}
+
+
 SHOWN: Mapping[str, Shown] = {
+    "knows_books": Shown(
+        ("plan", "-m", "m", "-T", "a=2/2,1Gi", "--kubelet-args", STATIC),
+        "default/a a 1,3 ",
+        "default/a a 1-2 ",
+        machine_of_books(),
+    ),
     "drop_ins": check("", "unknown flag: --config-dir", STARTS, a=HEAD),
     "drop_ins_without_variable": check("", "KUBELET_CONFIG_DROPIN_DIR_ALPHA", "0 warnings", a=HEAD),
     "merges_drop_ins_as_text": show(
@@ -356,7 +375,7 @@ def ask(tmp_path: Path, cpuctl: Cpuctl) -> Callable[[Shown, int], str]:
 
     def answer(shown: Shown, minor: int) -> str:
         for name, text in shown.files.items():
-            (tmp_path / name).parent.mkdir(exist_ok=True)
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / name).write_text(text.replace(VERSION, f"1.{minor}"))
         if "k.yaml" in shown.words and "k.yaml" not in shown.files:
             (tmp_path / "k.yaml").write_text(HEAD + "memorySwap: {swapBehavior: LimitedSwap}\n")

@@ -21,6 +21,7 @@ from cpuctl.kubelet.releases import behaviours as table
 from cpuctl.kubelet.releases.difference import DECIDING, Area, Standing
 from cpuctl.kubelet.releases.differences import DIFFERENCES
 from cpuctl.kubelet.version import KubeletVersion
+from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.pods.model import Container, ContainerKind, Pod, QosClass
 from cpuctl.pods.oom_score import oom_score
 from tests.conformance import node_start
@@ -108,8 +109,19 @@ def device_walks() -> list[str]:
     return [each.who for each in walks(EIGHT, told, FeatureGates(35))]
 
 
+def cores_of_books() -> list[int]:
+    """Four CPUs of s390x, of which two in either book have the same core id."""
+    (node,) = machine_info(CoreAt(cpus=(cpu,)) for cpu in range(4)).nodes
+    cores = (each._replace(core_id=at % 2, book_id=at // 2) for at, each in enumerate(node.cores))
+    info = MachineInfo((node._replace(cores=tuple(cores)),), num_cpus=4, num_sockets=1)
+    begun = start_node(info, Kubelet(version=KubeletVersion(31), config=KubeletConfiguration()))
+    assert isinstance(begun, Node), begun
+    return list(begun.topology.cores.values())
+
+
 DEMONSTRATED: Mapping[str, tuple[int, Callable[[], Any]]] = {
     "fits_zero_requests": (28, overdrawn),
+    "knows_books": (31, cores_of_books),
     "knows_sidecars": (28, lambda: reason(started(28), with_sidecar())),
     "lowers_oom_scores_of_sidecars": (31, score),
     "rejects_pod_level_resources_switched_off": (33, pod_level_switched_off),

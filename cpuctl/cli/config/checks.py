@@ -48,7 +48,7 @@ def check_told(
         gates=kubelet.gates,
         gate_flags=dict(kubelet.gate_flags),
         machine=source.machine,
-        topology=_topology(source.info),
+        topology=_topology(source.info, kubelet),
         cgroup_version=kubelet.cgroup_version,
         **_of_groups(source, kubelet.config.cgroup_root),
         started=_cpu_side(source.info, kubelet),
@@ -122,9 +122,9 @@ def _of_groups(source: MachineSource, cgroup_root: str) -> dict[str, Any]:
     return {"ceilings": tuple(found), "partitioned": partitioned_cpus(source.files, at)}
 
 
-def _topology(info: MachineInfo) -> CPUTopology | None:
+def _topology(info: MachineInfo, kubelet: Kubelet) -> CPUTopology | None:
     try:
-        return CPUTopology.discover(info)
+        return CPUTopology.discover(info, knows_books=kubelet.gates.release.knows_books)
     except GoError:
         return None
 

@@ -42,8 +42,12 @@ class CPUTopology(_Labels):
     """Where every CPU sits, as masks; its fields ``num_`` come from the machine information instead."""
 
     @classmethod
-    def discover(cls, info: MachineInfo) -> CPUTopology:
-        """Label every CPU; raise GoError with the kubelet's text when it would refuse to start."""
+    def discover(cls, info: MachineInfo, *, knows_books: bool = True) -> CPUTopology:
+        """Label every CPU; raise GoError with the kubelet's text when it would refuse to start.
+
+        *knows_books* is False for a kubelet whose cAdvisor does not look at books and drawers (s390x).
+        """
+        info = info if knows_books else info.without_books
         if info.num_cpus == 0:
             raise GoError("could not detect number of cpus")
         labels = _without_repeats([_labels(node, core) for node, core in _entries(info)])

@@ -74,7 +74,7 @@ def propose(info: MachineInfo, kubelet: Kubelet, wish: ReserveWish) -> Proposal 
     memory: MemoryProposal | None = None
     if wish.cpus is not None:
         try:
-            topology = CPUTopology.discover(info)
+            topology = CPUTopology.discover(info, knows_books=kubelet.gates.release.knows_books)
         except GoError as error:
             return NoProposal(f"the kubelet would not take this machine: {error}")
         choice = choose_reserved(topology, wish.cpus)

@@ -38,6 +38,7 @@ class Behaviours(NamedTuple):
     keeps_baselines: bool
     keeps_sidecars_apart: bool
     knows_best_effort_memory: bool
+    knows_books: bool
     knows_sidecars: bool
     leaves_resize_capacity_to_server: bool
     limits_shares_to_whole_groups: bool

@@ -153,6 +153,14 @@ DIFFERENCES: Mapping[str, Difference] = {
         standing=Standing.VERIFIED,
         cases=("1.31/hints nodehints-p-143-allowed", "1.32/hints nodehints-p-143-allowed"),
     ),
+    "knows_books": Difference(
+        since=32,
+        area=Area.EXCLUSIVE_CPUS,
+        before="on s390x cores with the same ids in different books or drawers count as one core",
+        after="on s390x books and drawers tell cores apart",
+        source="sysinfo.go, 1.32",
+        standing=Standing.DOCUMENTED,
+    ),
     "lowers_oom_scores_of_sidecars": Difference(
         since=32,
         area=Area.ADMISSION,

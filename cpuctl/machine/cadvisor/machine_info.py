@@ -12,12 +12,17 @@ from cpuctl.named_tuple import NamedTuple
 
 
 class InfoCore(NamedTuple):
-    """One core entry: its threads (CPU numbers, as discovered) and the ids of the uncore caches it lists."""
+    """One core entry: its threads (CPU numbers, as discovered) and the ids of the uncore caches it lists.
+
+    ``book_id`` and ``drawer_id`` hold sockets together on s390x; no other machine has any.
+    """
 
     socket_id: int
     threads: tuple[int, ...]
     uncore_cache_ids: tuple[int, ...] = ()
     core_id: int = 0
+    book_id: int | None = None
+    drawer_id: int | None = None
 
 
 class InfoNode(NamedTuple):
@@ -53,3 +58,20 @@ class MachineInfo(NamedTuple):
     def nodes_without_memory(self) -> tuple[int, ...]:
         """The NUMA nodes of whose memory nothing is recorded."""
         return tuple(sorted(node.id for node in self.nodes if not node.memory_told))
+
+    @property
+    def without_books(self) -> MachineInfo:
+        """The same from a cAdvisor that knows no books and drawers: it takes cores of one id for one core."""
+        if all(core.book_id is core.drawer_id is None for node in self.nodes for core in node.cores):
+            return self
+        return self._replace(nodes=tuple(map(_without_books, self.nodes)))
+
+
+def _without_books(node: InfoNode) -> InfoNode:
+    cores: dict[tuple[int, int], InfoCore] = {}
+    for core in node.cores:
+        same = cores.setdefault((core.core_id, core.socket_id), core._replace(threads=()))
+        # Directories of CPUs are read in the order of their names.
+        threads = tuple(sorted(same.threads + core.threads, key=str))
+        cores[core.core_id, core.socket_id] = same._replace(threads=threads, book_id=None, drawer_id=None)
+    return node._replace(cores=tuple(cores.values()))

@@ -1,7 +1,8 @@
 """What a kubelet is told about a machine: cAdvisor's reading of the same files, its quirks included.
 
 Rules: cAdvisor ``utils/sysinfo/sysinfo.go`` and ``machine/machine.go``. It visits directories in the order of
-their names, so that ``cpu10`` comes before ``cpu2``, and knows a core by core id and package id alone.
+their names, so that ``cpu10`` comes before ``cpu2``, and knows a core by core id and package id, on s390x
+since v0.50 by book and drawer, too: ``MachineInfo.without_books`` is what older ones tell.
 """
 
 from __future__ import annotations
@@ -71,6 +72,8 @@ def _cores(machine: Machine, members: CPUSet) -> tuple[InfoCore, ...]:
         InfoCore(
             socket_id=cpus[0].package_id or 0,
             core_id=cpus[0].core_id or 0,
+            book_id=cpus[0].book_id,
+            drawer_id=cpus[0].drawer_id,
             threads=tuple(cpu.number for cpu in cpus),
             uncore_cache_ids=uncore_ids[index] if index < len(uncore_ids) else (),
         )

@@ -79,7 +79,15 @@ def test_a_repeated_core_id_merges_cores() -> None:
 
 def test_books_and_drawers_keep_cores_apart() -> None:
     machine = with_cpus(parse_synthetic("4c"), lambda cpu: cpu._replace(core_id=0, book_id=cpu.number % 2))
-    assert threads(kubelet_view(machine).nodes[0]) == [(0, 2), (1, 3)]
+    info = kubelet_view(machine)
+    assert threads(info.nodes[0]) == [(0, 2), (1, 3)]
+    assert threads(info.without_books.nodes[0]) == [(0, 1, 2, 3)]
+
+
+def test_nothing_is_merged_where_there_are_no_books() -> None:
+    """Cores of other machines stay as cAdvisor lists them, whatever their ids."""
+    info = kubelet_view(parse_synthetic("2s2n4c2t"))
+    assert info.without_books is info
 
 
 @pytest.mark.parametrize("missing", ["core_id", "package_id"])

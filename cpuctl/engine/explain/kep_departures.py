@@ -13,9 +13,6 @@ from cpuctl.pods.qos import pod_qos
 from cpuctl.pods.requests import container_requests
 from cpuctl.quantity import Quantity
 
-_SERVED_UNTIL = 33
-"""The last minor that gave CPUs to containers of pods with resources of their own without a gate."""
-
 
 def kep_departures(telling: Telling) -> Iterator[KnownDefect]:
     """Yield what a KEP has otherwise about a pod with resources of its own that is admitted all the same."""
@@ -54,7 +51,7 @@ def _managers(telling: Telling) -> Iterator[KnownDefect]:
     if pod_qos(pod).qos_class is not QosClass.GUARANTEED:
         return
     served = any(placed.exclusive for placed in telling.admission.placements)
-    if served and kubelet.version.minor <= _SERVED_UNTIL:
+    if served and not kubelet.gates.release.passes_over_pod_level_pods:
         yield KnownDefect(
             "KEP-5526 has containers of such a pod get nothing exclusive without its gate: so since 1.34; "
             "1.32 and 1.33 still serve them",

@@ -52,7 +52,8 @@ StartResult = Node | NotStarted
 _FLAGS_IN_STATES = ("configured policy", "reserved cpus", "the expected machine state")
 """Of what stands against a state file, the words that say that it hangs on a flag."""
 
-_LOADING = "loading the kubelet configuration"
+LOADING = "loading the kubelet configuration"
+"""Where a kubelet crashes on its gates, before it looks at the machine."""
 
 
 class Started(NamedTuple):
@@ -187,7 +188,7 @@ def _managers(info: MachineInfo, kubelet: Kubelet) -> Started | NotStarted:
         return _start(info, kubelet, gates)
     except BadGatesError as error:
         if error.crash:
-            return KubeletFault(kind=FaultKind.CRASH, where=_LOADING, why=str(error))
+            return KubeletFault(kind=FaultKind.CRASH, where=LOADING, why=str(error))
         return StartRefused(stage="featureGates", error=str(error), settings=(("featureGates",),))
     except ReservingFailsError as error:
         return error.why

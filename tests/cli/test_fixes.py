@@ -178,6 +178,7 @@ CHANGES: dict[str, Callable[..., None]] = {
     r'([\w-]+): "(\w+)"$': _with_option,
     r"take (hugepages-\w+) out$": _without_pages,
     r"reserve less: ": _without_reservations,
+    r"list the reserved CPUs in (\w+): ": lambda config, name: config.update({name: "0"}),
 }
 
 
@@ -243,3 +244,19 @@ def test_every_later_rule_is_broken_by_a_case(rule: Rule, check: Check) -> None:
     about = [config for config in LATER_CASES if rule.path[0] in config]
     swap = ("--cgroup-version", "1") if rule.path[0] == "memorySwap" else ()
     assert any(re.search(words, check(config, *version, *swap).out) for config in about)
+
+
+def test_a_crash_while_reserved_cpus_are_picked(check: Check, tmp_path: Path) -> None:
+    """With fewer CPUs than cores a kubelet divides by zero; its gates have nothing to do with it."""
+    cores = [{"core_id": core, "thread_ids": [core], "socket_id": 0} for core in range(4)]
+    nodes = [{"node_id": 0, "memory": 1 << 30, "cores": cores}]
+    info = {"num_cores": 3, "num_sockets": 1, "memory_capacity": 1 << 30, "topology": nodes}
+    (tmp_path / "machine.json").write_text(json.dumps(info))
+    config = {
+        "cpuManagerPolicy": "static",
+        "cpuManagerPolicyOptions": {"prefer-align-cpus-by-uncorecache": "true"},
+        "kubeReserved": {"cpu": "1"},
+    }
+    (told,) = mended(config, check, machine="machine.json")
+    assert told.endswith("runtime error: integer divide by zero")
+    assert "featureGates" not in check(config, machine="machine.json").out

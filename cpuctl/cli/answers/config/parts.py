@@ -7,7 +7,7 @@ from typing import Any
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.outcome import KubeletFault, StartRefused, Undetermined
-from cpuctl.engine.start import Started
+from cpuctl.engine.start import LOADING, Started
 from cpuctl.kubelet.configuration.loading import LoadedConfiguration
 from cpuctl.kubelet.configuration.refusal import Refusal
 from cpuctl.kubelet.configuration.settings import OriginKind, path_name
@@ -28,7 +28,7 @@ def start_answer(outcome: StartOutcome) -> dict[str, Any]:
             return {
                 "outcome": "KubeletFault",
                 "fault": "crash",
-                "where": "loading the kubelet configuration",
+                "where": LOADING,
                 "why": error,
             }
         case Refusal(stage=stage, error=error, logged=logged):
@@ -47,7 +47,8 @@ def settings_to_mend(outcome: StartOutcome) -> tuple[tuple[str, ...], ...]:
     """Name the settings that the kubelet stumbles over, by path, each once."""
     if isinstance(outcome, StartRefused):
         return tuple(dict.fromkeys(path for path in outcome.settings if path))
-    return (("featureGates",),) if isinstance(outcome, KubeletFault) else ()
+    at_gates = isinstance(outcome, KubeletFault) and outcome.where == LOADING
+    return (("featureGates",),) if at_gates else ()
 
 
 def pools_answer(started: Started) -> dict[str, str]:

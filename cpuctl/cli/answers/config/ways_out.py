@@ -13,6 +13,7 @@ from cpuctl.machine.kernel_text import parse_given_mask
 
 RESERVE = "cpuctl config reserve"
 _RESERVED = "reservedSystemCPUs"
+_PICKING = "CPU Manager, "
 _SURELY_MASK = 8
 _GROUPS = ("kubeReservedCgroup", "systemReservedCgroup")
 _NO_CPU = "unable to determine reserved CPU resources for static policy"
@@ -37,6 +38,9 @@ def way_out(outcome: StartOutcome, loaded: LoadedConfiguration) -> str:
             'reserve CPUs: reservedSystemCPUs: a list such as 0, or kubeReserved: {cpu: "1"}, or'
             f' systemReserved: {{cpu: "1"}}; {RESERVE} --reserved-cpus 1 proposes a list for this machine'
         )
+    if isinstance(outcome, KubeletFault) and outcome.where.startswith(_PICKING):
+        # Nothing but the reservation is picked before there are pods.
+        return f"list the reserved CPUs in {_RESERVED}: the kubelet picks none then"
     if isinstance(outcome, KubeletFault) or getattr(outcome, "stage", "") == "featureGates":
         gates = loaded.settings.get("featureGates")
         given = (gates.members if gates else None) or {}

@@ -209,6 +209,14 @@ def mended(config: Config, check: Check, *words: str, machine: str = MACHINE) ->
     raise AssertionError(told)
 
 
+@pytest.mark.parametrize("version", ["1.31", "1.36"])
+def test_cgroup_v1_is_refused_by_choice_and_by_default(version: str, check: Check) -> None:
+    refused = check({"failCgroupV1": True}, "--cgroup-version", "1", "--kubelet-version", version)
+    assert "  fix: set failCgroupV1: false, or boot with cgroup v2" in refused.out
+    taken = check({"failCgroupV1": False}, "--cgroup-version", "1", "--kubelet-version", version)
+    assert " would start." in taken.out
+
+
 @pytest.mark.parametrize("config", CASES, ids=named)
 def test_what_is_refused_starts_once_its_fix_is_done(config: Config, check: Check) -> None:
     swap = ("--cgroup-version", "1") if "memorySwap" in config else ()

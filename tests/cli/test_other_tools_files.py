@@ -121,6 +121,43 @@ PLACED = {
         ),
         "kubeletconfig.yaml:6: maxPods",
     ),
+    "k3s.yaml": (
+        "kubelet-arg:\n- max-pods=5\n- cpu-manager-policy=statik\n- reserved-cpus=0\n",
+        "k3s.yaml:3: cpuManagerPolicy",
+    ),
+    "rke2.yaml": (
+        'kubelet-arg+:\n  - "max-pods=many"\n',
+        'rke2.yaml:2: invalid argument "many" for "--max-pods" flag',
+    ),
+    "args.yaml": (
+        (
+            "version: v1alpha1\nmachine:\n  kubelet:\n    extraArgs:\n      v: 2\n"
+            "      topology-manager-policy: nearest\n"
+        ),
+        "args.yaml:6: topologyManagerPolicy",
+    ),
+    "join.yaml": (
+        (
+            "apiVersion: kubeadm.k8s.io/v1beta4\nkind: JoinConfiguration\nnodeRegistration:\n"
+            "  kubeletExtraArgs:\n  - name: max-pods\n    value: '-1'\n  - name: no-such-flag\n    value: x\n"
+        ),
+        "join.yaml:7: unknown flag",
+    ),
+    "nodes.yaml": (
+        (
+            "kind: Cluster\napiVersion: kind.x-k8s.io/v1alpha4\nnodes:\n- role: worker\n"
+            "  kubeadmConfigPatches:\n  - |\n    kind: JoinConfiguration\n    nodeRegistration:\n"
+            "      kubeletExtraArgs:\n        topology-manager-scope: node\n"
+        ),
+        "nodes.yaml:10: topologyManagerScope",
+    ),
+    "flags.yaml": (
+        (
+            "apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec:\n  kubelet:\n    flags:\n"
+            "    - --node-labels=a=b\n    - --cpu-manager-policy=dynamic\n"
+        ),
+        "flags.yaml:7: cpuManagerPolicy",
+    ),
     "mc.json": (
         json.dumps(
             {

@@ -215,8 +215,8 @@ def of_other_tools(
 
     The places are those of the tool's file.
     """
+    from cpuctl.kubelet.foreign.reading import arguments_of, places_of, read_foreign
     from cpuctl.kubelet.foreign.reading import configuration_text as written
-    from cpuctl.kubelet.foreign.reading import places_of, read_foreign
 
     text, name = main
     found = read_foreign(text, name)
@@ -225,8 +225,9 @@ def of_other_tools(
     sources.add("kubeletConfiguration", f"{name} ({found.what})", "given")
     sources.read_as.extend(f"{name}: {assumed}" for assumed in (f"read as {found.what}", *found.assumed))
     content = written(found)
+    flags = arguments_of(found, name)
     name = f"{name}: {found.inside}" if found.inside else name
-    return (content, name), (*found.flags, *arguments), places_of(found, content)
+    return (content, name), (*flags, *arguments), places_of(found, content)
 
 
 def _recorded_configuration(

@@ -19,11 +19,17 @@ from cpuctl.engine.config_lints.foreseen import (
 )
 from cpuctl.engine.config_lints.lint import Lint, LintSubject, Severity
 from cpuctl.engine.config_lints.memory import lint_reserved_memory
-from cpuctl.engine.config_lints.names import lint_gates, lint_options, lint_policy_names
+from cpuctl.engine.config_lints.names import (
+    lint_cgroup_driver,
+    lint_gates,
+    lint_options,
+    lint_policy_names,
+)
 from cpuctl.engine.config_lints.reserved import lint_reserved_cpus
 
 _LINTS: tuple[Callable[[LintSubject], Iterator[Lint]], ...] = (
     lint_policy_names,
+    lint_cgroup_driver,
     lint_options,
     lint_gates,
     lint_reserved_cpus,

@@ -31,6 +31,8 @@ from cpuctl.kubelet.topology_options import (
 )
 from cpuctl.kubelet.validation.rules import TOPOLOGY_POLICIES, TOPOLOGY_SCOPES
 
+_DRIVERS = ("systemd", "cgroupfs")
+_DRIVER_GATE = "KubeletCgroupDriverFromCRI"
 _LEFT_OUT = "leave out {}.{}"
 _GATE_OF_KEP_2837 = "PodLevelResourcesFixUpdateDefaulting"
 CPU_OPTIONS, NUMA_OPTIONS = "cpuManagerPolicyOptions", "topologyManagerPolicyOptions"
@@ -61,6 +63,24 @@ def _wrong_name(field: str, value: str, names: tuple[str, ...]) -> Lint:
         message=f"{field} {quoted(value)} is no name that the kubelet knows"
         + (": upper and lower case count" if by_case else ""),
         fix=f"{field}: {meant or ' or '.join(names)}",
+    )
+
+
+def lint_cgroup_driver(subject: LintSubject) -> Iterator[Lint]:
+    """Tell a driver that no kubelet knows: it compares with ``systemd``, and takes all else for the other."""
+    value, gates = subject.config.cgroup_driver, subject.gates
+    if value in _DRIVERS:
+        return
+    asks = gates.stage(_DRIVER_GATE) is not None and gates.enabled(_DRIVER_GATE)
+    message = f"cgroupDriver {quoted(value)} is no name that the kubelet knows: it takes it for cgroupfs"
+    yield Lint(
+        severity=Severity.WARNING,
+        code="cgroup-driver",
+        setting=("cgroupDriver",),
+        expected=(meant := nearest(value, _DRIVERS)) or " or ".join(_DRIVERS),
+        detected=value,
+        message=message + (", unless the container runtime names its own" if asks else ""),
+        fix=f"cgroupDriver: {meant or ' or '.join(_DRIVERS)}",
     )
 
 

@@ -17,7 +17,7 @@ from cpuctl.go_text import GoError
 from cpuctl.kubelet.configuration.nearest import nearest_spelling
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError, Refusal
 from cpuctl.kubelet.configuration.settings import OriginKind, ValueOrigin, uniform
-from cpuctl.kubelet.flags.given import STAGE, KubeletFlags
+from cpuctl.kubelet.flags.given import STAGE, KubeletFlags, place_of_word
 from cpuctl.kubelet.flags.table import (
     CONFIG,
     CONFIG_DIR,
@@ -38,11 +38,15 @@ _VARIABLE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=")
 
 
 class _Use(NamedTuple):
-    """One use of a flag as it was written; the value is None where there is none."""
+    """One use of a flag as it was written; the value is None where there is none.
+
+    ``place`` is where it stands in a file; nothing for the command line itself.
+    """
 
     name: str
     flag: Flag
     value: str | None
+    place: str = ""
 
     @property
     def called(self) -> str:
@@ -109,7 +113,8 @@ def good_flags(arguments: Sequence[str]) -> KubeletFlags:
 def _refused(bad: _BadFlagError, where: str) -> ConfigRefusedError:
     text = str(bad)
     refusal = Refusal(STAGE, text, f"failed to parse kubelet flag: {text}" if bad.parsing else text)
-    return ConfigRefusedError.told(InputError(bad.message or text, where=where, hint=bad.hint), refusal)
+    error = InputError(bad.message or text, where=bad.place or where, hint=bad.hint)
+    return ConfigRefusedError.told(error, refusal)
 
 
 def check_names(names: Iterable[str], where: str, *, minor: int) -> None:
@@ -118,7 +123,12 @@ def check_names(names: Iterable[str], where: str, *, minor: int) -> None:
 
 
 class _BadFlagError(Exception):
-    """A command line that the kubelet refuses: its words, ours, what to do; whether its parser says so."""
+    """A command line that the kubelet refuses: its words, ours, what to do; whether its parser says so.
+
+    ``place`` is where the flag stands in a file, if it does.
+    """
+
+    place: str = ""
 
     def __init__(self, text: str, message: str = "", hint: str = "", *, parsing: bool = True) -> None:
         super().__init__(text)
@@ -129,12 +139,13 @@ class _BadFlagError(Exception):
 
 def _flags(arguments: Sequence[str], minor: int | None, where: str, bad: list[_BadFlagError]) -> KubeletFlags:
     given: dict[str, Value] = {}
-    used: dict[str, Flag] = {}
+    used: dict[str, _Use] = {}
     for use in _uses(arguments, minor, bad):
         try:
             given[use.name] = _read(use, given.get(use.name))
-            used[use.name] = use.flag
+            used[use.name] = use
         except _BadFlagError as error:
+            error.place = use.place
             bad.append(error)
     try:
         _check_short_circuits(given)
@@ -143,9 +154,9 @@ def _flags(arguments: Sequence[str], minor: int | None, where: str, bad: list[_B
     gates = given.get("feature-gates")
     return KubeletFlags(
         settings={
-            flag.field: uniform(given[name], ValueOrigin(OriginKind.FLAG, f"--{name}"))
-            for name, flag in used.items()
-            if flag.field and name != "feature-gates"
+            use.flag.field: uniform(given[name], ValueOrigin(OriginKind.FLAG, use.place or f"--{name}"))
+            for name, use in used.items()
+            if use.flag.field and name != "feature-gates"
         },
         gates={name: value is True for name, value in gates.items()} if isinstance(gates, dict) else {},
         config=str(given.get(CONFIG, "")),
@@ -191,9 +202,12 @@ def _uses(arguments: Sequence[str], minor: int | None, bad: list[_BadFlagError])
         if not word.startswith("-") or word == "-":
             strays.append(word)
         else:
+            place = place_of_word(word)
             try:
-                yield from _long(word, words, minor) if word.startswith("--") else _short(word, words)
+                for use in _long(word, words, minor) if word.startswith("--") else _short(word, words):
+                    yield use._replace(place=place)
             except _BadFlagError as error:
+                error.place = place
                 bad.append(error)
     if strays:
         found = f"expected a flag, found {strays[0]!r}"

@@ -13,6 +13,25 @@ if TYPE_CHECKING:
 STAGE = "flags"
 
 
+class PlacedFlag(str):
+    """A word of a command line that stands in a file of another tool: ``place`` is that file and its line."""
+
+    __slots__ = ("place",)
+    place: str
+
+    @classmethod
+    def at(cls, word: str, place: str) -> PlacedFlag:
+        """Make one."""
+        made = cls(word)
+        made.place = place
+        return made
+
+
+def place_of_word(word: str) -> str:
+    """Return where a word of a command line stands; nothing for one of the command line itself."""
+    return word.place if isinstance(word, PlacedFlag) else ""
+
+
 class KubeletFlags(NamedTuple):
     """What a command line says: fields, gates, files; the line itself, where it stands, its flags' names."""
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from cpuctl.documents.text_errors import describe
 from cpuctl.errors import InputError
+from cpuctl.kubelet.foreign.lines import renamed, renamed_from
 from cpuctl.named_tuple import NamedTuple
 
 Fields = dict[str, Any]
@@ -69,7 +70,9 @@ def items(value: object, at: str) -> list[Any]:
 def flags_of(extra: object, at: str) -> tuple[str, ...]:
     """Read the arguments that stand *at* a path, as a mapping or as ``arguments_of`` does."""
     if isinstance(extra, dict):
-        return tuple(f"--{name}={_flag_text(value, f'{at}.{name}')}" for name, value in extra.items())
+        return tuple(
+            renamed(f"--{name}={_flag_text(value, f'{at}.{name}')}", name) for name, value in extra.items()
+        )
     return arguments_of(extra, at)
 
 
@@ -85,9 +88,9 @@ def arguments_of(extra: object, at: str) -> tuple[str, ...]:
 
 def _flag(item: object, at: str) -> str:
     if isinstance(item, dict) and isinstance(item.get("name"), str):
-        return f"--{item['name']}={_flag_text(item.get('value'), f'{at}.value')}"
+        return renamed_from(f"--{item['name']}={_flag_text(item.get('value'), f'{at}.value')}", item, "name")
     if isinstance(item, str):
-        return f"--{item.lstrip('-')}"
+        return renamed(f"--{item.lstrip('-')}", item)
     raise _wrong_type(at, "an argument (NAME=VALUE)", item)
 
 

@@ -55,8 +55,16 @@ def _lined(value: object, placed: Placed, lines: Sequence[str]) -> Any:  # noqa:
         }
     if isinstance(value, list):
         items = ((item, placed.child(index)) for index, item in enumerate(value))
-        return [_lined(item, child, lines) if child else item for item, child in items]
+        return [_item(item, child, lines) if child else item for item, child in items]
     return _block(value, placed.place.line, lines) if isinstance(value, str) and "\n" in value else value
+
+
+def _item(value: object, placed: Placed, lines: Sequence[str]) -> Any:  # noqa: ANN401  # what files hold
+    """Return an item of a list; one that is an argument (``name=value``) has no other name than itself."""
+    line = placed.place.line
+    if isinstance(value, str) and 0 < line <= len(lines) and value in lines[line - 1]:
+        return LinedName.at(value, line)
+    return _lined(value, placed, lines)
 
 
 def _block(text: str, line: int, lines: Sequence[str]) -> str:
@@ -68,18 +76,17 @@ def _block(text: str, line: int, lines: Sequence[str]) -> str:
 
 def lines_before(text: str) -> int | None:
     """Tell how many lines of the file come before a text that stands in it; None where that is not known."""
-    return text.line if isinstance(text, LinedName) else None
+    if not isinstance(text, LinedName):
+        return None
+    return text.line if "\n" in text else text.line - 1
 
 
 def moved(value: object, before: int | None) -> Any:  # noqa: ANN401  # what files hold
     """Return what a text inside a file holds with the lines of that file; without lines, where unknown."""
     if isinstance(value, dict):
-        return {
-            LinedName.at(name, name.line + before)
-            if isinstance(name, LinedName) and before is not None
-            else str(name): moved(member, before)
-            for name, member in value.items()
-        }
+        return {moved(name, before): moved(member, before) for name, member in value.items()}
+    if isinstance(value, LinedName):
+        return str(value) if before is None else LinedName.at(value, value.line + before)
     return [moved(item, before) for item in value] if isinstance(value, list) else value
 
 

@@ -46,6 +46,20 @@ def places_of(found: Found, text: str) -> PlacedText | None:
     return OwnPlaces(text, found.fields)
 
 
+def arguments_of(found: Found, source: str) -> tuple[str, ...]:
+    """Return the flags, each with its place in the tool's file."""
+    if not found.flags:
+        return ()
+
+    from cpuctl.kubelet.flags.given import PlacedFlag
+    from cpuctl.kubelet.foreign.lines import LinedName
+
+    return tuple(
+        PlacedFlag.at(flag, f"{source}:{flag.line}" if isinstance(flag, LinedName) else source)
+        for flag in found.flags
+    )
+
+
 def configuration_text(found: Found) -> str:
     """Write what a tool's file comes to as the file that a kubelet reads."""
     if found.text:

@@ -49,6 +49,17 @@ CASES = [
         detected="xyz",
         fix="topologyManagerScope: container or pod",
     ),
+    Case(
+        "cgroup-driver",
+        Severity.WARNING,
+        "cgroupDriver",
+        Told(config={"cgroup_driver": "Systemd"}),
+        'cgroupDriver "Systemd" is no name that the kubelet knows: it takes it for cgroupfs, unless the'
+        " container runtime names its own",
+        expected="systemd",
+        detected="Systemd",
+        fix="cgroupDriver: systemd",
+    ),
     Case(  # near nothing, not even by upper and lower case
         "policy-name",
         Severity.ERROR,

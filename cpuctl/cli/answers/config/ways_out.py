@@ -16,6 +16,8 @@ _RESERVED = "reservedSystemCPUs"
 _PICKING = "CPU Manager, "
 _SURELY_MASK = 8
 _GROUPS = ("kubeReservedCgroup", "systemReservedCgroup")
+_KEPT = (*_GROUPS, "failCgroupV1")
+"""What a kubelet refuses when it is left out, too: where it must be, or by its default."""
 _NO_CPU = "unable to determine reserved CPU resources for static policy"
 _MANY_NODES = "unsupported on machines with more than"
 
@@ -60,7 +62,7 @@ def way_out(outcome: StartOutcome, loaded: LoadedConfiguration) -> str:
     if outcome.stage == "memoryManager" and "reserved" in text:
         return UNSET["reservedMemory"]
     paths = settings_to_mend(outcome)
-    own = [path for path in paths if path[0] not in _GROUPS and _is_set(loaded, *path)]
+    own = [path for path in paths if path[0] not in _KEPT and _is_set(loaded, *path)]
     read = _list_of(loaded) if (_RESERVED,) in own else ""
     leave = read or (f"leave out {', '.join(map(path_name, own))}" if own else "")
     missing = [path[0] for path in paths if path not in own]

@@ -61,6 +61,8 @@ def node_rules(gates: FeatureGates) -> NodeRules:
         knows_sidecars=release.knows_sidecars,
         sidecars=gates.enabled("SidecarContainers"),
         lowers_sidecar_scores=release.lowers_oom_scores_of_sidecars,
+        reads_allocated=gates.enabled("InPlacePodVerticalScaling") and not release.managers_read_requests,
+        resizes_sidecars=release.resizes_sidecars,
         rejects_pod_level=release.rejects_pod_level_resources_switched_off,
     )
 

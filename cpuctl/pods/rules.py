@@ -7,7 +7,7 @@ not agree. Everything else computes on pods that ``NodeRules.view`` has reduced 
 from __future__ import annotations
 
 from cpuctl.named_tuple import NamedTuple
-from cpuctl.pods.model import ContainerKind, Pod, ResourceRequirements
+from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirements
 
 POD_LEVEL_SINCE = 32
 """The first minor whose API has ``spec.resources`` at all; older ones pass over the field."""
@@ -81,6 +81,8 @@ class NodeRules(NamedTuple):
     resources of their own alone. ``keeps_sidecars_apart``: to its resource managers a sidecar is more than
     an init container, and lends nothing to the containers after it. ``knows_sidecars``: init containers may
     go on running, ``sidecars``: such pods are admitted. ``lowers_sidecar_scores`` is for ``oom_score``.
+    ``reads_allocated``: its resource managers take the requests of a container that runs from
+    ``allocatedResources`` of its status, those of sidecars only if it ``resizes_sidecars``.
     """
 
     minor: int = 36
@@ -93,6 +95,8 @@ class NodeRules(NamedTuple):
     sidecars: bool = True
     rejects_pod_level: bool = True
     lowers_sidecar_scores: bool = True
+    reads_allocated: bool = False
+    resizes_sidecars: bool = True
 
     def view(self, pod: Pod) -> Pod:
         """Return the pod as far as this kubelet looks at it: without what it does not know."""
@@ -115,7 +119,29 @@ class NodeRules(NamedTuple):
 
     def managed(self, pod: Pod) -> Pod:
         """Return a pod that is known as the resource managers read it."""
-        return pod if self.keeps_sidecars_apart else _without_sidecars(pod)
+        pod = pod if self.keeps_sidecars_apart else _without_sidecars(pod)
+        return self._as_allocated(pod) if self.reads_allocated and pod.statuses else pod
+
+    def _as_allocated(self, pod: Pod) -> Pod:
+        """Return a pod that runs with the requests that its status has, none where the status has none.
+
+        Rule: ``policy_static.go`` of CPU and Memory Manager, 1.27 to 1.34.
+        """
+        told = {each.name: each.resources.granted or {} for each in pod.statuses if not each.ephemeral}
+
+        def allocated(container: Container) -> Container:
+            if container.name not in told:
+                return container
+            resources = container.resources
+            others = {name: each for name, each in resources.requests.items() if not _is_managed(name)}
+            managed = {name: each for name, each in told[container.name].items() if _is_managed(name)}
+            return container._replace(resources=resources._replace(requests={**others, **managed}))
+
+        inits = tuple(
+            allocated(each) if each.kind is ContainerKind.SIDECAR and self.resizes_sidecars else each
+            for each in pod.init_containers
+        )
+        return pod._replace(containers=tuple(map(allocated, pod.containers)), init_containers=inits)
 
     def refuses_pod_level(self, pod: Pod) -> bool:
         """Tell whether this kubelet knows ``spec.resources``, has it switched off and so rejects *pod*."""
@@ -136,6 +162,11 @@ class PodRules(NamedTuple):
 
     server: ServerRules = DEFAULT_SERVER
     node: NodeRules = DEFAULT_NODE
+
+
+def _is_managed(resource: str) -> bool:
+    """Tell whether CPU or Memory Manager hand it out."""
+    return resource in {"cpu", "memory"} or resource.startswith("hugepages-")
 
 
 def _without_sidecars(pod: Pod) -> Pod:

@@ -118,6 +118,10 @@ topologyManagerPolicy: restricted
 topologyManagerScope: pod
 featureGates: {PodLevelResourceManagers: true}
 """
+RUNNING = (
+    "status:\n  phase: Running\n  qosClass: Guaranteed\n  containerStatuses:\n"
+    "  - {name: a, state: {running: {}}}\n"
+)
 FIVE, THREE, TWO = (
     f"requests: {each}, limits: {each}"
     for each in ("{cpu: '5', memory: 5Gi}", "{cpu: '3', memory: 3Gi}", "{cpu: '2', memory: 2Gi}")
@@ -291,6 +295,12 @@ SHOWN: Mapping[str, Shown] = {
         INFEASIBLE,
         ": deferred",
         *("--kubelet-args", "--system-reserved=memory=1Gi --eviction-hard=memory.available<1Gi"),
+    ),
+    "managers_read_requests": Shown(
+        ("explain", "p", *NODE, "--pods", "p.yaml", "--kubelet-args", STATIC),
+        "its status tells no allocatedResources of cpu",
+        "default/p a 1 ",
+        {"p.yaml": f"{pod('', f', resources: {EXACT}')}{RUNNING}"},
     ),
     "names_gate_of_pod_level_resizes": resize(
         "p:cpu=3",

@@ -24,6 +24,7 @@ from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.pods.model import Container, ContainerKind, Pod, QosClass
 from cpuctl.pods.oom_score import oom_score
+from cpuctl.pods.running import ContainerStatus, RunState
 from tests.conformance import node_start
 from tests.conformance.corpus import Recorded, corpus_files, version_of
 from tests.conformance.runner import run_cases
@@ -119,11 +120,21 @@ def cores_of_books() -> list[int]:
     return list(begun.topology.cores.values())
 
 
+def without_allocated() -> str:
+    """A pod runs whose status tells no allocatedResources; its kubelet restarts without a state file."""
+    node = started(34)
+    running = pod(app("cpu=2 memory=2Gi"))._replace(uid="a", qos_class=QosClass.GUARANTEED)
+    name = running.containers[0].name
+    (again,) = node.readmit([running._replace(statuses=(ContainerStatus(name, RunState.RUNNING),))])
+    return str([each.exclusive for each in again.placements])
+
+
 DEMONSTRATED: Mapping[str, tuple[int, Callable[[], Any]]] = {
     "fits_zero_requests": (28, overdrawn),
     "knows_books": (31, cores_of_books),
     "knows_sidecars": (28, lambda: reason(started(28), with_sidecar())),
     "lowers_oom_scores_of_sidecars": (31, score),
+    "managers_read_requests": (34, without_allocated),
     "rejects_pod_level_resources_switched_off": (33, pod_level_switched_off),
     "walks_only_nodes_with_devices": (35, device_walks),
 }

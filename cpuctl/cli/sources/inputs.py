@@ -77,7 +77,8 @@ class GivenPods(NamedTuple):
         """Return the pods as an API server hands them on."""
         from cpuctl.pods.stored import handed_pod
 
-        return tuple(handed_pod(pod, rules, self.limit_ranges) for pod in self.pods)
+        # They come: what a status tells of containers is of others that ran elsewhere.
+        return tuple(handed_pod(pod._replace(statuses=()), rules, self.limit_ranges) for pod in self.pods)
 
     def server(self, rules: ServerRules, running: Iterable[Pod], wanted: Iterable[Pod]) -> PodServer:
         """Return the API server that the pods come through; it has those that run, and those with a phase."""

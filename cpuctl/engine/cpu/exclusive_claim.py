@@ -54,6 +54,11 @@ def exclusive_claim(
         return ExclusiveClaim(0, f"its cpu request {request} is not a whole number of CPUs")
     count = request.value
     if count < 1:
+        if "cpu" in container.resources.limits and "cpu" not in container.resources.requests:
+            # Limits stand in for requests, so that only what a kubelet reads from a status is without.
+            return ExclusiveClaim(
+                0, "its status tells no allocatedResources of cpu, by which this kubelet goes"
+            )
         beyond = f"its cpu request {request} is beyond 64 bits, and the kubelet reads {count}"
         return ExclusiveClaim(0, beyond if request.sign > 0 else "it requests no cpu")
     return ExclusiveClaim(count)

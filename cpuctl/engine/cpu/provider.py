@@ -153,7 +153,13 @@ class CPUProvider(Copied):
         container = placed.container
         claim = self.claim(candidate, container)
         if claim.cpus == 0:
-            return placed._replace(claim=claim)
+            # What it holds from before stays: only the end of the pod takes it back.
+            held = self.state.assignments.get(candidate.pod.uid, {}).get(container.name, 0)
+            return (
+                placed._replace(claim=claim, cpus=held, exclusive=True)
+                if held
+                else placed._replace(claim=claim)
+            )
         result = self.policy.allocate(self.state, candidate.pod, container, claim.cpus, hint.nodes)
         if not isinstance(result, Allocation):
             self.metrics.container_failed(self.policy)

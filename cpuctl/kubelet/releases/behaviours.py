@@ -44,6 +44,7 @@ class Behaviours(NamedTuple):
     limits_shares_to_whole_groups: bool
     lowers_memory_limits: bool
     lowers_oom_scores_of_sidecars: bool
+    managers_read_requests: bool
     managers_refuse_by_resource: bool
     managers_refuse_resizes: bool
     memory_throttling_is_opt_in: bool

@@ -113,6 +113,7 @@ _DIFFERENCES: Mapping[str, Predicate] = {
     "has_gate_of_exclusive_memory": lambda use: use.static_memory,
     "knows_best_effort_memory": lambda use: "memoryManagerPolicy" in use.set_fields and not use.static_memory,
     "knows_no_swap": lambda use: use.swap,
+    "managers_read_requests": lambda use: use.static,
     "managers_refuse_by_resource": lambda use: use.static,
     "managers_refuse_resizes": lambda use: use.static,
     "memory_throttling_is_opt_in": lambda use: "memoryThrottlingFactor" not in use.set_fields,

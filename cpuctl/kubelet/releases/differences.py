@@ -273,6 +273,15 @@ DIFFERENCES: Mapping[str, Difference] = {
         source="allocation_manager.go, 1.34",
         standing=Standing.DOCUMENTED,
     ),
+    "managers_read_requests": Difference(
+        since=35,
+        area=Area.EXCLUSIVE_CPUS,
+        before="with InPlacePodVerticalScaling on, static managers give a running container what its status "
+        "has as allocatedResources, and nothing where it has none",
+        after="static managers go by the requests that the kubelet has granted, whatever the status says",
+        source="policy_static.go, 1.35",
+        standing=Standing.DOCUMENTED,
+    ),
     "names_gate_of_pod_level_resizes": Difference(
         since=35,
         area=Area.RESIZE,

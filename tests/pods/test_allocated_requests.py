@@ -1,0 +1,64 @@
+"""The requests that resource managers of 1.27 to 1.34 read from the status of a pod that runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from cpuctl.engine.pod_rules import node_rules
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.pods.model import Container, ContainerKind, Pod
+from cpuctl.pods.running import ContainerStatus, ReportedResources, RunState
+from tests.support.pods import resources
+
+ASKED = resources("cpu=2 memory=2Gi vendor/device=1")
+GRANTED = resources("cpu=1 memory=1Gi").requests
+
+
+def status(name: str, *, tells: bool = True) -> ContainerStatus:
+    told = ReportedResources(granted=GRANTED if tells else None)
+    return ContainerStatus(name, RunState.RUNNING, resources=told)
+
+
+def running(*statuses: ContainerStatus) -> Pod:
+    return Pod(
+        "p",
+        (Container("app", resources=ASKED),),
+        init_containers=(
+            Container("setup", kind=ContainerKind.INIT, resources=ASKED),
+            Container("proxy", kind=ContainerKind.SIDECAR, resources=ASKED),
+        ),
+        statuses=statuses,
+    )
+
+
+def read(minor: int, pod: Pod, *, gate: bool = True) -> dict[str, str]:
+    rules = node_rules(FeatureGates(minor, {"InPlacePodVerticalScaling": gate}))
+    return {
+        each.name: " ".join(f"{name}={amount}" for name, amount in sorted(each.resources.requests.items()))
+        for each in rules.managed(pod).all_containers
+    }
+
+
+WHOLE, PART = "cpu=2 memory=2Gi vendor/device=1", "cpu=1 memory=1Gi vendor/device=1"
+ALL = (status("setup"), status("proxy"), status("app"))
+
+
+@pytest.mark.parametrize(
+    ("minor", "gate", "told"),
+    [
+        (34, True, {"setup": WHOLE, "proxy": PART, "app": PART}),
+        (32, True, {"setup": WHOLE, "proxy": WHOLE, "app": PART}),
+        (32, False, {"setup": WHOLE, "proxy": WHOLE, "app": WHOLE}),
+        (35, True, {"setup": WHOLE, "proxy": WHOLE, "app": WHOLE}),
+    ],
+)
+def test_a_status_stands_in_for_the_spec(minor: int, *, gate: bool, told: dict[str, str]) -> None:
+    assert read(minor, running(*ALL), gate=gate) == told
+
+
+def test_a_status_that_tells_nothing_is_as_good_as_no_request() -> None:
+    assert read(34, running(status("app", tells=False)))["app"] == "vendor/device=1"
+
+
+def test_a_pod_without_a_status_has_what_it_requests() -> None:
+    assert set(read(34, running()).values()) == {WHOLE}

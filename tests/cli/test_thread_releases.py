@@ -174,6 +174,13 @@ THREADS: Mapping[str, Thread] = {
     ),
     "C8 120733": Thread(P120733, "1.31", "12Gi (node 0,1)", REFUSES, {"k.yaml": GROUPS}),
     "C8, later": Thread(P120733, "1.32", REFUSES, "12Gi (node 0,1)", {"k.yaml": GROUPS}),
+    "C8, compared": Thread(
+        (*P120733, "--compare", "1.31", "1.32"),
+        "1.31",
+        "; B: it refuses the pod: preferred hint violates NUMA node allocation",
+        "Nothing moves",
+        {"k.yaml": GROUPS},
+    ),
     "C9 119442": Thread(SIDECARS, "1.28", "s 1,5 yes yes yes yes a 1,5 ", "", SIDE),
     "C9, mended": Thread(SIDECARS, "1.29", "s 1,5 yes yes yes yes a 2,6 ", "", SIDE),
     "C10 92436": Thread(SHORT, "1.28", "to satisfy request, which is unexpected", "requested=6"),

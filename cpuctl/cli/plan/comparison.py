@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cpuctl.cli.sources.config_inputs import load_told
@@ -13,6 +14,8 @@ from cpuctl.kubelet.configuration.setting_words import SettingWords, read_settin
 from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cpuctl.cli.output import Document
     from cpuctl.cli.plan.planning import Planner
     from cpuctl.cli.sources.config_inputs import Told
@@ -30,7 +33,40 @@ def compare(planner: Planner, texts: tuple[str, str]) -> Document:
     asked = [_asked(text) for text in texts]
     sources = planner.planning.sources
     one, other = (_side(planner, each, sources) for each in asked)
-    return comparison_document(one, other, sources.entries)
+    document = comparison_document(one, other, sources.entries)
+    releases_alone = all(each.is_release for each in asked)
+    return {**document, **_differences(planner, asked)} if releases_alone and _moves(document) else document
+
+
+def _moves(document: Document) -> bool:
+    """Tell whether both kubelets start, and something becomes of a pod that does not on the other side."""
+    started = all(document[side]["start"]["outcome"] == "Started" for side in ("a", "b"))
+    return started and document["summary"]["changed"] > 0
+
+
+def _differences(planner: Planner, asked: Sequence[_Asked]) -> dict[str, Any]:
+    """Name the differences between two releases that these pods show, each tried alone."""
+    from cpuctl.cli.answers.plan.comparison_answer import difference_answer
+    from cpuctl.engine.explain.releases import MOST_PODS, noticed
+    from cpuctl.engine.release_effects import effects_of
+    from cpuctl.kubelet.releases.differences import DIFFERENCES
+
+    planning = planner.planning
+    if len(planning.wanted) > MOST_PODS:
+        return {}
+    told = [
+        planning.told.told._replace(version=each.words.version or planning.told.told.version)
+        for each in asked
+    ]
+    one, other = (load_told(each, Sources()).kubelet for each in told)
+    names = [
+        name
+        for name in noticed(one)
+        if DIFFERENCES[name].holds(*one.version) != DIFFERENCES[name].holds(*other.version)
+    ]
+    start = partial(planning.start, sources=Sources())
+    shown = effects_of(start, (one, other), planning.wanted, names).shown_by_pods
+    return {"differences": [difference_answer(name, one.version) for name in names if name in shown]}
 
 
 class _Asked(NamedTuple):
@@ -38,6 +74,11 @@ class _Asked(NamedTuple):
 
     file: str
     words: SettingWords
+
+    @property
+    def is_release(self) -> bool:
+        """Whether the side differs from the other in its release at most."""
+        return not (self.file or self.words.patch or self.words.gates)
 
     @property
     def text(self) -> str:

@@ -23,14 +23,15 @@ def release_notes(telling: Telling) -> Iterator[KnownDefect]:
     """Yield the differences between releases that decide: with each taken the other way, another answer."""
     story = telling.story
     kubelet, fate = story.kubelet, _fate(telling.admission)
-    for name in _noticed(kubelet) if len(story.pods) <= MOST_PODS else ():
+    for name in noticed(kubelet) if len(story.pods) <= MOST_PODS else ():
         turned = story._replace(kubelet=kubelet._replace(turned=frozenset({name})))
         other = tell(turned, Runs(), 1)
         if isinstance(other, Telling) and _fate(other.admission) != fate:
             yield _note(DIFFERENCES[name], kubelet.version)
 
 
-def _noticed(kubelet: Kubelet) -> Iterator[str]:
+def noticed(kubelet: Kubelet) -> Iterator[str]:
+    """Yield the differences that decide on pods and that a configuration can notice, by their names."""
     use = Use.of(kubelet.config, frozenset(), drop_ins=False, gates=kubelet.gates.settings)
     for name in Behaviours._fields:
         difference = DIFFERENCES[name]

@@ -8,6 +8,8 @@ from typing import Any
 from cpuctl.cli.answers.plan.plan_answer import OUTCOMES
 from cpuctl.cli.output import API_VERSION, Document
 from cpuctl.cpuset import CPUSet
+from cpuctl.kubelet.releases.differences import DIFFERENCES
+from cpuctl.kubelet.version import KubeletVersion
 
 Json = Mapping[str, Any]
 
@@ -36,6 +38,21 @@ def comparison_document(one: Json, other: Json, sources: Json) -> Document:
             **_shared_pool(one, other),
         },
         "pods": pods,
+    }
+
+
+def difference_answer(name: str, version: KubeletVersion) -> dict[str, Any]:
+    """Describe a difference between the releases of the two sides, of which *version* is the first."""
+    difference = DIFFERENCES[name]
+    sides = (difference.before, difference.after)
+    one, other = reversed(sides) if difference.holds(*version) else sides
+    return {
+        "name": name,
+        "begin": difference.begin,
+        "a": one,
+        "b": other,
+        "source": difference.source,
+        "standing": str(difference.standing),
     }
 
 

@@ -42,6 +42,8 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
         yield _pods(pods)
     if refusals := tuple(_refusals(document)):
         yield Lines(refusals)
+    if differences := document.get("differences"):
+        yield Lines.of(*(_difference(each) for each in differences))
     if totals := tuple(_totals(document)):
         yield Table((Column("TOTAL"), Column("A", "right"), Column("B", "right")), totals)
     if any(document[name]["start"]["outcome"] == "Started" for name in _SIDES):
@@ -99,6 +101,12 @@ def _refusals(document: Document) -> Iterator[Cell]:
                 reasons.setdefault(verdict_words(pod[side]), []).append(f"{pod['namespace']}/{pod['name']}")
         for why, names in reasons.items():
             yield Cell(f"{side.upper()}: {few(names)}: {why}", "red")
+
+
+def _difference(difference: Json) -> str:
+    doubt = "" if difference["standing"] == "verified" else ", not verified"
+    known = f"since {difference['begin']}; {difference['source']}{doubt}"
+    return f"These pods show ({known}): A: {difference['a']}; B: {difference['b']}"
 
 
 def _totals(document: Document) -> Iterator[tuple[Cell, ...]]:

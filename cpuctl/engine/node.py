@@ -80,6 +80,7 @@ class Node(Copied):
         self.gone: dict[str, frozenset[str]] = {}
         self.stale: frozenset[str] = frozenset()
         self.forgets_pods = True
+        self.drops_what_inits_lack = True
         self.last_seen: dict[str, Pod] = {}
         self.hugepages_told = True
 
@@ -337,11 +338,18 @@ class Node(Copied):
         found = readmission_of(held, self.cpu.state, self.memory.state)
         return found if found.lost or (anew and isinstance(verdict, Rejected)) else None
 
+    def _if_it_has_none(self, pod: Pod, unknown: Collection[str]) -> str:
+        """Say what comes of a pod whose init containers ask for devices that the node has none of."""
+        asked = {name for each in pod.init_containers for name in each.resources.requests}
+        lacking = "" if self.drops_what_inits_lack else next((each for each in unknown if each in asked), "")
+        return f"; if it has none, this kubelet refuses the pod (OutOf{lacking})" if lacking else ""
+
     def _decide(self, admission: ScopedAdmission, given: Pod) -> Verdict:
         pod = self.active[given.uid]
         if unknown := self.devices.unknown(pod):
             return Undetermined(
                 f"it asks for {', '.join(unknown)}, and what the node has of them is not known"
+                f"{self._if_it_has_none(pod, unknown)}"
             )
         if not self.hugepages_told and (pages := hugepages_asked(pod)):
             return Undetermined(

@@ -127,6 +127,7 @@ def node_of(started: Started, allocatable: Allocatable | None = None) -> Node:
     memory = MemoryProvider(started.memory_policy, rules)
     node = Node(started.topology, cpu, memory, started.topology_manager)
     node.pod_rules = node_rules(gates)
+    node.drops_what_inits_lack = gates.release.drops_what_inits_lack
     node.forgets_pods = gates.release.forgets_removed_pods
     node.allocatable = allocatable
     node.hugepages_told = started.hugepages_told

@@ -302,6 +302,12 @@ SHOWN: Mapping[str, Shown] = {
         "default/p a 1 ",
         {"p.yaml": f"{pod('', f', resources: {EXACT}')}{RUNNING}"},
     ),
+    "drops_what_inits_lack": Shown(
+        ("plan", *NODE, "-f", "p.yaml"),
+        "not known; if it has none, this kubelet refuses the pod (OutOfvendor/device)",
+        "",
+        {"p.yaml": pod(INIT.replace('cpu: "1"', 'vendor/device: "1", cpu: "1"'), f", resources: {EXACT}")},
+    ),
     "names_gate_of_pod_level_resizes": resize(
         "p:cpu=3",
         "with pod-level resources cannot be resized",

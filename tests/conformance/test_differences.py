@@ -129,7 +129,15 @@ def without_allocated() -> str:
     return str([each.exclusive for each in again.placements])
 
 
+def lacking_devices() -> str:
+    """An init container asks for devices that nobody knows of on the node."""
+    asking = Container(name="setup", kind=ContainerKind.INIT, resources=resources("vendor/device=1"))
+    given = pod(app("cpu=1"))._replace(init_containers=(asking,), uid="a")
+    return str(started(30).admit(given).verdict)
+
+
 DEMONSTRATED: Mapping[str, tuple[int, Callable[[], Any]]] = {
+    "drops_what_inits_lack": (30, lacking_devices),
     "fits_zero_requests": (28, overdrawn),
     "knows_books": (31, cores_of_books),
     "knows_sidecars": (28, lambda: reason(started(28), with_sidecar())),

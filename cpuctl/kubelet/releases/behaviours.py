@@ -27,6 +27,7 @@ class Behaviours(NamedTuple):
     delays_scale_down: bool
     drop_ins: bool
     drop_ins_without_variable: bool
+    drops_what_inits_lack: bool
     fits_zero_requests: bool
     floors_distribution_by_hint: bool
     forbids_whole_containers: bool

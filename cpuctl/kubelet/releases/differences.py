@@ -153,6 +153,15 @@ DIFFERENCES: Mapping[str, Difference] = {
         standing=Standing.VERIFIED,
         cases=("1.31/hints nodehints-p-143-allowed", "1.32/hints nodehints-p-143-allowed"),
     ),
+    "drops_what_inits_lack": Difference(
+        since=31,
+        area=Area.ADMISSION,
+        before="an init container that asks for devices of which the node has none gets its pod refused "
+        "(OutOf, with their name); those that app containers ask for do not count",
+        after="devices of which the node has none do not count for any container",
+        source="predicate.go, 1.31",
+        standing=Standing.DOCUMENTED,
+    ),
     "knows_books": Difference(
         since=32,
         area=Area.EXCLUSIVE_CPUS,

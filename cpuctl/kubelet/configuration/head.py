@@ -49,6 +49,18 @@ _LOOKS = (
     (r"^\[(?:Unit|Service|Install)\]", "a systemd unit: give the file that --config in its ExecStart names"),
     (r"\A#cloud-config\b", "cloud-init's user data: give the kubelet's file that stands in its write_files"),
     (
+        r"\A(?:MIME-Version|Content-Type):",
+        "user data in several parts: give the part that configures the kubelet, a NodeConfig, say, as a file",
+    ),
+    (
+        r"^(?:write-kubeconfig-mode|tls-san|node-label|node-taint|cluster-init|kube-apiserver-arg)\+?:",
+        f"a configuration of k3s or RKE2 without kubelet-arg tells the kubelet nothing: give {_CONFIGZ}",
+    ),
+    (
+        r"^machine:",
+        f"a Talos machine configuration without machine.kubelet tells the kubelet nothing: give {_CONFIGZ}",
+    ),
+    (
         r"\A(?:(?:[A-Z_]++=|#)[^\n]*+\n|[ \t]*+\n)*+(?:[A-Z_]++=[^\n]*+)?\Z",
         "an environment file: give its flags with --kubelet-args @FILE",
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from cpuctl.documents.text_errors import describe
@@ -100,6 +100,15 @@ def _flag_text(value: object, at: str) -> str:
     if value is None:
         return ""
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def unread_files(flags: Iterable[str]) -> Iterator[str]:
+    """Name the files that flags point to: they stand on the node, and hold what the tool's file does not."""
+    for flag in flags:
+        name, _, path = flag.partition("=")
+        if path and name in ("--config", "--config-dir"):
+            option = "--kubelet-config" if name == "--config" else name
+            yield f"not read: {flag}, which stands on the node: give it with {option}"
 
 
 def filled(fields: Mapping[str, Any], own: Mapping[str, Any], tool: str) -> tuple[Fields, tuple[str, ...]]:

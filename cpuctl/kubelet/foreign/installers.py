@@ -26,6 +26,7 @@ from cpuctl.kubelet.foreign.lines import lined, lines_before, moved, renamed
 
 KUBELET = "KubeletConfiguration"
 _KUBEADM = not_held("kubeadm", "clusterDNS, addresses and certificates")
+_JSON_PATCHES = "kubeadmConfigPatchesJSON6902"
 _NODE_KINDS = ("InitConfiguration", "JoinConfiguration")
 
 
@@ -51,9 +52,9 @@ def kind(value: Fields, source: str) -> Found:
     """Read a cluster of kind: patches of the cluster, and of its first node."""
     patches = items(value.get("kubeadmConfigPatches"), "kubeadmConfigPatches")
     nodes = items(value.get("nodes"), "nodes")
-    if nodes:
-        of_first = mapping(nodes[0], at="nodes[0]").get("kubeadmConfigPatches")
-        patches = [*patches, *items(of_first, "nodes[0].kubeadmConfigPatches")]
+    first_node = mapping(nodes[0], at="nodes[0]") if nodes else {}
+    of_first = first_node.get("kubeadmConfigPatches")
+    patches = [*patches, *items(of_first, "nodes[0].kubeadmConfigPatches")]
     values = [
         moved(lined(document), lines_before(patch))
         for number, patch in enumerate(patches)
@@ -71,7 +72,10 @@ def kind(value: Fields, source: str) -> Found:
     if gates := mapping(value, "featureGates"):
         fields["featureGates"] = {**gates, **mapping(fields, "featureGates")}
     first = ("the first node of several is meant",) if len(nodes) > 1 else ()
-    return Found(found.what, fields, found.flags, (*added, *found.assumed, *first))
+    unread = (
+        (f"not read: {_JSON_PATCHES}",) if value.get(_JSON_PATCHES) or first_node.get(_JSON_PATCHES) else ()
+    )
+    return Found(found.what, fields, found.flags, (*added, *found.assumed, *unread, *first))
 
 
 _K3S: Mapping[str, Any] = {

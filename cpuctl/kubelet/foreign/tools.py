@@ -17,7 +17,7 @@ from cpuctl.kubelet.foreign.clouds import (
     karpenter,
     node_config,
 )
-from cpuctl.kubelet.foreign.found import Fields, Found, WrongTypeError
+from cpuctl.kubelet.foreign.found import Fields, Found, WrongTypeError, unread_files
 from cpuctl.kubelet.foreign.installers import k3s, kind, kops, kubeadm, shoot, talos
 from cpuctl.kubelet.foreign.lines import lined, with_toml_lines
 from cpuctl.kubelet.foreign.openshift import kubelet_config, machine_config, performance_profile
@@ -48,9 +48,10 @@ def read_tool_file(content: str, source: str) -> Found | None:
     than the tool takes where it says that.
     """
     try:
-        return _found(content, source)
+        found = _found(content, source)
     except WrongTypeError as error:
         raise error.within(source) from None
+    return found and found._replace(assumed=(*found.assumed, *unread_files(found.flags)))
 
 
 def _found(content: str, source: str) -> Found | None:

@@ -384,6 +384,9 @@ def test_disabled_memory_of_bottlerocket_reserves_nothing() -> None:
             "an environment file: give its flags with --kubelet-args",
         ),
         ("#cloud-config\nwrite_files: []\n", "cloud-init's user data"),
+        ('MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary="B"\n\n--B\n', "in several parts"),
+        ("write-kubeconfig-mode: '0644'\ntoken: a\n", "of k3s or RKE2 without kubelet-arg"),
+        ("version: v1alpha1\nmachine:\n  type: worker\n", "Talos machine configuration without"),
         ("version = 2\n[plugins]\n", "TOML: only Bottlerocket's user data"),
         ("[settings.host-containers.admin]\nenabled = true\n", "TOML: only Bottlerocket's user data"),
         ("cpuManagerPolicy: static\n", "its flag --config"),
@@ -489,3 +492,20 @@ def test_a_file_that_unpacks_without_end_is_refused_early() -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 16 << 20
+
+
+def test_files_that_flags_of_a_tool_name_are_said_not_to_be_read() -> None:
+    found = read_foreign("kubelet-arg:\n- config=/etc/kubelet.yaml\n- config-dir=/etc/k.d\n", "config.yaml")
+    assert found is not None
+    assert found.assumed[-2:] == (
+        "not read: --config=/etc/kubelet.yaml, which stands on the node: give it with --kubelet-config",
+        "not read: --config-dir=/etc/k.d, which stands on the node: give it with --config-dir",
+    )
+
+
+def test_patches_of_kind_that_are_not_read_are_named() -> None:
+    patches = "kubeadmConfigPatchesJSON6902:\n  - {kind: KubeletConfiguration, patch: '[]'}\n"
+    for text in (patches, "nodes:\n- role: worker\n  " + patches.replace("\n", "\n  ")):
+        found = read_foreign(f"kind: Cluster\napiVersion: kind.x-k8s.io/v1alpha4\n{text}", "kind.yaml")
+        assert found is not None
+        assert "not read: kubeadmConfigPatchesJSON6902" in found.assumed

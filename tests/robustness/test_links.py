@@ -316,6 +316,23 @@ def test_nothing_is_written_where_no_configuration_is(root: Path, tmp_path: Path
         assert not list(tmp_path.glob("*_state"))
 
 
+def test_no_assignment_is_given_up_on_a_machine_that_is_only_described(root: Path, tmp_path: Path) -> None:
+    before = texts(write_states(root / HOME))
+    state, on_36 = str(root / HOME), ("-m", MACHINE, "--kubelet-version", "1.36")
+    for words in (
+        ("repair", state, *on_36, "--yes"),
+        ("repair", "--root", str(root), *on_36, "--yes"),
+        ("repair", state, *on_36, "--write-state", str(tmp_path)),
+        ("migrate", state, "-m", MACHINE, "--to-kubelet", "1.37", "--yes"),
+    ):
+        done = run("checkpoint", *words)
+        assert (done.returncode, done.stdout) == (4, ""), words
+        assert f"error: {MACHINE}: there is no kubelet configuration" in done.stderr
+        assert "--kubelet-config" in done.stderr
+        assert texts(root / HOME) == before
+    assert run("checkpoint", "repair", state, *on_36).returncode == 0, "what would change may still be asked"
+
+
 def test_no_control_group_is_changed_where_no_configuration_is(root: Path) -> None:
     """Before anything else is looked at, so that no real hierarchy is needed here."""
     (root / "sys/fs/cgroup").mkdir(parents=True)

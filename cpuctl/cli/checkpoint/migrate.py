@@ -140,7 +140,7 @@ def _on_node(
 
     words, node = read_node(words, sources)
     if writing.writes:
-        sources.require_configuration()
+        sources.require_configuration(changes_assignments=True)
     case = read_case(words, node, sources)
     _require(len(case.states), node.source.origin)
     changes, proof = proven(migrated(case.states, case.reader), case)

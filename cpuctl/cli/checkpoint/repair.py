@@ -102,7 +102,7 @@ def _repair(words: CheckpointWords, writing: CommitWords, style: Style) -> None:
     asked, sources = words, Sources()
     words, node = read_node(words, sources)
     if writing.writes:
-        sources.require_configuration()
+        sources.require_configuration(changes_assignments=True)
     case = read_case(words, node, sources)
     if not case.states:
         hint = "without state files a kubelet starts as on a fresh node"

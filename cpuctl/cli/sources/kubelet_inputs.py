@@ -85,7 +85,11 @@ def _tell_assumed(machine: MachineSource, sources: Sources) -> None:
     from cpuctl.cli.sources.config_inputs import LIVE_CONFIG
     from cpuctl.machine.recording_layout import CONFIG
 
-    if machine.files is not None and sources.entries["kubeletConfiguration"]["from"] == "default":
+    if sources.entries["kubeletConfiguration"]["from"] != "default":
+        return
+    if machine.files is None:
+        sources.described_machine = machine.origin
+    else:
         live = machine.origin == LIVE_MACHINE
         sources.assumed_configuration = str(LIVE_CONFIG) if live else f"{machine.origin}: /{CONFIG}"
 

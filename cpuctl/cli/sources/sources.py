@@ -25,6 +25,8 @@ class Sources:
         """What another tool's file was read as, and what it leaves to be assumed."""
         self.assumed_configuration = ""
         """Where a kubelet's configuration was looked for and none is, so that its defaults are assumed."""
+        self.described_machine = ""
+        """A machine that is only described, for which no configuration is named: nobody can look for one."""
         self.unrecorded: dict[int, dict[Topic, None]] = {}
         """What of the answer nobody has recorded, by the minor of the release."""
 
@@ -43,15 +45,19 @@ class Sources:
             texts = (not_verified(*each) for each in sorted(self.unrecorded.items()))
             self.add(_NOT_VERIFIED, "; ".join(texts), "default")
 
-    def require_configuration(self) -> None:
+    def require_configuration(self, *, changes_assignments: bool = False) -> None:
         """Raise InputError where a kubelet's configuration is only assumed: nothing is written then.
 
-        With the defaults, whose policy is none, every assignment would be given up.
+        With the defaults, whose policy is none, every assignment would be given up. A node that is only
+        described may have the defaults; one whose assignments are there to be changed has its own.
         """
-        if self.assumed_configuration:
+        where = self.assumed_configuration
+        if changes_assignments and not where:
+            where = self.described_machine
+        if where:
             raise InputError(
                 "there is no kubelet configuration, and nothing is written on assumptions",
-                where=self.assumed_configuration,
+                where=where,
                 hint="name it with --kubelet-config FILE, or tell the kubelet's flags with --kubelet-args",
             )
 

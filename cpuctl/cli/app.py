@@ -115,6 +115,8 @@ def run(arguments: Sequence[str]) -> int:
         return _report_usage(error)
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
+    except SystemExit as error:  # click and rich exit by themselves where a reader has gone
+        return _report(unanswered(error))
     except OSError as error:
         return _report_refusal(error)
     except MemoryError as error:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from enum import StrEnum
 from importlib import import_module
 from typing import Any
@@ -111,13 +112,21 @@ def emit_after_change(document: Document, style: Style, changed: str, hint: str 
 
     Raise NotRestoredError then: any other error would say that nothing was changed.
     """
-    before = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     try:
-        emit(document, style)
-        sys.stdout.flush()
+        with _readers_may_go():
+            emit(document, style)
+            sys.stdout.flush()
     except (OSError, SystemExit) as error:
         message = f"{changed}, but {unanswered(error).message.removeprefix('the files are written, but ')}"
         raise NotRestoredError(message, where="stdout", hint=hint) from None
+
+
+@contextmanager
+def _readers_may_go() -> Iterator[None]:
+    """Let a reader who has gone be an OSError, which does not end the process."""
+    before = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    try:
+        yield
     finally:
         signal.signal(signal.SIGPIPE, before)
 
@@ -130,10 +139,17 @@ def note(text: str, style: Style) -> None:
 
 def complain(text: str) -> None:
     """Write a line to stderr; where nobody takes it, neither answer nor exit code suffer."""
-    if sys.stderr is not None:
-        with suppress(OSError, ValueError):
+    if sys.stderr is None:
+        return
+    with suppress(OSError, ValueError), _readers_may_go():
+        try:
             sys.stderr.write(f"{printable(text)}\n")
             sys.stderr.flush()
+        except BrokenPipeError:
+            # What is left in the stream would end the process later, when Python writes it once more.
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, sys.stderr.fileno())
+            os.close(nowhere)
 
 
 def takes_every_character() -> bool:

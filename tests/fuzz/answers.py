@@ -6,16 +6,15 @@ import contextlib
 import io
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache, partial
-from pathlib import Path
 from random import Random
 from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from cpuctl.cli.output import MetricsOutput, Output, Style, emit
-from cpuctl.cli.render import layouts
+from cpuctl.cli.output import ListOutput, MetricsOutput, Output, Style, emit
+from cpuctl.cli.render import as_jsonl
 from cpuctl.schemas import schema_names, schema_text
 from tests.fuzz.target import Target
 
@@ -45,11 +44,20 @@ class _Drawing:
             return self._random.choice(schema["enum"])
         for either in ("oneOf", "anyOf"):
             if either in schema:
-                rest = {name: value for name, value in schema.items() if name != either}
-                drawn = self.draw(self._random.choice(schema[either]))
-                more = self.draw(rest) if "properties" in rest else None
-                return {**more, **drawn} if isinstance(more, dict) and isinstance(drawn, dict) else drawn
+                return self._one_of(schema, either)
         return self._of_type(schema)
+
+    def _one_of(self, schema: dict[str, Any], either: str) -> Any:
+        """Draw what follows one of several schemas, and what they have in common."""
+        rest = {name: value for name, value in schema.items() if name != either}
+        chosen = self._random.choice(schema[either])
+        if "properties" not in rest:
+            return self.draw(chosen)
+        needed = chosen.get("required", ())
+        others = {name for each in schema[either] for name in each.get("required", ())} - {*needed}
+        members = {name: each for name, each in rest["properties"].items() if name not in others}
+        members |= chosen.get("properties", {})
+        return self.draw({**rest, "properties": members, "required": [*rest.get("required", ()), *needed]})
 
     def _referred(self, name: str) -> Any:
         found = self._root
@@ -77,6 +85,8 @@ class _Drawing:
                 return self._text(schema)
 
     def _text(self, schema: dict[str, Any]) -> str:
+        if "enum" in schema:
+            return str(self._random.choice(schema["enum"]))
         pattern = schema.get("pattern")
         fitting = [each for each in _PATTERNED if pattern and re.search(pattern, each)]
         return self._random.choice(fitting or _TEXTS)
@@ -94,8 +104,29 @@ class _Drawing:
         if isinstance(others, dict) and self._deep < _DEEPEST:
             for _ in range(self._random.randrange(3)):
                 found[self._text(schema.get("propertyNames", {}))] = self.draw(others)
+        for rule in self._rules(schema):
+            if Draft202012Validator(rule["if"]).is_valid(found):
+                self._add(found, schema, rule["then"])
+        for name, others in schema.get("dependentRequired", {}).items():
+            if name in found:
+                self._add(found, schema, {"required": others})
         self._deep -= 1
         return found
+
+    def _add(self, found: dict[str, Any], schema: dict[str, Any], then: dict[str, Any]) -> None:
+        for name in then.get("required", ()):
+            if name not in found:
+                found[name] = self.draw(schema["properties"][name])
+        for name, narrower in then.get("properties", {}).items():
+            found[name] = self.draw({**schema["properties"][name], **narrower})
+
+    def _rules(self, schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """Yield what must be there besides, depending on what is."""
+        for part in schema.get("allOf", ()):
+            if "$ref" in part:
+                yield from self._rules(self._referred(part["$ref"]))
+            else:
+                yield part
 
     def _array(self, schema: dict[str, Any]) -> list[Any]:
         least = schema.get("minItems", 0)
@@ -110,13 +141,16 @@ def _schema(name: str) -> tuple[dict[str, Any], Draft202012Validator]:
     return schema, Draft202012Validator(schema)
 
 
-def _shown(name: str, data: bytes) -> None:
+def _shown(name: str, layout: str, data: bytes) -> None:
     schema, validator = _schema(name)
     document = _Drawing(schema, data).draw(schema)
-    if not validator.is_valid(document):
+    assert validator.is_valid(document), "what is drawn is no such answer"
+    if layout in ONLY_WITH and ONLY_WITH[layout] not in document:
         return
-    styles = [Style(form) for form in (Output.TABLE, Output.WIDE, Output.JSON, Output.YAML)]
-    styles += [Style(MetricsOutput.PROM)] if "metrics" in document else []
+    forms: list[Output | ListOutput | MetricsOutput] = [*Output]
+    forms += [MetricsOutput.PROM] if "metrics" in document else []
+    forms += [ListOutput.JSONL] if document.get("kind") in as_jsonl.ITEMS else []
+    styles = [Style(form, layout=layout) for form in forms]
     for style in styles:
         with contextlib.redirect_stdout(io.StringIO()) as text:
             emit(document, style)
@@ -128,28 +162,27 @@ def _seeds(many: int) -> Iterable[bytes]:
     return [b"%d" % number for number in range(many)]
 
 
-LOOSE = frozenset(
-    {
-        "capture",
-        "checkpointversions",
-        "explanation",
-        "plan",
-        "plancomparison",
-        "resize",
-        "topology",
-    }
-)
-"""Schemas that allow more than any answer is: which members go with which outcome they do not say yet."""
-_LAYOUTS = Path(layouts.__file__).parent
+FOR_OTHERS = frozenset({"cgroupsplan", "devices", "podresources", "timeline"})
+"""Schemas of what is never laid out for people: inputs, and the plan that ``cgroups apply`` takes."""
 
+LAYOUTS = {
+    "configcheck": ("config_check",),
+    "configreserve": ("config_reserve", "config_reserve_snippet"),
+    "configshow": ("config_show",),
+    "configversions": ("config_versions",),
+    "podsdiff": ("pods_diff",),
+    "podsshow": ("pods_show",),
+    "replay": ("replay", "replay_end"),
+    "topology": ("topology", "topology_map", "topology_distances"),
+}
+"""The layouts of answers whose kind does not name the only one."""
 
-def _kind(name: str) -> str:
-    properties = json.loads(schema_text(name)).get("properties", {})
-    return str(properties.get("kind", {}).get("const", "")).lower() or "-"
-
+ONLY_WITH = {"config_reserve_snippet": "proposal"}
+"""What must be in an answer that is laid out so."""
 
 ANSWERS = {
-    f"answer-{name}": Target(run=partial(_shown, name), seeds=partial(_seeds, 60))
+    f"answer-{layout}": Target(run=partial(_shown, name, layout), seeds=partial(_seeds, 60))
     for name in schema_names()
-    if name not in LOOSE and (_LAYOUTS / f"{_kind(name)}.py").is_file()
+    if name not in FOR_OTHERS
+    for layout in LAYOUTS.get(name, (name,))
 }

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from cpuctl.cli.render import layouts as layouts_package
 from tests.fuzz.registry import TARGETS
 from tests.fuzz.target import FINDINGS
 
@@ -15,6 +18,12 @@ def test_every_seed_and_finding_is_read(name: str) -> None:
     findings = [path.read_bytes() for path in sorted((FINDINGS / name).glob("*"))]
     for sample in (*seeds, *findings):
         TARGETS[name].run(sample)
+
+
+def test_every_layout_is_shown_whatever_its_schema_allows() -> None:
+    """PCI devices have no schema: what else than a table is printed of them is an input of ours."""
+    layouts = {path.stem for path in Path(layouts_package.__file__).parent.glob("[a-z]*.py")}
+    assert {f"answer-{name}" for name in layouts - {"topology_devices"}} <= TARGETS.keys()
 
 
 def test_findings_are_of_targets() -> None:

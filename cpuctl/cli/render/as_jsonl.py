@@ -7,7 +7,7 @@ import sys
 
 from cpuctl.cli.output import Document, Style, takes_every_character
 
-_ITEMS = {
+ITEMS = {
     "Audit": "findings",
     "CgroupsShow": "groups",
     "PodsLint": "findings",
@@ -21,5 +21,5 @@ _ITEMS = {
 def write(document: Document, style: Style) -> None:  # noqa: ARG001  # every renderer has this shape
     """Write every item as one line of JSON; nothing where there are none."""
     escaped = not takes_every_character()
-    for item in document[_ITEMS[document["kind"]]]:
+    for item in document[ITEMS[document["kind"]]]:
         sys.stdout.write(json.dumps(item, ensure_ascii=escaped) + "\n")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from string import ascii_uppercase
 from typing import Any
 
@@ -24,13 +24,13 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
     """Lay out the formats; wide says what is lost, and the kubelet's errors."""
     yield Lines.of(*_WARNING)
     formats = document["formats"]
-    readers = [reader["kubelet"] for reader in formats[0]["readers"]]
+    readers = list(dict.fromkeys(reader["kubelet"] for each in formats for reader in each["readers"]))
     columns = ("FILE", "FORMAT", *ascii_uppercase[: len(readers)])
     rows = tuple(
         (
             Cell(format_["file"]),
             Cell(format_["format"]),
-            *(Cell(*_WORDS[reader["outcome"]]) for reader in format_["readers"]),
+            *_verdicts(format_, readers),
         )
         for format_ in formats
     )
@@ -55,6 +55,12 @@ def _unconverted(document: Document) -> Table:
         for each in document["unconverted"]
     )
     return Table(tuple(map(Column, names)), tuple(rows))
+
+
+def _verdicts(format_: Mapping[str, Any], readers: Iterable[str]) -> Iterator[Cell]:
+    outcomes = {reader["kubelet"]: reader["outcome"] for reader in format_["readers"]}
+    for reader in readers:
+        yield Cell(*_WORDS[outcomes[reader]]) if reader in outcomes else Cell("-")
 
 
 def _details(document: Document) -> Iterator[tuple[Cell, ...]]:

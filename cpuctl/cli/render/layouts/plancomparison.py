@@ -138,15 +138,15 @@ def _figures(side: Json) -> dict[str, str]:
 def _room(capacity: Json) -> dict[str, str]:
     figures = {f"more of {few(each['pods'])}": str(each["fits"]) for each in capacity.get("copies", ())}
     for each in capacity.get("largestRequests", ()):
-        if each["current"]:
+        if each["current"] and "cpus" in each:
             figures["largest request admitted"] = str(each["cpus"])
     return figures
 
 
 def _pools(document: Document) -> Iterator[str]:
-    """Name the node's shared pools where they are not the same, and both sides have one."""
+    """Name the node's shared pools where they are not the same; a side that does not start has none."""
     if document["summary"]["sharedPoolDiffers"]:
-        for side in _SIDES:
+        for side in (each for each in _SIDES if "totals" in document[each]):
             pool = document[side]["totals"]["sharedPool"] or "empty"
             yield f"Shared pool of {side.upper()}: {pool}"
 

@@ -18,7 +18,7 @@ from typing import Self
 
 from cpuctl.below_root import Root
 from cpuctl.checkpoints.go_json import MAX_CHARACTERS
-from cpuctl.errors import InputError, NodeAccessError, NotRestoredError, os_reason, unreadable
+from cpuctl.errors import InputError, NodeAccessError, NotRestoredError, os_reason, unreadable, unwritable
 from cpuctl.whole_file import back_up, dress_of, sync_directory, written_beside
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -160,7 +160,7 @@ def _locked(path: Path) -> Iterator[int]:
         finally:
             os.close(handle)
     except OSError as error:
-        raise NodeAccessError(f"cannot be written: {os_reason(error)}", where=str(path)) from None
+        raise unwritable(error, str(path)) from None
 
 
 def _lock(handle: int, directory: Path) -> None:

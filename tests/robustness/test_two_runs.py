@@ -278,6 +278,26 @@ def test_what_cannot_be_put_back_is_exit_6(tmp_path: Path, monkeypatch: pytest.M
     assert backup.read_text() == "mine"
 
 
+@pytest.mark.parametrize(
+    ("name", "code", "error"),
+    [
+        ("file", 2, "file: exists and is no directory"),
+        ("nowhere", 2, "nowhere: exists and is no directory"),
+        ("circle", 2, "circle: exists and is no directory"),
+        ("file/below", 5, "file/below: cannot be written: a part of the path is no directory"),
+        ("/proc/1/below", 5, "/proc/1/below: cannot be written: no such file or directory"),
+    ],
+)
+def test_states_are_written_into_directories_only(name: str, code: int, error: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "nowhere").symlink_to("gone")
+    (tmp_path / "circle").symlink_to("circle")
+    ((found, out, said),) = ends([start(tmp_path, *PLAN, "--write-state", name, "--force")])
+    assert (found, out) == (code, "")
+    assert f"error: {error}" in said
+    assert (tmp_path / "file").read_text() == "mine"
+
+
 def test_force_leaves_a_backup(state: Path, tmp_path: Path) -> None:
     before = texts(state)
     words = ("plan", "-m", MACHINE, *ON_36, "-T", "a=2/2,1Gi", "--write-state", "state", "--force", "-q")

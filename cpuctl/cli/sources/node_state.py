@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING
 from cpuctl.cli.sources.sources import Sources
 from cpuctl.documents.files import source_name
 from cpuctl.engine.saved_files import SavedFiles
-from cpuctl.errors import InputError, NotRestoredError, UsageError, os_reason
+from cpuctl.errors import InputError, NotRestoredError, UsageError, os_reason, unwritable
 from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
@@ -300,14 +300,14 @@ def save_states(directory: str, texts: Mapping[str, str], *, force: bool) -> dic
     """Write state files, by their name, into a directory; *force* permits to replace what is there.
 
     Return the backups of what was replaced, by file name. Where one cannot be written all is as before; raise
-    NotRestoredError where that cannot be said.
+    NotRestoredError where that cannot be said, UsageError for what is no directory.
     """
     from cpuctl.below_root import HOST
     from cpuctl.capture.saving import check_target, save
     from cpuctl.checkpoints.store import RunLock
     from cpuctl.cli.output import remember_written
 
-    Path(directory).mkdir(parents=True, exist_ok=True)
+    _make(directory)
     paths = {Path(directory) / name: text.encode() for name, text in texts.items()}
     saved: dict[Path, Path | None] = {}
     with RunLock() as lock:
@@ -325,6 +325,16 @@ def save_states(directory: str, texts: Mapping[str, str], *, force: bool) -> dic
     for path in saved:
         remember_written(str(path), str(backups.get(path.name, "")))
     return backups
+
+
+def _make(directory: str) -> None:
+    try:
+        os.makedirs(directory, exist_ok=True)  # noqa: PTH103
+    except FileExistsError:
+        hint = "name another directory"
+        raise UsageError("exists and is no directory", where=directory, hint=hint) from None
+    except OSError as error:
+        raise unwritable(error, directory) from None
 
 
 def _take_back(saved: Mapping[Path, Path | None], directory: int, cause: BaseException) -> None:

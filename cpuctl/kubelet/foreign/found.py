@@ -34,7 +34,8 @@ class WrongTypeError(InputError):
     """Something in a tool's file is of a type that the tool does not take; ``where`` is its path."""
 
 
-def _wrong_type(at: str, expected: str, value: object) -> WrongTypeError:
+def wrong_type(at: str, expected: str, value: object) -> WrongTypeError:
+    """Make the error for a value *at* a path in the file."""
     return WrongTypeError(f"expected {expected}, found {describe(value)}", where=at)
 
 
@@ -54,7 +55,7 @@ def _mapping(value: object, at: str) -> Fields:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise _wrong_type(at, "a mapping", value)
+        raise wrong_type(at, "a mapping", value)
     return value
 
 
@@ -63,7 +64,7 @@ def items(value: object, at: str) -> list[Any]:
     if value is None:
         return []
     if not isinstance(value, list):
-        raise _wrong_type(at, "a list", value)
+        raise wrong_type(at, "a list", value)
     return value
 
 
@@ -91,12 +92,12 @@ def _flag(item: object, at: str) -> str:
         return renamed_from(f"--{item['name']}={_flag_text(item.get('value'), f'{at}.value')}", item, "name")
     if isinstance(item, str):
         return renamed(f"--{item.lstrip('-')}", item)
-    raise _wrong_type(at, "an argument (NAME=VALUE)", item)
+    raise wrong_type(at, "an argument (NAME=VALUE)", item)
 
 
 def _flag_text(value: object, at: str) -> str:
     if isinstance(value, dict | list):
-        raise _wrong_type(at, "the value of an argument", value)
+        raise wrong_type(at, "the value of an argument", value)
     if value is None:
         return ""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -15,7 +15,8 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from cpuctl.errors import InputError
-from cpuctl.kubelet.foreign.found import Fields, Found, filled, items, mapping, not_held
+from cpuctl.go_text import GoError
+from cpuctl.kubelet.foreign.found import Fields, Found, filled, items, mapping, not_held, wrong_type
 from cpuctl.kubelet.foreign.lines import renamed_from
 from cpuctl.quantity import Quantity
 
@@ -78,9 +79,17 @@ def _snippet(value: Fields, source: str) -> Fields:
 
 def _kept(fields: Mapping[str, Any]) -> str:
     """Add up what is kept from pods, as the operator does for the one NUMA node that it knows to be there."""
-    amounts = [mapping(fields, name).get("memory", 0) for name in ("kubeReserved", "systemReserved")]
-    amounts.append(mapping(fields, "evictionHard").get("memory.available", 0))
-    return str(sum((Quantity.parse(str(amount)) for amount in amounts[1:]), Quantity.parse(str(amounts[0]))))
+    places = (("kubeReserved", "memory"), ("systemReserved", "memory"), ("evictionHard", "memory.available"))
+    first, *others = (_amount(fields, *place) for place in places)
+    return str(sum(others, first))
+
+
+def _amount(fields: Mapping[str, Any], name: str, resource: str) -> Quantity:
+    amount = mapping(fields, name).get(resource, 0)
+    try:
+        return Quantity.parse(str(amount))
+    except GoError:
+        raise wrong_type(f"{name}.{resource}", "a quantity", amount) from None
 
 
 def kubelet_config(value: Fields, _: str) -> Found:

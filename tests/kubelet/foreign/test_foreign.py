@@ -424,6 +424,13 @@ def machine_config(contents: dict[str, str]) -> str:
 TALOS = "version: v1alpha1\nmachine:\n  kubelet:\n    "
 KIND_CLUSTER = "kind: Cluster\napiVersion: kind.x-k8s.io/v1alpha4\n"
 KOPS = "apiVersion: kops.k8s.io/v1alpha2\nkind: InstanceGroup\n"
+PROFILE = """apiVersion: performance.openshift.io/v2
+kind: PerformanceProfile
+spec: {{numa: {{topologyPolicy: restricted}}}}
+metadata:
+  annotations:
+    kubeletconfig.experimental: '{{"systemReserved": {{"memory": "{}"}}}}'
+"""
 EKS = "apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\n"
 UNDECODED = "spec.config.storage.files[1].contents: /etc/kubernetes/kubelet.conf cannot be decoded"
 JOIN = "apiVersion: kubeadm.k8s.io/v1beta4\nkind: JoinConfiguration\n"
@@ -458,6 +465,7 @@ JOIN = "apiVersion: kubeadm.k8s.io/v1beta4\nkind: JoinConfiguration\n"
             f"{EKS}spec: {{kubelet: {{config: 1}}}}",
             "spec.kubelet.config: expected a mapping, found the number 1",
         ),
+        (PROFILE.format("5%"), 'systemReserved.memory: expected a quantity, found the text "5%"'),
         (f"{KIND_CLUSTER}nodes: {{}}", "nodes: expected a list, found a mapping"),
         (f"{KIND_CLUSTER}nodes: [1]", "nodes[0]: expected a mapping, found the number 1"),
         (

@@ -209,6 +209,23 @@ def mended(config: Config, check: Check, *words: str, machine: str = MACHINE) ->
     raise AssertionError(told)
 
 
+@pytest.mark.parametrize(
+    ("wrong", "fix"),
+    [
+        ("--max-pods=many", "remove --max-pods, or give it a value that it takes"),
+        ("--max-pods", "give it one, or remove --max-pods"),
+        ("many", "remove many"),
+        ("---max-pods=5", "remove ---max-pods=5"),
+        ("-x", "remove -x"),
+        ("-v", "remove -v"),
+    ],
+)
+def test_flags_that_cannot_be_read(wrong: str, fix: str, check: Check) -> None:
+    refused = check({}, "--kubelet-args", wrong)
+    assert refused.code == 3
+    assert f"  fix: {fix}" in refused.out.splitlines()
+
+
 @pytest.mark.parametrize("version", ["1.31", "1.36"])
 def test_cgroup_v1_is_refused_by_choice_and_by_default(version: str, check: Check) -> None:
     refused = check({"failCgroupV1": True}, "--cgroup-version", "1", "--kubelet-version", version)

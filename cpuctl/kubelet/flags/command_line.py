@@ -179,12 +179,16 @@ def _check_short_circuits(given: dict[str, Value]) -> None:
 
 def _read(use: _Use, before: Value) -> Value:
     if use.value is None:
-        raise _BadFlagError(f"flag needs an argument: --{use.name}", f"--{use.name} needs a value")
+        raise _BadFlagError(
+            f"flag needs an argument: --{use.name}",
+            f"--{use.name} needs a value",
+            f"give it one, or remove --{use.name}",
+        )
     try:
         return read_flag(use.flag.kind, use.value, before)
     except GoError as error:
         text = f"invalid argument {quoted(use.value)} for {quoted(use.called)} flag: {error}"
-        raise _BadFlagError(text) from None
+        raise _BadFlagError(text, hint=f"remove --{use.name}, or give it a value that it takes") from None
 
 
 def _uses(arguments: Sequence[str], minor: int | None, bad: list[_BadFlagError]) -> Iterator[_Use]:
@@ -211,13 +215,13 @@ def _uses(arguments: Sequence[str], minor: int | None, bad: list[_BadFlagError])
                 bad.append(error)
     if strays:
         found = f"expected a flag, found {strays[0]!r}"
-        bad.append(_BadFlagError(f"unknown command {strays[0]}", found, parsing=False))
+        bad.append(_BadFlagError(f"unknown command {strays[0]}", found, f"remove {strays[0]}", parsing=False))
 
 
 def _long(word: str, following: deque[str], minor: int | None) -> Iterator[_Use]:
     written, equals, value = word[2:].partition("=")
     if not written or written.startswith("-"):
-        raise _BadFlagError(f"bad flag syntax: {word}")
+        raise _BadFlagError(f"bad flag syntax: {word}", hint=f"remove {word}")
     name = written.replace("_", "-")
     flag = flag_of(name, minor)
     if flag is None:
@@ -258,11 +262,13 @@ def _short(word: str, following: deque[str]) -> Iterator[_Use]:
         yield _Use("help", FLAGS["help"][0], letters[2:] if has_value else "true")
         letters = "" if has_value else letters[1:]
     if letters[:1] not in ("", "v"):
-        raise _BadFlagError(f"unknown shorthand flag: {_rune(letters[0])} in -{letters}")
+        raise _BadFlagError(
+            f"unknown shorthand flag: {_rune(letters[0])} in -{letters}", hint=f"remove {word}"
+        )
     if letters:
         value = letters[1:]
         if not value and not following:
-            raise _BadFlagError(f"flag needs an argument: 'v' in -{letters}")
+            raise _BadFlagError(f"flag needs an argument: 'v' in -{letters}", hint=f"remove {word}")
         # Of -v= alone the parser takes the equals sign for the value.
         value = value[1:] if len(value) > 1 and value[0] == "=" else value or following.popleft()
         yield _Use("v", FLAGS["v"][0], value)

@@ -66,3 +66,27 @@ def test_without_a_delay_a_cpu_is_another_ones_before_it_leaves_a_cgroup() -> No
         for span in each.spans
     }
     assert uses == {Use.SHARED, Use.OWNED, Use.LEAVING, Use.CONTESTED}
+
+
+def test_the_pool_of_a_pod_is_the_pods_and_not_one_sharers() -> None:
+    """CPUs that containers share among themselves are under the pod's name, whoever of them came last."""
+    all_of_it = {"cpu": 4, "memory": "2Gi"}
+    own = {"cpu": 2, "memory": "1Gi"}
+    spec = {
+        "resources": {"requests": all_of_it, "limits": all_of_it},
+        "containers": [{"name": "app", "resources": {"limits": own}}, {"name": "log"}, {"name": "proxy"}],
+    }
+    kubelet = {
+        "version": "1.36",
+        "config": config(
+            cpuManagerPolicyOptions={},
+            topologyManagerScope="pod",
+            topologyManagerPolicy="single-numa-node",
+            featureGates={"PodLevelResourceManagers": True},
+        ),
+    }
+    pods = [{"metadata": {"name": "pool"}, "spec": spec}]
+    simulation = play({"at": "0s", "admit": "pool"}, kubelet=kubelet, pods=pods, apiServer={}, until="3s")
+    rows = chart(simulation.samples, simulation.world.online, simulation.world.now)
+    held = {span.status.container: each.cpus.bit_count() for each in rows for span in each.spans}
+    assert {name: count for name, count in held.items() if name} == {"default/pool/app": 2, "default/pool": 2}

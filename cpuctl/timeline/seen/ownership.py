@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from cpuctl.engine.cpu.isolation import Isolation, isolation_of
 from cpuctl.engine.node import Node
 from cpuctl.named_tuple import NamedTuple
+from cpuctl.pods.model import Pod
 from cpuctl.timeline.world.world import World
 
 
@@ -19,7 +21,7 @@ class Holding(NamedTuple):
 class Owners(NamedTuple):
     """Exclusive CPUs by pod and container (``namespace/pod/container``), and the shared pool.
 
-    What a pod holds as a whole and gives to no container (KEP-5526) is under the pod's own name.
+    What a pod holds as a whole and gives to no container alone (KEP-5526) is under the pod's own name.
     """
 
     containers: Mapping[str, Holding]
@@ -62,10 +64,22 @@ def _holdings(world: World, node: Node) -> Iterator[tuple[str, Holding]]:
             continue
         life, pending = world.pods[uid], node.state.pending.get(uid, {})
         leftover = node.state.pod_entries.get(uid, 0)
+        sharing = _sharing(life.running.allocated) if leftover else ()
         for name, cpus in containers.items():
+            if name in sharing:
+                continue
             leftover &= ~cpus
             if (one := life.containers.get(name)) is not None:
                 kept = pending.get(name, cpus)
                 yield f"{life.name}/{name}", Holding(kept, (cpus | one.cgroup) & ~kept)
         if leftover:
             yield life.name, Holding(leftover)
+
+
+def _sharing(pod: Pod) -> set[str]:
+    """Name the containers that share their pod's pool: what the state has for them is nobody's own."""
+    return {
+        each.name
+        for each in pod.all_containers
+        if isolation_of(each, assigned=True, divided=True) is Isolation.POD
+    }

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from functools import reduce
 from typing import Final
 
-from cpuctl.go_text import GoError
+from cpuctl.golang.text import GoError
 
 MAX_CPU = (1 << 20) - 1
 """The largest CPU number accepted: far beyond any kernel's ``NR_CPUS``, small enough for a mask."""

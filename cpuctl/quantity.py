@@ -12,8 +12,16 @@ import re
 from enum import StrEnum
 from typing import Final
 
-from cpuctl.go_integers import INT64_MAX, fits_int64, long_count, low64, shifted, short_count, without_factors
-from cpuctl.go_text import GoError
+from cpuctl.golang.integers import (
+    INT64_MAX,
+    fits_int64,
+    long_count,
+    low64,
+    shifted,
+    short_count,
+    without_factors,
+)
+from cpuctl.golang.text import GoError
 
 MAX_PLACES = 300
 """How far from the decimal point a digit may stand: parsing refuses 10^300 and beyond.

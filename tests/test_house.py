@@ -199,7 +199,7 @@ KUBELETS_WORDS = (
     "cpuctl/cpuset.py",
 )
 OWN_WORDS = {
-    "cpuctl/checkpoints/go_json.py": "the decoder's error only says that there is one",
+    "cpuctl/golang/json_values.py": "the decoder's error only says that there is one",
     "cpuctl/engine/reserve/cpu_choice.py": "a wish that cannot be met",
     "cpuctl/engine/reserve/memory_split.py": "a wish that cannot be met",
     "cpuctl/engine/reserve/proposal.py": "a wish that cannot be met",

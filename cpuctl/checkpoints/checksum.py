@@ -6,7 +6,7 @@ The line is what the kubelet's printer makes of the file's struct, its checksum 
 
 from __future__ import annotations
 
-from cpuctl import fnv
+from cpuctl.golang import fnv
 
 
 def fnv1a_32(text: str) -> int:

@@ -10,13 +10,13 @@ from __future__ import annotations
 import zlib
 
 from cpuctl.checkpoints.formats import CHECKSUM, CORRUPTED, Checked, Format, decoded, decoded_text
-from cpuctl.checkpoints.go_containers import Field, ListOf, MapOf, Struct
-from cpuctl.checkpoints.go_json import Json, Members, go_string, kind_of, parsed_json
-from cpuctl.checkpoints.go_types import Decoding, Path, Text, Value, Whole
 from cpuctl.checkpoints.model import ClaimEntry, ClaimsStateFile, UnreadableState
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.errors import InputError
-from cpuctl.go_text import GoError
+from cpuctl.golang.containers import Field, ListOf, MapOf, Struct
+from cpuctl.golang.json_values import Json, Members, go_string, kind_of, parsed_json
+from cpuctl.golang.scalars import Decoding, Path, Text, Value, Whole
+from cpuctl.golang.text import GoError
 from cpuctl.named_tuple import NamedTuple
 
 FILE_NAME = "dra_manager_state"

@@ -7,12 +7,12 @@ V1 up to 1.17, V2 up to 1.35 and with PodLevelResourceManagers off in 1.36, V3 w
 from __future__ import annotations
 
 from cpuctl.checkpoints.formats import CHECKSUM, Format, envelope
-from cpuctl.checkpoints.go_containers import Field, MapOf, Struct
-from cpuctl.checkpoints.go_json import Json
-from cpuctl.checkpoints.go_types import Decoding, Path, Text, Value
 from cpuctl.cpuset import CPUSet, CPUSetLimitError
 from cpuctl.errors import InputError
-from cpuctl.go_text import GoError
+from cpuctl.golang.containers import Field, MapOf, Struct
+from cpuctl.golang.json_values import Json
+from cpuctl.golang.scalars import Decoding, Path, Text, Value
+from cpuctl.golang.text import GoError
 from cpuctl.named_tuple import NamedTuple
 
 _LEGACY = "CPUManagerCheckpoint"

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from cpuctl.checkpoints import cpu_formats as formats
 from cpuctl.checkpoints.formats import Format, Loaded
-from cpuctl.checkpoints.go_json import Json
 from cpuctl.checkpoints.reader import StateReader
+from cpuctl.golang.json_values import Json
 
 
 def load(found: Json, reader: StateReader) -> Loaded:

@@ -10,13 +10,13 @@ from collections.abc import Mapping
 
 from cpuctl.checkpoints import cpu_formats as formats
 from cpuctl.checkpoints import cpu_loading
-from cpuctl.checkpoints.go_json import parsed_json
-from cpuctl.checkpoints.go_types import Value
 from cpuctl.checkpoints.model import CPUStateFile, UnreadableState
 from cpuctl.checkpoints.reader import DEFAULT_READER, StateReader
 from cpuctl.cpuset import CPUSet, CPUSetLimitError
 from cpuctl.errors import InputError
-from cpuctl.go_text import GoError, quoted
+from cpuctl.golang.json_values import parsed_json
+from cpuctl.golang.scalars import Value
+from cpuctl.golang.text import GoError, quoted
 
 FILE_NAME = "cpu_manager_state"
 MAX_BITS = 64 << 23

@@ -14,13 +14,13 @@ from collections.abc import Mapping
 
 from cpuctl.checkpoints.checksum import fnv1a_32
 from cpuctl.checkpoints.formats import CORRUPTED, Checked
-from cpuctl.checkpoints.go_containers import Field, ListOf, MapOf, Struct
-from cpuctl.checkpoints.go_json import Json, Members, go_string, kind_of, parsed_json
-from cpuctl.checkpoints.go_types import Decoding, Path, Text, Value, Whole
 from cpuctl.checkpoints.model import DeviceEntry, DevicesStateFile, UnreadableState
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.errors import InputError
-from cpuctl.go_text import GoError
+from cpuctl.golang.containers import Field, ListOf, MapOf, Struct
+from cpuctl.golang.json_values import Json, Members, go_string, kind_of, parsed_json
+from cpuctl.golang.scalars import Decoding, Path, Text, Value, Whole
+from cpuctl.golang.text import GoError
 from cpuctl.named_tuple import NamedTuple
 
 FILE_NAME = "kubelet_internal_checkpoint"

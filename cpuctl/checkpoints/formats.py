@@ -6,10 +6,10 @@ Rule: kubernetes ``pkg/kubelet/checkpointmanager`` and the ``VerifyChecksum`` of
 from __future__ import annotations
 
 from cpuctl.checkpoints.checksum import fnv1a_32
-from cpuctl.checkpoints.go_containers import Field, Struct
-from cpuctl.checkpoints.go_json import GoJsonError, Json, parsed_json
-from cpuctl.checkpoints.go_types import Decoding, Text, Value, Whole
 from cpuctl.checkpoints.reader import StateReader
+from cpuctl.golang.containers import Field, Struct
+from cpuctl.golang.json_values import GoJsonError, Json, parsed_json
+from cpuctl.golang.scalars import Decoding, Text, Value, Whole
 from cpuctl.named_tuple import NamedTuple
 
 CORRUPTED = "checkpoint is corrupted"

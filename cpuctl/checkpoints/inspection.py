@@ -13,8 +13,6 @@ from cpuctl.checkpoints import cpu_formats, memory_formats, pods_formats
 from cpuctl.checkpoints.cpu_state import FILE_NAME as CPU_FILE
 from cpuctl.checkpoints.cpu_state import cpu_state_of
 from cpuctl.checkpoints.formats import Checked, Envelope, Format, Loaded, data_checksum, decoded, decoded_text
-from cpuctl.checkpoints.go_json import Json, Members, parsed_json
-from cpuctl.checkpoints.go_types import Value
 from cpuctl.checkpoints.memory_state import FILE_NAME as MEMORY_FILE
 from cpuctl.checkpoints.memory_state import memory_state_of
 from cpuctl.checkpoints.model import (
@@ -28,7 +26,9 @@ from cpuctl.checkpoints.pods_state import ALLOCATED_FILE_NAME, pods_state_of
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
-from cpuctl.go_text import GoError
+from cpuctl.golang.json_values import Json, Members, parsed_json
+from cpuctl.golang.scalars import Value
+from cpuctl.golang.text import GoError
 from cpuctl.named_tuple import NamedTuple
 
 _NEWEST = StateReader(minor=38)

@@ -6,8 +6,8 @@ V1 up to 1.35 and with PodLevelResourceManagers off in 1.36, V2 with it on in 1.
 from __future__ import annotations
 
 from cpuctl.checkpoints.formats import CHECKSUM, Format, envelope
-from cpuctl.checkpoints.go_containers import Field, ListOf, MapOf, Struct
-from cpuctl.checkpoints.go_types import Text, Whole
+from cpuctl.golang.containers import Field, ListOf, MapOf, Struct
+from cpuctl.golang.scalars import Text, Whole
 
 _LEGACY = "MemoryManagerCheckpoint"
 _SIZE, _COUNT = Whole("uint64"), Whole("int", signed=True)

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 
 from cpuctl.checkpoints import memory_formats as formats
 from cpuctl.checkpoints import memory_loading
-from cpuctl.checkpoints.go_json import GoJsonError, parsed_json
-from cpuctl.checkpoints.go_types import Value
 from cpuctl.checkpoints.model import MemoryBlock, MemoryNode, MemoryStateFile, MemoryTable, UnreadableState
 from cpuctl.checkpoints.reader import DEFAULT_READER, StateReader
 from cpuctl.errors import InputError
+from cpuctl.golang.json_values import GoJsonError, parsed_json
+from cpuctl.golang.scalars import Value
 
 FILE_NAME = "memory_manager_state"
 MAX_NODE = (1 << 16) - 1

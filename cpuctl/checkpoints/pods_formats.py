@@ -7,10 +7,10 @@ it knows, null where there is nothing.
 from __future__ import annotations
 
 from cpuctl.checkpoints.formats import CHECKSUM
-from cpuctl.checkpoints.go_containers import Field, ListOf, MapOf, Struct
-from cpuctl.checkpoints.go_json import Json, Number, go_string, kind_of
-from cpuctl.checkpoints.go_types import Decoding, Path, Text, Value
-from cpuctl.go_text import GoError
+from cpuctl.golang.containers import Field, ListOf, MapOf, Struct
+from cpuctl.golang.json_values import Json, Number, go_string, kind_of
+from cpuctl.golang.scalars import Decoding, Path, Text, Value
+from cpuctl.golang.text import GoError
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.quantity import Quantity
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cpuctl.checkpoints.formats import CORRUPTED, data_checksum, decoded_text
-from cpuctl.checkpoints.go_types import Value
 from cpuctl.checkpoints.model import PodsStateFile, RecordedPod, RecordedResources, UnreadableState
 from cpuctl.checkpoints.pods_formats import OUTER, data_struct
 from cpuctl.checkpoints.reader import DEFAULT_READER, StateReader
 from cpuctl.errors import InputError
-from cpuctl.go_text import GoError
+from cpuctl.golang.scalars import Value
+from cpuctl.golang.text import GoError
 
 ALLOCATED_FILE_NAME, ACTUATED_FILE_NAME = "allocated_pods_state", "actuated_pods_state"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cpuctl.go_text import quoted
+from cpuctl.golang.text import quoted
 
 _WHOSE = {
     "cpu_manager_state": "the CPU manager",

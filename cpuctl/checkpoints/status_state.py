@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cpuctl.checkpoints.formats import CHECKSUM, CORRUPTED, Format, data_checksum, decoded_text
-from cpuctl.checkpoints.go_containers import Field, MapOf, Struct
-from cpuctl.checkpoints.go_types import Text, Value
 from cpuctl.checkpoints.model import PodsStateFile, RecordedPod, UnreadableState
 from cpuctl.checkpoints.pods_formats import AMOUNTS, OUTER, RESOURCES
 from cpuctl.checkpoints.pods_state import recorded_resources
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.errors import InputError
+from cpuctl.golang.containers import Field, MapOf, Struct
+from cpuctl.golang.scalars import Text, Value
 
 FILE_NAME = "pod_status_manager_state"
 LAST_MINOR = 32

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Self
 
 from cpuctl.below_root import Root
-from cpuctl.checkpoints.go_json import MAX_CHARACTERS
 from cpuctl.errors import InputError, NodeAccessError, NotRestoredError, os_reason, unreadable, unwritable
+from cpuctl.golang.json_values import MAX_CHARACTERS
 from cpuctl.whole_file import back_up, dress_of, sync_directory, written_beside
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC

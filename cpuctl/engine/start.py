@@ -25,7 +25,7 @@ from cpuctl.engine.pod_level.rules import PodLevelRules
 from cpuctl.engine.pod_rules import node_rules
 from cpuctl.engine.resize.delay import DelayRules
 from cpuctl.engine.resize.rules import keeps_baselines
-from cpuctl.go_text import GoError
+from cpuctl.golang.text import GoError
 from cpuctl.kubelet.gates.at_start import BadGatesError, gates_at_start
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.kubelet import Kubelet

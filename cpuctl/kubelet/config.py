@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cpuctl.kubelet.duration import MILLISECOND, MINUTE, SECOND
+from cpuctl.golang.durations import MILLISECOND, MINUTE, SECOND
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.quantity import Quantity
 

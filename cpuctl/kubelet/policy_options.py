@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cpuctl.departures import LEAST_SHARED
-from cpuctl.go_text import GoError
-from cpuctl.kubelet.duration import SECOND, parse_duration
+from cpuctl.golang.conversions import map_text, parse_bool, quoted
+from cpuctl.golang.durations import SECOND, parse_duration
+from cpuctl.golang.text import GoError
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
-from cpuctl.kubelet.golang import map_text, parse_bool, quoted
 from cpuctl.kubelet.setting_error import SettingError
 from cpuctl.named_tuple import NamedTuple
 

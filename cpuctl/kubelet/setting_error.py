@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cpuctl.go_text import GoError
+from cpuctl.golang.text import GoError
 
 
 class SettingError(GoError):

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cpuctl.go_text import GoError
+from cpuctl.golang.conversions import map_text, parse_atoi, parse_bool, quoted
+from cpuctl.golang.text import GoError
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
-from cpuctl.kubelet.golang import map_text, parse_atoi, parse_bool, quoted
 from cpuctl.kubelet.policy_options import OptionHistory
 from cpuctl.kubelet.setting_error import SettingError
 from cpuctl.named_tuple import NamedTuple

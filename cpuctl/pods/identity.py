@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import count
 from uuid import UUID
 
-from cpuctl.fnv import fnv1a_128
+from cpuctl.golang.fnv import fnv1a_128
 from cpuctl.pods.model import Pod
 
 _FIXED_BITS = 0xF << 76 | 0b11 << 62

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from cpuctl.documents.document import Origin
 from cpuctl.engine.outcome import KubeletFault, StartRefused
-from cpuctl.kubelet.duration import MILLISECOND
+from cpuctl.golang.durations import MILLISECOND
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from cpuctl.checkpoints import cpu_state, go_json, go_types
+from cpuctl.checkpoints import cpu_state
 from cpuctl.checkpoints.cpu_state import read_cpu_state, write_cpu_state
 from cpuctl.checkpoints.memory_state import read_memory_state
 from cpuctl.checkpoints.model import CPUStateFile, UnreadableState
@@ -16,6 +16,7 @@ from cpuctl.checkpoints.pods_state import read_pods_state
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
+from cpuctl.golang import json_values, scalars
 
 STATIC = '{"policyName":"static","defaultCpuSet":"%s","checksum":%d}'
 
@@ -137,7 +138,7 @@ def test_half_characters_are_replaced_as_in_go() -> None:
 def test_a_file_beyond_reason_is_not_even_parsed(
     read: Callable[[str], object], name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(go_json, "MAX_CHARACTERS", 1 << 20)
+    monkeypatch.setattr(json_values, "MAX_CHARACTERS", 1 << 20)
     with pytest.raises(InputError, match=rf"^{name}: is larger than 1 MiB$"):
         read(" " * (1 << 20) + "{")
 
@@ -160,9 +161,9 @@ def test_the_largest_file_is_read(limit: str, monkeypatch: pytest.MonkeyPatch) -
     """Values are counted by what begins one, whether in a list or in an object."""
     text = '{"policyName":"none","more":["X",[2,{}]],"checksum":0}'
     most = len(text) if limit == "MAX_CHARACTERS" else 8
-    monkeypatch.setattr(go_json, limit, most)
+    monkeypatch.setattr(json_values, limit, most)
     assert read_cpu_state(text) == file("", "none")
-    monkeypatch.setattr(go_json, limit, most - 1)
+    monkeypatch.setattr(json_values, limit, most - 1)
     with pytest.raises(
         InputError, match=r"^cpu_manager_state: (is larger than 0 MiB|holds more than 7 values)$"
     ):
@@ -184,9 +185,9 @@ def test_the_checksum_is_taken_over_as_many_cpus_as_there_may_be(monkeypatch: py
         pod_entries={"p": CPUSet.parse("3"), "q": CPUSet.parse("5")},
     )
     text = write_cpu_state(state, StateReader(pod_level_managers=True))
-    monkeypatch.setattr(go_types, "MAX_SHOWN_BITS", 10)
+    monkeypatch.setattr(scalars, "MAX_SHOWN_BITS", 10)
     assert read_cpu_state(text, StateReader(pod_level_managers=True)) == state
-    monkeypatch.setattr(go_types, "MAX_SHOWN_BITS", 9)
+    monkeypatch.setattr(scalars, "MAX_SHOWN_BITS", 9)
     with pytest.raises(InputError, match="gives pods more CPUs than any node has"):
         read_cpu_state(text, StateReader(pod_level_managers=True))
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from cpuctl.checkpoints import go_json
 from cpuctl.checkpoints.store import read_state_file, replace_state_file
 from cpuctl.errors import InputError, NodeAccessError
+from cpuctl.golang import json_values
 
 NOW = datetime(2026, 11, 21, 21, 1, 2, tzinfo=UTC)
 BACKUP = "cpu_manager_state.20261121T210102Z.bak"
@@ -141,7 +141,7 @@ def test_a_file_beyond_reason_is_not_read(path: Path, monkeypatch: pytest.Monkey
     path.write_bytes(b" " * ((1 << 20) + 1))
     with pytest.raises(InputError, match=r"is larger than 1 MiB$"):
         read_state_file(path)
-    assert go_json.MAX_CHARACTERS == 16 << 20
+    assert json_values.MAX_CHARACTERS == 16 << 20
 
 
 HOLD = """

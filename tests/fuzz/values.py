@@ -10,10 +10,10 @@ from cpuctl.cli.sources.config_inputs import any_flags, given_arguments
 from cpuctl.cli.sources.kubelet_inputs import read_gates
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import CpuctlError
-from cpuctl.go_syntax import syntax_complaint
-from cpuctl.kubelet import golang
+from cpuctl.golang import conversions as golang
+from cpuctl.golang.durations import parse_duration
+from cpuctl.golang.json_syntax import syntax_complaint
 from cpuctl.kubelet.configuration.setting_words import read_setting_words
-from cpuctl.kubelet.duration import parse_duration
 from cpuctl.kubelet.reserving.eviction import parse_thresholds
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine import kernel_text

@@ -14,7 +14,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.views import differing_views
 from cpuctl.errors import InputError
-from cpuctl.go_text import GoError
+from cpuctl.golang.text import GoError
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.machine.cadvisor.view import kubelet_view
 from cpuctl.machine.model import Machine

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from cpuctl.engine.start import Started, check_start
 from cpuctl.errors import InputError
+from cpuctl.golang.durations import duration_text, parse_duration
 from cpuctl.kubelet.configuration.schema import FIELD_TYPES
-from cpuctl.kubelet.duration import duration_text, parse_duration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.policy_options import OPTIONS, parse_cpu_policy_options

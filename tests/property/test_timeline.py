@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.kubelet.duration import MILLISECOND
+from cpuctl.golang.durations import MILLISECOND
 from cpuctl.timeline.model import Timeline
 from cpuctl.timeline.pods.downward import told
 from cpuctl.timeline.reading.document import read_timeline

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cpuctl.kubelet.duration import SECOND
+from cpuctl.golang.durations import SECOND
 from cpuctl.timeline.simulation import Simulation
 from tests.timeline.replaying import config, play, seen, small
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cpuctl.kubelet.duration import HOUR, MILLISECOND, SECOND
+from cpuctl.golang.durations import HOUR, MILLISECOND, SECOND
 from cpuctl.timeline.simulation import Simulation
 from cpuctl.timeline.world.happenings import What
 from tests.timeline.replaying import config, container, play, seen, small, told

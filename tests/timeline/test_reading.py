@@ -10,7 +10,7 @@ import yaml
 
 from cpuctl.engine.outcome import KubeletFault, StartRefused
 from cpuctl.errors import InputError
-from cpuctl.kubelet.duration import MILLISECOND, SECOND
+from cpuctl.golang.durations import MILLISECOND, SECOND
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.timeline.model import (
     Admit,

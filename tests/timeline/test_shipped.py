@@ -15,7 +15,7 @@ import yaml
 
 from cpuctl.cli.replay.example import EXAMPLE
 from cpuctl.documents.loading import load_documents
-from cpuctl.kubelet.duration import MILLISECOND, duration_text, parse_duration
+from cpuctl.golang.durations import MILLISECOND, duration_text, parse_duration
 from cpuctl.schemas import schema_text
 from cpuctl.timeline.model import KubeletAction
 from cpuctl.timeline.reading.document import read_timeline

@@ -24,8 +24,8 @@ def reduced_state(path: str, text: str) -> str:
 
 def _of_devices(text: str) -> str:
     from cpuctl.checkpoints.device_state import format_of
-    from cpuctl.checkpoints.go_json import parsed_json
-    from cpuctl.go_text import GoError
+    from cpuctl.golang.json_values import parsed_json
+    from cpuctl.golang.text import GoError
 
     try:
         found = parsed_json(text)

@@ -6,7 +6,7 @@ from typing import Any
 
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.views import cpu_labels, differing_views
-from cpuctl.go_text import GoError
+from cpuctl.golang.text import GoError
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.machine.model import Machine
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from cpuctl.cli.answers.plan.plan_answer import cpu_list
 from cpuctl.cli.output import API_VERSION, Document
-from cpuctl.kubelet.duration import duration_text
+from cpuctl.golang.durations import duration_text
 from cpuctl.timeline.model import Timeline
 from cpuctl.timeline.seen.chart import ChartRow, Span, chart
 from cpuctl.timeline.seen.expectations import Failure

@@ -109,7 +109,7 @@ def _room(node: "LiveNode", sources: Sources) -> "Room | None":
     from cpuctl.audit.group_rules import Room
     from cpuctl.engine.node_resources import node_capacity, node_reservations
     from cpuctl.engine.reservation_summary import left_for_pods
-    from cpuctl.go_text import GoError
+    from cpuctl.golang.text import GoError
 
     if sources.entries["kubeletConfiguration"]["from"] == "default":
         return None

@@ -14,7 +14,7 @@ from cpuctl.engine.outcome import KubeletFault, StartRefused, Undetermined
 from cpuctl.engine.start import Started, check_start
 from cpuctl.engine.state_start import start_on
 from cpuctl.errors import NodeAccessError, UsageError
-from cpuctl.go_text import GoError
+from cpuctl.golang.text import GoError
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.configuration.schema import SINCE
 from cpuctl.kubelet.configuration.settings import OriginKind

@@ -76,7 +76,7 @@ def _pools(source: "MachineSource", told: ToldKubelet) -> dict[str, str]:
 def _reservation(source: "MachineSource", told: ToldKubelet) -> "ReservationSummary | str":
     from cpuctl.engine.node_resources import node_capacity, node_reservations
     from cpuctl.engine.reservation_summary import summarize
-    from cpuctl.go_text import GoError
+    from cpuctl.golang.text import GoError
 
     config = told.kubelet.config
     try:

@@ -106,7 +106,7 @@ def allocatable_of_node(
     """Work out what a configuration leaves of a machine to pods; None, and a warning, where that fails."""
     from cpuctl.engine.node_resources import node_capacity, node_reservations
     from cpuctl.engine.reservation_summary import summarize
-    from cpuctl.go_text import GoError
+    from cpuctl.golang.text import GoError
 
     try:
         kept = node_reservations(machine.info, config)

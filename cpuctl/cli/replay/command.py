@@ -169,7 +169,7 @@ def _load(name: str, machine: str, sources: Sources) -> "Timeline":
 
 def _cut(timeline: "Timeline", until: str) -> "Timeline":
     """Leave out what is later than *until*; without it, nothing."""
-    from cpuctl.kubelet.duration import parse_duration
+    from cpuctl.golang.durations import parse_duration
 
     if not until:
         return timeline

@@ -166,7 +166,7 @@ def read_gates(text: str, option: str = "--feature-gates") -> dict[str, bool]:
 
 
 def _gate(part: str, option: str) -> tuple[str, bool]:
-    from cpuctl.kubelet.golang import parse_bool
+    from cpuctl.golang.conversions import parse_bool
 
     name, _, value = part.partition("=")
     try:

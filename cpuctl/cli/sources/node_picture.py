@@ -307,7 +307,7 @@ def _delays(options: Mapping[str, str], gates: FeatureGates) -> bool:
 
 
 def _is_on(options: Mapping[str, str], name: str) -> bool:
-    from cpuctl.kubelet.golang import parse_bool
+    from cpuctl.golang.conversions import parse_bool
 
     try:
         return parse_bool(options.get(name, "false"))

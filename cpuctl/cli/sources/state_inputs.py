@@ -207,7 +207,7 @@ def _in_tree(tree: Tree, origin: str) -> Iterator[StateInput]:
 
 def _content(root: Root, path: Path) -> bytes:
     """Read a file that was found in a directory, wherever its links lead below the root."""
-    from cpuctl.checkpoints.go_json import MAX_CHARACTERS
+    from cpuctl.golang.json_values import MAX_CHARACTERS
 
     below = _below(root, path)
     try:
@@ -236,8 +236,8 @@ def _writable(root: Root, path: Path, place: StatePlace) -> StateInput:
 
 
 def _state(content: bytes, source: str, path: Path | None = None, known: str = "") -> StateInput:
-    from cpuctl.checkpoints.go_json import within_bounds
     from cpuctl.checkpoints.inspection import inspect_state
+    from cpuctl.golang.json_values import within_bounds
 
     known = known if known in STATE_FILES else _name_of(path)
     try:

@@ -8,8 +8,8 @@ from cpuctl.engine.config_lints.lint import Lint, LintSubject, Severity
 from cpuctl.engine.config_lints.names import CPU_OPTIONS, NUMA_OPTIONS
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.hints.node_sets import MEMORY, endless_combining, walks
-from cpuctl.go_text import GoError
-from cpuctl.kubelet.golang import parse_bool
+from cpuctl.golang.conversions import parse_bool
+from cpuctl.golang.text import GoError
 from cpuctl.kubelet.policy_options import (
     ALIGN_BY_SOCKET,
     DISTRIBUTE_CORES,

@@ -12,7 +12,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.config_lints.lint import Ceiling, Lint, LintSubject, Severity
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.outcome import Picked
-from cpuctl.go_text import GoError
+from cpuctl.golang.text import GoError
 from cpuctl.quantity import Quantity
 
 _RESERVED = ("kubeReserved", "systemReserved")

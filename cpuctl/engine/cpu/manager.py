@@ -20,7 +20,7 @@ from cpuctl.engine.outcome import (
     RejectionReason,
     Undetermined,
 )
-from cpuctl.go_text import GoError
+from cpuctl.golang.text import GoError
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
 from cpuctl.kubelet.releases.behaviours import Behaviours
 from cpuctl.kubelet.reserving.reservations import CPUReservation

@@ -13,7 +13,7 @@ from operator import or_
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.outcome import FaultKind, KubeletFault
-from cpuctl.go_text import GoError
+from cpuctl.golang.text import GoError
 from cpuctl.machine.cadvisor.machine_info import InfoCore, InfoNode, MachineInfo
 from cpuctl.named_tuple import NamedTuple
 

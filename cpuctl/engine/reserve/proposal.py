@@ -16,7 +16,7 @@ from cpuctl.engine.reservation_summary import MEMORY_SETTINGS
 from cpuctl.engine.reserve.cpu_choice import CPUChoice, CPUWish, choose_reserved
 from cpuctl.engine.reserve.memory_split import Spread, split_memory
 from cpuctl.engine.start import NotStarted, Started, check_start
-from cpuctl.go_text import GoError
+from cpuctl.golang.text import GoError
 from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.reserving.reserved_memory import countable

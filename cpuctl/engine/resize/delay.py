@@ -6,7 +6,7 @@ Rule: KEP-6122. Its option ``scale-delay-time`` holds for the whole node; a fiel
 
 from __future__ import annotations
 
-from cpuctl.kubelet.duration import SECOND
+from cpuctl.golang.durations import SECOND
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Pod
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from cpuctl.golang.durations import parse_duration
 from cpuctl.kubelet.config import ATTRIBUTES, KubeletConfiguration, ReservedMemory
 from cpuctl.kubelet.configuration.decoded import quantity_of
 from cpuctl.kubelet.configuration.settings import Settings, plain
-from cpuctl.kubelet.duration import parse_duration
 
 if TYPE_CHECKING:
     from cpuctl.documents.document import Value

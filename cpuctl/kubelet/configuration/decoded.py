@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpuctl.kubelet.configuration.go_json import DURATION, match_field
+from cpuctl.golang.durations import duration_text, parse_duration
+from cpuctl.golang.json_mistakes import DURATION, match_field
 from cpuctl.kubelet.configuration.schema import FIELD_TYPES, ROOT_TYPE, STRUCTS, FieldType, known_fields
 from cpuctl.kubelet.configuration.settings import DEFAULT_ORIGIN, Setting, Settings, uniform
-from cpuctl.kubelet.duration import duration_text, parse_duration
 from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.kubelet.reserving.eviction import default_eviction_hard
 from cpuctl.quantity import Quantity

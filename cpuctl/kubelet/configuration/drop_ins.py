@@ -15,9 +15,10 @@ from cpuctl.documents.document import Document, Syntax
 from cpuctl.documents.loading import EMPTY
 from cpuctl.documents.paths import Path
 from cpuctl.errors import InputError
+from cpuctl.golang.conversions import quoted
+from cpuctl.golang.json_mistakes import Mistake, Walk, all_mistakes, match_field
 from cpuctl.kubelet.configuration.decoded import folded, reserialised, with_defaults, with_eviction_defaults
 from cpuctl.kubelet.configuration.drop_in_files import WALK, DropInSource, merge_refused
-from cpuctl.kubelet.configuration.go_json import Mistake, Walk, all_mistakes, match_field
 from cpuctl.kubelet.configuration.head import API_VERSION, KIND, Head, NoObjectError, read_config_object
 from cpuctl.kubelet.configuration.layer import Layer
 from cpuctl.kubelet.configuration.main_file import MainFile, empty, read_main_file
@@ -34,7 +35,6 @@ from cpuctl.kubelet.configuration.settings import (
     plain,
     settings_of,
 )
-from cpuctl.kubelet.golang import quoted
 from cpuctl.kubelet.releases.behaviours import behaviours
 
 if TYPE_CHECKING:

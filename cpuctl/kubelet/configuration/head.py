@@ -15,7 +15,7 @@ from cpuctl.documents.object_text import ObjectText, read_object
 from cpuctl.documents.paths import Path
 from cpuctl.documents.text_errors import BrokenTextError
 from cpuctl.errors import InputError
-from cpuctl.kubelet.configuration.go_json import Walk, first_mistake
+from cpuctl.golang.json_mistakes import Walk, first_mistake
 from cpuctl.named_tuple import NamedTuple
 
 API_VERSION = "kubelet.config.k8s.io/v1beta1"

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from cpuctl.documents.document import Document, PlacedText, Syntax
 from cpuctl.documents.loading import EMPTY
 from cpuctl.errors import InputError
-from cpuctl.kubelet.configuration.go_json import Walk, all_mistakes
+from cpuctl.golang.json_mistakes import Walk, all_mistakes
 from cpuctl.kubelet.configuration.head import (
     API_VERSION,
     HINT,

@@ -8,10 +8,10 @@ from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.document import Document
 from cpuctl.documents.paths import Path
 from cpuctl.errors import InputError
-from cpuctl.go_text import GoError
-from cpuctl.kubelet.configuration.go_json import DURATION, QUANTITY, Mistake
+from cpuctl.golang.durations import parse_duration
+from cpuctl.golang.json_mistakes import DURATION, QUANTITY, Mistake
+from cpuctl.golang.text import GoError
 from cpuctl.kubelet.configuration.schema import STRUCTS
-from cpuctl.kubelet.duration import parse_duration
 from cpuctl.kubelet.policy_options import ARCHIVED, ARCHIVED_WHY
 
 _DURATION_HINT = "write a duration such as 10s, 1m30s or 100ms"

@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from cpuctl.kubelet.configuration.go_json import FLUSH_PERIOD, Structs
+from cpuctl.golang.json_mistakes import FLUSH_PERIOD, Structs
 from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from typing import TypeVar
 
 from cpuctl.documents.document import Value
 from cpuctl.errors import UsageError
-from cpuctl.kubelet.configuration.go_json import DURATION
+from cpuctl.golang.conversions import parse_bool
+from cpuctl.golang.json_mistakes import DURATION
 from cpuctl.kubelet.configuration.nearest import nearest
 from cpuctl.kubelet.configuration.schema import FIELD_TYPES, STRUCTS
 from cpuctl.kubelet.configuration.settings import (
@@ -29,7 +30,6 @@ from cpuctl.kubelet.configuration.settings import (
 )
 from cpuctl.kubelet.flags.values import read_flag
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
-from cpuctl.kubelet.golang import parse_bool
 from cpuctl.kubelet.policy_options import OPTIONS
 from cpuctl.kubelet.topology_options import PREFER_CLOSEST, TOPOLOGY_OPTIONS
 from cpuctl.kubelet.version import NEWEST, OLDEST, KubeletVersion

@@ -13,7 +13,8 @@ from pathlib import PurePath
 
 from cpuctl.documents.document import Value
 from cpuctl.errors import InputError, UsageError
-from cpuctl.go_text import GoError
+from cpuctl.golang.conversions import quoted
+from cpuctl.golang.text import GoError
 from cpuctl.kubelet.configuration.nearest import nearest_spelling
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError, Refusal
 from cpuctl.kubelet.configuration.settings import OriginKind, ValueOrigin, uniform
@@ -30,7 +31,6 @@ from cpuctl.kubelet.flags.table import (
     flag_of,
 )
 from cpuctl.kubelet.flags.values import read_flag
-from cpuctl.kubelet.golang import quoted
 from cpuctl.named_tuple import NamedTuple
 
 _ARGUMENTS = "--kubelet-args"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from cpuctl.go_text import GoError
+from cpuctl.golang.text import GoError
 
 _QUOTED = re.compile(r'"((?:[^"]|"")*+)"(?=,|$)')
 _UP_TO_LONE_QUOTE = re.compile(r'"(?:[^"]|"")*+')

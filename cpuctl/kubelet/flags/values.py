@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from cpuctl.documents.document import Value
-from cpuctl.go_text import GoError
-from cpuctl.kubelet.duration import duration_text, parse_duration
+from cpuctl.golang.conversions import parse_atoi, parse_bool, parse_int, quoted
+from cpuctl.golang.durations import duration_text, parse_duration
+from cpuctl.golang.text import GoError
 from cpuctl.kubelet.flags.csv_list import csv_list
-from cpuctl.kubelet.golang import parse_atoi, parse_bool, parse_int, quoted
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.quantity import Quantity
 

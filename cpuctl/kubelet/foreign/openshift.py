@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from cpuctl.errors import InputError
-from cpuctl.go_text import GoError
+from cpuctl.golang.text import GoError
 from cpuctl.kubelet.foreign.found import Fields, Found, filled, items, mapping, not_held, wrong_type
 from cpuctl.kubelet.foreign.lines import renamed_from
 from cpuctl.quantity import Quantity

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from cpuctl.go_text import GoError
+from cpuctl.golang.text import GoError
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 
 STAGE = "featureGates"

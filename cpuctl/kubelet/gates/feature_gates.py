@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 
-from cpuctl.go_text import GoError
+from cpuctl.golang.text import GoError
 from cpuctl.kubelet.gates.manager_gates import DEPENDENCIES, DEPENDENCIES_SINCE, MANAGER_GATES
 from cpuctl.kubelet.gates.other_gates import LATER_DEPENDENCIES, OTHER_DEPENDENCIES, OTHER_GATES
 from cpuctl.kubelet.releases.behaviours import Behaviours, behaviours

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from cpuctl.go_text import GoError
+from cpuctl.golang.conversions import parse_bool
+from cpuctl.golang.durations import MILLISECOND
+from cpuctl.golang.text import GoError
 from cpuctl.kubelet.config import KubeletConfiguration
-from cpuctl.kubelet.duration import MILLISECOND
-from cpuctl.kubelet.golang import parse_bool
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.policy_options import (
     ALIGN_BY_SOCKET,

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cpuctl.cpuset import MAX_CPU, CPUSet, CPUSetLimitError
-from cpuctl.go_text import GoError
+from cpuctl.golang.conversions import quoted
+from cpuctl.golang.text import GoError
 from cpuctl.kubelet.config import KubeletConfiguration
-from cpuctl.kubelet.golang import quoted
 from cpuctl.kubelet.reserving.eviction import RESERVING_SIGNALS, Threshold, parse_thresholds
 from cpuctl.kubelet.setting_error import SettingError
 from cpuctl.named_tuple import NamedTuple

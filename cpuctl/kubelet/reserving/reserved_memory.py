@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
+from cpuctl.golang.conversions import quoted
 from cpuctl.kubelet.config import ReservedMemory
-from cpuctl.kubelet.golang import quoted
 from cpuctl.kubelet.setting_error import SettingError
 from cpuctl.quantity import Format, Quantity
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
-from cpuctl.kubelet.duration import MILLISECOND, SECOND, duration_text, parse_duration
-from cpuctl.kubelet.golang import float_text, quoted
+from cpuctl.golang.conversions import float_text, quoted
+from cpuctl.golang.durations import MILLISECOND, SECOND, duration_text, parse_duration
 from cpuctl.kubelet.validation.rule import PREFIX, Broken, Rule, Subject, below, when
 
 _EFFECTS = ("", "NoSchedule", "PreferNoSchedule", "NoExecute")

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
-from cpuctl.go_text import GoError
-from cpuctl.kubelet.duration import parse_duration
-from cpuctl.kubelet.golang import float32, parse_float32, quoted
+from cpuctl.golang.conversions import float32, parse_float32, quoted
+from cpuctl.golang.durations import parse_duration
+from cpuctl.golang.text import GoError
 from cpuctl.kubelet.reserving.eviction import (
     BEYOND,
     NEGATIVE,

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
-from cpuctl.go_text import GoError
-from cpuctl.kubelet.duration import duration_text, parse_duration
-from cpuctl.kubelet.golang import quoted, url_scheme
+from cpuctl.golang.conversions import quoted, url_scheme
+from cpuctl.golang.durations import duration_text, parse_duration
+from cpuctl.golang.text import GoError
 from cpuctl.kubelet.validation.rule import PREFIX, Breaks, Broken, Rule, Subject, when
 from cpuctl.quantity import Quantity
 

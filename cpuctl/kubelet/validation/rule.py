@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias
 
+from cpuctl.golang.durations import parse_duration
 from cpuctl.kubelet.config import ATTRIBUTES, KubeletConfiguration
-from cpuctl.kubelet.duration import parse_duration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.named_tuple import NamedTuple
 

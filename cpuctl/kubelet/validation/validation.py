@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
-from cpuctl.kubelet.golang import aggregated
+from cpuctl.golang.conversions import aggregated
 from cpuctl.kubelet.setting_error import SettingError
 from cpuctl.kubelet.validation.later import LATER
 from cpuctl.kubelet.validation.rule import Rule, Subject

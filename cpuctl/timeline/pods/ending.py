@@ -6,7 +6,7 @@ count it, and a kubelet that starts does not admit it again.
 
 from __future__ import annotations
 
-from cpuctl.kubelet.duration import duration_text
+from cpuctl.golang.durations import duration_text
 from cpuctl.pods.model import ContainerKind
 from cpuctl.timeline.pods.containers import end, start
 from cpuctl.timeline.pods.resizing import retry_deferred

@@ -15,7 +15,7 @@ from cpuctl.engine.resize.outcome import ResizeOutcome, Ruling, conditions_of
 from cpuctl.engine.resize.pending import retry_order
 from cpuctl.engine.resize.running import POD, ResizeWish, requirements, same_resources, with_requirements
 from cpuctl.engine.resize.server_side import ResizeServer
-from cpuctl.kubelet.duration import duration_text
+from cpuctl.golang.durations import duration_text
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.defaulting import with_api_defaults
 from cpuctl.pods.model import Pod, ResourceRequirements

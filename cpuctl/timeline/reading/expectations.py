@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from cpuctl.documents.cursor import Cursor
-from cpuctl.kubelet.duration import duration_text
+from cpuctl.golang.durations import duration_text
 from cpuctl.machine.model import Machine
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.timeline.model import TimelinePod, Wanted

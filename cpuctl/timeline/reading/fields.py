@@ -13,8 +13,8 @@ from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.numbers import PrefixedInt
 from cpuctl.documents.text_errors import describe
 from cpuctl.errors import InputError
+from cpuctl.golang.durations import HOUR, parse_duration
 from cpuctl.kubelet.configuration.nearest import nearest
-from cpuctl.kubelet.duration import HOUR, parse_duration
 from cpuctl.machine.model import Machine
 from cpuctl.machine.set_names import parse_cpu_names
 from cpuctl.timeline.model import TimelinePod

@@ -11,7 +11,7 @@ from cpuctl.documents.document import Value
 from cpuctl.documents.loading import load_documents
 from cpuctl.engine.outcome import FaultKind, KubeletFault, StartRefused
 from cpuctl.errors import CpuctlError, InputError
-from cpuctl.go_text import GoError
+from cpuctl.golang.text import GoError
 from cpuctl.kubelet.configuration.loading import ConfigSources, load_configuration
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.gates.feature_gates import FeatureGates

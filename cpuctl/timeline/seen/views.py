@@ -13,7 +13,7 @@ from cpuctl.checkpoints.model import CPUStateFile, UnreadableState
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.metrics.series import samples
-from cpuctl.kubelet.duration import duration_text
+from cpuctl.golang.durations import duration_text
 from cpuctl.kubelet.version import NEWEST
 from cpuctl.pods.model import Container
 from cpuctl.quantity import Quantity

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from cpuctl.golang.durations import MINUTE, SECOND, parse_duration
 from cpuctl.kubelet.config import KubeletConfiguration
-from cpuctl.kubelet.duration import MINUTE, SECOND, parse_duration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.timeline.world.scale_downs import Key
 

@@ -15,7 +15,7 @@ from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.engine.node import Node
 from cpuctl.engine.resize.rules import ResizeRules
-from cpuctl.kubelet.duration import MINUTE, SECOND
+from cpuctl.golang.durations import MINUTE, SECOND
 from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.rules import ASSIGNED_CPUSET_SINCE

@@ -6,7 +6,7 @@ import pytest
 
 from cpuctl.engine.resize.delay import NO_DELAY, DelayRules, delay_of
 from cpuctl.engine.resize.handler import ResizePath, decide
-from cpuctl.kubelet.duration import SECOND
+from cpuctl.golang.durations import SECOND
 from tests.support.pods import resources
 from tests.support.resizing import Setting, admitted, guaranteed, held, pod_of, wish
 

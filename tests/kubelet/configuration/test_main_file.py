@@ -7,8 +7,8 @@ import pytest
 
 from cpuctl.documents.loading import load_documents
 from cpuctl.errors import InputError
+from cpuctl.golang.json_mistakes import Mistake
 from cpuctl.kubelet.config import ATTRIBUTES, DEFAULT_EVICTION_HARD, KubeletConfiguration
-from cpuctl.kubelet.configuration.go_json import Mistake
 from cpuctl.kubelet.configuration.head import API_VERSION, KIND
 from cpuctl.kubelet.configuration.mistakes import explained
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError

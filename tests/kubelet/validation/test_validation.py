@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from cpuctl.golang.durations import MILLISECOND, SECOND
 from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
-from cpuctl.kubelet.duration import MILLISECOND, SECOND
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.setting_error import SettingError
 from cpuctl.kubelet.validation.rule import Subject

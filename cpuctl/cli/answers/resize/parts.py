@@ -14,7 +14,7 @@ from cpuctl.engine.resize.effects import CgroupChange, Counted, changed_amounts,
 from cpuctl.engine.resize.outcome import CPUShare, ResizeOutcome, Ruling
 from cpuctl.engine.resize.rules import ResizeRules
 from cpuctl.engine.resize.running import RESIZABLE, requirements
-from cpuctl.kubelet.duration import duration_text
+from cpuctl.golang.durations import duration_text
 from cpuctl.pods.cgroups.files import WeightFormula
 from cpuctl.pods.cgroups.values import CgroupValues
 from cpuctl.pods.model import Container, Pod

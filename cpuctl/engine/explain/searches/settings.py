@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from cpuctl.engine.explain.searches.changes import SettingChange
 from cpuctl.engine.hints.topology_manager_start import POLICIES
+from cpuctl.golang.conversions import parse_bool
 from cpuctl.kubelet.config import KubeletConfiguration
-from cpuctl.kubelet.golang import parse_bool
 from cpuctl.kubelet.policy_options import OPTIONS, SCALE_DELAY, OptionHistory
 from cpuctl.kubelet.topology_options import PREFER_CLOSEST, TOPOLOGY_OPTIONS
 

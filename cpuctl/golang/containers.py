@@ -1,11 +1,11 @@
-"""The Go types that hold others: maps, slices and structs (see ``go_types``)."""
+"""The Go types that hold others: maps, slices and structs (see ``scalars``)."""
 
 from __future__ import annotations
 
 import re
 
-from cpuctl.checkpoints.go_json import Json, Members, go_string, kind_of
-from cpuctl.checkpoints.go_types import Decoding, GoType, Path, Value
+from cpuctl.golang.json_values import Json, Members, go_string, kind_of
+from cpuctl.golang.scalars import Decoding, GoType, Path, Value
 from cpuctl.named_tuple import NamedTuple
 
 _KEY = re.compile(r"[+-]?[0-9]{1,18}")

@@ -12,9 +12,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from cpuctl.documents.paths import Path
-from cpuctl.go_text import GoError
-from cpuctl.kubelet.duration import parse_duration
-from cpuctl.kubelet.golang import json_number, quoted
+from cpuctl.golang.conversions import json_number, quoted
+from cpuctl.golang.durations import parse_duration
+from cpuctl.golang.text import GoError
 from cpuctl.named_tuple import NamedTuple
 from cpuctl.quantity import Quantity
 

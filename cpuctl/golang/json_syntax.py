@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from cpuctl.go_text import escaped
+from cpuctl.golang.text import escaped
 
 MAX_DEPTH = 10_000
 """Levels of nesting that Go accepts."""

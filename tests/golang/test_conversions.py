@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from cpuctl.kubelet.golang import (
+from cpuctl.golang.conversions import (
     aggregated,
     float32,
     float_text,

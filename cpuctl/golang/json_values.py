@@ -1,4 +1,4 @@
-"""JSON the way Go's ``encoding/json`` reads it and writes it; ``go_types`` decodes what is read here."""
+"""JSON as Go's ``encoding/json`` reads and writes it; ``scalars`` and ``containers`` decode what is read."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import re
 from typing import Any, NoReturn, TypeAlias
 
 from cpuctl.errors import InputError
-from cpuctl.go_syntax import syntax_complaint
-from cpuctl.go_text import GoError
+from cpuctl.golang.json_syntax import syntax_complaint
+from cpuctl.golang.text import GoError
 from cpuctl.named_tuple import NamedTuple
 
 MAX_CHARACTERS = 16 << 20

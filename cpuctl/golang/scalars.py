@@ -1,6 +1,6 @@
 """The Go types that state files are made of: how a value is decoded, shown for the checksum, and written.
 
-Scalars are here, what holds others in ``go_containers``.
+Scalars are here, what holds others in ``containers``.
 
 Decoding follows ``encoding/json``: names match without regard to case, unknown ones are ignored, a value of a
 wrong type is noted and decoding goes on, null leaves scalars as they are and empties maps and lists. A
@@ -14,8 +14,8 @@ from __future__ import annotations
 import re
 from typing import Any, Protocol, TypeAlias
 
-from cpuctl.checkpoints.go_json import Json, Number, go_string, kind_of
 from cpuctl.errors import InputError
+from cpuctl.golang.json_values import Json, Number, go_string, kind_of
 from cpuctl.named_tuple import NamedTuple
 
 Path: TypeAlias = tuple[str, ...]

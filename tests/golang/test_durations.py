@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.kubelet.duration import duration_text, parse_duration
+from cpuctl.golang.durations import duration_text, parse_duration
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from cpuctl.checkpoints.go_json import MAX_VALUES, GoJsonError, parsed_json
 from cpuctl.errors import InputError
-from cpuctl.go_syntax import MAX_DEPTH, syntax_complaint
+from cpuctl.golang.json_syntax import MAX_DEPTH, syntax_complaint
+from cpuctl.golang.json_values import MAX_VALUES, GoJsonError, parsed_json
 
 END = "unexpected end of JSON input"
 COMPLAINTS = [

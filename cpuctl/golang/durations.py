@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cpuctl.go_text import GoError
+from cpuctl.golang.text import GoError
 
 MICROSECOND, MILLISECOND, SECOND = 1_000, 1_000_000, 1_000_000_000
 MINUTE, HOUR = 60 * SECOND, 3600 * SECOND

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.checkpoints.go_containers import Field, ListOf, MapOf, Struct
-from cpuctl.checkpoints.go_types import GoType, Text, Whole
+from cpuctl.golang.containers import Field, ListOf, MapOf, Struct
+from cpuctl.golang.scalars import GoType, Text, Whole
 
 FIELDS = (Field("a", "A", Text()), Field("b", "B", Text(), omit_empty=True))
 

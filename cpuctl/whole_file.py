@@ -12,10 +12,9 @@ from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from secrets import token_hex
-from typing import IO
+from typing import IO, NamedTuple
 
 from cpuctl.errors import UsageError
-from cpuctl.named_tuple import NamedTuple
 
 PRIVATE = 0o600
 """The mode of a file that is its writer's alone."""

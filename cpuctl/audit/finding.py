@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import NamedTuple
 
 from cpuctl.cgroups.owners import Owner
-from cpuctl.named_tuple import NamedTuple
 
 
 class Severity(StrEnum):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from cpuctl.audit.picture import Picture
 from cpuctl.cgroups.groups import Cgroup
 from cpuctl.cgroups.names import Driver
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.cgroups.files import CgroupHost, WeightFormula, v1_files, v2_files
 from cpuctl.pods.cgroups.values import CgroupSettings, CgroupValues
 from cpuctl.pods.rules import NodeRules

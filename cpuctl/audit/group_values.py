@@ -8,6 +8,7 @@ Expected are the CPUs that the kubelet's state gives, and the values that follow
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from cpuctl.audit.group_rules import Rules, file_texts
 from cpuctl.audit.picture import Picture
@@ -17,7 +18,6 @@ from cpuctl.cgroups.names import Level
 from cpuctl.cgroups.owners import Owner
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.isolation import Isolation, isolation_of
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.cgroups.files import WeightFormula
 from cpuctl.pods.cgroups.linux_resources import page_size_name
 from cpuctl.pods.cgroups.values import container_cgroup, pod_cgroup

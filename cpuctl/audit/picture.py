@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 from cpuctl.audit.sets import union
 from cpuctl.cgroups.groups import Cgroup
@@ -12,7 +13,6 @@ from cpuctl.cgroups.owners import Owner, Part
 from cpuctl.checkpoints.model import CPUStateFile, DevicesStateFile, MemoryStateFile
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.model import Machine
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Pod
 
 POLICY_NONE = "none"

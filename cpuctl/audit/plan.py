@@ -7,11 +7,11 @@ still so, and by container id, first process and the checksum of the state file 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from cpuctl.audit.picture import Leader, Picture, Seen
 from cpuctl.cgroups.owners import Owner
 from cpuctl.cpuset import CPUSet
-from cpuctl.named_tuple import NamedTuple
 
 
 class Change(NamedTuple):

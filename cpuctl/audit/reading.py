@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from cpuctl.audit.node.expected import Expectations
 from cpuctl.audit.node.interrupt_files import read_interrupts
@@ -22,7 +23,6 @@ from cpuctl.cgroups.names import KUBEPODS, Driver, Level, group_path, root_compo
 from cpuctl.cgroups.owners import Acquaintance, Owner, find_owners
 from cpuctl.machine.model import Machine
 from cpuctl.machine.recording_layout import CONTAINER_LOGS, PROCESSES, STATE_DIRECTORY
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Pod
 
 

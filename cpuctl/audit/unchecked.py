@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from typing import NamedTuple
 
 from cpuctl.audit.picture import POLICY_NONE, Picture
-from cpuctl.named_tuple import NamedTuple
 
 
 class Unchecked(NamedTuple):

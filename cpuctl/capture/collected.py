@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from cpuctl.machine.recording_layout import CONFIG, STATE_DIRECTORY
-from cpuctl.named_tuple import NamedTuple
 
 
 class Link(NamedTuple):

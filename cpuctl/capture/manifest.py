@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from cpuctl.capture.collected import Area, Collected, Content, KubeletFacts
 from cpuctl.capture.node.processes import process_lines
 from cpuctl.machine.recording_layout import LAYOUT_VERSION, MANIFEST, PROCESSES
-from cpuctl.named_tuple import NamedTuple
 
 CHECKSUMS = "SHA256SUMS"
 """Checksums of all files, for ``sha256sum -c``; thousands of them, so they stay out of the manifest."""

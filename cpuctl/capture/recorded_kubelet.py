@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from cpuctl.errors import CpuctlError, InputError
 from cpuctl.machine.recording_layout import DROP_INS
 from cpuctl.machine.tree import Tree
-from cpuctl.named_tuple import NamedTuple
 
 _PASSED_OVER = frozenset({"--config", "--config-dir", "--hostname-override"})
 """Flags that say where the node has files of which the recording has copies, and who the node is."""

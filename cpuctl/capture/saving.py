@@ -9,10 +9,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 from cpuctl.errors import NotRestoredError, UsageError, os_reason, unwritable
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.whole_file import PRIVATE, Dress, back_up, dress_of, hidden_link, sync_directory, written_beside
 
 _NO_HARD_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}

@@ -7,11 +7,11 @@ other the shared pool. A pod's sandbox is left alone, as the kubelet leaves it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from cpuctl.cgroups.groups import Cgroup
 from cpuctl.cgroups.owners import Owner, Part
 from cpuctl.cpuset import CPUSet
-from cpuctl.named_tuple import NamedTuple
 
 _SHORT_ID = 12
 NAMELESS = "which container of its pod it is, nobody says: --pods tells"

@@ -9,8 +9,7 @@ import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
-
-from cpuctl.named_tuple import NamedTuple
+from typing import NamedTuple
 
 _ATTEMPTS = 6
 _FIRST_PAUSE = 0.005

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from cpuctl.cgroups.hierarchies import Hierarchies, is_interface_file
 from cpuctl.cgroups.names import Role, role_of
@@ -14,7 +15,6 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
 from cpuctl.machine.kernel_text import within_limit
 from cpuctl.machine.tree import Tree
-from cpuctl.named_tuple import NamedTuple
 
 MAX_GROUPS = 100_000
 MAX_VISITED = 400_000

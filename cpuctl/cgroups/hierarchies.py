@@ -7,9 +7,9 @@ which has both, counts as v1: that is what a kubelet takes it for.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from cpuctl.machine.tree import Tree
-from cpuctl.named_tuple import NamedTuple
 
 CGROUPS = "sys/fs/cgroup"
 CONTROLLERS = frozenset({"cpu", "cpuacct", "cpuset", "hugetlb", "memory", "pids"})

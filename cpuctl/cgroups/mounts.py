@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-
-from cpuctl.named_tuple import NamedTuple
+from typing import NamedTuple
 
 CGROUP_TYPES = {1: "cgroup", 2: "cgroup2"}
 """The file system's name by the version of control groups."""

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from typing import NamedTuple
 
 from cpuctl.cgroups.container_logs import LogName
 from cpuctl.cgroups.groups import Cgroup
 from cpuctl.cgroups.names import Level
 from cpuctl.cpuset import CPUSet
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import ContainerKind, Pod
 from cpuctl.pods.running import ContainerStatus, RunState
 

@@ -6,10 +6,10 @@ import errno
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from cpuctl.cgroups.group_files import GroupFiles
 from cpuctl.cpuset import CPUSet
-from cpuctl.named_tuple import NamedTuple
 
 _THREADS = ("cgroup.threads", "tasks", "cgroup.procs")
 """v2, v1, and what v2 still tells of a group whose threads it cannot list."""

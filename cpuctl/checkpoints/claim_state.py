@@ -8,6 +8,7 @@ its CRC. No release converts what another wrote. Rule: kubernetes ``pkg/kubelet/
 from __future__ import annotations
 
 import zlib
+from typing import NamedTuple
 
 from cpuctl.checkpoints.formats import CHECKSUM, CORRUPTED, Checked, Format, decoded, decoded_text
 from cpuctl.checkpoints.model import ClaimEntry, ClaimsStateFile, UnreadableState
@@ -17,7 +18,6 @@ from cpuctl.golang.containers import Field, ListOf, MapOf, Struct
 from cpuctl.golang.json_values import Json, Members, go_string, kind_of, parsed_json
 from cpuctl.golang.scalars import Decoding, Path, Text, Value, Whole
 from cpuctl.golang.text import GoError
-from cpuctl.named_tuple import NamedTuple
 
 FILE_NAME = "dra_manager_state"
 _STRING_SINCE, _HANDLES_SINCE, _STRUCTURED_SINCE = 31, 28, 30

@@ -6,6 +6,8 @@ V1 up to 1.17, V2 up to 1.35 and with PodLevelResourceManagers off in 1.36, V3 w
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from cpuctl.checkpoints.formats import CHECKSUM, Format, envelope
 from cpuctl.cpuset import CPUSet, CPUSetLimitError
 from cpuctl.errors import InputError
@@ -13,7 +15,6 @@ from cpuctl.golang.containers import Field, MapOf, Struct
 from cpuctl.golang.json_values import Json
 from cpuctl.golang.scalars import Decoding, Path, Text, Value
 from cpuctl.golang.text import GoError
-from cpuctl.named_tuple import NamedTuple
 
 _LEGACY = "CPUManagerCheckpoint"
 _POD_ENTRY_JSON = Struct("state.podEntryJSON", (Field("cpuSet", "CPUSet", Text(), omit_empty=True),))

@@ -11,6 +11,7 @@ import base64
 import binascii
 import re
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from cpuctl.checkpoints.checksum import fnv1a_32
 from cpuctl.checkpoints.formats import CORRUPTED, Checked
@@ -21,7 +22,6 @@ from cpuctl.golang.containers import Field, ListOf, MapOf, Struct
 from cpuctl.golang.json_values import Json, Members, go_string, kind_of, parsed_json
 from cpuctl.golang.scalars import Decoding, Path, Text, Value, Whole
 from cpuctl.golang.text import GoError
-from cpuctl.named_tuple import NamedTuple
 
 FILE_NAME = "kubelet_internal_checkpoint"
 DIRECTORY = "device-plugins"

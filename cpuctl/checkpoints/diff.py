@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
-from typing import Generic, TypeAlias, TypeVar
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from cpuctl.checkpoints.model import CPUStateFile, MemoryBlock, MemoryStateFile
 from cpuctl.cpuset import CPUSet
-from cpuctl.named_tuple import NamedTuple
 
 _Held = TypeVar("_Held")
 Blocks: TypeAlias = tuple[MemoryBlock, ...]

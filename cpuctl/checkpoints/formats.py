@@ -5,12 +5,13 @@ Rule: kubernetes ``pkg/kubelet/checkpointmanager`` and the ``VerifyChecksum`` of
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from cpuctl.checkpoints.checksum import fnv1a_32
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.golang.containers import Field, Struct
 from cpuctl.golang.json_values import GoJsonError, Json, parsed_json
 from cpuctl.golang.scalars import Decoding, Text, Value, Whole
-from cpuctl.named_tuple import NamedTuple
 
 CORRUPTED = "checkpoint is corrupted"
 """What a kubelet says of a checksum that is not that of the content."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from cpuctl.checkpoints import cpu_formats, memory_formats, pods_formats
 from cpuctl.checkpoints.cpu_state import FILE_NAME as CPU_FILE
@@ -29,7 +29,6 @@ from cpuctl.errors import InputError
 from cpuctl.golang.json_values import Json, Members, parsed_json
 from cpuctl.golang.scalars import Value
 from cpuctl.golang.text import GoError
-from cpuctl.named_tuple import NamedTuple
 
 _NEWEST = StateReader(minor=38)
 _NO_STATE = "it has none of the members of a kubelet's state"

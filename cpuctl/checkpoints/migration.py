@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
+from typing import NamedTuple
 
 from cpuctl.checkpoints.cpu_state import write_cpu_state
 from cpuctl.checkpoints.memory_state import write_memory_state
 from cpuctl.checkpoints.model import CPUStateFile, MemoryBlock, MemoryStateFile
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.cpuset import CPUSet
-from cpuctl.named_tuple import NamedTuple
 
 
 class Lost(StrEnum):

@@ -6,12 +6,13 @@ it knows, null where there is nothing.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from cpuctl.checkpoints.formats import CHECKSUM
 from cpuctl.golang.containers import Field, ListOf, MapOf, Struct
 from cpuctl.golang.json_values import Json, Number, go_string, kind_of
 from cpuctl.golang.scalars import Decoding, Path, Text, Value
 from cpuctl.golang.text import GoError
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.quantity import Quantity
 
 _WORD = (1 << 64) - 1

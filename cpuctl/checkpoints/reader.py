@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from cpuctl.checkpoints.refusal import other_policy
-from cpuctl.named_tuple import NamedTuple
 
 
 class ContainerName(NamedTuple):

@@ -6,7 +6,7 @@ Nothing here is written down twice: a sample is written in every format and read
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from cpuctl.checkpoints import cpu_formats, memory_formats
 from cpuctl.checkpoints.cpu_state import FILE_NAME as CPU_FILE
@@ -23,7 +23,6 @@ from cpuctl.checkpoints.model import (
 )
 from cpuctl.checkpoints.reader import ContainerName, StateReader
 from cpuctl.cpuset import CPUSet
-from cpuctl.named_tuple import NamedTuple
 
 
 class StateFormat(NamedTuple):

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-
-from cpuctl.named_tuple import NamedTuple
+from typing import NamedTuple
 
 
 class Entry(NamedTuple):

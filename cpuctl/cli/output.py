@@ -9,10 +9,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from enum import StrEnum
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 from cpuctl.errors import CpuctlError, NodeAccessError, NotRestoredError, os_reason
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.visible_text import printable
 
 API_VERSION = "cpuctl/v1alpha1"

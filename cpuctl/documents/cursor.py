@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.documents.document import Document, Origin, Value
 from cpuctl.documents.paths import Path
 from cpuctl.documents.text_errors import describe
 from cpuctl.errors import InputError
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.quantity import Quantity, amount_text
 
 T = TypeVar("T")

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import StrEnum
 from itertools import islice
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from cpuctl.documents.paths import Path, path_text
 from cpuctl.documents.places import Place, Placed, Repeated
-from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from cpuctl.documents.tree import TreeBuilder

@@ -7,13 +7,12 @@ Rule: the serializers of ``k8s.io/apimachinery``. What follows the object is not
 from __future__ import annotations
 
 import json
-from typing import cast
+from typing import NamedTuple, cast
 
 from cpuctl.documents.document import Document, PlacedText, Syntax, Value
 from cpuctl.documents.loading import decoded, json_documents
 from cpuctl.documents.places import Place
 from cpuctl.documents.text_errors import TextError
-from cpuctl.named_tuple import NamedTuple
 
 _PREFIX = "couldn't get version/kind; json parse error: "
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from cpuctl.documents.paths import Path
-from cpuctl.named_tuple import NamedTuple
 
 
 class Place(NamedTuple):

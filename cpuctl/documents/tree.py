@@ -6,12 +6,11 @@ noticed, and an alias is counted with all that it stands for before anything wal
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from cpuctl.documents.paths import Path
 from cpuctl.documents.places import Place, Placed, Repeated
 from cpuctl.documents.text_errors import MAX_DEPTH, MAX_NODES, TextError, describe, too_many_values
-from cpuctl.named_tuple import NamedTuple
 
 _MOST_REPEATS = 1000
 """Repeated keys that are told."""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.engine.changeable import ByContent
 from cpuctl.engine.cpu.exclusive_claim import POLICY_NONE, ExclusiveClaim
 from cpuctl.engine.cpu.isolation import Isolation
 from cpuctl.engine.memory.state import cpuset_mems
 from cpuctl.engine.outcome import Forbidden, KubeletFault, PickStep, Rejected, Undetermined
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, Pod
 from cpuctl.pods.qos import Qos
 

@@ -7,11 +7,11 @@ in milli, everything else in its own unit; of several shortages the first one is
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from cpuctl.engine.outcome import Rejected, Undetermined
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Pod
 from cpuctl.pods.oom_score import is_critical
 from cpuctl.pods.requests import pod_requests

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-
-from cpuctl.named_tuple import NamedTuple
+from typing import NamedTuple
 
 
 class FaultKind(StrEnum):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
+from typing import NamedTuple
 
 from cpuctl.engine.cpu.exclusive_advice import ExclusiveAdvice, advise
 from cpuctl.engine.cpu.exclusive_claim import POLICY_NONE, exclusive_claim, why_shared
@@ -12,7 +13,6 @@ from cpuctl.engine.outcome import Rejected
 from cpuctl.engine.pod_level.claims import pod_level_cpus, unaligned_managers
 from cpuctl.engine.pod_rules import pod_level_rejection, sidecar_rejection
 from cpuctl.engine.pod_server import Creation, PodServer
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.cgroups.rules import CgroupRules, container_cgroup_rules, pod_cgroup_rules
 from cpuctl.pods.cgroups.values import CgroupSettings, CgroupValues, container_cgroup, pod_cgroup
 from cpuctl.pods.defaulting import REQUEST_FROM_LIMIT

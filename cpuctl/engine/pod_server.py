@@ -7,10 +7,9 @@ here all that each of them says of the pod is told at once.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from cpuctl.engine.changeable import Copied
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Pod, QosClass
 from cpuctl.pods.rules import ServerRules
 

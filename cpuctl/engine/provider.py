@@ -6,13 +6,12 @@ Rule: kubelet v1.36 ``pkg/kubelet/cm/topologymanager``, hint providers.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from cpuctl.engine.admission import Placement
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.topology_manager import Answer
 from cpuctl.engine.outcome import KubeletFault, Rejected, Undetermined
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, Pod
 from cpuctl.pods.qos import Qos
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Admission, Admitted, Placement
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Forbidden, KubeletFault, Rejected, StartRefused, Undetermined
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.quantity import Format, Quantity
 
 if TYPE_CHECKING:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count, islice
+from typing import NamedTuple
 
 from cpuctl.engine.admission import Admission, Admitted
 from cpuctl.engine.capacity.holdings import known_uids
 from cpuctl.engine.node import Node
 from cpuctl.engine.progress import Progress, nobody
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.identity import copied
 from cpuctl.pods.model import Pod
 

@@ -7,13 +7,13 @@ manager's static policy asks for is that of ``memorymanager/memory_manager.go``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.reserving.eviction import RESERVING_SIGNALS
 from cpuctl.kubelet.reserving.reservations import Reservations
 from cpuctl.kubelet.reserving.reserved_memory import total_by_resource
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.quantity import Quantity
 
 _ZERO = Quantity()

@@ -7,7 +7,7 @@ fails decides; its text is the kubelet's.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from cpuctl.engine.cpu.manager import ReservingFailsError, StaticPolicy
 from cpuctl.engine.cpu.manager_start import start_cpu_manager
@@ -35,7 +35,6 @@ from cpuctl.kubelet.setting_error import SettingError
 from cpuctl.kubelet.validation.later import CONTAINER_MANAGER, KUBELET
 from cpuctl.kubelet.validation.rule import Subject
 from cpuctl.kubelet.validation.validation import refused_later, validate, validation_text
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.quantity import Quantity
 
 if TYPE_CHECKING:

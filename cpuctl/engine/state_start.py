@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import FaultKind, KubeletFault, StartRefused, Undetermined
 from cpuctl.engine.saved_files import SavedFiles
 from cpuctl.engine.start import NotStarted, Started, doubted, furnished, last_checks, start_managers
-from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from cpuctl.engine.state_checks.readings import Reading

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from cpuctl import __version__
 from cpuctl.exports.markup import Markup, element, joined, leaf, text
-from cpuctl.named_tuple import NamedTuple
 
 Tone = Literal["", "good", "warn", "bad"]
 

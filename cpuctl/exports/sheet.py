@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from typing import NamedTuple
 
 from cpuctl.exports.markup import Attributes, Markup, element, joined, leaf, text
 from cpuctl.exports.palette import hatchings, style_sheet
 from cpuctl.exports.text_width import bounded, fitted, text_width, wrapped
-from cpuctl.named_tuple import NamedTuple
 
 MARGIN = 20.0
 """What stays free around everything; all lengths are in the picture's unit, a pixel at its own size."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from cpuctl.golang.json_values import Json, Members, go_string, kind_of
 from cpuctl.golang.scalars import Decoding, GoType, Path, Value
-from cpuctl.named_tuple import NamedTuple
 
 _KEY = re.compile(r"[+-]?[0-9]{1,18}")
 _LONG_S = "\u017f"

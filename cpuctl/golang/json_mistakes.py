@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from cpuctl.documents.paths import Path
 from cpuctl.golang.conversions import json_number, quoted
 from cpuctl.golang.durations import parse_duration
 from cpuctl.golang.text import GoError
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.quantity import Quantity
 
 if TYPE_CHECKING:

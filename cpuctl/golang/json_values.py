@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 from cpuctl.errors import InputError
 from cpuctl.golang.json_syntax import syntax_complaint
 from cpuctl.golang.text import GoError
-from cpuctl.named_tuple import NamedTuple
 
 MAX_CHARACTERS = 16 << 20
 """A hundred times the file of a node full of pods with exclusive CPUs."""

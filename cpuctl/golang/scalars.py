@@ -12,11 +12,10 @@ or list that is nil in Go is None.
 from __future__ import annotations
 
 import re
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from cpuctl.errors import InputError
 from cpuctl.golang.json_values import Json, Number, go_string, kind_of
-from cpuctl.named_tuple import NamedTuple
 
 Path: TypeAlias = tuple[str, ...]
 """The names in JSON that lead from the root to a value; items of a list go by their index."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from cpuctl.golang.durations import MILLISECOND, MINUTE, SECOND
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.quantity import Quantity
 
 DEFAULT_EVICTION_HARD: Mapping[str, str] = {

@@ -8,6 +8,7 @@ KEP-6122. Error texts and their order are the kubelet's (``policy_options.go``),
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from cpuctl.departures import LEAST_SHARED
 from cpuctl.golang.conversions import map_text, parse_bool, quoted
@@ -15,7 +16,6 @@ from cpuctl.golang.durations import SECOND, parse_duration
 from cpuctl.golang.text import GoError
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.setting_error import SettingError
-from cpuctl.named_tuple import NamedTuple
 
 FULL_PCPUS_ONLY = "full-pcpus-only"
 DISTRIBUTE_NUMA = "distribute-cpus-across-numa"

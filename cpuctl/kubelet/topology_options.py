@@ -7,13 +7,13 @@ History per option: the enhancement documents KEP-3545 and KEP-4622. Error texts
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from cpuctl.golang.conversions import map_text, parse_atoi, parse_bool, quoted
 from cpuctl.golang.text import GoError
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.policy_options import OptionHistory
 from cpuctl.kubelet.setting_error import SettingError
-from cpuctl.named_tuple import NamedTuple
 
 PREFER_CLOSEST = "prefer-closest-numa-nodes"
 MAX_NODES = "max-allowable-numa-nodes"

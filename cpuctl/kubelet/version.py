@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-
-from cpuctl.named_tuple import NamedTuple
+from typing import NamedTuple
 
 _VERSION = r"v?1\.(?P<minor>[0-9]{1,4})(?:\.(?P<patch>[0-9]{1,4}))?(?:[-+][0-9A-Za-z.+~-]+)?"
 OLDEST, NEWEST = 27, 38

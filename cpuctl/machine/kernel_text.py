@@ -7,10 +7,10 @@ Every parser raises ValueError with what was found and what was expected. Format
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.model import MAX_CPUS, MAX_NUMA_NODES
-from cpuctl.named_tuple import NamedTuple
 
 _BLANK = " \t\r\n\0"
 _UNSET = "(null)"  # with a bare NUL, what kernels print for a mask that was never set, nohz_full above all

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from itertools import count, pairwise
-from typing import Self
+from typing import NamedTuple, Self
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.named_tuple import NamedTuple
 
 MAX_CPUS = 8192
 """The most CPUs a Linux kernel can be built for (CONFIG_NR_CPUS, the largest of all architectures)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
+from typing import NamedTuple
 
 from cpuctl.errors import CpuctlError, InputError, unreadable
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
@@ -12,7 +13,6 @@ from cpuctl.machine.cadvisor.view import kubelet_view
 from cpuctl.machine.model import Machine
 from cpuctl.machine.tree import DirectoryTree, Tree
 from cpuctl.machine.wording import some_of
-from cpuctl.named_tuple import NamedTuple
 
 LIVE = "live"
 SYNTHETIC = "synthetic:"

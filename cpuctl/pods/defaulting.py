@@ -10,8 +10,8 @@ Rule: ``pkg/apis/core/v1/defaults.go`` of 1.36.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, Pod, ResourceRequirements, is_pod_level_resource
 from cpuctl.pods.requests import Amounts, container_limits, container_requests
 from cpuctl.pods.rules import ASSIGNED_CPUSET, DEFAULT_SERVER, ServerRules

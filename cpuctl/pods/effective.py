@@ -6,8 +6,8 @@ The amounts are those of ``cpuctl.pods.requests``: the scheduler's and the node'
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.cgroups.values import is_limited
 from cpuctl.pods.model import ContainerKind, Pod, is_pod_level_resource
 from cpuctl.pods.requests import pod_limits, pod_requests

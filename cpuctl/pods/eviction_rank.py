@@ -7,8 +7,8 @@ pod-level resources, where there are any, hide what the containers request (KEP-
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Pod
 from cpuctl.pods.oom_score import is_critical
 from cpuctl.pods.requests import container_requests

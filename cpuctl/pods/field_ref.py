@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cpuctl.named_tuple import NamedTuple
+from typing import NamedTuple
+
 from cpuctl.quantity import Quantity
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol, cast
+from typing import NamedTuple, Protocol, cast
 
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Pod
 
 _TEMPLATE = ("spec", "template", "spec")

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.field_ref import ResourceFieldRef
 from cpuctl.quantity import Quantity
 

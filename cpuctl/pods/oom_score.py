@@ -6,7 +6,8 @@ Rule: kubelet v1.36 ``pkg/kubelet/qos/policy.go`` and KEP-2837. Pods are given a
 
 from __future__ import annotations
 
-from cpuctl.named_tuple import NamedTuple
+from typing import NamedTuple
+
 from cpuctl.pods.model import Container, ContainerKind, Pod, QosClass, is_pod_level_resource
 from cpuctl.pods.requests import container_requests
 from cpuctl.quantity import Quantity

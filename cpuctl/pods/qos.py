@@ -6,8 +6,8 @@ Rule: ``pkg/apis/core/v1/helper/qos/qos.go`` of 1.36, and KEP-2837.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, Pod, QosClass, ResourceRequirements
 from cpuctl.quantity import Quantity
 

@@ -8,8 +8,8 @@ Rules: ``pkg/scheduler/framework/plugins/noderesources/resource_allocation.go``,
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.downward_api import HUGE_PAGES, Inside, tell
 from cpuctl.pods.field_ref import ResourceFieldRef
 from cpuctl.pods.model import Container, ContainerKind, Pod, is_pod_level_resource

@@ -6,7 +6,8 @@ not agree. Everything else computes on pods that ``NodeRules.view`` has reduced 
 
 from __future__ import annotations
 
-from cpuctl.named_tuple import NamedTuple
+from typing import NamedTuple
+
 from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirements
 
 POD_LEVEL_SINCE = 32

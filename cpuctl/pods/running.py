@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import NamedTuple
 
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.quantity import Quantity
 
 Amounts = Mapping[str, Quantity] | None

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.defaulting import Step, creation_steps, decoding_steps, storing_steps
 from cpuctl.pods.manifest import manifest_of
 from cpuctl.pods.model import Container, ContainerKind, Pod

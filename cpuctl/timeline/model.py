@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from cpuctl.documents.document import Origin
 from cpuctl.engine.outcome import KubeletFault, StartRefused
@@ -13,7 +13,6 @@ from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.sources import MachineSource
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.governing.limit_range import LimitRange
 from cpuctl.pods.governing.resource_quota import ResourceQuota
 from cpuctl.pods.model import Pod, ResourceRequirements

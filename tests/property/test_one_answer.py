@@ -8,13 +8,12 @@ import json
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpuctl.cli.app import run
-from cpuctl.named_tuple import NamedTuple
 from tests.audit.node_tree import CONFIG, NodeTree, with_kubelet_files
 from tests.capture.node_texts import written
 from tests.machine.sysfs_writer import CPU_DIR

@@ -7,6 +7,7 @@ another policy, or one that makes no sense, keeps the kubelet from starting.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from cpuctl.audit.commands import RESTART
 from cpuctl.audit.finding import Finding, Severity
@@ -15,7 +16,6 @@ from cpuctl.audit.sets import union
 from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.wording import are
-from cpuctl.named_tuple import NamedTuple
 
 _CPU_FILE, _MEMORY_FILE = "cpu_manager_state", "memory_manager_state"
 _NO_POLICY = ("", "none", "None")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator
 from itertools import islice
+from typing import NamedTuple
 
 from cpuctl.capture.collected import Area, FileState, KubeletFacts, Process
 from cpuctl.capture.kubelet.command import (
@@ -20,7 +21,6 @@ from cpuctl.capture.kubelet.unit import UnitCommand, unit_command
 from cpuctl.capture.node.files import NodeFiles
 from cpuctl.errors import InputError
 from cpuctl.machine.recording_layout import CONFIG, DROP_INS, STATE_DIRECTORY, STATE_FILES
-from cpuctl.named_tuple import NamedTuple
 
 AREA = "kubelet"
 MAX_DROP_INS = 200

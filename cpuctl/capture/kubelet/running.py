@@ -11,12 +11,12 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from cpuctl.capture.kubelet.command import flag_value, kept_flags
 from cpuctl.errors import CpuctlError
 from cpuctl.machine.recording_layout import STATE_DIRECTORY
 from cpuctl.machine.tree import DirectoryTree, Tree
-from cpuctl.named_tuple import NamedTuple
 
 _NAMES = frozenset({"hyperkube", "k3s", "k3s-agent", "k3s-server", "kubelet", "kubelite"})
 """Programs that are a kubelet, or have one inside."""

@@ -9,7 +9,7 @@ import fnmatch
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from cpuctl.capture.kubelet.systemd import (
     UnknownError,
@@ -21,7 +21,6 @@ from cpuctl.capture.kubelet.systemd import (
     with_variables,
 )
 from cpuctl.machine.recording_layout import FLAG_FILES, UNIT, UNIT_DIRECTORIES
-from cpuctl.named_tuple import NamedTuple
 
 _MOST_FILES = 200
 _LONGEST_HOST_NAME = 64  # HOST_NAME_MAX of Linux

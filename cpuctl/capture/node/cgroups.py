@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from cpuctl.capture.collected import Area
 from cpuctl.capture.node.files import NodeFiles
@@ -15,7 +16,6 @@ from cpuctl.capture.progress import Progress
 from cpuctl.cgroups.container_logs import log_names
 from cpuctl.cgroups.hierarchies import CGROUPS, UNIFIED, is_interface_file, mount_points
 from cpuctl.machine.recording_layout import CONTAINER_LOGS
-from cpuctl.named_tuple import NamedTuple
 
 MAX_CGROUPS = 20_000
 MAX_VISITED = 200_000

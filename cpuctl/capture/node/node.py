@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import NamedTuple
 
 from cpuctl.capture.collected import Area, Collected
 from cpuctl.capture.kubelet.files import record_kubelet
@@ -15,7 +16,6 @@ from cpuctl.capture.node.processes import read_processes
 from cpuctl.capture.node.topology import record_topology
 from cpuctl.capture.progress import Progress, silent
 from cpuctl.machine.tree import DirectoryTree, Tree
-from cpuctl.named_tuple import NamedTuple
 
 
 class Node(NamedTuple):

@@ -11,10 +11,10 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from cpuctl.cgroups.group_files import GONE, GroupFiles
 from cpuctl.cpuset import CPUSet
-from cpuctl.named_tuple import NamedTuple
 
 _EFFECTIVE = {
     "cpuset.cpus": ("cpuset.cpus.effective", "cpuset.effective_cpus"),

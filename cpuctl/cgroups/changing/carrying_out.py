@@ -8,11 +8,11 @@ Rule: ``reconcileState`` in kubelet v1.36 ``cm/cpumanager/cpu_manager.go``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 from cpuctl.cgroups.changing.applying import Applied, Applier, Change, Entry, Step
 from cpuctl.cgroups.group_files import GONE
 from cpuctl.errors import os_reason
-from cpuctl.named_tuple import NamedTuple
 
 INTERRUPTED = "interrupted"
 _POLL = 0.5

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from typing import NamedTuple
 
 from cpuctl.cgroups.desired import Member, Wanted
 from cpuctl.cgroups.groups import Cgroup
 from cpuctl.cgroups.names import ancestors
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.wording import are, named
-from cpuctl.named_tuple import NamedTuple
 
 _NOT_PARTITIONS = ("", "member")
 

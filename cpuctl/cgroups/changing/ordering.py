@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import reduce
 from operator import or_
+from typing import NamedTuple
 
 from cpuctl.cgroups.names import ancestors
 from cpuctl.cpuset import CPUSet
-from cpuctl.named_tuple import NamedTuple
 
 
 class Write(NamedTuple):

@@ -7,6 +7,7 @@ runtimes make below a container's, get their place in it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from cpuctl.cgroups.changing.applying import Change
 from cpuctl.cgroups.changing.ordering import order_writes
@@ -15,7 +16,6 @@ from cpuctl.cgroups.groups import Cgroup, CpusetValues
 from cpuctl.cgroups.hierarchies import CGROUPS, Hierarchies
 from cpuctl.cgroups.names import ancestors
 from cpuctl.cpuset import CPUSet
-from cpuctl.named_tuple import NamedTuple
 
 CPUS, MEMS = "cpuset.cpus", "cpuset.mems"
 

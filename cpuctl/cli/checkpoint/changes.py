@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
@@ -15,7 +15,6 @@ from cpuctl.checkpoints.inspection import Inspection, inspect_state
 from cpuctl.cli.stop_signals import StopSignal, held_back
 from cpuctl.errors import CpuctlError, NodeAccessError, NotRestoredError, UsageError
 from cpuctl.machine.recording_layout import STATE_FILES
-from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from cpuctl.checkpoints.migration import Loss

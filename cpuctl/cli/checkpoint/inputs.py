@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cpuctl.cli.checkpoint.verdict import found_states, knowing_reader, load_owners
 from cpuctl.cli.checkpoint.words import CheckpointWords
@@ -13,7 +13,6 @@ from cpuctl.cli.sources.known_kubelet import load_known_kubelet
 from cpuctl.cli.sources.sources import Sources
 from cpuctl.cli.sources.state_inputs import StateInput, StatePlace, is_recording, read_states
 from cpuctl.engine.state_checks.owners import Owners
-from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.checkpoints.cpu_state import write_cpu_state
 from cpuctl.checkpoints.inspection import inspect_embedded
@@ -19,7 +19,6 @@ from cpuctl.engine.state_repair.actions import Action, Did, NotRepaired, Repaire
 from cpuctl.engine.state_repair.cpu_repair import CPURules, repair_cpu_state
 from cpuctl.engine.state_repair.memory_repair import MemoryRules, repair_memory_state
 from cpuctl.errors import InputError
-from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from cpuctl.cli.checkpoint.inputs import Case

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.cli.sources.config_inputs import LIVE_MACHINE, KubeletWords
 from cpuctl.documents.files import STDIN
 from cpuctl.errors import UsageError
-from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
 
 from cpuctl.cli.app import app
 from cpuctl.cli.command_table import COMMANDS
-from cpuctl.named_tuple import NamedTuple
 
 
 class Option(NamedTuple):

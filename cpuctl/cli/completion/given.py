@@ -6,8 +6,7 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-
-from cpuctl.named_tuple import NamedTuple
+from typing import NamedTuple
 
 MAX_BYTES = 4 << 20
 """How much JSON is read of all files together while somebody types: what is larger is passed over."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.cli.completion.given import SmallFiles
 from cpuctl.cli.completion.machines import node_files
 from cpuctl.errors import CpuctlError
-from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from cpuctl.cli.completion.given import Given

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import StrEnum
+from typing import NamedTuple
 
 from cpuctl.cli.completion.command_tree import Argument, Command, Option
 from cpuctl.kubelet.version import NEWEST, OLDEST
-from cpuctl.named_tuple import NamedTuple
 
 
 class Kind(StrEnum):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cpuctl.cli.sources.config_inputs import LIVE_MACHINE, flags_of, load_told
 from cpuctl.cli.sources.known_kubelet import release_is_known
@@ -22,7 +22,6 @@ from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.releases.changes import ChangeSubject, VersionChanges, version_changes
 from cpuctl.kubelet.releases.recorded import Topic, topics_of_decisions
 from cpuctl.kubelet.version import NEWEST, KubeletVersion
-from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from cpuctl.cli.answers.config.parts import StartOutcome

@@ -1,6 +1,6 @@
 """``cpuctl config versions``: what another release of the kubelet changes for a configuration."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -29,7 +29,6 @@ from cpuctl.cli.sources.known_kubelet import load_known_kubelet
 from cpuctl.cli.sources.kubelet_inputs import load_kubelet
 from cpuctl.cli.sources.sources import Sources
 from cpuctl.cli.sources.storage_inputs import with_memory
-from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from cpuctl.machine.sources import MachineSource

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cpuctl.cli.sources.inputs import load_devices, load_machine, load_pods, refuse_stdin_twice
 from cpuctl.cli.sources.kubelet_inputs import load_kubelet
@@ -11,7 +11,6 @@ from cpuctl.cli.sources.sources import Sources
 from cpuctl.cli.sources.storage_inputs import with_memory, with_storage
 from cpuctl.departures import POD_DEFAULTS
 from cpuctl.errors import UsageError
-from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.cli.pods.component_gates import kubelet_gates, server_gates
 from cpuctl.cli.sources.inputs import load_machine
 from cpuctl.cli.sources.kubelet_inputs import load_cgroup_version, load_kubelet
 from cpuctl.cli.sources.sources import Sources
 from cpuctl.errors import InputError, UsageError
-from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from cpuctl.documents.cursor import Cursor
 from cpuctl.errors import InputError
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.rules import PodRules
 from cpuctl.pods.stored import handed_pod
 from cpuctl.pods.validation.finding import Finding, Spot

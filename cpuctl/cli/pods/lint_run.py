@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.cli.pods.lint_governed import (
     governed_findings,
@@ -19,7 +19,6 @@ from cpuctl.engine.pod_lints.lints import lint_pod
 from cpuctl.engine.pod_lints.subject import PodLintSubject
 from cpuctl.engine.pod_server import PodServer
 from cpuctl.errors import InputError
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.reading.manifests import refuse_kubectl_table
 from cpuctl.pods.validation.finding import Finding, Refuser, Severity
 from cpuctl.pods.validation.lint import MOST_FINDINGS, Linted, lint_document

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.cli.output import Style, note
 from cpuctl.cli.sources.config_inputs import LIVE_MACHINE, KubeletWords
@@ -11,7 +11,6 @@ from cpuctl.cli.sources.inputs import load_machine, refuse_stdin_twice
 from cpuctl.cli.sources.kubelet_inputs import load_kubelet
 from cpuctl.cli.sources.sources import Sources
 from cpuctl.errors import CpuctlError, NodeAccessError, UsageError
-from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 from cpuctl.cli.sources.sources import Sources
 from cpuctl.documents.files import source_name
 from cpuctl.engine.saved_files import SavedFiles
 from cpuctl.errors import InputError, NotRestoredError, UsageError, os_reason, unwritable
-from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -6,7 +6,7 @@ import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.below_root import DIRECTORY, HOST, NOT_THERE, Root
 from cpuctl.cli.sources.config_inputs import LIVE_MACHINE
@@ -14,7 +14,6 @@ from cpuctl.cli.sources.sources import Sources
 from cpuctl.documents.files import STDIN, read_input, source_name
 from cpuctl.errors import CpuctlError, InputError, UsageError, unreadable
 from cpuctl.machine.recording_layout import STATE_DIRECTORY, STATE_FILES
-from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from cpuctl.checkpoints.inspection import Inspection

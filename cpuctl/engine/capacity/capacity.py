@@ -6,6 +6,7 @@ Everything is found by admitting pods on copies of the node; what bounds a searc
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from cpuctl.engine.admission import Admission
 from cpuctl.engine.capacity.copies import Copies, alike, more_copies
@@ -19,7 +20,6 @@ from cpuctl.engine.outcome import Rejected
 from cpuctl.engine.progress import Progress, nobody
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
-from cpuctl.named_tuple import NamedTuple
 
 MAX_SHAPES = 32
 """Kinds of pods of which copies are counted, at most."""

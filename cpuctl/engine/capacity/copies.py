@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import islice
+from typing import NamedTuple
 
 from cpuctl.engine.admission import Admitted, Verdict
 from cpuctl.engine.capacity.probe import copies_of, shape_of
 from cpuctl.engine.node import Node
 from cpuctl.engine.progress import Progress
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Pod
 
 MAX_COPIES = 500

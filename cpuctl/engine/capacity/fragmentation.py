@@ -8,10 +8,11 @@ best all. A node without containers is not fragmented, whatever its shape.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from cpuctl.engine.capacity.probe import free_cpus
 from cpuctl.engine.cpu.topology import Masks
 from cpuctl.engine.node import Node
-from cpuctl.named_tuple import NamedTuple
 
 
 class Scatter(NamedTuple):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import NamedTuple
 
 from cpuctl.engine.admission import Admission, Admitted
 from cpuctl.engine.capacity.holdings import holdings
@@ -17,7 +18,6 @@ from cpuctl.engine.node import Node
 from cpuctl.engine.ordering import ordered
 from cpuctl.engine.pod_order import PodOrder
 from cpuctl.engine.progress import Progress
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Pod
 
 MAX_LEAVING = 8

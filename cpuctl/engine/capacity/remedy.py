@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from itertools import accumulate
+from typing import NamedTuple
 
 from cpuctl.engine.admission import Admission, Admitted, Verdict
 from cpuctl.engine.capacity.holdings import by_place, held_cpus, holdings
@@ -18,7 +19,6 @@ from cpuctl.engine.node import Node
 from cpuctl.engine.node_fit import check_fit
 from cpuctl.engine.outcome import Rejected
 from cpuctl.engine.progress import Progress
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Pod
 from cpuctl.pods.requests import pod_requests
 from cpuctl.quantity import Quantity

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.topology import CPUTopology
@@ -12,7 +13,6 @@ from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.machine.model import Machine
-from cpuctl.named_tuple import NamedTuple
 
 
 class Severity(StrEnum):

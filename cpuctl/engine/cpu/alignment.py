@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import reduce
 from operator import or_
+from typing import NamedTuple
 
 from cpuctl.engine.cpu.topology import CPUTopology, Masks
-from cpuctl.named_tuple import NamedTuple
 
 
 class Alignment(NamedTuple):

@@ -6,9 +6,9 @@ Whether it is, ``exclusive_claim`` tells, of the changed pod too: advice that wo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from cpuctl.engine.cpu.exclusive_claim import ExclusiveClaim, exclusive_claim
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, Pod, ResourceRequirements
 from cpuctl.pods.qos import Qos, pod_qos
 from cpuctl.pods.stored import Place

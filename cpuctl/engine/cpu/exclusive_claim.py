@@ -6,8 +6,9 @@ pod-level resources.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from cpuctl.engine.pod_level.claims import guaranteed_equivalent, pod_level_cpus
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, Pod, QosClass
 from cpuctl.pods.qos import Qos
 from cpuctl.quantity import Quantity

@@ -5,7 +5,7 @@ Rule: kubelet v1.36 ``pkg/kubelet/cm/cpumanager``. CPU sets are masks throughout
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.state import CPUManagerState
@@ -24,7 +24,6 @@ from cpuctl.golang.text import GoError
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
 from cpuctl.kubelet.releases.behaviours import Behaviours
 from cpuctl.kubelet.reserving.reservations import CPUReservation
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, Pod
 
 if TYPE_CHECKING:

@@ -10,11 +10,10 @@ from collections.abc import Collection, Mapping
 from collections.abc import Set as AbstractSet
 from functools import cached_property, reduce
 from operator import or_
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.changeable import Changeable
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import ContainerKind
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property, reduce
 from operator import or_
+from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.outcome import FaultKind, KubeletFault
 from cpuctl.golang.text import GoError
 from cpuctl.machine.cadvisor.machine_info import InfoCore, InfoNode, MachineInfo
-from cpuctl.named_tuple import NamedTuple
 
 Masks = Mapping[int, int]
 """CPU masks by element id, ids ascending."""

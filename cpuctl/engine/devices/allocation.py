@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.devices.state import DevicePool
-from cpuctl.named_tuple import NamedTuple
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,10 +7,9 @@ each resource numbers its own. A device has no more identity here than what it l
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from cpuctl.engine.changeable import Changeable
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import ContainerKind, Pod
 
 if TYPE_CHECKING:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.quantity import Format, Quantity
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.engine.admission import Admitted
 from cpuctl.engine.explain.decision import Decision, Rule
@@ -13,7 +13,6 @@ from cpuctl.engine.explain.rules.deciding import deciding_rule
 from cpuctl.engine.explain.shares import Holder, NodeShare, holders, node_shares
 from cpuctl.engine.explain.story import Telling
 from cpuctl.engine.node import Node
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Pod
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from cpuctl.departures import RESTARTS, STATIC_MEMORY
 from cpuctl.engine.admission import Admitted
@@ -12,7 +13,6 @@ from cpuctl.engine.explain.story import Telling
 from cpuctl.engine.memory.manager_start import wrapped_amounts
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import FaultKind, KubeletFault, Rejected
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Pod
 
 _VIOLATES = "Allocate failed due to [memorymanager] preferred hint violates NUMA node allocation"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
+from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Asked
@@ -12,7 +13,6 @@ from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.rule import HintList, HintRule
 from cpuctl.engine.hints.topology_manager import Answer, MergeResult, TopologyManager
 from cpuctl.engine.node import Node
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, Pod
 
 LISTED_NODES = 10

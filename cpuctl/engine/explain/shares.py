@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import chain
+from typing import NamedTuple
 
 from cpuctl.engine.memory.state import nodes_of
 from cpuctl.engine.node import Node
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Pod
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from typing import NamedTuple
 
 from cpuctl.engine.admission import Admission, Admitted
 from cpuctl.engine.node import Node
 from cpuctl.engine.start import NotStarted, StartResult
 from cpuctl.kubelet.kubelet import Kubelet
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Pod
 
 REMEMBERED = 256

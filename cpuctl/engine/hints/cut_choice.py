@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
+from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.coverage import Coverage
 from cpuctl.engine.hints.node_search import without_high_nodes
-from cpuctl.named_tuple import NamedTuple
 
 _SCALE = 1 << 20
 

@@ -6,10 +6,10 @@ Rule: kubelet v1.36 ``pkg/kubelet/cm/topologymanager/numa_info.go``. Sets of NUM
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.outcome import FaultKind, KubeletFault
-from cpuctl.named_tuple import NamedTuple
 
 _UNKNOWN = -(1 << 80)
 """Stands for a distance that no row holds: less than any sum of real ones, which have 64 bits each."""

@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from functools import cached_property, reduce
 from itertools import islice
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.coverage import Coverage, Progress
 from cpuctl.engine.hints.coverage_balance import balances
 from cpuctl.engine.hints.socket_rule import SocketRule
-from cpuctl.named_tuple import NamedTuple
 
 State: TypeAlias = tuple[Progress, ...]
 """How far all coverages are."""

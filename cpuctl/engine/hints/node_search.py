@@ -7,12 +7,11 @@ decided on one by one from the highest down, each left out before it is taken in
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Protocol, Self
+from typing import NamedTuple, Protocol, Self
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.socket_rule import SocketRule
-from cpuctl.named_tuple import NamedTuple
 
 
 class Sets(Protocol):

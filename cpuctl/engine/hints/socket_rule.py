@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from itertools import accumulate, chain
+from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.named_tuple import NamedTuple
 
 
 class SocketRule(NamedTuple):

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.hints import DONT_CARE, IMPOSSIBLE, Hint
 from cpuctl.engine.hints.node_sets import endless_merge
 from cpuctl.engine.outcome import FaultKind, KubeletFault, Undetermined
-from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from cpuctl.engine.hints.rule import HintList

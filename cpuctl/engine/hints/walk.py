@@ -11,14 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import islice, permutations, product
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.fit import Fit, no_distance
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.rule import HintList
 from cpuctl.engine.outcome import KubeletFault, Undetermined
-from cpuctl.named_tuple import NamedTuple
 
 Lists: TypeAlias = "Sequence[Sequence[Hint]]"
 Result: TypeAlias = "Hint | KubeletFault"

@@ -6,11 +6,11 @@ The kubelet's sums wrap around at 64 bits where more is taken than there is; her
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from cpuctl.engine.memory.tables import MEMORY, fresh_tables, page_bytes
 from cpuctl.kubelet.config import ReservedMemory
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
-from cpuctl.named_tuple import NamedTuple
 
 _BYTE = 10**9
 """One byte in the unit of ``Quantity.nano``."""

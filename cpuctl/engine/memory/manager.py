@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.checkpoints.model import MemoryBlock, MemoryNode
 from cpuctl.cpuset import CPUSet
@@ -19,7 +19,6 @@ from cpuctl.engine.memory.requests import MemoryRequest, container_request
 from cpuctl.engine.memory.state import Blocks, MemoryManagerState
 from cpuctl.engine.memory.tables import MEMORY, charge, free_in, violates_groups
 from cpuctl.engine.outcome import FaultKind, KubeletFault, Rejected, RejectionReason
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, Pod
 
 if TYPE_CHECKING:

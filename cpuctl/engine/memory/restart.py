@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from cpuctl.checkpoints.model import MemoryBlock, MemoryNode, MemoryStateFile
 from cpuctl.engine.memory.state import MemoryManagerState
 from cpuctl.engine.memory.tables import Tables, charge, wrapped
 from cpuctl.engine.outcome import FaultKind, KubeletFault, Undetermined
-from cpuctl.named_tuple import NamedTuple
 
 _MOST_ORDERS = 64
 _EMPTY = "[memorymanager] machine state can not be empty when it has memory assignments"

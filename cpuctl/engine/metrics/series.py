@@ -6,11 +6,11 @@ Rule: kubelet v1.36 ``pkg/kubelet/metrics``. Histograms of durations are left ou
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from cpuctl.engine.metrics.cpu import CPUMetrics
 from cpuctl.engine.metrics.memory import MemoryMetrics
 from cpuctl.engine.node import Node
-from cpuctl.named_tuple import NamedTuple
 
 _PREFIX = "kubelet_"
 _ALIGNED = "container_aligned_compute_resources_count"

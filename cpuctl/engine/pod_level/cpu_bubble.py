@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import NamedTuple
 
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.cpu.state import CPUManagerState
@@ -20,7 +21,6 @@ from cpuctl.engine.outcome import (
     Undetermined,
 )
 from cpuctl.engine.pod_level.shared_pool import empty_pool
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, ContainerKind, Pod
 
 Claims = Callable[[Container], int]

@@ -6,9 +6,7 @@ whether the pod has its share already, and hints do not take it for the pod's.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from cpuctl.named_tuple import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from cpuctl.engine.cpu.state import CPUManagerState

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Pod
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from cpuctl.engine.pod_rules import node_rules
 from cpuctl.kubelet.kubelet import Kubelet
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, Pod
 from cpuctl.pods.qos import Qos, pod_qos
 from cpuctl.pods.rules import DEFAULT_NODE, NodeRules

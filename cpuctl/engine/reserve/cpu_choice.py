@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from cpuctl.engine.cpu.topology import CPUTopology
-from cpuctl.named_tuple import NamedTuple
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ systemReserved and hard eviction keep. Nothing is proposed that ``check_start`` 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.topology import CPUTopology
@@ -21,7 +22,6 @@ from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.reserving.reserved_memory import countable
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.quantity import Quantity
 
 _BYTE = 10**9

@@ -6,8 +6,9 @@ Rule: KEP-6122. Its option ``scale-delay-time`` holds for the whole node; a fiel
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from cpuctl.golang.durations import SECOND
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Pod
 
 

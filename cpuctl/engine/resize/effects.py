@@ -7,12 +7,12 @@ counts the most of desired, allocated and actual.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import NamedTuple
 
 from cpuctl.engine.cpu.isolation import Isolation, isolation_of
 from cpuctl.engine.resize.outcome import ResizeOutcome, Ruling
 from cpuctl.engine.resize.rules import ResizeRules
 from cpuctl.engine.resize.running import RESIZABLE, ResizeWish, requirements, with_requirements
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.cgroups.values import CgroupSettings, CgroupValues, container_cgroup, pod_cgroup
 from cpuctl.pods.model import Pod, ResourceRequirements
 from cpuctl.pods.qos import pod_qos

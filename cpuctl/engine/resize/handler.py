@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import NamedTuple
 
 from cpuctl.engine.admission import Admission, Admitted, Asked, Placement, Verdict
 from cpuctl.engine.node import Node
@@ -24,7 +25,6 @@ from cpuctl.engine.resize.rules import DEFAULT_RULES, ResizeRules
 from cpuctl.engine.resize.running import ResizeWish
 from cpuctl.engine.resize.semantics import Semantics
 from cpuctl.engine.resize.server_side import ResizeServer
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Pod
 from cpuctl.pods.qos import pod_qos
 

@@ -6,6 +6,7 @@ Rule: ``canResizePod`` (1.27 to 1.33), then ``podResizesAdmitHandler``, whose te
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from cpuctl.engine.resize.rules import (
     EXCLUSIVE_CPUS,
@@ -16,7 +17,6 @@ from cpuctl.engine.resize.rules import (
 )
 from cpuctl.engine.resize.running import ResizeWish
 from cpuctl.kubelet.releases.behaviours import Behaviours
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, Pod, QosClass
 from cpuctl.pods.oom_score import is_critical
 from cpuctl.pods.qos import pod_qos

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import NamedTuple
 
 from cpuctl.engine.admission import Admitted, Asked, Placement, Verdict
 from cpuctl.engine.outcome import Rejected
 from cpuctl.engine.resize.allocator.resized import Departure
 from cpuctl.engine.resize.rules import ResizeRules
 from cpuctl.engine.resize.running import ResizeWish
-from cpuctl.named_tuple import NamedTuple
 
 
 class Ruling(StrEnum):

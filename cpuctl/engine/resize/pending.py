@@ -7,13 +7,13 @@ tries again every three minutes, and whenever a pod comes, goes, is changed or h
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from cpuctl.engine.node import Node
 from cpuctl.engine.resize.handler import ResizePath, decide
 from cpuctl.engine.resize.outcome import ResizeOutcome, Ruling
 from cpuctl.engine.resize.running import ResizeWish
 from cpuctl.engine.resize.semantics import Semantics
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import QosClass
 from cpuctl.pods.qos import pod_qos
 from cpuctl.pods.requests import pod_requests

@@ -6,10 +6,11 @@ Rule: KEP-1287, KEP-5419 and KEP-5554; kubelet ``canResizePod`` (1.27 to 1.33), 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.releases.behaviours import Behaviours, behaviours
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, ContainerKind
 
 EXCLUSIVE_CPUS = "InPlacePodVerticalScalingExclusiveCPUs"

@@ -7,8 +7,8 @@ KEP-1287 tells four states apart: desired (the spec), allocated (what the kubele
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, Pod, ResourceRequirements
 
 RESIZABLE = ("cpu", "memory")

@@ -7,13 +7,12 @@ Rule: ``ValidatePodResize`` in ``pkg/apis/core/validation``, and from 1.36 on th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.engine.resize.rules import IN_PLACE, INIT_CONTAINERS, POD_LEVEL
 from cpuctl.engine.resize.running import RESIZABLE, ResizeWish
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.releases.behaviours import Behaviours, behaviours
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirements
 from cpuctl.pods.qos import pod_qos
 from cpuctl.pods.requests import pod_requests

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import reduce
 from operator import or_
+from typing import NamedTuple
 
 from cpuctl.checkpoints.model import CPUStateFile
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.config_lints.lint import Severity
 from cpuctl.engine.state_checks.findings import CPU_FILE, StateFinding
 from cpuctl.engine.state_checks.owners import Owners
-from cpuctl.named_tuple import NamedTuple
 
 
 class Held(NamedTuple):

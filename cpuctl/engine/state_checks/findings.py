@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from cpuctl.engine.config_lints.lint import Severity
-from cpuctl.named_tuple import NamedTuple
 
 CPU_FILE, MEMORY_FILE = "cpu_manager_state", "memory_manager_state"
 ALLOCATED_FILE, ACTUATED_FILE = "allocated_pods_state", "actuated_pods_state"

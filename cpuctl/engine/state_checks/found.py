@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Generic, TypeAlias, TypeVar
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from cpuctl.checkpoints.model import (
     ClaimsStateFile,
@@ -14,7 +14,6 @@ from cpuctl.checkpoints.model import (
     UnreadableState,
 )
 from cpuctl.engine.state_checks.findings import CLAIMS_FILE, CPU_FILE, DEVICES_FILE, MEMORY_FILE
-from cpuctl.named_tuple import NamedTuple
 
 _State = TypeVar("_State")
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
+from typing import NamedTuple
 
 from cpuctl.checkpoints.diff import TableChange
 from cpuctl.checkpoints.model import MemoryNode, MemoryStateFile, MemoryTable
 from cpuctl.engine.memory.tables import MEMORY
 from cpuctl.engine.state_checks.memory_replay import replayed
-from cpuctl.named_tuple import NamedTuple
 
 MOST_DRIFT = 128 << 20
 """The most that a reboot changes of a NUMA node's memory, in bytes."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from cpuctl.checkpoints.model import MemoryNode, MemoryStateFile
 from cpuctl.engine.memory.restart import HeldBlock, held_blocks, replay
 from cpuctl.engine.memory.state import MemoryManagerState
 from cpuctl.engine.memory.tables import Tables, free_in
-from cpuctl.named_tuple import NamedTuple
 
 
 class Misfit(NamedTuple):

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Generic, TypeVar
-
-from cpuctl.named_tuple import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 _State = TypeVar("_State")
 

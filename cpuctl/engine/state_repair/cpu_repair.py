@@ -8,6 +8,7 @@ in all that it holds, so that what its containers share they still share, and ba
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from cpuctl.checkpoints.model import CPUStateFile
 from cpuctl.cpuset import CPUSet
@@ -17,7 +18,6 @@ from cpuctl.engine.state_checks.owners import Owners
 from cpuctl.engine.state_repair.actions import Action, Did, NotRepaired, Repaired
 from cpuctl.engine.state_repair.gone import gone, kept
 from cpuctl.engine.state_repair.moves import Moves, moved, moves_of
-from cpuctl.named_tuple import NamedTuple
 
 
 class CPURules(NamedTuple):

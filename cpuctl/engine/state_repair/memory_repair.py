@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
+from typing import NamedTuple
 
 from cpuctl.checkpoints.model import MemoryNode, MemoryStateFile
 from cpuctl.engine.memory.restart import restored
@@ -17,7 +18,6 @@ from cpuctl.engine.state_checks.memory_replay import Misfit, replayed
 from cpuctl.engine.state_checks.owners import Owners
 from cpuctl.engine.state_repair.actions import Action, Did, NotRepaired, Repaired
 from cpuctl.engine.state_repair.gone import gone, kept
-from cpuctl.named_tuple import NamedTuple
 
 _SHOWN = 3
 _DRAIN = "remove these pods from the node, then repair again with --pods; or drain it and delete the file"

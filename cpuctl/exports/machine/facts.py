@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.exports.holders import holder_name
@@ -14,7 +14,6 @@ from cpuctl.exports.machine.nesting import Row
 from cpuctl.exports.plan_words import counts_words, kubelet_words, start_sentence
 from cpuctl.exports.text_width import bounded
 from cpuctl.exports.wording import byte_text, counted
-from cpuctl.named_tuple import NamedTuple
 
 Json = Mapping[str, Any]
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
-from typing import Any
-
-from cpuctl.named_tuple import NamedTuple
+from typing import Any, NamedTuple
 
 Row = Mapping[str, Any]
 """A CPU as answers tell it: ``cpu``, ``online`` and where it is (``socket``, ``node``, ``l3``, ``core``)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from cpuctl.exports.machine.arrangement import Area, Rows, in_columns, in_rows
 from cpuctl.exports.machine.facts import CPU, MachineFacts, Use, flags_of
@@ -14,7 +15,6 @@ from cpuctl.exports.palette import owner_class, owner_hatch
 from cpuctl.exports.sheet import SMALL, Drawing, Spot, box, hatched, words
 from cpuctl.exports.text_width import text_width
 from cpuctl.exports.wording import GUESSED
-from cpuctl.named_tuple import NamedTuple
 
 _CELL_WIDTH, _CELL_HEIGHT, _PLAIN_HEIGHT = 32.0, 30.0, 22.0
 _FLAG_ROOM = 9.0

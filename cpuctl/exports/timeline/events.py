@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from cpuctl.exports.markup import Markup, element, joined, leaf, text
 from cpuctl.exports.sheet import Drawing, words
 from cpuctl.exports.text_width import fitted, text_width, wrapped
 from cpuctl.exports.timeline.facts import Event, TimelineFacts
 from cpuctl.exports.wording import counted
-from cpuctl.named_tuple import NamedTuple
 
 RADIUS = 9.0
 """That of the circle around a number, in the picture's unit."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from cpuctl.exports.marks import mark_of
 from cpuctl.exports.timeline.time_scale import drawn_until
 from cpuctl.exports.wording import counted
-from cpuctl.named_tuple import NamedTuple
 
 Json = Mapping[str, Any]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from cpuctl.exports.markup import Markup, element, joined, leaf, text
 from cpuctl.exports.palette import owner_class, owner_hatch
@@ -13,7 +13,6 @@ from cpuctl.exports.timeline.events import RADIUS, Cluster, clusters, event_list
 from cpuctl.exports.timeline.facts import TimelineFacts, short
 from cpuctl.exports.timeline.time_scale import tick_step, tick_text
 from cpuctl.exports.wording import counted
-from cpuctl.named_tuple import NamedTuple
 
 _PLOT = 880.0
 _LABEL_LEAST, _LABEL_MOST = 60.0, 190.0

@@ -8,13 +8,12 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from cpuctl.documents.files import read_member
 from cpuctl.errors import InputError, unreadable
 from cpuctl.kubelet.configuration.head import STAGE
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError, Refusal
-from cpuctl.named_tuple import NamedTuple
 
 EXTENSION = ".conf"
 _OTHERS = (".yaml", ".yml", ".json")

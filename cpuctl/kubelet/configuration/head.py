@@ -7,6 +7,7 @@ case, as Go's own decoder does.
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.document import Document, Syntax
@@ -16,7 +17,6 @@ from cpuctl.documents.paths import Path
 from cpuctl.documents.text_errors import BrokenTextError
 from cpuctl.errors import InputError
 from cpuctl.golang.json_mistakes import Walk, first_mistake
-from cpuctl.named_tuple import NamedTuple
 
 API_VERSION = "kubelet.config.k8s.io/v1beta1"
 KIND = "KubeletConfiguration"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from cpuctl.kubelet.configuration.remarks import ConfigWarning
 from cpuctl.kubelet.configuration.settings import Settings
-from cpuctl.named_tuple import NamedTuple
 
 
 class Layer(NamedTuple):

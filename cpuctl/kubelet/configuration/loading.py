@@ -6,7 +6,7 @@ Rule: ``cmd/kubelet/app/server.go``, 1.36.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.errors import InputError
 from cpuctl.kubelet.config import KubeletConfiguration
@@ -29,7 +29,6 @@ from cpuctl.kubelet.gates.at_start import STAGE, BadGatesError, gates_at_start
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.kubelet.version import DEFAULT_VERSION, KubeletVersion
-from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from cpuctl.documents.document import PlacedText

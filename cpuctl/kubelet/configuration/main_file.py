@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from cpuctl.documents.document import Document, PlacedText, Syntax
 from cpuctl.documents.loading import EMPTY
@@ -30,7 +31,6 @@ from cpuctl.kubelet.configuration.refusal import ConfigRefusedError, Refusal
 from cpuctl.kubelet.configuration.remarks import ConfigWarning, unknown_fields
 from cpuctl.kubelet.configuration.schema import ROOT_TYPE, structs_of
 from cpuctl.kubelet.configuration.settings import OriginKind, Setting, Settings, settings_of
-from cpuctl.named_tuple import NamedTuple
 
 _PATHS = (
     ("staticPodPath",), ("authentication", "x509", "clientCAFile"), ("tlsCertFile",), ("tlsPrivateKeyFile",),

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import NamedTuple, Self
 
 from cpuctl.errors import InputError
-from cpuctl.named_tuple import NamedTuple
 
 
 class Refusal(NamedTuple):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import starmap
+from typing import NamedTuple
 
 from cpuctl.kubelet.configuration.nearest import MOST_TOLD, nearest
 from cpuctl.kubelet.configuration.schema import FIELD_TYPES, ROOT_TYPE, SINCE, STRUCTS
 from cpuctl.kubelet.configuration.settings import Path, Setting, Settings, path_name
 from cpuctl.kubelet.policy_options import ARCHIVED, ARCHIVED_WHY
-from cpuctl.named_tuple import NamedTuple
 
 _Unknown = tuple[Setting, Path, Iterable[str]]
 

@@ -10,6 +10,7 @@ import shlex
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePath
+from typing import NamedTuple
 
 from cpuctl.documents.document import Value
 from cpuctl.errors import InputError, UsageError
@@ -31,7 +32,6 @@ from cpuctl.kubelet.flags.table import (
     flag_of,
 )
 from cpuctl.kubelet.flags.values import read_flag
-from cpuctl.named_tuple import NamedTuple
 
 _ARGUMENTS = "--kubelet-args"
 _VARIABLE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=")

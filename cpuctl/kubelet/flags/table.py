@@ -7,8 +7,7 @@ Source: ``cmd/kubelet/app/options`` of 1.27 to 1.36, and what it takes in of ``p
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-
-from cpuctl.named_tuple import NamedTuple
+from typing import NamedTuple
 
 # A flag, the kind of its value, the field it sets, and the first and last minors that have it.
 _FIELDS = """

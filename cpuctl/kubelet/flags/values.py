@@ -6,13 +6,13 @@ Rule: ``spf13/pflag`` and ``k8s.io/component-base/cli/flag``. Readers raise GoEr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
 
 from cpuctl.documents.document import Value
 from cpuctl.golang.conversions import parse_atoi, parse_bool, parse_int, quoted
 from cpuctl.golang.durations import duration_text, parse_duration
 from cpuctl.golang.text import GoError
 from cpuctl.kubelet.flags.csv_list import csv_list
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.quantity import Quantity
 
 _INT32 = 1 << 32

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from cpuctl.documents.text_errors import describe
 from cpuctl.errors import InputError
 from cpuctl.kubelet.foreign.lines import renamed, renamed_from
-from cpuctl.named_tuple import NamedTuple
 
 Fields = dict[str, Any]
 

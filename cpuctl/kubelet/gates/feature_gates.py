@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 from cpuctl.golang.text import GoError
 from cpuctl.kubelet.gates.manager_gates import DEPENDENCIES, DEPENDENCIES_SINCE, MANAGER_GATES
 from cpuctl.kubelet.gates.other_gates import LATER_DEPENDENCIES, OTHER_DEPENDENCIES, OTHER_GATES
 from cpuctl.kubelet.releases.behaviours import Behaviours, behaviours
 from cpuctl.kubelet.version import NEWEST, OLDEST
-from cpuctl.named_tuple import NamedTuple
 
 _TOKEN = re.compile(r"(?P<since>[0-9]+)(?P<stage>[abgdABGD-])(?P<locked>!?)(?P<doubt>\??)", re.ASCII)
 _LAST_VERIFIED_MINOR = 37

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import NamedTuple
 
 from cpuctl.kubelet.releases.differences import DIFFERENCES
-from cpuctl.named_tuple import NamedTuple
 
 
 class Behaviours(NamedTuple):

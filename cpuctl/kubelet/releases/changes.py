@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.flags.table import FLAGS, flag_of
@@ -15,7 +16,6 @@ from cpuctl.kubelet.releases.differences import DIFFERENCES
 from cpuctl.kubelet.topology_options import TOPOLOGY_OPTIONS
 from cpuctl.kubelet.validation.rule import Rule
 from cpuctl.kubelet.version import KubeletVersion
-from cpuctl.named_tuple import NamedTuple
 
 
 class GateChange(NamedTuple):

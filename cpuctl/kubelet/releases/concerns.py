@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
 
 from cpuctl.golang.conversions import parse_bool
 from cpuctl.golang.durations import MILLISECOND
@@ -20,7 +21,6 @@ from cpuctl.kubelet.policy_options import (
 from cpuctl.kubelet.releases.difference import Area, Difference
 from cpuctl.kubelet.releases.differences import DIFFERENCES
 from cpuctl.kubelet.topology_options import MAX_NODES
-from cpuctl.named_tuple import NamedTuple
 
 _DEFAULT_PERIOD = 100 * MILLISECOND
 _ENFORCEMENT = frozenset({"cgroupsPerQOS", "enforceNodeAllocatable"})

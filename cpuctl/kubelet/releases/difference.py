@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import NamedTuple
 
 from cpuctl.kubelet.version import effective_patch
-from cpuctl.named_tuple import NamedTuple
 
 
 class Standing(StrEnum):

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from cpuctl.golang.conversions import float32, parse_float32
 from cpuctl.golang.text import GoError
 from cpuctl.kubelet.config import DEFAULT_EVICTION_HARD, INODE_THRESHOLD_OF_IMAGES
 from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.kubelet.setting_error import SettingError
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.quantity import Format, Quantity
 
 SIGNALS = frozenset(

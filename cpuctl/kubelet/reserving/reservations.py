@@ -7,6 +7,7 @@ SettingErrors with the kubelet's text. Where it walks a map in random order, the
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from cpuctl.cpuset import MAX_CPU, CPUSet, CPUSetLimitError
 from cpuctl.golang.conversions import quoted
@@ -14,7 +15,6 @@ from cpuctl.golang.text import GoError
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.reserving.eviction import RESERVING_SIGNALS, Threshold, parse_thresholds
 from cpuctl.kubelet.setting_error import SettingError
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.quantity import Quantity
 
 _RESERVABLE = frozenset({"cpu", "memory", "ephemeral-storage", "pid"})

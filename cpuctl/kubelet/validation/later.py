@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
+from typing import NamedTuple
 
 from cpuctl.golang.conversions import float32, parse_float32, quoted
 from cpuctl.golang.durations import parse_duration
@@ -23,7 +24,6 @@ from cpuctl.kubelet.reserving.eviction import (
     threshold_problem,
 )
 from cpuctl.kubelet.validation.rule import Breaks, Broken, Rule, Subject, when
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.quantity import Quantity
 
 HARD, CONTAINER_MANAGER, KUBELET = "evictionHard", "containerManager", "kubelet"

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from cpuctl.golang.durations import parse_duration
 from cpuctl.kubelet.config import ATTRIBUTES, KubeletConfiguration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
-from cpuctl.named_tuple import NamedTuple
 
 NEVER = 1 << 16
 PREFIX = "invalid configuration: "

@@ -7,8 +7,7 @@ The kubelet never reads sysfs itself; its managers see only these values (cAdvis
 from __future__ import annotations
 
 from collections.abc import Mapping
-
-from cpuctl.named_tuple import NamedTuple
+from typing import NamedTuple
 
 
 class InfoCore(NamedTuple):

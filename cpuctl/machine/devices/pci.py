@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from cpuctl.errors import InputError
 from cpuctl.machine.kernel_text import parse_number
 from cpuctl.machine.sysfs.kernel_files import KernelFiles
 from cpuctl.machine.tree import Tree
-from cpuctl.named_tuple import NamedTuple
 
 _DEVICES = "sys/devices"
 _BUS = "sys/bus/pci/devices"

@@ -6,6 +6,8 @@ several nodes has all of them as its key (``0-1``), one whose plugin names no no
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from cpuctl.cpuset import CPUSet
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.loading import load_documents
@@ -13,7 +15,6 @@ from cpuctl.documents.text_errors import describe
 from cpuctl.machine.devices.inventory import MAX_DEVICES, DeviceGroup, DeviceInventory
 from cpuctl.machine.devices.pod_resources_json import KIND, SHAPES, decode_pod_resources
 from cpuctl.machine.model import MAX_NUMA_NODES
-from cpuctl.named_tuple import NamedTuple
 
 API_VERSION = "cpuctl/v1alpha1"
 NO_NODE = "none"

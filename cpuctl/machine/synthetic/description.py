@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
@@ -21,7 +21,6 @@ from cpuctl.machine.synthetic.words import (
     write_groups,
     write_row,
 )
-from cpuctl.named_tuple import NamedTuple
 
 DEFAULT_MEMORY = (64 << 30,)
 """The bytes of every NUMA node where a description says nothing."""

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from operator import or_
+from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.model import MAX_CPUS, MAX_NUMA_NODES
-from cpuctl.named_tuple import NamedTuple
 
 _SAME_NODE, _SAME_SOCKET, _OTHER_SOCKET = 10, 12, 21
 

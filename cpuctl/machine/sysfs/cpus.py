@@ -6,6 +6,7 @@ Files: *Documentation/ABI/stable/sysfs-devices-system-cpu* and *Documentation/ad
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
@@ -13,7 +14,6 @@ from cpuctl.machine.kernel_text import parse_flag
 from cpuctl.machine.model import CPU
 from cpuctl.machine.sysfs.kernel_files import KernelFiles
 from cpuctl.machine.wording import are, have, named
-from cpuctl.named_tuple import NamedTuple
 
 CPU_DIRECTORY = "sys/devices/system/cpu"
 

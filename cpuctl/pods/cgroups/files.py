@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
+from typing import NamedTuple
 
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.cgroups.linux_resources import (
     DEFAULT_PERIOD,
     curved_weight,

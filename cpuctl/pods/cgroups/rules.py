@@ -5,7 +5,8 @@ The values themselves are those of ``cpuctl.pods.cgroups.values``.
 
 from __future__ import annotations
 
-from cpuctl.named_tuple import NamedTuple
+from typing import NamedTuple
+
 from cpuctl.pods.cgroups.values import CgroupSettings, is_limited
 from cpuctl.pods.model import Container, Pod, QosClass
 

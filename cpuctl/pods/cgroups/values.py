@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import floor
+from typing import NamedTuple
 
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.cgroups.linux_resources import DEFAULT_PERIOD, NO_QUOTA, page_size, quota_of, shares_of
 from cpuctl.pods.model import Container, ContainerKind, Pod, QosClass
 from cpuctl.pods.requests import pod_limits, pod_requests

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from typing import NamedTuple
 
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.defaulting import Step
 from cpuctl.pods.model import Container, Pod
 from cpuctl.pods.requests import Amounts, container_limits, container_requests

@@ -7,9 +7,8 @@ Of several exceeded quotas it names any one; here all are told, by name.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Self
+from typing import NamedTuple, Self
 
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Pod, QosClass
 from cpuctl.pods.requests import Amounts, pod_limits, pod_requests
 from cpuctl.quantity import Quantity

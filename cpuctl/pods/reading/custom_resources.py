@@ -8,10 +8,10 @@ a controller makes of them beyond that is its own business: names and numbers ar
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from cpuctl.documents.cursor import Cursor
 from cpuctl.errors import InputError
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Pod
 from cpuctl.pods.reading.pods import LONGEST_NAME, decode_name, decode_namespace, decode_spec
 from cpuctl.pods.reading.workloads import MAX_REPLICAS

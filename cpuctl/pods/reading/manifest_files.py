@@ -5,10 +5,10 @@ from __future__ import annotations
 import os.path
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from cpuctl.documents.files import STDIN, read_input, read_member, source_name
 from cpuctl.errors import InputError, unreadable
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.reading.manifests import Allowance, Manifests, decode_manifests, finished, no_pods
 
 _SUFFIXES = frozenset({".yaml", ".yml", ".json"})

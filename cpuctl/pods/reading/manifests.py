@@ -8,13 +8,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.document import Document
 from cpuctl.documents.loading import load_documents
 from cpuctl.errors import InputError
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.identity import with_uids
 from cpuctl.pods.model import Pod
 from cpuctl.pods.reading.pods import decode_pod

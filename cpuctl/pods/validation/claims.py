@@ -6,8 +6,8 @@ Rule: ``validateResourceClaimNames`` in ``pkg/apis/core/validation``, 1.36.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.object_names import label_problems
 from cpuctl.pods.validation.finding import Finding, Spot
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cpuctl.named_tuple import NamedTuple
+from typing import NamedTuple
+
 from cpuctl.pods.model import Pod, ResourceRequirements
 from cpuctl.pods.validation.claims import Claim, ClaimNames
 from cpuctl.pods.validation.field_refs import FieldRef

@@ -7,8 +7,8 @@ Rule: ``validateContainerResourceFieldSelector`` and ``validateContainerResource
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.downward_api import unsupported_inside
 from cpuctl.pods.rules import ASSIGNED_CPUSET, ASSIGNED_CPUSET_SINCE, PodRules, ServerRules
 from cpuctl.pods.validation.finding import Finding, Refuser, Spot

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import TypeAlias
-
-from cpuctl.named_tuple import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 Path: TypeAlias = tuple[str | int, ...]
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from cpuctl.documents.document import Document
 from cpuctl.documents.text_errors import describe
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.reading.workloads import WORKLOADS
 from cpuctl.pods.validation.finding import Finding, Refuser, Spot
 from cpuctl.pods.validation.raw import items_of, member_of, text_of

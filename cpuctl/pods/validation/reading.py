@@ -7,9 +7,9 @@ quantities are told here, and their resources left out of account in the whole p
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from cpuctl.golang.text import GoError
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, ContainerKind, Pod, QosClass, ResourceRequirements
 from cpuctl.pods.validation.amounts import with_amounts
 from cpuctl.pods.validation.claims import Claim, ClaimNames

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from cpuctl.documents.document import Document
 from cpuctl.documents.loading import EMPTY, load_documents
 from cpuctl.documents.places import Place
 from cpuctl.errors import InputError
-from cpuctl.named_tuple import NamedTuple
 
 _BETWEEN = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 _MOST_TEXT = 64 << 20

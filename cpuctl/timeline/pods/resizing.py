@@ -7,6 +7,7 @@ when its delay has passed; the resize is complete when all CPU sets of the pod a
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from cpuctl.engine.outcome import KubeletFault
 from cpuctl.engine.pod_rules import server_rules
@@ -16,7 +17,6 @@ from cpuctl.engine.resize.pending import retry_order
 from cpuctl.engine.resize.running import POD, ResizeWish, requirements, same_resources, with_requirements
 from cpuctl.engine.resize.server_side import ResizeServer
 from cpuctl.golang.durations import duration_text
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.defaulting import with_api_defaults
 from cpuctl.pods.model import Pod, ResourceRequirements
 from cpuctl.timeline.model import Resize

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.loading import load_documents
 from cpuctl.errors import CpuctlError
 from cpuctl.machine.sources import MachineSource
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.timeline.model import Moment, Timeline, Timing
 from cpuctl.timeline.reading.events import ACTIONS, EventReader
 from cpuctl.timeline.reading.expectations import ExpectationReader

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from cpuctl.documents.cursor import Cursor
 from cpuctl.golang.durations import duration_text
 from cpuctl.machine.model import Machine
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.timeline.model import TimelinePod, Wanted
 from cpuctl.timeline.reading.fields import container_of, cpu_list, duration, pod_name, refuse_others
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.document import Value
@@ -17,7 +17,6 @@ from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import DEFAULT_VERSION, KubeletVersion
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.timeline.model import ApiServer, KubeletAction, KubeletChange, KubeletSetup
 from cpuctl.timeline.reading.fields import duration, refuse_others
 

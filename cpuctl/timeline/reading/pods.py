@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from cpuctl.documents.cursor import Cursor
 from cpuctl.errors import UsageError
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.governing.limit_range import LimitRange
 from cpuctl.pods.governing.resource_quota import ResourceQuota
 from cpuctl.pods.identity import with_uids

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
+from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.timeline.seen.ownership import NOBODY, Holding, Owners, Sample
 
 _NOTHING = Holding(0)

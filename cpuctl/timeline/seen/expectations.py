@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from cpuctl.documents.document import Origin
 from cpuctl.documents.paths import path_text
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.timeline.model import Moment, Wanted
 from cpuctl.timeline.seen.views import VIEWS, Seen
 from cpuctl.timeline.world.world import World

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from cpuctl.engine.cpu.isolation import Isolation, isolation_of
 from cpuctl.engine.node import Node
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Pod
 from cpuctl.timeline.world.world import World
 

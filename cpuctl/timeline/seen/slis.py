@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.timeline.world.scale_downs import ScaleDown
 
 

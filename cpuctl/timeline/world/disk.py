@@ -6,13 +6,12 @@ What a kubelet has written is kept as the value and who wrote it, and made into 
 from __future__ import annotations
 
 import json
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from cpuctl.checkpoints.cpu_state import read_cpu_state, write_cpu_state
 from cpuctl.checkpoints.memory_state import read_memory_state, write_memory_state
 from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, SavedCPUState, SavedMemoryState
 from cpuctl.checkpoints.reader import StateReader
-from cpuctl.named_tuple import NamedTuple
 
 
 class WrittenCPUs(NamedTuple):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-
-from cpuctl.named_tuple import NamedTuple
+from typing import NamedTuple
 
 Detail = Mapping[str, "str | int | bool | None"]
 

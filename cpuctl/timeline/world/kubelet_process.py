@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from heapq import heappop, heappush
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile
 from cpuctl.checkpoints.reader import StateReader
@@ -17,7 +17,6 @@ from cpuctl.engine.node import Node
 from cpuctl.engine.resize.rules import ResizeRules
 from cpuctl.golang.durations import MINUTE, SECOND
 from cpuctl.kubelet.releases.behaviours import behaviours
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.rules import ASSIGNED_CPUSET_SINCE
 from cpuctl.timeline.model import KubeletSetup
 from cpuctl.timeline.world.back_off import BackOffs

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from cpuctl.cli.answers.pods.facts_answer import CgroupView, pod_answer
 from cpuctl.cli.output import API_VERSION, Document
 from cpuctl.engine.pod_facts import PodFacts
-from cpuctl.named_tuple import NamedTuple
 
 _AREAS = ("admission", "QoS", "spec", "scheduling", "cgroup", "OOM", "pinning", "readers")
 _UNPROTECTED = ("memory.min", "memory.low")

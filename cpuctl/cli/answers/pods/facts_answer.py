@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from cpuctl.cli.answers.config.show_answer import amount as amount_answer
 from cpuctl.cli.answers.pods.told_answer import told_answer
 from cpuctl.engine.cpu.exclusive_advice import Change
 from cpuctl.engine.pod_facts import ContainerFacts, EphemeralFacts, PodFacts
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.cgroups.files import CgroupFile, CgroupHost, WeightFormula, v1_files, v2_files
 from cpuctl.pods.cgroups.linux_resources import page_size_name
 from cpuctl.pods.cgroups.rules import CgroupRules

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from cpuctl.cli.answers.config.show_answer import amount
 from cpuctl.cli.answers.pods.facts_answer import CgroupView, pod_answer
 from cpuctl.cli.output import API_VERSION, Document
 from cpuctl.engine.pod_facts import PodFacts
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.eviction_rank import Ranked
 from cpuctl.pods.governing.limit_range import LimitRange
 from cpuctl.pods.governing.resource_quota import QuotaCharge, ResourceQuota

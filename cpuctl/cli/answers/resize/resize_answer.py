@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from cpuctl.cli.answers.config.parts import start_answer
 from cpuctl.cli.answers.plan.plan_answer import (
@@ -34,7 +34,6 @@ from cpuctl.engine.resize.rules import EXCLUSIVE_CPUS
 from cpuctl.engine.resize.running import POD
 from cpuctl.engine.start import NotStarted
 from cpuctl.kubelet.releases.behaviours import Behaviours
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.cgroups.values import CgroupSettings
 from cpuctl.pods.qos import pod_qos
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.cgroups.desired import Assignment, Desired, Place, Wanted, by_assignment, by_reference
 from cpuctl.cli.cgroups.apply.documents import request_of_file
 from cpuctl.cli.cgroups.apply.request import Request, members_of, places_of
 from cpuctl.errors import InputError, NodeAccessError, UsageError
-from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from cpuctl.audit.picture import Picture

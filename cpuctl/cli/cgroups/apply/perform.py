@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.cgroups.changing.applying import Applier
 from cpuctl.cgroups.changing.carrying_out import Guard, Outcome, carry_out
@@ -23,7 +23,6 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.errors import CpuctlError
 from cpuctl.machine.kernel_text import parse_cpu_list
 from cpuctl.machine.tree import DirectoryTree
-from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from cpuctl.cli.cgroups.apply.log import WriteLog

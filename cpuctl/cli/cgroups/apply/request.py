@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.cgroups.desired import Desired, Member, Place
-from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from cpuctl.audit.picture import Picture

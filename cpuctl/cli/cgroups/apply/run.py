@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.below_root import DanglingLinkError, Root
 from cpuctl.cgroups.changing.objections import Force, Objection, Situation, find_objections, moved_on
@@ -20,7 +20,6 @@ from cpuctl.cgroups.names import Driver, Level
 from cpuctl.cli.cgroups.apply.request import Request, members_of
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError, UsageError
-from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from cpuctl.audit.picture import Picture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.cli.answers.cgroups.apply_answer import apply_document
 from cpuctl.cli.app import EXIT_NO
@@ -15,7 +15,6 @@ from cpuctl.cli.progress import ProgressBar
 from cpuctl.cli.sources.node_picture import PictureWords, load_node
 from cpuctl.cli.sources.sources import Sources
 from cpuctl.cli.stop_signals import held_back
-from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from contextlib import ExitStack

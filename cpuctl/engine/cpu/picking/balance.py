@@ -14,12 +14,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from math import isqrt
+from typing import NamedTuple
 
 from cpuctl.engine.cpu.picking.combining import distinct, effective_combination
 from cpuctl.engine.cpu.picking.remainder import Remainder
 from cpuctl.engine.cpu.picking.rules import PickerRules
 from cpuctl.engine.outcome import FaultKind, KubeletFault
-from cpuctl.named_tuple import NamedTuple
 
 ANY = 1
 """More than any change: CPUs that are handed out only lower the sum of squares."""

@@ -9,13 +9,12 @@ remainder can go on for ever.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.engine.cpu.picking.packed import Spread, not_enough, numa_order, take_packed
 from cpuctl.engine.cpu.picking.rules import V1_36, PickerRules
 from cpuctl.engine.cpu.topology import CPUTopology, no_cpus_per_core
 from cpuctl.engine.outcome import AllocationError, KubeletFault, Picked, PickResult, PickStep, Undetermined
-from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from cpuctl.engine.cpu.picking.balance import Split

@@ -6,6 +6,8 @@ serves every pick.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from cpuctl.engine.cpu.picking.distributed import Dealing, take_distributed
 from cpuctl.engine.cpu.picking.packed import Spread, take_packed
 from cpuctl.engine.cpu.picking.rules import PickerRules, picker_rules
@@ -13,7 +15,6 @@ from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.outcome import PickResult
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
 from cpuctl.kubelet.releases.behaviours import Behaviours
-from cpuctl.named_tuple import NamedTuple
 
 
 class Picker(NamedTuple):

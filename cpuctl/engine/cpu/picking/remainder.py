@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from heapq import heapreplace
+from typing import NamedTuple
 
 from cpuctl.engine.cpu.picking.combining import distinct
-from cpuctl.named_tuple import NamedTuple
 
 
 class Remainder(NamedTuple):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from cpuctl.kubelet.releases.behaviours import Behaviours
-from cpuctl.named_tuple import NamedTuple
 
 
 class PickerRules(NamedTuple):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import NamedTuple
 
 from cpuctl.engine.explain.story import Story
 from cpuctl.kubelet.config import KubeletConfiguration
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, Pod, ResourceRequirements
 from cpuctl.quantity import Quantity
 

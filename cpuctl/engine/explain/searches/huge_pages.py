@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.engine.admission import Admitted
 from cpuctl.engine.explain.story import Runs, Starter, Telling, tell
 from cpuctl.engine.memory.tables import MEMORY, is_memory, page_bytes
-from cpuctl.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from cpuctl.machine.cadvisor.machine_info import MachineInfo

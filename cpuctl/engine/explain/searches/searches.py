@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from cpuctl.engine.explain.decision import Decision
 from cpuctl.engine.explain.searches.changes import Change, ChangeKind, SettingChange
@@ -12,7 +13,6 @@ from cpuctl.engine.explain.searches.removals import removals
 from cpuctl.engine.explain.searches.requests import nearest_requests
 from cpuctl.engine.explain.searches.settings import setting_candidates
 from cpuctl.engine.explain.story import Runs, Telling, tell
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Pod
 
 

@@ -6,11 +6,12 @@ stays when it shrinks.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.outcome import AllocationError, Picked, PickResult
 from cpuctl.engine.resize.allocator.packed_again import take_packed_again
 from cpuctl.engine.resize.allocator.request import not_a_subset
-from cpuctl.named_tuple import NamedTuple
 
 RETAINED = "requested CPUs to be retained"
 """What the reference implementation calls the baseline in its errors."""

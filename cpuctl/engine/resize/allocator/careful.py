@@ -7,6 +7,8 @@ that a later one gives up do not help an earlier one.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from cpuctl.engine.admission import Admitted
 from cpuctl.engine.cpu.hints import CPUHints
 from cpuctl.engine.cpu.picking.packed import not_enough
@@ -19,7 +21,6 @@ from cpuctl.engine.resize.allocator.allocation import RETAINED, allocate_again, 
 from cpuctl.engine.resize.allocator.packed_again import KEPT, take_packed_again
 from cpuctl.engine.resize.allocator.reference import Resizing
 from cpuctl.engine.resize.allocator.request import cannot_allocate, not_a_subset
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, ContainerKind
 
 

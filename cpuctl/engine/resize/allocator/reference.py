@@ -6,6 +6,8 @@ CPU sets are masks throughout.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from cpuctl.engine.admission import Admitted, Asked, Placement
 from cpuctl.engine.cpu.exclusive_claim import ExclusiveClaim
 from cpuctl.engine.cpu.manager import StaticPolicy
@@ -27,7 +29,6 @@ from cpuctl.engine.resize.allocator.feasibility import infeasible
 from cpuctl.engine.resize.allocator.hints import resize_hints
 from cpuctl.engine.resize.allocator.request import ResizeRequest, cannot_allocate, divided_pod
 from cpuctl.engine.resize.allocator.resized import Departure, Resized
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, QosClass
 
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.state import CPUManagerState
 from cpuctl.engine.outcome import Rejected
-from cpuctl.named_tuple import NamedTuple
 from cpuctl.pods.model import Container, Pod
 from cpuctl.quantity import Quantity
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import NamedTuple
 
 from cpuctl.engine.admission import Admitted, Asked, Placement
 from cpuctl.engine.provider import Refusal
-from cpuctl.named_tuple import NamedTuple
 
 
 class Departure(StrEnum):

@@ -285,3 +285,40 @@ def test_a_crash_while_reserved_cpus_are_picked(check: Check, tmp_path: Path) ->
     (told,) = mended(config, check, machine="machine.json")
     assert told.endswith("runtime error: integer divide by zero")
     assert "featureGates" not in check(config, machine="machine.json").out
+
+
+BEGUN = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "mended", "fix"),
+    [
+        ("", BEGUN, "begin it with the lines apiVersion: kubelet.config.k8s.io/v1beta1 and kind: "),
+        ("# nothing\n", BEGUN + "# nothing\n", "begin it with the lines apiVersion: "),
+        (
+            BEGUN + "cpuCFSQuota: [\n",
+            BEGUN + "cpuCFSQuota: true\n",
+            "quotes and brackets that are not closed",
+        ),
+        (BEGUN + 'cgroupRoot: "/\n', BEGUN + 'cgroupRoot: "/"\n', "quotes and brackets that are not closed"),
+        (BEGUN + " maxPods: 9\n", BEGUN + "maxPods: 9\n", "blanks that do not line up"),
+        (
+            BEGUN + "logging:\n\tverbosity: 2\n",
+            BEGUN + "logging:\n  verbosity: 2\n",
+            "with blanks only",
+        ),
+    ],
+    ids=["empty", "comment", "bracket", "quote", "blanks", "tab"],
+)
+def test_a_file_that_is_no_text_of_a_configuration(
+    text: str, mended: str, fix: str, cpuctl: Cpuctl, tmp_path: Path
+) -> None:
+    path = tmp_path / "kubelet.yaml"
+    path.write_text(text)
+    words = ("config", "check", "-m", MACHINE, "--kubelet-config", str(path))
+    refused = cpuctl(*words)
+    assert " would not start " in refused.out
+    (told,) = [line for line in refused.out.splitlines() if line.startswith("  fix: ")]
+    assert fix in told
+    path.write_text(mended)
+    assert " would start." in cpuctl(*words).out

@@ -22,6 +22,9 @@ API_VERSION = "kubelet.config.k8s.io/v1beta1"
 KIND = "KubeletConfiguration"
 STAGE = "configDecode"
 _CONFIGZ = "the node's /configz (kubectl get --raw /api/v1/nodes/NODE/proxy/configz)"
+BEGIN = f"begin it with the lines apiVersion: {API_VERSION} and kind: {KIND}"
+"""What to do about a file with nothing in it."""
+_CORRECT = "correct the text up to there: quotes and brackets that are not closed, blanks that do not line up"
 HINT = "name the file that the kubelet reads (its flag --config), often /var/lib/kubelet/config.yaml"
 
 _INSTEAD = {
@@ -120,7 +123,7 @@ def read_config_object(text: str | bytes, source: str) -> tuple[ObjectText, Head
     try:
         found = read_object(text, source)
     except BrokenTextError as error:
-        error.hint = _by_its_looks(decoded(text, source)) or error.hint
+        error.hint = _by_its_looks(decoded(text, source)) or error.hint or _CORRECT
         if error.go:
             raise NoObjectError(error, error.go) from None
         raise
@@ -133,7 +136,7 @@ def read_config_object(text: str | bytes, source: str) -> tuple[ObjectText, Head
 def without(document: Document, name: str, shown: str, wanted: str) -> NoObjectError:
     """Make the error for a file that lacks a part of its head."""
     if document.value is None:
-        error = InputError("empty: expected YAML or JSON", where=document.source)
+        error = InputError("empty: expected YAML or JSON", where=document.source, hint=BEGIN)
     else:
         hint = _by_its_looks(document.text) or HINT
         error = Cursor.at_root(document).error(f"{name} is missing: expected {wanted}", hint=hint)

@@ -17,6 +17,7 @@ from cpuctl.errors import InputError
 from cpuctl.golang.json_mistakes import Walk, all_mistakes
 from cpuctl.kubelet.configuration.head import (
     API_VERSION,
+    BEGIN,
     HINT,
     KIND,
     STAGE,
@@ -58,7 +59,7 @@ def read_main_file(
     kubelet's own words for it are known.
     """
     if not text:
-        raise _refused(InputError(EMPTY, where=source), empty(source), source)
+        raise _refused(InputError(EMPTY, where=source, hint=BEGIN), empty(source), source)
     try:
         found, head = read_config_object(text, source)
         _check_head(found.document, head)

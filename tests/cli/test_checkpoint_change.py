@@ -13,7 +13,7 @@ import pytest
 import yaml
 from syrupy.assertion import SnapshotAssertion
 
-from cpuctl.checkpoints.cpu_state import read_cpu_state
+from cpuctl.checkpoints.cpu_state import read_cpu_state, write_cpu_state
 from cpuctl.checkpoints.model import CPUStateFile
 from cpuctl.schemas import schema_text
 from tests.cli.conftest import Cpuctl, Result
@@ -335,3 +335,13 @@ def test_pods_of_another_node_raise_a_doubt(
     assert result.code == 0
     doubt = "no pod in state/cpu_manager_state is among those in pods.json: are these all pods of this node?"
     assert (doubt in result.err) == doubted
+
+
+def test_a_file_that_holds_what_belongs_under_another_name(tmp_path: Path, cpuctl: Cpuctl) -> None:
+    state = tmp_path / "state"
+    write_states(state)
+    text = write_cpu_state(CPU_STATE, V37).replace('"defaultCpuSet"', '"nulldefaultCpuSet"')
+    (state / "cpu_manager_state").write_text(text)
+    refused = cpuctl("checkpoint", "repair", str(state), *ON_36, columns=2000)
+    assert refused.code == 3
+    assert "it is allocated_pods_state by what it holds" in refused.out

@@ -110,13 +110,13 @@ def _readable(state: StateInput) -> tuple[StateInput, tuple[Action, ...]]:
         return state, ()
     embedded = inspect_embedded(state.text) if found.file_name else found
     if embedded.state is None or not all(each.ok for each in embedded.checksums):
-        hint = "drain the node and delete the file, or write a new one: cpuctl checkpoint new"
-        raise InputError(f"cannot be read: {found.problem}", where=state.source, hint=hint)
+        raise InputError(f"cannot be read: {found.problem}", where=state.source, hint=_NEW)
     why = f"{found.format} is broken ({found.problem}): taken from the copy for older kubelets"
     taken = embedded._replace(format=found.format)
     return state._replace(inspection=taken), (Action(did=Did.FORMAT, reason=why),)
 
 
+_NEW = "drain the node and delete the file, or write a new one: cpuctl checkpoint new"
 _State = CPUStateFile | MemoryStateFile
 _Result = Repaired[CPUStateFile] | Repaired[MemoryStateFile] | NotRepaired
 
@@ -144,7 +144,7 @@ def _state_of(state: StateInput, case: Case, managers: Started) -> _Result:
             )
             return repair_memory_state(found, rules_of_memory, case.owners)
         case _:
-            raise AssertionError("only what can be read comes here")
+            return NotRepaired(f"it is {state.inspection.file_name or 'another file'} by what it holds", _NEW)
 
 
 def _named(state: StateInput, found: CPUStateFile, case: Case) -> Repaired[CPUStateFile] | NotRepaired:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import combinations, product
 
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from cpuctl.engine.cpu.exclusive_advice import advise
@@ -29,6 +29,9 @@ EDITS: Mapping[str, tuple[str, ...]] = {"cpu": ("", "1", "2"), "memory": ("", "1
 SIDES = ("requests", "limits")
 MOST_TRIED = 2
 """Changes at once: beyond that there are too many to try."""
+
+FEW = settings(suppress_health_check=[HealthCheck.filter_too_much])
+"""Most pods are refused by the API server, or have CPUs of their own already."""
 
 Place = tuple[int, str, str]
 """Which container, the pod as a whole being -1, which side and which resource."""
@@ -116,19 +119,19 @@ def check(pod: Pod, *, managers: bool = False, scope: str = "container") -> None
         assert not due(each, managers=managers, scope=scope), (advice.changes, each)
 
 
-@settings(max_examples=30)
+@settings(FEW, max_examples=30)
 @given(PODS)
 def test_no_smaller_change_of_a_pod_helps(pod: Pod) -> None:
     check(pod)
 
 
-@settings(max_examples=15)
+@settings(FEW, max_examples=15)
 @given(WHOLE_PODS)
 def test_no_smaller_change_of_a_pod_with_resources_of_its_own_helps(pod: Pod) -> None:
     check(pod)
 
 
-@settings(max_examples=15)
+@settings(FEW, max_examples=15)
 @given(GUARANTEED_PODS, st.sampled_from(["container", "pod"]))
 def test_no_smaller_change_helps_where_managers_divide_the_pod(pod: Pod, scope: str) -> None:
     """KEP-5526: its own resources decide on its class, as they are; sums that happen to fit are no advice."""

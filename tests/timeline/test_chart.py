@@ -42,6 +42,14 @@ def test_containers_of_a_pod_that_follow_each_other_do_not_contest() -> None:
     assert first == row(0b0001, (0, 10, Use.OWNED, app))
 
 
+def test_pools_of_two_pods_contest_and_a_pool_and_its_pods_container_do_not() -> None:
+    pool, other = "default/a", "default/b"
+    (first, _) = drawn((0, Owners({pool: Holding(0, 0b0001), other: Holding(0b0001)}, 0b1110)))
+    assert first == row(0b0001, (0, 10, Use.CONTESTED, other))
+    (first, _) = drawn((0, Owners({pool: Holding(0b0001), A: Holding(0, 0b0001)}, 0b1110)))
+    assert first == row(0b0001, (0, 10, Use.OWNED, pool))
+
+
 def test_nobody_has_anything_before_there_is_a_kubelet() -> None:
     assert drawn((0, NOBODY), (5, Owners({}, 0b1111))) == [
         row(0b1111, (0, 5, Use.NONE, ""), (5, 10, Use.SHARED, ""))

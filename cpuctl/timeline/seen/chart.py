@@ -81,13 +81,18 @@ def _status(owners: Owners, cpu: int) -> Status:
     for name, holding in owners.containers.items():
         owner = name if holding.stays & cpu else owner
         leaver = name if holding.goes & cpu else leaver
-    if owner and leaver and owner.rpartition("/")[0] != leaver.rpartition("/")[0]:
+    if owner and leaver and _pod(owner) != _pod(leaver):
         return Status(Use.CONTESTED, owner)
     if owner:
         return Status(Use.OWNED, owner)
     if leaver:
         return Status(Use.LEAVING, leaver)
     return Status(Use.SHARED if owners.shared & cpu else Use.NONE)
+
+
+def _pod(name: str) -> list[str]:
+    """Return namespace and pod of a container, or of a pod that holds CPUs as a whole."""
+    return name.split("/")[:2]
 
 
 def _spans(history: Sequence[tuple[int, Status]], until: int) -> Iterator[Span]:

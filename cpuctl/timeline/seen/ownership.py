@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from cpuctl.engine.cpu.isolation import Isolation, isolation_of
 from cpuctl.engine.node import Node
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import ContainerKind, Pod
 from cpuctl.timeline.world.world import World
 
 
@@ -57,29 +57,33 @@ def owners(world: World, before: Owners) -> Owners:
 
 def _holdings(world: World, node: Node) -> Iterator[tuple[str, Holding]]:
     for uid, containers in node.state.assignments.items():
+        whole = node.state.pod_entries.get(uid, 0)
         if uid not in world.pods:
             # Nobody has noticed yet that it is gone.
             pod = world.names.get(uid, uid)
-            yield from ((f"{pod}/{name}", Holding(0, cpus)) for name, cpus in containers.items())
+            gone = {pod: whole} if whole else {f"{pod}/{name}": cpus for name, cpus in containers.items()}
+            yield from ((name, Holding(0, cpus)) for name, cpus in gone.items())
             continue
         life, pending = world.pods[uid], node.state.pending.get(uid, {})
-        leftover = node.state.pod_entries.get(uid, 0)
-        sharing = _sharing(life.running.allocated) if leftover else ()
+        sharing = _sharing(life.running.allocated) if whole else {}
+        pool, leftover = 0, whole
         for name, cpus in containers.items():
             if name in sharing:
+                # CPUs of the init containers before it are in its pod's pool by then.
+                pool |= 0 if sharing[name] is ContainerKind.INIT else cpus
                 continue
             leftover &= ~cpus
             if (one := life.containers.get(name)) is not None:
                 kept = pending.get(name, cpus)
                 yield f"{life.name}/{name}", Holding(kept, (cpus | one.cgroup) & ~kept)
-        if leftover:
-            yield life.name, Holding(leftover)
+        if pool or leftover:
+            yield life.name, Holding(pool or leftover)
 
 
-def _sharing(pod: Pod) -> set[str]:
+def _sharing(pod: Pod) -> dict[str, ContainerKind]:
     """Name the containers that share their pod's pool: what the state has for them is nobody's own."""
     return {
-        each.name
+        each.name: each.kind
         for each in pod.all_containers
         if isolation_of(each, assigned=True, divided=True) is Isolation.POD
     }

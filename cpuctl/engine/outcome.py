@@ -73,6 +73,12 @@ class RejectionReason(StrEnum):
     EMPTY_POD_SHARED_POOL = "EmptyPodSharedPoolError"
 
 
+FAILED_IN_POD_SCOPE = (
+    "Pod Scope pod with pod-level resources failed admission under pod-scope topology manager"
+)
+"""The kubelet's words where hints for a pod that is divided come to nothing (KEP-5526)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rejected:
     """The kubelet refuses the pod, with its reason and message; what was allocated before stays taken.

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from cpuctl.engine.cpu.exclusive_advice import ExclusiveAdvice, advise
 from cpuctl.engine.cpu.exclusive_claim import POLICY_NONE, exclusive_claim, why_shared
 from cpuctl.engine.cpu.isolation import Isolation
-from cpuctl.engine.outcome import Rejected
+from cpuctl.engine.outcome import FAILED_IN_POD_SCOPE, Rejected, RejectionReason
 from cpuctl.engine.pod_level.claims import pod_level_cpus, unaligned_managers
 from cpuctl.engine.pod_rules import pod_level_rejection, sidecar_rejection
 from cpuctl.engine.pod_server import Creation, PodServer
@@ -39,7 +39,7 @@ _NO_V1 = (
 class NodeOfPods(NamedTuple):
     """The node and the rules that pods are looked at by; ``static`` names managers with a static policy.
 
-    ``scope`` is the Topology Manager's, ``none`` where it does nothing.
+    ``scope`` and ``policy`` are the Topology Manager's, ``none`` where it does nothing.
     ``memory`` in bytes and ``allocatable`` by resource are None where the node is not known.
     """
 
@@ -47,6 +47,7 @@ class NodeOfPods(NamedTuple):
     settings: CgroupSettings = CgroupSettings()
     static: frozenset[str] = frozenset()
     scope: str = "container"
+    policy: str = "restricted"
     cgroup_version: int = 2
     memory: int | None = None
     allocatable: Mapping[str, Quantity] | None = None
@@ -136,7 +137,8 @@ def pod_facts(pod: Pod, node: NodeOfPods, server: PodServer | None = None) -> Po
         told=tuple((ref, tell(seen, ref, inside)) for ref in seen.field_refs),
         creation=server.create(stored.pod),
         rejected=sidecar_rejection(stored.pod, node.rules.node)
-        or pod_level_rejection(stored.pod, node.rules.node),
+        or pod_level_rejection(stored.pod, node.rules.node)
+        or _empty_pool(seen, qos, node),
         notices=tuple(_notices(pod, stored, seen, qos, node)),
     )
 
@@ -194,6 +196,25 @@ def _isolation(pod: Pod, qos: Qos, node: NodeOfPods, *, exclusive: bool) -> Isol
         return Isolation.CONTAINER
     divided = node.gives_cpus and node.scope == "pod" and node.rules.node.managers
     return Isolation.POD if divided and pod_level_cpus(pod, qos) else Isolation.HOST
+
+
+def _empty_pool(pod: Pod, qos: Qos, node: NodeOfPods) -> Rejected | None:
+    """Refuse a pod whose containers leave none of its CPUs to those of them that share, on any node."""
+    rules = node.rules.node
+    total = pod_level_cpus(pod, qos) if rules.managers and pod.has_pod_level_resources else 0
+    if not (total and node.gives_cpus and node.scope == "pod"):
+        return None
+
+    from cpuctl.engine.pod_level.cpu_bubble import empty_cpu_pool
+
+    def claims(container: Container) -> int:
+        return exclusive_claim(pod, container, qos, pod_level_managers=True, scope="pod").cpus
+
+    if not (why := empty_cpu_pool(pod, claims, total)):
+        return None
+    if node.policy == "best-effort":
+        return Rejected(RejectionReason.EMPTY_POD_SHARED_POOL, why)
+    return Rejected(RejectionReason.TOPOLOGY_AFFINITY, FAILED_IN_POD_SCOPE)
 
 
 def _only_written(advice: ExclusiveAdvice, stored: StoredPod) -> ExclusiveAdvice:

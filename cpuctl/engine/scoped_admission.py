@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from cpuctl.engine.admission import Admitted, Asked, Placement, Verdict
 from cpuctl.engine.hints.hints import IMPOSSIBLE, Hint
 from cpuctl.engine.hints.topology_manager import Answer, Merged, TopologyManager
-from cpuctl.engine.outcome import KubeletFault, Rejected, RejectionReason, Undetermined
+from cpuctl.engine.outcome import FAILED_IN_POD_SCOPE, KubeletFault, Rejected, RejectionReason, Undetermined
 from cpuctl.engine.provider import Candidate, Provider, Refusal
 from cpuctl.pods.model import Container
 
@@ -76,10 +76,11 @@ class ScopedAdmission:
     def _refusal(self, container: Container | None) -> str:
         if not self.candidate.divided:
             return "Resources cannot be allocated with Topology locality"
-        how = "under pod-scope topology manager"
-        if container is not None:
-            how = "with a container-level topology manager"
-        return f"Pod Scope pod with pod-level resources failed admission {how}"
+        if container is None:
+            return FAILED_IN_POD_SCOPE
+        return (
+            "Pod Scope pod with pod-level resources failed admission with a container-level topology manager"
+        )
 
     def _place_pod(self, hint: Hint) -> Verdict:
         """Let every manager allocate for the pod as a whole."""

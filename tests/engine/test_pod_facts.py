@@ -208,3 +208,27 @@ def test_limit_ranges_look_at_new_pods_of_their_namespace() -> None:
         given._replace(static=True),
     ):
         assert pod_facts(other, node).creation.refusals == ()
+
+
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [
+        (
+            "best-effort",
+            "EmptyPodSharedPoolError: pod rejected, sum of exclusive container cpu requests equals",
+        ),
+        ("restricted", "TopologyAffinityError: Pod Scope pod with pod-level resources failed admission"),
+    ],
+)
+def test_a_pod_that_leaves_nothing_to_share_is_rejected(policy: str, message: str) -> None:
+    node = STATIC._replace(rules=PodRules(node=NodeRules(managers=True)), scope="pod", policy=policy)
+    half = "cpu=2 memory=512Mi"
+    given = pod(app(half, half, name="a"), app(name="b"), pod_level=resources(*FULL))
+    rejected = pod_facts(given, node).rejected
+    assert rejected is not None
+    assert f"{rejected.reason}: {rejected.message}".startswith(message)
+    assert pod_facts(given, node._replace(scope="container")).rejected is None
+    roomy = pod(
+        app("cpu=1 memory=512Mi", "cpu=1 memory=512Mi", name="a"), app(name="b"), pod_level=LEVEL.resources
+    )
+    assert pod_facts(roomy, node).rejected is None

@@ -86,6 +86,7 @@ def view_on(machine: MachineSource | None, words: NodeWords, sources: Sources) -
         ),
         static=_static(kubelet.config),
         scope=_scope(kubelet.config),
+        policy=kubelet.config.topology_manager_policy,
         cgroup_version=load_cgroup_version(words.cgroup_version, machine, sources),
         memory=(machine.info.memory_bytes or None) if machine else _memory(words.memory, sources),
         allocatable=allocatable,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cpuctl.engine.outcome import FAILED_IN_POD_SCOPE
 from cpuctl.engine.pod_level.claims import unaligned_managers
 from cpuctl.engine.pod_lints.exclusive import whole_cpus
 from cpuctl.engine.pod_lints.subject import PodLintSubject
@@ -21,10 +22,7 @@ _HINT = "set resources on the containers alone, or switch on the gate PodLevelRe
 _EMPTY_POOL = "pod rejected, sum of exclusive container cpu requests equals pod budget, leaving no cpus for "
 _REFUSALS = {
     "best-effort": f"EmptyPodSharedPoolError: {_EMPTY_POOL}shared containers",
-    "restricted": (
-        "TopologyAffinityError: Pod Scope pod with pod-level resources failed admission under pod-scope "
-        "topology manager"
-    ),
+    "restricted": f"TopologyAffinityError: {FAILED_IN_POD_SCOPE}",
 }
 
 

@@ -429,3 +429,23 @@ def test_a_pod_that_has_ended_is_said_to_have(cpuctl: Cpuctl, tmp_path: Path) ->
         2, ["error: POD: pod default/done has ended", "hint: explain it with --include-completed"],
     )  # fmt: skip
     assert cpuctl(*words, "--include-completed").code == 0
+
+
+def test_memory_of_which_a_status_tells_nothing(cpuctl: Cpuctl, tmp_path: Path) -> None:
+    """To the Memory Manager of 1.34 such a container asks for nothing, whatever its spec says."""
+    amounts = {"cpu": "1", "memory": "1Gi"}
+    container = {"name": "a", "image": "x", "resources": {"requests": amounts, "limits": amounts}}
+    statuses = [{"name": "a", "state": {"running": {}}}]
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p"},
+        "spec": {"containers": [container]},
+        "status": {"phase": "Running", "qosClass": "Guaranteed", "containerStatuses": statuses},
+    }
+    (tmp_path / "p.json").write_text(json.dumps(pod))
+    flags = "--memory-manager-policy=Static --system-reserved=memory=1Gi --reserved-memory=0:memory=1Gi"
+    words = ("-q", "-m", "synthetic:1s1n8c1t,mem=16Gi", "--pods", "p.json", "--kubelet-args", flags)
+    told = cpuctl("explain", "p", *words, "--kubelet-version", "1.34", columns=2000, cwd=tmp_path)
+    assert "failed to get the default NUMA affinity" in told.out
+    assert "its status, which tells none, and the Static policy fails at setting no memory aside" in told.out

@@ -17,8 +17,12 @@ _NOTHING = Quantity()
 def memory_asked(node: Node, pod: Pod, container: Container | None) -> MemoryRequest | None:
     """Tell what the Memory Manager reads for a container, or for the pod where that is None, in bytes.
 
-    It is None where an amount is not written as a whole number.
+    It is None where an amount is not written as a whole number, and empty for a container that runs and whose
+    status names none, to a kubelet that goes by that.
     """
+    pod = node.pod_rules.managed(pod)
+    if container is not None:
+        container = next(each for each in pod.all_containers if each.name == container.name)
     divided = node.memory.rules.divides(pod)
     if container is None:
         return pod_level_request(pod) if divided else pod_request(pod)

@@ -24,6 +24,7 @@ class Rule(StrEnum):
     HUGE_PAGES_ALONE = "hugePagesAlone"
     QUANTITY_FORM = "quantityForm"
     NO_OWN_RESOURCES = "noOwnResources"
+    NOTHING_ALLOCATED = "nothingAllocated"
     UNHEALTHY_DEVICES = "unhealthyDevices"
     WHOLE_CORES = "wholeCores"
     FREE_CORES = "freeCores"

@@ -77,6 +77,11 @@ def _of_memory(
     affinity = merged.hint.nodes if isinstance(merged, Merged) else None
     if container is not None and request == {} and telling.after.memory.rules.divides(pod):
         return Rule.NO_OWN_RESOURCES, _no_own_resources(container.name, telling.after.topology_manager.policy)
+    if request == {}:
+        return Rule.NOTHING_ALLOCATED, (
+            "this kubelet takes what a running container has from allocatedResources of its status, which "
+            "tells none, and the Static policy fails at setting no memory aside"
+        )
     tables = telling.after.memory.state.tables
     return blocked_allocation(failure, request or {}, affinity, tables)
 

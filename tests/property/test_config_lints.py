@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from hypothesis import assume, given
+from hypothesis import assume, given, reject
 from hypothesis import strategies as st
 
 from cpuctl.cpuset import CPUSet
@@ -28,7 +28,7 @@ from cpuctl.pods.model import Pod
 from tests.support.drawn_machines import nested_machines, regular_machines, tangled_machines
 from tests.support.naive_packed import Machine
 from tests.support.pods import app
-from tests.support.topologies import machine_info
+from tests.support.topologies import CoreAt, machine_info
 
 ALPHA = {"CPUManagerPolicyAlphaOptions": True}
 MACHINES = regular_machines() | nested_machines() | tangled_machines()
@@ -60,9 +60,7 @@ def is_idle(info: MachineInfo, told: KubeletConfiguration, option: str, minor: i
 
 def start(info: MachineInfo, told: KubeletConfiguration, minor: int) -> Node:
     node = start_node(info, Kubelet(version=KubeletVersion(minor), config=told))
-    assume(isinstance(node, Node))
-    assert isinstance(node, Node)
-    return node
+    return node if isinstance(node, Node) else reject()
 
 
 def decisions(node: Node, counts: list[int]) -> Iterator[object]:
@@ -90,6 +88,17 @@ def test_an_idle_option_changes_no_placement(
     for alone, told in idle:
         without, with_option = start(info, alone, minor), start(info, told, minor)
         assert list(decisions(without, counts)) == list(decisions(with_option, counts))
+
+
+def test_a_distribution_goes_by_sockets_of_one_node_each_too() -> None:
+    """From 1.37 on: a node more or less in the same socket decides, with as many sockets as nodes."""
+    cores = [CoreAt((cpu, cpu + 6), cpu // 2, cpu // 2, None) for cpu in range(6)]
+    others, info = {"distribute-cpus-across-numa"}, machine_info(cores)
+    _, alone, told = pair_of("align-by-socket", others, CPUSet.of({0}), "none")
+    for minor, same in ((36, True), (37, False)):
+        found = [list(decisions(start(info, each, minor), [3, 3, 4])) for each in (alone, told)]
+        assert (found[0] == found[1]) is same
+        assert is_idle(info, told, "align-by-socket", minor) is same
 
 
 def pair_of(

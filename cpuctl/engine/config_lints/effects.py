@@ -26,26 +26,32 @@ _BESIDES = "; all it does is keep reserved CPUs from pods, as strict-cpu-reserva
 def lint_cpu_options(subject: LintSubject) -> Iterator[Lint]:
     """Tell options of the static CPU policy that this machine gives nothing to do."""
     topology = subject.topology
-    if topology is None or subject.config.cpu_manager_policy != "static":
+    if topology is None or subject.config.cpu_manager_policy != "static" or _reaches_across(topology):
         return
     for name, value in subject.config.cpu_manager_policy_options.items():
         if not _is_on(value):
             continue
+        if name == ALIGN_BY_SOCKET and _distributes_by_sockets(subject):
+            continue
         reason = _idle_reason(name, topology)
-        if not reason and name == ALIGN_BY_SOCKET and _asks_for_no_sockets(subject):
+        if not reason and name == ALIGN_BY_SOCKET and subject.config.topology_manager_policy == "none":
             message = f"option {name} changes hints only, and topologyManagerPolicy none asks for none"
             yield _idle((CPU_OPTIONS, name), message, code="option-ignored")
         elif reason:
             yield _idle((CPU_OPTIONS, name), f"option {name} has no purpose on this machine: {reason}")
 
 
-def _asks_for_no_sockets(subject: LintSubject) -> bool:
-    """Whether align-by-socket has nobody to align: no hints, and no distribution that goes by sockets."""
-    options = subject.config.cpu_manager_policy_options
-    distributes = subject.gates.release.aligns_distribution_to_sockets and _is_on(
-        options.get(DISTRIBUTE_NUMA, "")
+def _reaches_across(topology: CPUTopology) -> bool:
+    """Whether a NUMA node has CPUs of several sockets: a kubelet counts it for each, and takes CPUs twice."""
+    return sum(len(topology.sockets_of(mask)) for mask in topology.numa_nodes.values()) > len(
+        topology.numa_nodes
     )
-    return subject.config.topology_manager_policy == "none" and not distributes
+
+
+def _distributes_by_sockets(subject: LintSubject) -> bool:
+    """Whether align-by-socket has a say in a distribution, which sockets of one NUMA node each do not end."""
+    distributes = _is_on(subject.config.cpu_manager_policy_options.get(DISTRIBUTE_NUMA, ""))
+    return distributes and subject.gates.release.aligns_distribution_to_sockets
 
 
 def _idle_reason(name: str, topology: CPUTopology) -> str:

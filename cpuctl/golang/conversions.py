@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from math import isfinite
 
-from cpuctl.golang.text import GoError
-from cpuctl.golang.text import quoted as quoted  # noqa: PLC0414  # the rest of Go's texts is here
+from cpuctl.golang.text import GoError, quoted
 
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})

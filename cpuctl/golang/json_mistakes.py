@@ -12,9 +12,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from cpuctl.documents.paths import Path
-from cpuctl.golang.conversions import json_number, quoted
+from cpuctl.golang.conversions import json_number
 from cpuctl.golang.durations import parse_duration
-from cpuctl.golang.text import GoError
+from cpuctl.golang.text import GoError, quoted
 from cpuctl.quantity import Quantity
 
 if TYPE_CHECKING:

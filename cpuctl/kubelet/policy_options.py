@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from cpuctl.departures import LEAST_SHARED
-from cpuctl.golang.conversions import map_text, parse_bool, quoted
+from cpuctl.golang.conversions import map_text, parse_bool
 from cpuctl.golang.durations import SECOND, parse_duration
-from cpuctl.golang.text import GoError
+from cpuctl.golang.text import GoError, quoted
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.setting_error import SettingError
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from cpuctl.golang.conversions import map_text, parse_atoi, parse_bool, quoted
-from cpuctl.golang.text import GoError
+from cpuctl.golang.conversions import map_text, parse_atoi, parse_bool
+from cpuctl.golang.text import GoError, quoted
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.policy_options import OptionHistory
 from cpuctl.kubelet.setting_error import SettingError

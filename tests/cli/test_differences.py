@@ -19,6 +19,7 @@ from cpuctl.kubelet.releases.difference import Difference
 from cpuctl.kubelet.releases.differences import DIFFERENCES
 from tests.checkpoints.test_other_files import flat_devices
 from tests.cli.conftest import ROOT, Cpuctl
+from tests.cli.test_plan_readmission import KUBELET as DIVIDING
 from tests.machine.sysfs_writer import CPU_DIR, small_machine
 
 RECORDED = {
@@ -107,17 +108,6 @@ def state(name: str, text: str, before: str, after: str, *words: str) -> Shown:
 CPUS = CPUStateFile("static", CPUSet.parse("0,2-7"), {"u": {"c": CPUSet.parse("1")}})
 CPUS_V1 = cpu_formats.V1.write(cpu_document(CPUS) | {"entries": {"cid": "1"}})
 CPUS_V3 = write_cpu_state(CPUS, StateReader(minor=36, pod_level_managers=True))
-DIVIDING = """cpuManagerPolicy: static
-memoryManagerPolicy: Static
-reservedSystemCPUs: '0'
-kubeReserved: {memory: 1Gi}
-evictionHard: {memory.available: 0%}
-reservedMemory:
-- {numaNode: 0, limits: {memory: 1Gi}}
-topologyManagerPolicy: restricted
-topologyManagerScope: pod
-featureGates: {PodLevelResourceManagers: true}
-"""
 RUNNING = (
     "status:\n  phase: Running\n  qosClass: Guaranteed\n  containerStatuses:\n"
     "  - {name: a, state: {running: {}}}\n"
@@ -131,7 +121,7 @@ FIVE, THREE, TWO = (
 def divided(*containers: str) -> Mapping[str, str]:
     """Return the files for a pod of 5 CPUs and GiB that is divided among its containers."""
     text = pod(f"  resources: {{{FIVE}}}\n", *(f", resources: {{{each}}}" for each in containers))
-    return {"k.yaml": HEAD + DIVIDING, "p.yaml": text.replace("name: p}", "name: p, uid: u1}")}
+    return {"k.yaml": DIVIDING, "p.yaml": text.replace("name: p}", "name: p, uid: u1}")}
 
 
 TIMELINE = f"""apiVersion: cpuctl/v1alpha1

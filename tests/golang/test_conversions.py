@@ -14,8 +14,8 @@ from cpuctl.golang.conversions import (
     parse_bool,
     parse_float32,
     parse_int,
-    quoted,
 )
+from cpuctl.golang.text import quoted
 from tests.support.costs import seconds_below
 
 

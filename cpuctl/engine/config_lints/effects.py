@@ -43,9 +43,7 @@ def lint_cpu_options(subject: LintSubject) -> Iterator[Lint]:
 
 def _reaches_across(topology: CPUTopology) -> bool:
     """Whether a NUMA node has CPUs of several sockets: a kubelet counts it for each, and takes CPUs twice."""
-    return sum(len(topology.sockets_of(mask)) for mask in topology.numa_nodes.values()) > len(
-        topology.numa_nodes
-    )
+    return any(len(topology.sockets_of(mask)) > 1 for mask in topology.numa_nodes.values())
 
 
 def _distributes_by_sockets(subject: LintSubject) -> bool:

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 
 from cpuctl.departures import GATES, OPTION_GROUPS
 from cpuctl.engine.config_lints.lint import Lint, LintSubject, Severity
-from cpuctl.golang.conversions import parse_atoi, parse_bool, quoted
+from cpuctl.golang.conversions import parse_atoi, parse_bool
 from cpuctl.golang.durations import MILLISECOND
-from cpuctl.golang.text import GoError
+from cpuctl.golang.text import GoError, quoted
 from cpuctl.kubelet.configuration.nearest import MOST_TOLD, nearest, nearest_spelling
 from cpuctl.kubelet.gates.distributions import distribution_of
 from cpuctl.kubelet.gates.feature_gates import FeatureGates

@@ -15,8 +15,8 @@ from cpuctl.documents.document import Document, Syntax
 from cpuctl.documents.loading import EMPTY
 from cpuctl.documents.paths import Path
 from cpuctl.errors import InputError
-from cpuctl.golang.conversions import quoted
 from cpuctl.golang.json_mistakes import Mistake, Walk, all_mistakes, match_field
+from cpuctl.golang.text import quoted
 from cpuctl.kubelet.configuration.decoded import folded, reserialised, with_defaults, with_eviction_defaults
 from cpuctl.kubelet.configuration.drop_in_files import WALK, DropInSource, merge_refused
 from cpuctl.kubelet.configuration.head import API_VERSION, KIND, Head, NoObjectError, read_config_object

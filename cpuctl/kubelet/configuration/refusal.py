@@ -50,14 +50,15 @@ class ConfigRefusedError(InputError):
         for each in later:
             others.append(InputError(each.message, where=each.where, hint=each.hint))
             others += each.others if isinstance(each, ConfigRefusedError) else ()
-        told = dict.fromkeys(map(str, others))
-        first = {text: next(each for each in others if str(each) == text) for text in told}
+        told: dict[str, InputError] = {str(self): self}
+        for each in others:
+            told.setdefault(str(each), each)
         return type(self)(
             self.message,
             refusal=self.refusal,
             where=self.where,
             hint=self.hint,
-            others=tuple(each for text, each in first.items() if text != str(self)),
+            others=tuple(told.values())[1:],
         )
 
     @classmethod

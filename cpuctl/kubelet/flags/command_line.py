@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 from cpuctl.documents.document import Value
 from cpuctl.errors import InputError, UsageError
-from cpuctl.golang.conversions import quoted
-from cpuctl.golang.text import GoError
+from cpuctl.golang.text import GoError, quoted
 from cpuctl.kubelet.configuration.nearest import nearest_spelling
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError, Refusal
 from cpuctl.kubelet.configuration.settings import OriginKind, ValueOrigin, uniform

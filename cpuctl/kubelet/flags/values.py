@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from cpuctl.documents.document import Value
-from cpuctl.golang.conversions import parse_atoi, parse_bool, parse_int, quoted
+from cpuctl.golang.conversions import parse_atoi, parse_bool, parse_int
 from cpuctl.golang.durations import duration_text, parse_duration
-from cpuctl.golang.text import GoError
+from cpuctl.golang.text import GoError, quoted
 from cpuctl.kubelet.flags.csv_list import csv_list
 from cpuctl.quantity import Quantity
 

@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from cpuctl.cpuset import MAX_CPU, CPUSet, CPUSetLimitError
-from cpuctl.golang.conversions import quoted
-from cpuctl.golang.text import GoError
+from cpuctl.golang.text import GoError, quoted
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.reserving.eviction import RESERVING_SIGNALS, Threshold, parse_thresholds
 from cpuctl.kubelet.setting_error import SettingError

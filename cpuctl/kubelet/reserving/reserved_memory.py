@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from cpuctl.golang.conversions import quoted
+from cpuctl.golang.text import quoted
 from cpuctl.kubelet.config import ReservedMemory
 from cpuctl.kubelet.setting_error import SettingError
 from cpuctl.quantity import Format, Quantity

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from cpuctl.golang.conversions import quoted
+from cpuctl.golang.text import quoted
 from cpuctl.kubelet.validation.rule import PREFIX, Breaks, Broken, Rule, Subject, when
 
 _FIELD = "enforceNodeAllocatable"

@@ -11,8 +11,9 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
-from cpuctl.golang.conversions import float_text, quoted
+from cpuctl.golang.conversions import float_text
 from cpuctl.golang.durations import MILLISECOND, SECOND, duration_text, parse_duration
+from cpuctl.golang.text import quoted
 from cpuctl.kubelet.validation.rule import PREFIX, Broken, Rule, Subject, below, when
 
 _EFFECTS = ("", "NoSchedule", "PreferNoSchedule", "NoExecute")

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from cpuctl.golang.conversions import quoted
 from cpuctl.golang.durations import duration_text
+from cpuctl.golang.text import quoted
 from cpuctl.kubelet.validation.rule import PREFIX, Broken, Rule, Subject, below, in_range, when
 
 _POLICY, _LIST = "imagePullCredentialsVerificationPolicy", "preloadedImagesVerificationAllowlist"

@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from functools import partial
 from typing import NamedTuple
 
-from cpuctl.golang.conversions import float32, parse_float32, quoted
+from cpuctl.golang.conversions import float32, parse_float32
 from cpuctl.golang.durations import parse_duration
-from cpuctl.golang.text import GoError
+from cpuctl.golang.text import GoError, quoted
 from cpuctl.kubelet.reserving.eviction import (
     BEYOND,
     NEGATIVE,

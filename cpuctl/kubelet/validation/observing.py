@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
-from cpuctl.golang.conversions import quoted, url_scheme
+from cpuctl.golang.conversions import url_scheme
 from cpuctl.golang.durations import duration_text, parse_duration
-from cpuctl.golang.text import GoError
+from cpuctl.golang.text import GoError, quoted
 from cpuctl.kubelet.validation.rule import PREFIX, Breaks, Broken, Rule, Subject, when
 from cpuctl.quantity import Quantity
 

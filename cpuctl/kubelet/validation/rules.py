@@ -11,9 +11,9 @@ from functools import partial
 from typing import Any
 
 from cpuctl.cpuset import CPUSet, CPUSetLimitError
-from cpuctl.golang.conversions import float_text, quoted
+from cpuctl.golang.conversions import float_text
 from cpuctl.golang.durations import MILLISECOND, SECOND, duration_text
-from cpuctl.golang.text import GoError
+from cpuctl.golang.text import GoError, quoted
 from cpuctl.kubelet.validation.enforcement import ENFORCEMENT, GROUPS_OF_ALL
 from cpuctl.kubelet.validation.host import HOST
 from cpuctl.kubelet.validation.housekeeping import LOGS, RESTARTS, SHUTDOWN, TAINTS

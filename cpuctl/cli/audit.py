@@ -7,6 +7,7 @@ import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
+from cpuctl.cli.node_options import NodeMachineOption, NodeStateOption, RootOption
 from cpuctl.cli.options import (
     ExitZeroOption,
     NoColorOption,
@@ -14,16 +15,15 @@ from cpuctl.cli.options import (
     RunningPodsOption,
 )
 from cpuctl.cli.output import Document, ListOutput, Style, emit
-from cpuctl.cli.sources.config_inputs import KubeletWords
-from cpuctl.cli.sources.node_options import NodeMachineOption, NodeStateOption, RootOption
-from cpuctl.cli.sources.sources import Sources
 from cpuctl.errors import UsageError
+from cpuctl.inputs.configuration import KubeletWords
+from cpuctl.inputs.sources import Sources
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cpuctl.audit.picture import Picture
-    from cpuctl.cli.sources.node_picture import LiveNode
+    from cpuctl.inputs.live_node import LiveNode
 
 app = command_group()
 
@@ -98,10 +98,10 @@ def audit(
     """Read the node, compare, answer."""
     from cpuctl.cli.answers.checkpoint.verdict_answer import with_commands
     from cpuctl.cli.checkpoint.words import CheckpointWords
-    from cpuctl.cli.sources.config_inputs import LIVE_MACHINE
-    from cpuctl.cli.sources.known_kubelet import release_is_known
-    from cpuctl.cli.sources.node_picture import PictureWords, load_node, tell_unreadable
-    from cpuctl.cli.sources.settled_picture import settled_picture, tell_recent_change
+    from cpuctl.inputs.configuration import LIVE_MACHINE
+    from cpuctl.inputs.known_kubelet import release_is_known
+    from cpuctl.inputs.live_node import PictureWords, load_node, tell_unreadable
+    from cpuctl.inputs.settled_picture import settled_picture, tell_recent_change
 
     checks = _checks(check)
     form = ListOutput.JSON if output is AuditOutput.PLAN else ListOutput(output)

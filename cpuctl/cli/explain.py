@@ -26,17 +26,17 @@ from cpuctl.cli.options import (
 )
 from cpuctl.cli.output import Document, Output, Style, emit
 from cpuctl.cli.plan.planning_inputs import Planning, PlanningWords, read_planning
-from cpuctl.cli.sources.config_inputs import KubeletWords
-from cpuctl.cli.sources.sources import Sources
 from cpuctl.errors import UsageError
+from cpuctl.inputs.configuration import KubeletWords
+from cpuctl.inputs.sources import Sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from cpuctl.cli.sources.pod_choice import PodChoice
     from cpuctl.engine.admission import Admission
     from cpuctl.engine.explain.story import Runs, Starter, Story, Telling
     from cpuctl.engine.start import StartResult
+    from cpuctl.inputs.pod_choice import PodChoice
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.machine.cadvisor.machine_info import MachineInfo
     from cpuctl.pods.model import Pod
@@ -119,9 +119,9 @@ def _explained(planning: Planning, text: str, style: Style) -> Document:
     from cpuctl.cli.answers.plan.mixed_cores import mixed_cores
     from cpuctl.cli.progress import ProgressBar
     from cpuctl.cli.resize.resizing import pending_resize
-    from cpuctl.cli.sources.pod_choice import PodChoice, choose_pod
     from cpuctl.engine.explain.explanation import explain
     from cpuctl.engine.explain.story import REMEMBERED, Runs, Telling, tell
+    from cpuctl.inputs.pod_choice import PodChoice, choose_pod
 
     last = PodChoice(len(planning.wanted) - 1)
     choice = choose_pod(text, planning.wanted, planning.past.running, planning.ended) if text else last
@@ -212,8 +212,8 @@ def _story(planning: Planning, choice: "PodChoice") -> "Story":
 
 def _first_refused(admissions: "Sequence[Admission]") -> int:
     """Find the first pod that is not admitted, or the only one."""
-    from cpuctl.cli.sources.pod_choice import few_names
     from cpuctl.engine.admission import Admitted
+    from cpuctl.inputs.pod_choice import few_names
 
     refused = (place for place, each in enumerate(admissions) if not isinstance(each.verdict, Admitted))
     place = next(refused, None)

@@ -15,7 +15,7 @@ from cpuctl.cli.options import (
     KubeletConfigOption,
     KubeletVersionOption,
 )
-from cpuctl.cli.sources.config_inputs import KubeletWords
+from cpuctl.inputs.configuration import KubeletWords
 
 NOTHING_TOLD = KubeletWords()
 """The default of the parameter ``kubelet``: none of its options is given."""

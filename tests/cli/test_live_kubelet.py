@@ -9,10 +9,10 @@ import pytest
 
 from cpuctl.capture.kubelet.live import live_kubelet
 from cpuctl.capture.recorded_kubelet import RecordedKubelet
-from cpuctl.cli.sources.config_inputs import KubeletWords, ToldKubelet
-from cpuctl.cli.sources.kubelet_inputs import load_kubelet
-from cpuctl.cli.sources.sources import Sources
 from cpuctl.errors import InputError
+from cpuctl.inputs.configuration import KubeletWords, ToldKubelet
+from cpuctl.inputs.kubelet import load_kubelet
+from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.machine.sources import LIVE, MachineSource, read_machine
 from cpuctl.machine.tree import DirectoryTree

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cpuctl.cli.plan.planning import Planner, PlanWishes
 from cpuctl.cli.plan.planning_inputs import PlanningWords, read_planning
-from cpuctl.cli.sources.config_inputs import KubeletWords
+from cpuctl.inputs.configuration import KubeletWords
 
 
 def test_every_pod_moves_the_bar() -> None:

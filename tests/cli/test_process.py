@@ -297,7 +297,7 @@ def test_a_configuration_that_may_not_be_read_is_not_taken_for_an_absent_one(clo
     """On most nodes /var/lib/kubelet is root's own."""
     script = AS_NOBODY.replace(
         "from cpuctl.cli.app import run",
-        "from cpuctl.cli.app import run\nfrom cpuctl.cli.sources import config_inputs\n"
+        "from cpuctl.cli.app import run\nfrom cpuctl.inputs import configuration as config_inputs\n"
         "from pathlib import Path\n"
         f"config_inputs.LIVE_CONFIG = Path({str(closed / 'kubelet.yaml')!r})",
     )

@@ -237,8 +237,8 @@ def test_state_files_that_only_root_may_read_are_named(
     def closed(*_: object) -> NoReturn:
         raise unreadable(PermissionError(errno.EACCES, os.strerror(errno.EACCES)), stuck)
 
-    monkeypatch.setattr("cpuctl.cli.sources.state_inputs.named_states", closed)
-    monkeypatch.setattr("cpuctl.cli.sources.state_inputs._of_machine", closed)
+    monkeypatch.setattr("cpuctl.inputs.state_files.named_states", closed)
+    monkeypatch.setattr("cpuctl.inputs.state_files._of_machine", closed)
     answer = document(cpuctl("config", "check", *RELEASE, "-m", stuck, "-o", "json"))
     what = answer["notLookedAt"][0]["what"]
     assert what == (

@@ -10,10 +10,10 @@ from cpuctl.audit.checks import audit
 from cpuctl.capture.node.files import NodeFiles
 from cpuctl.checkpoints.cpu_state import write_cpu_state
 from cpuctl.cli.output import ListOutput, Style
-from cpuctl.cli.sources.config_inputs import KubeletWords
-from cpuctl.cli.sources.node_picture import LiveNode, PictureWords, load_node
-from cpuctl.cli.sources.settled_picture import settled_picture, still_moving
-from cpuctl.cli.sources.sources import Sources
+from cpuctl.inputs.configuration import KubeletWords
+from cpuctl.inputs.live_node import LiveNode, PictureWords, load_node
+from cpuctl.inputs.settled_picture import settled_picture, still_moving
+from cpuctl.inputs.sources import Sources
 from cpuctl.machine.tree import MemoryTree
 from tests.audit.node_tree import NodeTree, clean_node, with_kubelet_files
 from tests.capture.node_texts import written

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from cpuctl.cli.resize.words import parse_set
-from cpuctl.cli.sources.config_inputs import any_flags, given_arguments
-from cpuctl.cli.sources.kubelet_inputs import read_gates
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import CpuctlError
 from cpuctl.golang import conversions as golang
 from cpuctl.golang.durations import parse_duration
 from cpuctl.golang.json_syntax import syntax_complaint
+from cpuctl.inputs.configuration import any_flags, given_arguments
+from cpuctl.inputs.kubelet import read_gates
 from cpuctl.kubelet.configuration.setting_words import read_setting_words
 from cpuctl.kubelet.reserving.eviction import parse_thresholds
 from cpuctl.kubelet.version import KubeletVersion

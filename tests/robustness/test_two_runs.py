@@ -20,10 +20,10 @@ from cpuctl.capture import saving
 from cpuctl.checkpoints import store
 from cpuctl.checkpoints.store import RunLock, replace_state_file
 from cpuctl.cli.checkpoint.changes import FileChange, Target, apply_changes
-from cpuctl.cli.sources.node_state import save_states
-from cpuctl.cli.sources.sources import Sources
-from cpuctl.cli.sources.state_inputs import StatePlace, read_states
 from cpuctl.errors import NodeAccessError, NotRestoredError
+from cpuctl.inputs.past import save_states
+from cpuctl.inputs.sources import Sources
+from cpuctl.inputs.state_files import StatePlace, read_states
 from tests.support.state_files import (
     CPU_STATE,
     GONE,

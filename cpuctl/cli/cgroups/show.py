@@ -6,6 +6,7 @@ import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
+from cpuctl.cli.node_options import NodeMachineOption, NodeStateOption, RootOption
 from cpuctl.cli.options import (
     NoColorOption,
     QuietOption,
@@ -13,13 +14,12 @@ from cpuctl.cli.options import (
 )
 from cpuctl.cli.output import Document, ListOutput, Style, emit
 from cpuctl.cli.pods.options import ExitCodeOption, PodsOutputOption, RuntimeOption
-from cpuctl.cli.sources.config_inputs import KubeletWords
-from cpuctl.cli.sources.node_options import NodeMachineOption, NodeStateOption, RootOption
-from cpuctl.cli.sources.sources import Sources
+from cpuctl.inputs.configuration import KubeletWords
+from cpuctl.inputs.sources import Sources
 
 if TYPE_CHECKING:
     from cpuctl.audit.group_rules import Room, Rules
-    from cpuctl.cli.sources.node_picture import LiveNode
+    from cpuctl.inputs.live_node import LiveNode
 
 app = command_group()
 
@@ -57,8 +57,8 @@ def show(
     quiet: QuietOption = False,
 ) -> None:
     """Read the node's groups, and show them."""
-    from cpuctl.cli.sources.node_picture import PictureWords, load_node, tell_unreadable
-    from cpuctl.cli.sources.settled_picture import tell_recent_change
+    from cpuctl.inputs.live_node import PictureWords, load_node, tell_unreadable
+    from cpuctl.inputs.settled_picture import tell_recent_change
 
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
     words = PictureWords(machine=machine, root=root, kubelet=kubelet, state=state, pods=pods)
@@ -74,7 +74,7 @@ def show(
 
 def _shown(node: "LiveNode", rules: "Rules", sources: Sources, style: Style) -> Document:
     from cpuctl.cli.answers.cgroups.show_answer import show_document
-    from cpuctl.cli.sources.settled_picture import settled_picture
+    from cpuctl.inputs.settled_picture import settled_picture
 
     node, picture = settled_picture(node, style)
     return show_document(picture, rules, {"sources": sources.entries}, node.files.unreadable)

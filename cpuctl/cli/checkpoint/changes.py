@@ -18,8 +18,8 @@ from cpuctl.machine.recording_layout import STATE_FILES
 
 if TYPE_CHECKING:
     from cpuctl.checkpoints.migration import Loss
-    from cpuctl.cli.sources.state_inputs import StateInput
     from cpuctl.engine.state_repair.actions import Action
+    from cpuctl.inputs.state_files import StateInput
 
 
 class Refused(NamedTuple):
@@ -108,7 +108,7 @@ def apply_changes(changes: Sequence[FileChange], target: Target) -> Applied:
     if not target.force_running and (found := running_kubelets(todo, target)):
         raise _runs(found[0])
     if target.directory:
-        from cpuctl.cli.sources.node_state import save_states
+        from cpuctl.inputs.past import save_states
 
         texts = {each.file_name: each.text for each in todo}
         backups = save_states(target.directory, texts, force=target.force)

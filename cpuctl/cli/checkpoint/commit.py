@@ -14,7 +14,7 @@ from cpuctl.cli.output import Document, Style, emit, emit_after_change
 
 if TYPE_CHECKING:
     from cpuctl.cli.checkpoint.changes import FileChange
-    from cpuctl.cli.sources.sources import Sources
+    from cpuctl.inputs.sources import Sources
 
 
 def commit(

@@ -8,12 +8,12 @@ from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.checkpoint.options import ExitCodeOption
 from cpuctl.cli.options import NoColorOption, OutputOption, QuietOption, RunningPodsOption
 from cpuctl.cli.output import Output, Style, emit
-from cpuctl.cli.sources.inputs import refuse_stdin_twice
-from cpuctl.cli.sources.sources import Sources
 from cpuctl.errors import InputError
+from cpuctl.inputs.machine import refuse_stdin_twice
+from cpuctl.inputs.sources import Sources
 
 if TYPE_CHECKING:
-    from cpuctl.cli.sources.state_inputs import StateInput
+    from cpuctl.inputs.state_files import StateInput
 
 app = command_group()
 
@@ -65,8 +65,8 @@ def diff(
 
 def _side(member: str, name: str, sources: Sources) -> "dict[str, StateInput]":
     from cpuctl.checkpoints.inspection import OTHER_FILES
-    from cpuctl.cli.sources.state_inputs import StatePlace, read_states
     from cpuctl.documents.files import source_name
+    from cpuctl.inputs.state_files import StatePlace, read_states
 
     states = read_states(name, StatePlace(), Sources())
     sources.add(member, source_name(name), "given")

@@ -15,10 +15,10 @@ from cpuctl.cli.checkpoint.options import (
 from cpuctl.cli.options import ForceOption, NoColorOption, QuietOption, RunningPodsOption
 from cpuctl.cli.output import Document, MetricsOutput, Style, emit
 from cpuctl.cli.pictures import SVG, MachineSvgOption, Pictures
-from cpuctl.cli.sources.config_inputs import LIVE_MACHINE
-from cpuctl.cli.sources.inputs import load_machine, refuse_stdin_twice
-from cpuctl.cli.sources.sources import Sources
 from cpuctl.errors import InputError
+from cpuctl.inputs.configuration import LIVE_MACHINE
+from cpuctl.inputs.machine import load_machine, refuse_stdin_twice
+from cpuctl.inputs.sources import Sources
 
 if TYPE_CHECKING:
     from cpuctl.machine.sources import MachineSource
@@ -98,7 +98,7 @@ def _dumped(name: str, machine: str, pods: str, sources: Sources, *, picture: bo
     from cpuctl.checkpoints.inspection import OTHER_FILES
     from cpuctl.cli.answers.checkpoint.dump_answer import dump_document
     from cpuctl.cli.checkpoint.verdict import load_owners
-    from cpuctl.cli.sources.state_inputs import StatePlace, is_recording, read_states
+    from cpuctl.inputs.state_files import StatePlace, is_recording, read_states
     from cpuctl.pods.rules import PodRules
 
     if not machine and is_recording(name):

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cpuctl.cli.checkpoint.verdict import found_states, knowing_reader, load_owners
 from cpuctl.cli.checkpoint.words import CheckpointWords
-from cpuctl.cli.sources.config_inputs import LIVE_MACHINE
-from cpuctl.cli.sources.inputs import load_machine, refuse_stdin_twice
-from cpuctl.cli.sources.known_kubelet import load_known_kubelet
-from cpuctl.cli.sources.sources import Sources
-from cpuctl.cli.sources.state_inputs import StateInput, StatePlace, is_recording, read_states
 from cpuctl.engine.state_checks.owners import Owners
+from cpuctl.inputs.configuration import LIVE_MACHINE
+from cpuctl.inputs.known_kubelet import load_known_kubelet
+from cpuctl.inputs.machine import load_machine, refuse_stdin_twice
+from cpuctl.inputs.sources import Sources
+from cpuctl.inputs.state_files import StateInput, StatePlace, is_recording, read_states
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cpuctl.checkpoints.reader import StateReader
-    from cpuctl.cli.sources.config_inputs import ToldKubelet
     from cpuctl.engine.state_checks.verify import StateVerdict
+    from cpuctl.inputs.configuration import ToldKubelet
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.machine.sources import MachineSource
 
@@ -77,7 +77,7 @@ def read_node(words: CheckpointWords, sources: Sources) -> tuple[CheckpointWords
 
 def read_case(words: CheckpointWords, node: Node, sources: Sources) -> Case:
     """Read the state files and who runs on the node."""
-    from cpuctl.cli.sources.node_state import rules_of_pods
+    from cpuctl.inputs.past import rules_of_pods
 
     place = StatePlace(
         machine=node.source,

@@ -8,13 +8,13 @@ from cpuctl.checkpoints.inspection import inspect_state
 from cpuctl.cli.checkpoint.changes import FileChange, Refused
 from cpuctl.cli.checkpoint.inputs import Case, Node
 from cpuctl.cli.checkpoint.verdict import knowing_reader
-from cpuctl.cli.sources.node_state import Past, state_texts
-from cpuctl.cli.sources.state_inputs import StateInput
 from cpuctl.engine import node as engine
 from cpuctl.engine.admission import Admission, Admitted
 from cpuctl.engine.outcome import Rejected, StartRefused
 from cpuctl.engine.state_checks.findings import CPU_FILE, MEMORY_FILE
 from cpuctl.engine.state_checks.owners import Owners
+from cpuctl.inputs.past import Past, state_texts
+from cpuctl.inputs.state_files import StateInput
 
 if TYPE_CHECKING:
     from cpuctl.cli.plan.planning_inputs import Planning

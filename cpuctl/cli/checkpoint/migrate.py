@@ -29,12 +29,12 @@ from cpuctl.cli.options import (
     RunningPodsOption,
 )
 from cpuctl.cli.output import Document, Output, Style
-from cpuctl.cli.sources.config_inputs import KubeletWords
-from cpuctl.cli.sources.inputs import refuse_stdin_twice
-from cpuctl.cli.sources.kubelet_inputs import named_version, read_gates
-from cpuctl.cli.sources.node_state import changing
-from cpuctl.cli.sources.sources import Sources
 from cpuctl.errors import InputError, UsageError
+from cpuctl.inputs.configuration import KubeletWords
+from cpuctl.inputs.kubelet import named_version, read_gates
+from cpuctl.inputs.machine import refuse_stdin_twice
+from cpuctl.inputs.past import changing
+from cpuctl.inputs.sources import Sources
 
 if TYPE_CHECKING:
     from cpuctl.checkpoints.reader import StateReader
@@ -155,7 +155,7 @@ def _alone(words: CheckpointWords, sources: Sources) -> "tuple[tuple[FileChange,
     from cpuctl.cli.answers.checkpoint.change_answer import change_document
     from cpuctl.cli.checkpoint.migrating import migrate as migrated
     from cpuctl.cli.checkpoint.verdict import container_names, load_owners
-    from cpuctl.cli.sources.state_inputs import StatePlace, read_states
+    from cpuctl.inputs.state_files import StatePlace, read_states
     from cpuctl.pods.rules import PodRules
 
     refuse_stdin_twice(words.state, words.pods)
@@ -180,7 +180,7 @@ def _require(files: int, where: str) -> None:
 
 
 def _reader(words: KubeletWords) -> "StateReader":
-    from cpuctl.cli.sources.node_state import reader_of_gates
+    from cpuctl.inputs.past import reader_of_gates
     from cpuctl.kubelet.gates.feature_gates import FeatureGates
     from cpuctl.kubelet.version import KubeletVersion
 

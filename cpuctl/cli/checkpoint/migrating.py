@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from cpuctl.checkpoints.migration import Migrated
     from cpuctl.checkpoints.reader import StateReader
     from cpuctl.cli.checkpoint.inputs import Case
-    from cpuctl.cli.sources.state_inputs import StateInput
     from cpuctl.engine.state_checks.verify import StateVerdict
+    from cpuctl.inputs.state_files import StateInput
 
 _REPAIR = "cpuctl checkpoint repair computes checksums again"
 

@@ -16,9 +16,9 @@ from cpuctl.cli.options import (
 )
 from cpuctl.cli.output import Output, Style
 from cpuctl.cli.plan.planning_inputs import PlanningWords, read_planning
-from cpuctl.cli.sources.config_inputs import LIVE_MACHINE, KubeletWords
-from cpuctl.cli.sources.known_kubelet import require_version
-from cpuctl.cli.sources.node_state import changing
+from cpuctl.inputs.configuration import LIVE_MACHINE, KubeletWords
+from cpuctl.inputs.known_kubelet import require_version
+from cpuctl.inputs.past import changing
 
 app = command_group()
 

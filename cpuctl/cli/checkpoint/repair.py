@@ -23,10 +23,10 @@ from cpuctl.cli.options import (
     RunningPodsOption,
 )
 from cpuctl.cli.output import Output, Style
-from cpuctl.cli.sources.config_inputs import KubeletWords
-from cpuctl.cli.sources.node_state import changing
-from cpuctl.cli.sources.sources import Sources
 from cpuctl.errors import InputError
+from cpuctl.inputs.configuration import KubeletWords
+from cpuctl.inputs.past import changing
+from cpuctl.inputs.sources import Sources
 
 app = command_group()
 

@@ -22,8 +22,8 @@ from cpuctl.errors import InputError
 
 if TYPE_CHECKING:
     from cpuctl.cli.checkpoint.inputs import Case
-    from cpuctl.cli.sources.state_inputs import StateInput
     from cpuctl.engine.state_checks.verify import StateVerdict
+    from cpuctl.inputs.state_files import StateInput
 
 
 class Repairs(NamedTuple):

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from cpuctl.checkpoints.inspection import Inspection, State
     from cpuctl.checkpoints.model import UnreadableState
     from cpuctl.checkpoints.reader import ContainerName, StateReader
-    from cpuctl.cli.sources.sources import Sources
-    from cpuctl.cli.sources.state_inputs import StateInput
     from cpuctl.cpuset import CPUSet
+    from cpuctl.inputs.sources import Sources
+    from cpuctl.inputs.state_files import StateInput
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.pods.model import Pod
     from cpuctl.pods.rules import PodRules
@@ -26,14 +26,14 @@ _State = TypeVar("_State")
 
 def load_owners(name: str, rules: PodRules, sources: Sources) -> Owners:
     """Read who runs on the node from the file *name*; without one nobody says."""
-    from cpuctl.cli.sources.node_state import as_granted, load_running
+    from cpuctl.inputs.past import as_granted, load_running
 
     return Owners.of(as_granted(load_running(name, rules, sources))) if name else NOBODY_SAYS
 
 
 def knowing_reader(kubelet: Kubelet, owners: Owners) -> StateReader:
     """Tell how a kubelet reads state files, with the ids of containers: the oldest format goes by them."""
-    from cpuctl.cli.sources.node_state import state_reader
+    from cpuctl.inputs.past import state_reader
 
     return state_reader(kubelet)._replace(initial_containers=container_names(owners))
 

@@ -20,8 +20,8 @@ from cpuctl.cli.options import (
     RunningPodsOption,
 )
 from cpuctl.cli.output import Document, MetricsOutput, Style, complain, emit
-from cpuctl.cli.sources.config_inputs import KubeletWords
-from cpuctl.cli.sources.sources import Sources
+from cpuctl.inputs.configuration import KubeletWords
+from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 
 app = command_group()

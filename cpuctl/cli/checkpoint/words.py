@@ -6,9 +6,9 @@ import re
 import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpuctl.cli.sources.config_inputs import LIVE_MACHINE, KubeletWords
 from cpuctl.documents.files import STDIN
 from cpuctl.errors import UsageError
+from cpuctl.inputs.configuration import LIVE_MACHINE, KubeletWords
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

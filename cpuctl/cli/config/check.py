@@ -19,12 +19,12 @@ from cpuctl.cli.options import (
     QuietOption,
 )
 from cpuctl.cli.output import Document, Output, Style, emit
-from cpuctl.cli.sources.config_inputs import KubeletWords
-from cpuctl.cli.sources.inputs import load_machine, refuse_stdin_twice
-from cpuctl.cli.sources.known_kubelet import load_known_kubelet
-from cpuctl.cli.sources.kubelet_inputs import load_cgroup_version, load_kubelet
-from cpuctl.cli.sources.sources import Sources
-from cpuctl.cli.sources.storage_inputs import with_memory, with_storage
+from cpuctl.inputs.configuration import KubeletWords
+from cpuctl.inputs.known_kubelet import load_known_kubelet
+from cpuctl.inputs.kubelet import load_cgroup_version, load_kubelet
+from cpuctl.inputs.machine import load_machine, refuse_stdin_twice
+from cpuctl.inputs.sources import Sources
+from cpuctl.inputs.storage import with_memory, with_storage
 
 if TYPE_CHECKING:
     from cpuctl.machine.sources import MachineSource

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cpuctl.cli.sources.config_inputs import LIVE_MACHINE, flags_of, load_told
-from cpuctl.cli.sources.known_kubelet import release_is_known
-from cpuctl.cli.sources.sources import Sources
 from cpuctl.engine.config_lints.lint import Lint, LintSubject
 from cpuctl.engine.config_lints.lints import lint_configuration
 from cpuctl.engine.cpu.topology import CPUTopology
@@ -15,6 +12,9 @@ from cpuctl.engine.start import Started, check_start
 from cpuctl.engine.state_start import start_on
 from cpuctl.errors import NodeAccessError, UsageError
 from cpuctl.golang.text import GoError
+from cpuctl.inputs.configuration import LIVE_MACHINE, flags_of, load_told
+from cpuctl.inputs.known_kubelet import release_is_known
+from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.configuration.schema import SINCE
 from cpuctl.kubelet.configuration.settings import OriginKind
@@ -25,12 +25,12 @@ from cpuctl.kubelet.version import NEWEST, KubeletVersion
 
 if TYPE_CHECKING:
     from cpuctl.cli.answers.config.parts import StartOutcome
-    from cpuctl.cli.sources.config_inputs import ToldKubelet
-    from cpuctl.cli.sources.inputs import GivenPods
-    from cpuctl.cli.sources.state_inputs import StateInput
     from cpuctl.engine.release_effects import Effects
     from cpuctl.engine.start import StartResult
     from cpuctl.engine.state_checks.verify import StateVerdict
+    from cpuctl.inputs.configuration import ToldKubelet
+    from cpuctl.inputs.machine import GivenPods
+    from cpuctl.inputs.state_files import StateInput
     from cpuctl.machine.cadvisor.machine_info import MachineInfo
     from cpuctl.machine.sources import MachineSource
     from cpuctl.pods.model import Pod
@@ -63,7 +63,7 @@ def states_of_node(
 
     Where they are not looked at, the text says so and which command does; where they are, it is empty.
     """
-    from cpuctl.cli.sources.state_inputs import StatePlace, read_states
+    from cpuctl.inputs.state_files import StatePlace, read_states
 
     if name:
         return read_states(name, StatePlace(machine=source), sources), ""
@@ -183,7 +183,7 @@ class Trial(NamedTuple):
 
     def start(self, kubelet: Kubelet) -> StartResult:
         """Start a kubelet, and let it go on from the state files with the pods that run."""
-        from cpuctl.cli.sources.node_state import past_of, start_from
+        from cpuctl.inputs.past import past_of, start_from
 
         texts = {each.file_name: each.text for each in self.states}
         return start_from(past_of(texts, self.running, kubelet), self.source.info, kubelet, Sources())
@@ -196,8 +196,8 @@ def effects_between(
 
     Pods that run come first: a kubelet that restarts admits them again.
     """
-    from cpuctl.cli.sources.node_state import as_granted, rules_of_pods
     from cpuctl.engine.release_effects import effects_of
+    from cpuctl.inputs.past import as_granted, rules_of_pods
     from cpuctl.kubelet.releases.behaviours import Behaviours
 
     names = [each.name for each in changes.behaviours if each.name in Behaviours._fields]

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from cpuctl.cli.sources.config_inputs import ToldKubelet
-from cpuctl.cli.sources.sources import Sources
+from cpuctl.inputs.configuration import ToldKubelet
+from cpuctl.inputs.sources import Sources
 
 
 def answer_head(told: ToldKubelet, sources: Sources) -> dict[str, Any]:

@@ -18,14 +18,14 @@ from cpuctl.cli.options import (
     QuietOption,
 )
 from cpuctl.cli.output import Document, Output, Style, emit, note
-from cpuctl.cli.sources.config_inputs import KubeletWords, ToldKubelet
-from cpuctl.cli.sources.inputs import load_machine, refuse_stdin_twice
-from cpuctl.cli.sources.kubelet_inputs import load_cgroup_version, load_kubelet
-from cpuctl.cli.sources.sources import Sources
-from cpuctl.cli.sources.storage_inputs import with_memory, with_storage
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.reserve.memory_split import Spread
 from cpuctl.errors import UsageError
+from cpuctl.inputs.configuration import KubeletWords, ToldKubelet
+from cpuctl.inputs.kubelet import load_cgroup_version, load_kubelet
+from cpuctl.inputs.machine import load_machine, refuse_stdin_twice
+from cpuctl.inputs.sources import Sources
+from cpuctl.inputs.storage import with_memory, with_storage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,11 +14,11 @@ from cpuctl.cli.options import (
     QuietOption,
 )
 from cpuctl.cli.output import Output, Style, emit
-from cpuctl.cli.sources.config_inputs import KubeletWords, ToldKubelet
-from cpuctl.cli.sources.inputs import load_machine, refuse_stdin_twice
-from cpuctl.cli.sources.kubelet_inputs import load_kubelet
-from cpuctl.cli.sources.sources import Sources
-from cpuctl.cli.sources.storage_inputs import with_memory, with_storage
+from cpuctl.inputs.configuration import KubeletWords, ToldKubelet
+from cpuctl.inputs.kubelet import load_kubelet
+from cpuctl.inputs.machine import load_machine, refuse_stdin_twice
+from cpuctl.inputs.sources import Sources
+from cpuctl.inputs.storage import with_memory, with_storage
 
 if TYPE_CHECKING:
     from cpuctl.engine.reservation_summary import ReservationSummary

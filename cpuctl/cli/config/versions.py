@@ -23,12 +23,12 @@ from cpuctl.cli.options import (
     TemplateOption,
 )
 from cpuctl.cli.output import Document, Output, Style, emit
-from cpuctl.cli.sources.config_inputs import KubeletWords
-from cpuctl.cli.sources.inputs import GivenPods, load_machine, load_pods, refuse_stdin_twice
-from cpuctl.cli.sources.known_kubelet import load_known_kubelet
-from cpuctl.cli.sources.kubelet_inputs import load_kubelet
-from cpuctl.cli.sources.sources import Sources
-from cpuctl.cli.sources.storage_inputs import with_memory
+from cpuctl.inputs.configuration import KubeletWords
+from cpuctl.inputs.known_kubelet import load_known_kubelet
+from cpuctl.inputs.kubelet import load_kubelet
+from cpuctl.inputs.machine import GivenPods, load_machine, load_pods, refuse_stdin_twice
+from cpuctl.inputs.sources import Sources
+from cpuctl.inputs.storage import with_memory
 
 if TYPE_CHECKING:
     from cpuctl.machine.sources import MachineSource
@@ -119,7 +119,7 @@ def _compared(
         next_version,
         states_of_node,
     )
-    from cpuctl.cli.sources.node_state import load_running, rules_of_pods
+    from cpuctl.inputs.past import load_running, rules_of_pods
     from cpuctl.kubelet.releases.recorded import Topic
 
     load = load_known_kubelet if node.state else load_kubelet

@@ -29,8 +29,8 @@ from cpuctl.cli.plan.options import CapacityOption, CompareOption, HtmlOption, O
 from cpuctl.cli.plan.planning import Planned, Planner, PlanWishes, read_rounds, refuse_clash, warn_of_order
 from cpuctl.cli.plan.planning_inputs import Planning, PlanningWords, read_planning
 from cpuctl.cli.progress import ProgressBar
-from cpuctl.cli.sources.config_inputs import KubeletWords
 from cpuctl.engine.pod_order import PodOrder
+from cpuctl.inputs.configuration import KubeletWords
 
 app = command_group()
 
@@ -95,7 +95,7 @@ def plan(
     exit_zero: ExitZeroOption = False,
 ) -> None:
     """Read, decide, answer."""
-    from cpuctl.cli.sources.node_state import changing
+    from cpuctl.inputs.past import changing
 
     style = Style(output, color=not no_color, quiet=quiet)
     pictures = Pictures.asked({SVG: svg, HTML: html}, style, replace=force)
@@ -141,7 +141,7 @@ def _emit(document: Document, style: Style, output: MetricsOutput) -> None:
 
 
 def _write(directory: str, planning: Planning, planned: Planned, *, force: bool) -> None:
-    from cpuctl.cli.sources.node_state import write_state
+    from cpuctl.inputs.past import write_state
 
     if planned.node is not None:
         write_state(directory, planned.node, planning.kubelet, force=force)

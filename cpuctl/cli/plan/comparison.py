@@ -6,8 +6,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cpuctl.cli.sources.config_inputs import load_told
-from cpuctl.cli.sources.sources import Sources
+from cpuctl.inputs.configuration import load_told
+from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.configuration.schema import SINCE
 from cpuctl.kubelet.configuration.setting_words import SettingWords, read_setting_words
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from cpuctl.cli.output import Document
     from cpuctl.cli.plan.planning import Planner
-    from cpuctl.cli.sources.config_inputs import Told
     from cpuctl.engine.start import StartResult
+    from cpuctl.inputs.configuration import Told
     from cpuctl.kubelet.kubelet import Kubelet
 
 OPTION = "--compare"
@@ -99,7 +99,7 @@ def _told(planner: Planner, asked: _Asked, sources: Sources) -> Told:
     if not asked.file:
         return planning.told.told
 
-    from cpuctl.cli.sources.kubelet_inputs import load_kubelet
+    from cpuctl.inputs.kubelet import load_kubelet
 
     words = planning.words.kubelet._replace(config=asked.file)
     return load_kubelet(words, sources, machine=planning.source).told

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
     from cpuctl.cli.output import Document
     from cpuctl.cli.plan.planning_inputs import Planning
-    from cpuctl.cli.sources.sources import Sources
     from cpuctl.engine.admission import Admission
     from cpuctl.engine.node import Node
     from cpuctl.engine.progress import Progress
     from cpuctl.engine.start import StartResult
+    from cpuctl.inputs.sources import Sources
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.pods.model import Pod
 

@@ -5,21 +5,21 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cpuctl.cli.sources.inputs import load_devices, load_machine, load_pods, refuse_stdin_twice
-from cpuctl.cli.sources.kubelet_inputs import load_kubelet
-from cpuctl.cli.sources.sources import Sources
-from cpuctl.cli.sources.storage_inputs import with_memory, with_storage
 from cpuctl.departures import POD_DEFAULTS
 from cpuctl.errors import UsageError
+from cpuctl.inputs.kubelet import load_kubelet
+from cpuctl.inputs.machine import load_devices, load_machine, load_pods, refuse_stdin_twice
+from cpuctl.inputs.sources import Sources
+from cpuctl.inputs.storage import with_memory, with_storage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from cpuctl.cli.sources.config_inputs import KubeletWords, ToldKubelet
-    from cpuctl.cli.sources.inputs import GivenPods
-    from cpuctl.cli.sources.node_state import Past
     from cpuctl.engine.pod_server import PodServer
     from cpuctl.engine.start import StartResult
+    from cpuctl.inputs.configuration import KubeletWords, ToldKubelet
+    from cpuctl.inputs.machine import GivenPods
+    from cpuctl.inputs.past import Past
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.machine.cadvisor.machine_info import MachineInfo
     from cpuctl.machine.devices.inventory import DeviceInventory
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def _spelt_out(arguments: str) -> str:
     """Write a command line that stands in a file, so that more can be put behind it."""
-    from cpuctl.cli.sources.config_inputs import given_arguments
+    from cpuctl.inputs.configuration import given_arguments
 
     return shlex.join(given_arguments(arguments)) if arguments.startswith("@") else arguments
 
@@ -102,8 +102,8 @@ class Planning(NamedTuple):
 
     def start(self, kubelet: Kubelet, sources: Sources) -> StartResult:
         """Start a kubelet on the machine and let it go on from the past; warnings go to *sources*."""
-        from cpuctl.cli.sources.node_state import start_from
         from cpuctl.engine.node import Node
+        from cpuctl.inputs.past import start_from
         from cpuctl.kubelet.releases.recorded import topics_of_decisions
 
         pod_level = any(pod.resources for pod in (*self.past.running, *self.wanted))
@@ -133,7 +133,7 @@ def kubelet_answer(kubelet: Kubelet) -> dict[str, Any]:
 
 def read_planning(words: PlanningWords, *, pods_needed: bool) -> Planning:
     """Read everything; raise UsageError where no pods are named although they are needed."""
-    from cpuctl.cli.sources.node_state import load_past, rules_of_pods
+    from cpuctl.inputs.past import load_past, rules_of_pods
 
     refuse_stdin_twice(
         words.machine, words.kubelet.config, words.state, words.pods, words.devices, *words.filenames

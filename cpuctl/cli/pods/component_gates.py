@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpuctl.cli.sources.kubelet_inputs import read_gates
-from cpuctl.cli.sources.sources import Sources
 from cpuctl.errors import UsageError
+from cpuctl.inputs.kubelet import read_gates
+from cpuctl.inputs.sources import Sources
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

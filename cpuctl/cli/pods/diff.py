@@ -27,10 +27,10 @@ from cpuctl.cli.pods.options import (
     ToVersionOption,
 )
 from cpuctl.cli.pods.show import cgroup_view
-from cpuctl.cli.sources.config_inputs import KubeletWords
-from cpuctl.cli.sources.inputs import load_machine, refuse_stdin_twice
-from cpuctl.cli.sources.sources import Sources
 from cpuctl.errors import UsageError
+from cpuctl.inputs.configuration import KubeletWords
+from cpuctl.inputs.machine import load_machine, refuse_stdin_twice
+from cpuctl.inputs.sources import Sources
 
 if TYPE_CHECKING:
     from cpuctl.cli.answers.pods.diff_answer import Side

@@ -16,10 +16,10 @@ from cpuctl.cli.options import (
 from cpuctl.cli.output import Document, ListOutput, Style, emit
 from cpuctl.cli.pods.lint_inputs import LintWords, load_setting
 from cpuctl.cli.pods.options import ServerGatesOption, ServerVersionOption
-from cpuctl.cli.sources.config_inputs import KubeletWords
-from cpuctl.cli.sources.inputs import refuse_stdin_twice
-from cpuctl.cli.sources.sources import Sources
 from cpuctl.errors import InputError, UsageError
+from cpuctl.inputs.configuration import KubeletWords
+from cpuctl.inputs.machine import refuse_stdin_twice
+from cpuctl.inputs.sources import Sources
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

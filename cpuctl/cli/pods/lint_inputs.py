@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.cli.pods.component_gates import kubelet_gates, server_gates
-from cpuctl.cli.sources.inputs import load_machine
-from cpuctl.cli.sources.kubelet_inputs import load_cgroup_version, load_kubelet
-from cpuctl.cli.sources.sources import Sources
+from cpuctl.inputs.kubelet import load_cgroup_version, load_kubelet
+from cpuctl.inputs.machine import load_machine
+from cpuctl.inputs.sources import Sources
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpuctl.cli.sources.config_inputs import KubeletWords
     from cpuctl.engine.pod_lints.admission import Trial
     from cpuctl.engine.pod_lints.subject import KubeletView
+    from cpuctl.inputs.configuration import KubeletWords
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.machine.sources import MachineSource
     from cpuctl.pods.validation.lint import LintRules

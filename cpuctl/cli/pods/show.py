@@ -22,9 +22,9 @@ from cpuctl.cli.pods.options import (
     ServerVersionOption,
     UsageOption,
 )
-from cpuctl.cli.sources.config_inputs import KubeletWords
-from cpuctl.cli.sources.inputs import refuse_stdin_twice
-from cpuctl.cli.sources.sources import Sources
+from cpuctl.inputs.configuration import KubeletWords
+from cpuctl.inputs.machine import refuse_stdin_twice
+from cpuctl.inputs.sources import Sources
 
 if TYPE_CHECKING:
     from cpuctl.cli.answers.pods.facts_answer import CgroupView

@@ -10,8 +10,8 @@ from cpuctl.cli.options import ExitZeroOption, ForceOption, NoColorOption, Quiet
 from cpuctl.cli.output import Document, ListOutput, Style, emit
 from cpuctl.cli.pictures import SVG, Pictures
 from cpuctl.cli.progress import ProgressBar
-from cpuctl.cli.sources.sources import Sources
 from cpuctl.errors import UsageError
+from cpuctl.inputs.sources import Sources
 
 if TYPE_CHECKING:
     from cpuctl.machine.sources import MachineSource
@@ -145,8 +145,8 @@ def _draw(document: Document, pictures: Pictures) -> None:
 
 def _load(name: str, machine: str, sources: Sources) -> "Timeline":
     """Read a timeline; what it names is looked for beside it."""
-    from cpuctl.cli.sources.inputs import refuse_stdin_twice
     from cpuctl.documents.files import STDIN, read_input, read_member, source_name
+    from cpuctl.inputs.machine import refuse_stdin_twice
     from cpuctl.machine.sources import LIVE, SYNTHETIC, read_machine
     from cpuctl.timeline.reading.document import Outside, read_timeline
 

@@ -28,8 +28,8 @@ from cpuctl.cli.plan.planning_inputs import Planning, PlanningWords, read_planni
 from cpuctl.cli.pods.options import ServerGatesOption, ServerVersionOption
 from cpuctl.cli.resize.inputs import ResizeWords
 from cpuctl.cli.resize.resizing import resized
-from cpuctl.cli.sources.config_inputs import KubeletWords
 from cpuctl.engine.resize.semantics import Semantics
+from cpuctl.inputs.configuration import KubeletWords
 
 app = command_group()
 
@@ -105,8 +105,8 @@ def resize(
     exit_zero: ExitZeroOption = False,
 ) -> None:
     """Read, decide, answer."""
-    from cpuctl.cli.sources.node_state import changing
-    from cpuctl.cli.sources.node_state import write_state as write
+    from cpuctl.inputs.past import changing
+    from cpuctl.inputs.past import write_state as write
 
     style = Style(output, color=not no_color, quiet=quiet)
     words = PlanningWords(
@@ -146,8 +146,8 @@ def read_resizing(words: PlanningWords, asked: ResizeWords) -> Planning:
 
     Raise UsageError for that, and for standard input that is named twice.
     """
-    from cpuctl.cli.sources.inputs import refuse_stdin_twice
     from cpuctl.errors import UsageError
+    from cpuctl.inputs.machine import refuse_stdin_twice
 
     if not (words.filenames or words.templates or words.pods):
         hint = "name those that run with --pods or -f, or describe them with -T db=4/4"

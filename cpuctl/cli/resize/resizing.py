@@ -31,8 +31,8 @@ def resized(planning: Planning, words: ResizeWords, semantics: Semantics) -> Res
     from cpuctl.cli.answers.resize.resize_answer import Resizes, not_started_document, resize_document
     from cpuctl.cli.resize.inputs import Scene, resize_path, set_scene
     from cpuctl.cli.resize.wishes import read_wishes
-    from cpuctl.cli.sources.node_state import state_texts
     from cpuctl.engine.resize.pending import resize_all
+    from cpuctl.inputs.past import state_texts
 
     scene = set_scene(planning)
     if not isinstance(scene, Scene):
@@ -90,10 +90,10 @@ def pending_resize(planning: Planning, uid: str) -> Document | None:
     """Describe what becomes of the resize that is pending of a pod that runs; None where there is none."""
     from cpuctl.cli.answers.resize.resize_answer import decision_document
     from cpuctl.cli.resize.inputs import ResizeWords, Scene, resize_path, set_scene
-    from cpuctl.cli.sources.sources import Sources
     from cpuctl.engine.resize.pending import resize_all
     from cpuctl.engine.resize.running import ResizeWish
     from cpuctl.engine.resize.semantics import Semantics
+    from cpuctl.inputs.sources import Sources
 
     planning = planning._replace(wanted=(), sources=Sources())
     scene = set_scene(planning)

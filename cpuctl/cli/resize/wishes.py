@@ -61,9 +61,9 @@ def _by_amounts(scene: Scene, texts: Sequence[str]) -> list[ResizeWish]:
 
 def _by_manifests(planning: Planning, scene: Scene, names: Sequence[str]) -> list[ResizeWish]:
     """Match manifests with the pods that run, by UID or by name; those that ask for the same are left out."""
-    from cpuctl.cli.sources.inputs import load_pods
-    from cpuctl.cli.sources.node_state import rules_of_pods
     from cpuctl.engine.resize.running import ResizeWish
+    from cpuctl.inputs.machine import load_pods
+    from cpuctl.inputs.past import rules_of_pods
 
     given = load_pods(names, (), planning.sources)
     by_uid = {each.spec.uid: each for each in scene.pods}

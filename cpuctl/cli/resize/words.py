@@ -81,7 +81,7 @@ def target(words: SetWords, pods: Sequence[Pod]) -> tuple[int, str]:
     Without a container it is the pod's own resources where it has some, else its only container.
     Raise UsageError for a pod that is not there, and for several containers to choose from.
     """
-    from cpuctl.cli.sources.pod_choice import choose_pod
+    from cpuctl.inputs.pod_choice import choose_pod
 
     try:
         choice = choose_pod(_full_name(words.name, pods), pods, ())

@@ -19,11 +19,11 @@ from cpuctl.cli.options import (
 )
 from cpuctl.cli.output import Document, Output, Style, emit
 from cpuctl.cli.pictures import SVG, MachineSvgOption, Pictures
-from cpuctl.cli.sources.config_inputs import KubeletWords
-from cpuctl.cli.sources.inputs import load_machine, refuse_stdin_twice
-from cpuctl.cli.sources.sources import Sources
 from cpuctl.cli.topology.memory import memory_member, refuse_unless_used
 from cpuctl.errors import UsageError
+from cpuctl.inputs.configuration import KubeletWords
+from cpuctl.inputs.machine import load_machine, refuse_stdin_twice
+from cpuctl.inputs.sources import Sources
 
 if TYPE_CHECKING:
     from cpuctl.machine.model import Machine

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from cpuctl.errors import UsageError
 
 if TYPE_CHECKING:
-    from cpuctl.cli.sources.config_inputs import KubeletWords
-    from cpuctl.cli.sources.sources import Sources
+    from cpuctl.inputs.configuration import KubeletWords
+    from cpuctl.inputs.sources import Sources
     from cpuctl.machine.sources import MachineSource
 
 
@@ -27,8 +27,8 @@ def refuse_unless_used(words: KubeletWords) -> None:
 def memory_member(source: MachineSource, words: KubeletWords, sources: Sources) -> dict[str, Any]:
     """Count memory as the kubelet would that is told this."""
     from cpuctl.cli.answers.topology.memory_answer import topology_memory
-    from cpuctl.cli.sources.kubelet_inputs import load_kubelet
     from cpuctl.engine.start import check_start
+    from cpuctl.inputs.kubelet import load_kubelet
     from cpuctl.kubelet.releases.recorded import Topic
 
     kubelet = load_kubelet(words, sources, machine=source).kubelet

@@ -9,7 +9,7 @@ from cpuctl.audit.picture import Leader, Picture
 from cpuctl.audit.plan import Change, GroupChange, plan_changes
 from cpuctl.cli.answers.audit_answer import owner_answer, set_answer
 from cpuctl.cli.output import API_VERSION, Document
-from cpuctl.cli.sources.node_picture import StateFile
+from cpuctl.inputs.live_node import StateFile
 
 
 def plan_document(picture: Picture, state_files: Iterable[StateFile], head: Mapping[str, Any]) -> Document:

@@ -18,9 +18,9 @@ from cpuctl.checkpoints.model import (
 from cpuctl.cli.answers.checkpoint.parts import block_answers, file_answer, owner_answer, shortened
 from cpuctl.cli.checkpoint.verdict import container_names, whole_state
 from cpuctl.cli.output import API_VERSION
-from cpuctl.cli.sources.state_inputs import StateInput
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.state_checks.owners import Owners
+from cpuctl.inputs.state_files import StateInput
 from cpuctl.quantity import Quantity
 
 _NO_CPUS = CPUStateFile(policy_name="", default_cpu_set=CPUSet())

@@ -8,9 +8,9 @@ from typing import Any
 from cpuctl.checkpoints.formats import Checked
 from cpuctl.checkpoints.model import MemoryBlock
 from cpuctl.checkpoints.versions import OTHER_FORMATS, state_formats
-from cpuctl.cli.sources.state_inputs import StateInput
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.state_checks.owners import Owners
+from cpuctl.inputs.state_files import StateInput
 
 LONGEST_TEXT = 4000
 """Of a kubelet's text that quotes a file: it may quote all 16 MiB of it."""

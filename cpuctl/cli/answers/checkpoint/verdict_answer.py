@@ -9,7 +9,6 @@ from typing import Any
 from cpuctl.cli.answers.checkpoint.parts import file_answer, shortened
 from cpuctl.cli.answers.config.parts import StartOutcome, start_answer, start_text
 from cpuctl.cli.output import API_VERSION, Document
-from cpuctl.cli.sources.state_inputs import StateInput
 from cpuctl.engine.config_lints.lint import Severity
 from cpuctl.engine.outcome import Undetermined
 from cpuctl.engine.start import Started
@@ -17,6 +16,7 @@ from cpuctl.engine.state_checks.findings import StateFinding
 from cpuctl.engine.state_checks.memory_drift import MemoryDrift
 from cpuctl.engine.state_checks.readings import Reading
 from cpuctl.engine.state_checks.verify import StateVerdict
+from cpuctl.inputs.state_files import StateInput
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 
 _FIELDS = {"system_reserved": "systemReserved"}

@@ -12,9 +12,9 @@ from cpuctl.errors import InputError, NodeAccessError, UsageError
 
 if TYPE_CHECKING:
     from cpuctl.audit.picture import Picture
-    from cpuctl.cli.sources.node_picture import LiveNode
-    from cpuctl.cli.sources.sources import Sources
     from cpuctl.cpuset import CPUSet
+    from cpuctl.inputs.live_node import LiveNode
+    from cpuctl.inputs.sources import Sources
     from cpuctl.machine.model import Machine
 
 _REFERENCE = "write NAMESPACE/POD/CONTAINER=CPUS or UID/CONTAINER=CPUS, shop/web-0/app=2-3 for instance"

@@ -7,6 +7,7 @@ import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
+from cpuctl.cli.node_options import NodeMachineOption, NodeStateOption, RootOption
 from cpuctl.cli.options import (
     NoColorOption,
     OutputOption,
@@ -14,10 +15,9 @@ from cpuctl.cli.options import (
     RunningPodsOption,
 )
 from cpuctl.cli.output import Document, Output, Style, emit, emit_after_change
-from cpuctl.cli.sources.config_inputs import KubeletWords
-from cpuctl.cli.sources.inputs import refuse_stdin_twice
-from cpuctl.cli.sources.node_options import NodeMachineOption, NodeStateOption, RootOption
-from cpuctl.cli.sources.sources import Sources
+from cpuctl.inputs.configuration import KubeletWords
+from cpuctl.inputs.machine import refuse_stdin_twice
+from cpuctl.inputs.sources import Sources
 
 app = command_group()
 
@@ -103,7 +103,7 @@ def apply(
     from cpuctl.cli.cgroups.apply.asked import read_asked
     from cpuctl.cli.cgroups.apply.run import Insisted, root_of
     from cpuctl.cli.cgroups.apply.session import Session
-    from cpuctl.cli.sources.node_picture import PictureWords
+    from cpuctl.inputs.live_node import PictureWords
 
     refuse_stdin_twice(filename, state, pods, kubelet.config)
     style = Style(output, color=not no_color, quiet=quiet)

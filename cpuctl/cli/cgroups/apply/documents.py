@@ -10,15 +10,15 @@ from cpuctl.checkpoints.cpu_state import FILE_NAME, read_cpu_state
 from cpuctl.checkpoints.inspection import inspect_state
 from cpuctl.checkpoints.model import UnreadableState
 from cpuctl.cli.cgroups.apply.request import Request, members_of, places_of
-from cpuctl.cli.sources.node_state import state_reader
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.loading import load_documents
 from cpuctl.errors import InputError
+from cpuctl.inputs.past import state_reader
 
 if TYPE_CHECKING:
     from cpuctl.audit.picture import Picture
-    from cpuctl.cli.sources.node_picture import LiveNode
     from cpuctl.cpuset import CPUSet
+    from cpuctl.inputs.live_node import LiveNode
 
 _EXPECTED = (
     "expected what cpuctl plan -o json or cpuctl audit -o plan prints, or the kubelet's cpu_manager_state"

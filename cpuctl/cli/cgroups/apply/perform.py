@@ -18,9 +18,9 @@ from cpuctl.cgroups.group_files import GroupFiles
 from cpuctl.cgroups.hierarchies import CGROUPS
 from cpuctl.cgroups.threads import stray_threads
 from cpuctl.cli.cgroups.apply.run import Prepared, below
-from cpuctl.cli.sources.node_picture import CPU_FILE, MEMORY_FILE
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import CpuctlError
+from cpuctl.inputs.live_node import CPU_FILE, MEMORY_FILE
 from cpuctl.machine.kernel_text import parse_cpu_list
 from cpuctl.machine.tree import DirectoryTree
 

@@ -23,7 +23,7 @@ from cpuctl.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from cpuctl.audit.picture import Picture
-    from cpuctl.cli.sources.node_picture import LiveNode
+    from cpuctl.inputs.live_node import LiveNode
 
 _EFFECTIVE = {1: ("cpuset.effective_cpus", "cpuset.cpus"), 2: ("cpuset.cpus.effective",)}
 _MOST_UNSEEN = 5

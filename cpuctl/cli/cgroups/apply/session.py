@@ -12,9 +12,9 @@ from cpuctl.cli.cgroups.apply.log import write_log
 from cpuctl.cli.cgroups.apply.perform import Watching, digests, perform
 from cpuctl.cli.cgroups.apply.run import Insisted, Prepared, prepare, require_kernel
 from cpuctl.cli.progress import ProgressBar
-from cpuctl.cli.sources.node_picture import PictureWords, load_node
-from cpuctl.cli.sources.sources import Sources
 from cpuctl.cli.stop_signals import held_back
+from cpuctl.inputs.live_node import PictureWords, load_node
+from cpuctl.inputs.sources import Sources
 
 if TYPE_CHECKING:
     from contextlib import ExitStack

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.below_root import DIRECTORY, HOST, NOT_THERE, Root
-from cpuctl.cli.sources.config_inputs import LIVE_MACHINE
-from cpuctl.cli.sources.sources import Sources
 from cpuctl.documents.files import STDIN, read_input, source_name
 from cpuctl.errors import CpuctlError, InputError, UsageError, unreadable
+from cpuctl.inputs.configuration import LIVE_MACHINE
+from cpuctl.inputs.sources import Sources
 from cpuctl.machine.recording_layout import STATE_DIRECTORY, STATE_FILES
 
 if TYPE_CHECKING:

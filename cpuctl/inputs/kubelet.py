@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cpuctl.capture.recorded_kubelet import RecordedKubelet
-from cpuctl.cli.sources.config_inputs import LIVE_MACHINE
 from cpuctl.errors import CpuctlError, InputError, UsageError
+from cpuctl.inputs.configuration import LIVE_MACHINE
 
 if TYPE_CHECKING:
-    from cpuctl.cli.sources.config_inputs import KubeletWords, ToldKubelet
-    from cpuctl.cli.sources.sources import Sources
+    from cpuctl.inputs.configuration import KubeletWords, ToldKubelet
+    from cpuctl.inputs.sources import Sources
     from cpuctl.kubelet.version import KubeletVersion
     from cpuctl.machine.sources import MachineSource
 
@@ -21,7 +21,7 @@ def load_kubelet(words: KubeletWords, sources: Sources, *, machine: MachineSourc
     The release of the live host's kubelet is that of the installed program. Release 1.36 and an empty
     configuration stand in where nothing is said, or where no machine is named.
     """
-    from cpuctl.cli.sources.config_inputs import (
+    from cpuctl.inputs.configuration import (
         Told,
         all_arguments,
         any_flags,
@@ -82,7 +82,7 @@ def _tell_set_aside(recorded: RecordedKubelet, sources: Sources) -> None:
 
 def _tell_assumed(machine: MachineSource, sources: Sources) -> None:
     """Remember where no configuration was found; what is only described has no such place."""
-    from cpuctl.cli.sources.config_inputs import LIVE_CONFIG
+    from cpuctl.inputs.configuration import LIVE_CONFIG
     from cpuctl.machine.recording_layout import CONFIG
 
     if sources.entries["kubeletConfiguration"]["from"] != "default":

@@ -6,11 +6,11 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.cli.output import Style, note
-from cpuctl.cli.sources.config_inputs import LIVE_MACHINE, KubeletWords
-from cpuctl.cli.sources.inputs import load_machine, refuse_stdin_twice
-from cpuctl.cli.sources.kubelet_inputs import load_kubelet
-from cpuctl.cli.sources.sources import Sources
 from cpuctl.errors import CpuctlError, NodeAccessError, UsageError
+from cpuctl.inputs.configuration import LIVE_MACHINE, KubeletWords
+from cpuctl.inputs.kubelet import load_kubelet
+from cpuctl.inputs.machine import load_machine, refuse_stdin_twice
+from cpuctl.inputs.sources import Sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -167,8 +167,8 @@ def _kubelet(words: KubeletWords, source: MachineSource, sources: Sources) -> Ku
 
 def _pods(name: str, kubelet: Kubelet, sources: Sources) -> dict[str, Pod] | None:
     """Read the pods that the API server knows, those that have ended too; None where no file is named."""
-    from cpuctl.cli.sources.node_state import rules_of_pods
     from cpuctl.documents.files import source_name
+    from cpuctl.inputs.past import rules_of_pods
     from cpuctl.pods.reading.manifest_files import read_manifests
     from cpuctl.pods.stored import handed_pod
 
@@ -182,7 +182,7 @@ def _pods(name: str, kubelet: Kubelet, sources: Sources) -> dict[str, Pod] | Non
 def _state_texts(
     name: str, files: NodeFiles, kubelet: Kubelet, source: MachineSource, sources: Sources
 ) -> dict[str, str]:
-    from cpuctl.cli.sources.node_state import given_texts
+    from cpuctl.inputs.past import given_texts
     from cpuctl.machine.recording_layout import STATE_FILES
 
     if name:
@@ -230,7 +230,7 @@ def _state(
     from cpuctl.checkpoints.device_state import read_devices_state
     from cpuctl.checkpoints.memory_state import read_memory_state
     from cpuctl.checkpoints.model import UnreadableState
-    from cpuctl.cli.sources.node_state import state_reader
+    from cpuctl.inputs.past import state_reader
 
     reader = state_reader(kubelet)._replace(initial_containers=_container_names(pods))
     cpu = read_cpu_state(texts[CPU_FILE], reader) if CPU_FILE in texts else None

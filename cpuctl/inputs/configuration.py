@@ -11,8 +11,8 @@ from cpuctl.errors import CpuctlError, InputError, NodeAccessError, UsageError, 
 
 if TYPE_CHECKING:
     from cpuctl.capture.recorded_kubelet import RecordedKubelet
-    from cpuctl.cli.sources.sources import Sources
     from cpuctl.documents.document import PlacedText
+    from cpuctl.inputs.sources import Sources
     from cpuctl.kubelet.configuration.drop_in_files import DropInSource
     from cpuctl.kubelet.configuration.loading import LoadedConfiguration
     from cpuctl.kubelet.configuration.refusal import ConfigRefusedError

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpuctl.cli.sources.config_inputs import LIVE_MACHINE
 from cpuctl.errors import InputError, UsageError
+from cpuctl.inputs.configuration import LIVE_MACHINE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from cpuctl.cli.sources.sources import Sources
     from cpuctl.engine.pod_server import PodServer
+    from cpuctl.inputs.sources import Sources
     from cpuctl.machine.cadvisor.machine_info import MachineInfo
     from cpuctl.machine.devices.inventory import DeviceInventory
     from cpuctl.machine.sources import MachineSource

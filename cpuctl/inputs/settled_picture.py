@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.output import Style, note
-from cpuctl.cli.sources.node_picture import CPU_FILE, LiveNode, picture_of, with_fresh_state
+from cpuctl.inputs.live_node import CPU_FILE, LiveNode, picture_of, with_fresh_state
 
 if TYPE_CHECKING:
     from cpuctl.audit.picture import Picture

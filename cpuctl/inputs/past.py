@@ -9,10 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
 
-from cpuctl.cli.sources.sources import Sources
 from cpuctl.documents.files import source_name
 from cpuctl.engine.saved_files import SavedFiles
 from cpuctl.errors import InputError, NotRestoredError, UsageError, os_reason, unwritable
+from cpuctl.inputs.sources import Sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -109,7 +109,7 @@ def _digests(texts: Mapping[str, str]) -> dict[str, str]:
 
 def given_texts(name: str, sources: Sources) -> dict[str, str]:
     """Read the named file, or the files in the named directory or recording."""
-    from cpuctl.cli.sources.state_inputs import StatePlace, named_states
+    from cpuctl.inputs.state_files import StatePlace, named_states
 
     found = {state.file_name: state for state in named_states(name, StatePlace())}
     if _CPU_FILE not in found:
@@ -121,7 +121,7 @@ def given_texts(name: str, sources: Sources) -> dict[str, str]:
 
 
 def _recorded_texts(machine: MachineSource, sources: Sources) -> dict[str, str]:
-    from cpuctl.cli.sources.config_inputs import LIVE_MACHINE
+    from cpuctl.inputs.configuration import LIVE_MACHINE
     from cpuctl.machine.recording_layout import STATE_DIRECTORY, STATE_FILES
 
     if machine.files is None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpuctl.cli.sources.kubelet_inputs import load_kubelet
 from cpuctl.errors import UsageError
+from cpuctl.inputs.kubelet import load_kubelet
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 
 if TYPE_CHECKING:
-    from cpuctl.cli.sources.config_inputs import KubeletWords, ToldKubelet
-    from cpuctl.cli.sources.sources import Sources
+    from cpuctl.inputs.configuration import KubeletWords, ToldKubelet
+    from cpuctl.inputs.sources import Sources
     from cpuctl.machine.sources import MachineSource
 
 _MEMBER = "kubeletVersion"

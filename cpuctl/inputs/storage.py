@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cpuctl.errors import UsageError
 
 if TYPE_CHECKING:
-    from cpuctl.cli.sources.sources import Sources
+    from cpuctl.inputs.sources import Sources
     from cpuctl.machine.sources import MachineSource
 
 ROOT_DIRECTORY = "/var/lib/kubelet"

@@ -1,1 +1,0 @@
-"""Where several commands get their machine, kubelet, pods and state from."""

@@ -1,0 +1,1 @@
+"""Machine, kubelet, pods and state as somebody names them, with the origin of each."""

@@ -97,11 +97,11 @@ def audit(
 ) -> None:
     """Read the node, compare, answer."""
     from cpuctl.cli.answers.checkpoint.verdict_answer import with_commands
-    from cpuctl.cli.checkpoint.words import CheckpointWords
     from cpuctl.inputs.configuration import LIVE_MACHINE
     from cpuctl.inputs.known_kubelet import release_is_known
     from cpuctl.inputs.live_node import PictureWords, load_node, tell_unreadable
     from cpuctl.inputs.settled_picture import settled_picture, tell_recent_change
+    from cpuctl.operations.checkpoint.words import CheckpointWords
 
     checks = _checks(check)
     form = ListOutput.JSON if output is AuditOutput.PLAN else ListOutput(output)

@@ -25,10 +25,10 @@ from cpuctl.cli.options import (
     TemplateOption,
 )
 from cpuctl.cli.output import Document, Output, Style, emit
-from cpuctl.cli.plan.planning_inputs import Planning, PlanningWords, read_planning
 from cpuctl.errors import UsageError
 from cpuctl.inputs.configuration import KubeletWords
 from cpuctl.inputs.sources import Sources
+from cpuctl.operations.planning import Planning, PlanningWords, read_planning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -118,10 +118,10 @@ def _explained(planning: Planning, text: str, style: Style) -> Document:
     from cpuctl.cli.answers.explain.explain_answer import explanation_document, not_started_document
     from cpuctl.cli.answers.plan.mixed_cores import mixed_cores
     from cpuctl.cli.progress import ProgressBar
-    from cpuctl.cli.resize.resizing import pending_resize
     from cpuctl.engine.explain.explanation import explain
     from cpuctl.engine.explain.story import REMEMBERED, Runs, Telling, tell
     from cpuctl.inputs.pod_choice import PodChoice, choose_pod
+    from cpuctl.operations.resize import pending_resize
 
     last = PodChoice(len(planning.wanted) - 1)
     choice = choose_pod(text, planning.wanted, planning.past.running, planning.ended) if text else last

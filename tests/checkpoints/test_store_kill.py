@@ -19,7 +19,7 @@ import json, sys
 from pathlib import Path
 from types import SimpleNamespace
 from cpuctl.checkpoints.store import replace_state_file
-from cpuctl.cli.checkpoint.changes import FileChange, Target, apply_changes
+from cpuctl.operations.checkpoint.changes import FileChange, Target, apply_changes
 from cpuctl.errors import NodeAccessError
 from tests.checkpoints.kill_everywhere import PtraceRefusedError, interfere_everywhere, kill_everywhere
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cpuctl.cgroups.desired import Wanted
-from cpuctl.cli.cgroups.apply.quotas import wanted_quotas
 from cpuctl.cpuset import CPUSet
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
+from cpuctl.operations.cgroups.quotas import wanted_quotas
 from cpuctl.pods.model import Pod, ResourceRequirements
 from cpuctl.quantity import Quantity
 from tests.audit.node_tree import DATABASE, NodeTree, clean_node

@@ -8,9 +8,9 @@ import pytest
 
 from cpuctl.cgroups.changing.writes import CPUS, PlannedWrite
 from cpuctl.cgroups.hierarchies import Hierarchies
-from cpuctl.cli.cgroups.apply.run import inhabited, require_kernel
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
+from cpuctl.operations.cgroups.preparation import inhabited, require_kernel
 from tests.audit.node_tree import DATABASE, clean_node
 from tests.cli.group_node import V1, real_kernel
 

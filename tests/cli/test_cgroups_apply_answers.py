@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from cpuctl.cli.app import run
-from cpuctl.cli.cgroups.apply import command as apply
+from cpuctl.cli.cgroups import apply
 from cpuctl.cli.output import Document, Style, emit_after_change
 from tests.cli.group_node import Node, node_of_groups, real_kernel, wait_until
 

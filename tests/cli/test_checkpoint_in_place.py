@@ -18,10 +18,10 @@ from typing import Any
 import pytest
 
 from cpuctl.checkpoints import store
-from cpuctl.cli.checkpoint.changes import FileChange, Target, apply_changes
 from cpuctl.errors import NodeAccessError, NotRestoredError
 from cpuctl.inputs.sources import Sources
 from cpuctl.inputs.state_files import StatePlace, read_states
+from cpuctl.operations.checkpoint.changes import FileChange, Target, apply_changes
 from tests.cli.conftest import ROOT, Cpuctl, Result
 from tests.support.state_files import (
     CPU_STATE,

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cpuctl.cli.plan.planning_inputs import PlanningWords
 from cpuctl.inputs.configuration import KubeletWords
+from cpuctl.operations.planning import PlanningWords
 from tests.capture.node_texts import written
 from tests.cli.conftest import Cpuctl
 from tests.machine.sysfs_writer import small_machine

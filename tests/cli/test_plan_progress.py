@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cpuctl.cli.plan.planning import Planner, PlanWishes
-from cpuctl.cli.plan.planning_inputs import PlanningWords, read_planning
 from cpuctl.inputs.configuration import KubeletWords
+from cpuctl.operations.plan import Planner, PlanWishes
+from cpuctl.operations.planning import PlanningWords, read_planning
 
 
 def test_every_pod_moves_the_bar() -> None:

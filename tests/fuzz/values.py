@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 
-from cpuctl.cli.resize.words import parse_set
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import CpuctlError
 from cpuctl.golang import conversions as golang
@@ -19,6 +18,7 @@ from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine import kernel_text
 from cpuctl.machine.set_names import parse_cpu_names
 from cpuctl.machine.synthetic.one_line import describe_synthetic, parse_synthetic
+from cpuctl.operations.resize_amounts import parse_set
 from cpuctl.quantity import Quantity
 from tests.fuzz.target import Target, text_of, texts
 

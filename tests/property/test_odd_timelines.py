@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpuctl.cli.answers.replay_answer import replay_document
-from cpuctl.cli.replay.example import EXAMPLE
 from cpuctl.errors import InputError
+from cpuctl.timeline.example import EXAMPLE
 from cpuctl.timeline.reading.document import Outside, read_timeline
 from tests.timeline.replaying import OUTSIDE, replay
 

@@ -19,11 +19,11 @@ from cpuctl import whole_file
 from cpuctl.capture import saving
 from cpuctl.checkpoints import store
 from cpuctl.checkpoints.store import RunLock, replace_state_file
-from cpuctl.cli.checkpoint.changes import FileChange, Target, apply_changes
 from cpuctl.errors import NodeAccessError, NotRestoredError
 from cpuctl.inputs.past import save_states
 from cpuctl.inputs.sources import Sources
 from cpuctl.inputs.state_files import StatePlace, read_states
+from cpuctl.operations.checkpoint.changes import FileChange, Target, apply_changes
 from tests.support.state_files import (
     CPU_STATE,
     GONE,

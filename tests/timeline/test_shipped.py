@@ -13,10 +13,10 @@ import jsonschema
 import pytest
 import yaml
 
-from cpuctl.cli.replay.example import EXAMPLE
 from cpuctl.documents.loading import load_documents
 from cpuctl.golang.durations import MILLISECOND, duration_text, parse_duration
 from cpuctl.schemas import schema_text
+from cpuctl.timeline.example import EXAMPLE
 from cpuctl.timeline.model import KubeletAction
 from cpuctl.timeline.reading.document import read_timeline
 from cpuctl.timeline.reading.events import ACTIONS

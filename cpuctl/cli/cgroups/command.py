@@ -9,6 +9,6 @@ app = verb_group(
     HELP,
     {
         "show": "cgroups.show",
-        "apply": "cgroups.apply.command",
+        "apply": "cgroups.apply",
     },
 )

@@ -83,9 +83,9 @@ def _shown(node: "LiveNode", rules: "Rules", sources: Sources, style: Style) -> 
 def _rules(node: "LiveNode", runtime: str, sources: Sources) -> "Rules":
     """Work out by what rules this kubelet writes the values of groups."""
     from cpuctl.audit.group_rules import Rules
-    from cpuctl.cli.pods.component_gates import kubelet_gates
-    from cpuctl.cli.pods.inputs import allocatable_of_node, page_sizes, runtime_formula
     from cpuctl.engine.pod_rules import cgroup_settings, node_rules
+    from cpuctl.inputs.component_gates import kubelet_gates
+    from cpuctl.operations.pods.view import allocatable_of_node, page_sizes, runtime_formula
 
     gates = kubelet_gates(node.kubelet, sources)
     allocatable = allocatable_of_node(node.source, node.kubelet.config, sources)

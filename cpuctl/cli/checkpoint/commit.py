@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import typer
 
 from cpuctl.cli.app import EXIT_NO
-from cpuctl.cli.checkpoint.words import CommitWords
 from cpuctl.cli.output import Document, Style, emit, emit_after_change
+from cpuctl.operations.checkpoint.words import CommitWords
 
 if TYPE_CHECKING:
-    from cpuctl.cli.checkpoint.changes import FileChange
     from cpuctl.inputs.sources import Sources
+    from cpuctl.operations.checkpoint.changes import FileChange
 
 
 def commit(
@@ -26,7 +26,7 @@ def commit(
 ) -> None:
     """Write what has changed unless something was refused, and answer; exit 3 where it was."""
     from cpuctl.cli.answers.checkpoint.change_answer import with_applied, with_kubelets
-    from cpuctl.cli.checkpoint.changes import Target, apply_changes, running_kubelets
+    from cpuctl.operations.checkpoint.changes import Target, apply_changes, running_kubelets
 
     target = Target(
         directory=words.write_state,

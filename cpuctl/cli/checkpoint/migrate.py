@@ -16,7 +16,6 @@ from cpuctl.cli.checkpoint.options import (
     YesOption,
     named_state,
 )
-from cpuctl.cli.checkpoint.words import CheckpointWords, CommitWords
 from cpuctl.cli.options import (
     ConfigDirOption,
     FeatureGatesOption,
@@ -35,10 +34,11 @@ from cpuctl.inputs.kubelet import named_version, read_gates
 from cpuctl.inputs.machine import refuse_stdin_twice
 from cpuctl.inputs.past import changing
 from cpuctl.inputs.sources import Sources
+from cpuctl.operations.checkpoint.words import CheckpointWords, CommitWords
 
 if TYPE_CHECKING:
     from cpuctl.checkpoints.reader import StateReader
-    from cpuctl.cli.checkpoint.changes import FileChange
+    from cpuctl.operations.checkpoint.changes import FileChange
 
 app = command_group()
 
@@ -134,9 +134,9 @@ def _on_node(
 ) -> "tuple[tuple[FileChange, ...], Document]":
     """Migrate for a kubelet of which all is known."""
     from cpuctl.cli.answers.checkpoint.change_answer import change_document
-    from cpuctl.cli.checkpoint.inputs import kubelet_head, read_case, read_node
-    from cpuctl.cli.checkpoint.migrating import migrate as migrated
-    from cpuctl.cli.checkpoint.migrating import proven
+    from cpuctl.operations.checkpoint.migration import migrate as migrated
+    from cpuctl.operations.checkpoint.migration import proven
+    from cpuctl.operations.checkpoint.states import kubelet_head, read_case, read_node
 
     words, node = read_node(words, sources)
     if writing.writes:
@@ -153,9 +153,9 @@ def _alone(words: CheckpointWords, sources: Sources) -> "tuple[tuple[FileChange,
     from pathlib import Path
 
     from cpuctl.cli.answers.checkpoint.change_answer import change_document
-    from cpuctl.cli.checkpoint.migrating import migrate as migrated
-    from cpuctl.cli.checkpoint.verdict import container_names, load_owners
     from cpuctl.inputs.state_files import StatePlace, read_states
+    from cpuctl.operations.checkpoint.migration import migrate as migrated
+    from cpuctl.operations.checkpoint.verdict import container_names, load_owners
     from cpuctl.pods.rules import PodRules
 
     refuse_stdin_twice(words.state, words.pods)

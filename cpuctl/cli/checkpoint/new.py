@@ -3,7 +3,6 @@
 from cpuctl.cli.app import command_group
 from cpuctl.cli.checkpoint.commit import commit
 from cpuctl.cli.checkpoint.options import ForceRunningOption, RootOption, WriteStateOption
-from cpuctl.cli.checkpoint.words import CommitWords
 from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
 from cpuctl.cli.options import (
     ForceStateOption,
@@ -15,10 +14,11 @@ from cpuctl.cli.options import (
     TemplateOption,
 )
 from cpuctl.cli.output import Output, Style
-from cpuctl.cli.plan.planning_inputs import PlanningWords, read_planning
 from cpuctl.inputs.configuration import LIVE_MACHINE, KubeletWords
 from cpuctl.inputs.known_kubelet import require_version
 from cpuctl.inputs.past import changing
+from cpuctl.operations.checkpoint.words import CommitWords
+from cpuctl.operations.planning import PlanningWords, read_planning
 
 app = command_group()
 
@@ -72,8 +72,8 @@ def new(
 
 def _new(words: PlanningWords, writing: CommitWords, style: Style) -> None:
     from cpuctl.cli.answers.checkpoint.change_answer import change_document
-    from cpuctl.cli.checkpoint.inputs import kubelet_head
-    from cpuctl.cli.checkpoint.making import made_files
+    from cpuctl.operations.checkpoint.new import made_files
+    from cpuctl.operations.checkpoint.states import kubelet_head
 
     planning = read_planning(words, pods_needed=False)
     require_version(words.kubelet, planning.sources)

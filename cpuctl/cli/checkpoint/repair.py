@@ -12,7 +12,6 @@ from cpuctl.cli.checkpoint.options import (
     YesOption,
     named_state,
 )
-from cpuctl.cli.checkpoint.words import CheckpointWords, CommitWords
 from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
 from cpuctl.cli.options import (
     ForceStateOption,
@@ -27,6 +26,7 @@ from cpuctl.errors import InputError
 from cpuctl.inputs.configuration import KubeletWords
 from cpuctl.inputs.past import changing
 from cpuctl.inputs.sources import Sources
+from cpuctl.operations.checkpoint.words import CheckpointWords, CommitWords
 
 app = command_group()
 
@@ -96,8 +96,8 @@ def repair(
 
 def _repair(words: CheckpointWords, writing: CommitWords, style: Style) -> None:
     from cpuctl.cli.answers.checkpoint.change_answer import change_document, with_commands
-    from cpuctl.cli.checkpoint.inputs import doubts, kubelet_head, read_case, read_node
-    from cpuctl.cli.checkpoint.repairing import repair as repaired
+    from cpuctl.operations.checkpoint.repair import repair as repaired
+    from cpuctl.operations.checkpoint.states import doubts, kubelet_head, read_case, read_node
 
     asked, sources = words, Sources()
     words, node = read_node(words, sources)

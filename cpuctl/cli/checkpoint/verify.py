@@ -10,7 +10,6 @@ from cpuctl.cli.checkpoint.options import (
     StrictOption,
     named_state,
 )
-from cpuctl.cli.checkpoint.words import CheckpointWords
 from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
 from cpuctl.cli.options import (
     ExitZeroOption,
@@ -23,6 +22,7 @@ from cpuctl.cli.output import Document, MetricsOutput, Style, complain, emit
 from cpuctl.inputs.configuration import KubeletWords
 from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
+from cpuctl.operations.checkpoint.words import CheckpointWords
 
 app = command_group()
 
@@ -89,7 +89,7 @@ def _verified(words: CheckpointWords, sources: Sources) -> Document:
         verdict_document,
         with_commands,
     )
-    from cpuctl.cli.checkpoint.inputs import kubelet_head, read_case, read_node
+    from cpuctl.operations.checkpoint.states import kubelet_head, read_case, read_node
 
     asked = words
     try:

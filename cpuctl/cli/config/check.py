@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
-from cpuctl.cli.checkpoint.words import CheckpointWords
 from cpuctl.cli.config.head import answer_head
 from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
 from cpuctl.cli.options import (
@@ -25,6 +24,7 @@ from cpuctl.inputs.kubelet import load_cgroup_version, load_kubelet
 from cpuctl.inputs.machine import load_machine, refuse_stdin_twice
 from cpuctl.inputs.sources import Sources
 from cpuctl.inputs.storage import with_memory, with_storage
+from cpuctl.operations.checkpoint.words import CheckpointWords
 
 if TYPE_CHECKING:
     from cpuctl.machine.sources import MachineSource
@@ -88,9 +88,9 @@ def _checked(
     words: KubeletWords, source: "MachineSource", sources: Sources, cgroup_version: int, state: str
 ) -> Document:
     from cpuctl.cli.answers.config.check_answer import check_document, unloaded_document
-    from cpuctl.cli.config.checks import check_told, states_of_node, verdict_on
     from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
     from cpuctl.kubelet.version import KubeletVersion
+    from cpuctl.operations.configuration import check_told, states_of_node, verdict_on
 
     load = load_known_kubelet if state else load_kubelet
     try:

@@ -192,8 +192,8 @@ def _wish(told: ToldKubelet, cpus: "CPUWish | None", memory: "MemoryWish | None"
 
 def _answer(source: "MachineSource", told: ToldKubelet, wish: "ReserveWish", sources: Sources) -> Document:
     from cpuctl.cli.answers.config.reserve_answer import proposal_document, refusal_document
-    from cpuctl.cli.config.checks import check_told
     from cpuctl.engine.reserve.proposal import NoProposal, propose
+    from cpuctl.operations.configuration import check_told
 
     try:
         proposal = propose(source.info, told.kubelet, wish)

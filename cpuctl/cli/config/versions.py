@@ -112,15 +112,15 @@ def _compared(
     words: KubeletWords, to_version: str, node: _Node, sources: Sources, *, everything: bool
 ) -> Document:
     from cpuctl.cli.answers.config.versions_answer import versions_document
-    from cpuctl.cli.config.checks import (
+    from cpuctl.inputs.past import load_running, rules_of_pods
+    from cpuctl.kubelet.releases.recorded import Topic
+    from cpuctl.operations.configuration import (
         Trial,
         compare_versions,
         effects_between,
         next_version,
         states_of_node,
     )
-    from cpuctl.inputs.past import load_running, rules_of_pods
-    from cpuctl.kubelet.releases.recorded import Topic
 
     load = load_known_kubelet if node.state else load_kubelet
     told = load(words, sources, machine=node.source)

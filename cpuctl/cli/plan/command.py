@@ -26,11 +26,11 @@ from cpuctl.cli.options import (
 from cpuctl.cli.output import Document, MetricsOutput, Style, complain, emit
 from cpuctl.cli.pictures import HTML, SVG, MachineSvgOption, Pictures
 from cpuctl.cli.plan.options import CapacityOption, CompareOption, HtmlOption, OrderOption, RepeatOption
-from cpuctl.cli.plan.planning import Planned, Planner, PlanWishes, read_rounds, refuse_clash, warn_of_order
-from cpuctl.cli.plan.planning_inputs import Planning, PlanningWords, read_planning
 from cpuctl.cli.progress import ProgressBar
 from cpuctl.engine.pod_order import PodOrder
 from cpuctl.inputs.configuration import KubeletWords
+from cpuctl.operations.plan import Planned, Planner, PlanWishes, read_rounds, refuse_clash, warn_of_order
+from cpuctl.operations.planning import Planning, PlanningWords, read_planning
 
 app = command_group()
 
@@ -158,7 +158,7 @@ def _planned(planner: Planner, settings: tuple[str, str] | None) -> Planned:
     """Plan on the kubelet that is told of or, with two settings, on both that these make of it."""
     if settings is None:
         return planner.plan(planner.planning.kubelet, planner.planning.sources)
-    from cpuctl.cli.plan.comparison import compare
+    from cpuctl.operations.comparison import compare
 
     return Planned(compare(planner, settings), None)
 

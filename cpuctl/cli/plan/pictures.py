@@ -8,8 +8,8 @@ from cpuctl.cli.pictures import HTML, SVG
 
 if TYPE_CHECKING:
     from cpuctl.cli.pictures import Pictures
-    from cpuctl.cli.plan.planning import Planned
-    from cpuctl.cli.plan.planning_inputs import Planning
+    from cpuctl.operations.plan import Planned
+    from cpuctl.operations.planning import Planning
 
 
 def draw(pictures: Pictures, planning: Planning, planned: Planned) -> None:

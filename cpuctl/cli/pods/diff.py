@@ -14,7 +14,6 @@ from cpuctl.cli.options import (
     QuietOption,
 )
 from cpuctl.cli.output import ListOutput, Style, emit
-from cpuctl.cli.pods.inputs import NodeWords, load_objects, view_on
 from cpuctl.cli.pods.options import (
     ExitCodeOption,
     MachineOrNoneOption,
@@ -31,6 +30,7 @@ from cpuctl.errors import UsageError
 from cpuctl.inputs.configuration import KubeletWords
 from cpuctl.inputs.machine import load_machine, refuse_stdin_twice
 from cpuctl.inputs.sources import Sources
+from cpuctl.operations.pods.view import NodeWords, load_objects, view_on
 
 if TYPE_CHECKING:
     from cpuctl.cli.answers.pods.diff_answer import Side

@@ -14,17 +14,17 @@ from cpuctl.cli.options import (
     QuietOption,
 )
 from cpuctl.cli.output import Document, ListOutput, Style, emit
-from cpuctl.cli.pods.lint_inputs import LintWords, load_setting
 from cpuctl.cli.pods.options import ServerGatesOption, ServerVersionOption
 from cpuctl.errors import InputError, UsageError
 from cpuctl.inputs.configuration import KubeletWords
 from cpuctl.inputs.machine import refuse_stdin_twice
 from cpuctl.inputs.sources import Sources
+from cpuctl.operations.pods.lint_rules import LintWords, load_setting
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpuctl.cli.pods.lint_run import LintRun
+    from cpuctl.operations.pods.lint import LintRun
 
 app = command_group()
 
@@ -107,9 +107,9 @@ def lint(
 
 def _linted(names: "Sequence[str]", words: LintWords, style: Style, sources: Sources) -> Document:
     from cpuctl.cli.answers.pods.lint_answer import lint_document
-    from cpuctl.cli.pods.lint_run import LintRun, parts_of
     from cpuctl.cli.progress import ProgressBar
     from cpuctl.documents.files import source_name
+    from cpuctl.operations.pods.lint import LintRun, parts_of
     from cpuctl.pods.reading.manifest_files import find_manifest_files
 
     sources.add("pods", ", ".join(map(source_name, names)), "given")

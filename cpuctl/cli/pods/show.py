@@ -12,7 +12,6 @@ from cpuctl.cli.options import (
     TemplateOption,
 )
 from cpuctl.cli.output import Document, ListOutput, Style, emit
-from cpuctl.cli.pods.inputs import NodeView, NodeWords, load_objects, load_usage, load_view
 from cpuctl.cli.pods.options import (
     MachineOrNoneOption,
     MemoryOption,
@@ -25,6 +24,7 @@ from cpuctl.cli.pods.options import (
 from cpuctl.inputs.configuration import KubeletWords
 from cpuctl.inputs.machine import refuse_stdin_twice
 from cpuctl.inputs.sources import Sources
+from cpuctl.operations.pods.view import NodeView, NodeWords, load_objects, load_usage, load_view
 
 if TYPE_CHECKING:
     from cpuctl.cli.answers.pods.facts_answer import CgroupView

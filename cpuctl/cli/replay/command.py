@@ -85,7 +85,7 @@ def replay(
 ) -> None:
     """Read, replay, answer."""
     if new:
-        from cpuctl.cli.replay.example import EXAMPLE
+        from cpuctl.timeline.example import EXAMPLE
 
         typer.echo(EXAMPLE, nl=False)
         return

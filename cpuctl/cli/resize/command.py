@@ -24,12 +24,12 @@ from cpuctl.cli.options import (
     WriteStateOption,
 )
 from cpuctl.cli.output import Document, Output, Style, emit
-from cpuctl.cli.plan.planning_inputs import Planning, PlanningWords, read_planning
 from cpuctl.cli.pods.options import ServerGatesOption, ServerVersionOption
-from cpuctl.cli.resize.inputs import ResizeWords
-from cpuctl.cli.resize.resizing import resized
 from cpuctl.engine.resize.semantics import Semantics
 from cpuctl.inputs.configuration import KubeletWords
+from cpuctl.operations.planning import Planning, PlanningWords, read_planning
+from cpuctl.operations.resize import resized
+from cpuctl.operations.resize_node import ResizeWords
 
 app = command_group()
 

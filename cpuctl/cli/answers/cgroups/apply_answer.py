@@ -10,9 +10,9 @@ from cpuctl.cgroups.changing.carrying_out import Outcome
 from cpuctl.cgroups.changing.objections import Objection
 from cpuctl.cgroups.changing.writes import CPUS
 from cpuctl.cli.answers.audit_answer import owner_answer
-from cpuctl.cli.cgroups.apply.log import step_answer
-from cpuctl.cli.cgroups.apply.run import Prepared
 from cpuctl.cli.output import API_VERSION, Document
+from cpuctl.operations.cgroups.log import step_answer
+from cpuctl.operations.cgroups.preparation import Prepared
 
 
 def apply_document(

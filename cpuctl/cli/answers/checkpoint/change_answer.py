@@ -11,12 +11,12 @@ from cpuctl.checkpoints.migration import Loss
 from cpuctl.cli.answers.checkpoint.diff_answer import difference
 from cpuctl.cli.answers.checkpoint.parts import owner_answer, shortened
 from cpuctl.cli.answers.checkpoint.verdict_answer import findings_answer, outcome_answer
-from cpuctl.cli.checkpoint.changes import Applied, FileChange
 from cpuctl.cli.output import API_VERSION, Document
 from cpuctl.engine.config_lints.lint import Severity
 from cpuctl.engine.state_checks.owners import Owners
 from cpuctl.engine.state_checks.verify import StateVerdict
 from cpuctl.engine.state_repair.actions import Action
+from cpuctl.operations.checkpoint.changes import Applied, FileChange
 
 
 def change_document(

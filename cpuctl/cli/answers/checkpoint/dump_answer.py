@@ -17,13 +17,13 @@ from cpuctl.checkpoints.model import (
 )
 from cpuctl.cli.answers.checkpoint.parts import block_answers, file_answer, owner_answer
 from cpuctl.cli.answers.memory_answer import node_answers
-from cpuctl.cli.checkpoint.verdict import container_names
 from cpuctl.cli.output import API_VERSION
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.state_checks.cpu_subject import union
 from cpuctl.engine.state_checks.owners import Owners, Standing
 from cpuctl.exports.marks import mark_of
 from cpuctl.inputs.state_files import StateInput
+from cpuctl.operations.checkpoint.verdict import container_names
 
 _NO_IDS: Mapping[str, CPUSet] = MappingProxyType({})
 

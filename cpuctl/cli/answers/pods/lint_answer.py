@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from cpuctl.cli.output import API_VERSION
-from cpuctl.cli.pods.lint_run import LintRun, Remark
 from cpuctl.documents.paths import path_text
+from cpuctl.operations.pods.lint import LintRun, Remark
 from cpuctl.pods.validation.finding import Severity
 
 

@@ -10,7 +10,6 @@ from cpuctl.errors import InputError
 
 if TYPE_CHECKING:
     from cpuctl.checkpoints.model import RecordedPod
-    from cpuctl.cli.plan.planning_inputs import Planning
     from cpuctl.engine.node import Node
     from cpuctl.engine.pod_server import PodServer
     from cpuctl.engine.resize.handler import ResizePath
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from cpuctl.engine.resize.semantics import Semantics
     from cpuctl.engine.start import NotStarted
     from cpuctl.kubelet.gates.feature_gates import FeatureGates
+    from cpuctl.operations.planning import Planning
     from cpuctl.pods.model import Pod
 
 _IN_ANSWERS = {"allocated_pods_state": "allocatedState", "actuated_pods_state": "actuatedState"}
@@ -49,9 +49,9 @@ class Scene(NamedTuple):
 
 def set_scene(planning: Planning) -> Scene | NotStarted:
     """Start the kubelet: on its state with the pods that run, or, without one, admit these first."""
-    from cpuctl.cli.pods.component_gates import kubelet_gates
     from cpuctl.engine.node import Node
     from cpuctl.engine.resize.reported import running_pod
+    from cpuctl.inputs.component_gates import kubelet_gates
     from cpuctl.kubelet.releases.recorded import Topic
 
     past, sources = planning.past, planning.sources
@@ -159,11 +159,11 @@ def _warn_of_strangers(node: Node, running: Sequence[Pod], planning: Planning) -
 
 def resize_path(planning: Planning, scene: Scene, words: ResizeWords, semantics: Semantics) -> ResizePath:
     """Tell who decides: API server and kubelet of the releases and gates that are named."""
-    from cpuctl.cli.pods.component_gates import server_gates
     from cpuctl.engine.resize.capacity import whole_node
     from cpuctl.engine.resize.handler import ResizePath
     from cpuctl.engine.resize.rules import ResizeRules
     from cpuctl.engine.resize.server_side import ResizeServer
+    from cpuctl.inputs.component_gates import server_gates
 
     kubelet, info = planning.kubelet, planning.source.info
     rules = ResizeRules.of(

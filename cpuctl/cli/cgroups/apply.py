@@ -100,10 +100,10 @@ def apply(
 ) -> None:
     """Read, show, write, watch."""
     from cpuctl.cgroups.changing.objections import Force
-    from cpuctl.cli.cgroups.apply.asked import read_asked
-    from cpuctl.cli.cgroups.apply.run import Insisted, root_of
-    from cpuctl.cli.cgroups.apply.session import Session
+    from cpuctl.cli.cgroups.apply_session import Session
     from cpuctl.inputs.live_node import PictureWords
+    from cpuctl.operations.cgroups.asked import read_asked
+    from cpuctl.operations.cgroups.preparation import Insisted, root_of
 
     refuse_stdin_twice(filename, state, pods, kubelet.config)
     style = Style(output, color=not no_color, quiet=quiet)

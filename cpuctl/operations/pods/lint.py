@@ -6,26 +6,26 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpuctl.cli.pods.lint_governed import (
-    governed_findings,
-    governing_findings,
-    governing_objects,
-    is_governing,
-    running_pods,
-)
 from cpuctl.documents.document import Document, Syntax
 from cpuctl.documents.places import Place
 from cpuctl.engine.pod_lints.lints import lint_pod
 from cpuctl.engine.pod_lints.subject import PodLintSubject
 from cpuctl.engine.pod_server import PodServer
 from cpuctl.errors import InputError
+from cpuctl.operations.pods.lint_governed import (
+    governed_findings,
+    governing_findings,
+    governing_objects,
+    is_governing,
+    running_pods,
+)
 from cpuctl.pods.reading.manifests import refuse_kubectl_table
 from cpuctl.pods.validation.finding import Finding, Refuser, Severity
 from cpuctl.pods.validation.lint import MOST_FINDINGS, Linted, lint_document
 from cpuctl.pods.validation.texts import Unreadable, documents_of
 
 if TYPE_CHECKING:
-    from cpuctl.cli.pods.lint_inputs import LintSetting
+    from cpuctl.operations.pods.lint_rules import LintSetting
     from cpuctl.pods.reading.manifest_files import ManifestFile
 
 

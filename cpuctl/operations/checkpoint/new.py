@@ -5,9 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cpuctl.checkpoints.inspection import inspect_state
-from cpuctl.cli.checkpoint.changes import FileChange, Refused
-from cpuctl.cli.checkpoint.inputs import Case, Node
-from cpuctl.cli.checkpoint.verdict import knowing_reader
 from cpuctl.engine import node as engine
 from cpuctl.engine.admission import Admission, Admitted
 from cpuctl.engine.outcome import Rejected, StartRefused
@@ -15,10 +12,13 @@ from cpuctl.engine.state_checks.findings import CPU_FILE, MEMORY_FILE
 from cpuctl.engine.state_checks.owners import Owners
 from cpuctl.inputs.past import Past, state_texts
 from cpuctl.inputs.state_files import StateInput
+from cpuctl.operations.checkpoint.changes import FileChange, Refused
+from cpuctl.operations.checkpoint.states import Case, Node
+from cpuctl.operations.checkpoint.verdict import knowing_reader
 
 if TYPE_CHECKING:
-    from cpuctl.cli.plan.planning_inputs import Planning
     from cpuctl.engine.start import NotStarted
+    from cpuctl.operations.planning import Planning
 
 
 def made_files(planning: Planning) -> tuple[tuple[FileChange, ...], Case]:

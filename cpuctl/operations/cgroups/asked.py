@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.cgroups.desired import Assignment, Desired, Place, Wanted, by_assignment, by_reference
-from cpuctl.cli.cgroups.apply.documents import request_of_file
-from cpuctl.cli.cgroups.apply.request import Request, members_of, places_of
 from cpuctl.errors import InputError, NodeAccessError, UsageError
+from cpuctl.operations.cgroups.documents import request_of_file
+from cpuctl.operations.cgroups.request import Request, members_of, places_of
 
 if TYPE_CHECKING:
     from cpuctl.audit.picture import Picture

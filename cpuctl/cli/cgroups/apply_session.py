@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.cli.answers.cgroups.apply_answer import apply_document
 from cpuctl.cli.app import EXIT_NO
-from cpuctl.cli.cgroups.apply.asked import Asked, read_request
-from cpuctl.cli.cgroups.apply.log import write_log
-from cpuctl.cli.cgroups.apply.perform import Watching, digests, perform
-from cpuctl.cli.cgroups.apply.run import Insisted, Prepared, prepare, require_kernel
 from cpuctl.cli.progress import ProgressBar
 from cpuctl.cli.stop_signals import held_back
 from cpuctl.inputs.live_node import PictureWords, load_node
 from cpuctl.inputs.sources import Sources
+from cpuctl.operations.cgroups.asked import Asked, read_request
+from cpuctl.operations.cgroups.log import write_log
+from cpuctl.operations.cgroups.preparation import Insisted, Prepared, prepare, require_kernel
+from cpuctl.operations.cgroups.writing import Watching, digests, perform
 
 if TYPE_CHECKING:
     from contextlib import ExitStack

@@ -17,9 +17,9 @@ from cpuctl.cgroups.group_files import GroupFiles
 from cpuctl.cgroups.hierarchies import CGROUPS, Hierarchies
 from cpuctl.cgroups.mounts import CGROUP_TYPES, mount_of
 from cpuctl.cgroups.names import Driver, Level
-from cpuctl.cli.cgroups.apply.request import Request, members_of
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError, UsageError
+from cpuctl.operations.cgroups.request import Request, members_of
 
 if TYPE_CHECKING:
     from cpuctl.audit.picture import Picture
@@ -121,7 +121,7 @@ def prepare(node: LiveNode, picture: Picture, request: Request, insisted: Insist
         *find_objections(wanted, _situation(request, picture, root), insisted.forced),
     ]
     if insisted.quota:
-        from cpuctl.cli.cgroups.apply.quotas import wanted_quotas
+        from cpuctl.operations.cgroups.quotas import wanted_quotas
 
         writes += plan_quotas(picture.groups, wanted_quotas(wanted, picture, node.kubelet), at.version)
     return Prepared(

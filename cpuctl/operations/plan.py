@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from cpuctl.cli.plan.planning_inputs import kubelet_answer
 from cpuctl.engine.pod_order import PodOrder
 from cpuctl.errors import UsageError
+from cpuctl.operations.planning import kubelet_answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from cpuctl.cli.output import Document
-    from cpuctl.cli.plan.planning_inputs import Planning
     from cpuctl.engine.admission import Admission
     from cpuctl.engine.node import Node
     from cpuctl.engine.progress import Progress
     from cpuctl.engine.start import StartResult
     from cpuctl.inputs.sources import Sources
     from cpuctl.kubelet.kubelet import Kubelet
+    from cpuctl.operations.planning import Planning
     from cpuctl.pods.model import Pod
 
 Rounds: TypeAlias = int | Literal["max"]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cpuctl.cli.resize.words import parse_set, target
 from cpuctl.errors import InputError, UsageError
+from cpuctl.operations.resize_amounts import parse_set, target
 
 if TYPE_CHECKING:
-    from cpuctl.cli.plan.planning_inputs import Planning
-    from cpuctl.cli.resize.inputs import ResizeWords, Scene
     from cpuctl.engine.resize.running import ResizeWish
+    from cpuctl.operations.planning import Planning
+    from cpuctl.operations.resize_node import ResizeWords, Scene
     from cpuctl.pods.model import Pod
 
 _WHAT = "say what is to change with --set POD/CONTAINER:cpu=6 or --to edited.yaml"

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cpuctl.cli.checkpoint.verdict import found_states, knowing_reader, load_owners
-from cpuctl.cli.checkpoint.words import CheckpointWords
 from cpuctl.engine.state_checks.owners import Owners
 from cpuctl.inputs.configuration import LIVE_MACHINE
 from cpuctl.inputs.known_kubelet import load_known_kubelet
 from cpuctl.inputs.machine import load_machine, refuse_stdin_twice
 from cpuctl.inputs.sources import Sources
 from cpuctl.inputs.state_files import StateInput, StatePlace, is_recording, read_states
+from cpuctl.operations.checkpoint.verdict import found_states, knowing_reader, load_owners
+from cpuctl.operations.checkpoint.words import CheckpointWords
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

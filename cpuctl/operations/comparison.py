@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cpuctl.cli.output import Document
-    from cpuctl.cli.plan.planning import Planner
     from cpuctl.engine.start import StartResult
     from cpuctl.inputs.configuration import Told
     from cpuctl.kubelet.kubelet import Kubelet
+    from cpuctl.operations.plan import Planner
 
 OPTION = "--compare"
 _SUFFIXES = (".yaml", ".yml", ".json")

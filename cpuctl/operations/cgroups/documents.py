@@ -9,11 +9,11 @@ from cpuctl.cgroups.names import Level
 from cpuctl.checkpoints.cpu_state import FILE_NAME, read_cpu_state
 from cpuctl.checkpoints.inspection import inspect_state
 from cpuctl.checkpoints.model import UnreadableState
-from cpuctl.cli.cgroups.apply.request import Request, members_of, places_of
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.loading import load_documents
 from cpuctl.errors import InputError
 from cpuctl.inputs.past import state_reader
+from cpuctl.operations.cgroups.request import Request, members_of, places_of
 
 if TYPE_CHECKING:
     from cpuctl.audit.picture import Picture

@@ -86,9 +86,9 @@ def states_of_node(
 
 def verdict_on(source: MachineSource, told: ToldKubelet, states: tuple[StateInput, ...]) -> StateVerdict:
     """Start a kubelet on state files, as ``cpuctl checkpoint verify`` does."""
-    from cpuctl.cli.checkpoint.inputs import Case, Node
-    from cpuctl.cli.checkpoint.verdict import knowing_reader
     from cpuctl.engine.state_checks.owners import NOBODY_SAYS
+    from cpuctl.operations.checkpoint.states import Case, Node
+    from cpuctl.operations.checkpoint.verdict import knowing_reader
 
     reader = knowing_reader(told.kubelet, NOBODY_SAYS)
     node = Node(source=source, told=told)

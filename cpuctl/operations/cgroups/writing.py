@@ -17,16 +17,16 @@ from cpuctl.cgroups.changing.writes import CPUS, PlannedWrite
 from cpuctl.cgroups.group_files import GroupFiles
 from cpuctl.cgroups.hierarchies import CGROUPS
 from cpuctl.cgroups.threads import stray_threads
-from cpuctl.cli.cgroups.apply.run import Prepared, below
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import CpuctlError
 from cpuctl.inputs.live_node import CPU_FILE, MEMORY_FILE
 from cpuctl.machine.kernel_text import parse_cpu_list
 from cpuctl.machine.tree import DirectoryTree
+from cpuctl.operations.cgroups.preparation import Prepared, below
 
 if TYPE_CHECKING:
-    from cpuctl.cli.cgroups.apply.log import WriteLog
     from cpuctl.cli.stop_signals import StopSignal
+    from cpuctl.operations.cgroups.log import WriteLog
 
 _ONLINE = "sys/devices/system/cpu/online"
 _SHOWN = 3

@@ -9,7 +9,6 @@ from cpuctl.checkpoints.inspection import inspect_embedded
 from cpuctl.checkpoints.memory_state import write_memory_state
 from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, PodsStateFile
 from cpuctl.checkpoints.pods_state import write_pods_state
-from cpuctl.cli.checkpoint.changes import FileChange, Refused
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.outcome import StartRefused, Undetermined
 from cpuctl.engine.start import NotStarted, Started, start_managers
@@ -19,11 +18,12 @@ from cpuctl.engine.state_repair.actions import Action, Did, NotRepaired, Repaire
 from cpuctl.engine.state_repair.cpu_repair import CPURules, repair_cpu_state
 from cpuctl.engine.state_repair.memory_repair import MemoryRules, repair_memory_state
 from cpuctl.errors import InputError
+from cpuctl.operations.checkpoint.changes import FileChange, Refused
 
 if TYPE_CHECKING:
-    from cpuctl.cli.checkpoint.inputs import Case
     from cpuctl.engine.state_checks.verify import StateVerdict
     from cpuctl.inputs.state_files import StateInput
+    from cpuctl.operations.checkpoint.states import Case
 
 
 class Repairs(NamedTuple):

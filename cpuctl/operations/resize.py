@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from cpuctl.cli.output import Document
-    from cpuctl.cli.plan.planning_inputs import Planning
-    from cpuctl.cli.resize.inputs import ResizeWords, Scene
     from cpuctl.engine.node import Node
     from cpuctl.engine.resize.handler import ResizePath
     from cpuctl.engine.resize.pending import Attempted
     from cpuctl.engine.resize.running import ResizeWish
     from cpuctl.engine.resize.semantics import Semantics
+    from cpuctl.operations.planning import Planning
+    from cpuctl.operations.resize_node import ResizeWords, Scene
     from cpuctl.pods.cgroups.values import CgroupSettings
     from cpuctl.pods.model import Pod
 
@@ -29,10 +29,10 @@ class ResizeAnswer(NamedTuple):
 def resized(planning: Planning, words: ResizeWords, semantics: Semantics) -> ResizeAnswer:
     """Resize what the words name, on the node that they name."""
     from cpuctl.cli.answers.resize.resize_answer import Resizes, not_started_document, resize_document
-    from cpuctl.cli.resize.inputs import Scene, resize_path, set_scene
-    from cpuctl.cli.resize.wishes import read_wishes
     from cpuctl.engine.resize.pending import resize_all
     from cpuctl.inputs.past import state_texts
+    from cpuctl.operations.resize_node import Scene, resize_path, set_scene
+    from cpuctl.operations.resize_requests import read_wishes
 
     scene = set_scene(planning)
     if not isinstance(scene, Scene):
@@ -89,11 +89,11 @@ def _never_stored(wishes: Iterable[ResizeWish], scene: Scene) -> Iterator[Attemp
 def pending_resize(planning: Planning, uid: str) -> Document | None:
     """Describe what becomes of the resize that is pending of a pod that runs; None where there is none."""
     from cpuctl.cli.answers.resize.resize_answer import decision_document
-    from cpuctl.cli.resize.inputs import ResizeWords, Scene, resize_path, set_scene
     from cpuctl.engine.resize.pending import resize_all
     from cpuctl.engine.resize.running import ResizeWish
     from cpuctl.engine.resize.semantics import Semantics
     from cpuctl.inputs.sources import Sources
+    from cpuctl.operations.resize_node import ResizeWords, Scene, resize_path, set_scene
 
     planning = planning._replace(wanted=(), sources=Sources())
     scene = set_scene(planning)

@@ -9,18 +9,18 @@ from cpuctl.checkpoints.inspection import OTHER_FILES
 from cpuctl.checkpoints.memory_state import read_memory_state
 from cpuctl.checkpoints.migration import NotMigrated, migrate_cpu_state, migrate_memory_state
 from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, UnreadableState
-from cpuctl.cli.checkpoint.changes import FileChange, Refused
 from cpuctl.engine.start import Started
 from cpuctl.errors import InputError
+from cpuctl.operations.checkpoint.changes import FileChange, Refused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cpuctl.checkpoints.migration import Migrated
     from cpuctl.checkpoints.reader import StateReader
-    from cpuctl.cli.checkpoint.inputs import Case
     from cpuctl.engine.state_checks.verify import StateVerdict
     from cpuctl.inputs.state_files import StateInput
+    from cpuctl.operations.checkpoint.states import Case
 
 _REPAIR = "cpuctl checkpoint repair computes checksums again"
 

@@ -1,1 +1,0 @@
-"""What is wanted, whether it may be, the writes, and the log to undo them by."""

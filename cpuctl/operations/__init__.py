@@ -1,0 +1,1 @@
+"""What can be done with the inputs: plan, resize, check, change what is saved, write CPU sets."""

@@ -1,0 +1,1 @@
+"""Pods as a node and an API server see them, before they come."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cpuctl.checkpoints.model import MemoryBlock
     from cpuctl.engine.devices.allocation import DeviceGrant
     from cpuctl.engine.hints.topology_manager import Answer, MergeResult
-    from cpuctl.engine.pod_level.readmission import Readmission
+    from cpuctl.engine.readmission import Readmission
 
 _NO_CLAIM = ExclusiveClaim(0, POLICY_NONE)
 

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING
 from cpuctl.engine.active_pods import ActivePods
 from cpuctl.engine.admission import Admission, Admitted, Asked, Placement, Verdict
 from cpuctl.engine.changeable import Copied
+from cpuctl.engine.cpu.resizing.delay import NO_DELAY, DelayRules, delay_of
 from cpuctl.engine.devices.provider import DeviceProvider
+from cpuctl.engine.hints.metrics import TopologyMetrics
 from cpuctl.engine.hints.topology_manager import TopologyManager
 from cpuctl.engine.memory.provider import MemoryProvider
-from cpuctl.engine.metrics.topology import TopologyMetrics
 from cpuctl.engine.node_fit import Allocatable, fit_verdict
 from cpuctl.engine.outcome import Forbidden, KubeletFault, Rejected, StartRefused, Undetermined
-from cpuctl.engine.pod_level.readmission import holding_of, readmission_of
 from cpuctl.engine.pod_rules import pod_level_rejection, sidecar_rejection
 from cpuctl.engine.provider import Candidate, Provider
-from cpuctl.engine.resize.delay import NO_DELAY, DelayRules, delay_of
+from cpuctl.engine.readmission import holding_of, readmission_of
 from cpuctl.engine.scoped_admission import ScopedAdmission
 from cpuctl.pods.model import Container, Pod
 from cpuctl.pods.qos import pod_qos
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from cpuctl.checkpoints.model import CPUStateFile, SavedCPUState, SavedMemoryState
     from cpuctl.engine.cpu.manager import StaticPolicy
     from cpuctl.engine.cpu.provider import CPUProvider
+    from cpuctl.engine.cpu.resizing.reference import Resizing
+    from cpuctl.engine.cpu.resizing.request import Status
+    from cpuctl.engine.cpu.resizing.resized import Resized
     from cpuctl.engine.cpu.state import CPUManagerState
     from cpuctl.engine.cpu.topology import CPUTopology
-    from cpuctl.engine.pod_level.readmission import Holding, Readmission
     from cpuctl.engine.pod_server import PodServer
-    from cpuctl.engine.resize.allocator.reference import Resizing
-    from cpuctl.engine.resize.allocator.request import Status
-    from cpuctl.engine.resize.allocator.resized import Resized
+    from cpuctl.engine.readmission import Holding, Readmission
 
 
 class Node(Copied):
@@ -182,10 +182,10 @@ class Node(Copied):
         its containers have, where that is not what it runs with. Raise KeyError for a pod that does not run.
         A preview: no release has the allocator (KEP-5554).
         """
-        from cpuctl.engine.resize.allocator.kep import resize_by_kep
-        from cpuctl.engine.resize.allocator.reference import Resizing
-        from cpuctl.engine.resize.allocator.request import ResizeRequest, status_while_waiting
-        from cpuctl.engine.resize.allocator.resized import Resized
+        from cpuctl.engine.cpu.resizing.kep import resize_by_kep
+        from cpuctl.engine.cpu.resizing.reference import Resizing
+        from cpuctl.engine.cpu.resizing.request import ResizeRequest, status_while_waiting
+        from cpuctl.engine.cpu.resizing.resized import Resized
 
         self.clean_up()
         pod = self.pod_rules.known(pod)

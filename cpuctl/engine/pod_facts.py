@@ -10,7 +10,7 @@ from cpuctl.engine.cpu.exclusive_advice import ExclusiveAdvice, advise
 from cpuctl.engine.cpu.exclusive_claim import POLICY_NONE, exclusive_claim, why_shared
 from cpuctl.engine.cpu.isolation import Isolation
 from cpuctl.engine.outcome import FAILED_IN_POD_SCOPE, Rejected, RejectionReason
-from cpuctl.engine.pod_level.claims import pod_level_cpus, unaligned_managers
+from cpuctl.engine.pod_level import pod_level_cpus, unaligned_managers
 from cpuctl.engine.pod_rules import pod_level_rejection, sidecar_rejection
 from cpuctl.engine.pod_server import Creation, PodServer
 from cpuctl.pods.cgroups.rules import CgroupRules, container_cgroup_rules, pod_cgroup_rules
@@ -205,7 +205,7 @@ def _empty_pool(pod: Pod, qos: Qos, node: NodeOfPods) -> Rejected | None:
     if not (total and node.gives_cpus and node.scope == "pod"):
         return None
 
-    from cpuctl.engine.pod_level.cpu_bubble import empty_cpu_pool
+    from cpuctl.engine.cpu.pod_level import empty_cpu_pool
 
     def claims(container: Container) -> int:
         return exclusive_claim(pod, container, qos, pod_level_managers=True, scope="pod").cpus

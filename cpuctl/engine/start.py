@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from cpuctl.engine.cpu.manager import ReservingFailsError, StaticPolicy
 from cpuctl.engine.cpu.manager_start import start_cpu_manager
 from cpuctl.engine.cpu.provider import CPUProvider
+from cpuctl.engine.cpu.resizing.delay import DelayRules
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.devices.provider import DeviceProvider
 from cpuctl.engine.hints.topology_manager_start import start_topology_manager
@@ -21,9 +22,8 @@ from cpuctl.engine.node import Node
 from cpuctl.engine.node_fit import Allocatable, allocatable_of
 from cpuctl.engine.node_resources import node_capacity, node_reservations
 from cpuctl.engine.outcome import NO_MEMORY_TOLD, FaultKind, KubeletFault, StartRefused, Undetermined
-from cpuctl.engine.pod_level.rules import PodLevelRules
+from cpuctl.engine.pod_level import PodLevelRules
 from cpuctl.engine.pod_rules import node_rules
-from cpuctl.engine.resize.delay import DelayRules
 from cpuctl.engine.resize.rules import keeps_baselines
 from cpuctl.golang.text import GoError
 from cpuctl.kubelet.gates.at_start import BadGatesError, gates_at_start

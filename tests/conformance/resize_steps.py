@@ -6,11 +6,11 @@ import json
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Admitted
+from cpuctl.engine.cpu.resizing.kep import resize_by_reference
+from cpuctl.engine.cpu.resizing.request import Status
+from cpuctl.engine.cpu.resizing.resized import Resized
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import KubeletFault, Rejected
-from cpuctl.engine.resize.allocator.kep import resize_by_reference
-from cpuctl.engine.resize.allocator.request import Status
-from cpuctl.engine.resize.allocator.resized import Resized
 from cpuctl.pods.model import Pod
 from cpuctl.quantity import Quantity
 from tests.conformance.corpus import Json

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cpuctl.engine.admission import Admitted
-from cpuctl.engine.resize.allocator.resized import Resized
+from cpuctl.engine.cpu.resizing.resized import Resized
 from tests.conformance.corpus import corpus_files
 from tests.conformance.kep_reading import EITHER, FORBIDDEN, LEFT_ALONE, POSSIBLE, Asked, ask_everywhere
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.manager import StaticPolicy
+from cpuctl.engine.cpu.pod_level import BubbleRequest, CPUBubble
 from cpuctl.engine.cpu.topology import CPUTopology
-from cpuctl.engine.pod_level.cpu_bubble import BubbleRequest, CPUBubble
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
 from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.kubelet.reserving.reservations import CPUReservation

@@ -8,10 +8,10 @@ from typing import Any
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Admitted
+from cpuctl.engine.cpu.resizing.careful import Careful
+from cpuctl.engine.cpu.resizing.reference import Resizing
+from cpuctl.engine.cpu.resizing.resized import Resized
 from cpuctl.engine.node import Node
-from cpuctl.engine.resize.allocator.careful import Careful
-from cpuctl.engine.resize.allocator.reference import Resizing
-from cpuctl.engine.resize.allocator.resized import Resized
 from cpuctl.engine.resize.rules import EXCLUSIVE_CPUS, ResizeRules
 from cpuctl.engine.resize.running import ResizeWish, RunningPod, with_requirements
 from cpuctl.engine.start import start_node

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cpuctl.engine.pod_level.claims import guaranteed_equivalent, pod_level_cpus
+from cpuctl.engine.pod_level import guaranteed_equivalent, pod_level_cpus
 from cpuctl.pods.model import Container, Pod, QosClass
 from cpuctl.pods.qos import Qos
 from cpuctl.quantity import Quantity

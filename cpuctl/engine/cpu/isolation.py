@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from cpuctl.engine.pod_level.claims import guaranteed_equivalent
+from cpuctl.engine.pod_level import guaranteed_equivalent
 from cpuctl.pods.model import Container
 
 

@@ -15,20 +15,19 @@ from cpuctl.engine.admission import Placement, PoolWarning
 from cpuctl.engine.changeable import Copied
 from cpuctl.engine.cpu.exclusive_claim import POLICY_NONE, ExclusiveClaim, exclusive_claim
 from cpuctl.engine.cpu.manager import Allocation, StaticPolicy
+from cpuctl.engine.cpu.metrics import CPUMetrics
 from cpuctl.engine.cpu.state import CPUManagerState, validate
 from cpuctl.engine.cpu.topology import CPUTopology
-from cpuctl.engine.metrics.cpu import CPUMetrics
 from cpuctl.engine.outcome import KubeletFault, Rejected, StartRefused
-from cpuctl.engine.pod_level.claims import pod_level_cpus
-from cpuctl.engine.pod_level.rules import NEVER_DIVIDED, PodLevelRules
+from cpuctl.engine.pod_level import NEVER_DIVIDED, PodLevelRules, pod_level_cpus
 from cpuctl.engine.provider import Candidate, Refusal
 from cpuctl.pods.model import Container, ContainerKind, Pod
 
 if TYPE_CHECKING:
     from cpuctl.checkpoints.model import CPUStateFile, SavedCPUState
+    from cpuctl.engine.cpu.pod_level import CPUBubble
     from cpuctl.engine.hints.hints import Hint
     from cpuctl.engine.hints.rule import HintList
-    from cpuctl.engine.pod_level.cpu_bubble import CPUBubble
 
 Claims = Callable[[Container], int]
 """How many exclusive CPUs a container of the pod is due."""
@@ -103,7 +102,7 @@ class CPUProvider(Copied):
             total = pod_count(candidate.pod.all_containers, claims)
             return pod_hints(self.policy, self.state, candidate.pod, claims, total)
 
-        from cpuctl.engine.pod_level.cpu_bubble import empty_cpu_pool
+        from cpuctl.engine.cpu.pod_level import empty_cpu_pool
 
         total = pod_level_cpus(candidate.pod, candidate.qos)
         if total and empty_cpu_pool(candidate.pod, claims, total):
@@ -114,7 +113,7 @@ class CPUProvider(Copied):
 
     def _held_hints(self, pod: Pod, total: int) -> CPUAnswer | KubeletFault:
         """Answer for a pod that holds CPUs as a whole, in a release that lets it keep them."""
-        from cpuctl.engine.pod_level.cpu_restore import usable_bubble
+        from cpuctl.engine.cpu.pod_level import usable_bubble
 
         assert self.policy is not None
         held = usable_bubble(self.state, pod)
@@ -179,8 +178,7 @@ class CPUProvider(Copied):
                 each._replace(claim=self.claim(candidate, each.container, scope="pod")) for each in placed
             ]
 
-        from cpuctl.engine.pod_level.cpu_bubble import BubbleRequest, CPUBubble, allocate_bubble
-        from cpuctl.engine.pod_level.cpu_restore import restore_bubble
+        from cpuctl.engine.cpu.pod_level import BubbleRequest, CPUBubble, allocate_bubble, restore_bubble
 
         request = BubbleRequest(
             pod=candidate.pod, claims=self._claims(candidate), total=total, affinity=hint.nodes

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from cpuctl.engine.memory.pod_level import pod_level_request
 from cpuctl.engine.memory.requests import MemoryRequest, container_request, pod_request
 from cpuctl.engine.node import Node
-from cpuctl.engine.pod_level.claims import guaranteed_equivalent
-from cpuctl.engine.pod_level.memory_bubble import pod_level_request
+from cpuctl.engine.pod_level import guaranteed_equivalent
 from cpuctl.pods.model import Container, Pod
 from cpuctl.quantity import Quantity
 

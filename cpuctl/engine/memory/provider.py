@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 from cpuctl.engine.admission import Placement
 from cpuctl.engine.changeable import Copied
 from cpuctl.engine.hints.hints import Hint
+from cpuctl.engine.memory.metrics import MemoryMetrics
 from cpuctl.engine.memory.state import Blocks, MemoryManagerState, nodes_of
-from cpuctl.engine.metrics.memory import MemoryMetrics
 from cpuctl.engine.outcome import NO_HUGE_PAGES_TOLD, KubeletFault, Rejected, StartRefused, Undetermined
-from cpuctl.engine.pod_level.claims import guaranteed_equivalent
-from cpuctl.engine.pod_level.rules import NEVER_DIVIDED, PodLevelRules
+from cpuctl.engine.pod_level import NEVER_DIVIDED, PodLevelRules, guaranteed_equivalent
 from cpuctl.engine.provider import Candidate, Refusal
 from cpuctl.pods.model import Container, Pod, QosClass
 
@@ -23,8 +22,8 @@ if TYPE_CHECKING:
     from cpuctl.checkpoints.model import MemoryStateFile, SavedMemoryState
     from cpuctl.engine.hints.topology_manager import Answer
     from cpuctl.engine.memory.manager import StaticMemoryPolicy
+    from cpuctl.engine.memory.pod_level import Claims
     from cpuctl.engine.memory.requests import MemoryRequest
-    from cpuctl.engine.pod_level.memory_bubble import Claims
 
 _STAGE = "memoryManagerStart"
 
@@ -90,7 +89,7 @@ class MemoryProvider(Copied):
         if request is None or (container is None and not request):
             return None
         if container is None and candidate.divided:
-            from cpuctl.engine.pod_level.memory_bubble import empty_memory_pool
+            from cpuctl.engine.memory.pod_level import empty_memory_pool
 
             if empty_memory_pool(pod, _claims(self.policy, candidate), request):
                 return dict.fromkeys(request, ())
@@ -126,7 +125,7 @@ class MemoryProvider(Copied):
         if request is None:
             return placed
 
-        from cpuctl.engine.pod_level.memory_bubble import allocate_bubble
+        from cpuctl.engine.memory.pod_level import allocate_bubble
 
         if why := _why_not(candidate, self.rules):
             return [each._replace(why_no_memory=why) for each in placed]
@@ -172,8 +171,8 @@ def _request(policy: StaticMemoryPolicy, candidate: Candidate, container: Contai
 
 
 def _pod_request(candidate: Candidate) -> MemoryRequest | None:
+    from cpuctl.engine.memory.pod_level import pod_level_request
     from cpuctl.engine.memory.requests import pod_request
-    from cpuctl.engine.pod_level.memory_bubble import pod_level_request
 
     return pod_level_request(candidate.pod) if candidate.divided else pod_request(candidate.pod)
 

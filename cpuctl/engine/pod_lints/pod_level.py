@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cpuctl.engine.outcome import FAILED_IN_POD_SCOPE
-from cpuctl.engine.pod_level.claims import unaligned_managers
+from cpuctl.engine.pod_level import unaligned_managers
 from cpuctl.engine.pod_lints.exclusive import whole_cpus
 from cpuctl.engine.pod_lints.subject import PodLintSubject
 from cpuctl.pods.model import Container, ContainerKind, Pod, QosClass

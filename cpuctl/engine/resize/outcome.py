@@ -7,8 +7,8 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from cpuctl.engine.admission import Admitted, Asked, Placement, Verdict
+from cpuctl.engine.cpu.resizing.resized import Departure
 from cpuctl.engine.outcome import Rejected
-from cpuctl.engine.resize.allocator.resized import Departure
 from cpuctl.engine.resize.rules import ResizeRules
 from cpuctl.engine.resize.running import ResizeWish
 

@@ -41,7 +41,7 @@ class PodDraft(NamedTuple):
     """A Pod object, or the pod template of a workload.
 
     ``pod`` holds what could be read, each list of containers in its own length and order. ``stored`` pods
-    come from an API server. ``generate_name`` is what stands in for a missing name. ``pod_level_claims``
+    come from an API server. ``generate_name`` is what stands in for a missing name. ``pod_level``
     is None where ``spec.resources`` has none, which is not the same as an empty list. ``field_refs`` are
     those of volumes, ``empty_dirs`` the places and sizes of limited ones.
     """
@@ -56,7 +56,7 @@ class PodDraft(NamedTuple):
     inits: tuple[ContainerDraft, ...] = ()
     ephemeral: tuple[EphemeralDraft, ...] = ()
     claim_names: ClaimNames = ClaimNames()
-    pod_level_claims: tuple[Claim, ...] | None = None
+    pod_level: tuple[Claim, ...] | None = None
     os_given: bool = False
     restart_policy: str = ""
     runtime_class: str = ""

@@ -32,7 +32,7 @@ def check_pod_resources(draft: PodDraft, pod: Pod, spec: Spot, rules: ServerRule
         hint = "set resources on the containers"
         yield resources.forbidden("pod-level-on-windows", "may not be set for a windows pod", hint=hint)
         return
-    if draft.pod_level_claims is not None:
+    if draft.pod_level is not None:
         verb = "may not" if rules.minor >= _REWRITTEN_SINCE else "cannot"
         why = f"claims {verb} be set for Resources at pod-level"
         yield resources.child("claims").forbidden("pod-level-claims", why)
@@ -40,7 +40,7 @@ def check_pod_resources(draft: PodDraft, pod: Pod, spec: Spot, rules: ServerRule
         pod.resources, resources, lambda name, spot: pod_level_resource(name, spot, rules), rules
     ):
         yield _with_origin(finding, draft)
-    claims = draft.pod_level_claims or ()
+    claims = draft.pod_level or ()
     yield from check_claims(claims, draft.claim_names, resources.child("claims"))
     yield from _check_requests(pod, pod.resources, resources, rules)
     yield from _check_hugepages(pod, pod.resources, resources, rules)

@@ -54,7 +54,7 @@ def read_draft(kind: str, value: object, place: Spot, spec_steps: tuple[str, ...
         claim_names=ClaimNames.of(
             text_of(member_of(item, "name")) for item in items_of(spec.get("resourceClaims"))
         ),
-        pod_level_claims=_pod_level_claims(spec),
+        pod_level=_pod_level(spec),
         os_given=spec.get("os") is not None,
         restart_policy=text_of(spec.get("restartPolicy")),
         runtime_class=text_of(spec.get("runtimeClassName")),
@@ -237,7 +237,7 @@ def _claims(value: object) -> tuple[Claim, ...]:
     )
 
 
-def _pod_level_claims(spec: Mapping[str, object]) -> tuple[Claim, ...] | None:
+def _pod_level(spec: Mapping[str, object]) -> tuple[Claim, ...] | None:
     claims = member_of(spec.get("resources"), "claims")
     return None if claims is None else _claims(claims)
 

@@ -83,7 +83,7 @@ def _draft_of_model(pod: Pod) -> PodDraft:
         containers=_drafts("containers", pod.containers),
         inits=_drafts("initContainers", pod.init_containers),
         claim_names=ClaimNames.of(claims or ()),
-        pod_level_claims=None if claims is None else tuple(map(Claim, claims)),
+        pod_level=None if claims is None else tuple(map(Claim, claims)),
         os_given=bool(pod.os_name),
         restart_policy=pod.restart_policy,
         runtime_class="given" if pod.overhead else "",

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from cpuctl.checkpoints.model import CPUStateFile, UnreadableState
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.metrics.series import samples
+from cpuctl.engine.metrics import samples
 from cpuctl.golang.durations import duration_text
 from cpuctl.kubelet.version import NEWEST
 from cpuctl.pods.model import Container

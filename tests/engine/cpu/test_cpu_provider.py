@@ -8,11 +8,11 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Placement, PoolWarning
 from cpuctl.engine.cpu.exclusive_claim import ExclusiveClaim
 from cpuctl.engine.cpu.manager import StaticPolicy
+from cpuctl.engine.cpu.metrics import CPUMetrics
 from cpuctl.engine.cpu.provider import CPUProvider
 from cpuctl.engine.hints.hints import Hint
-from cpuctl.engine.metrics.cpu import CPUMetrics
 from cpuctl.engine.outcome import PickStep, Rejected
-from cpuctl.engine.pod_level.rules import NEVER_DIVIDED, PodLevelRules
+from cpuctl.engine.pod_level import NEVER_DIVIDED, PodLevelRules
 from cpuctl.engine.provider import Candidate
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
 from cpuctl.kubelet.releases.behaviours import behaviours

@@ -8,11 +8,11 @@ from cpuctl.engine.admission import Placement
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.memory.hints import MemoryHints
 from cpuctl.engine.memory.manager import StaticMemoryPolicy
+from cpuctl.engine.memory.metrics import MemoryMetrics
 from cpuctl.engine.memory.provider import MemoryProvider
 from cpuctl.engine.memory.tables import fresh_tables
-from cpuctl.engine.metrics.memory import MemoryMetrics
 from cpuctl.engine.outcome import Rejected
-from cpuctl.engine.pod_level.rules import NEVER_DIVIDED, PodLevelRules
+from cpuctl.engine.pod_level import NEVER_DIVIDED, PodLevelRules
 from cpuctl.engine.provider import Candidate
 from cpuctl.pods.model import Container, Pod
 from cpuctl.pods.qos import pod_qos

@@ -8,8 +8,8 @@ import pytest
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.manager import StaticPolicy
-from cpuctl.engine.metrics.cpu import CPUMetrics
-from cpuctl.engine.metrics.memory import MemoryMetrics
+from cpuctl.engine.cpu.metrics import CPUMetrics
+from cpuctl.engine.memory.metrics import MemoryMetrics
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
 from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.kubelet.reserving.reservations import CPUReservation

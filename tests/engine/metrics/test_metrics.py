@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cpuctl.engine.metrics.series import samples
+from cpuctl.engine.metrics import samples
 from cpuctl.engine.node import Node
 from cpuctl.engine.start import start_node
 from cpuctl.kubelet.config import KubeletConfiguration

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cpuctl.engine.metrics.series import samples
+from cpuctl.engine.metrics import samples
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import KubeletFault
 from tests.support.pod_level import SIBLINGS, divided, made_of, started, undivided

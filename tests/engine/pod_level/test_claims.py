@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.engine.pod_level.claims import guaranteed_equivalent, pod_level_cpus
+from cpuctl.engine.pod_level import guaranteed_equivalent, pod_level_cpus
 from cpuctl.pods.model import QosClass
 from cpuctl.pods.qos import Qos
 from tests.support.pods import app, pod, resources

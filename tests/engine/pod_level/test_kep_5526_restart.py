@@ -19,7 +19,7 @@ from cpuctl.engine.admission import Admission, Admitted
 from cpuctl.engine.node import Node
 from cpuctl.engine.node_fit import Allocatable
 from cpuctl.engine.outcome import KubeletFault, Rejected, StartRefused, Undetermined
-from cpuctl.engine.pod_level.readmission import CPU_ISSUE, MEMORY_ISSUE
+from cpuctl.engine.readmission import CPU_ISSUE, MEMORY_ISSUE
 from cpuctl.pods.model import Pod
 from tests.support.pod_level import (
     GATES,

@@ -7,14 +7,9 @@ import pytest
 from cpuctl.checkpoints.model import MemoryBlock
 from cpuctl.engine.cpu.state import CPUManagerState
 from cpuctl.engine.hints.hints import Hint
+from cpuctl.engine.memory.pod_level import allocate_bubble
 from cpuctl.engine.memory.state import Blocks, MemoryManagerState
-from cpuctl.engine.pod_level.memory_bubble import allocate_bubble
-from cpuctl.engine.pod_level.readmission import (
-    Holding,
-    Readmission,
-    holding_of,
-    readmission_of,
-)
+from cpuctl.engine.readmission import Holding, Readmission, holding_of, readmission_of
 from cpuctl.pods.model import Pod
 from tests.support.changed import changed
 from tests.support.memory import fresh_state, memory_machine, take

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.engine.pod_level.rules import NEVER_DIVIDED, PodLevelRules
+from cpuctl.engine.pod_level import NEVER_DIVIDED, PodLevelRules
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from tests.support.pods import app, pod, resources
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.engine.pod_level.shared_pool import empty_pool
+from cpuctl.engine.pod_level import empty_pool
 from cpuctl.pods.model import Container, ContainerKind
 
 KINDS = {"i": ContainerKind.INIT, "s": ContainerKind.SIDECAR, "a": ContainerKind.APP}

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from cpuctl.engine.cpu.resizing.resized import Departure
 from cpuctl.engine.outcome import FaultKind, KubeletFault
-from cpuctl.engine.resize.allocator.resized import Departure
 from cpuctl.engine.resize.handler import ResizePath, decide
 from cpuctl.engine.resize.outcome import CPUShare, Judge, Ruling
 from cpuctl.engine.resize.rules import IN_PLACE

@@ -7,7 +7,7 @@ from typing import Any
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.admission import Admission
-from cpuctl.engine.pod_level.readmission import Readmission
+from cpuctl.engine.readmission import Readmission
 from cpuctl.quantity import Format, Quantity
 
 

@@ -1,0 +1,92 @@
+"""Giving one container the CPUs of its new size.
+
+Rule: KEP-5554 and its reference implementation: what a container has stays when it grows, its baseline
+stays when it shrinks.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from cpuctl.engine.cpu.manager import StaticPolicy
+from cpuctl.engine.cpu.resizing.packed_again import take_packed_again
+from cpuctl.engine.cpu.resizing.request import not_a_subset
+from cpuctl.engine.outcome import AllocationError, Picked, PickResult
+
+RETAINED = "requested CPUs to be retained"
+"""What the reference implementation calls the baseline in its errors."""
+
+
+class Holding(NamedTuple):
+    """What a container has (``current``) and was promised (``baseline``), and what is free; all masks.
+
+    ``current`` is None for a container that has no exclusive CPUs, which may use ``lent`` ones of earlier
+    init containers.
+    """
+
+    current: int | None
+    baseline: int
+    free: int
+    lent: int = 0
+
+    def pool(self, count: int) -> int:
+        """Tell the CPUs that *count* of them may come from."""
+        if self.current is None:
+            return self.free | self.lent
+        if count < self.current.bit_count():
+            return self.current
+        return self.baseline | self.free | self.current
+
+
+def allocate_again(policy: StaticPolicy, holding: Holding, count: int, affinity: int | None) -> PickResult:
+    """Pick *count* CPUs for a container, first from the NUMA nodes of *affinity*: a mask, or None."""
+    if few := too_few(count, holding):
+        return few
+    pool = holding.pool(count)
+    aligned = Picked(0)
+    if affinity is not None:
+        near = pool & policy.near(affinity)
+        first = take_again(policy, near, min(count, near.bit_count()), holding)
+        if not isinstance(first, Picked):
+            return first
+        aligned = first
+    missing = count - aligned.cpus.bit_count()
+    if not missing:
+        return aligned
+    rest = take_again(policy, pool & ~aligned.cpus, missing, holding)
+    if not isinstance(rest, Picked):
+        return rest
+    return Picked(aligned.cpus | rest.cpus, aligned.steps + rest.steps)
+
+
+def too_few(count: int, holding: Holding) -> AllocationError | None:
+    """Refuse to leave a container fewer CPUs than it was promised."""
+    promised = holding.baseline.bit_count()
+    if count >= promised:
+        return None
+    why = f"requested number of CPUs ( {count} ) are less than number of retained CPUs ( {promised} )"
+    return AllocationError(why)
+
+
+def take_again(policy: StaticPolicy, offered: int, count: int, holding: Holding) -> PickResult:
+    """Pick *count* CPUs out of the *offered* ones, an error where these lack what the container keeps."""
+    current, baseline = holding.current or 0, holding.baseline
+    if baseline & ~offered:
+        return AllocationError(not_a_subset(RETAINED, baseline, "available CPUs", offered))
+    if current & ~offered:
+        return AllocationError(not_a_subset("reusable CPUs", current, "available CPUs", offered))
+    if baseline & ~current or (current and not baseline):
+        return AllocationError(not_a_subset(RETAINED, baseline, "reusable CPUs", current))
+    kept = current if count >= current.bit_count() else baseline
+    return complete(policy, offered, count, kept)
+
+
+def complete(policy: StaticPolicy, offered: int, count: int, kept: int) -> PickResult:
+    """Complete *kept* CPUs (a mask) to *count* by the policy's picker."""
+    picker = policy.picker
+    if picker.distribute:
+        from cpuctl.engine.cpu.resizing.distributed_again import take_distributed_again
+
+        return take_distributed_again(policy.topology, offered, count, kept, picker.dealing)
+    spread, uncore = picker.dealing.spread, picker.prefer_uncore
+    return take_packed_again(policy.topology, offered, count, kept, spread=spread, prefer_uncore=uncore)

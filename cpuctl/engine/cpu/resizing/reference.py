@@ -1,0 +1,192 @@
+"""Resizing a pod as the reference implementation of KEP-5554 does, its defects included.
+
+Every container of the pod is gone through, changed or not; what containers before a refused one got stays.
+CPU sets are masks throughout.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from cpuctl.engine.admission import Admitted, Asked, Placement
+from cpuctl.engine.cpu.exclusive_claim import ExclusiveClaim
+from cpuctl.engine.cpu.manager import StaticPolicy
+from cpuctl.engine.cpu.provider import CPUAnswer, CPUProvider
+from cpuctl.engine.cpu.resizing.allocation import Holding, allocate_again
+from cpuctl.engine.cpu.resizing.feasibility import infeasible
+from cpuctl.engine.cpu.resizing.hints import resize_hints
+from cpuctl.engine.cpu.resizing.request import ResizeRequest, cannot_allocate, divided_pod
+from cpuctl.engine.cpu.resizing.resized import Departure, Resized
+from cpuctl.engine.cpu.state import CPUManagerState
+from cpuctl.engine.hints.hints import IMPOSSIBLE
+from cpuctl.engine.hints.topology_manager import Answer, Merged, TopologyManager
+from cpuctl.engine.outcome import (
+    AllocationError,
+    KubeletFault,
+    Picked,
+    PickStep,
+    Rejected,
+    RejectionReason,
+)
+from cpuctl.engine.provider import Candidate, Provider, Refusal
+from cpuctl.pods.model import Container, QosClass
+
+
+class Resizing(NamedTuple):
+    """One pod's resize on a node: who decides, what it asks for, and what has come of it so far.
+
+    ``postpones``: containers that shrink keep what they have until their delay has passed (KEP-6122).
+    """
+
+    policy: StaticPolicy
+    cpu: CPUProvider
+    others: tuple[Provider, ...]
+    manager: TopologyManager
+    request: ResizeRequest
+    candidate: Candidate
+    postpones: bool
+    asked: list[Asked]
+    placements: list[Placement]
+
+    def fresh(self) -> Resizing:
+        """Return the same question on a state of its own, to try an answer on."""
+        return self._replace(cpu=self.cpu.copy(), asked=[], placements=[])
+
+    def adopt(self, other: Resizing) -> None:
+        """Take over what a try has come to."""
+        self.cpu.state = other.cpu.state
+        self.asked[:], self.placements[:] = other.asked, other.placements
+
+    @property
+    def state(self) -> CPUManagerState:
+        """The CPU Manager's state, which changes as containers get their new sizes."""
+        return self.cpu.state
+
+    def run(self) -> Admitted | Refusal:
+        """Go through the containers, init first, as at admission."""
+        scope = self.manager.scope
+        merged: Merged | Refusal = Merged(IMPOSSIBLE, admit=True)
+        if scope == "pod":
+            merged = self.align(None)
+            if self.candidate.divided and isinstance(merged, Merged):
+                return divided_pod()
+        for container in self.request.pod.all_containers:
+            if scope == "container":
+                merged = self.align(container)
+            if not isinstance(merged, Merged):
+                return merged
+            if refused := self.place(container, merged.hint.nodes):
+                return refused
+        return Admitted()
+
+    def align(self, container: Container | None) -> Merged | Refusal:
+        """Ask the Topology Manager where a container, or with None the pod, should go."""
+        if self.request.pod.has_pod_level_resources:
+            return self.judge(container, None)
+        if container is None:
+            return self.judge(None, self.cpu.hints(self.candidate, None))
+        count = self.claim(container).cpus
+        hints = resize_hints(self.policy, self.state, self.request.pod, container, count)
+        return self.judge(container, hints)
+
+    def answer(self, verdict: Admitted | Refusal, *departures: Departure) -> Resized:
+        """Put the verdict together with what it rests on."""
+        return Resized(
+            verdict=verdict,
+            asked=tuple(self.asked),
+            placements=tuple(self.placements),
+            departures=departures,
+        )
+
+    def judge(self, container: Container | None, cpu: CPUAnswer | KubeletFault) -> Merged | Refusal:
+        """Let the Topology Manager's policy judge the CPU Manager's hints beside those of the others."""
+        if isinstance(cpu, KubeletFault):
+            return cpu
+        answers: dict[str, Answer] = {"cpu": cpu}
+        for provider in self.others:
+            answer = provider.hints(self.candidate, container)
+            if isinstance(answer, KubeletFault):
+                return answer
+            answers[provider.name] = answer
+        merged = self.manager.merge(list(answers.values()))
+        self.asked.append(Asked(container=container, answers=answers, merged=merged))
+        if not isinstance(merged, Merged) or merged.admit:
+            return merged
+        return Rejected(
+            reason=RejectionReason.TOPOLOGY_AFFINITY,
+            message="Resources cannot be allocated with Topology locality",
+            container=container.name if container else "",
+        )
+
+    def place(self, container: Container, affinity: int | None) -> Refusal | None:
+        """Give a container the CPUs of its new size; None when that went well."""
+        pod, state = self.request.pod, self.state
+        baseline = state.baseline(pod.uid, container.name)
+        if self.candidate.qos.qos_class is QosClass.GUARANTEED and (
+            refused := infeasible(self.request, container, baseline)
+        ):
+            return refused
+        claim = self.claim(container)
+        if claim.cpus == 0 or pod.has_pod_level_resources:
+            self.record(container, 0)
+            return None
+        if refused_by_smt := self.policy.smt_refusal(
+            state, container, claim.cpus, own=self.request.allocated_cpus(container)
+        ):
+            return refused_by_smt
+        return self._allocate(container, claim.cpus, affinity)
+
+    def claim(self, container: Container) -> ExclusiveClaim:
+        """Count the exclusive CPUs that a container is due after the resize."""
+        return self.cpu.claim(self.candidate, container)
+
+    def _allocate(self, container: Container, count: int, affinity: int | None) -> Refusal | None:
+        holding = self.holding(container)
+        result = allocate_again(self.policy, holding, count, affinity)
+        match result:
+            case AllocationError(message=why) if holding.current is None:
+                return Rejected(
+                    reason=RejectionReason.UNEXPECTED_ADMISSION,
+                    message=f"Allocate failed due to {why}, which is unexpected",
+                    container=container.name,
+                )
+            case AllocationError(message=why):
+                return cannot_allocate(self.request.pod.uid, container.name, why)
+            case Picked(cpus=cpus, steps=steps):
+                self.take(container, cpus)
+                self.record(container, cpus, steps)
+                return None
+            case fault:
+                return fault
+
+    def holding(self, container: Container) -> Holding:
+        """Tell what a container has, was promised, and may have."""
+        uid, state = self.request.pod.uid, self.state
+        return Holding(
+            current=state.assigned(uid, container.name),
+            baseline=state.baseline(uid, container.name) or 0,
+            free=state.default & ~self.policy.reserved,
+            lent=state.reusable_for(uid),
+        )
+
+    def record(self, container: Container, cpus: int, steps: tuple[PickStep, ...] = ()) -> None:
+        """Keep what a container comes to for the answer; 0 means the shared pool."""
+        claim = self.claim(container)
+        self.placements.append(
+            Placement(container=container, claim=claim, cpus=cpus, exclusive=bool(cpus), steps=steps)
+        )
+
+    def take(self, container: Container, cpus: int) -> None:
+        """Record the CPUs of a container; those it gives up are shared again, at once or later."""
+        uid, state = self.request.pod.uid, self.state
+        held = state.assigned(uid, container.name) or 0
+        if self.postpones and cpus.bit_count() < held.bit_count():
+            state.postpone(uid, container.name, cpus)
+            return
+        state.call_off(uid, container.name)
+        if held.bit_count() < cpus.bit_count():
+            state.default &= ~cpus
+        else:
+            state.default |= held & ~cpus
+        state.assign(uid, container.name, cpus)
+        state.remember_reuse(uid, container.kind, cpus)

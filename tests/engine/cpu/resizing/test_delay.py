@@ -1,0 +1,53 @@
+"""How long a container keeps CPUs that it is to give up: what the node, or the pod, says (KEP-6122)."""
+
+from __future__ import annotations
+
+import pytest
+
+from cpuctl.engine.cpu.resizing.delay import NO_DELAY, DelayRules, delay_of
+from cpuctl.engine.resize.handler import ResizePath, decide
+from cpuctl.golang.durations import SECOND
+from tests.support.pods import resources
+from tests.support.resizing import Setting, admitted, guaranteed, held, pod_of, wish
+
+FIVE_SECONDS = DelayRules(of_node=5 * SECOND)
+
+
+@pytest.mark.parametrize(
+    ("grace", "rules", "want"),
+    [
+        (None, NO_DELAY, 0),
+        (7, NO_DELAY, 0),
+        (None, FIVE_SECONDS, 5 * SECOND),
+        (7, FIVE_SECONDS, 5 * SECOND),
+        (7, DelayRules(by_pod=True), 7 * SECOND),
+        (None, DelayRules(by_pod=True), 0),
+        (0, FIVE_SECONDS._replace(by_pod=True), 0),
+    ],
+)
+def test_the_delay_comes_from_the_node_or_as_announced_from_the_pod(
+    grace: int | None, rules: DelayRules, want: int
+) -> None:
+    assert delay_of(pod_of(guaranteed("2"), scale_down_grace=grace), rules) == want
+
+
+@pytest.mark.parametrize("rules", [FIVE_SECONDS, DelayRules(by_pod=True)])
+def test_pods_with_resources_of_their_own_do_not_wait(rules: DelayRules) -> None:
+    """KEP-6122, non-goals: they are not resized at all."""
+    level = pod_of(guaranteed("2"))._replace(resources=resources("cpu=2", "cpu=2"), scale_down_grace=7)
+    assert delay_of(level, rules) == 0
+
+
+def test_a_decision_tells_how_long_containers_wait_that_give_up_cpus() -> None:
+    """Who grows does not wait; who shrinks holds in the end what it has now, less what it gives up."""
+    setting = Setting()
+    node = setting.node()
+    node.delays = FIVE_SECONDS
+    path = ResizePath(kubelet=setting.rules())
+    small = admitted(node, pod_of(guaranteed("2")))
+    grown = decide(node, wish(small, c="cpu=4"), path)
+    assert (grown.delay, held(node)) == (0, "6-9")
+    shrunk = decide(node, wish(node.active["p"], c="cpu=2"), path)
+    assert (shrunk.delay, held(node)) == (5 * SECOND, "6-9")
+    share = shrunk.shares["c"]
+    assert (share.before, share.after, share.baseline) == (0b1111 << 6, 0b11 << 6, 0b11 << 6)

@@ -1,0 +1,163 @@
+"""What KEP-5554 never allows, found whatever the reference implementation says, and what stays possible."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from cpuctl.engine.admission import Admitted
+from cpuctl.engine.cpu.resizing.kep import resize_by_kep, resize_by_reference
+from cpuctl.engine.cpu.resizing.resized import Departure
+from cpuctl.engine.hints.topology_manager import Answer
+from cpuctl.engine.node import Node
+from cpuctl.engine.outcome import FaultKind, KubeletFault, Rejected
+from cpuctl.engine.provider import Candidate
+from cpuctl.pods.model import Container, Pod
+from tests.support.pods import app, init, resources, sidecar
+from tests.support.resizing import Setting, admitted, changed, guaranteed, held, pod_of, two_nodes
+
+POD_SCOPE: Mapping[str, Any] = {
+    "topology_manager_policy": "restricted",
+    "topology_manager_scope": "pod",
+}
+
+
+def on(**config: Any) -> Node:
+    return Setting(machine=two_nodes(cores=8), config={"reserved_system_cpus": "0-1", **config}).node()
+
+
+def of_all_kinds() -> Pod:
+    """Return a pod of an init container, a sidecar and an app container with four CPUs each."""
+    four = "cpu=4 memory=1Gi"
+    return pod_of(init(four, four, "i"), sidecar(four, four, "s"), guaranteed("4", "a"))
+
+
+def refused(node: Node, wanted: Pod) -> tuple[str, str, tuple[Departure, ...]]:
+    resized = node.resize(wanted)
+    assert isinstance(resized.verdict, Rejected), resized.verdict
+    return resized.verdict.container, str(resized.verdict.reason), resized.departures
+
+
+FORBIDDEN, POSSIBLE = (Departure.FORBIDDEN,), (Departure.POSSIBLE,)
+ALLOCATION, INCONSISTENT = "ResizeAllocateCPUsError", "inconsistentCPUAllocationError"
+
+
+@pytest.mark.parametrize(
+    ("to", "want"),
+    [
+        ({"a": "cpu=12"}, ("a", ALLOCATION, ())),
+        ({"a": "cpu=6", "b": "cpu=500m"}, ("b", INCONSISTENT, FORBIDDEN)),
+        ({"a": "cpu=6", "b": "cpu=9"}, ("b", ALLOCATION, POSSIBLE)),
+        ({"a": "cpu=6", "b": "cpu=9", "c": "cpu=500m"}, ("b", ALLOCATION, POSSIBLE)),
+        ({"a": "cpu=6", "b": "cpu=2", "c": "cpu=500m"}, ("c", INCONSISTENT, FORBIDDEN)),
+        ({"a": "cpu=12", "c": "cpu=500m"}, ("a", ALLOCATION, ())),
+    ],
+)
+def test_the_first_obstacle_is_named_and_what_the_reference_says_otherwise(
+    to: Mapping[str, str], want: tuple[str, str, tuple[Departure, ...]]
+) -> None:
+    """The reference implementation refuses six CPUs for a, whose eight are on two NUMA nodes."""
+    node = Setting(config={"topology_manager_policy": "best-effort"}).node()
+    running = admitted(node, pod_of(guaranteed("4", "a"), guaranteed("1", "b"), guaranteed("1", "c")))
+    running = changed(running, a="cpu=8")
+    assert node.resize(running).verdict == Admitted()
+    assert refused(node, changed(running, **to)) == want
+
+
+def test_what_is_forbidden_is_named_before_a_pod_is_refused_as_a_whole() -> None:
+    node = Setting(config=POD_SCOPE).node()
+    running = admitted(node, pod_of(guaranteed("2", "a"), guaranteed("2", "b")))
+    assert refused(node, changed(running, b="cpu=20")) == ("", "TopologyAffinityError", ())
+    assert refused(node, changed(running, a="cpu=500m", b="cpu=20")) == ("a", INCONSISTENT, FORBIDDEN)
+
+
+@pytest.mark.parametrize("name", ["i", "s"])
+def test_a_part_of_a_core_is_no_matter_of_promises(name: str) -> None:
+    """With full-pcpus-only three CPUs are refused as such, below the promise or not."""
+    node = on(cpu_manager_policy_options={"full-pcpus-only": "true"})
+    running = admitted(node, of_all_kinds())
+    assert refused(node, changed(running, **{name: "cpu=3"})) == (name, "SMTAlignmentError", ())
+    assert refused(node, changed(running, **{name: "cpu=2"})) == (
+        name,
+        "prohibitedCPUAllocationError",
+        FORBIDDEN,
+    )
+
+
+def test_cpus_that_a_container_holds_by_mistake_are_named_as_such() -> None:
+    """The reference implementation leaves a sidecar its CPUs that goes over to the shared pool."""
+    node = on()
+    running = changed(admitted(node, of_all_kinds()), s="cpu=3500m")
+    assert node.resize(running, resize_by_reference).verdict == Admitted()
+    assert held(node, "s") == "2-5"
+    verdict = node.resize(changed(running, a="cpu=5")).verdict
+    assert isinstance(verdict, Rejected)
+    assert verdict.container == "s"
+    assert "(requested CPUs = 3500m, allocated CPUs = 4)" in verdict.message
+
+
+@pytest.mark.parametrize("to", ["cpu=5", "cpu=4"])
+def test_without_a_promise_nothing_is_done(to: str) -> None:
+    node = on()
+    running = admitted(node, pod_of(guaranteed("4", "a")))
+    node.state.baselines.clear()
+    assert refused(node, changed(running, a=to)) == ("a", "getOriginalCPUSetError", ())
+
+
+def test_only_guaranteed_pods_have_something_to_lose() -> None:
+    node = on()
+    running = admitted(node, pod_of(app("cpu=1500m", "cpu=4", "a")))
+    resized = node.resize(changed(running, a="cpu=2"))
+    assert (resized.verdict, resized.departures) == (Admitted(), ())
+
+
+def test_a_shared_init_container_that_has_ended_may_not_ask_for_cpus() -> None:
+    """One that had CPUs may: it got its new size long after it gave them back, and gets none."""
+    for cpus, want in (("1500m", INCONSISTENT), ("2", "")):
+        node = on()
+        both = f"cpu={cpus} memory=1Gi"
+        running = admitted(node, pod_of(init(both, both, "i"), guaranteed("2", "a")))
+        node.remove_container("p", "i")
+        verdict = node.resize(changed(running, i="cpu=3")).verdict
+        assert (verdict.reason if isinstance(verdict, Rejected) else "") == want
+        assert held(node, "i") == "shared"
+
+
+def test_no_cpus_at_all_are_no_exclusive_cpus() -> None:
+    """A container of a pod with resources of its own may ask for none; to stay so is no move."""
+    none, both = "cpu=0 memory=1Gi", resources("cpu=4 memory=4Gi", "cpu=4 memory=4Gi")
+    half = app("cpu=500m memory=1Gi", "cpu=500m memory=1Gi", "a")
+    node = on()
+    running = admitted(node, pod_of(init(none, none, "i"), sidecar(none, none, "s"), half, resources=both))
+    assert refused(node, changed(running, i="cpu=2")) == ("i", INCONSISTENT, FORBIDDEN)
+    assert refused(node, changed(running, s="cpu=2")) == ("s", INCONSISTENT, FORBIDDEN)
+    assert node.resize(changed(running, a="cpu=700m")).verdict == Admitted()
+
+
+@dataclass
+class HangsLater:
+    """A resource manager that answers the first rounds only."""
+
+    rounds: int
+    name: str = "hangs"
+
+    def hints(self, candidate: Candidate, container: Container | None) -> Answer | KubeletFault:
+        assert container in (None, *candidate.pod.all_containers)
+        self.rounds -= 1
+        fault = KubeletFault(kind=FaultKind.ENDLESS_LOOP, where="a resource manager", why="it is busy")
+        return fault if self.rounds < 0 else None
+
+
+def test_a_kubelet_that_would_hang_has_not_got_further_than_one_that_refuses() -> None:
+    """The reference implementation refuses every resize of a pod as a whole."""
+    node = on(**POD_SCOPE)
+    running = admitted(node, pod_of(guaranteed("2", "a")))
+    wanted = changed(running, a="cpu=4")
+    other: Any = HangsLater(rounds=1)
+    resized = node.copy().resize(wanted, lambda asked: resize_by_kep(asked._replace(others=(other,))))
+    assert isinstance(resized.verdict, Rejected)
+    assert (resized.verdict.container, str(resized.verdict.reason)) == ("", "TopologyAffinityError")
+    assert node.resize(wanted).departures == POSSIBLE

@@ -17,7 +17,7 @@ from cpuctl.cgroups.groups import Cgroup
 from cpuctl.cgroups.names import Level
 from cpuctl.cgroups.owners import Owner
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.cpu.isolation import Isolation, isolation_of
+from cpuctl.engine.placement import Isolation, isolation_of
 from cpuctl.pods.cgroups.files import WeightFormula
 from cpuctl.pods.cgroups.linux_resources import page_size_name
 from cpuctl.pods.cgroups.values import container_cgroup, pod_cgroup

@@ -156,7 +156,7 @@ def _more_pages(planning: Planning, telling: "Telling", runs: "Runs") -> dict[st
     A kubelet refuses a memory_manager_state that was written with other pages: it starts without the file and
     admits again what runs, which has to be known for that.
     """
-    from cpuctl.engine.admission import Admitted
+    from cpuctl.engine.outcome import Admitted
 
     past, again = planning.past, telling.story.restarted
     stale = past.files.memory is not None and planning.kubelet.config.memory_manager_policy == "Static"
@@ -180,9 +180,8 @@ def _more_pages(planning: Planning, telling: "Telling", runs: "Runs") -> dict[st
 
 def _with_memory_anew(planning: Planning, kubelet: "Kubelet") -> "StartResult":
     """Start without a memory state, and give running pods memory again; all must get theirs."""
-    from cpuctl.engine.admission import Admitted
     from cpuctl.engine.node import Node
-    from cpuctl.engine.outcome import Undetermined
+    from cpuctl.engine.outcome import Admitted, Undetermined
 
     node = planning.start(kubelet, Sources())
     if isinstance(node, Node):
@@ -212,7 +211,7 @@ def _story(planning: Planning, choice: "PodChoice") -> "Story":
 
 def _first_refused(admissions: "Sequence[Admission]") -> int:
     """Find the first pod that is not admitted, or the only one."""
-    from cpuctl.engine.admission import Admitted
+    from cpuctl.engine.outcome import Admitted
     from cpuctl.inputs.pod_choice import few_names
 
     refused = (place for place, each in enumerate(admissions) if not isinstance(each.verdict, Admitted))

@@ -12,15 +12,24 @@ from operator import or_
 from typing import TYPE_CHECKING
 
 from cpuctl.engine.active_pods import ActivePods
-from cpuctl.engine.admission import Admission, Admitted, Asked, Placement, Verdict
+from cpuctl.engine.admission import Admission
 from cpuctl.engine.changeable import Copied
 from cpuctl.engine.cpu.resizing.delay import NO_DELAY, DelayRules, delay_of
 from cpuctl.engine.devices.provider import DeviceProvider
 from cpuctl.engine.hints.metrics import TopologyMetrics
-from cpuctl.engine.hints.topology_manager import TopologyManager
+from cpuctl.engine.hints.topology_manager import Asked, TopologyManager
 from cpuctl.engine.memory.provider import MemoryProvider
 from cpuctl.engine.node_fit import Allocatable, fit_verdict
-from cpuctl.engine.outcome import Forbidden, KubeletFault, Rejected, StartRefused, Undetermined
+from cpuctl.engine.outcome import (
+    Admitted,
+    Forbidden,
+    KubeletFault,
+    Rejected,
+    StartRefused,
+    Undetermined,
+    Verdict,
+)
+from cpuctl.engine.placement import Placement
 from cpuctl.engine.pod_rules import pod_level_rejection, sidecar_rejection
 from cpuctl.engine.provider import Candidate, Provider
 from cpuctl.engine.readmission import holding_of, readmission_of

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
+from cpuctl.engine.changeable import ByContent
+
 
 class FaultKind(StrEnum):
     """How the real kubelet fails."""
@@ -100,6 +102,13 @@ class Forbidden:
     """No API server stores such a pod, so no kubelet hears of it: the server's words, in its order."""
 
     refusals: tuple[str, ...]
+
+
+class Admitted(ByContent):
+    """The kubelet runs the pod."""
+
+
+Verdict = Admitted | Rejected | Forbidden | KubeletFault | Undetermined
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from cpuctl.engine.admission import Placement
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.topology_manager import Answer
 from cpuctl.engine.outcome import KubeletFault, Rejected, Undetermined
+from cpuctl.engine.placement import Placement
 from cpuctl.pods.model import Container, Pod
 from cpuctl.pods.qos import Qos
 

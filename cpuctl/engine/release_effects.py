@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.admission import Admission, Admitted, Placement
+from cpuctl.engine.admission import Admission
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import Forbidden, KubeletFault, Rejected, StartRefused, Undetermined
+from cpuctl.engine.outcome import Admitted, Forbidden, KubeletFault, Rejected, StartRefused, Undetermined
+from cpuctl.engine.placement import Placement
 from cpuctl.quantity import Format, Quantity
 
 if TYPE_CHECKING:

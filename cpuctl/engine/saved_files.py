@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
+
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
 
 if TYPE_CHECKING:
     from cpuctl.checkpoints.model import SavedCPUState, SavedMemoryState, UnreadableState
+
+CPU_FILE, MEMORY_FILE = "cpu_manager_state", "memory_manager_state"
+ALLOCATED_FILE, ACTUATED_FILE = "allocated_pods_state", "actuated_pods_state"
+PODS_FILES = (ALLOCATED_FILE, ACTUATED_FILE)
+STATUS_FILE = "pod_status_manager_state"
+DEVICES_FILE, CLAIMS_FILE = "kubelet_internal_checkpoint", "dra_manager_state"
 
 
 class SavedFiles(NamedTuple):
@@ -15,3 +24,32 @@ class SavedFiles(NamedTuple):
     cpu: SavedCPUState = None
     memory: SavedMemoryState = None
     unreadable: Mapping[str, UnreadableState] = {}
+
+
+class Reading(StrEnum):
+    """What becomes of a kubelet that cannot load a file."""
+
+    STOPS = "stops"
+    CRASHES = "crashes"
+    GOES_ON = "goesOn"
+    UNREAD = "unread"
+
+
+ORDER = (CLAIMS_FILE, ALLOCATED_FILE, ACTUATED_FILE, STATUS_FILE, CPU_FILE, MEMORY_FILE, DEVICES_FILE)
+"""In this order a kubelet opens its files."""
+
+
+def reading_of(name: str, gates: FeatureGates) -> Reading:
+    """Tell what a kubelet does with the file of that name."""
+    if name == DEVICES_FILE:
+        return Reading.GOES_ON
+    if name == CLAIMS_FILE:
+        return Reading.STOPS if gates.enabled("DynamicResourceAllocation") else Reading.UNREAD
+    if name not in (STATUS_FILE, ALLOCATED_FILE, ACTUATED_FILE):
+        return Reading.STOPS
+    release = gates.release
+    mine = (name == STATUS_FILE) != release.keeps_allocated_pods
+    if not mine or not gates.enabled("InPlacePodVerticalScaling"):
+        return Reading.UNREAD
+    returned = name == ACTUATED_FILE and release.returns_actuated_error
+    return Reading.STOPS if returned else Reading.CRASHES

@@ -7,10 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from cpuctl.engine.admission import Admitted, Asked, Placement, Verdict
 from cpuctl.engine.hints.hints import IMPOSSIBLE, Hint
-from cpuctl.engine.hints.topology_manager import Answer, Merged, TopologyManager
-from cpuctl.engine.outcome import FAILED_IN_POD_SCOPE, KubeletFault, Rejected, RejectionReason, Undetermined
+from cpuctl.engine.hints.topology_manager import Answer, Asked, Merged, TopologyManager
+from cpuctl.engine.outcome import (
+    FAILED_IN_POD_SCOPE,
+    Admitted,
+    KubeletFault,
+    Rejected,
+    RejectionReason,
+    Undetermined,
+    Verdict,
+)
+from cpuctl.engine.placement import Placement
 from cpuctl.engine.provider import Candidate, Provider, Refusal
 from cpuctl.pods.model import Container
 

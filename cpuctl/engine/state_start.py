@@ -12,7 +12,7 @@ from cpuctl.engine.saved_files import SavedFiles
 from cpuctl.engine.start import NotStarted, Started, doubted, furnished, last_checks, start_managers
 
 if TYPE_CHECKING:
-    from cpuctl.engine.state_checks.readings import Reading
+    from cpuctl.engine.saved_files import Reading
     from cpuctl.kubelet.gates.feature_gates import FeatureGates
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.machine.cadvisor.machine_info import MachineInfo
@@ -79,7 +79,7 @@ def _refusals(
 ) -> Iterator[tuple[str, NotStarted]]:
     """Yield what stands against each file, in the order in which a kubelet opens them."""
     if files.unreadable:
-        from cpuctl.engine.state_checks.readings import ORDER, reading_of
+        from cpuctl.engine.saved_files import ORDER, reading_of
 
         for name in ORDER:
             if name in files.unreadable:
@@ -95,8 +95,7 @@ def _refusals(
 def _refused(name: str, error: str, reading: Reading, root: str) -> NotStarted | None:
     """Say how a kubelet ends over a file that it cannot load; None where it does not."""
     from cpuctl.checkpoints.refusal import kubelet_refusal
-    from cpuctl.engine.state_checks.findings import CLAIMS_FILE
-    from cpuctl.engine.state_checks.readings import Reading
+    from cpuctl.engine.saved_files import CLAIMS_FILE, Reading
 
     if reading is Reading.CRASHES:
         why = kubelet_refusal(name, error, root)

@@ -78,7 +78,7 @@ class Planner(NamedTuple):
             return node, list(self._each(node, pods)), {}
 
         from cpuctl.cli.answers.plan.capacity_answer import repetition_answer
-        from cpuctl.engine.repetition import repeat, repeat_while_they_fit
+        from cpuctl.engine.capacity.repetition import repeat, repeat_while_they_fit
 
         if rounds == "max":
             done = repeat_while_they_fit(node, pods, self.progress)
@@ -150,7 +150,7 @@ def read_rounds(text: str, pods: int) -> Rounds | None:
     if not text:
         return None
 
-    from cpuctl.engine.repetition import MAX_PODS
+    from cpuctl.engine.capacity.repetition import MAX_PODS
 
     if not pods:
         raise UsageError("there are no pods to repeat", where="--repeat", hint="name some with -f or -T")

@@ -120,8 +120,7 @@ def _once(pods: Sequence[Pod]) -> Sequence[Pod]:
 
 def _admit(node: Node, pods: Sequence[RunningPod], planning: Planning) -> dict[str, tuple[str, ...]]:
     """Admit pods in their order; say of each that does not get in, and return what no API server stores."""
-    from cpuctl.engine.admission import Admitted
-    from cpuctl.engine.outcome import Forbidden
+    from cpuctl.engine.outcome import Admitted, Forbidden
 
     never_stored = {}
     for each in pods:

@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cpuctl.engine.admission import Admitted
 from cpuctl.engine.explain.decision import Rule
 from cpuctl.engine.explain.explanation import Explanation, explain
 from cpuctl.engine.explain.searches.changes import Change, Earlier, Removal, RequestChange, SettingChange
 from cpuctl.engine.explain.story import Runs, Story, Telling, tell
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import StartRefused
+from cpuctl.engine.outcome import Admitted, StartRefused
 from cpuctl.engine.start import StartResult
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.pods.model import Pod

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.admission import Asked
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.rule import HintList
-from cpuctl.engine.hints.topology_manager import Answer
+from cpuctl.engine.hints.topology_manager import Answer, Asked
 from cpuctl.engine.outcome import KubeletFault, Undetermined
 from tests.conformance.corpus import Json
 

@@ -10,11 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.admission import Admitted
 from cpuctl.engine.cpu.resizing.kep import resize_by_kep
 from cpuctl.engine.cpu.resizing.resized import Resized
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import Rejected
+from cpuctl.engine.outcome import Admitted, Rejected
 from cpuctl.pods.model import ContainerKind, Pod
 from tests.conformance.corpus import Json, Recorded
 from tests.conformance.node_scenario import _Scenario, read_pod

@@ -10,11 +10,10 @@ from cpuctl.checkpoints.model import MemoryBlock
 from cpuctl.cpuset import CPUSet
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.loading import load_documents
-from cpuctl.engine.admission import Admission, Admitted
-from cpuctl.engine.cpu.isolation import Isolation, isolation_of
-from cpuctl.engine.memory.state import cpuset_mems
+from cpuctl.engine.admission import Admission
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import FaultKind, KubeletFault, Rejected, StartRefused, Undetermined
+from cpuctl.engine.outcome import Admitted, FaultKind, KubeletFault, Rejected, StartRefused, Undetermined
+from cpuctl.engine.placement import Isolation, cpuset_mems, isolation_of
 from cpuctl.engine.start import NotStarted
 from cpuctl.pods.defaulting import with_api_defaults
 from cpuctl.pods.model import Container, Pod

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.admission import Admitted
 from cpuctl.engine.cpu.resizing.kep import resize_by_reference
 from cpuctl.engine.cpu.resizing.request import Status
 from cpuctl.engine.cpu.resizing.resized import Resized
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import KubeletFault, Rejected
+from cpuctl.engine.outcome import Admitted, KubeletFault, Rejected
 from cpuctl.pods.model import Pod
 from cpuctl.quantity import Quantity
 from tests.conformance.corpus import Json

@@ -9,9 +9,9 @@ import pytest
 
 from cpuctl.engine import node_fit
 from cpuctl.engine.active_pods import ActivePods
-from cpuctl.engine.admission import Admitted
 from cpuctl.engine.node import Node
 from cpuctl.engine.node_fit import Allocatable, RequestTable, Usage
+from cpuctl.engine.outcome import Admitted
 from cpuctl.pods.model import Pod
 from cpuctl.pods.requests import Amounts, pod_requests
 from tests.engine.node.test_node import named, started

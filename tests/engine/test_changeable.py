@@ -6,8 +6,8 @@ from functools import cached_property
 
 import pytest
 
-from cpuctl.engine.admission import Admitted
 from cpuctl.engine.changeable import ByContent, Changeable, Copied
+from cpuctl.engine.outcome import Admitted
 
 
 class Inner(Copied):

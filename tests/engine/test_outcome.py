@@ -7,8 +7,8 @@ from itertools import combinations
 
 import pytest
 
-from cpuctl.engine.admission import Admitted
 from cpuctl.engine.outcome import (
+    Admitted,
     AllocationError,
     FaultKind,
     Forbidden,

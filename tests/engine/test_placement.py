@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cpuctl.engine.admission import Placement
-from cpuctl.engine.cpu.isolation import Isolation
+from cpuctl.engine.placement import Isolation, Placement
 from tests.support.pods import app
 
 

@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from cpuctl.engine.active_pods import ActivePods
-from cpuctl.engine.admission import Admitted
 from cpuctl.engine.node import Node
 from cpuctl.engine.node_fit import Allocatable, RequestTable, Usage, check_fit
-from cpuctl.engine.outcome import KubeletFault, Rejected
+from cpuctl.engine.outcome import Admitted, KubeletFault, Rejected
 from cpuctl.engine.resize.running import with_requirements
 from cpuctl.engine.start import start_node
 from cpuctl.pods.model import ContainerKind, Pod, ResourceRequirements

@@ -7,11 +7,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpuctl.engine.admission import Admitted
 from cpuctl.engine.explain.decision import Rule
 from cpuctl.engine.explain.explanation import explain
 from cpuctl.engine.explain.searches.changes import Earlier, RequestChange
 from cpuctl.engine.explain.story import Story, Telling
+from cpuctl.engine.outcome import Admitted
 from tests.engine.explain.stories import (
     EIGHT,
     TWO_NODES,

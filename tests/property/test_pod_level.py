@@ -16,9 +16,9 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initial
 from cpuctl.checkpoints.cpu_state import read_cpu_state, write_cpu_state
 from cpuctl.checkpoints.memory_state import read_memory_state, write_memory_state
 from cpuctl.checkpoints.reader import StateReader
-from cpuctl.engine.admission import Admission, Admitted
+from cpuctl.engine.admission import Admission
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import Rejected, StartRefused
+from cpuctl.engine.outcome import Admitted, Rejected, StartRefused
 from cpuctl.pods.model import ContainerKind, Pod
 from tests.support.pod_level import POLICIES, divided, started
 

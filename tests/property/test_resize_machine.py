@@ -10,13 +10,12 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initial
 from cpuctl.checkpoints.cpu_state import read_cpu_state, write_cpu_state
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.admission import Admitted
 from cpuctl.engine.cpu.resizing.delay import DelayRules
 from cpuctl.engine.cpu.resizing.kep import resize_by_kep, resize_by_reference
 from cpuctl.engine.cpu.resizing.reference import Resizing
 from cpuctl.engine.cpu.resizing.resized import Resized
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import KubeletFault
+from cpuctl.engine.outcome import Admitted, KubeletFault
 from cpuctl.engine.provider import Candidate
 from cpuctl.engine.resize.running import with_requirements
 from cpuctl.engine.start import start_node

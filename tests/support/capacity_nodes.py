@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cpuctl.engine.admission import Admitted
 from cpuctl.engine.node import Node
+from cpuctl.engine.outcome import Admitted
 from cpuctl.engine.start import start_node
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.kubelet import Kubelet

@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.admission import Admitted
 from cpuctl.engine.cpu.resizing.kep import resize_by_reference
 from cpuctl.engine.cpu.state import CPUManagerState
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import Rejected
+from cpuctl.engine.outcome import Admitted, Rejected
 from cpuctl.engine.start import start_node
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.kubelet import Kubelet

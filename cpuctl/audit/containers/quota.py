@@ -13,7 +13,7 @@ from cpuctl.audit.finding import Finding, Severity
 from cpuctl.audit.picture import Picture, Seen
 from cpuctl.cgroups.groups import Cgroup
 from cpuctl.cgroups.names import ancestors
-from cpuctl.engine.cpu.isolation import Isolation, isolation_of
+from cpuctl.engine.placement import Isolation, isolation_of
 from cpuctl.pods.model import Container
 
 

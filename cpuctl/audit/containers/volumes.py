@@ -13,7 +13,7 @@ from cpuctl.audit.commands import RESTART
 from cpuctl.audit.finding import Finding, Severity
 from cpuctl.audit.picture import Picture, Seen, ToldFile
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.cpu.isolation import Isolation, isolation_of
+from cpuctl.engine.placement import Isolation, isolation_of
 from cpuctl.machine.wording import named
 from cpuctl.pods.rules import ASSIGNED_CPUSET, ASSIGNED_CPUSET_SINCE
 

@@ -9,8 +9,8 @@ from cpuctl.cpuset import CPUSet
 
 if TYPE_CHECKING:
     from cpuctl.checkpoints.model import MemoryNode
-    from cpuctl.engine.admission import Placement
     from cpuctl.engine.memory.provider import MemoryProvider
+    from cpuctl.engine.placement import Placement
 
 
 def container_memory(placement: Placement) -> dict[str, Any]:

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import NamedTuple
 
-from cpuctl.engine.admission import Admitted, Verdict
 from cpuctl.engine.capacity.probe import copies_of, shape_of
 from cpuctl.engine.node import Node
+from cpuctl.engine.outcome import Admitted, Verdict
 from cpuctl.engine.progress import Progress
 from cpuctl.pods.model import Pod
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from cpuctl.engine.admission import Admitted, Verdict
 from cpuctl.engine.capacity.probe import exclusive_pod, free_cpus
 from cpuctl.engine.cpu.topology import Masks
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import Rejected
+from cpuctl.engine.outcome import Admitted, Rejected, Verdict
 
 
 class Refusal(NamedTuple):

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple
 
-from cpuctl.engine.admission import Admission, Admitted
+from cpuctl.engine.admission import Admission
 from cpuctl.engine.capacity.holdings import holdings
 from cpuctl.engine.node import Node
 from cpuctl.engine.ordering import ordered
+from cpuctl.engine.outcome import Admitted
 from cpuctl.engine.pod_order import PodOrder
 from cpuctl.engine.progress import Progress
 from cpuctl.pods.model import Pod

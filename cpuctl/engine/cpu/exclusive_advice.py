@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from cpuctl.engine.cpu.exclusive_claim import ExclusiveClaim, exclusive_claim
+from cpuctl.engine.cpu.exclusive_claim import exclusive_claim
+from cpuctl.engine.placement import ExclusiveClaim
 from cpuctl.pods.model import Container, Pod, ResourceRequirements
 from cpuctl.pods.qos import Qos, pod_qos
 from cpuctl.pods.stored import Place

@@ -6,23 +6,13 @@ pod-level resources.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from cpuctl.engine.placement import POLICY_NONE, ExclusiveClaim
 from cpuctl.engine.pod_level import guaranteed_equivalent, pod_level_cpus
 from cpuctl.pods.model import Container, Pod, QosClass
 from cpuctl.pods.qos import Qos
 from cpuctl.quantity import Quantity
 
-POLICY_NONE = "the CPU Manager policy is none"
-
 _ZERO = Quantity.parse("0")
-
-
-class ExclusiveClaim(NamedTuple):
-    """How many exclusive CPUs a container is due; 0 means the shared pool, ``why_not`` says why."""
-
-    cpus: int
-    why_not: str = ""
 
 
 def exclusive_claim(

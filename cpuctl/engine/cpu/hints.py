@@ -17,11 +17,12 @@ from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.node_search import Choice, best_sets
 from cpuctl.engine.hints.node_sets import CPU, endless_walk
+from cpuctl.engine.hints.rule import DirectRule
 from cpuctl.engine.hints.socket_rule import SocketRule
 from cpuctl.engine.outcome import KubeletFault
 
 
-class CPUHints(ByContent):
+class CPUHints(ByContent, DirectRule):
     """Hints for ``request`` CPUs out of those ``free`` in each NUMA node (by id) and the ``reusable`` ones.
 
     A set of nodes is a hint when it holds every reusable CPU (in the ``required`` nodes) and its free CPUs

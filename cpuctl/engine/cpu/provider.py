@@ -11,14 +11,14 @@ from operator import or_
 from typing import TYPE_CHECKING, TypeAlias
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.admission import Placement, PoolWarning
 from cpuctl.engine.changeable import Copied
-from cpuctl.engine.cpu.exclusive_claim import POLICY_NONE, ExclusiveClaim, exclusive_claim
+from cpuctl.engine.cpu.exclusive_claim import exclusive_claim
 from cpuctl.engine.cpu.manager import Allocation, StaticPolicy
 from cpuctl.engine.cpu.metrics import CPUMetrics
 from cpuctl.engine.cpu.state import CPUManagerState, validate
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.outcome import KubeletFault, Rejected, StartRefused
+from cpuctl.engine.placement import POLICY_NONE, ExclusiveClaim, Placement, PoolWarning
 from cpuctl.engine.pod_level import NEVER_DIVIDED, PodLevelRules, pod_level_cpus
 from cpuctl.engine.provider import Candidate, Refusal
 from cpuctl.pods.model import Container, ContainerKind, Pod

@@ -5,31 +5,11 @@ Rule: kubelet v1.36 ``pkg/kubelet/cm/devicemanager/manager.go``, ``devicesToAllo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.devices.state import DevicePool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeviceGrant:
-    """The devices of one resource that a container gets, counted by the mask of the nodes next to them.
-
-    ``reused`` were an init container's. With ``by_chance`` the counts are one way of several: a kubelet
-    leaves the choice to the device plugin or to chance.
-    """
-
-    resource: str
-    by_nodes: Mapping[int, int]
-    reused: int = 0
-    by_chance: bool = False
-
-    @property
-    def count(self) -> int:
-        """How many devices they are."""
-        return sum(self.by_nodes.values())
 
 
 class Chosen(NamedTuple):

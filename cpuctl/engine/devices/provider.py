@@ -12,18 +12,17 @@ from operator import or_
 from typing import TYPE_CHECKING
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.admission import Placement
 from cpuctl.engine.changeable import Copied
 from cpuctl.engine.devices.state import DevicePool, DeviceState, device_pools
 from cpuctl.engine.hints.node_sets import DEVICES, endless_walk
 from cpuctl.engine.outcome import KubeletFault, Rejected, RejectionReason
+from cpuctl.engine.placement import DeviceGrant, Placement
 from cpuctl.engine.provider import Candidate
 from cpuctl.pods.model import Container, ContainerKind, Pod
 from cpuctl.pods.requests import pod_limits
 from cpuctl.quantity import Quantity
 
 if TYPE_CHECKING:
-    from cpuctl.engine.devices.allocation import DeviceGrant
     from cpuctl.engine.hints.hints import Hint
     from cpuctl.engine.hints.rule import HintList
     from cpuctl.engine.hints.topology_manager import Answer
@@ -177,7 +176,7 @@ class DeviceProvider(Copied):
         self, pod: Pod, container: Container, asked: tuple[str, int], affinity: int | None
     ) -> DeviceGrant | Rejected | None:
         """Give a container what it asks for of one resource; None where it needs nothing."""
-        from cpuctl.engine.devices.allocation import DeviceGrant, choose
+        from cpuctl.engine.devices.allocation import choose
 
         resource, count = asked
         held = self.state.assigned(pod.uid, container.name, resource)
@@ -212,8 +211,6 @@ class DeviceProvider(Copied):
         )
 
     def _as_before(self, resource: str, held: int | None) -> DeviceGrant | None:
-        from cpuctl.engine.devices.allocation import DeviceGrant
-
         return DeviceGrant(resource=resource, by_nodes=self.pools[resource].counts(held)) if held else None
 
     def _unhealthy(self, resource: str, held: int) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpuctl.engine.admission import Admitted
 from cpuctl.engine.explain.decision import Decision, Rule
 from cpuctl.engine.explain.known_defects import KnownDefect, known_defects
 from cpuctl.engine.explain.offers import Round, round_of
@@ -13,6 +12,7 @@ from cpuctl.engine.explain.rules.deciding import deciding_rule
 from cpuctl.engine.explain.shares import Holder, NodeShare, holders, node_shares
 from cpuctl.engine.explain.story import Telling
 from cpuctl.engine.node import Node
+from cpuctl.engine.outcome import Admitted
 from cpuctl.pods.model import Pod
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from cpuctl.departures import CGROUP_V1, CLASSES, CONTAINER_SCOPE, GATE_OFF, INIT_LIMITS, SUMS
-from cpuctl.engine.admission import Admitted
 from cpuctl.engine.explain.known_defects import KnownDefect
 from cpuctl.engine.explain.story import Telling
+from cpuctl.engine.outcome import Admitted
 from cpuctl.pods.model import ContainerKind, Pod, QosClass, ResourceRequirements
 from cpuctl.pods.qos import pod_qos
 from cpuctl.pods.requests import container_requests

@@ -6,13 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from cpuctl.departures import RESTARTS, STATIC_MEMORY
-from cpuctl.engine.admission import Admitted
 from cpuctl.engine.explain.decision import Decision, Rule
 from cpuctl.engine.explain.offers import Round, Standing
 from cpuctl.engine.explain.story import Telling
 from cpuctl.engine.memory.manager_start import wrapped_amounts
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import FaultKind, KubeletFault, Rejected
+from cpuctl.engine.outcome import Admitted, FaultKind, KubeletFault, Rejected
 from cpuctl.pods.model import Pod
 
 _VIOLATES = "Allocate failed due to [memorymanager] preferred hint violates NUMA node allocation"

@@ -7,11 +7,10 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.admission import Asked
 from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.rule import HintList, HintRule
-from cpuctl.engine.hints.topology_manager import Answer, MergeResult, TopologyManager
+from cpuctl.engine.hints.topology_manager import Answer, Asked, MergeResult, TopologyManager
 from cpuctl.engine.node import Node
 from cpuctl.pods.model import Container, Pod
 

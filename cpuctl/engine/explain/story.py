@@ -6,8 +6,9 @@ import sys
 from collections.abc import Callable
 from typing import NamedTuple
 
-from cpuctl.engine.admission import Admission, Admitted
+from cpuctl.engine.admission import Admission
 from cpuctl.engine.node import Node
+from cpuctl.engine.outcome import Admitted
 from cpuctl.engine.start import NotStarted, StartResult
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.pods.model import Pod

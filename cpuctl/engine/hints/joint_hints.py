@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import product
 
-from cpuctl.engine.cpu.hints import CPUHints
 from cpuctl.engine.hints.cut_choice import CutChoice
 from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.joint_choice import JointChoice
 from cpuctl.engine.hints.node_search import best_sets
 from cpuctl.engine.hints.reachable import reachable_sets
-from cpuctl.engine.hints.rule import HintRule
+from cpuctl.engine.hints.rule import DirectRule, HintRule
 from cpuctl.engine.hints.socket_rule import SocketRule
 
 
@@ -20,7 +19,7 @@ def best_preferred(rules: Sequence[HintRule], fit: Fit) -> set[int]:
 
     Sets that are hints in spite of their rule are few: there may be worse ones of them beside it.
     """
-    if len(rules) == 1 and isinstance(rules[0], CPUHints):
+    if len(rules) == 1 and isinstance(rules[0], DirectRule):
         return set(rules[0].best_preferred(fit))
     found = {
         nodes
@@ -57,7 +56,7 @@ def _best_covering(rules: Sequence[HintRule], fit: Fit) -> list[int]:
 
 
 def _best_cut(rules: Sequence[HintRule], nodes: int, sizes: Iterable[int], fit: Fit) -> list[int]:
-    if len(rules) == 1 and isinstance(rules[0], CPUHints):
+    if len(rules) == 1 and isinstance(rules[0], DirectRule):
         return rules[0].best_cut(nodes, sizes, fit)
     for size in sizes:
         if found := best_sets(CutChoice.of((rule.coverages for rule in rules), nodes, size), fit):

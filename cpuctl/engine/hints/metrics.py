@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from cpuctl.engine.admission import Asked
 from cpuctl.engine.changeable import Changeable
-from cpuctl.engine.hints.topology_manager import Merged, TopologyManager
+from cpuctl.engine.hints.topology_manager import Asked, Merged, TopologyManager
 
 
 class TopologyMetrics(Changeable):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from cpuctl.engine.hints.hints import Hint
 
 if TYPE_CHECKING:
     from cpuctl.engine.hints.coverage import Coverage
+    from cpuctl.engine.hints.fit import Fit
     from cpuctl.engine.hints.socket_rule import SocketRule
 
 
@@ -46,6 +47,18 @@ class HintRule(Protocol):
     @property
     def narrowest(self) -> int:
         """Size of the smallest hint, 0 when there is none."""
+
+
+class DirectRule:
+    """A rule that finds its best sets by itself, sooner than any number of rules are searched together."""
+
+    def best_preferred(self, fit: Fit) -> list[int]:
+        """Find the best preferred hint, like ``node_search.best_sets``."""
+        raise NotImplementedError
+
+    def best_cut(self, nodes: int, sizes: Iterable[int], fit: Fit) -> list[int]:
+        """Find the best of what hints cut out of *nodes*, in the first size there is."""
+        raise NotImplementedError
 
 
 HintList = Sequence[Hint] | HintRule

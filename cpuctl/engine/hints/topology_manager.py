@@ -15,6 +15,7 @@ from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.hints import DONT_CARE, IMPOSSIBLE, Hint
 from cpuctl.engine.hints.node_sets import endless_merge
 from cpuctl.engine.outcome import FaultKind, KubeletFault, Undetermined
+from cpuctl.pods.model import Container
 
 if TYPE_CHECKING:
     from cpuctl.engine.hints.rule import HintList
@@ -35,6 +36,22 @@ class Merged(NamedTuple):
 
 
 MergeResult: TypeAlias = "Merged | KubeletFault | Undetermined"
+
+
+class Asked(NamedTuple):
+    """One round of the Topology Manager: for a container or (None) the pod, hints and what they come to.
+
+    ``answers`` has the hints of each provider by its name, in the order in which they were asked.
+    """
+
+    container: Container | None
+    answers: Mapping[str, Answer]
+    merged: MergeResult
+
+    @property
+    def preferred(self) -> bool:
+        """Whether every provider prefers the NUMA nodes that came out."""
+        return not isinstance(self.merged, KubeletFault | Undetermined) and self.merged.hint.preferred
 
 
 class TopologyManager(NamedTuple):

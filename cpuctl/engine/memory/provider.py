@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from cpuctl.engine.admission import Placement
 from cpuctl.engine.changeable import Copied
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.memory.metrics import MemoryMetrics
 from cpuctl.engine.memory.state import Blocks, MemoryManagerState, nodes_of
 from cpuctl.engine.outcome import NO_HUGE_PAGES_TOLD, KubeletFault, Rejected, StartRefused, Undetermined
+from cpuctl.engine.placement import Placement
 from cpuctl.engine.pod_level import NEVER_DIVIDED, PodLevelRules, guaranteed_equivalent
 from cpuctl.engine.provider import Candidate, Refusal
 from cpuctl.pods.model import Container, Pod, QosClass

@@ -24,11 +24,6 @@ def nodes_of(block: MemoryBlock) -> int:
     return CPUSet.of(block.numa_affinity).mask
 
 
-def cpuset_mems(blocks: Iterable[MemoryBlock]) -> str:
-    """List the NUMA nodes of all blocks as the kubelet does for the runtime: by commas, without ranges."""
-    return ",".join(map(str, CPUSet.of(node for block in blocks for node in block.numa_affinity)))
-
-
 class MemoryManagerState(Changeable):
     """What the kubelet keeps in ``memory_manager_state``, and the memory one pod may use again.
 

@@ -6,9 +6,8 @@ import re
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from cpuctl.engine.admission import Admitted, Verdict
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import Forbidden, KubeletFault, Rejected, Undetermined
+from cpuctl.engine.outcome import Admitted, Forbidden, KubeletFault, Rejected, Undetermined, Verdict
 from cpuctl.engine.pod_lints.subject import PodLintSubject
 from cpuctl.pods.model import Pod, ResourceRequirements
 from cpuctl.pods.validation.finding import Finding, Refuser

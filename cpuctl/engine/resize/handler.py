@@ -10,14 +10,24 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from cpuctl.engine.admission import Admission, Admitted, Asked, Placement, Verdict
+from cpuctl.engine.admission import Admission
 from cpuctl.engine.cpu.resizing.delay import delay_of
 from cpuctl.engine.cpu.resizing.kep import resize_by_kep, resize_by_reference
 from cpuctl.engine.cpu.resizing.reference import Resizing
 from cpuctl.engine.cpu.resizing.resized import Departure, Resized
+from cpuctl.engine.hints.topology_manager import Asked
 from cpuctl.engine.node import Node
 from cpuctl.engine.node_fit import fit_verdict
-from cpuctl.engine.outcome import Forbidden, KubeletFault, Rejected, RejectionReason, Undetermined
+from cpuctl.engine.outcome import (
+    Admitted,
+    Forbidden,
+    KubeletFault,
+    Rejected,
+    RejectionReason,
+    Undetermined,
+    Verdict,
+)
+from cpuctl.engine.placement import Placement
 from cpuctl.engine.provider import Candidate
 from cpuctl.engine.resize.obstacles import Objecting
 from cpuctl.engine.resize.outcome import CPUShare, Judge, ResizeOutcome, Ruling

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
-from cpuctl.engine.admission import Admitted, Asked, Placement, Verdict
 from cpuctl.engine.cpu.resizing.resized import Departure
-from cpuctl.engine.outcome import Rejected
+from cpuctl.engine.hints.topology_manager import Asked
+from cpuctl.engine.outcome import Admitted, Rejected, Verdict
+from cpuctl.engine.placement import Placement
 from cpuctl.engine.resize.rules import ResizeRules
 from cpuctl.engine.resize.running import ResizeWish
 

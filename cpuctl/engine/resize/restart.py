@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from cpuctl.engine.admission import Admitted, Verdict
 from cpuctl.engine.node import Node
+from cpuctl.engine.outcome import Admitted, Verdict
 
 
 def refused_after_restart(node: Node, uids: Collection[str]) -> dict[str, Verdict]:

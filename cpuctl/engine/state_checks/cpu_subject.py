@@ -10,7 +10,8 @@ from typing import NamedTuple
 from cpuctl.checkpoints.model import CPUStateFile
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.config_lints.lint import Severity
-from cpuctl.engine.state_checks.findings import CPU_FILE, StateFinding
+from cpuctl.engine.saved_files import CPU_FILE
+from cpuctl.engine.state_checks.findings import StateFinding
 from cpuctl.engine.state_checks.owners import Owners
 
 

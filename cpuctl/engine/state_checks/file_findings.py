@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from cpuctl.checkpoints.model import UnreadableState
 from cpuctl.departures import ROLLBACK
 from cpuctl.engine.config_lints.lint import Severity
-from cpuctl.engine.state_checks.findings import CPU_FILE, MEMORY_FILE, REPAIR, StateFinding
+from cpuctl.engine.saved_files import CPU_FILE, MEMORY_FILE, Reading
+from cpuctl.engine.state_checks.findings import REPAIR, StateFinding
 from cpuctl.engine.state_checks.found import AnyFile
-from cpuctl.engine.state_checks.readings import Reading
 
 
 def file_findings(

@@ -14,7 +14,8 @@ from cpuctl.engine.config_lints.lint import Severity
 from cpuctl.engine.memory.restart import restored
 from cpuctl.engine.memory.state import MemoryManagerState
 from cpuctl.engine.memory.tables import MEMORY, wrapped
-from cpuctl.engine.state_checks.findings import MEMORY_FILE, REPAIR, StateFinding
+from cpuctl.engine.saved_files import MEMORY_FILE
+from cpuctl.engine.state_checks.findings import REPAIR, StateFinding
 from cpuctl.engine.state_checks.memory_drift import Cause, DriftKind, MemoryDrift, hugepage_bytes
 from cpuctl.engine.state_checks.memory_replay import Misfit, replayed
 from cpuctl.engine.state_checks.owners import Owners

@@ -10,19 +10,18 @@ from cpuctl.departures import RESTARTS
 from cpuctl.engine.config_lints.lint import Severity
 from cpuctl.engine.node import Node
 from cpuctl.engine.provider import Candidate
-from cpuctl.engine.saved_files import SavedFiles
+from cpuctl.engine.saved_files import CPU_FILE, MEMORY_FILE, Reading, SavedFiles, reading_of
 from cpuctl.engine.start import NotStarted, Started
 from cpuctl.engine.state_checks.cpu_findings import cpu_findings
 from cpuctl.engine.state_checks.cpu_subject import CPUSubject, cpu_finding
 from cpuctl.engine.state_checks.file_findings import file_findings
-from cpuctl.engine.state_checks.findings import CPU_FILE, MEMORY_FILE, StateFinding, limited
+from cpuctl.engine.state_checks.findings import StateFinding, limited
 from cpuctl.engine.state_checks.found import FoundStates
 from cpuctl.engine.state_checks.holder_findings import holder_findings
 from cpuctl.engine.state_checks.memory_drift import MemoryDrift, memory_drift
 from cpuctl.engine.state_checks.memory_findings import block_findings, drift_findings
 from cpuctl.engine.state_checks.owner_findings import due_findings, gone_findings
 from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners
-from cpuctl.engine.state_checks.readings import Reading, reading_of
 from cpuctl.engine.state_start import start_on
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.kubelet import Kubelet

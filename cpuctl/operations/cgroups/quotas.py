@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.cgroups.names import Level, ancestors
-from cpuctl.engine.cpu.isolation import Isolation, isolation_of
+from cpuctl.engine.placement import Isolation, isolation_of
 from cpuctl.engine.pod_rules import cgroup_settings, node_rules
 from cpuctl.pods.cgroups.values import container_cgroup, pod_cgroup
 from cpuctl.pods.qos import pod_qos

@@ -11,9 +11,8 @@ from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, PodsStateFil
 from cpuctl.checkpoints.pods_state import write_pods_state
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.outcome import StartRefused, Undetermined
+from cpuctl.engine.saved_files import CPU_FILE, MEMORY_FILE, PODS_FILES, Reading
 from cpuctl.engine.start import NotStarted, Started, start_managers
-from cpuctl.engine.state_checks.findings import CPU_FILE, MEMORY_FILE, PODS_FILES
-from cpuctl.engine.state_checks.readings import Reading
 from cpuctl.engine.state_repair.actions import Action, Did, NotRepaired, Repaired
 from cpuctl.engine.state_repair.cpu_repair import CPURules, repair_cpu_state
 from cpuctl.engine.state_repair.memory_repair import MemoryRules, repair_memory_state

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cpuctl.engine.admission import Admission, Admitted
-from cpuctl.engine.cpu.isolation import Isolation
-from cpuctl.engine.outcome import Forbidden, KubeletFault, Rejected, Undetermined
+from cpuctl.engine.admission import Admission
+from cpuctl.engine.outcome import Admitted, Forbidden, KubeletFault, Rejected, Undetermined
+from cpuctl.engine.placement import Isolation
 from cpuctl.engine.resize.running import RunningPod
 from cpuctl.pods.identity import with_uids
 from cpuctl.pods.model import Pod

@@ -9,8 +9,8 @@ meanwhile loses it (scenario 6 of its tests). A resize goes to a subresource: th
 
 from __future__ import annotations
 
-from cpuctl.engine.cpu.isolation import Isolation, isolation_of
 from cpuctl.engine.cpu.state import CPUManagerState
+from cpuctl.engine.placement import Isolation, isolation_of
 from cpuctl.engine.pod_rules import server_rules
 from cpuctl.pods.model import Container
 from cpuctl.pods.rules import ASSIGNED_CPUSET

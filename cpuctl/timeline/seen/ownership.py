@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from cpuctl.engine.cpu.isolation import Isolation, isolation_of
 from cpuctl.engine.node import Node
+from cpuctl.engine.placement import Isolation, isolation_of
 from cpuctl.pods.model import ContainerKind, Pod
 from cpuctl.timeline.world.world import World
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.admission import Admitted
 from cpuctl.engine.capacity.remedy import Remedy, RemedyKind, remedy_for
 from cpuctl.engine.node import Node
 from cpuctl.engine.node_fit import Allocatable
-from cpuctl.engine.outcome import Rejected
+from cpuctl.engine.outcome import Admitted, Rejected
 from cpuctl.engine.progress import nobody
 from cpuctl.engine.start import start_node
 from cpuctl.kubelet.config import ReservedMemory

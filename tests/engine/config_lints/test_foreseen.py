@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.admission import Admitted
 from cpuctl.engine.config_lints.lint import Ceiling, Lint, Severity
 from cpuctl.engine.config_lints.lints import lint_configuration
 from cpuctl.engine.node import Node
+from cpuctl.engine.outcome import Admitted
 from cpuctl.engine.start import start_node
 from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
 from cpuctl.kubelet.kubelet import Kubelet

@@ -5,13 +5,12 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.admission import Placement, PoolWarning
-from cpuctl.engine.cpu.exclusive_claim import ExclusiveClaim
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.cpu.metrics import CPUMetrics
 from cpuctl.engine.cpu.provider import CPUProvider
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.outcome import PickStep, Rejected
+from cpuctl.engine.placement import ExclusiveClaim, Placement, PoolWarning
 from cpuctl.engine.pod_level import NEVER_DIVIDED, PodLevelRules
 from cpuctl.engine.provider import Candidate
 from cpuctl.kubelet.policy_options import CPUPolicyOptions

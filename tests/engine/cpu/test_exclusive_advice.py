@@ -159,7 +159,7 @@ def test_a_class_in_the_status_does_not_outlive_the_change() -> None:
 
 
 def test_advice_that_does_not_help_is_not_given() -> None:
-    from cpuctl.engine.cpu.exclusive_claim import ExclusiveClaim
+    from cpuctl.engine.placement import ExclusiveClaim
 
     given = pod(app())
     advice = advise(given, given.containers[0], claims=lambda *_: ExclusiveClaim(0, "never"))

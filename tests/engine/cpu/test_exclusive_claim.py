@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from cpuctl.engine.cpu.exclusive_claim import ExclusiveClaim, exclusive_claim
+from cpuctl.engine.cpu.exclusive_claim import exclusive_claim
+from cpuctl.engine.placement import ExclusiveClaim
 from cpuctl.pods.model import Container, Pod
 from cpuctl.pods.qos import pod_qos
 from tests.support.pods import app, pod, resources

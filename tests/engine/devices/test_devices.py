@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.admission import Admitted
-from cpuctl.engine.outcome import Rejected, Undetermined
+from cpuctl.engine.outcome import Admitted, Rejected, Undetermined
 from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirements
 from tests.engine.node.test_node import named
 from tests.support.devices import (
@@ -179,7 +178,7 @@ def test_a_sidecar_keeps_its_devices() -> None:
 def test_a_choice_between_places_is_called_one() -> None:
     wide = started(inventory(gpu=[group("0", 2), group("1", 2)]), "best-effort")
     taken = wide.admit(named("p", asking(3))).placements[0].devices[0]
-    assert (taken.by_chance, taken.count) == (True, 3)
+    assert (taken.by_chance, taken.total) == (True, 3)
     one_place = started(inventory(gpu=[group("0", 4), group("1", 2)]))
     assert not one_place.admit(named("p", asking(3))).placements[0].devices[0].by_chance
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from cpuctl.engine.admission import Admitted
-from cpuctl.engine.outcome import Rejected
+from cpuctl.engine.outcome import Admitted, Rejected
 from cpuctl.machine.devices.inventory import DeviceGroup, DeviceInventory
 from tests.engine.node.test_node import named
 from tests.support.changed import changed

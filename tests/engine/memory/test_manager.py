@@ -9,9 +9,10 @@ import pytest
 
 from cpuctl.engine.hints.hints import IMPOSSIBLE, Hint
 from cpuctl.engine.memory.manager import allocate, choose_nodes
-from cpuctl.engine.memory.state import Blocks, MemoryManagerState, cpuset_mems
+from cpuctl.engine.memory.state import Blocks, MemoryManagerState
 from cpuctl.engine.memory.tables import fresh_tables
 from cpuctl.engine.outcome import KubeletFault, Rejected
+from cpuctl.engine.placement import cpuset_mems
 from cpuctl.pods.model import ContainerKind
 from tests.support.memory import HUGE, memory_machine, small_pod
 

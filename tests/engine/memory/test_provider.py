@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.engine.admission import Placement
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.memory.hints import MemoryHints
 from cpuctl.engine.memory.manager import StaticMemoryPolicy
@@ -12,6 +11,7 @@ from cpuctl.engine.memory.metrics import MemoryMetrics
 from cpuctl.engine.memory.provider import MemoryProvider
 from cpuctl.engine.memory.tables import fresh_tables
 from cpuctl.engine.outcome import Rejected
+from cpuctl.engine.placement import Placement
 from cpuctl.engine.pod_level import NEVER_DIVIDED, PodLevelRules
 from cpuctl.engine.provider import Candidate
 from cpuctl.pods.model import Container, Pod

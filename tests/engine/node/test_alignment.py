@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.admission import Admission, Admitted
+from cpuctl.engine.admission import Admission
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.cpu.provider import CPUProvider
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.hints.topology_manager import Merged, TopologyManager
 from cpuctl.engine.memory.provider import MemoryProvider
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import FaultKind, KubeletFault, Rejected
+from cpuctl.engine.outcome import Admitted, FaultKind, KubeletFault, Rejected
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
 from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.kubelet.reserving.reservations import CPUReservation

@@ -11,10 +11,9 @@ import pytest
 from cpuctl.checkpoints.cpu_state import read_cpu_state, write_cpu_state
 from cpuctl.checkpoints.model import CPUStateFile, UnreadableState
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.admission import Admitted
 from cpuctl.engine.node import Node
 from cpuctl.engine.node_fit import Allocatable
-from cpuctl.engine.outcome import Rejected, StartRefused, Undetermined
+from cpuctl.engine.outcome import Admitted, Rejected, StartRefused, Undetermined
 from cpuctl.pods.model import Container, ResourceRequirements
 from tests.engine.node.test_node import named, started, whole
 from tests.support.pods import app, init

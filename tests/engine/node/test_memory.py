@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from cpuctl.engine.admission import Admitted
 from cpuctl.engine.memory.hints import MemoryHints
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import KubeletFault, Rejected
+from cpuctl.engine.outcome import Admitted, KubeletFault, Rejected
 from cpuctl.engine.start import start_node
 from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
 from cpuctl.kubelet.kubelet import Kubelet

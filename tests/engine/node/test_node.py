@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.admission import Admitted
-from cpuctl.engine.cpu.exclusive_claim import ExclusiveClaim
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import KubeletFault, Rejected, StartRefused, Undetermined
+from cpuctl.engine.outcome import Admitted, KubeletFault, Rejected, StartRefused, Undetermined
+from cpuctl.engine.placement import ExclusiveClaim
 from cpuctl.engine.start import StartResult, start_node
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.kubelet import Kubelet

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.engine.admission import Admission, Admitted
+from cpuctl.engine.admission import Admission
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import Rejected
+from cpuctl.engine.outcome import Admitted, Rejected
 from cpuctl.engine.start import start_node
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.kubelet import Kubelet

@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.admission import Admitted
 from cpuctl.engine.cpu import state
-from cpuctl.engine.memory.state import cpuset_mems
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import Rejected, StartRefused
+from cpuctl.engine.outcome import Admitted, Rejected, StartRefused
+from cpuctl.engine.placement import cpuset_mems
 from cpuctl.engine.start import StartResult, start_node
 from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
 from cpuctl.kubelet.kubelet import Kubelet

@@ -6,12 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from cpuctl.engine.admission import Admitted
 from cpuctl.engine.cpu.resizing.reference import Resizing
 from cpuctl.engine.cpu.resizing.resized import Resized
 from cpuctl.engine.metrics import samples
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import FaultKind, KubeletFault, Rejected
+from cpuctl.engine.outcome import Admitted, FaultKind, KubeletFault, Rejected
 from cpuctl.engine.provider import Refusal
 from tests.support.resizing import NO_POLICY, Setting, admitted, changed, guaranteed, held, pod_of
 

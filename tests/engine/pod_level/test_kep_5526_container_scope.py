@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from cpuctl.engine.admission import Admission, Admitted
+from cpuctl.engine.admission import Admission
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.topology_manager import Merged
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import Rejected
+from cpuctl.engine.outcome import Admitted, Rejected
 from cpuctl.pods.model import Pod
 from tests.support.pod_level import (
     POLICIES,

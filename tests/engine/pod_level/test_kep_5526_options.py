@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.admission import Admission, Admitted
-from cpuctl.engine.outcome import KubeletFault, Rejected
+from cpuctl.engine.admission import Admission
+from cpuctl.engine.outcome import Admitted, KubeletFault, Rejected
 from cpuctl.engine.start import start_node
 from cpuctl.machine.sources import read_machine
 from cpuctl.pods.model import Pod

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from cpuctl.engine.admission import Admission, Admitted
+from cpuctl.engine.admission import Admission
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.topology_manager import Merged
-from cpuctl.engine.outcome import Rejected
+from cpuctl.engine.outcome import Admitted, Rejected
 from cpuctl.pods.model import Pod
 from tests.support.pod_level import (
     POLICIES,

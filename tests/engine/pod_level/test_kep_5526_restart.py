@@ -15,10 +15,10 @@ from cpuctl.checkpoints.memory_state import read_memory_state, write_memory_stat
 from cpuctl.checkpoints.model import CPUStateFile
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.admission import Admission, Admitted
+from cpuctl.engine.admission import Admission
 from cpuctl.engine.node import Node
 from cpuctl.engine.node_fit import Allocatable
-from cpuctl.engine.outcome import KubeletFault, Rejected, StartRefused, Undetermined
+from cpuctl.engine.outcome import Admitted, KubeletFault, Rejected, StartRefused, Undetermined
 from cpuctl.engine.readmission import CPU_ISSUE, MEMORY_ISSUE
 from cpuctl.pods.model import Pod
 from tests.support.pod_level import (

@@ -8,10 +8,10 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.admission import Admission, Admitted
-from cpuctl.engine.cpu.isolation import Isolation
+from cpuctl.engine.admission import Admission
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import Rejected
+from cpuctl.engine.outcome import Admitted, Rejected
+from cpuctl.engine.placement import Isolation
 from cpuctl.engine.pod_facts import NodeOfPods, pod_facts
 from cpuctl.engine.pod_rules import node_rules, server_rules
 from cpuctl.kubelet.gates.feature_gates import FeatureGates

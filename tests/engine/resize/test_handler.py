@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from cpuctl.engine.admission import Admitted
 from cpuctl.engine.cpu.resizing.resized import Departure
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import Undetermined
+from cpuctl.engine.outcome import Admitted, Undetermined
 from cpuctl.engine.resize.handler import ResizePath, decide
 from cpuctl.engine.resize.outcome import Judge, ResizeOutcome, Ruling, conditions_of
 from cpuctl.engine.resize.rules import EXCLUSIVE_MEMORY, POD_LEVEL, ResizeRules

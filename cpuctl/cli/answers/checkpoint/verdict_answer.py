@@ -11,10 +11,10 @@ from cpuctl.cli.answers.config.parts import StartOutcome, start_answer, start_te
 from cpuctl.cli.output import API_VERSION, Document
 from cpuctl.engine.config_lints.lint import Severity
 from cpuctl.engine.outcome import Undetermined
+from cpuctl.engine.saved_files import Reading
 from cpuctl.engine.start import Started
 from cpuctl.engine.state_checks.findings import StateFinding
 from cpuctl.engine.state_checks.memory_drift import MemoryDrift
-from cpuctl.engine.state_checks.readings import Reading
 from cpuctl.engine.state_checks.verify import StateVerdict
 from cpuctl.inputs.state_files import StateInput
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError

@@ -7,8 +7,8 @@ from itertools import combinations
 from typing import Any
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.admission import Asked
 from cpuctl.engine.hints.rule import HintList, HintRule
+from cpuctl.engine.hints.topology_manager import Asked
 
 LISTED_NODES = 8
 """Preferred sets are listed for as many NUMA nodes as a kubelet takes by default: else there are too many."""

@@ -14,8 +14,8 @@ from cpuctl.engine.capacity.largest import ElementRoom, Largest
 from cpuctl.engine.capacity.move_search import MAX_LEAVING
 from cpuctl.engine.capacity.policies import NotStarted
 from cpuctl.engine.capacity.remedy import Leaving, Remedy
+from cpuctl.engine.capacity.repetition import MAX_PODS, Repetition
 from cpuctl.engine.cpu.topology import CPUTopology
-from cpuctl.engine.repetition import MAX_PODS, Repetition
 from cpuctl.pods.model import Pod
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.admission import Admission, Admitted
+from cpuctl.engine.admission import Admission
+from cpuctl.engine.outcome import Admitted
 
 if TYPE_CHECKING:
     from cpuctl.machine.model import Machine

@@ -12,14 +12,24 @@ from cpuctl.cli.answers.plan.readmission_answer import readmission_warnings
 from cpuctl.cli.answers.topology.devices_answer import container_devices, device_warnings, devices_left
 from cpuctl.cli.output import API_VERSION, Document
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.admission import Admission, Admitted, Asked, Placement, PoolWarning, Verdict
+from cpuctl.engine.admission import Admission
 from cpuctl.engine.cpu.topology import CPUTopology
+from cpuctl.engine.hints.topology_manager import Asked
 from cpuctl.engine.memory.manager_start import wrapped_amounts
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import Forbidden, KubeletFault, Rejected, StartRefused, Undetermined
+from cpuctl.engine.outcome import (
+    Admitted,
+    Forbidden,
+    KubeletFault,
+    Rejected,
+    StartRefused,
+    Undetermined,
+    Verdict,
+)
+from cpuctl.engine.placement import Placement, PoolWarning
 
 if TYPE_CHECKING:
-    from cpuctl.engine.cpu.alignment import Alignment
+    from cpuctl.engine.alignment import Alignment
 
 OUTCOMES = ("Admitted", "Rejected", "Forbidden", "KubeletFault", "Undetermined")
 
@@ -205,7 +215,7 @@ def _container(topology: CPUTopology, placement: Placement) -> dict[str, Any]:
     if not placement.exclusive:
         return answer | {"whyShared": placement.claim.why_not}
 
-    from cpuctl.engine.cpu.alignment import alignment_of
+    from cpuctl.engine.alignment import alignment_of
 
     alignment = alignment_of(topology, placement.cpus)
     return answer | {

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from cpuctl.cli.answers.pods.told_answer import reference_answer, value_answer
-from cpuctl.engine.cpu.isolation import Isolation, isolation_of
 from cpuctl.engine.inside import inside_of
 from cpuctl.engine.node import Node
+from cpuctl.engine.placement import Isolation, isolation_of
 from cpuctl.engine.resize.effects import restarting
 from cpuctl.engine.resize.outcome import ResizeOutcome, Ruling
 from cpuctl.engine.resize.rules import ResizeRules

@@ -7,9 +7,9 @@ from typing import Any
 
 from cpuctl.cli.answers.plan.plan_answer import cpu_list
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.cpu.isolation import isolation_of
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.node import Node
+from cpuctl.engine.placement import isolation_of
 from cpuctl.engine.resize.effects import CgroupChange, Counted, changed_amounts, restarting
 from cpuctl.engine.resize.outcome import CPUShare, ResizeOutcome, Ruling
 from cpuctl.engine.resize.rules import ResizeRules

@@ -22,9 +22,9 @@ from cpuctl.cli.answers.resize.parts import (
     scheduler_answer,
 )
 from cpuctl.cli.output import API_VERSION, Document
-from cpuctl.engine.admission import Admitted
-from cpuctl.engine.cpu.exclusive_claim import POLICY_NONE
 from cpuctl.engine.node import Node
+from cpuctl.engine.outcome import Admitted
+from cpuctl.engine.placement import POLICY_NONE
 from cpuctl.engine.resize.effects import cgroup_change, changed_amounts, counted
 from cpuctl.engine.resize.handler import ResizePath
 from cpuctl.engine.resize.obstacles import gate_needed

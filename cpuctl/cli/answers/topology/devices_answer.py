@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.admission import Admission, Placement
+from cpuctl.engine.admission import Admission
+from cpuctl.engine.alignment import devices_aligned
 from cpuctl.engine.cpu.topology import CPUTopology
-from cpuctl.engine.devices.alignment import devices_aligned
 from cpuctl.engine.devices.provider import DeviceProvider
+from cpuctl.engine.placement import Placement
 
 NO_NODE = "none"
 
@@ -22,7 +23,7 @@ def container_devices(topology: CPUTopology, placement: Placement) -> dict[str, 
         "devices": [
             {
                 "resource": grant.resource,
-                "count": grant.count,
+                "count": grant.total,
                 "numaNodes": {_key(nodes): count for nodes, count in sorted(grant.by_nodes.items())},
                 "reused": grant.reused,
                 "byChance": grant.by_chance,

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cpuctl.engine.admission import Admitted
 from cpuctl.engine.cpu.hints import CPUHints
 from cpuctl.engine.cpu.picking.packed import not_enough
 from cpuctl.engine.cpu.provider import CPUAnswer, pod_count
@@ -19,7 +18,7 @@ from cpuctl.engine.cpu.resizing.reference import Resizing
 from cpuctl.engine.cpu.resizing.request import cannot_allocate, not_a_subset
 from cpuctl.engine.hints.hints import IMPOSSIBLE
 from cpuctl.engine.hints.topology_manager import Merged
-from cpuctl.engine.outcome import AllocationError, KubeletFault, Picked, Rejected
+from cpuctl.engine.outcome import Admitted, AllocationError, KubeletFault, Picked, Rejected
 from cpuctl.engine.provider import Refusal
 from cpuctl.pods.model import Container, ContainerKind
 

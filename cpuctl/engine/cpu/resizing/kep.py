@@ -7,13 +7,12 @@ container that has ended is left alone; what ``careful`` finds possible is done.
 
 from __future__ import annotations
 
-from cpuctl.engine.admission import Admitted
 from cpuctl.engine.cpu.resizing.careful import Careful
 from cpuctl.engine.cpu.resizing.feasibility import infeasible
 from cpuctl.engine.cpu.resizing.reference import Resizing
 from cpuctl.engine.cpu.resizing.request import ResizeReason, ResizeRequest, to_shared
 from cpuctl.engine.cpu.resizing.resized import Departure, Resized
-from cpuctl.engine.outcome import Rejected, RejectionReason
+from cpuctl.engine.outcome import Admitted, Rejected, RejectionReason
 from cpuctl.engine.provider import Refusal
 from cpuctl.pods.model import Container, ContainerKind, QosClass
 from cpuctl.quantity import Quantity

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cpuctl.engine.admission import Admitted, Asked, Placement
-from cpuctl.engine.cpu.exclusive_claim import ExclusiveClaim
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.cpu.provider import CPUAnswer, CPUProvider
 from cpuctl.engine.cpu.resizing.allocation import Holding, allocate_again
@@ -19,8 +17,9 @@ from cpuctl.engine.cpu.resizing.request import ResizeRequest, cannot_allocate, d
 from cpuctl.engine.cpu.resizing.resized import Departure, Resized
 from cpuctl.engine.cpu.state import CPUManagerState
 from cpuctl.engine.hints.hints import IMPOSSIBLE
-from cpuctl.engine.hints.topology_manager import Answer, Merged, TopologyManager
+from cpuctl.engine.hints.topology_manager import Answer, Asked, Merged, TopologyManager
 from cpuctl.engine.outcome import (
+    Admitted,
     AllocationError,
     KubeletFault,
     Picked,
@@ -28,6 +27,7 @@ from cpuctl.engine.outcome import (
     Rejected,
     RejectionReason,
 )
+from cpuctl.engine.placement import ExclusiveClaim, Placement
 from cpuctl.engine.provider import Candidate, Provider, Refusal
 from cpuctl.pods.model import Container, QosClass
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NamedTuple
 
-from cpuctl.engine.admission import Admitted, Asked, Placement
+from cpuctl.engine.hints.topology_manager import Asked
+from cpuctl.engine.outcome import Admitted
+from cpuctl.engine.placement import Placement
 from cpuctl.engine.provider import Refusal
 
 

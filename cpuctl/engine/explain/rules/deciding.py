@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cpuctl.engine.admission import Admitted
 from cpuctl.engine.explain.decision import Decision, Rule
 from cpuctl.engine.explain.offers import Round
 from cpuctl.engine.explain.story import Telling
-from cpuctl.engine.outcome import Forbidden, KubeletFault, Rejected, Undetermined
+from cpuctl.engine.outcome import Admitted, Forbidden, KubeletFault, Rejected, Undetermined
 
 
 def deciding_rule(telling: Telling, rounds: Sequence[Round]) -> Decision:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpuctl.engine.admission import Admitted
 from cpuctl.engine.explain.story import Runs, Starter, Telling, tell
 from cpuctl.engine.memory.tables import MEMORY, is_memory, page_bytes
+from cpuctl.engine.outcome import Admitted
 
 if TYPE_CHECKING:
     from cpuctl.machine.cadvisor.machine_info import MachineInfo

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from cpuctl.engine.admission import Admitted
 from cpuctl.engine.explain.decision import Decision
 from cpuctl.engine.explain.searches.changes import Amount, RequestChange
 from cpuctl.engine.explain.searches.request_choices import Choice
 from cpuctl.engine.explain.story import Runs, Telling
+from cpuctl.engine.outcome import Admitted
 from cpuctl.quantity import Quantity
 
 _NOTHING = Quantity()

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.admission import Admitted, Placement
 from cpuctl.engine.cpu.hints import CPUHints
 from cpuctl.engine.cpu.resizing.kep import resize_by_kep, resize_by_reference
 from cpuctl.engine.cpu.resizing.packed_again import KEPT
@@ -18,7 +17,8 @@ from cpuctl.engine.cpu.resizing.resized import Departure, Resized
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.topology_manager import Answer, Merged
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import FaultKind, KubeletFault
+from cpuctl.engine.outcome import Admitted, FaultKind, KubeletFault
+from cpuctl.engine.placement import Placement
 from cpuctl.engine.provider import Candidate
 from cpuctl.pods.model import Container, Pod
 from tests.support.pods import init, sidecar

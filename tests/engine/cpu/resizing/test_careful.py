@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.admission import Admitted
 from cpuctl.engine.cpu.hints import CPUHints
 from cpuctl.engine.cpu.resizing.delay import DelayRules
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import Rejected
+from cpuctl.engine.outcome import Admitted, Rejected
 from cpuctl.pods.model import Container, Pod
 from tests.support.pods import init, sidecar
 from tests.support.resizing import (

@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from cpuctl.engine.admission import Admitted
 from cpuctl.engine.cpu.resizing.kep import resize_by_kep, resize_by_reference
 from cpuctl.engine.cpu.resizing.reference import Resizing
 from cpuctl.engine.cpu.resizing.resized import Departure, Resized
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import Rejected
+from cpuctl.engine.outcome import Admitted, Rejected
 from cpuctl.engine.resize.handler import ResizePath, decide
 from cpuctl.engine.resize.outcome import Ruling
 from cpuctl.pods.model import Container, ContainerKind, Pod

@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from cpuctl.engine.admission import Admitted
 from cpuctl.engine.cpu.resizing.kep import resize_by_kep, resize_by_reference
 from cpuctl.engine.cpu.resizing.resized import Departure
 from cpuctl.engine.hints.topology_manager import Answer
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import FaultKind, KubeletFault, Rejected
+from cpuctl.engine.outcome import Admitted, FaultKind, KubeletFault, Rejected
 from cpuctl.engine.provider import Candidate
 from cpuctl.pods.model import Container, Pod
 from tests.support.pods import app, init, resources, sidecar

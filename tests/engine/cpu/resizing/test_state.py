@@ -7,12 +7,12 @@ from collections.abc import Callable
 import pytest
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.admission import Admitted
 from cpuctl.engine.cpu.resizing.delay import DelayRules
 from cpuctl.engine.cpu.resizing.kep import resize_by_kep, resize_by_reference
 from cpuctl.engine.cpu.resizing.reference import Resizing
 from cpuctl.engine.cpu.resizing.resized import Resized
 from cpuctl.engine.node import Node
+from cpuctl.engine.outcome import Admitted
 from cpuctl.pods.model import Pod
 from tests.support.pods import init, sidecar
 from tests.support.resizing import Setting, admitted, changed, guaranteed, held, pod_of

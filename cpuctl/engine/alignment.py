@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import reduce
 from operator import or_
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.topology import CPUTopology, Masks
+
+if TYPE_CHECKING:
+    from cpuctl.engine.cpu.topology import CPUTopology
+    from cpuctl.engine.placement import DeviceGrant
 
 
 class Alignment(NamedTuple):
@@ -46,3 +51,19 @@ def alignment_of(topology: CPUTopology, cpus: int) -> Alignment:
 
 def _split(elements: Masks, cpus: int) -> dict[int, int]:
     return {element: cpus & mask for element, mask in elements.items() if cpus & mask}
+
+
+def devices_aligned(topology: CPUTopology, grants: Iterable[DeviceGrant], cpus: int) -> bool | None:
+    """Tell whether one node is next to all devices and has all these CPUs (a mask, 0 for shared ones).
+
+    None where no plugin names a node.
+    """
+    groups = [nodes for grant in grants for nodes in grant.by_nodes if nodes]
+    if not groups:
+        return None
+    common = -1
+    for nodes in groups:
+        common &= nodes
+    if cpus:
+        common &= CPUSet.of(node for node, mask in topology.numa_nodes.items() if not cpus & ~mask).mask
+    return common != 0

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.engine import repetition
+from cpuctl.engine.capacity import repetition
+from cpuctl.engine.capacity.repetition import Repetition, repeat, repeat_while_they_fit
 from cpuctl.engine.outcome import Rejected
-from cpuctl.engine.repetition import Repetition, repeat, repeat_while_they_fit
 from tests.support.capacity_nodes import exclusive, held, kubelet, node_with, shared
 
 

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import count, islice
 from typing import NamedTuple
 
-from cpuctl.engine.admission import Admission, Admitted
+from cpuctl.engine.admission import Admission
 from cpuctl.engine.capacity.holdings import known_uids
 from cpuctl.engine.node import Node
+from cpuctl.engine.outcome import Admitted
 from cpuctl.engine.progress import Progress, nobody
 from cpuctl.pods.identity import copied
 from cpuctl.pods.model import Pod

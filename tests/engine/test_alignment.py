@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from cpuctl.engine.cpu.alignment import alignment_of
+from cpuctl.engine.alignment import alignment_of
 from tests.support.topologies import mask, regular
 
 # Cores c and c + 16; caches of two cores, NUMA nodes of four, sockets of eight.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.engine.devices.alignment import devices_aligned
-from cpuctl.engine.devices.allocation import DeviceGrant
+from cpuctl.engine.alignment import devices_aligned
+from cpuctl.engine.placement import DeviceGrant
 from tests.support.topologies import mask, regular
 
 THREE_NODES = regular(sockets=3, cores=4)  # CPUs 0-3, 4-7 and 8-11

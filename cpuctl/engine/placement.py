@@ -1,0 +1,108 @@
+"""Where one container runs and what it gets: what every manager adds to, and all that is told of it.
+
+Rule: KEP-5526 and kubelet v1.36 ``pkg/kubelet/cm``; quotas of exclusive CPUs are lifted since 1.33 (gate
+DisableCPUQuotaWithExclusiveCPUs).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.outcome import PickStep
+from cpuctl.engine.pod_level import guaranteed_equivalent
+from cpuctl.pods.model import Container
+
+if TYPE_CHECKING:
+    from cpuctl.checkpoints.model import MemoryBlock
+
+POLICY_NONE = "the CPU Manager policy is none"
+
+
+class ExclusiveClaim(NamedTuple):
+    """How many exclusive CPUs a container is due; 0 means the shared pool, ``why_not`` says why."""
+
+    cpus: int
+    why_not: str = ""
+
+
+class Isolation(StrEnum):
+    """Whom a container shares its CPUs with: nobody, its own pod, or the whole node."""
+
+    CONTAINER = "container"
+    POD = "pod"
+    HOST = "host"
+
+
+def isolation_of(container: Container, *, assigned: bool, divided: bool) -> Isolation:
+    """Tell a container's level; *divided* is whether its pod has CPUs as a whole (KEP-5526)."""
+    if not assigned:
+        return Isolation.HOST
+    if not divided:
+        return Isolation.CONTAINER
+    own = guaranteed_equivalent(container) and container.resources.limits["cpu"].is_integral_cpu
+    return Isolation.CONTAINER if own else Isolation.POD
+
+
+class DeviceGrant(NamedTuple):
+    """The devices of one resource that a container gets, counted by the mask of the nodes next to them.
+
+    ``reused`` were an init container's. With ``by_chance`` the counts are one way of several: a kubelet
+    leaves the choice to the device plugin or to chance.
+    """
+
+    resource: str
+    by_nodes: Mapping[int, int]
+    reused: int = 0
+    by_chance: bool = False
+
+    @property
+    def total(self) -> int:
+        """How many devices they are."""
+        return sum(self.by_nodes.values())
+
+
+def cpuset_mems(blocks: Iterable[MemoryBlock]) -> str:
+    """List the NUMA nodes of all blocks as the kubelet does for the runtime: by commas, without ranges."""
+    return ",".join(map(str, CPUSet.of(node for block in blocks for node in block.numa_affinity)))
+
+
+_NO_CLAIM = ExclusiveClaim(0, POLICY_NONE)
+
+
+class Placement(NamedTuple):
+    """Where one container runs: its exclusive CPUs or a shared pool, its memory and its devices.
+
+    ``cpus`` is a mask. ``in_pod_pool`` says that the pool is its own pod's (KEP-5526), not the node's.
+    """
+
+    container: Container
+    claim: ExclusiveClaim = _NO_CLAIM
+    cpus: int = 0
+    exclusive: bool = False
+    in_pod_pool: bool = False
+    steps: tuple[PickStep, ...] = ()
+    memory: tuple[MemoryBlock, ...] = ()
+    why_no_memory: str = ""
+    devices: tuple[DeviceGrant, ...] = ()
+
+    @property
+    def isolation(self) -> Isolation:
+        """Whom the container shares its CPUs with."""
+        if self.exclusive:
+            return Isolation.CONTAINER
+        return Isolation.POD if self.in_pod_pool else Isolation.HOST
+
+    @property
+    def cpuset_mems(self) -> str:
+        """What the kubelet makes ``cpuset.mems``; empty leaves it as it is."""
+        return cpuset_mems(self.memory)
+
+
+class PoolWarning(StrEnum):
+    """What a pod's admission leaves of the shared pool, where that is worth a warning."""
+
+    EMPTY = "empty"
+    ONLY_RESERVED = "only reserved CPUs"

@@ -89,8 +89,8 @@ class GivenPods(NamedTuple):
         return server
 
 
-def _tell_passed_over(found: Manifests, sources: Sources) -> None:
-    """Name the objects that make no pods, with their number, and those whose pods are a guess."""
+def tell_passed_over(found: Manifests, sources: Sources) -> None:
+    """Name the objects that make no pods, with their number, and those of which pods are guessed."""
     from collections import Counter
 
     from cpuctl.exports.wording import few
@@ -100,6 +100,8 @@ def _tell_passed_over(found: Manifests, sources: Sources) -> None:
     if kinds:
         passed_over = ", ".join(f"{number} {kind}" for kind, number in sorted(kinds.items()))
         sources.add("passedOver", passed_over, "given")
+    unreadable = (each for each in found.skipped if each.why)
+    sources.warnings += (f"the pods of a {each.kind} are left out: {each.why}" for each in unreadable)
     owners = dict.fromkeys(pod.owner for pod in found.pods if pod.owner)
     guessed = [owner for owner in owners if owner.partition("/")[0] not in WORKLOADS]
     if guessed:
@@ -131,7 +133,7 @@ def load_pods(
         sources.add("pods", ", ".join(map(source_name, files)), "given")
         found = read_manifests(files)
         pods.extend(found.pods)
-        _tell_passed_over(found, sources)
+        tell_passed_over(found, sources)
     if templates:
         from cpuctl.pods.reading.template import pods_from_template
 

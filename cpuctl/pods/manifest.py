@@ -9,9 +9,6 @@ from cpuctl.pods.model import Pod
 
 _TEMPLATE = ("spec", "template", "spec")
 _SPECS = {"": ("spec",), "CronJob": ("spec", "jobTemplate", *_TEMPLATE)}
-_WORKLOADS = frozenset(
-    {"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController", "Job", "CronJob"}
-)
 
 
 class _Document(Protocol):
@@ -46,16 +43,17 @@ def ephemeral_names(pod: Pod) -> tuple[str, ...]:
 
 
 def manifest_of(pod: Pod) -> Manifest | None:
-    """Return what a pod was read from; None for one that comes from elsewhere, or from a custom resource."""
+    """Return what a pod was read from; None for one that comes from elsewhere."""
     kind = pod.owner.partition("/")[0]
-    if isinstance(pod.origin, str) or (kind and kind not in _WORKLOADS):
+    if isinstance(pod.origin, str):
         return None
     origin = cast("_Origin", pod.origin)
     value: object = origin.document.value
     for step in origin.path:
         value = value[step]  # type: ignore[index]  # the pod was read at this very path
     spec = value
-    for name in _SPECS.get(kind, _TEMPLATE):
+    # The pods of custom resources, whose kinds are told with their groups, stand in their templates.
+    for name in ("spec",) if "." in kind else _SPECS.get(kind, _TEMPLATE):
         spec = cast("Mapping[str, object]", spec)[name]
     metadata = {} if kind else cast("Mapping[str, object]", value)["metadata"]
     return Manifest(cast("Mapping[str, object]", metadata), cast("Mapping[str, object]", spec))

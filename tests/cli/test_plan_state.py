@@ -352,3 +352,31 @@ def test_what_a_plan_passes_over_is_named_with_its_number(cpuctl: Cpuctl, tmp_pa
     document = json.loads(cpuctl(*words, "-o", "json").out)
     assert [pod["name"] for pod in document["pods"]] == ["web-0", "web-1"]
     assert document["sources"]["passedOver"] == {"value": "2 Service, 1 Workflow", "from": "given"}
+
+
+def test_pods_that_cannot_be_read_are_told_by_whoever_passes_over_them(
+    cpuctl: Cpuctl, tmp_path: Path
+) -> None:
+    broken = {"name": "main", "resources": {"limits": {"cpu": "2x"}}}
+    objects = [
+        {
+            "apiVersion": "argoproj.io/v1alpha1",
+            "kind": "Rollout",
+            "metadata": {"name": "web"},
+            "spec": {"template": {"spec": {"containers": [broken]}}},
+        },
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "a"},
+            "spec": {"containers": [{"name": "a"}]},
+        },
+    ]
+    file = tmp_path / "objects.yaml"
+    file.write_text("\n---\n".join(map(json.dumps, objects)))
+    why = f"{file}:1: spec.template.spec.containers[0].resources.limits.cpu: expected a quantity"
+    machine = ("-m", "synthetic:4c,mem=8Gi")
+    for command in (("plan", *machine), ("explain", *machine), ("pods", "show"), ("pods", "diff")):
+        words = (str(file), str(file)) if command[1] == "diff" else ("-f", str(file))
+        shown = cpuctl(*command, *words)
+        assert f"warning: the pods of a Rollout are left out: {why}" in shown.err, command

@@ -59,6 +59,27 @@ items:
 - {apiVersion: v1, kind: Pod, metadata: {name: whole}, spec: {containers: [{name: a, resources: {limits: {cpu: 4, memory: 1Gi}}}]}}
 """
 POD_LEVEL = f"{HEAD}  resources: {{limits: {{cpu: 2, memory: 1Gi}}}}\n  containers: [{{name: main}}]\n"
+TRAINING = """apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: train, namespace: ml}
+spec:
+  pytorchReplicaSpecs:
+    Master:
+      template:
+        spec:
+          containers: [{name: main, resources: {limits: {cpu: 2, memory: 1Gi}}}]
+    Worker:
+      replicas: 2
+      template:
+        spec:
+          containers: [{name: main, resources: {limits: {cpu: 3, memory: 1Gi}}}]
+"""
+NO_MORE_THAN_2 = """---
+apiVersion: v1
+kind: LimitRange
+metadata: {name: small, namespace: ml}
+spec: {limits: [{type: Container, max: {cpu: 2}}]}
+"""
 STATIC_NODE = ("-m", "synthetic:2s2n8c2t,mem=64Gi", "--kubelet-config", "static.yaml")
 FILES = {
     "good.yaml": GOOD,
@@ -74,6 +95,8 @@ FILES = {
     "empty-pod-level.yaml": GOOD.replace("spec:\n", "spec:\n  resources: {}\n"),
     "fraction.yaml": GOOD.replace("cpu: 2", "cpu: 1500m").replace("1Gi", "1.5Gi"),
     "strange.yaml": GOOD.replace("name: web", r'name: "w\e[2Jb"'),
+    "training.yaml": TRAINING,
+    "limited.yaml": TRAINING + NO_MORE_THAN_2,
     "static.yaml": "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\ncpuManagerPolicy: static\n"
     'cpuManagerPolicyOptions: {full-pcpus-only: "true"}\nreservedSystemCPUs: "0,16"\n',
 }
@@ -294,3 +317,27 @@ def test_limit_ranges_that_are_none_are_told(cpuctl: Cpuctl) -> None:
     assert codes == ["limit-range", "bad-limit-range", "bad-limit-range", "bad-limit-range"]
     static = cpuctl("pods", "lint", "-q", "-f", "-", "--static", "-o", "json", stdin=text.encode())
     assert {each["code"] for each in errors(static.out)} == {"static-kind"}
+
+
+def test_custom_resources_are_looked_at_template_by_template(lint: Lint) -> None:
+    """The kubelet is asked about the pods of each, LimitRanges are; what is not looked at is said once."""
+    result = lint("-f", "limited.yaml", *STATIC_NODE, "-o", "json")
+    answer = json.loads(result.out)
+    assert (result.code, answer["summary"]["objects"], answer["summary"]["others"]) == (3, 1, 0)
+    where = "spec.pytorchReplicaSpecs.Worker.template.spec"
+    found = {each["code"]: each for each in answer["findings"] if each["severity"] == "error"}
+    assert {code: (each["line"], each["path"]) for code, each in found.items()} == {
+        "smt-alignment": (14, f"{where}.containers[0].resources"),
+        "limit-range": (13, where),
+    }
+    assert found["limit-range"]["hint"] == (
+        "the API server refuses its pods, whatever it says of the PyTorchJob itself"
+    )
+    assert result.err.count("PyTorchJob") == 1
+    told = "of PyTorchJob.kubeflow.org/train the pod templates are looked at, not what their own schemas"
+    assert told in result.err
+
+
+def test_a_kubelet_takes_no_custom_resource_and_says_so_once(lint: Lint) -> None:
+    answer = json.loads(lint("-f", "training.yaml", "--static", "-o", "json").out)
+    assert [each["code"] for each in answer["findings"]] == ["static-kind"]

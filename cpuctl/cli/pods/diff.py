@@ -110,6 +110,7 @@ def diff(
     others = load_objects([new], [], other_sources) if new else found
     after = _side(others, words._replace(kubelet=kubelet), source, new or old, other_sources)
     document = diff_document(before, after, sources.entries)
+    sources.warnings = list(dict.fromkeys((*sources.warnings, *other_sources.warnings)))
     sources.tell(style)
     emit(document, style)
     if exit_code and document["summary"]["same"] != len(document["pods"]):

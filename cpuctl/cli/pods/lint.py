@@ -22,7 +22,7 @@ from cpuctl.inputs.sources import Sources
 from cpuctl.operations.pods.lint_rules import LintWords, load_setting
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from cpuctl.operations.pods.lint import LintRun
 
@@ -30,11 +30,11 @@ app = command_group()
 
 HELP = """Tell before kubectl apply why the API server or the kubelet would refuse pods.
 
-Looks at what decides on resources, in Pods, Lists and every workload with a pod template: names, amounts,
-requests and limits, huge pages, claims, overhead, pod-level resources. Everything that is wrong is told at
-once, in the words of whoever refuses it, with file, line and column. An error is refused, a warning does
-something else than it seems to, a note is worth knowing. With a machine (-m) its kubelet is asked, too, about
-each pod alone on the empty node.
+Looks at what decides on resources, in Pods, Lists, every workload and whatever custom resource holds a pod
+template: names, amounts, requests and limits, huge pages, claims, overhead, pod-level resources. Everything
+that is wrong is told at once, in the words of whoever refuses it, with file, line and column. An error is
+refused, a warning does something else than it seems to, a note is worth knowing. With a machine (-m) its
+kubelet is asked, too, about each pod alone on the empty node.
 
 LimitRanges and ResourceQuotas among the manifests have their say: pods are created in their order.
 
@@ -123,7 +123,16 @@ def _linted(names: "Sequence[str]", words: LintWords, style: Style, sources: Sou
             run.look_at(source, parts)
     if not run.objects and not run.remarks:
         raise _nothing_to_look_at(run, names)
+    if run.custom_resources:
+        sources.warnings.append(_not_looked_at(run.custom_resources))
     return lint_document(run, sources.entries)
+
+
+def _not_looked_at(custom_resources: "Iterable[str]") -> str:
+    from cpuctl.exports.wording import few
+
+    which = few(list(custom_resources))
+    return f"of {which} the pod templates are looked at, not what their own schemas and webhooks ask"
 
 
 def _nothing_to_look_at(run: "LintRun", names: "Sequence[str]") -> InputError:

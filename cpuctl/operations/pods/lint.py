@@ -40,7 +40,10 @@ class Remark(NamedTuple):
 
 @dataclass(slots=True)
 class LintRun:
-    """What has been looked at so far: ``objects`` are pods and workloads, ``others`` all the rest."""
+    """What has been looked at so far: ``objects`` are pods and workloads, ``others`` all the rest.
+
+    Of ``custom_resources`` only the pod templates were looked at.
+    """
 
     setting: LintSetting
     server: PodServer | None = None
@@ -48,6 +51,7 @@ class LintRun:
     files: int = 0
     objects: int = 0
     others: int = 0
+    custom_resources: dict[str, None] = field(default_factory=dict)
 
     def govern(self, parts: Iterable[Document | Unreadable]) -> None:
         """Let LimitRanges and ResourceQuotas of all documents have their say; static pods meet none."""
@@ -81,13 +85,19 @@ class LintRun:
     def _document(self, document: Document) -> Iterator[Remark]:
         yield from _repeats(document)
         for linted in lint_document(document, self.setting.rules):
-            self.objects += linted.looked_at
-            governing = linted.item is not None and is_governing(linted.item)
-            self.others += bool(linted.kind) and not linted.looked_at and not governing
+            self._count(linted)
             governed = list(self._governed(document, linted))
             on_node = () if governed and linted.kind == "Pod" else self._on_node(linted)
             for finding in (*linted.findings, *governed, *on_node):
                 yield Remark(document.source, document.nearest_place(finding.path), linted, finding)
+
+    def _count(self, linted: Linted) -> None:
+        item = linted.item
+        if item is not None and item.template is not None and linted.looked_at:
+            self.custom_resources[f"{item.kind}.{item.group}/{item.name}"] = None
+        self.objects += linted.looked_at and not linted.again
+        governing = item is not None and is_governing(item)
+        self.others += bool(linted.kind) and not linted.looked_at and not governing
 
     def _governed(self, document: Document, linted: Linted) -> Iterator[Finding]:
         if linted.item is not None and not self.setting.rules.static:

@@ -9,6 +9,7 @@ from cpuctl.documents.cursor import Cursor
 from cpuctl.errors import InputError
 from cpuctl.pods.rules import PodRules
 from cpuctl.pods.stored import handed_pod
+from cpuctl.pods.validation.custom_pods import refuses_pods_of
 from cpuctl.pods.validation.finding import Finding, Spot
 from cpuctl.pods.validation.objects import ManifestObject, objects_of
 
@@ -61,9 +62,7 @@ def governing_findings(document: Document, item: ManifestObject) -> Iterator[Fin
 
 def is_governing(item: ManifestObject) -> bool:
     """Tell whether an object governs a namespace; items of a typed list need not name their version."""
-    from cpuctl.pods.validation.raw import member_of, text_of
-
-    return item.kind in GOVERNING and "/" not in text_of(member_of(item.value, "apiVersion"))
+    return item.kind in GOVERNING and not item.group
 
 
 def running_pods(documents: Iterable[Document], rules: PodRules) -> Iterator[Pod]:
@@ -91,24 +90,29 @@ def governed_findings(
         ("resource-quota", [each.beyond_quotas for each in created]),
     ):
         refused = [each for each in texts if each]
-        hint = _hint(draft.kind, len(refused), len(pods)) if draft.is_template else ""
+        hint = "" if item.kind == "Pod" else _hint(item, len(refused), len(pods))
         yield from (spot.refused(code, text, hint=hint) for text in (refused[0] if refused else ()))
 
 
-def _hint(kind: str, refused: int, number: int) -> str:
+def _hint(item: ManifestObject, refused: int, number: int) -> str:
     which = "its pods" if refused == number else f"{refused} of its {number} pods"
-    return f"the API server takes the {kind}, and refuses {which}"
+    if item.template is not None:
+        return refuses_pods_of(item.kind, which)
+    return f"the API server takes the {item.kind}, and refuses {which}"
 
 
 def _pods(document: Document, item: ManifestObject) -> Iterable[Pod]:
     """Read the pods of an object as a plan does; one that cannot be read makes none."""
+    from cpuctl.pods.reading.custom_resources import pods_of_template
     from cpuctl.pods.reading.pods import decode_pod
     from cpuctl.pods.reading.workloads import decode_workload
 
-    if not item.spec_steps:
-        return ()
     cursor = _cursor(document, item)
     try:
+        if item.template is not None:
+            return pods_of_template(cursor, item.template, item.kind, item.group)
+        if not item.spec_steps:
+            return ()
         return (decode_pod(cursor),) if item.kind == "Pod" else decode_workload(cursor, item.kind)
     except InputError:
         return ()

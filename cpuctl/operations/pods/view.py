@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cpuctl.errors import InputError, UsageError
 from cpuctl.inputs.component_gates import kubelet_gates, server_gates
 from cpuctl.inputs.kubelet import load_cgroup_version, load_kubelet
-from cpuctl.inputs.machine import load_machine
+from cpuctl.inputs.machine import load_machine, tell_passed_over
 from cpuctl.inputs.sources import Sources
 
 if TYPE_CHECKING:
@@ -186,6 +186,7 @@ def load_objects(files: Sequence[str], templates: Sequence[str], sources: Source
     if files:
         sources.add("pods", ", ".join(map(source_name, files)), "given")
         found = read_manifests(files)
+        tell_passed_over(found, sources)
     made = (pod for template in templates for pod in pods_from_template(template))
     try:
         return found._replace(pods=with_uids((*found.pods, *made)))

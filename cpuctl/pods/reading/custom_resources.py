@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from cpuctl.documents.cursor import Cursor
+from cpuctl.documents.document import Origin
 from cpuctl.errors import InputError
 from cpuctl.pods.model import Pod
 from cpuctl.pods.reading.pods import LONGEST_NAME, decode_name, decode_namespace, decode_spec
@@ -22,46 +23,73 @@ _BUILT_IN_GROUPS = ("apps", "batch", "autoscaling", "policy", "extensions")
 _TEMPLATE = "template"
 
 
-class _Found(NamedTuple):
-    """A pod template, the words that tell it from its neighbours, and how many pods it makes."""
+class PodTemplate(NamedTuple):
+    """The spec of a pod template, the words that tell it from its neighbours, and how many pods it makes."""
 
     spec: Cursor
     words: tuple[str, ...]
     number: int
 
 
+class UnreadableTemplateError(InputError):
+    """A pod template of a custom resource that is no manifest of pods: its controller may know better."""
+
+
 def is_custom(group: str) -> bool:
     """Tell whether an API group is none of Kubernetes' own."""
     own = group in _BUILT_IN_GROUPS or (group.endswith(".k8s.io") and not group.endswith(".x-k8s.io"))
-    return bool(group) and not own
+    return "." in group and not own
+
+
+def pod_templates(resource: Cursor) -> Iterator[PodTemplate]:
+    """Yield the pod templates of a custom resource, in the order of the text."""
+    spec = resource.get("spec")
+    if spec is not None and isinstance(spec.value, dict):
+        yield from _templates(spec, (), 1, 0)
 
 
 def decode_custom_resource(resource: Cursor, kind: str, group: str) -> list[Pod]:
-    """Read the pods of a custom resource, owned by ``Job.batch.volcano.sh/NAME`` say.
+    """Read the pods of a custom resource; there are none where it has no pod template.
 
-    There are none where it has no pod template, or one that cannot be read. Raise InputError for more pods
-    than any workload has.
+    Raise UnreadableTemplateError for a template that cannot be read, InputError for more pods than any
+    workload has.
     """
-    spec, metadata = resource.get("spec"), resource.get("metadata")
-    if spec is None or metadata is None or not isinstance(spec.value, dict):
-        return []
-    name, namespace = decode_name(metadata), decode_namespace(metadata)
     pods: list[Pod] = []
-    for found in _templates(spec, (), 1, 0):
-        if len(pods) + found.number > MAX_REPLICAS:
-            raise resource.error(f"expected at most {MAX_REPLICAS} pods of one {kind}")
-        try:
-            pod = decode_spec(found.spec)
-        except InputError:
-            return []
-        # Every replica carries it: as long as any name may be, however long the words are.
-        stem = "-".join((name, *found.words))[:LONGEST_NAME]
-        pod = pod._replace(namespace=namespace, origin=resource.origin, owner=f"{kind}.{group}/{name}")
-        pods += [pod._replace(name=f"{stem}-{number}") for number in range(found.number)]
+    for template in pod_templates(resource):
+        pods += pods_of_template(resource, template, kind, group)
+        if len(pods) > MAX_REPLICAS:
+            raise _too_many(resource, kind)
     return pods
 
 
-def _templates(at: Cursor, words: tuple[str, ...], count: int, depth: int) -> Iterator[_Found]:
+def pods_of_template(resource: Cursor, template: PodTemplate, kind: str, group: str) -> list[Pod]:
+    """Read the pods of one template, owned by ``Job.batch.volcano.sh/NAME`` say; each stands in the template.
+
+    Raise UnreadableTemplateError where that cannot be read, InputError for more pods than any workload has.
+    """
+    if template.number > MAX_REPLICAS:
+        raise _too_many(resource, kind)
+    metadata = resource.required("metadata")
+    name = decode_name(metadata)
+    try:
+        pod = decode_spec(template.spec)
+    except InputError as error:
+        raise UnreadableTemplateError(error.message, where=error.where, hint=error.hint) from None
+    # Every replica carries it: as long as any name may be, however long the words are.
+    stem = "-".join((name, *template.words))[:LONGEST_NAME]
+    pod = pod._replace(
+        namespace=decode_namespace(metadata),
+        origin=Origin(template.spec.document, template.spec.path[:-1]),
+        owner=f"{kind}.{group}/{name}",
+    )
+    return [pod._replace(name=f"{stem}-{number}") for number in range(template.number)]
+
+
+def _too_many(resource: Cursor, kind: str) -> InputError:
+    return resource.error(f"expected at most {MAX_REPLICAS} pods of one {kind}")
+
+
+def _templates(at: Cursor, words: tuple[str, ...], count: int, depth: int) -> Iterator[PodTemplate]:
     """Yield the pod templates below a mapping, *count* being how often what is there comes."""
     if depth > _DEEPEST:
         return
@@ -73,7 +101,7 @@ def _templates(at: Cursor, words: tuple[str, ...], count: int, depth: int) -> It
             number = count * _group_size(key, members)
             spec = member.value.get("spec")
             if key.lower().endswith(_TEMPLATE) and _is_pod_spec(spec):
-                yield _Found(member.required("spec"), below, number)
+                yield PodTemplate(member.required("spec"), below, number)
             else:
                 yield from _templates(member, below, number, depth + 1)
         elif isinstance(member.value, list):

@@ -17,7 +17,7 @@ from cpuctl.errors import InputError
 from cpuctl.pods.identity import with_uids
 from cpuctl.pods.model import Pod
 from cpuctl.pods.reading.pods import decode_pod
-from cpuctl.pods.reading.workloads import WORKLOADS, decode_workload
+from cpuctl.pods.reading.workloads import decode_workload, is_workload
 
 if TYPE_CHECKING:
     from cpuctl.pods.governing.limit_range import LimitRange
@@ -35,9 +35,10 @@ MAX_CHECKS = 10_000_000
 
 
 class Skipped(NamedTuple):
-    """An object that makes no pods, as far as anybody can tell."""
+    """An object that makes no pods, as far as anybody can tell; *why* where its pods cannot be read."""
 
     kind: str
+    why: str = ""
 
 
 _Item: TypeAlias = "list[Pod] | Skipped | NamespaceObject"
@@ -176,21 +177,27 @@ def _objects(cursor: Cursor, kind_in_list: str) -> Iterator[_Item]:
             yield from _objects(item, kind.removesuffix("List"))
     elif kind == "Pod" and not group:
         yield [decode_pod(cursor)]
-    elif kind in WORKLOADS and group in (WORKLOADS[kind].group, "extensions", ""):
+    elif is_workload(kind, group):
         yield list(decode_workload(cursor, kind))
     elif kind in _GOVERNING and not group:
         from cpuctl.pods.reading.namespace_objects import decode_namespace_object
 
         yield decode_namespace_object(cursor, kind)
     else:
-        yield _custom_resource(cursor, kind, group) or Skipped(kind)
+        yield _custom_resource(cursor, kind, group)
 
 
-def _custom_resource(cursor: Cursor, kind: str, group: str) -> list[Pod]:
+def _custom_resource(cursor: Cursor, kind: str, group: str) -> list[Pod] | Skipped:
     """Read an object of a kind that is not known, where it carries a pod template."""
-    if "." not in group:
-        return []
+    from cpuctl.pods.reading.custom_resources import (
+        UnreadableTemplateError,
+        decode_custom_resource,
+        is_custom,
+    )
 
-    from cpuctl.pods.reading.custom_resources import decode_custom_resource, is_custom
-
-    return decode_custom_resource(cursor, kind, group) if is_custom(group) else []
+    if not is_custom(group):
+        return Skipped(kind)
+    try:
+        return decode_custom_resource(cursor, kind, group) or Skipped(kind)
+    except UnreadableTemplateError as error:
+        return Skipped(kind, str(error))

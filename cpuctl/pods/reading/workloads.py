@@ -22,6 +22,11 @@ class WorkloadKind(NamedTuple):
     ordinals: Callable[[Cursor], range]
 
 
+def is_workload(kind: str, group: str) -> bool:
+    """Tell whether a kind is one of Kubernetes' own workloads; items of a list may leave out the group."""
+    return kind in WORKLOADS and group in (WORKLOADS[kind].group, "extensions", "")
+
+
 def decode_workload(workload: Cursor, kind: str) -> tuple[Pod, ...]:
     """Read an object of a kind in ``WORKLOADS`` and expand its replicas: ``web-0``, ``web-1``, ..."""
     metadata, spec = workload.required("metadata"), workload.required("spec")

@@ -12,6 +12,7 @@ from cpuctl.errors import InputError
 from cpuctl.pods.model import Pod
 from cpuctl.pods.rules import PodRules, ServerRules
 from cpuctl.pods.validation.amounts import as_sent
+from cpuctl.pods.validation.custom_pods import of_custom_resource
 from cpuctl.pods.validation.draft import PodDraft
 from cpuctl.pods.validation.field_refs import check_assigned_support
 from cpuctl.pods.validation.finding import Finding, Refuser, Severity
@@ -74,6 +75,11 @@ class Linted(NamedTuple):
         """Whether it is a pod, or makes some."""
         return self.draft is not None
 
+    @property
+    def again(self) -> bool:
+        """Whether it is an object that was there before: a custom resource, for another of its templates."""
+        return self.item is not None and self.item.number > 0
+
 
 def lint_document(document: Document, rules: LintRules) -> Iterator[Linted]:
     """Look at every object of a document; what is wrong with one does not keep from the next.
@@ -84,8 +90,11 @@ def lint_document(document: Document, rules: LintRules) -> Iterator[Linted]:
         if isinstance(item, Finding):
             yield Linted(findings=(item,))
             continue
-        if _containers(item) > MOST_CONTAINERS:
-            where = document.where(item.place.path)
+        if rules.static and item.number:
+            continue
+        sent = item.sent
+        if _containers(sent) > MOST_CONTAINERS:
+            where = document.where(sent.place.path)
             raise InputError(f"more than {MOST_CONTAINERS:,} containers in one pod", where=where)
         yield _linted(item, rules)
 
@@ -99,33 +108,36 @@ def _containers(item: ManifestObject) -> int:
 
 def _linted(item: ManifestObject, rules: LintRules) -> Linted:
     named = Linted(kind=item.kind, namespace=item.namespace, name=item.name, item=item)
-    if rules.static and item.kind != "Pod":
+    if rules.static and (item.kind != "Pod" or item.template is not None):
         return named._replace(findings=(_no_static_pod(item),))
-    if not item.spec_steps:
+    sent = item.sent
+    if not sent.spec_steps:
         return named
-    read = read_draft(item.kind, item.value, item.place, item.spec_steps)
-    draft = read.draft
+    read = read_draft(sent.kind, sent.value, sent.place, sent.spec_steps)
+    draft = read.draft._replace(metadata=item.place.child("metadata"))
     if rules.static:
         draft = draft._replace(pod=draft.pod._replace(static=True))
     pods = rules.pods._replace(server=rules.server)
-    resizable = rules.resizable or rules.static
-    checks = chain(
-        rules.shapes.check(item.kind, item.value, item.place, item.spec_steps),
-        read.findings,
-        check_at_server(draft, pods.server, rules.limit_ranges),
-        check_pod_level_support(draft, pods, cgroup_version=rules.cgroup_version, resizable=resizable),
-        check_assigned_support(
-            draft.field_refs, pods, stored=draft.stored and not draft.is_template, static=rules.static
-        ),
-    )
+    shapes = rules.shapes.check(sent.kind, sent.value, sent.place, sent.spec_steps)
+    checks = chain(shapes, read.findings, _checks(draft, rules, pods))
     findings = list(islice(checks, MOST_FINDINGS + 1))
     refused = any(finding.severity is Severity.ERROR for finding in findings)
     pod = None if refused else _sent(draft, pods.server, rules.limit_ranges)
     if pod is not None:
         findings += check_pod_level_meaning(pod, draft.spec, pods)
+    if item.template is not None:
+        findings = list(of_custom_resource(findings, item, draft))
     if rules.static:
         findings = [_by_kubelet(finding) for finding in findings]
     return named._replace(draft=draft, pod=pod, findings=tuple(findings))
+
+
+def _checks(draft: PodDraft, rules: LintRules, pods: PodRules) -> Iterator[Finding]:
+    yield from check_at_server(draft, pods.server, rules.limit_ranges)
+    resizable = rules.resizable or rules.static
+    yield from check_pod_level_support(draft, pods, cgroup_version=rules.cgroup_version, resizable=resizable)
+    stored = draft.stored and not draft.is_template
+    yield from check_assigned_support(draft.field_refs, pods, stored=stored, static=rules.static)
 
 
 def _no_static_pod(item: ManifestObject) -> Finding:

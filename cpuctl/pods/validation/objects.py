@@ -5,23 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.document import Document
 from cpuctl.documents.text_errors import describe
-from cpuctl.pods.reading.workloads import WORKLOADS
+from cpuctl.pods.reading.custom_resources import PodTemplate, is_custom, pod_templates
+from cpuctl.pods.reading.workloads import is_workload
 from cpuctl.pods.validation.finding import Finding, Refuser, Spot
-from cpuctl.pods.validation.raw import items_of, member_of, text_of
+from cpuctl.pods.validation.raw import mapping_of, member_of, text_of
 
 _TEMPLATE = ("spec", "template", "spec")
+_NAMES = ("name", "generateName", "namespace")
 _SPECS = {"Pod": ("spec",), "CronJob": ("spec", "jobTemplate", *_TEMPLATE)}
 
 
 class ManifestObject(NamedTuple):
-    """An object with the pod spec that it holds; ``spec_steps`` is empty where it holds none."""
+    """An object with the pod spec that it holds; ``spec_steps`` is empty where it holds none.
+
+    A custom resource may hold several: it comes once for each *template*, *number* counting them.
+    """
 
     kind: str
     value: object
     place: Spot
     spec_steps: tuple[str, ...] = ()
+    template: PodTemplate | None = None
+    number: int = 0
 
     @property
     def name(self) -> str:
@@ -34,13 +42,30 @@ class ManifestObject(NamedTuple):
         """The object's namespace as given."""
         return text_of(member_of(member_of(self.value, "metadata"), "namespace"))
 
+    @property
+    def group(self) -> str:
+        """The API group of the object's kind; empty for the core group, and where no version is given."""
+        return text_of(member_of(self.value, "apiVersion")).rpartition("/")[0]
+
+    @property
+    def sent(self) -> ManifestObject:
+        """The object whose pods the API server validates; of a custom resource's template, a Pod is made."""
+        if self.template is None:
+            return self
+        metadata, spec = mapping_of(member_of(self.value, "metadata")), self.template.spec
+        named = {name: metadata[name] for name in _NAMES if name in metadata}
+        pod = {"metadata": named, "spec": spec.value}
+        return ManifestObject("Pod", pod, Spot(spec.path[:-1], ""), _SPECS["Pod"])
+
 
 def objects_of(document: Document) -> Iterator[ManifestObject | Finding]:
     """Yield every object of a document, and what is no object as a finding."""
-    yield from _objects(document.value, Spot((), ""), "")
+    yield from _objects(Cursor.at_root(document), "")
 
 
-def _objects(value: object, place: Spot, kind_in_list: str) -> Iterator[ManifestObject | Finding]:
+def _objects(at: Cursor, kind_in_list: str) -> Iterator[ManifestObject | Finding]:
+    # Items of lists are sent one by one: the API server's names for their fields begin anew.
+    value, place = at.value, Spot(at.path, "")
     if not isinstance(value, dict):
         detail = f"expected a Kubernetes object, found {describe(value)}"
         yield place.refused("not-an-object", detail, by=Refuser.KUBECTL)
@@ -52,19 +77,20 @@ def _objects(value: object, place: Spot, kind_in_list: str) -> Iterator[Manifest
             detail = f"error validating data: {name} not set"
             yield place.refused(f"{name.lower()}-missing", detail, by=Refuser.KUBECTL)
     if kind.endswith("List") and isinstance(value.get("items"), list):
-        for number, item in enumerate(items_of(value["items"])):
-            # Items are sent one by one: the API server's names for their fields begin anew.
-            inside = Spot((*place.path, "items", number), "")
-            yield from _objects(item, inside, kind.removesuffix("List"))
+        for item in at.required("items").items():
+            yield from _objects(item, kind.removesuffix("List"))
     elif kind:
-        yield ManifestObject(kind, value, place, _spec_steps(kind, version))
+        yield from _with_specs(ManifestObject(kind, value, place), at)
 
 
-def _spec_steps(kind: str, version: str) -> tuple[str, ...]:
-    """Tell where an object of this kind has its pod spec; nowhere if it makes no pods."""
-    group = version.rpartition("/")[0]
-    if kind == "Pod":
-        return () if group else _SPECS["Pod"]
-    if kind in WORKLOADS and group in (WORKLOADS[kind].group, "extensions", ""):
-        return _SPECS.get(kind, _TEMPLATE)
-    return ()
+def _with_specs(item: ManifestObject, at: Cursor) -> Iterator[ManifestObject]:
+    """Yield an object with the pod spec that it holds, with none, or once for each of its pod templates."""
+    templates = tuple(pod_templates(at)) if is_custom(item.group) else ()
+    for number, template in enumerate(templates):
+        yield item._replace(template=template, number=number)
+    if item.kind == "Pod" and not item.group:
+        yield item._replace(spec_steps=_SPECS["Pod"])
+    elif is_workload(item.kind, item.group):
+        yield item._replace(spec_steps=_SPECS.get(item.kind, _TEMPLATE))
+    elif not templates:
+        yield item

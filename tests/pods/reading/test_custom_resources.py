@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 
 from cpuctl.errors import InputError
+from cpuctl.pods.manifest import manifest_of
 from cpuctl.pods.reading.manifests import decode_manifests
 
-SPEC = {"containers": [{"name": "main", "resources": {"limits": {"cpu": "2", "memory": "1Gi"}}}]}
+SPEC: dict[str, object] = {
+    "containers": [{"name": "main", "resources": {"limits": {"cpu": "2", "memory": "1Gi"}}}]
+}
 TEMPLATE = {"metadata": {"labels": {"app": "x"}}, "spec": SPEC}
 UNNAMED = {"spec": {"containers": [{"image": "x"}]}}
 
@@ -123,6 +126,28 @@ def test_what_makes_no_pods_is_counted() -> None:
 def test_the_owner_is_named_as_kubectl_names_it() -> None:
     (pod, *_) = decode_manifests(json.dumps(CASES["a job of another group"][0]), "x.json").pods
     assert pod.owner == "Job.batch.volcano.sh/x"
+
+
+def test_a_pod_stands_in_its_own_template() -> None:
+    """Its manifest is validated as any other, and messages name its place."""
+    found = decode_manifests(json.dumps(CASES["PyTorchJob"][0]), "x.json")
+    places = [str(pod.origin) for pod in found.pods]
+    assert places[1:] == ["x.json: spec.pytorchReplicaSpecs.Worker.template"] * 2
+    written = manifest_of(found.pods[1])
+    assert written is not None
+    assert (written.metadata, written.spec) == ({}, SPEC)
+
+
+def test_why_a_template_cannot_be_read() -> None:
+    wrong = {"containers": [{"name": "main", "resources": {"limits": {"cpu": "2x"}}}]}
+    found = decode_manifests(
+        json.dumps(resource("example.com/v1", "Thing", {"template": {"spec": wrong}})), "x.json"
+    )
+    (skipped,) = found.skipped
+    assert skipped.kind == "Thing"
+    assert skipped.why.startswith(
+        "x.json:1: spec.template.spec.containers[0].resources.limits.cpu: expected a quantity, found"
+    )
 
 
 def test_replicas_that_multiply_are_bounded() -> None:

@@ -14,7 +14,7 @@ from cpuctl.audit.disturbers.foreign import check_foreign_processes, check_kerne
 from cpuctl.audit.disturbers.interrupts import check_interrupts, check_irqbalance
 from cpuctl.audit.disturbers.isolation import check_isolation
 from cpuctl.audit.disturbers.siblings import check_siblings
-from cpuctl.audit.finding import Finding, Severity
+from cpuctl.audit.finding import Finding
 from cpuctl.audit.kubelet_state.devices import check_devices
 from cpuctl.audit.kubelet_state.hotplug import check_hotplug
 from cpuctl.audit.kubelet_state.stale import (
@@ -25,6 +25,7 @@ from cpuctl.audit.kubelet_state.stale import (
 )
 from cpuctl.audit.kubelet_state.state import check_reserved, check_state
 from cpuctl.audit.picture import Picture, Seen
+from cpuctl.diagnostics import worst_first
 
 Check = Callable[[Picture], Iterator[Finding]]
 
@@ -48,14 +49,11 @@ CHECKS: Mapping[str, Sequence[Check]] = {
 }
 """The checks by the names that people choose them by."""
 
-_ORDER = tuple(Severity)
-
 
 def audit(picture: Picture, wanted: Collection[str] = ()) -> tuple[Finding, ...]:
     """Run the *wanted* checks, or all; the worst findings come first."""
     checks = (check for name, some in CHECKS.items() if not wanted or name in wanted for check in some)
-    found = [finding for check in checks for finding in check(picture)]
-    return tuple(sorted(found, key=lambda finding: _ORDER.index(finding.severity)))
+    return tuple(worst_first(finding for check in checks for finding in check(picture)))
 
 
 class Verdict(StrEnum):
@@ -87,7 +85,7 @@ def verdicts(picture: Picture) -> dict[str, Verdict]:
     codes: dict[str, set[str]] = {}
     for check in _DECIDING:
         for finding in check(picture):
-            codes.setdefault(finding.path, set()).add(finding.code)
+            codes.setdefault(finding.place.path, set()).add(finding.code)
     return {
         seen.group.path: _verdict(seen, set().union(*(codes.get(path, ()) for path in _paths(seen))))
         for seen in picture.containers

@@ -1,34 +1,39 @@
-"""One thing that is not as it should be on a node, and the command that mends it."""
+"""What an audit finds, and in which part of a node."""
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
+from cpuctl.audit.picture import Seen
 from cpuctl.cgroups.owners import Owner
+from cpuctl.diagnostics import Diagnostic
+from cpuctl.pods.model import Pod
 
 
-class Severity(StrEnum):
-    """How bad it is: the kubelet's promise is broken, something can disturb, or it is worth knowing."""
+class NodePart(NamedTuple):
+    """A part of a node by its name for people.
 
-    ERROR = "error"
-    WARNING = "warning"
-    INFO = "info"
-
-
-class Finding(NamedTuple):
-    """A remark about a part of the node.
-
-    ``subject`` names that part for people; ``owner`` and ``path`` are the container or pod, and the control
-    group, where it is about one. ``fix`` is a shell command, or what an administrator does; it may be empty.
+    ``owner`` and ``path`` are the container or pod, and the control group, where it is about one.
     """
 
-    severity: Severity
-    code: str
     subject: str
-    message: str
-    expected: str = ""
-    detected: str = ""
-    fix: str = ""
     owner: Owner | None = None
     path: str = ""
+
+    def __str__(self) -> str:
+        return self.subject
+
+    @classmethod
+    def of(cls, seen: Seen) -> NodePart:
+        """Name a container that was looked at."""
+        return cls(str(seen.owner), seen.owner, seen.group.path)
+
+    @classmethod
+    def in_pod(cls, pod: Pod, uid: str, container: str) -> NodePart:
+        """Name a container by what the API server calls it; the kubelet knows its pod by *uid*."""
+        owner = Owner(uid=uid, namespace=pod.namespace, pod=pod.name, container=container)
+        return cls(f"{pod.full_name}/{container}", owner)
+
+
+Finding: TypeAlias = Diagnostic[NodePart]
+"""An error is a broken promise of the kubelet, a warning what can disturb."""

@@ -47,7 +47,7 @@ def test_a_cpu_that_went_away_is_one_finding(version: int) -> None:
     if version == 1:
         node.cpuset(node.server, cpus="1", mems="0")
     (finding,) = node.findings()
-    assert (finding.code, finding.severity) == ("cpus-offline", "error")
+    assert (finding.code, str(finding.severity)) == ("cpus-offline", "error")
     assert "shop/database-0" in finding.message
     assert finding.fix == "echo 1 > /sys/devices/system/cpu/cpu5/online"
 
@@ -94,11 +94,11 @@ def test_a_sibling_that_another_pod_uses_breaks_the_promise_of_whole_cores() -> 
     node = clean_node()
     entries(node, DATABASE, server="1")
     (finding,) = node.findings("siblings")
-    assert (finding.severity, finding.detected) == ("error", "5")
+    assert (str(finding.severity), finding.detected) == ("error", "5")
     assert finding.fix == "kubectl -n shop delete pod database-0"
     promise(node, full_cores=False)
     (finding,) = node.findings("siblings")
-    assert finding.severity == "info"
+    assert str(finding.severity) == "note"
     assert finding.message.endswith("nobody's")
 
 
@@ -140,7 +140,7 @@ def test_a_memory_state_of_another_policy_is_told() -> None:
     node = clean_node()
     promise(node, memory_policy="None")
     (finding,) = node.findings("state")
-    assert (finding.code, finding.subject) == ("state-policy", "memory_manager_state")
+    assert (finding.code, finding.place.subject) == ("state-policy", "memory_manager_state")
     assert (finding.expected, finding.detected) == ("None", "Static")
     promise(node, memory_policy="Static")
     assert codes(node, "state") == {}
@@ -152,7 +152,7 @@ def test_a_node_without_its_state_is_not_clean() -> None:
     known = node.known()._replace(state=State())
     picture = take_picture(NodeFiles(MemoryTree(dict(node.files)), str), known, silent)
     found = audit(picture, ["state"])
-    assert [(each.code, each.severity, each.subject) for each in found] == [
+    assert [(each.code, str(each.severity), each.place.subject) for each in found] == [
         ("state-missing", "warning", "cpu_manager_state"),
         ("state-missing", "warning", "memory_manager_state"),
     ]
@@ -221,7 +221,7 @@ def test_a_link_to_a_log_names_a_container_as_well() -> None:
     node.files[f"var/log/containers/database-0_shop_server-{SERVER}.log"] = ""
     node.cpuset(node.server, cpus="0,2-4,6-7", mems="0")
     (finding,) = node.findings("cpusets")
-    assert (finding.subject, finding.expected) == ("shop/database-0/server", OWN)
+    assert (finding.place.subject, finding.expected) == ("shop/database-0/server", OWN)
 
 
 def test_irqbalance_that_stays_away_is_fine() -> None:
@@ -296,4 +296,4 @@ def test_a_pod_that_has_ended_gives_back_what_it_held(by_phase: bool) -> None:
     for path in [path for path in node.files if DATABASE.replace("-", "_") in path]:
         del node.files[path]
     (finding,) = audit(node.picture(pods), ["stale"])
-    assert (finding.code, finding.detected, finding.subject) == ("stale-entry", OWN, "shop/database-0")
+    assert (finding.code, finding.detected, finding.place.subject) == ("stale-entry", OWN, "shop/database-0")

@@ -37,7 +37,7 @@ def found(*entries: DeviceEntry, pods: tuple[Pod, ...] = (), registered: tuple[s
         pods_known=bool(pods),
         state=State(devices=DevicesStateFile(entries=entries, registered={GPU: registered})),
     )
-    return [(each.code, each.subject, each.expected, each.detected) for each in findings(picture)]
+    return [(each.code, each.place.subject, each.expected, each.detected) for each in findings(picture)]
 
 
 def findings(picture: Picture) -> tuple[Finding, ...]:

@@ -163,7 +163,7 @@ FAULTS = [
     Fault(
         "threads that all want one CPU",
         threads_on_one_cpu,
-        "cpus-unused", OWN, "1", "", "info",
+        "cpus-unused", OWN, "1", "", "note",
     ),
     Fault(
         "a quota",
@@ -216,12 +216,12 @@ FAULTS = [
     Fault(
         "a kernel thread",
         lambda node: node.process(31, "khugepaged", "/", "0-7", parent=2),
-        "kernel-threads", "0,4", "0-7", "taskset -cp 0,4 31", "info",
+        "kernel-threads", "0,4", "0-7", "taskset -cp 0,4 31", "note",
     ),
     Fault(
         "work of the kernel",
         lambda node: node.files.update({"sys/devices/virtual/workqueue/cpumask": "ff\n"}),
-        "kernel-work", "0,4", "0-7", "echo 00000011 > /sys/devices/virtual/workqueue/cpumask", "info",
+        "kernel-work", "0,4", "0-7", "echo 00000011 > /sys/devices/virtual/workqueue/cpumask", "note",
     ),
     Fault(
         "an interrupt",
@@ -232,12 +232,12 @@ FAULTS = [
         "an interrupt that may come",
         lambda node: node.interrupt(25, "nvme0q1", "0-7", "2"),
         "interrupts-allowed", "none on 1,5", "all CPUs", "echo 0,2-4,6-7 > /proc/irq/25/smp_affinity_list",
-        "info",
+        "note",
     ),
     Fault(
         "the default of new interrupts",
         lambda node: node.files.update({"proc/irq/default_smp_affinity": "ff\n"}),
-        "interrupts-default", "0,2-4,6-7", "0-7", "echo 000000dd > /proc/irq/default_smp_affinity", "info",
+        "interrupts-default", "0,2-4,6-7", "0-7", "echo 000000dd > /proc/irq/default_smp_affinity", "note",
     ),
     Fault(
         "irqbalance without bans",
@@ -275,17 +275,17 @@ FAULTS = [
     Fault(
         "half of the exclusive CPUs isolated",
         lambda node: node.files.update({f"{CPU_DIR}/isolated": "1\n"}),
-        "isolated-partly", OWN, "1", "boot with isolcpus=1,5", "info",
+        "isolated-partly", OWN, "1", "boot with isolcpus=1,5", "note",
     ),
     Fault(
         "half of the exclusive CPUs without a tick",
         lambda node: node.files.update({f"{CPU_DIR}/nohz_full": "5\n"}),
-        "nohz-partly", OWN, "5", "boot with nohz_full=1,5", "info",
+        "nohz-partly", OWN, "5", "boot with nohz_full=1,5", "note",
     ),
     Fault(
         "reserved CPUs without a tick",
         lambda node: node.files.update({f"{CPU_DIR}/nohz_full": "1,4-5\n"}),
-        "nohz-reserved", OWN, "1,4-5", "boot with nohz_full=1,5", "info",
+        "nohz-reserved", OWN, "1,4-5", "boot with nohz_full=1,5", "note",
     ),
     Fault(
         "a pod that is gone",
@@ -305,7 +305,7 @@ def test_a_planted_fault_is_found_and_nothing_else(fault: Fault) -> None:
     node = clean_node(fault.version)
     fault.plant(node)
     (finding,) = node.findings()
-    assert (finding.code, finding.severity) == (fault.code, fault.severity)
+    assert (finding.code, str(finding.severity)) == (fault.code, fault.severity)
     assert (finding.expected, finding.detected, finding.fix) == (fault.expected, fault.detected, fault.fix)
-    assert finding.subject
+    assert finding.place.subject
     assert finding.message

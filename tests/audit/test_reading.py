@@ -27,7 +27,7 @@ def test_from_inside_a_cgroup_namespace_threads_are_still_their_containers() -> 
     assert node.findings() == ()
     node.process(71, "sshd", "/../../../../system.slice/sshd.service", "0-7")
     node.process(72, "init", "/../..", "1")
-    assert [finding.subject for finding in node.findings()] == ["cgroup /system.slice", "cgroup /"]
+    assert [finding.place.subject for finding in node.findings()] == ["cgroup /system.slice", "cgroup /"]
 
 
 def test_to_write_groups_no_process_is_looked_at_more_closely_than_it_takes() -> None:
@@ -51,7 +51,7 @@ def test_to_write_groups_no_process_is_looked_at_more_closely_than_it_takes() ->
 def test_a_path_without_end_is_the_hosts() -> None:
     node = clean_node()
     node.process(71, "sh", "/a" * 1_000_000, "0-7")
-    assert [finding.subject for finding in node.findings()] == ["cgroup /"]
+    assert [finding.place.subject for finding in node.findings()] == ["cgroup /"]
 
 
 def test_no_name_of_a_group_gets_into_a_command_as_more_than_a_name() -> None:
@@ -114,7 +114,7 @@ def test_a_state_that_is_closed_to_us_is_no_clean_answer() -> None:
     picture = take_picture(NodeFiles(MemoryTree({}), str), known, silent)
     assert node_answer(picture)["cpuManagerState"] == "closed"
     findings = audit(picture)
-    assert [(finding.code, finding.severity) for finding in findings] == [("state-closed", "warning")]
+    assert [(finding.code, str(finding.severity)) for finding in findings] == [("state-closed", "warning")]
 
 
 def test_a_pod_of_very_many_sets_is_not_judged_by_all_of_them() -> None:

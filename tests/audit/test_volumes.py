@@ -46,7 +46,7 @@ def read(node: NodeTree, *refs: ResourceFieldRef, live: bool = True) -> tuple[Fi
 
 
 def codes(node: NodeTree, *refs: ResourceFieldRef, live: bool = True) -> dict[str, str]:
-    return {each.code: each.severity for each in read(node, *refs, live=live)}
+    return {each.code: str(each.severity) for each in read(node, *refs, live=live)}
 
 
 def test_files_that_tell_the_state_are_fine() -> None:
@@ -56,7 +56,7 @@ def test_files_that_tell_the_state_are_fine() -> None:
 
 def test_a_stale_file_of_a_container_that_has_other_cpus() -> None:
     (found,) = read(telling("1-2,5"))
-    assert (found.code, found.severity) == ("assigned-cpuset-stale", "error")
+    assert (found.code, str(found.severity)) == ("assigned-cpuset-stale", "error")
     assert (found.expected, found.detected) == (OWN, "1-2,5")
     assert "its control group 1,5, but it reads 1-2,5 in /var/lib/kubelet/pods/" in found.message
 
@@ -72,7 +72,7 @@ def test_cpus_that_are_to_be_given_up_are_no_longer_told() -> None:
     assert codes(node) == {"assigned-cpuset-stale": "error"}
     node.promises = node.promises._replace(delays=True)
     (found,) = read(node)
-    assert (found.code, found.severity) == ("assigned-cpuset-pending", "info")
+    assert (found.code, str(found.severity)) == ("assigned-cpuset-pending", "note")
     assert "to give up CPU 5 when" in found.message
 
 
@@ -120,7 +120,7 @@ def test_an_older_kubelet_keeps_nothing_up_to_date() -> None:
 def test_a_gate_that_is_off_is_worth_knowing() -> None:
     node = telling(OWN)
     node.promises = node.promises._replace(takes_assigned=False)
-    assert codes(node) == {"assigned-cpuset-gate": "info"}
+    assert codes(node) == {"assigned-cpuset-gate": "note"}
 
 
 def test_a_recording_without_volumes_is_not_checked() -> None:

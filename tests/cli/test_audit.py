@@ -273,7 +273,7 @@ def test_interrupts_are_read_where_their_directories_were_not_collected(run: Run
     shutil.rmtree(node / "proc/irq")
     told = answer(run("audit", "-m", "clean", "-o", "json"), 3)
     (finding,) = told["findings"]
-    assert (finding["code"], finding["severity"]) == ("interrupts-came", "info")
+    assert (finding["code"], finding["severity"]) == ("interrupts-came", "note")
     assert "24 (eth0): " in finding["message"]
     (gap,) = told["unchecked"]
     assert gap["missing"] == "interrupts' affinities (/proc/irq): only how often they came is known"

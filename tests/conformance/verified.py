@@ -10,7 +10,7 @@ from cpuctl.checkpoints.inspection import inspect_state
 from cpuctl.checkpoints.memory_state import read_memory_state, write_memory_state
 from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile
 from cpuctl.checkpoints.reader import StateReader
-from cpuctl.engine.config_lints.lint import Severity
+from cpuctl.diagnostics import Severity
 from cpuctl.engine.outcome import KubeletFault, StartRefused, Undetermined
 from cpuctl.engine.start import Started, start_managers
 from cpuctl.engine.state_checks.found import FoundFile, FoundStates
@@ -125,7 +125,9 @@ def disagreement(asked: Asked) -> str:
 
 def _odd_findings(verdict: StateVerdict, answer: Json) -> str:
     """Errors are what a kubelet refuses: there is one where it refuses a file, and none where it starts."""
-    errors = {each.file_name: each.message for each in verdict.findings if each.severity is Severity.ERROR}
+    errors = {
+        each.place.file_name: each.message for each in verdict.findings if each.severity is Severity.ERROR
+    }
     if answer["ok"] and errors:
         return f"starts in spite of {errors}"
     file = _FILES.get(answer.get("stage", ""))

@@ -69,7 +69,7 @@ def run_node(data: bytes) -> None:
     node = NodeTree(version=base.version, driver=base.driver, files=_changed(base.files, paths, data))
     with suppress(CpuctlError):
         picture = node.picture()
-        assert all(finding.message and finding.subject for finding in audit(picture))
+        assert all(finding.message and finding.place.subject for finding in audit(picture))
         assert len(verdicts(picture)) == len(picture.containers)
 
 

@@ -48,7 +48,7 @@ def test_any_other_set_is_found_and_planned_back(version: int, own: str, given_c
     node = with_own(clean_node(version), wanted)
     node.cpuset(node.server, cpus=str(found), mems="0")
     picture = node.picture()
-    told = [finding for finding in audit(picture, ["cpusets"]) if finding.path == node.server]
+    told = [finding for finding in audit(picture, ["cpusets"]) if finding.place.path == node.server]
     assert bool(told) == (found != wanted)
     planned = [
         (change.owner.container_id, change.cpus.now, change.cpus.wanted)
@@ -81,6 +81,6 @@ def test_no_file_of_a_tree_makes_an_audit_fail(version: int, data: st.DataObject
     except InputError:
         return
     findings = audit(picture)
-    assert all(finding.message and finding.subject for finding in findings)
+    assert all(finding.message and finding.place.subject for finding in findings)
     assert len(verdicts(picture)) == len(picture.containers)
     assert CPUSet.parse(RESERVED) <= picture.housekeeping

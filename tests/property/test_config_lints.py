@@ -55,7 +55,7 @@ def is_idle(info: MachineInfo, told: KubeletConfiguration, option: str, minor: i
         machine=WholeMachine(cpus=()),
         topology=CPUTopology.discover(info),
     )
-    return any(lint.setting[-1] == option for lint in lint_cpu_options(subject))
+    return any(lint.place[-1] == option for lint in lint_cpu_options(subject))
 
 
 def start(info: MachineInfo, told: KubeletConfiguration, minor: int) -> Node:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from cpuctl.engine.config_lints.lint import Lint, LintSubject, Severity
+from cpuctl.diagnostics import Severity
+from cpuctl.engine.config_lints.lint import Lint, LintSubject
 from cpuctl.engine.config_lints.lints import lint_configuration
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.start import Started, check_start
@@ -93,7 +94,7 @@ class Case:
         return Lint(
             severity=self.severity,
             code=self.code,
-            setting=tuple(self.setting.split(".", 1)),
+            place=tuple(self.setting.split(".", 1)),
             message=self.message,
             expected=self.expected,
             detected=self.detected,

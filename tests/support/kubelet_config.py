@@ -9,7 +9,7 @@ from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.configuration.attributes import to_configuration
 from cpuctl.kubelet.configuration.decoded import with_defaults, with_eviction_defaults
 from cpuctl.kubelet.configuration.main_file import read_main_file
-from cpuctl.kubelet.configuration.remarks import ConfigWarning
+from cpuctl.kubelet.configuration.remarks import ConfigRemark
 from cpuctl.kubelet.version import DEFAULT_VERSION
 
 
@@ -18,7 +18,7 @@ class ConfigFile:
     """A configuration with its defaults filled in, and what the kubelet would warn about."""
 
     config: KubeletConfiguration
-    warnings: tuple[ConfigWarning, ...]
+    warnings: tuple[ConfigRemark, ...]
     document: Document
 
 

@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any
 
 from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, PodsStateFile, UnreadableState
-from cpuctl.engine.config_lints.lint import Severity
-from cpuctl.engine.state_checks.findings import StateFinding
+from cpuctl.diagnostics import Severity
+from cpuctl.engine.state_checks.findings import StateFinding, StatePlace
 from cpuctl.engine.state_checks.found import FileFacts, FoundFile, FoundStates
 from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners
 from cpuctl.engine.state_checks.verify import StateVerdict, verify_states
@@ -80,9 +80,16 @@ def verify(
     return verify_states(info, Kubelet(version=KubeletVersion(minor), config=config), found, owners)
 
 
-cpu_error = partial(StateFinding, severity=Severity.ERROR, file_name="cpu_manager_state")
-cpu_warning = partial(StateFinding, severity=Severity.WARNING, file_name="cpu_manager_state")
-cpu_info = partial(StateFinding, severity=Severity.INFO, file_name="cpu_manager_state")
+def cpu_found(
+    severity: Severity, *, code: str, message: str, pod_uid: str = "", container: str = "", **more: str
+) -> StateFinding:
+    place = StatePlace("cpu_manager_state", pod_uid, container)
+    return StateFinding(severity=severity, code=code, place=place, message=message, **more)
+
+
+cpu_error = partial(cpu_found, Severity.ERROR)
+cpu_warning = partial(cpu_found, Severity.WARNING)
+cpu_note = partial(cpu_found, Severity.NOTE)
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from shlex import quote
 
-from cpuctl.audit.finding import Finding, Severity
+from cpuctl.audit.finding import Finding, NodePart
 from cpuctl.audit.picture import POLICY_NONE, Picture, Seen
 from cpuctl.cgroups.groups import Cgroup
 from cpuctl.cgroups.names import ancestors
 from cpuctl.cpuset import CPUSet
+from cpuctl.diagnostics import Severity
 from cpuctl.machine.wording import named
 
 _NOT_PARTITIONS = ("", "member")
@@ -41,14 +42,12 @@ def check_mems(picture: Picture) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.ERROR,
             code="mems-differ",
-            subject=str(seen.owner),
+            place=NodePart.of(seen),
             message=f"its memory belongs on {named(wanted, 'NUMA node')}, but may come from "
             f"{_nodes(cpuset.effective_mems or cpuset.mems)}",
             expected=str(wanted),
             detected=_text(detected),
             fix=f"crictl update --cpuset-mems {wanted} {seen.owner.container_id}",
-            owner=seen.owner,
-            path=seen.group.path,
         )
 
 
@@ -59,13 +58,11 @@ def check_partitions(picture: Picture) -> Iterator[Finding]:
             yield Finding(
                 severity=Severity.WARNING,
                 code="partition",
-                subject=f"cgroup {path}",
+                place=NodePart(f"cgroup {path}", picture.owners.get(path), path),
                 message="it is a partition, which a kubelet never makes: others lose its CPUs",
                 expected="member",
                 detected=group.cpuset.partition,
                 fix=f"echo member > {file_of(picture, path, 'cpuset.cpus.partition')}",
-                owner=picture.owners.get(path),
-                path=path,
             )
 
 
@@ -97,14 +94,12 @@ def _configured(picture: Picture, seen: Seen, wanted: CPUSet) -> Finding:
     return Finding(
         severity=Severity.ERROR,
         code="cpuset-differs",
-        subject=str(seen.owner),
+        place=NodePart.of(seen),
         message=f"{whose} {wanted}, but it may run on {_text(seen.effective)}"
         + _conflicts(picture, seen, (seen.effective or CPUSet()) - wanted),
         expected=str(wanted),
         detected=_configured_text(seen.group),
         fix=f"crictl update --cpuset-cpus {wanted} {seen.owner.container_id}",
-        owner=seen.owner,
-        path=seen.group.path,
     )
 
 
@@ -117,13 +112,11 @@ def _nameless(seen: Seen) -> Iterator[Finding]:
     yield Finding(
         severity=Severity.ERROR,
         code="cpuset-differs",
-        subject=str(seen.owner),
+        place=NodePart.of(seen),
         message=f"no container of its pod has these CPUs, but {allowed}; --pods tells which one it is",
         expected=allowed,
         detected=_configured_text(seen.group),
         fix=f"crictl inspect {seen.owner.container_id}",
-        owner=seen.owner,
-        path=seen.group.path,
     )
 
 
@@ -134,15 +127,13 @@ def _left_over(picture: Picture, seen: Seen) -> Iterator[Finding]:
     if whole is None or effective is None or effective == whole or not seen.group.cpuset.cpus:
         return
     yield Finding(
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
         code="cpuset-left-over",
-        subject=str(seen.owner),
+        place=NodePart.of(seen),
         message="under the CPU Manager policy none no kubelet gives it CPUs, but it has some of its own",
         expected=str(whole),
         detected=str(effective),
         fix=f"crictl update --cpuset-cpus {whole} {seen.owner.container_id}",
-        owner=seen.owner,
-        path=seen.group.path,
     )
 
 
@@ -152,14 +143,12 @@ def _effective(picture: Picture, seen: Seen, group: Cgroup, wanted: CPUSet) -> F
     return Finding(
         severity=Severity.ERROR,
         code="effective-differs",
-        subject=str(seen.owner),
+        place=NodePart(str(seen.owner), seen.owner, group.path),
         message=f"it is given CPUs {wanted}, but the kernel lets it run on {_text(effective)}{why}"
         + _conflicts(picture, seen, effective - wanted),
         expected=str(wanted),
         detected=_text(effective),
         fix=fix,
-        owner=seen.owner,
-        path=group.path,
     )
 
 

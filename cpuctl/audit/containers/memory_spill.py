@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cpuctl.audit.commands import for_each
-from cpuctl.audit.finding import Finding, Severity
+from cpuctl.audit.finding import Finding, NodePart
 from cpuctl.audit.picture import Picture, Seen
 from cpuctl.cpuset import CPUSet
+from cpuctl.diagnostics import Severity
 from cpuctl.machine.wording import named
 
 TOLERANCE = 1 << 20
@@ -38,12 +39,10 @@ def _spilled(seen: Seen, allowed: CPUSet) -> Iterator[Finding]:
     yield Finding(
         severity=Severity.WARNING,
         code="memory-spill",
-        subject=str(seen.owner),
+        place=NodePart.of(seen),
         message=f"{spilled >> 20} of its {sum(amounts.values()) >> 20} MiB of own memory have come from "
         f"{named(nodes, 'NUMA node')}",
         expected=f"node {allowed}",
         detected=", ".join(f"node {node}: {size >> 20} MiB" for node, size in sorted(amounts.items())),
         fix=for_each(pids, f"migratepages {{}} {nodes} {allowed}"),
-        owner=seen.owner,
-        path=seen.group.path,
     )

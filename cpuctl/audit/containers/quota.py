@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from shlex import quote
 
-from cpuctl.audit.finding import Finding, Severity
+from cpuctl.audit.finding import Finding, NodePart
 from cpuctl.audit.picture import Picture, Seen
 from cpuctl.cgroups.groups import Cgroup
 from cpuctl.cgroups.names import ancestors
+from cpuctl.diagnostics import Severity
 from cpuctl.engine.placement import Isolation, isolation_of
 from cpuctl.pods.model import Container
 
@@ -67,13 +68,11 @@ def _finding(picture: Picture, seen: Seen, group: Cgroup) -> Finding:
     return Finding(
         severity=Severity.ERROR,
         code="quota-on-exclusive",
-        subject=str(seen.owner),
+        place=NodePart(str(seen.owner), seen.owner, group.path),
         message=f"it has exclusive CPUs {seen.expected.cpus}, but {where} is throttled at {share}",
         expected="no quota",
         detected=f"{quota} us in {period} us",
         fix=_fix(picture, group.path),
-        owner=seen.owner,
-        path=group.path,
     )
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cpuctl.audit.commands import for_each
-from cpuctl.audit.finding import Finding, Severity
+from cpuctl.audit.finding import Finding, NodePart
 from cpuctl.audit.picture import Picture, Seen, Task
 from cpuctl.audit.sets import union
 from cpuctl.cpuset import CPUSet
+from cpuctl.diagnostics import Severity
 from cpuctl.machine.wording import are, count, named
 
 _SHOWN = 3
@@ -34,13 +35,11 @@ def _outside(seen: Seen, wanted: CPUSet, outside: list[Task]) -> Finding:
     return Finding(
         severity=Severity.ERROR,
         code="threads-outside",
-        subject=str(seen.owner),
+        place=NodePart.of(seen),
         message=f"{count(len(outside), 'thread')} of {len(seen.tasks)} may run on other CPUs: {shown}{more}",
         expected=str(wanted),
         detected=str(union(task.cpus for task in outside)),
         fix=for_each((task.tid for task in outside), f"taskset -cp {wanted} {{}}"),
-        owner=seen.owner,
-        path=seen.group.path,
     )
 
 
@@ -48,13 +47,11 @@ def _unused(seen: Seen, wanted: CPUSet) -> Iterator[Finding]:
     unused = wanted - seen.running_on
     if unused and seen.effective in (None, wanted):
         yield Finding(
-            severity=Severity.INFO,
+            severity=Severity.NOTE,
             code="cpus-unused",
-            subject=str(seen.owner),
+            place=NodePart.of(seen),
             message=f"its {are(unused)} exclusive, but none of its {count(len(seen.tasks), 'thread')} may "
             f"run on {'them' if len(unused) > 1 else 'it'}: it has pinned itself to {named(seen.running_on)}",
             expected=str(wanted),
             detected=str(seen.running_on),
-            owner=seen.owner,
-            path=seen.group.path,
         )

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cpuctl.audit.commands import RESTART
-from cpuctl.audit.finding import Finding, Severity
+from cpuctl.audit.finding import Finding, NodePart
 from cpuctl.audit.picture import Picture, Seen, ToldFile
 from cpuctl.cpuset import CPUSet
+from cpuctl.diagnostics import Severity
 from cpuctl.engine.placement import Isolation, isolation_of
 from cpuctl.machine.wording import named
 from cpuctl.pods.rules import ASSIGNED_CPUSET, ASSIGNED_CPUSET_SINCE
@@ -39,9 +40,9 @@ def check_volumes(picture: Picture) -> Iterator[Finding]:
             yield from _compared(picture, seen, told, told.text)
     if served and picture.promises.tells_assigned and not picture.promises.takes_assigned:
         yield Finding(
-            severity=Severity.INFO,
+            severity=Severity.NOTE,
             code="assigned-cpuset-gate",
-            subject=_GATE,
+            place=NodePart(_GATE),
             message=f"the gate is off: the kubelet keeps files of {ASSIGNED_CPUSET} up to date all the same, "
             "but an API server with the gate off drops the field, and the file, when a pod is written anew",
             expected="on",
@@ -82,7 +83,7 @@ def _compared(picture: Picture, seen: Seen, told: ToldFile, text: str) -> Iterat
         return
     if cpus and cpus <= wanted and picture.promises.delays:
         yield _finding(
-            Severity.INFO,
+            Severity.NOTE,
             seen,
             code="assigned-cpuset-pending",
             message=f"it is to give up {named(wanted - cpus)} when its delay has passed: it reads the rest",
@@ -136,6 +137,4 @@ def _told(cpus: CPUSet) -> str:
 
 def _finding(severity: Severity, seen: Seen, **texts: str) -> Finding:
     """Make a finding about a container; *texts* are its code, message, expected, detected and fix."""
-    return Finding(
-        severity=severity, subject=str(seen.owner), owner=seen.owner, path=seen.group.path, **texts
-    )
+    return Finding(severity=severity, place=NodePart.of(seen), **texts)

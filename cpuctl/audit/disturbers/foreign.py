@@ -9,10 +9,11 @@ import re
 from collections.abc import Iterable, Iterator
 
 from cpuctl.audit.commands import for_each, operand
-from cpuctl.audit.finding import Finding, Severity
+from cpuctl.audit.finding import Finding, NodePart
 from cpuctl.audit.picture import Picture, Task
 from cpuctl.audit.sets import union
 from cpuctl.cgroups.names import Level, role_of
+from cpuctl.diagnostics import Severity
 from cpuctl.machine.wording import count, named
 
 _UNIT = (".slice", ".scope", ".service")
@@ -54,9 +55,9 @@ def check_kernel_threads(picture: Picture) -> Iterator[Finding]:
     ]
     if movable:
         yield Finding(
-            severity=Severity.INFO,
+            severity=Severity.NOTE,
             code="kernel-threads",
-            subject="kernel",
+            place=NodePart("kernel"),
             message=f"{count(len(movable), 'kernel thread')} that can be moved may run on exclusive CPUs: "
             f"{_names(movable)}",
             expected=str(picture.housekeeping),
@@ -67,9 +68,9 @@ def check_kernel_threads(picture: Picture) -> Iterator[Finding]:
     if work is not None and not work.isdisjoint(picture.exclusive):
         kept = picture.housekeeping
         yield Finding(
-            severity=Severity.INFO,
+            severity=Severity.NOTE,
             code="kernel-work",
-            subject="unbound workqueues",
+            place=NodePart("unbound workqueues"),
             message=f"work of the kernel may be done on exclusive {named(work & picture.exclusive)}",
             expected=str(kept),
             detected=str(work),
@@ -107,14 +108,13 @@ def _foreign(picture: Picture, group: _Group) -> Finding:
     return Finding(
         severity=Severity.WARNING,
         code="foreign-processes",
-        subject=group.title,
+        place=NodePart(group.title, path=group.path),
         message=f"{count(len(group.tasks), 'thread')} of {len(processes)} "
         f"process{'es' if len(processes) > 1 else ''} may run on exclusive CPUs of "
         f"{picture.holders(allowed)}: {_names(group.tasks)}",
         expected=str(picture.housekeeping),
         detected=str(allowed),
         fix=_fix(picture, group, processes),
-        path=group.path,
     )
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cpuctl.audit.commands import MOST
-from cpuctl.audit.finding import Finding, Severity
+from cpuctl.audit.finding import Finding, NodePart
 from cpuctl.audit.picture import Interrupt, Picture
 from cpuctl.capture.node.interrupts import DEFAULT_AFFINITY
 from cpuctl.cpuset import CPUSet
+from cpuctl.diagnostics import Severity
 from cpuctl.machine.wording import count, named
 
 _SHOWN = 3
@@ -57,7 +58,7 @@ def check_irqbalance(picture: Picture) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.WARNING,
             code="irqbalance",
-            subject="irqbalance",
+            place=NodePart("irqbalance"),
             message=f"it runs, and may send interrupts to exclusive {named(missing)}",
             expected=f"{wanted} banned",
             detected=f"{banned} banned" if banned else "none banned",
@@ -72,7 +73,7 @@ def _coming(picture: Picture, interrupt: Interrupt, comes: CPUSet) -> Finding:
     return Finding(
         severity=Severity.WARNING,
         code="interrupt",
-        subject=f"IRQ {interrupt.number} ({', '.join(interrupt.actions)})",
+        place=NodePart(f"IRQ {interrupt.number} ({', '.join(interrupt.actions)})"),
         message=f"it comes to exclusive {named(comes & picture.exclusive)} of "
         f"{picture.holders(comes)}{often}",
         expected=str(kept),
@@ -89,9 +90,9 @@ def _possible(picture: Picture, interrupts: list[Interrupt]) -> Finding:
         for each in interrupts[:MOST]
     ]
     return Finding(
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
         code="interrupts-allowed",
-        subject="interrupts",
+        place=NodePart("interrupts"),
         message=f"{count(len(interrupts), 'interrupt')} may be sent to exclusive CPUs, but "
         f"{'are' if len(interrupts) > 1 else 'is'} handled elsewhere now: {shown}{more}",
         expected=f"none on {picture.exclusive}",
@@ -105,9 +106,9 @@ def _came(picture: Picture, interrupts: list[Interrupt]) -> Finding:
     shown = ", ".join(f"{each.number} ({', '.join(each.actions)}): {each.fired}" for each in often[:_SHOWN])
     more = f" and {len(often) - _SHOWN} more" if len(often) > _SHOWN else ""
     return Finding(
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
         code="interrupts-came",
-        subject="interrupts",
+        place=NodePart("interrupts"),
         message=f"{count(len(often), 'interrupt')} came to exclusive CPUs since boot, and where "
         f"{'they' if len(often) > 1 else 'it'} may come now is not recorded: {shown}{more}",
         expected=f"none on {picture.exclusive}",
@@ -127,9 +128,9 @@ def _default(picture: Picture) -> Iterator[Finding]:
         return
     kept = (default & picture.machine.online) - exclusive or picture.housekeeping
     yield Finding(
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
         code="interrupts-default",
-        subject="new interrupts",
+        place=NodePart("new interrupts"),
         message=f"an interrupt that comes into being may be sent to exclusive {named(default & exclusive)}",
         expected=str(kept),
         detected=str(default & picture.machine.online),

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cpuctl.audit.finding import Finding, Severity
+from cpuctl.audit.finding import Finding, NodePart
 from cpuctl.audit.picture import Picture, Seen
 from cpuctl.audit.sets import union
 from cpuctl.cpuset import CPUSet
+from cpuctl.diagnostics import Severity
 from cpuctl.machine.wording import are, named
 
 _PARTLY = {"isolcpus": "isolated-partly", "nohz_full": "nohz-partly"}
@@ -33,9 +34,9 @@ def check_isolation(picture: Picture) -> Iterator[Finding]:
         yield _missing("nohz_full", missing, machine.nohz_full, "the scheduler's tick goes on there")
     if noisy := machine.nohz_full & reserved:
         yield Finding(
-            severity=Severity.INFO,
+            severity=Severity.NOTE,
             code="nohz-reserved",
-            subject="nohz_full",
+            place=NodePart("nohz_full"),
             message=f"{are(noisy)} reserved for the system, whose programs gain nothing from nohz_full",
             expected=str(machine.nohz_full - noisy) or "none",
             detected=str(machine.nohz_full),
@@ -48,7 +49,7 @@ def _isolated_reserved(cpus: CPUSet) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.WARNING,
             code="isolated-reserved",
-            subject="isolcpus",
+            place=NodePart("isolcpus"),
             message=f"{are(cpus)} reserved for the system, but isolated: its programs do not spread there",
             expected="no reserved CPU",
             detected=str(cpus),
@@ -64,14 +65,12 @@ def _isolated_threads(seen: Seen, isolated: CPUSet) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.WARNING,
             code="isolated-threads",
-            subject=str(seen.owner),
+            place=NodePart.of(seen),
             message=f"{len(loose)} of its threads may run on all of the isolated {named(cpus)}: the kernel"
             " moves none of them, so most stay on the CPU on which the first began",
             expected="threads that pin themselves, each to a CPU",
             detected=str(cpus),
             fix=f"pin them (taskset -cp CPU THREAD), or boot with isolcpus without {cpus}",
-            owner=seen.owner,
-            path=seen.group.path,
         )
 
 
@@ -84,7 +83,7 @@ def _isolated_pool(picture: Picture, cpus: CPUSet) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.WARNING,
             code="isolated-shared",
-            subject="isolcpus",
+            place=NodePart("isolcpus"),
             message=f"{are(cpus)} isolated and in the shared pool: the threads of {sharing} "
             f"container{'s' if sharing > 1 else ''} are not balanced there",
             expected="no CPU of the shared pool",
@@ -95,9 +94,9 @@ def _isolated_pool(picture: Picture, cpus: CPUSet) -> Iterator[Finding]:
 
 def _missing(parameter: str, missing: CPUSet, there: CPUSet, so: str) -> Finding:
     return Finding(
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
         code=_PARTLY[parameter],
-        subject=parameter,
+        place=NodePart(parameter),
         message=f"exclusive {named(missing)} {'are' if len(missing) > 1 else 'is'} not in {parameter}: {so}",
         expected=str(there | missing),
         detected=str(there),

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from shlex import quote
 
 from cpuctl.audit.commands import delete_pod
-from cpuctl.audit.finding import Finding, Severity
+from cpuctl.audit.finding import Finding, NodePart
 from cpuctl.audit.picture import Picture
 from cpuctl.audit.sets import union
 from cpuctl.cpuset import CPUSet
+from cpuctl.diagnostics import Severity
 from cpuctl.machine.wording import are, named
 
 
@@ -25,9 +26,9 @@ def check_siblings(picture: Picture) -> Iterator[Finding]:
         wrong = picture.promises.full_cores
         name = picture.pod_name(uid)
         yield Finding(
-            severity=Severity.ERROR if wrong else Severity.INFO,
+            severity=Severity.ERROR if wrong else Severity.NOTE,
             code="siblings-shared",
-            subject=name,
+            place=NodePart(name),
             message=f"{are(siblings)} on cores of its {named(held)}, and {_whose(picture, uid, siblings)}",
             expected="whole cores, as full-pcpus-only promises" if wrong else "whole cores",
             detected=str(siblings),

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from cpuctl.audit.commands import delete_pod
-from cpuctl.audit.finding import Finding, Severity
+from cpuctl.audit.finding import Finding, NodePart
 from cpuctl.audit.kubelet_state.stale import is_gone
 from cpuctl.audit.picture import Picture
 from cpuctl.cgroups.owners import Owner
 from cpuctl.checkpoints.model import DeviceEntry, DevicesStateFile
+from cpuctl.diagnostics import Severity
 from cpuctl.pods.model import Container, ContainerKind, Pod
 
 _SHOWN = 3
@@ -27,7 +28,7 @@ def check_devices(picture: Picture) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.WARNING,
             code="devices-unusable",
-            subject="kubelet_internal_checkpoint",
+            place=NodePart("kubelet_internal_checkpoint"),
             message=f"a kubelet that starts now takes every device for free: {state.devices_problem}",
             fix="cpuctl checkpoint verify",
         )
@@ -44,14 +45,13 @@ def _gone(picture: Picture, devices: DevicesStateFile) -> Iterator[Finding]:
     for entry in devices.entries:
         if is_gone(picture, entry.pod_uid, picture.pods.get(entry.pod_uid)):
             yield Finding(
-                severity=Severity.INFO,
+                severity=Severity.NOTE,
                 code="stale-devices",
-                subject=_subject(picture, entry),
+                place=NodePart(_subject(picture, entry), _owner(picture, entry)),
                 message=f"{_some(entry.names)} of {entry.resource} are recorded for it, but its pod is gone: "
                 "they come back when the next pod is admitted (kubernetes issue 137010)",
                 expected="no entry",
                 detected=_some(entry.names),
-                owner=_owner(picture, entry),
             )
 
 
@@ -74,13 +74,12 @@ def _other_count(pod: Pod, container: Container, resource: str, asked: int, coun
     return Finding(
         severity=Severity.WARNING,
         code="devices-differ",
-        subject=f"{pod.full_name}/{container.name}",
+        place=NodePart.in_pod(pod, pod.uid, container.name),
         message=f"it asks for {asked} of {resource}, and {count or 'none'} are recorded for it: a kubelet "
         "that starts again may give what it uses to others, or not admit it again",
         expected=str(asked),
         detected=str(count),
         fix=delete_pod(pod),
-        owner=Owner(uid=pod.uid, namespace=pod.namespace, pod=pod.name, container=container.name),
     )
 
 
@@ -96,13 +95,12 @@ def _unregistered(picture: Picture, devices: DevicesStateFile) -> Iterator[Findi
         lost = [] if known is None else sorted(set(entry.names) - set(known))
         if lost and not is_gone(picture, entry.pod_uid, picture.pods.get(entry.pod_uid)):
             yield Finding(
-                severity=Severity.INFO,
+                severity=Severity.NOTE,
                 code="device-unregistered",
-                subject=_subject(picture, entry),
+                place=NodePart(_subject(picture, entry), _owner(picture, entry)),
                 message=f"it holds {_some(lost)} of {entry.resource}, not healthy to its plugin: a "
                 "kubelet that starts again keeps the pod, and gives nobody these devices",
                 detected=_some(lost),
-                owner=_owner(picture, entry),
             )
 
 
@@ -119,7 +117,7 @@ def _twice(picture: Picture, devices: DevicesStateFile) -> Iterator[Finding]:
             yield Finding(
                 severity=Severity.ERROR,
                 code="device-held-twice",
-                subject=f"{resource} {name}",
+                place=NodePart(f"{resource} {name}"),
                 message=f"{names} are recorded to hold it",
                 expected="one holder",
                 detected=str(len(entries)),

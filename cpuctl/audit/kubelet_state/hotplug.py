@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cpuctl.audit.finding import Finding, Severity
+from cpuctl.audit.finding import Finding, NodePart
 from cpuctl.audit.picture import POLICY_NONE, Picture
 from cpuctl.audit.sets import union
 from cpuctl.cpuset import CPUSet
+from cpuctl.diagnostics import Severity
 from cpuctl.machine.wording import are
 
 
@@ -29,7 +30,7 @@ def check_hotplug(picture: Picture) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.ERROR,
             code="cpus-unknown",
-            subject="node",
+            place=NodePart("node"),
             message=f"{are(new)} online, but not in the kubelet's state: it does not start again with it",
             expected=str(known),
             detected=str(online),
@@ -43,7 +44,7 @@ def _gone(picture: Picture, known: CPUSet, gone: CPUSet) -> Finding:
     return Finding(
         severity=Severity.ERROR,
         code="cpus-offline",
-        subject="node",
+        place=NodePart("node"),
         message=f"{are(gone)} offline, but in the kubelet's state{whose}: it does not start again with it",
         expected=str(known),
         detected=str(picture.machine.online),

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from cpuctl.audit.commands import RESTART, delete_pod, show_pod
-from cpuctl.audit.finding import Finding, Severity
+from cpuctl.audit.finding import Finding, NodePart
 from cpuctl.audit.picture import Picture, Seen
 from cpuctl.audit.sets import union
 from cpuctl.cgroups.owners import Owner
 from cpuctl.cpuset import CPUSet
+from cpuctl.diagnostics import Severity
 from cpuctl.machine.wording import are, named
 from cpuctl.pods.model import ContainerKind, Pod
 from cpuctl.pods.running import RunState
@@ -45,12 +46,11 @@ def check_finished_init_containers(picture: Picture) -> Iterator[Finding]:
             yield Finding(
                 severity=Severity.WARNING,
                 code="finished-init-container",
-                subject=f"{pod.full_name}/{names}",
+                place=NodePart.in_pod(pod, uid, names),
                 message=f"it has ended, and holds {named(stranded)}: no other container of its pod does",
                 expected="CPUs that app containers use",
                 detected=str(stranded),
                 fix=delete_pod(pod),
-                owner=Owner(uid=uid, namespace=pod.namespace, pod=pod.name, container=names),
             )
 
 
@@ -67,14 +67,13 @@ def check_unclaimed(picture: Picture) -> Iterator[Finding]:
         for name, cpus in containers.items():
             if uid in picture.uids and name not in found and cpus not in sets:
                 yield Finding(
-                    severity=Severity.INFO,
+                    severity=Severity.NOTE,
                     code="entry-unclaimed",
-                    subject=f"{picture.pod_name(uid)}/{name}",
+                    place=NodePart(f"{picture.pod_name(uid)}/{name}", Owner(uid=uid, container=name)),
                     message=f"{are(cpus)} its own, but no container of its pod has them: it does not run, "
                     "or --pods tells which one it is",
                     expected=str(cpus),
                     detected=" or ".join(str(each) for each in sets if each) or "none",
-                    owner=Owner(uid=uid, container=name),
                 )
 
 
@@ -90,12 +89,11 @@ def check_missing_groups(picture: Picture) -> Iterator[Finding]:
                 yield Finding(
                     severity=Severity.WARNING,
                     code="group-missing",
-                    subject=f"{pod.full_name}/{status.name}",
+                    place=NodePart.in_pod(pod, uid, status.name),
                     message="it runs, as the API server says, but has no control group: it has ended since",
                     expected=f"a group of container {status.container_id[:12]}",
                     detected="none",
                     fix=show_pod(pod),
-                    owner=Owner(uid=uid, namespace=pod.namespace, pod=pod.name, container=status.name),
                 )
 
 
@@ -124,12 +122,11 @@ def _stale(picture: Picture, uid: str, name: str, held: Mapping[str, CPUSet], wh
     return Finding(
         severity=Severity.WARNING,
         code="stale-entry",
-        subject=f"{pod}/{name}" if name else pod,
+        place=NodePart(f"{pod}/{name}" if name else pod, owner),
         message=f"{what} kept for {', '.join(sorted(held))}, but {why}",
         expected="no entry",
         detected=str(cpus) or "memory",
         fix=RESTART,
-        owner=owner,
     )
 
 

@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from cpuctl.audit.commands import RESTART
-from cpuctl.audit.finding import Finding, Severity
+from cpuctl.audit.finding import Finding, NodePart
 from cpuctl.audit.picture import Picture
 from cpuctl.audit.sets import union
 from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile
 from cpuctl.cpuset import CPUSet
+from cpuctl.diagnostics import Severity
 from cpuctl.machine.wording import are
 
 _CPU_FILE, _MEMORY_FILE = "cpu_manager_state", "memory_manager_state"
@@ -50,7 +51,7 @@ def check_state(picture: Picture) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.WARNING,
             code="state-closed",
-            subject=path,
+            place=NodePart(path),
             message="it cannot be read, so nobody knows what the kubelet has given to whom",
             expected="a file that can be read",
             detected="permission denied",
@@ -66,7 +67,7 @@ def _file(picture: Picture, file: _File) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.ERROR,
             code="state-unusable",
-            subject=file.name,
+            place=NodePart(file.name),
             message=f"a kubelet would not load it: {file.problem}",
             expected="a state file",
             detected=file.problem,
@@ -79,7 +80,7 @@ def _file(picture: Picture, file: _File) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.ERROR,
             code="state-policy",
-            subject=file.name,
+            place=NodePart(file.name),
             message=f"it was written under another {file.manager} policy: a kubelet does not start with it",
             expected=file.configured,
             detected=file.saved.policy_name,
@@ -97,7 +98,7 @@ def _missing(file: _File) -> Finding:
     return Finding(
         severity=Severity.WARNING,
         code="state-missing",
-        subject=file.name,
+        place=NodePart(file.name),
         message=f"there is none, although the {file.manager} policy {file.configured} is configured: "
         "what the kubelet has given to whom is not known",
         expected="a state file",
@@ -123,7 +124,7 @@ def _reserved(subject: str, taken: CPUSet, why: str) -> Finding:
     return Finding(
         severity=Severity.ERROR,
         code="reserved-in-use",
-        subject=subject,
+        place=NodePart(subject),
         message=f"{are(taken)} reserved for the system, but {why}",
         expected="no reserved CPU",
         detected=str(taken),
@@ -140,7 +141,7 @@ def _twice(picture: Picture, state: CPUStateFile) -> Iterator[Finding]:
             yield Finding(
                 severity=Severity.ERROR,
                 code="given-twice",
-                subject=picture.pod_name(uid),
+                place=NodePart(picture.pod_name(uid)),
                 message=f"{are(double)} its own, but the shared pool's or another pod's, too",
                 expected="CPUs of its own",
                 detected=str(double),

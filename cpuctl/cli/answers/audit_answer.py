@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from cpuctl.audit.checks import Verdict, verdicts
-from cpuctl.audit.finding import Finding, Severity
+from cpuctl.audit.finding import Finding
 from cpuctl.audit.picture import Picture, Seen, State
 from cpuctl.audit.unchecked import unchecked
 from cpuctl.capture.collected import Unreadable
 from cpuctl.cgroups.owners import Owner
+from cpuctl.cli.answers.diagnostics import finding_answer
 from cpuctl.cli.output import API_VERSION, Document
 from cpuctl.cpuset import CPUSet
+from cpuctl.diagnostics import counts
 
 _CPU_FILE = "/cpu_manager_state"
 
@@ -73,13 +74,12 @@ def _standing(state: State) -> str:
 
 
 def _summary(picture: Picture, findings: Iterable[Finding]) -> dict[str, int]:
-    counts = Counter(finding.severity for finding in findings)
     threads = len(picture.others) + sum(len(seen.tasks) for seen in picture.containers)
     return {
         "containers": len(picture.containers),
         "threads": threads,
         "interrupts": len(picture.interrupts.known),
-        **{severity.value: counts[severity] for severity in Severity},
+        **counts(findings),
     }
 
 
@@ -121,19 +121,14 @@ def owner_answer(owner: Owner) -> dict[str, Any]:
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
-    owner = finding.owner
-    return {
-        "severity": finding.severity.value,
-        "code": finding.code,
-        "subject": finding.subject,
-        "uid": owner.uid if owner else None,
-        "container": (owner.container or None) if owner else None,
-        "path": finding.path or None,
-        "expected": finding.expected,
-        "detected": finding.detected,
-        "message": finding.message,
-        "fix": finding.fix,
-    }
+    subject, owner, path = finding.place
+    return finding_answer(
+        finding,
+        subject=subject,
+        uid=owner.uid if owner else None,
+        container=(owner.container or None) if owner else None,
+        path=path or None,
+    )
 
 
 def set_answer(cpus: CPUSet | None) -> str | None:

@@ -109,10 +109,12 @@ def _checked(
     if not states:
         return check_document(told.loaded, outcome, lints, head, unseen)
 
-    from cpuctl.cli.answers.checkpoint.verdict_answer import with_states
+    from cpuctl.cli.answers.checkpoint.verdict_answer import as_remarks, outcome_answer
 
     verdict = verdict_on(source, told, states)
-    return with_states(check_document(told.loaded, verdict.start, lints, head, unseen), verdict, states)
+    remarks = as_remarks(verdict, states)
+    document = check_document(told.loaded, verdict.start, lints, head, unseen, remarks)
+    return {**document, "start": {**document["start"], **outcome_answer(verdict.start)}}
 
 
 def _with_commands(document: Document, words: CheckpointWords) -> Document:

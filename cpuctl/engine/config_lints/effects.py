@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cpuctl.engine.config_lints.lint import Lint, LintSubject, Severity
+from cpuctl.diagnostics import Severity
+from cpuctl.engine.config_lints.lint import Lint, LintSubject
 from cpuctl.engine.config_lints.names import CPU_OPTIONS, NUMA_OPTIONS
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.hints.node_sets import MEMORY, endless_combining, walks
@@ -80,9 +81,9 @@ def lint_topology_manager(subject: LintSubject) -> Iterator[Lint]:
     if topology is not None and topology.num_numa_nodes == 1:
         message = "this machine has one NUMA node: there is nothing to align"
         yield Lint(
-            severity=Severity.INFO,
+            severity=Severity.NOTE,
             code="topology-policy-idle",
-            setting=("topologyManagerPolicy",),
+            place=("topologyManagerPolicy",),
             message=message,
         )
     if _is_on(config.topology_manager_policy_options.get(PREFER_CLOSEST, "")):
@@ -98,7 +99,7 @@ def lint_numa_sets(subject: LintSubject) -> Iterator[Lint]:
         yield Lint(
             severity=Severity.ERROR,
             code="numa-node-in-no-mask",
-            setting=("topologyManagerPolicy",),
+            place=("topologyManagerPolicy",),
             message=f"the kubelet crashes at its first pod: {fault.why}",
             fix="topologyManagerPolicy: none",
         )
@@ -108,7 +109,7 @@ def lint_numa_sets(subject: LintSubject) -> Iterator[Lint]:
             yield Lint(
                 severity=Severity.ERROR,
                 code="numa-sets",
-                setting=("memoryManagerPolicy",) if memory else ("topologyManagerPolicy",),
+                place=("memoryManagerPolicy",) if memory else ("topologyManagerPolicy",),
                 message=f"the kubelet's {walk.who} {walk.words}",
                 detected=f"{walk.nodes} NUMA nodes",
                 fix="memoryManagerPolicy: None" if memory else "topologyManagerPolicy: none",
@@ -128,7 +129,7 @@ def lint_merging(subject: LintSubject) -> Iterator[Lint]:
         yield Lint(
             severity=Severity.ERROR,
             code="numa-sets",
-            setting=("topologyManagerPolicy",),
+            place=("topologyManagerPolicy",),
             message=f"the kubelet's Topology Manager would not answer within {time}: it combines the hints "
             f"for CPUs and memory of a Guaranteed pod in up to {number} ways",
             fix="topologyManagerPolicy: single-numa-node",
@@ -172,16 +173,16 @@ def lint_reservations(subject: LintSubject) -> Iterator[Lint]:
     dropped = [signal for signal in defaults if signal not in config.eviction_hard]
     if config.eviction_hard and dropped:
         yield Lint(
-            severity=Severity.INFO,
+            severity=Severity.NOTE,
             code="eviction-defaults-dropped",
-            setting=("evictionHard",),
+            place=("evictionHard",),
             message=f"evictionHard replaces all defaults: there is no threshold for {', '.join(dropped)}",
             fix="name them too, or set mergeDefaultEvictionSettings: true in the main file (from 1.33 on)",
         )
 
 
 def _idle(setting: tuple[str, ...], message: str, *, code: str = "option-idle") -> Lint:
-    return Lint(severity=Severity.WARNING, code=code, setting=setting, message=message, fix="leave it out")
+    return Lint(severity=Severity.WARNING, code=code, place=setting, message=message, fix="leave it out")
 
 
 def _is_on(value: str) -> bool:

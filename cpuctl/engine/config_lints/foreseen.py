@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.config_lints.lint import Ceiling, Lint, LintSubject, Severity
+from cpuctl.diagnostics import Severity
+from cpuctl.engine.config_lints.lint import Ceiling, Lint, LintSubject
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.outcome import Picked
 from cpuctl.golang.text import GoError
@@ -36,7 +37,7 @@ def lint_uneven_cores(subject: LintSubject) -> Iterator[Lint]:
     yield Lint(
         severity=Severity.WARNING,
         code="reserved-handed-out",
-        setting=("reservedSystemCPUs",) if subject.config.reserved_system_cpus else ("cpuManagerPolicy",),
+        place=("reservedSystemCPUs",) if subject.config.reserved_system_cpus else ("cpuManagerPolicy",),
         expected=str(whole),
         detected=str(CPUSet(taken)),
         message=f"a container that asks for {count} CPUs is given reserved CPUs {CPUSet(taken)}, because"
@@ -70,7 +71,7 @@ def lint_isolated_cpus(subject: LintSubject) -> Iterator[Lint]:
             yield Lint(
                 severity=Severity.WARNING,
                 code="isolated-in-shared-pool",
-                setting=("cpuManagerPolicy",),
+                place=("cpuManagerPolicy",),
                 detected=str(shared),
                 message=f"CPUs {shared} are isolated ({why}), and the kernel spreads no threads over them:"
                 f" {who}{exclusive}",
@@ -78,9 +79,9 @@ def lint_isolated_cpus(subject: LintSubject) -> Iterator[Lint]:
             )
     if ticking := subject.machine.nohz_full - reserved - subject.machine.isolated:
         yield Lint(
-            severity=Severity.INFO,
+            severity=Severity.NOTE,
             code="nohz-in-shared-pool",
-            setting=("cpuManagerPolicy",),
+            place=("cpuManagerPolicy",),
             detected=str(ticking),
             message=f"CPUs {ticking} are nohz_full: {who}, and where several threads take turns the tick goes"
             " on, while every system call costs more",
@@ -105,7 +106,7 @@ def lint_parents_cpus(subject: LintSubject) -> Iterator[Lint]:
             yield Lint(
                 severity=Severity.WARNING,
                 code="parent-without-cpus",
-                setting=("cpuManagerPolicy",),
+                place=("cpuManagerPolicy",),
                 expected=str(wanted),
                 detected=str(above.cpus),
                 message=f"the control group {above.path}, above {whose}, ends at CPUs {above.cpus}, and the"
@@ -151,7 +152,7 @@ def lint_fractions(subject: LintSubject) -> Iterator[Lint]:
             yield Lint(
                 severity=Severity.WARNING,
                 code="fraction-of-a-byte",
-                setting=path,
+                place=path,
                 detected=text,
                 message=f"{text} is a fraction of a byte, and counts as {whole} byte{'s' * (whole != 1)}: the"
                 " suffix m means thousandths",

@@ -1,12 +1,12 @@
-"""One remark about a configuration: what is legal but wrong, or why the kubelet refuses it."""
+"""What is remarked on: a configuration on a machine, where some of it is legal but wrong, or refused."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from cpuctl.cpuset import CPUSet
+from cpuctl.diagnostics import Diagnostic
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.start import Started
 from cpuctl.kubelet.config import KubeletConfiguration
@@ -14,28 +14,8 @@ from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.machine.model import Machine
 
-
-class Severity(StrEnum):
-    """How bad it is: the kubelet refuses it, it does not do what it says, or it is worth knowing."""
-
-    ERROR = "error"
-    WARNING = "warning"
-    INFO = "info"
-
-
-class Lint(NamedTuple):
-    """A finding about one setting, named by its path; ``expected``, ``detected`` and ``fix`` may be empty.
-
-    ``code`` is its stable name in answers.
-    """
-
-    severity: Severity
-    code: str
-    setting: tuple[str, ...]
-    message: str
-    expected: str = ""
-    detected: str = ""
-    fix: str = ""
+Lint: TypeAlias = Diagnostic[tuple[str, ...]]
+"""A remark on the setting at a path: an error is what the kubelet refuses."""
 
 
 class Ceiling(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from cpuctl.diagnostics import worst_first
 from cpuctl.engine.config_lints.effects import (
     lint_cpu_options,
     lint_merging,
@@ -17,7 +18,7 @@ from cpuctl.engine.config_lints.foreseen import (
     lint_parents_cpus,
     lint_uneven_cores,
 )
-from cpuctl.engine.config_lints.lint import Lint, LintSubject, Severity
+from cpuctl.engine.config_lints.lint import Lint, LintSubject
 from cpuctl.engine.config_lints.memory import lint_reserved_memory
 from cpuctl.engine.config_lints.names import (
     lint_cgroup_driver,
@@ -44,10 +45,8 @@ _LINTS: tuple[Callable[[LintSubject], Iterator[Lint]], ...] = (
     lint_parents_cpus,
     lint_fractions,
 )
-_ORDER = list(Severity)
 
 
 def lint_configuration(subject: LintSubject) -> list[Lint]:
     """Return all remarks, the worst first, otherwise in the order of the configuration's parts."""
-    lints = [lint for check in _LINTS for lint in check(subject)]
-    return sorted(lints, key=lambda lint: _ORDER.index(lint.severity))
+    return worst_first(lint for check in _LINTS for lint in check(subject))

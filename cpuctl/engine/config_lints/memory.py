@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cpuctl.engine.config_lints.lint import Lint, LintSubject, Severity
+from cpuctl.diagnostics import Severity
+from cpuctl.engine.config_lints.lint import Lint, LintSubject
 from cpuctl.engine.memory.tables import MEMORY
 from cpuctl.engine.reservation_summary import MEMORY_SETTINGS, MemoryBalance, memory_balances
 from cpuctl.engine.start import Started
@@ -38,7 +39,7 @@ def lint_reserved_memory(subject: LintSubject) -> Iterator[Lint]:
         yield Lint(
             severity=Severity.ERROR,
             code="reserved-memory-none",
-            setting=_FIELD,
+            place=_FIELD,
             message="no memory is kept from pods, and the Static policy starts only with some",
             fix=f"set {MEMORY_SETTINGS}; then {_RESERVE}",
         )
@@ -62,7 +63,7 @@ def _unequal(balance: MemoryBalance, started: Started) -> Lint:
     return Lint(
         severity=Severity.ERROR,
         code="reserved-memory-unequal",
-        setting=_FIELD,
+        place=_FIELD,
         expected=str(balance.kept),
         detected=str(balance.listed),
         message=message,
@@ -91,7 +92,7 @@ def _uncountable(item: ReservedMemory) -> Iterator[Lint]:
             yield Lint(
                 severity=Severity.ERROR,
                 code="reserved-memory-inexact",
-                setting=_FIELD,
+                place=_FIELD,
                 expected=whole,
                 message=f"the kubelet cannot count what is written for {kind} of NUMA node {item.numa_node}"
                 f" ({amount}): it takes whole numbers only, written without a fraction and in few digits",
@@ -113,7 +114,7 @@ def _overdrawn(subject: LintSubject) -> Iterator[Lint]:
             yield Lint(
                 severity=Severity.ERROR,
                 code="reserved-memory-overdrawn",
-                setting=_FIELD,
+                place=_FIELD,
                 expected=str(_bytes(max(0, total - pages))),
                 detected=str(_bytes(reserved)),
                 message=f"reserved memory and huge pages take {short} more of NUMA node {node.id} than it has"

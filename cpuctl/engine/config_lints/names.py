@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from cpuctl.departures import GATES, OPTION_GROUPS
-from cpuctl.engine.config_lints.lint import Lint, LintSubject, Severity
+from cpuctl.diagnostics import Severity
+from cpuctl.engine.config_lints.lint import Lint, LintSubject
 from cpuctl.golang.conversions import parse_atoi, parse_bool
 from cpuctl.golang.durations import MILLISECOND
 from cpuctl.golang.text import GoError, quoted
@@ -57,7 +58,7 @@ def _wrong_name(field: str, value: str, names: tuple[str, ...]) -> Lint:
     return Lint(
         severity=Severity.ERROR,
         code="policy-name-case" if by_case else "policy-name",
-        setting=(field,),
+        place=(field,),
         expected=meant or " or ".join(names),
         detected=value,
         message=f"{field} {quoted(value)} is no name that the kubelet knows"
@@ -76,7 +77,7 @@ def lint_cgroup_driver(subject: LintSubject) -> Iterator[Lint]:
     yield Lint(
         severity=Severity.WARNING,
         code="cgroup-driver",
-        setting=("cgroupDriver",),
+        place=("cgroupDriver",),
         expected=(meant := nearest(value, _DRIVERS)) or " or ".join(_DRIVERS),
         detected=value,
         message=message + (", unless the container runtime names its own" if asks else ""),
@@ -121,14 +122,14 @@ def _unknown_option(field: str, name: str, known: Mapping[str, OptionHistory], m
         return Lint(
             severity=Severity.ERROR,
             code="option-too-new",
-            setting=(field, name),
+            place=(field, name),
             message=message,
             fix=_LEFT_OUT.format(field, name),
         )
     return Lint(
         severity=Severity.ERROR,
         code="option-unknown",
-        setting=(field, name),
+        place=(field, name),
         expected=meant,
         detected=name,
         message=f"no kubelet knows an option {quoted(name)}",
@@ -140,7 +141,7 @@ def _archived(field: str) -> Lint:
     return Lint(
         severity=Severity.ERROR,
         code="option-unknown",
-        setting=(field, ARCHIVED),
+        place=(field, ARCHIVED),
         expected=STRICT_RESERVATION,
         detected=ARCHIVED,
         message=f"{ARCHIVED} is {ARCHIVED_WHY}",
@@ -153,7 +154,7 @@ def _gated_option(field: str, name: str, stage: str, gate: str) -> Lint:
     return Lint(
         severity=Severity.ERROR,
         code="option-without-gate",
-        setting=(field, name),
+        place=(field, name),
         expected=f"{gate}=true",
         detected=f"{gate}=false",
         message=f"option {name} is {stage} in this release and needs the feature gate {gate}{departs}",
@@ -173,7 +174,7 @@ def _option_value(field: str, name: str, value: str, gates: FeatureGates) -> Lin
     if wanted:
         return None
     message = f"option {name} is given and off: that is the same as leaving it out"
-    return Lint(severity=Severity.INFO, code="option-off", setting=(field, name), message=message)
+    return Lint(severity=Severity.NOTE, code="option-off", place=(field, name), message=message)
 
 
 def _delay(field: str, value: str, gates: FeatureGates) -> Lint:
@@ -190,7 +191,7 @@ def _delay(field: str, value: str, gates: FeatureGates) -> Lint:
         if not gates.enabled(SCALE_DELAY_GATE):
             fix = f"featureGates: {{{SCALE_DELAY_GATE}: true}}"
     else:
-        severity, code, fix = Severity.INFO, "option-announced", ""
+        severity, code, fix = Severity.NOTE, "option-announced", ""
         message = f"option {SCALE_DELAY} is announced (KEP-6122), but was not verified"
         if nanoseconds % MILLISECOND:
             message += "; the KEP speaks of seconds and milliseconds, so a kubelet may refuse parts of one"
@@ -201,7 +202,7 @@ def _delay(field: str, value: str, gates: FeatureGates) -> Lint:
     return Lint(
         severity=severity,
         code=code,
-        setting=(field, SCALE_DELAY),
+        place=(field, SCALE_DELAY),
         expected=expected,
         detected=value,
         message=message,
@@ -221,7 +222,7 @@ def _no_number(field: str, name: str, value: str) -> Lint:
     return Lint(
         severity=Severity.ERROR,
         code="option-value",
-        setting=(field, name),
+        place=(field, name),
         expected=f"a number of at least {DEFAULT_MAX_NODES}",
         detected=value,
         message=f"option {name} takes the number of NUMA nodes, not {quoted(value)}"
@@ -234,7 +235,7 @@ def _no_switch(field: str, name: str, value: str) -> Lint:
     return Lint(
         severity=Severity.ERROR,
         code="option-value",
-        setting=(field, name),
+        place=(field, name),
         expected="true or false",
         detected=value,
         message=f"option {name} is a switch: {quoted(value)} is neither true nor false to Go",
@@ -255,9 +256,9 @@ def lint_gates(subject: LintSubject) -> Iterator[Lint]:
         elif not subject.gates.verified(name):
             message = f"what the gate {name} is in kubelet 1.{minor} is announced, but was not verified"
             yield Lint(
-                severity=Severity.INFO,
+                severity=Severity.NOTE,
                 code="gate-unverified",
-                setting=("featureGates", name),
+                place=("featureGates", name),
                 message=message,
             )
 
@@ -274,7 +275,7 @@ def _unknown_gate(name: str, gates: FeatureGates) -> Lint:
     return Lint(
         severity=Severity.ERROR,
         code="gate-unknown",
-        setting=("featureGates", name),
+        place=("featureGates", name),
         expected=meant,
         detected=name,
         message=f"kubelet 1.{gates.minor} has no feature gate {quoted(name)}{ever}{departs}",

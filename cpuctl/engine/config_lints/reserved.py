@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.departures import STRICT_RESERVATION
-from cpuctl.engine.config_lints.lint import Lint, LintSubject, Severity
+from cpuctl.diagnostics import Severity
+from cpuctl.engine.config_lints.lint import Lint, LintSubject
 from cpuctl.engine.cpu.topology import CPUTopology
 
 _FIELD = "reservedSystemCPUs"
@@ -27,7 +28,7 @@ def lint_reserved_cpus(subject: LintSubject) -> Iterator[Lint]:
         yield Lint(
             severity=Severity.WARNING,
             code="reserved-isolated",
-            setting=setting,
+            place=setting,
             detected=str(isolated),
             message=f"reserved CPUs {isolated} are isolated from the kernel's scheduler (isolcpus):"
             " the system's processes are not spread over them",
@@ -35,16 +36,16 @@ def lint_reserved_cpus(subject: LintSubject) -> Iterator[Lint]:
         )
     if started.policy.options.strict_cpu_reservation and not subject.config.reserved_system_cpus:
         yield Lint(
-            severity=Severity.INFO,
+            severity=Severity.NOTE,
             code="strict-reservation-picked",
-            setting=setting,
+            place=setting,
             detected=str(CPUSet(reserved)),
             message=f"strict-cpu-reservation keeps pods off CPUs {CPUSet(reserved)}, which the kubelet picks:"
             f" KEP-4540 has it do something with reservedSystemCPUs only ({STRICT_RESERVATION})",
         )
     if not started.policy.allocatable:
         message = "all CPUs are reserved: no container can get exclusive ones"
-        yield Lint(severity=Severity.WARNING, code="reserved-all", setting=setting, message=message)
+        yield Lint(severity=Severity.WARNING, code="reserved-all", place=setting, message=message)
 
 
 def _setting(subject: LintSubject) -> tuple[str, ...]:
@@ -72,7 +73,7 @@ def _split_cores(
     yield Lint(
         severity=Severity.WARNING,
         code="reserved-splits-p-core" if hybrid else "reserved-splits-core",
-        setting=setting,
+        place=setting,
         expected=str(CPUSet(whole)) if advised else "",
         detected=str(CPUSet(reserved)),
         message=f"reserved CPUs {CPUSet(reserved & split)} share {core} with CPUs for pods ({CPUSet(left)})",
@@ -89,9 +90,9 @@ def _split_caches(
         return
     effect = ", so that no container gets the whole cache" if wanted else ""
     yield Lint(
-        severity=Severity.WARNING if wanted else Severity.INFO,
+        severity=Severity.WARNING if wanted else Severity.NOTE,
         code="reserved-splits-l3",
-        setting=setting,
+        place=setting,
         detected=str(CPUSet(reserved)),
         message=f"reserved CPUs {CPUSet(reserved & split)} share L3 caches with CPUs for pods"
         f" ({CPUSet(split & ~reserved)}){effect}",

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.departures import ROLLBACK
-from cpuctl.engine.config_lints.lint import Severity
+from cpuctl.diagnostics import Severity
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.state_checks.cpu_subject import CPUSubject, cpu_finding, union
 from cpuctl.engine.state_checks.findings import REPAIR, REPAIR_WITH_PODS, StateFinding

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from cpuctl.checkpoints.model import CPUStateFile
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.config_lints.lint import Severity
+from cpuctl.diagnostics import Severity
 from cpuctl.engine.saved_files import CPU_FILE
-from cpuctl.engine.state_checks.findings import StateFinding
+from cpuctl.engine.state_checks.findings import StateFinding, StatePlace
 from cpuctl.engine.state_checks.owners import Owners
 
 
@@ -78,9 +78,7 @@ def cpu_finding(
     return StateFinding(
         severity=severity,
         code=code,
-        file_name=CPU_FILE,
+        place=StatePlace(CPU_FILE, uid, container),
         message=message,
-        pod_uid=uid,
-        container=container,
         **more,
     )

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from cpuctl.checkpoints.model import UnreadableState
 from cpuctl.departures import ROLLBACK
-from cpuctl.engine.config_lints.lint import Severity
+from cpuctl.diagnostics import Severity
 from cpuctl.engine.saved_files import CPU_FILE, MEMORY_FILE, Reading
-from cpuctl.engine.state_checks.findings import REPAIR, StateFinding
+from cpuctl.engine.state_checks.findings import REPAIR, StateFinding, StatePlace
 from cpuctl.engine.state_checks.found import AnyFile
 
 
@@ -33,7 +33,7 @@ def file_findings(
         yield StateFinding(
             severity=Severity.WARNING,
             code="embedded-differs",
-            file_name=name,
+            place=StatePlace(name),
             message="the copy for kubelets before 1.37 does not say what the file says: they would go on "
             "from another state",
             fix=REPAIR,
@@ -43,7 +43,7 @@ def file_findings(
         yield StateFinding(
             severity=Severity.ERROR,
             code="policy-differs",
-            file_name=name,
+            place=StatePlace(name),
             message=f'the file was written under the policy "{found}", and "{policy}" is configured',
             expected=policy,
             detected=found,
@@ -59,9 +59,9 @@ def _unread(name: str, file: AnyFile, version: str) -> StateFinding:
     """Say that a file means nothing to this kubelet, whatever is in it."""
     broken = isinstance(file.read, UnreadableState)
     return StateFinding(
-        severity=Severity.INFO,
+        severity=Severity.NOTE,
         code="unread",
-        file_name=name,
+        place=StatePlace(name),
         message=f"kubelet {version} does not read it"
         + (": that it cannot be loaded does no harm here" if broken else ""),
         detected=file.facts.format,
@@ -74,7 +74,7 @@ def _gone_on(name: str, file: AnyFile) -> Iterator[StateFinding]:
         yield StateFinding(
             severity=Severity.WARNING,
             code="passed-over",
-            file_name=name,
+            place=StatePlace(name),
             message=f"it cannot be loaded: {file.read.error}; the kubelet logs that, starts, and takes every "
             "device for free: it may give devices that containers use to others",
             detected=file.facts.format,
@@ -103,7 +103,7 @@ def _unreadable(name: str, file: AnyFile, error: str, version: str) -> StateFind
     return StateFinding(
         severity=Severity.ERROR,
         code="unreadable",
-        file_name=name,
+        place=StatePlace(name),
         message=message,
         detected=facts.format,
         fix=fix,
@@ -115,7 +115,7 @@ def _unseen_checksum(name: str, file: AnyFile) -> StateFinding:
     return StateFinding(
         severity=Severity.WARNING,
         code="checksum-unseen",
-        file_name=name,
+        place=StatePlace(name),
         message=f"{wrong}: this kubelet does not look, others refuse the file",
         fix=REPAIR,
     )
@@ -135,7 +135,7 @@ def _passed_over(name: str, file: AnyFile) -> Iterator[StateFinding]:
             yield StateFinding(
                 severity=Severity.WARNING,
                 code="part-unread",
-                file_name=name,
+                place=StatePlace(name),
                 message=f"this kubelet does not read {member} of the file, and writes it without them"
                 f"{departs}",
                 detected=member,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.config_lints.lint import Severity
+from cpuctl.diagnostics import Severity
 from cpuctl.engine.state_checks.cpu_subject import CPUSubject, cpu_finding
 from cpuctl.engine.state_checks.findings import MOST_ALIKE, REPAIR, StateFinding
 from cpuctl.pods.model import ContainerKind
@@ -89,7 +89,7 @@ def _bubbles(subject: CPUSubject) -> Iterator[StateFinding]:
             )
         elif left := whole - held:
             yield cpu_finding(
-                Severity.INFO,
+                Severity.NOTE,
                 "pod-leftover",
                 f"CPUs {left} of {owners.name(uid)} are held by none of its containers: without "
                 "PodLevelResourceManagers, or before 1.36, no kubelet starts on this file",

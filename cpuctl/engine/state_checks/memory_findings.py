@@ -10,12 +10,12 @@ from operator import attrgetter
 
 from cpuctl.checkpoints.diff import TableChange
 from cpuctl.checkpoints.model import MemoryNode, MemoryStateFile, MemoryTable
-from cpuctl.engine.config_lints.lint import Severity
+from cpuctl.diagnostics import Severity
 from cpuctl.engine.memory.restart import restored
 from cpuctl.engine.memory.state import MemoryManagerState
 from cpuctl.engine.memory.tables import MEMORY, wrapped
 from cpuctl.engine.saved_files import MEMORY_FILE
-from cpuctl.engine.state_checks.findings import REPAIR, StateFinding
+from cpuctl.engine.state_checks.findings import REPAIR, StateFinding, StatePlace
 from cpuctl.engine.state_checks.memory_drift import Cause, DriftKind, MemoryDrift, hugepage_bytes
 from cpuctl.engine.state_checks.memory_replay import Misfit, replayed
 from cpuctl.engine.state_checks.owners import Owners
@@ -39,7 +39,7 @@ def drift_findings(drift: MemoryDrift) -> Iterator[StateFinding]:
         yield StateFinding(
             severity=Severity.ERROR,
             code="memory-drift" if benign else "memory-changed",
-            file_name=MEMORY_FILE,
+            place=StatePlace(MEMORY_FILE),
             message=_difference(change, cause) + ("; safe to take over as it is now" if benign else ""),
             expected="" if cause is Cause.NODES else _amount(change.after),
             detected="" if cause is Cause.NODES else _amount(change.before),
@@ -76,7 +76,7 @@ def _no_tables() -> StateFinding:
     return StateFinding(
         severity=Severity.ERROR,
         code="no-tables",
-        file_name=MEMORY_FILE,
+        place=StatePlace(MEMORY_FILE),
         message="pods hold memory, and the tables that it was taken from are missing",
         fix=REPAIR,
     )
@@ -89,12 +89,10 @@ def _misfit(misfit: Misfit, owners: Owners, severity: Severity) -> StateFinding:
     return StateFinding(
         severity=severity,
         code="memory-misfit",
-        file_name=MEMORY_FILE,
+        place=StatePlace(MEMORY_FILE, uid, container),
         message=f"{_size(block.size)} of {block.type} of {owners.name(uid, container)} on NUMA node {nodes}: "
         f"{misfit.why}{missing}",
         fix=_DRAIN,
-        pod_uid=uid,
-        container=container,
     )
 
 
@@ -123,7 +121,7 @@ def _divided_otherwise(
             yield StateFinding(
                 severity=Severity.ERROR,
                 code="divided-otherwise",
-                file_name=MEMORY_FILE,
+                place=StatePlace(MEMORY_FILE),
                 message=f"NUMA node {number} has reserved {_text(was)}, and the entries of the file come to "
                 f"{_text(should)} when nodes are filled in order: the sums of its group are right, but this "
                 "kubelet compares every node (from 1.32 on it compares groups, kubernetes issue 113130)",
@@ -168,7 +166,7 @@ def _differing(number: int, what: str, was: object, due: str, should: object) ->
     return StateFinding(
         severity=Severity.ERROR,
         code="sums-differ",
-        file_name=MEMORY_FILE,
+        place=StatePlace(MEMORY_FILE),
         message=f"NUMA node {number} {what} {_text(was)}, and {due} {_text(should)}",
         expected=_text(should),
         detected=_text(was),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile
-from cpuctl.engine.config_lints.lint import Severity
+from cpuctl.diagnostics import Severity
 from cpuctl.engine.state_checks.cpu_subject import cpu_finding
-from cpuctl.engine.state_checks.findings import REPAIR_WITH_PODS, StateFinding
+from cpuctl.engine.state_checks.findings import REPAIR_WITH_PODS, StateFinding, StatePlace
 from cpuctl.engine.state_checks.owners import Owners, Standing
 from cpuctl.pods.model import Container, ContainerKind, Pod
 
@@ -35,11 +35,9 @@ def gone_findings(
             yield StateFinding(
                 severity=Severity.WARNING,
                 code=code,
-                file_name=file_name,
+                place=StatePlace(file_name, uid, name),
                 message=f"{owners.name(uid, name)}: {what}; {_LATER}",
                 fix=REPAIR_WITH_PODS,
-                pod_uid=uid,
-                container=name,
             )
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from cpuctl.checkpoints.model import MemoryNode, UnreadableState
 from cpuctl.departures import RESTARTS
-from cpuctl.engine.config_lints.lint import Severity
+from cpuctl.diagnostics import Severity
 from cpuctl.engine.node import Node
 from cpuctl.engine.provider import Candidate
 from cpuctl.engine.saved_files import CPU_FILE, MEMORY_FILE, Reading, SavedFiles, reading_of
@@ -50,7 +50,7 @@ class StateVerdict(NamedTuple):
     @property
     def passed_over(self) -> frozenset[str]:
         """The files without which the kubelet goes on, as it cannot load them."""
-        return frozenset(each.file_name for each in self.findings if each.code == "passed-over")
+        return frozenset(each.place.file_name for each in self.findings if each.code == "passed-over")
 
     @property
     def starts(self) -> bool:

@@ -25,7 +25,7 @@ from cpuctl.kubelet.configuration.main_file import MainFile, empty, read_main_fi
 from cpuctl.kubelet.configuration.mistakes import explained
 from cpuctl.kubelet.configuration.nearest import MOST_TOLD
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
-from cpuctl.kubelet.configuration.remarks import ConfigWarning, unknown_fields
+from cpuctl.kubelet.configuration.remarks import ConfigRemark, unknown_fields, without_effect
 from cpuctl.kubelet.configuration.schema import FIELD_TYPES, ROOT_TYPE, structs_of
 from cpuctl.kubelet.configuration.settings import (
     OriginKind,
@@ -71,9 +71,7 @@ def merge_drop_ins(base: Settings, source: DropInSource, minor: int) -> Layer:
     return _layer(settings, warnings, [path for path, _ in patches], source)
 
 
-def _layer(
-    settings: Settings, warnings: list[ConfigWarning], files: list[str], source: DropInSource
-) -> Layer:
+def _layer(settings: Settings, warnings: list[ConfigRemark], files: list[str], source: DropInSource) -> Layer:
     left_out = [_left_out(path, why) for path, why in islice(source.left_out(), MOST_TOLD)]
     return Layer(settings, (*warnings, *left_out), tuple(files))
 
@@ -120,7 +118,7 @@ def _counts(setting: Setting) -> bool:
     return bool(setting.value)
 
 
-def _reset(given: Settings, whole: Settings, base: Settings, path: str) -> Iterator[ConfigWarning]:
+def _reset(given: Settings, whole: Settings, base: Settings, path: str) -> Iterator[ConfigRemark]:
     """Tell which settings of the main file a drop-in sets back to their defaults, without naming them."""
     for name, setting in whole.items():
         before = base.get(name)
@@ -130,7 +128,7 @@ def _reset(given: Settings, whole: Settings, base: Settings, path: str) -> Itera
             why = (
                 "goes back to its default by a drop-in that does not name it: kubelet 1.28 merges whole files"
             )
-            yield ConfigWarning("drop-in-default", path, why, setting=name)
+            yield without_effect("drop-in-default", path, why, setting=name)
 
 
 def _laid_over(base: Settings, settings: Settings) -> Settings:
@@ -221,7 +219,7 @@ def _mistyped(mistake: Mistake, merged: Setting) -> InputError:
     return explained(mistake, origin.document, (*origin.path, *path))
 
 
-def _warnings(patch: Settings, merged: Settings, minor: int) -> Iterator[ConfigWarning]:
+def _warnings(patch: Settings, merged: Settings, minor: int) -> Iterator[ConfigRemark]:
     """Tell what a drop-in sets in vain; the kubelet itself is silent about it."""
     matched: Settings = {}
     for name, setting in patch.items():
@@ -232,16 +230,16 @@ def _warnings(patch: Settings, merged: Settings, minor: int) -> Iterator[ConfigW
     yield from unknown_fields(matched, minor)[1]
     if merges := patch.get(_MERGE_DEFAULTS):
         why = "has no effect in a drop-in: only the main file merges defaults"
-        yield ConfigWarning("no-effect", merges.origin.place, why, setting=_MERGE_DEFAULTS)
+        yield without_effect("no-effect", merges.origin.place, why, setting=_MERGE_DEFAULTS)
 
 
-def _left_out(path: str, why: str) -> ConfigWarning:
-    return ConfigWarning("drop-in-left-out", path, f"is not read: {why}")
+def _left_out(path: str, why: str) -> ConfigRemark:
+    return without_effect("drop-in-left-out", path, f"is not read: {why}")
 
 
-def _other_case(name: str, field: str, setting: Setting, found: Setting | None) -> ConfigWarning:
+def _other_case(name: str, field: str, setting: Setting, found: Setting | None) -> ConfigRemark:
     """Tell of a name in another case than the field's: the field itself, where it is set, may win."""
     message = f'is read as the field "{field}": only drop-ins are read without regard to case'
     if found is None or (setting.members is None and found.origin != setting.origin):
         message = f'differs by case from the field "{field}", which is set already and counts instead'
-    return ConfigWarning("field-case", setting.origin.place, message, setting=name, meant=field)
+    return without_effect("field-case", setting.origin.place, message, setting=name, meant=field)

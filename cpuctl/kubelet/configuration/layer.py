@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cpuctl.kubelet.configuration.remarks import ConfigWarning
+from cpuctl.kubelet.configuration.remarks import ConfigRemark
 from cpuctl.kubelet.configuration.settings import Settings
 
 
@@ -12,5 +12,5 @@ class Layer(NamedTuple):
     """What is set, what is passed over, and the drop-in files in their order."""
 
     settings: Settings
-    warnings: tuple[ConfigWarning, ...] = ()
+    warnings: tuple[ConfigRemark, ...] = ()
     files: tuple[str, ...] = ()

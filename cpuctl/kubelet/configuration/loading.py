@@ -14,7 +14,7 @@ from cpuctl.kubelet.configuration.attributes import to_configuration
 from cpuctl.kubelet.configuration.decoded import with_defaults, with_eviction_defaults
 from cpuctl.kubelet.configuration.layer import Layer
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError, Refusal
-from cpuctl.kubelet.configuration.remarks import ConfigWarning
+from cpuctl.kubelet.configuration.remarks import ConfigRemark, without_effect
 from cpuctl.kubelet.configuration.settings import (
     OriginKind,
     Setting,
@@ -65,7 +65,7 @@ class LoadedConfiguration(NamedTuple):
     gates_of_main_file: dict[str, bool]
     gate_flags: Mapping[str, bool]
     settings: Settings
-    warnings: tuple[ConfigWarning, ...]
+    warnings: tuple[ConfigRemark, ...]
     drop_ins: tuple[str, ...] = ()
 
     def origin(self, *path: str) -> ValueOrigin:
@@ -171,7 +171,7 @@ def _with_known_gates(layer: Layer, minor: int) -> Layer:
         return layer
     kept = gates._replace(value={name: gate for name, gate in members.items() if name not in unknown})
     warnings = (
-        ConfigWarning("gate-ignored", members[name].origin.place, f"unrecognized feature gate: {name}")
+        without_effect("gate-ignored", members[name].origin.place, f"unrecognized feature gate: {name}")
         for name in unknown
     )
     return layer._replace(
@@ -196,11 +196,11 @@ def _check_directory(sources: ConfigSources, minor: int) -> None:
         raise ConfigRefusedError.told(error, Refusal(FLAGS, text, f"failed to parse kubelet flag: {text}"))
 
 
-def _variable_needed(sources: ConfigSources, minor: int) -> tuple[ConfigWarning, ...]:
+def _variable_needed(sources: ConfigSources, minor: int) -> tuple[ConfigRemark, ...]:
     if sources.drop_ins is None or behaviours(minor).drop_ins_without_variable:
         return ()
     message = f"kubelet 1.{minor} does not start with --config-dir unless the variable {_VARIABLE} is set"
-    return (ConfigWarning("drop-in-variable", sources.drop_ins.name, message),)
+    return (without_effect("drop-in-variable", sources.drop_ins.name, message),)
 
 
 def _beside_fields(flags: KubeletFlags) -> dict[str, object]:

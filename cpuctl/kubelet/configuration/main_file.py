@@ -29,7 +29,7 @@ from cpuctl.kubelet.configuration.head import (
 )
 from cpuctl.kubelet.configuration.mistakes import explained
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError, Refusal
-from cpuctl.kubelet.configuration.remarks import ConfigWarning, unknown_fields
+from cpuctl.kubelet.configuration.remarks import ConfigRemark, unknown_fields, without_effect
 from cpuctl.kubelet.configuration.schema import ROOT_TYPE, structs_of
 from cpuctl.kubelet.configuration.settings import OriginKind, Setting, Settings, settings_of
 
@@ -44,7 +44,7 @@ class MainFile(NamedTuple):
     """What the file sets, what the kubelet would warn about, and the text itself."""
 
     settings: Settings
-    warnings: tuple[ConfigWarning, ...]
+    warnings: tuple[ConfigRemark, ...]
     document: Document
 
 
@@ -131,14 +131,14 @@ def _in_directory(setting: Setting, below: Sequence[str], directory: str) -> Set
     return setting._replace(value=posixpath.normpath(posixpath.join(directory, path)))
 
 
-def _repeated(document: Document) -> Iterator[ConfigWarning]:
+def _repeated(document: Document) -> Iterator[ConfigRemark]:
     for repeat in document.repeats:
         where = f"{document.source}:{repeat.place.line}"
         message = f'key "{repeat.path[-1]}" already set in map, the last one counts'
-        yield ConfigWarning("repeated-key", where, message)
+        yield without_effect("repeated-key", where, message)
 
 
-def _unread(source: str, line: int | None) -> Iterator[ConfigWarning]:
+def _unread(source: str, line: int | None) -> Iterator[ConfigRemark]:
     if line is not None:
         message = "only the first document of the file counts"
-        yield ConfigWarning("ignored-document", f"{source}:{line}", message)
+        yield without_effect("ignored-document", f"{source}:{line}", message)

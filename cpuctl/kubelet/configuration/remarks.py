@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import starmap
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
+from cpuctl.diagnostics import Diagnostic, Severity
 from cpuctl.kubelet.configuration.nearest import MOST_TOLD, nearest
 from cpuctl.kubelet.configuration.schema import FIELD_TYPES, ROOT_TYPE, SINCE, STRUCTS
 from cpuctl.kubelet.configuration.settings import Path, Setting, Settings, path_name
@@ -14,29 +15,41 @@ from cpuctl.kubelet.policy_options import ARCHIVED, ARCHIVED_WHY
 _Unknown = tuple[Setting, Path, Iterable[str]]
 
 
-class ConfigWarning(NamedTuple):
-    """Something in an input that has no effect: a code for programs, a place, and a sentence.
+class SettingPlace(NamedTuple):
+    """A setting by its dotted path, and where it stands: file and line, or a flag. Either may be empty."""
 
-    ``setting`` is the path of what is passed over, and ``meant`` what it should probably have been called.
-    """
-
-    code: str
-    place: str
-    message: str
     setting: str = ""
-    meant: str = ""
+    where: str = ""
 
     def __str__(self) -> str:
-        return ": ".join(filter(None, (self.place, self.setting, self.message)))
+        return ": ".join(filter(None, (self.where, self.setting)))
 
 
-def unknown_fields(settings: Settings, minor: int) -> tuple[Settings, tuple[ConfigWarning, ...]]:
+ConfigRemark: TypeAlias = Diagnostic[SettingPlace]
+
+
+def without_effect(
+    code: str, where: str, message: str, *, setting: str = "", meant: str = ""
+) -> ConfigRemark:
+    """Warn of a *setting* that a kubelet passes over; *meant* is what it should probably have been called."""
+    return ConfigRemark(
+        severity=Severity.WARNING,
+        code=code,
+        place=SettingPlace(setting, where),
+        message=message,
+        expected=meant,
+        detected=setting,
+        fix=f"write {meant}" if meant else "",
+    )
+
+
+def unknown_fields(settings: Settings, minor: int) -> tuple[Settings, tuple[ConfigRemark, ...]]:
     """Drop what kubelet 1.*minor* does not know of a configuration, and say so."""
     known, unknown = _known(settings, ROOT_TYPE, ())
     warnings = [*starmap(_unknown, unknown[:MOST_TOLD]), *_newer(known, minor)]
     if more := unknown[MOST_TOLD:]:
         message = f"{len(more)} more unknown fields are ignored"
-        warnings.append(ConfigWarning("unknown-field", more[0][0].origin.place, message))
+        warnings.append(without_effect("unknown-field", more[0][0].origin.place, message))
     kept = {
         name: setting
         for name, setting in known.items()
@@ -62,18 +75,18 @@ def _known(settings: Settings, struct: str, path: Path) -> tuple[Settings, list[
     return kept, unknown
 
 
-def _newer(settings: Settings, minor: int) -> Iterator[ConfigWarning]:
+def _newer(settings: Settings, minor: int) -> Iterator[ConfigRemark]:
     for name, setting in settings.items():
         if SINCE.get(name, 0) > minor:
             what = f"is ignored by kubelet 1.{minor}, because it came with 1.{SINCE[name]}"
             message = f'unknown field "{name}" {what}'
-            yield ConfigWarning("newer-field", setting.origin.place, message, setting=name)
+            yield without_effect("newer-field", setting.origin.place, message, setting=name)
 
 
-def _unknown(setting: Setting, path: Path, known: Iterable[str]) -> ConfigWarning:
+def _unknown(setting: Setting, path: Path, known: Iterable[str]) -> ConfigRemark:
     meant = nearest(path[-1], known)
     message = f'unknown field "{path[-1]}" is ignored' + (f": {meant} was probably meant" if meant else "")
     if path[-1] == ARCHIVED:
         message += f": it is {ARCHIVED_WHY}"
     place = setting.origin.place
-    return ConfigWarning("unknown-field", place, message, setting=path_name(path), meant=meant)
+    return without_effect("unknown-field", place, message, setting=path_name(path), meant=meant)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.engine.config_lints.lint import Severity
+from cpuctl.diagnostics import Severity
 from cpuctl.kubelet.config import DEFAULT_EVICTION_HARD
 from tests.support.config_lints import Told, aligned, static
 
@@ -29,4 +29,4 @@ def test_nothing_is_said_where_nothing_is_wrong(told: Told) -> None:
 def test_the_worst_comes_first() -> None:
     config = static({"full-pcpus-only": "false", "align-by-socket": "x"}, reserved_memory=(), **aligned())
     lints = Told(config={**config, "topology_manager_scope": "Pod", "max_pods": -1}).lints()
-    assert [lint.severity for lint in lints] == [Severity.ERROR, Severity.ERROR, Severity.INFO]
+    assert [lint.severity for lint in lints] == [Severity.ERROR, Severity.ERROR, Severity.NOTE]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.engine.config_lints.lint import Severity
+from cpuctl.diagnostics import Severity
 from cpuctl.engine.config_lints.lints import lint_configuration
 from cpuctl.kubelet.config import ReservedMemory
 from cpuctl.quantity import Quantity
@@ -81,7 +81,7 @@ CASES = [
     ),
     Case(
         "topology-policy-idle",
-        Severity.INFO,
+        Severity.NOTE,
         "topologyManagerPolicy",
         Told(config=aligned(), machine="synthetic:8c"),
         "this machine has one NUMA node: there is nothing to align",
@@ -111,7 +111,7 @@ CASES = [
     ),
     Case(
         "eviction-defaults-dropped",
-        Severity.INFO,
+        Severity.NOTE,
         "evictionHard",
         Told(config={"eviction_hard": {"memory.available": "500Mi", "nodefs.available": "5%"}}),
         "evictionHard replaces all defaults: there is no threshold for nodefs.inodesFree, imagefs.available,"

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.config_lints.lint import Ceiling, Lint, Severity
+from cpuctl.diagnostics import Severity
+from cpuctl.engine.config_lints.lint import Ceiling, Lint
 from cpuctl.engine.config_lints.lints import lint_configuration
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted
@@ -77,7 +78,7 @@ def test_isolated_partitions_are_isolated_as_far_as_pods_reach() -> None:
 def test_cpus_without_a_tick_in_the_shared_pool() -> None:
     config = static(reserved_system_cpus="0,8")
     (lint,) = remarks("nohz-in-shared-pool", config, "synthetic:1s1n8c2t,nohz_full=2-7")
-    assert (lint.severity, lint.detected) == (Severity.INFO, "2-7")
+    assert (lint.severity, lint.detected) == (Severity.NOTE, "2-7")
     isolated = "synthetic:1s1n8c2t,isolated=2-7,nohz_full=2-7"
     assert not remarks("nohz-in-shared-pool", config, isolated)
 
@@ -127,7 +128,7 @@ def test_fractions_of_bytes(config: dict[str, Any], said: str) -> None:
 def test_sockets_are_for_hints_and_without_a_policy_nobody_asks_for_one() -> None:
     config = static({"align-by-socket": "true"})
     found = remarks("option-ignored", config, "synthetic:2s4n16c2t")
-    assert [lint.setting for lint in found] == [("cpuManagerPolicyOptions", "align-by-socket")]
+    assert [lint.place for lint in found] == [("cpuManagerPolicyOptions", "align-by-socket")]
     assert not remarks("option-ignored", config | {"topology_manager_policy": "restricted"})
 
 
@@ -163,6 +164,6 @@ def test_sets_of_numa_nodes_beyond_number_by_release_and_by_who_walks_them(
     """Kubernetes issue 135541: from 1.35.5 on devices are looked for on their own nodes only."""
     told = Told(config=config, machine="synthetic:2s34n68c1t,mem=68Gi", minor=minor)
     lints = [lint for lint in lint_configuration(told.subject()) if lint.code == "numa-sets"]
-    found = [f"{lint.setting[0]} {lint.message.split(' would')[0]}" for lint in lints]
+    found = [f"{lint.place[0]} {lint.message.split(' would')[0]}" for lint in lints]
     assert found == [each.replace(" ", " the kubelet's ", 1) for each in who]
     assert all("2^34 sets of NUMA nodes" in lint.message and lint.fix for lint in lints)

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from cpuctl.engine.config_lints.lint import Lint, LintSubject, Severity
+from cpuctl.diagnostics import Severity
+from cpuctl.engine.config_lints.lint import Lint, LintSubject
 from cpuctl.engine.config_lints.memory import lint_reserved_memory
 from cpuctl.engine.start import Started, check_start
 from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
@@ -60,7 +61,7 @@ def error(code: str, message: str, *, expected: str = "", detected: str = "", fi
     return Lint(
         severity=Severity.ERROR,
         code=f"reserved-memory-{code}",
-        setting=("reservedMemory",),
+        place=("reservedMemory",),
         message=message,
         expected=expected,
         detected=detected,

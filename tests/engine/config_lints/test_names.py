@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.engine.config_lints.lint import Severity
+from cpuctl.diagnostics import Severity
 from tests.support.config_lints import Case, Told, aligned, static
 
 RESIZING = {"CPUManagerPolicyAlphaOptions": True, "InPlacePodVerticalScalingExclusiveCPUs": True}
@@ -130,7 +130,7 @@ CASES = [
     ),
     Case(
         "option-announced",
-        Severity.INFO,
+        Severity.NOTE,
         "cpuManagerPolicyOptions.scale-delay-time",
         Told(config=static({"scale-delay-time": "0s"}, feature_gates=RESIZING), minor=37),
         "option scale-delay-time is announced (KEP-6122), but was not verified",
@@ -179,7 +179,7 @@ CASES = [
     ),
     Case(
         "option-off",
-        Severity.INFO,
+        Severity.NOTE,
         "cpuManagerPolicyOptions.full-pcpus-only",
         Told(config=static({"full-pcpus-only": "false"})),
         "option full-pcpus-only is given and off: that is the same as leaving it out",
@@ -234,7 +234,7 @@ CASES = [
     ),
     Case(
         "gate-unverified",
-        Severity.INFO,
+        Severity.NOTE,
         "featureGates.MemoryQoS",
         Told(config={"feature_gates": {"MemoryQoS": True}}, minor=37),
         "what the gate MemoryQoS is in kubelet 1.37 is announced, but was not verified",

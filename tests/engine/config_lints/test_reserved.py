@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.engine.config_lints.lint import Lint, Severity
+from cpuctl.diagnostics import Severity
+from cpuctl.engine.config_lints.lint import Lint
 from tests.support.config_lints import ORDINARY, Case, Told, static
 
 CASES = [
@@ -102,14 +103,14 @@ def test_the_list_is_what_counts_and_not_how_many() -> None:
     told = Told(config=static(reserved_system_cpus="0,1,32", kube_reserved={"cpu": "1"}))
     found = {lint.code: lint for lint in told.lints()}
     assert found.keys() == {"reserved-count-overridden", "reserved-splits-core"}
-    assert found["reserved-splits-core"].setting == ("reservedSystemCPUs",)
+    assert found["reserved-splits-core"].place == ("reservedSystemCPUs",)
     assert found["reserved-splits-core"].fix == "reservedSystemCPUs: 0-1,32-33"
 
 
 @pytest.mark.parametrize(
     ("options", "severity", "effect"),
     [
-        ({}, Severity.INFO, ""),
+        ({}, Severity.NOTE, ""),
         (
             {"prefer-align-cpus-by-uncorecache": "true"},
             Severity.WARNING,
@@ -124,7 +125,7 @@ def test_split_caches_matter_where_caches_are_asked_for(
         Lint(
             severity=severity,
             code="reserved-splits-l3",
-            setting=("reservedSystemCPUs",),
+            place=("reservedSystemCPUs",),
             message=f"reserved CPUs 0,32 share L3 caches with CPUs for pods (1-15,33-47){effect}",
             detected="0,32",
         )

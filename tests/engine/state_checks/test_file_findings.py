@@ -6,9 +6,9 @@ import pytest
 
 from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, PodsStateFile, UnreadableState
 from cpuctl.departures import ROLLBACK
-from cpuctl.engine.config_lints.lint import Severity
+from cpuctl.diagnostics import Severity
 from cpuctl.engine.state_checks.file_findings import file_findings
-from cpuctl.engine.state_checks.findings import StateFinding
+from cpuctl.engine.state_checks.findings import StateFinding, StatePlace
 from cpuctl.engine.state_checks.found import FileFacts, FoundFile
 from tests.support.state_files import CPU_STATE, DB, MEMORY_STATE, WEB, block, cpus
 
@@ -54,7 +54,7 @@ def test_a_file_that_cannot_be_loaded(
         StateFinding(
             severity=Severity.ERROR,
             code="unreadable",
-            file_name="cpu_manager_state",
+            place=StatePlace("cpu_manager_state"),
             message=message,
             detected=format_,
             fix=fix,
@@ -66,7 +66,7 @@ def policy_differs(found: str, wanted: str, fix: str) -> StateFinding:
     return StateFinding(
         severity=Severity.ERROR,
         code="policy-differs",
-        file_name="x",
+        place=StatePlace("x"),
         message=f'the file was written under the policy "{found}", and "{wanted}" is configured',
         expected=wanted,
         detected=found,
@@ -79,7 +79,7 @@ def unread(member: str) -> StateFinding:
     return StateFinding(
         severity=Severity.WARNING,
         code="part-unread",
-        file_name="x",
+        place=StatePlace("x"),
         message=f"this kubelet does not read {member} of the file, and writes it without them{departs}",
         detected=member,
     )
@@ -88,7 +88,7 @@ def unread(member: str) -> StateFinding:
 EMBEDDED = StateFinding(
     severity=Severity.WARNING,
     code="embedded-differs",
-    file_name="x",
+    place=StatePlace("x"),
     message="the copy for kubelets before 1.37 does not say what the file says: they would go on from "
     "another state",
     fix=REPAIR,
@@ -96,7 +96,7 @@ EMBEDDED = StateFinding(
 UNSEEN = StateFinding(
     severity=Severity.WARNING,
     code="checksum-unseen",
-    file_name="x",
+    place=StatePlace("x"),
     message="checksum and dataChecksum are not those of the content: this kubelet does not look, others "
     "refuse the file",
     fix=REPAIR,

@@ -12,7 +12,7 @@ from tests.support.verifying import (
     PODS,
     Case,
     container,
-    cpu_info,
+    cpu_note,
     cpu_warning,
     pod,
     state,
@@ -44,7 +44,7 @@ def outside(which: str, name: str) -> StateFinding:
 
 
 def leftover(which: str, uid: str) -> StateFinding:
-    return cpu_info(
+    return cpu_note(
         code="pod-leftover",
         message=f"CPUs {which} of {uid} are held by none of its containers: without "
         "PodLevelResourceManagers, or before 1.36, no kubelet starts on this file",
@@ -195,7 +195,7 @@ def test_overlaps_in_a_pod_count_where_containers_run_together(kind: ContainerKi
     entries = {DB: {"first": cpus("1-2"), "server": cpus("1-2,9-10")}}
     owners = Owners.of([pod(DB, container("server", 4), inits=(container("first", 2, kind),))])
     verdict = verify(state("0,3-8,11-15", entries=entries), owners=owners)
-    assert [found.container for found in verdict.findings if found.code == "held-twice"] == twice
+    assert [found.place.container for found in verdict.findings if found.code == "held-twice"] == twice
 
 
 def test_who_meets_is_named_as_often_as_it_is_told() -> None:

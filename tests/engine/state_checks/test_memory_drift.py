@@ -8,9 +8,9 @@ import pytest
 
 from cpuctl.checkpoints.diff import TableChange
 from cpuctl.checkpoints.model import MemoryBlock, MemoryStateFile
-from cpuctl.engine.config_lints.lint import Severity
+from cpuctl.diagnostics import Severity
 from cpuctl.engine.memory.tables import Tables, fresh_tables
-from cpuctl.engine.state_checks.findings import StateFinding
+from cpuctl.engine.state_checks.findings import StateFinding, StatePlace
 from cpuctl.engine.state_checks.memory_drift import Cause, DriftKind, MemoryDrift, memory_drift
 from cpuctl.engine.state_checks.memory_findings import drift_findings
 from tests.support.memory import HUGE, PAGE, memory_machine
@@ -35,7 +35,7 @@ def told(message: str, detected: int | str = "", expected: int | str = "") -> St
     return StateFinding(
         severity=Severity.ERROR,
         code="memory-changed",
-        file_name="memory_manager_state",
+        place=StatePlace("memory_manager_state"),
         message=message,
         expected=str(expected),
         detected=str(detected),

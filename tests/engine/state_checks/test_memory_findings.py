@@ -7,11 +7,11 @@ from collections.abc import Mapping
 import pytest
 
 from cpuctl.checkpoints.model import MemoryBlock, MemoryNode, MemoryStateFile
-from cpuctl.engine.config_lints.lint import Severity
+from cpuctl.diagnostics import Severity
 from cpuctl.engine.memory.restart import restored
 from cpuctl.engine.memory.state import MemoryManagerState
 from cpuctl.engine.memory.tables import fresh_tables
-from cpuctl.engine.state_checks.findings import StateFinding
+from cpuctl.engine.state_checks.findings import StateFinding, StatePlace
 from cpuctl.engine.state_checks.memory_drift import memory_drift
 from cpuctl.engine.state_checks.memory_findings import block_findings
 from cpuctl.engine.state_checks.memory_replay import replayed
@@ -56,11 +56,9 @@ def misfit(message: str, container: str = "c") -> StateFinding:
     return StateFinding(
         severity=Severity.WARNING if "not enough" in message else Severity.ERROR,
         code="memory-misfit",
-        file_name="memory_manager_state",
+        place=StatePlace("memory_manager_state", "p", container),
         message=message,
         fix=f"remove this pod from the node, then {REPAIR} --pods FILE",
-        pod_uid="p",
-        container=container,
     )
 
 
@@ -142,7 +140,7 @@ def sums(
     return StateFinding(
         severity=Severity.ERROR,
         code="sums-differ",
-        file_name="memory_manager_state",
+        place=StatePlace("memory_manager_state"),
         message=f"NUMA node {message} {detected}, and {due} {expected}",
         expected=str(expected),
         detected=str(detected),
@@ -265,7 +263,7 @@ def test_entries_without_tables() -> None:
         StateFinding(
             severity=Severity.ERROR,
             code="no-tables",
-            file_name="memory_manager_state",
+            place=StatePlace("memory_manager_state"),
             message="pods hold memory, and the tables that it was taken from are missing",
             fix=REPAIR,
         )

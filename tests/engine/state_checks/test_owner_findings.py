@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.engine.state_checks.findings import StateFinding
+from cpuctl.engine.state_checks.findings import StateFinding, StatePlace
 from cpuctl.engine.state_checks.owners import Owners
 from cpuctl.pods.model import ContainerKind
 from tests.support.pods import resources
 from tests.support.state_files import CPU_STATE, DB, GONE, WEB, cpus
-from tests.support.verifying import PODS, RUNNING, Case, container, cpu_info, cpu_warning, pod, state
+from tests.support.verifying import PODS, RUNNING, Case, container, cpu_note, cpu_warning, pod, state
 
 ENTRIES = CPU_STATE.entries
 
@@ -19,11 +19,7 @@ def left(what: str, uid: str, name: str, file_name: str = "cpu_manager_state") -
         code="owner-gone" if uid == GONE else "container-gone",
         message=f"{what}; what it holds comes back when the next pod is admitted",
         fix="cpuctl checkpoint repair --pods FILE",
-        pod_uid=uid,
-        container=name,
-    )._replace(
-        file_name=file_name,
-    )
+    ).at(StatePlace(file_name, uid, name))
 
 
 def other_size(due: int, holds: str, uid: str, name: str) -> StateFinding:
@@ -124,7 +120,7 @@ CASES = [
             pod_entries={DB: cpus("1-4,9-12")},
         ),
         (
-            cpu_info(
+            cpu_note(
                 code="pod-leftover",
                 message=f"CPUs 3-4,10-12 of shop/{DB} are held by none of its containers: without "
                 "PodLevelResourceManagers, or before 1.36, no kubelet starts on this file",

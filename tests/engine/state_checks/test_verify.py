@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.checkpoints.model import MemoryBlock, MemoryStateFile, PodsStateFile, UnreadableState
-from cpuctl.engine.config_lints.lint import Severity
+from cpuctl.diagnostics import Severity
 from cpuctl.engine.memory.tables import fresh_tables
 from cpuctl.engine.outcome import FaultKind, KubeletFault, StartRefused
 from cpuctl.engine.start import Started
@@ -107,7 +107,7 @@ def test_a_file_of_another_policy_is_refused(
     )
     assert verdict.starts == (not found)
     assert [
-        f"{each.file_name} {each.detected} {each.expected}"
+        f"{each.place.file_name} {each.detected} {each.expected}"
         for each in verdict.findings
         if each.code == "policy-differs"
     ] == found
@@ -126,9 +126,9 @@ def test_a_state_is_looked_at_without_a_kubelet_that_starts_on_it() -> None:
     ]
     wrong = CONFIG._replace(cpu_manager_policy="other")
     other = verify(state("0-15", entries=entries), memory, config=wrong, owners=RUNNING)
-    assert [(each.file_name, each.code, each.pod_uid) for each in other.findings] == found
+    assert [(each.place.file_name, each.code, each.place.pod_uid) for each in other.findings] == found
     none = verify(state("0-15", entries=entries), memory, config=NO_POLICIES, owners=RUNNING)
-    assert [(each.file_name, each.code, each.pod_uid) for each in none.findings] == [
+    assert [(each.place.file_name, each.code, each.place.pod_uid) for each in none.findings] == [
         (CPU_FILE, "policy-differs", ""),
         (MEMORY_FILE, "policy-differs", ""),
         *found,
@@ -215,7 +215,7 @@ def test_promises_that_cannot_be_read_are_a_panic(
         return
     assert isinstance(verdict.start, KubeletFault) == crashes
     assert [(each.code, each.severity) for each in verdict.findings] == [
-        ("unreadable", Severity.ERROR) if crashes else ("unread", Severity.INFO)
+        ("unreadable", Severity.ERROR) if crashes else ("unread", Severity.NOTE)
     ]
     if isinstance(verdict.start, KubeletFault):
         assert verdict.start.kind is FaultKind.CRASH
@@ -233,7 +233,7 @@ def test_promises_are_read_before_what_the_managers_keep() -> None:
     verdict = verify(state("0-15"), pods=dict.fromkeys(reversed(names), broken))
     assert [*verdict.refusals] == [*names, CPU_FILE]
     assert verdict.start == verdict.refusals["allocated_pods_state"]
-    assert [each.file_name for each in verdict.findings if each.code == "unreadable"] == names[::-1]
+    assert [each.place.file_name for each in verdict.findings if each.code == "unreadable"] == names[::-1]
     assert verify(pods={names[0]: FoundFile(read=PodsStateFile())}).starts
 
 

@@ -402,7 +402,7 @@ def test_a_drop_in_of_1_28_sets_what_it_does_not_name_back_to_its_default(tmp_pa
     loaded = load(tmp_path, "maxPods: 50\ncpuManagerPolicy: static\n", minor=28, a="maxPods: 60\n")
     assert (loaded.config.max_pods, loaded.config.cpu_manager_policy) == (60, "none")
     told = [warning for warning in loaded.warnings if warning.code == "drop-in-default"]
-    assert [warning.setting for warning in told] == ["cpuManagerPolicy"]
+    assert [warning.place.setting for warning in told] == ["cpuManagerPolicy"]
 
 
 def test_zero_and_false_in_a_drop_in_of_1_28_do_nothing(tmp_path: Path) -> None:

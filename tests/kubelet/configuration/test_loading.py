@@ -236,7 +236,7 @@ def test_what_fails_first(case: Failure, tmp_path: Path) -> None:
 
 def test_what_is_passed_over_is_told_from_every_file(tmp_path: Path) -> None:
     loaded = Told(main="maxPosd: 5\nmaxPods: 1\nmaxPods: 2", drop_in="bogus: 1").load(tmp_path)
-    assert [(warning.code, warning.place, warning.setting) for warning in loaded.warnings] == [
+    assert [(warning.code, warning.place.where, warning.place.setting) for warning in loaded.warnings] == [
         ("repeated-key", "main.yaml:5", ""),
         ("unknown-field", "main.yaml:3", "maxPosd"),
         ("unknown-field", f"{tmp_path}/10.conf:3", "bogus"),

@@ -148,7 +148,7 @@ def test_whole_floats_of_yaml_are_integers() -> None:
 def test_kind_and_version_are_found_in_any_case() -> None:
     found = read_kubelet_config(f"Kind: {KIND}\nAPIVERSION: {API_VERSION}\nmaxPods: 7", "c.yaml")
     assert found.config.max_pods == 7
-    assert [(warning.setting, warning.meant) for warning in found.warnings] == [
+    assert [(warning.place.setting, warning.expected) for warning in found.warnings] == [
         ("Kind", "kind"),
         ("APIVERSION", "apiVersion"),
     ]

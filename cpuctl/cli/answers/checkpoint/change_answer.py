@@ -12,7 +12,7 @@ from cpuctl.cli.answers.checkpoint.diff_answer import difference
 from cpuctl.cli.answers.checkpoint.parts import owner_answer, shortened
 from cpuctl.cli.answers.checkpoint.verdict_answer import findings_answer, outcome_answer
 from cpuctl.cli.output import API_VERSION, Document
-from cpuctl.engine.config_lints.lint import Severity
+from cpuctl.diagnostics import Severity
 from cpuctl.engine.state_checks.owners import Owners
 from cpuctl.engine.state_checks.verify import StateVerdict
 from cpuctl.engine.state_repair.actions import Action
@@ -121,5 +121,5 @@ def _loss(loss: Loss, owners: Owners) -> dict[str, Any]:
 
 
 def _proof(proof: StateVerdict) -> dict[str, Any]:
-    rest = [finding for finding in proof.findings if finding.severity is not Severity.INFO]
+    rest = [finding for finding in proof.findings if finding.severity is not Severity.NOTE]
     return {"start": outcome_answer(proof.start), **findings_answer(rest)}

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from cpuctl.cli.answers.checkpoint.parts import file_answer, shortened
 from cpuctl.cli.answers.config.parts import StartOutcome, start_answer, start_text
+from cpuctl.cli.answers.diagnostics import finding_answer
 from cpuctl.cli.output import API_VERSION, Document
-from cpuctl.engine.config_lints.lint import Severity
+from cpuctl.diagnostics import Severity, counts
 from cpuctl.engine.outcome import Undetermined
 from cpuctl.engine.saved_files import Reading
 from cpuctl.engine.start import Started
-from cpuctl.engine.state_checks.findings import StateFinding
+from cpuctl.engine.state_checks.findings import StateFinding, StatePlace
 from cpuctl.engine.state_checks.memory_drift import MemoryDrift
 from cpuctl.engine.state_checks.verify import StateVerdict
 from cpuctl.inputs.state_files import StateInput
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
+from cpuctl.kubelet.configuration.remarks import ConfigRemark, SettingPlace
 
 _FIELDS = {"system_reserved": "systemReserved"}
 
@@ -45,7 +46,7 @@ def unloaded_document(refused: ConfigRefusedError, head: Mapping[str, Any]) -> d
 def _later(refused: ConfigRefusedError) -> Iterator[StateFinding]:
     for each in refused.others:
         message = f"{each} (the kubelet comes to it once the first error is mended)"
-        yield StateFinding(severity=Severity.ERROR, code="not-loaded-next", file_name="", message=message)
+        yield StateFinding(Severity.ERROR, "not-loaded-next", StatePlace(""), message)
 
 
 def _told(start: StartOutcome, findings: Sequence[StateFinding] = ()) -> Sequence[StateFinding]:
@@ -54,7 +55,7 @@ def _told(start: StartOutcome, findings: Sequence[StateFinding] = ()) -> Sequenc
         return findings
     code = "undetermined" if isinstance(start, Undetermined) else "not-started"
     message = f"{start_text(start)} (cpuctl config check says what to mend)"
-    return (StateFinding(severity=Severity.ERROR, code=code, file_name="", message=message), *findings)
+    return (StateFinding(Severity.ERROR, code, StatePlace(""), message), *findings)
 
 
 def _document(head: Mapping[str, Any], outcome: StartOutcome) -> dict[str, Any]:
@@ -64,11 +65,7 @@ def _document(head: Mapping[str, Any], outcome: StartOutcome) -> dict[str, Any]:
 
 def findings_answer(findings: Sequence[StateFinding]) -> dict[str, Any]:
     """List findings and count them."""
-    counts = Counter(str(finding.severity) for finding in findings)
-    return {
-        "summary": {str(severity): counts[str(severity)] for severity in Severity},
-        "findings": [finding_answer(finding) for finding in findings],
-    }
+    return {"summary": counts(findings), "findings": [_finding(finding) for finding in findings]}
 
 
 def with_commands(document: Document, spelt_out: Callable[[str], str]) -> Document:
@@ -77,31 +74,10 @@ def with_commands(document: Document, spelt_out: Callable[[str], str]) -> Docume
     return {**document, "findings": findings}
 
 
-def with_states(document: Document, verdict: StateVerdict, states: Sequence[StateInput]) -> Document:
-    """Add to the check of a configuration what is found in state files; notes stay last.
-
-    An error of a file that keeps the kubelet from starting takes the place of the start's own.
-    """
-    told = any(str(finding.severity) == str(Severity.ERROR) for finding in verdict.findings)
-    places = {state.file_name: state.source for state in states}
-    findings = [
-        *(each for each in document["findings"] if not (told and each["code"] == "not-started")),
-        *(_remark(finding, places[finding.file_name]) for finding in verdict.findings),
-    ]
-    counts = Counter(finding["severity"] for finding in findings)
-    return {
-        **document,
-        "start": {**document["start"], **outcome_answer(verdict.start)},
-        "summary": {str(severity): counts[str(severity)] for severity in Severity},
-        "findings": sorted(findings, key=lambda finding: finding["severity"] == str(Severity.INFO)),
-    }
-
-
-def _remark(finding: StateFinding, source: str) -> dict[str, Any]:
-    """Describe a finding as one about a configuration: it is about no setting, and stands in a file."""
-    answer = finding_answer(finding)
-    names = ("severity", "code", "expected", "detected", "message", "fix")
-    return {name: answer[name] for name in names} | {"setting": None, "where": source}
+def as_remarks(verdict: StateVerdict, states: Sequence[StateInput]) -> list[ConfigRemark]:
+    """Describe what is found in state files for the check of a configuration: it is about no setting."""
+    sources = {state.file_name: state.source for state in states}
+    return [_shortened(each).at(SettingPlace("", sources[each.place.file_name])) for each in verdict.findings]
 
 
 def outcome_answer(outcome: StartOutcome) -> dict[str, Any]:
@@ -141,16 +117,20 @@ def drift_answer(drift: MemoryDrift) -> dict[str, Any]:
     }
 
 
-def finding_answer(finding: StateFinding) -> dict[str, Any]:
-    """Describe one finding."""
-    return {
-        "severity": str(finding.severity),
-        "code": finding.code,
-        "file": finding.file_name,
-        "podUID": finding.pod_uid or None,
-        "container": finding.container or None,
-        "expected": shortened(finding.expected),
-        "detected": shortened(finding.detected),
-        "message": shortened(finding.message),
-        "fix": finding.fix,
-    }
+def _finding(finding: StateFinding) -> dict[str, Any]:
+    place = finding.place
+    return finding_answer(
+        _shortened(finding),
+        file=place.file_name,
+        podUID=place.pod_uid or None,
+        container=place.container or None,
+    )
+
+
+def _shortened(finding: StateFinding) -> StateFinding:
+    """Cut what may quote a file."""
+    return finding._replace(
+        message=shortened(finding.message),
+        expected=shortened(finding.expected),
+        detected=shortened(finding.detected),
+    )

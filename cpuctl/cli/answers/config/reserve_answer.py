@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from cpuctl.checkpoints.model import MemoryTable
-from cpuctl.cli.answers.config.check_answer import lint_answer
+from cpuctl.cli.answers.config.check_answer import remark_answer, remark_on
 from cpuctl.cli.answers.config.parts import mend_answer, settings_to_mend, start_answer
 from cpuctl.cli.answers.config.show_answer import amount
 from cpuctl.cli.output import API_VERSION, Document
@@ -44,7 +44,8 @@ def proposal_document(
             ],
             "findings": [
                 # What is proposed stands in no file yet.
-                lint_answer(loaded, lint) | ({"where": None} if lint.setting[0] in settings else {})
+                remark_answer(remark_on(loaded, lint))
+                | ({"where": None} if lint.place[0] in settings else {})
                 for lint in lints
                 if lint.code.startswith(_CODES)
             ],

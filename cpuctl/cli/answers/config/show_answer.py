@@ -38,8 +38,8 @@ def show_document(
         "warnings": [
             {
                 "code": warning.code,
-                "setting": warning.setting or None,
-                "where": warning.place or None,
+                "setting": warning.place.setting or None,
+                "where": warning.place.where or None,
                 "message": warning.message,
             }
             for warning in loaded.warnings

@@ -11,7 +11,7 @@ from cpuctl.cli.render.tables.node import node_lines
 from cpuctl.exports.plan_words import shared_sentence
 from cpuctl.exports.wording import counted
 
-_STYLES = {"error": "red", "warning": "yellow", "info": ""}
+_STYLES = {"error": "red", "warning": "yellow", "note": ""}
 _NAMES = ("POD", "CONTAINER", "EXPECTED", "CONFIGURED", "EFFECTIVE", "THREADS", "VERDICT")
 _WIDE_NAMES = ("POD", "CONTAINER", "KIND", "EXPECTED", "CONFIGURED", "EFFECTIVE", "THREADS", "COUNT", "MEMS")
 _FINDING_NAMES = ("severity", "code", "subject", "expected", "detected", "message", "fix")
@@ -102,7 +102,7 @@ def _closing(document: Document) -> Iterator[Cell]:
     summary = document["summary"]
     looked = ", ".join(counted(summary[f"{noun}s"], noun) for noun in ("container", "thread", "interrupt"))
     found = [counted(summary[word], word) for word in ("error", "warning") if summary[word]]
-    found += [counted(summary["info"], "note")] if summary["info"] else []
+    found += [counted(summary["note"], "note")] if summary["note"] else []
     for each in document["unchecked"]:
         yield Cell(f"not checked ({', '.join(each['checks'])}): {each['missing']}", "yellow")
     nothing = "nothing found in what could be checked" if document["unchecked"] else "nothing found"

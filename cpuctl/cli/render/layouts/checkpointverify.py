@@ -17,7 +17,7 @@ _VERDICTS = {
     "NotRead": "not read by this kubelet",
     "PassedOver": "passed over",
 }
-_STYLES = {"error": "red", "warning": "yellow", "info": ""}
+_STYLES = {"error": "red", "warning": "yellow", "note": ""}
 
 
 def blocks(document: Document, *, wide: bool) -> Iterator[Block]:

@@ -10,7 +10,7 @@ from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.exports.plan_words import shared_sentence, start_sentence
 from cpuctl.exports.wording import counted
 
-_STYLES = {"error": "red", "warning": "yellow", "info": ""}
+_STYLES = {"error": "red", "warning": "yellow", "note": ""}
 
 
 def blocks(document: Document, *, wide: bool) -> Iterator[Block]:

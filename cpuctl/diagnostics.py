@@ -1,0 +1,70 @@
+"""What is said about an input or a node: one kind of value for every check, whatever it looks at."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from enum import Enum
+from functools import total_ordering
+from typing import Generic, NamedTuple, TypeVar
+
+
+@total_ordering
+class Severity(Enum):
+    """How bad it is; the worst is the greatest, and comes first.
+
+    An error is what somebody refuses, or a promise of the kubelet that is broken; a warning is what does not
+    mean what it seems to mean, or can do harm later; a note is worth knowing.
+    """
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+    def __str__(self) -> str:
+        return self.value
+
+    def __lt__(self, other: Severity) -> bool:
+        order = tuple(Severity)
+        return order.index(self) > order.index(other)
+
+
+PlaceT_co = TypeVar("PlaceT_co", covariant=True)
+OtherT = TypeVar("OtherT")
+
+
+class Diagnostic(NamedTuple, Generic[PlaceT_co]):
+    """One thing to say about what is at *place*: a setting, a part of a manifest, a state file or a node.
+
+    ``code`` is its stable name in answers. ``expected``, ``detected`` and ``fix`` may be empty, the last is a
+    shell command or what an administrator does. The text of a place is empty where there is none to name.
+    """
+
+    severity: Severity
+    code: str
+    place: PlaceT_co
+    message: str
+    expected: str = ""
+    detected: str = ""
+    fix: str = ""
+
+    def __str__(self) -> str:
+        return ": ".join(filter(None, (str(self.place), self.message)))
+
+    def at(self, place: OtherT) -> Diagnostic[OtherT]:
+        """Say the same of *place*."""
+        return Diagnostic(self.severity, self.code, place, *self[3:])
+
+
+AnyDiagnostic = TypeVar("AnyDiagnostic", bound=Diagnostic[object])
+
+
+def worst_first(diagnostics: Iterable[AnyDiagnostic]) -> list[AnyDiagnostic]:
+    """Sort by severity, and keep the order of those that are equally bad."""
+    return sorted(diagnostics, key=lambda each: each.severity, reverse=True)
+
+
+def counts(diagnostics: Iterable[Diagnostic[object]]) -> dict[str, int]:
+    """Count by severity, the worst first."""
+    found = Counter(each.severity for each in diagnostics)
+    return {str(severity): found[severity] for severity in Severity}

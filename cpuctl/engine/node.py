@@ -16,8 +16,7 @@ from cpuctl.engine.admission import Admission
 from cpuctl.engine.changeable import Copied
 from cpuctl.engine.cpu.resizing.delay import NO_DELAY, DelayRules, delay_of
 from cpuctl.engine.devices.provider import DeviceProvider
-from cpuctl.engine.hints.metrics import TopologyMetrics
-from cpuctl.engine.hints.topology_manager import Asked, TopologyManager
+from cpuctl.engine.hints.topology_manager import Asked, TopologyManager, TopologyMetrics
 from cpuctl.engine.memory.provider import MemoryProvider
 from cpuctl.engine.node_fit import Allocatable, fit_verdict
 from cpuctl.engine.outcome import (
@@ -44,8 +43,7 @@ if TYPE_CHECKING:
     from cpuctl.engine.cpu.manager import StaticPolicy
     from cpuctl.engine.cpu.provider import CPUProvider
     from cpuctl.engine.cpu.resizing.reference import Resizing
-    from cpuctl.engine.cpu.resizing.request import Status
-    from cpuctl.engine.cpu.resizing.resized import Resized
+    from cpuctl.engine.cpu.resizing.request import Resized, Status
     from cpuctl.engine.cpu.state import CPUManagerState
     from cpuctl.engine.cpu.topology import CPUTopology
     from cpuctl.engine.pod_server import PodServer
@@ -193,8 +191,7 @@ class Node(Copied):
         """
         from cpuctl.engine.cpu.resizing.kep import resize_by_kep
         from cpuctl.engine.cpu.resizing.reference import Resizing
-        from cpuctl.engine.cpu.resizing.request import ResizeRequest, status_while_waiting
-        from cpuctl.engine.cpu.resizing.resized import Resized
+        from cpuctl.engine.cpu.resizing.request import Resized, ResizeRequest, status_while_waiting
 
         self.clean_up()
         pod = self.pod_rules.known(pod)

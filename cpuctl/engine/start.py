@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from cpuctl.engine.cpu.manager import ReservingFailsError, StaticPolicy
-from cpuctl.engine.cpu.manager_start import start_cpu_manager
+from cpuctl.engine.cpu.manager import ReservingFailsError, StaticPolicy, start_cpu_manager
 from cpuctl.engine.cpu.provider import CPUProvider
 from cpuctl.engine.cpu.resizing.delay import DelayRules
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.devices.provider import DeviceProvider
-from cpuctl.engine.hints.topology_manager_start import start_topology_manager
+from cpuctl.engine.hints.topology_manager import start_topology_manager
 from cpuctl.engine.memory.manager_start import overdrawn, start_memory_manager
 from cpuctl.engine.memory.provider import MemoryProvider
 from cpuctl.engine.node import Node

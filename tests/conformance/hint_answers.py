@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.hints.hints import Hint
-from cpuctl.engine.hints.rule import HintList
+from cpuctl.engine.hints.hints import Hint, HintList
 from cpuctl.engine.hints.topology_manager import Answer, Asked
 from cpuctl.engine.outcome import KubeletFault, Undetermined
 from tests.conformance.corpus import Json

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.resizing.kep import resize_by_kep
-from cpuctl.engine.cpu.resizing.resized import Resized
+from cpuctl.engine.cpu.resizing.request import Resized
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, Rejected
 from cpuctl.pods.model import ContainerKind, Pod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.hints import Hint
-from cpuctl.engine.hints.topology_manager_start import start_topology_manager
+from cpuctl.engine.hints.topology_manager import start_topology_manager
 from cpuctl.engine.outcome import KubeletFault, Undetermined
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates

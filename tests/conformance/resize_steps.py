@@ -6,8 +6,7 @@ import json
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.resizing.kep import resize_by_reference
-from cpuctl.engine.cpu.resizing.request import Status
-from cpuctl.engine.cpu.resizing.resized import Resized
+from cpuctl.engine.cpu.resizing.request import Resized, Status
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, KubeletFault, Rejected
 from cpuctl.pods.model import Pod

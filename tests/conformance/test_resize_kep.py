@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cpuctl.engine.cpu.resizing.resized import Resized
+from cpuctl.engine.cpu.resizing.request import Resized
 from cpuctl.engine.outcome import Admitted
 from tests.conformance.corpus import corpus_files
 from tests.conformance.kep_reading import EITHER, FORBIDDEN, LEFT_ALONE, POSSIBLE, Asked, ask_everywhere

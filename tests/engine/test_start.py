@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.hints.topology_manager_start import start_topology_manager
+from cpuctl.engine.hints.topology_manager import start_topology_manager
 from cpuctl.engine.outcome import NO_MEMORY_TOLD, FaultKind, KubeletFault, StartRefused, Undetermined
 from cpuctl.engine.start import Started, check_start, doubted
 from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpuctl.engine.hints import joint_choice
-from cpuctl.engine.hints.coverage import Coverage
-from cpuctl.engine.hints.coverage_balance import balances
+from cpuctl.engine.hints.coverage import Coverage, balances
 from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.joint_choice import JointChoice
 from cpuctl.engine.hints.node_search import best_sets

@@ -17,11 +17,10 @@ from cpuctl.engine.devices.state import DevicePool
 from cpuctl.engine.hints.coverage import Coverage
 from cpuctl.engine.hints.cut_choice import CutChoice
 from cpuctl.engine.hints.fit import Fit
-from cpuctl.engine.hints.hints import IMPOSSIBLE, Hint
+from cpuctl.engine.hints.hints import IMPOSSIBLE, Hint, HintList, HintRule
 from cpuctl.engine.hints.joint_choice import JointChoice
 from cpuctl.engine.hints.merge import merge
 from cpuctl.engine.hints.node_search import best_sets
-from cpuctl.engine.hints.rule import HintList, HintRule
 from cpuctl.engine.hints.topology_manager import Merged, TopologyManager
 from tests.property.test_hint_merge import NODES, closer, cpu_rules, lists, matrices
 from tests.support import naive_devices

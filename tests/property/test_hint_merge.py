@@ -9,11 +9,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cpuctl.engine.cpu.hints import CPUHints
-from cpuctl.engine.hints import reachable
+from cpuctl.engine.hints import merge as reachable
 from cpuctl.engine.hints.fit import Fit
-from cpuctl.engine.hints.hints import IMPOSSIBLE, Hint
+from cpuctl.engine.hints.hints import IMPOSSIBLE, Hint, HintList
 from cpuctl.engine.hints.merge import merge
-from cpuctl.engine.hints.rule import HintList
 from cpuctl.engine.outcome import KubeletFault
 from tests.support.naive_merge import Better, naive_merge, naive_rivals, narrower
 from tests.support.topologies import CoreAt, topology

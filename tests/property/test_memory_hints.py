@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpuctl.engine.hints.fit import Fit
-from cpuctl.engine.hints.hints import IMPOSSIBLE, Hint
+from cpuctl.engine.hints.hints import IMPOSSIBLE, Hint, HintList
 from cpuctl.engine.hints.merge import merge
-from cpuctl.engine.hints.rule import HintList
 from cpuctl.engine.memory.hints import MemoryHints
 from cpuctl.engine.memory.manager import allocate
 from cpuctl.engine.memory.state import MemoryManagerState

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpuctl.cpuset import CPUSet
+from cpuctl.engine.hints.coverage import SocketRule
 from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.node_search import Choice, best_sets
-from cpuctl.engine.hints.socket_rule import SocketRule
 from tests.support.naive_node_search import all_sets
 
 NODES = 7

@@ -7,7 +7,7 @@ from itertools import combinations, combinations_with_replacement
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from cpuctl.engine.cpu.picking.remainder import Remainder
+from cpuctl.engine.cpu.picking.balance import Remainder
 
 
 @st.composite

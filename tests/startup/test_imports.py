@@ -145,7 +145,7 @@ _AUDIT = ("audit", *_NODE, "--exit-zero")
         ((*_PLAN, *_TEMPLATE), "cpuctl.documents.document"),
         ((*_EXPLAIN, *_TEMPLATE), "cpuctl.engine.explain.searches.searches"),
         (_RESIZE, "cpuctl.checkpoints.pods_state"),
-        (_RESIZE, "cpuctl.engine.cpu.resizing.distributed_again"),
+        (_RESIZE, "cpuctl.engine.cpu.resizing.distributed"),
         (_AUDIT, "cpuctl.engine.memory.hints"),
         (_AUDIT, "hashlib"),
         (("checkpoint", "dump", *_NODE), "cpuctl.cli.checkpoint.repair"),

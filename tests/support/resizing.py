@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.cpu.resizing.careful import Careful
+from cpuctl.engine.cpu.resizing.kep import Careful
 from cpuctl.engine.cpu.resizing.reference import Resizing
-from cpuctl.engine.cpu.resizing.resized import Resized
+from cpuctl.engine.cpu.resizing.request import Resized
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted
 from cpuctl.engine.resize.rules import EXCLUSIVE_CPUS, ResizeRules

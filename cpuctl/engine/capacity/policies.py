@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cpuctl.engine.hints.topology_manager_start import POLICIES
+from cpuctl.engine.hints.topology_manager import POLICIES
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import KubeletFault, StartRefused, Undetermined
 from cpuctl.engine.start import start_node

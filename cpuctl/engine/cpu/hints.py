@@ -12,13 +12,11 @@ from itertools import accumulate, combinations
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.changeable import ByContent
 from cpuctl.engine.cpu.topology import CPUTopology
-from cpuctl.engine.hints.coverage import Coverage
+from cpuctl.engine.hints.coverage import Coverage, SocketRule
 from cpuctl.engine.hints.fit import Fit
-from cpuctl.engine.hints.hints import Hint
+from cpuctl.engine.hints.hints import DirectRule, Hint
 from cpuctl.engine.hints.node_search import Choice, best_sets
 from cpuctl.engine.hints.node_sets import CPU, endless_walk
-from cpuctl.engine.hints.rule import DirectRule
-from cpuctl.engine.hints.socket_rule import SocketRule
 from cpuctl.engine.outcome import KubeletFault
 
 

@@ -1,11 +1,14 @@
-"""The CPU Manager's static policy: its construction, and allocation for one container.
+"""The CPU Manager's static policy: its start, the CPUs it reserves, and allocation for one container.
 
-Rule: kubelet v1.36 ``pkg/kubelet/cm/cpumanager``. CPU sets are masks throughout.
+Rule: kubelet v1.36 ``pkg/kubelet/cm/cpumanager``, ``NewManager``, ``NewStaticPolicy`` and ``Allocate``. CPU
+sets are masks throughout.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.state import CPUManagerState
@@ -21,13 +24,25 @@ from cpuctl.engine.outcome import (
     Undetermined,
 )
 from cpuctl.golang.text import GoError
-from cpuctl.kubelet.policy_options import CPUPolicyOptions
+from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.kubelet.policy_options import (
+    CPUPolicyOptions,
+    check_align_by_socket,
+    check_sockets_for_alignment,
+    parse_cpu_policy_options,
+    refuse_options_of_none_policy,
+)
 from cpuctl.kubelet.releases.behaviours import Behaviours
-from cpuctl.kubelet.reserving.reservations import CPUReservation
+from cpuctl.kubelet.reserving.reservations import CPUReservation, require_cpu_reservation
+from cpuctl.kubelet.setting_error import SettingError
 from cpuctl.pods.model import Container, Pod
 
 if TYPE_CHECKING:
     from cpuctl.engine.cpu.picking.picker import Picker
+
+
+T = TypeVar("T")
 
 
 class Allocation(NamedTuple):
@@ -204,3 +219,42 @@ def _reserved_cpus(topology: CPUTopology, picker: Picker, reservation: CPUReserv
             f"(size of {CPUSet(reserved)} did not equal {reservation.number})"
         )
     return reserved
+
+
+def start_cpu_manager(
+    topology: CPUTopology, config: KubeletConfiguration, gates: FeatureGates, reservation: CPUReservation
+) -> StaticPolicy | None:
+    """Set the manager up, or raise SettingError with the kubelet's text; None for the policy ``none``.
+
+    Raise ReservingFailsError where choosing the reserved CPUs never ends.
+    """
+    options = config.cpu_manager_policy_options
+    match config.cpu_manager_policy:
+        case "none":
+            _wrapped("none", lambda: refuse_options_of_none_policy(options))
+            return None
+        case "static":
+            require_cpu_reservation(reservation)
+            construct = partial(_static_policy, topology, config, gates, reservation)
+            return _wrapped("static", construct, *reservation.setting)
+        case other:
+            raise SettingError(f'unknown policy: "{other}"', "cpuManagerPolicy")
+
+
+def _wrapped(policy: str, construct: Callable[[], T], *setting: str) -> T:
+    prefix = f"new {policy} policy error: "
+    try:
+        return construct()
+    except SettingError as error:
+        raise SettingError(f"{prefix}{error}", *error.path) from None
+    except GoError as error:
+        raise SettingError(f"{prefix}{error}", *setting) from None
+
+
+def _static_policy(
+    topology: CPUTopology, config: KubeletConfiguration, gates: FeatureGates, reservation: CPUReservation
+) -> StaticPolicy:
+    options = parse_cpu_policy_options(config.cpu_manager_policy_options, gates)
+    check_align_by_socket(options, config.topology_manager_policy)
+    check_sockets_for_alignment(options, sockets=topology.num_sockets, numa_nodes=topology.num_numa_nodes)
+    return StaticPolicy.construct(topology, options, reservation, gates.release)

@@ -26,8 +26,7 @@ from cpuctl.pods.model import Container, ContainerKind, Pod
 if TYPE_CHECKING:
     from cpuctl.checkpoints.model import CPUStateFile, SavedCPUState
     from cpuctl.engine.cpu.pod_level import CPUBubble
-    from cpuctl.engine.hints.hints import Hint
-    from cpuctl.engine.hints.rule import HintList
+    from cpuctl.engine.hints.hints import Hint, HintList
 
 Claims = Callable[[Container], int]
 """How many exclusive CPUs a container of the pod is due."""

@@ -23,8 +23,7 @@ from cpuctl.pods.requests import pod_limits
 from cpuctl.quantity import Quantity
 
 if TYPE_CHECKING:
-    from cpuctl.engine.hints.hints import Hint
-    from cpuctl.engine.hints.rule import HintList
+    from cpuctl.engine.hints.hints import Hint, HintList
     from cpuctl.engine.hints.topology_manager import Answer
     from cpuctl.machine.cadvisor.machine_info import MachineInfo
     from cpuctl.machine.devices.inventory import DeviceInventory

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.fit import Fit
-from cpuctl.engine.hints.hints import Hint
-from cpuctl.engine.hints.rule import HintList, HintRule
+from cpuctl.engine.hints.hints import Hint, HintList, HintRule
 from cpuctl.engine.hints.topology_manager import Answer, Asked, MergeResult, TopologyManager
 from cpuctl.engine.node import Node
 from cpuctl.pods.model import Container, Pod
@@ -124,7 +123,7 @@ def _of_rule(provider: str, resource: str, rule: HintRule, manager: TopologyMana
     if not rule:
         standing = Standing.IMPOSSIBLE
     else:
-        from cpuctl.engine.hints.joint_hints import best_preferred
+        from cpuctl.engine.hints.merge import best_preferred
 
         some = bool(best_preferred([rule], Fit()) if usable is None else usable)
         standing = Standing.USABLE if some else Standing.UNUSABLE

@@ -1,20 +1,27 @@
 """What a request asks of a set of NUMA nodes: that enough lies next to them, CPUs or devices.
 
 Sets of nodes are masks of node ids. What lies next to several nodes at once counts as soon as one of them
-is in the set, and only once.
+is in the set, and only once. The option ``align-by-socket`` prefers hints by the number of sockets that they
+touch (kubelet v1.36 ``policy_static.go``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, reduce
-from typing import TypeAlias
+from itertools import accumulate, chain, combinations
+from typing import NamedTuple, TypeAlias
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.changeable import ByContent
 
 Progress: TypeAlias = tuple[int, int]
 """How much is still missing, and which of the things next to several nodes are counted (a mask)."""
+
+
+_STEPS = 16
+"""How often the weights of two coverages are halved until both are hard to meet."""
 
 
 class Coverage(ByContent):
@@ -132,3 +139,81 @@ class Coverage(ByContent):
         """The things that lie next to more than one node."""
         masks = enumerate(self.amounts)
         return CPUSet.of(index for index, mask in masks if (mask & self.nodes).bit_count() > 1).mask
+
+
+class SocketRule(NamedTuple):
+    """Sets of nodes have to touch ``wanted`` sockets, exactly; ``of_node`` has the sockets of each node."""
+
+    wanted: int
+    of_node: Mapping[int, frozenset[int]]
+
+    def allows(self, nodes: int) -> bool:
+        """Tell whether a set touches as many sockets as wanted."""
+        return len(self.touched(nodes)) == self.wanted
+
+    def most_free(self, taken: int, free: Mapping[int, int], count: int) -> int | None:
+        """Tell the most free CPUs of *count* nodes that make an allowed set with those *taken*, if any do.
+
+        *free* has the free CPUs of the nodes to choose from. Nodes of one socket differ in that only, so
+        what is tried grows with sockets times nodes, not with the number of sets.
+        """
+        touched = self.touched(taken)
+        groups: dict[frozenset[int], list[int]] = {}
+        for node, cpus in free.items():
+            groups.setdefault(self.of_node[node] - touched, []).append(cpus)
+        times = Counter(chain.from_iterable(groups))
+        shared = frozenset(socket for socket, number in times.items() if number > 1)
+        # By number of sockets touched, which of these other groups touch, too, and number of nodes.
+        most = {(len(touched), frozenset[int](), 0): 0}
+        for sockets, free_in_group in groups.items():
+            sums = list(accumulate(sorted(free_in_group, reverse=True)))
+            for (number, seen, nodes), total in list(most.items()):
+                for more, extra in enumerate(sums[: count - nodes], 1):
+                    state = (number + len(sockets - seen), seen | sockets & shared, nodes + more)
+                    most[state] = max(most.get(state, 0), total + extra)
+        wanted = (self.wanted, count)
+        return max(
+            (total for (number, _, nodes), total in most.items() if (number, nodes) == wanted), default=None
+        )
+
+    def touched(self, nodes: int) -> frozenset[int]:
+        """Name the sockets that a set touches."""
+        return frozenset[int]().union(*(self.of_node[node] for node in CPUSet(nodes)))
+
+
+def balances(coverages: Sequence[Coverage], size: int) -> Iterator[Coverage]:
+    """Weigh every two of the coverages against each other, as hard to meet with *size* nodes as may be.
+
+    Whoever serves both serves the outcome as well: it only shows earlier that there is no such set.
+    """
+    for one, other in combinations([each for each in coverages if each.wanted > 0], 2):
+        yield _balance(one, other, size)
+
+
+def _balance(one: Coverage, other: Coverage, size: int) -> Coverage:
+    low, high = 0, 1 << _STEPS
+    balance = one
+    for _ in range(_STEPS):
+        weight = (low + high) // 2
+        weights = weight * other.wanted, ((1 << _STEPS) - weight) * one.wanted
+        balance = _weighed(one, other, weights)
+        best = _largest(balance, size)
+        enough = [sum(each.amounts_at(node) for node in best) >= each.wanted for each in (one, other)]
+        if enough[0] == enough[1]:
+            break
+        low, high = (low, weight) if enough[0] else (weight, high)
+    return balance
+
+
+def _weighed(one: Coverage, other: Coverage, weights: tuple[int, int]) -> Coverage:
+    amounts: dict[int, int] = {}
+    for each, weight in zip((one, other), weights, strict=True):
+        for mask, amount in each.amounts.items():
+            # More than is wanted must not make up for what the other one lacks.
+            amounts[mask] = amounts.get(mask, 0) + weight * min(amount, each.wanted)
+    wanted = weights[0] * one.wanted + weights[1] * other.wanted
+    return Coverage(nodes=one.nodes & other.nodes, amounts=amounts, wanted=wanted)
+
+
+def _largest(coverage: Coverage, size: int) -> list[int]:
+    return sorted(CPUSet(coverage.nodes), key=coverage.amounts_at, reverse=True)[:size]

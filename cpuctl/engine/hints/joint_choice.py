@@ -13,9 +13,7 @@ from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.hints.coverage import Coverage, Progress
-from cpuctl.engine.hints.coverage_balance import balances
-from cpuctl.engine.hints.socket_rule import SocketRule
+from cpuctl.engine.hints.coverage import Coverage, Progress, SocketRule, balances
 
 State: TypeAlias = tuple[Progress, ...]
 """How far all coverages are."""

@@ -8,15 +8,21 @@ which all sets must be equal, then, if there are none, all others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
+from itertools import product
 
+from cpuctl.cpuset import CPUSet
+from cpuctl.engine.hints.coverage import SocketRule
+from cpuctl.engine.hints.cut_choice import CutChoice
 from cpuctl.engine.hints.fit import Fit, no_distance
-from cpuctl.engine.hints.hints import DONT_CARE, Hint
-from cpuctl.engine.hints.joint_hints import best_cuts, best_preferred
-from cpuctl.engine.hints.reachable import reachable_sets
-from cpuctl.engine.hints.rule import HintList, HintRule
+from cpuctl.engine.hints.hints import DONT_CARE, DirectRule, Hint, HintList, HintRule
+from cpuctl.engine.hints.joint_choice import JointChoice
+from cpuctl.engine.hints.node_search import best_sets
 from cpuctl.engine.outcome import KubeletFault
+
+LARGEST_PRODUCT = 1 << 17
+"""Intersections made one by one before all sets of nodes are counted at once."""
 
 
 def merge(lists: Sequence[HintList], everything: int, fit: Fit) -> Hint | KubeletFault:
@@ -80,3 +86,105 @@ def _best(
     if unknown and any(nodes != best and nodes.bit_count() == best.bit_count() for nodes in sets):
         return no_distance(fit, *unknown)
     return Hint(best, preferred)
+
+
+def reachable_sets(lists: Sequence[Sequence[int]], everything: int) -> set[int]:
+    """Intersect one mask of every list in all ways; without lists that is *everything*."""
+    reached = {everything}
+    shortest_first = sorted(map(set, lists), key=len)
+    for index, masks in enumerate(shortest_first):
+        if len(reached) * len(masks) > LARGEST_PRODUCT:
+            return _counted([reached, *shortest_first[index:]], everything)
+        reached = {one & other for one in reached for other in masks}
+    return reached
+
+
+def _counted(lists: Sequence[set[int]], everything: int) -> set[int]:
+    """Count by inclusion and exclusion how many combinations intersect to exactly each set.
+
+    The work grows with lists * nodes * 2^nodes, never with the product of the lists.
+    """
+    bits = list(CPUSet(everything))
+    product = [1] * (1 << len(bits))
+    for masks in lists:
+        counts = [0] * len(product)
+        for mask in masks:
+            counts[_packed(mask, bits)] += 1
+        _over_supersets(counts, len(bits), 1)
+        product = [one * other for one, other in zip(product, counts, strict=True)]
+    _over_supersets(product, len(bits), -1)
+    return {_unpacked(index, bits) for index, count in enumerate(product) if count}
+
+
+def _over_supersets(counts: list[int], width: int, sign: int) -> None:
+    """Add to every set (or take away again) the counts of all sets that contain it."""
+    for bit in range(width):
+        step = 1 << bit
+        for start in range(0, len(counts), step << 1):
+            for index in range(start, start + step):
+                counts[index] += sign * counts[index + step]
+
+
+def _packed(mask: int, bits: list[int]) -> int:
+    return sum(1 << index for index, bit in enumerate(bits) if mask >> bit & 1)
+
+
+def _unpacked(index: int, bits: list[int]) -> int:
+    return sum(1 << bit for position, bit in enumerate(bits) if index >> position & 1)
+
+
+def best_preferred(rules: Sequence[HintRule], fit: Fit) -> set[int]:
+    """Find the best of the sets that every rule has for a preferred hint, like ``best_sets``.
+
+    Sets that are hints in spite of their rule are few: there may be worse ones of them beside it.
+    """
+    if len(rules) == 1 and isinstance(rules[0], DirectRule):
+        return set(rules[0].best_preferred(fit))
+    found = {
+        nodes
+        for rule in rules
+        for nodes in rule.others
+        if all(nodes in each and each.prefers(nodes) for each in rules)
+    }
+    return found.union(_best_covering(rules, fit))
+
+
+def best_cuts(rules: Sequence[HintRule], inside: set[int], sizes: Sequence[int], fit: Fit) -> set[int]:
+    """Find what hints of all rules can have in common in each of the sets *inside*, the best of each way.
+
+    Sizes come in the order in which they are wanted.
+    """
+    found: set[int] = set()
+    for listed in product(*((False, True) if rule.others else (False,) for rule in rules)):
+        lists = [rule.others for rule, by_list in zip(rules, listed, strict=True) if by_list]
+        left = [rule for rule, by_list in zip(rules, listed, strict=True) if not by_list]
+        for nodes in inside:
+            for reached in reachable_sets(lists, nodes):
+                found.update(_best_cut(left, reached, sizes, fit) if left else [reached])
+    return found
+
+
+def _best_covering(rules: Sequence[HintRule], fit: Fit) -> list[int]:
+    coverages = [coverage for rule in rules for coverage in rule.coverages]
+    most = min(coverage.nodes.bit_count() for coverage in coverages)
+    for size in range(1, most + 1):
+        sockets = _socket_rules(rules, size)
+        if sockets is not None and (found := best_sets(JointChoice.common(coverages, size, sockets), fit)):
+            return found
+    return []
+
+
+def _best_cut(rules: Sequence[HintRule], nodes: int, sizes: Iterable[int], fit: Fit) -> list[int]:
+    if len(rules) == 1 and isinstance(rules[0], DirectRule):
+        return rules[0].best_cut(nodes, sizes, fit)
+    for size in sizes:
+        if found := best_sets(CutChoice.of((rule.coverages for rule in rules), nodes, size), fit):
+            return found
+    return []
+
+
+def _socket_rules(rules: Iterable[HintRule], size: int) -> list[SocketRule] | None:
+    """Tell what is asked of sockets for every rule to prefer hints of a size; None where one never does."""
+    others = [rule for rule in rules if rule.width != size]
+    asked = [rule.socket_rule for rule in others if rule.socket_rule is not None]
+    return asked if len(asked) == len(others) else None

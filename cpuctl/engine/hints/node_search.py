@@ -10,8 +10,8 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple, Protocol, Self
 
 from cpuctl.cpuset import CPUSet
+from cpuctl.engine.hints.coverage import SocketRule
 from cpuctl.engine.hints.fit import Fit
-from cpuctl.engine.hints.socket_rule import SocketRule
 
 
 class Sets(Protocol):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cpuctl.engine.outcome import FaultKind, KubeletFault
 
 if TYPE_CHECKING:
-    from cpuctl.engine.hints.rule import HintList, HintRule
+    from cpuctl.engine.hints.hints import HintList, HintRule
     from cpuctl.kubelet.config import KubeletConfiguration
     from cpuctl.kubelet.gates.feature_gates import FeatureGates
     from cpuctl.machine.cadvisor.machine_info import MachineInfo

@@ -1,31 +1,45 @@
-"""The Topology Manager: what a policy makes of the providers' hints.
+"""The Topology Manager: its start, what a policy makes of the providers' hints, and its metrics.
 
 Rule: kubelet v1.36 ``pkg/kubelet/cm/topologymanager``: policies ``best-effort``, ``restricted`` and
-``single-numa-node``. With policy ``none`` no hint is ever asked for.
+``single-numa-node``. With policy ``none`` no hint is ever asked for. How long an admission takes is not among
+the metrics: a dry run cannot know.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from cpuctl.cpuset import CPUSet
+from cpuctl.engine.changeable import Changeable
 from cpuctl.engine.hints.fit import Fit
-from cpuctl.engine.hints.hints import DONT_CARE, IMPOSSIBLE, Hint
+from cpuctl.engine.hints.hints import DONT_CARE, IMPOSSIBLE, Hint, HintList
 from cpuctl.engine.hints.node_sets import endless_merge
 from cpuctl.engine.outcome import FaultKind, KubeletFault, Undetermined
+from cpuctl.kubelet.config import KubeletConfiguration
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.kubelet.setting_error import SettingError
+from cpuctl.kubelet.topology_options import (
+    MAX_NODES,
+    PREFER_CLOSEST,
+    TopologyOptions,
+    parse_topology_options,
+    refuse_gated_topology_options,
+)
+from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.pods.model import Container
-
-if TYPE_CHECKING:
-    from cpuctl.engine.hints.rule import HintList
-    from cpuctl.machine.cadvisor.machine_info import MachineInfo
 
 NODE_IDS = range(64)
 """The ids that a set of NUMA nodes can hold: the kubelet keeps them in 64 bits."""
 
-Answer: TypeAlias = "Mapping[str, HintList | None] | None"
+Answer: TypeAlias = Mapping[str, HintList | None] | None
 """A provider's hints by resource; None, empty or a resource without a list mean no preference."""
+
+POLICIES = ("best-effort", "restricted", "single-numa-node")
+"""The policies that look at hints, the least strict first."""
+_OPTIONS = "topologyManagerPolicyOptions"
 
 
 class Merged(NamedTuple):
@@ -35,7 +49,7 @@ class Merged(NamedTuple):
     admit: bool
 
 
-MergeResult: TypeAlias = "Merged | KubeletFault | Undetermined"
+MergeResult: TypeAlias = Merged | KubeletFault | Undetermined
 
 
 class Asked(NamedTuple):
@@ -154,3 +168,66 @@ def _on_one_node(hints: HintList, everything: int) -> list[Hint]:
         nodes = (1 << node for node in CPUSet(everything))
         return [Hint(node, preferred=True) for node in nodes if node in hints and hints.prefers(node)]
     return [hint for hint in hints if hint.preferred and (hint.nodes is None or hint.nodes.bit_count() == 1)]
+
+
+def start_topology_manager(
+    info: MachineInfo, config: KubeletConfiguration, gates: FeatureGates
+) -> TopologyManager:
+    """Set the manager up, in the order of ``NewManager``, or raise SettingError with the kubelet's text.
+
+    The name of the scope was checked by the validation of the configuration, as that of the policy should
+    have been. With the policy ``none`` the number of nodes is not looked at, and neither
+    are options since 1.28.
+    """
+    refuse_gated_topology_options(config.topology_manager_policy_options, gates)
+    none = config.topology_manager_policy == "none"
+    if none and gates.release.ignores_topology_options_of_none:
+        return TopologyManager.none()
+    options = parse_topology_options(config.topology_manager_policy_options, gates)
+    _check_distances(info, options)
+    if none:
+        return TopologyManager.none()
+    _check_number(info, options)
+    if config.topology_manager_policy not in POLICIES:
+        text = f'unknown policy: "{config.topology_manager_policy}"'
+        raise SettingError(text, "topologyManagerPolicy")
+    return TopologyManager.of(
+        info,
+        config.topology_manager_policy,
+        config.topology_manager_scope,
+        closest=options.prefer_closest_numa_nodes,
+    )
+
+
+def _check_distances(info: MachineInfo, options: TopologyOptions) -> None:
+    if options.prefer_closest_numa_nodes and not all(node.distances for node in info.nodes):
+        text = "cannot discover NUMA topology: error getting NUMA distances from cadvisor"
+        raise SettingError(text, _OPTIONS, PREFER_CLOSEST)
+
+
+def _check_number(info: MachineInfo, options: TopologyOptions) -> None:
+    if len(info.nodes) > options.max_allowable_numa_nodes:
+        text = f"unsupported on machines with more than {options.max_allowable_numa_nodes} NUMA Nodes"
+        raise SettingError(text, _OPTIONS, MAX_NODES)
+
+
+class TopologyMetrics(Changeable):
+    """Counters since the kubelet's start; ``aligned`` and ``unaligned`` go by scope."""
+
+    def __init__(self) -> None:
+        self.requests = 0
+        self.errors = 0
+        self.aligned: Counter[str] = Counter()
+        self.unaligned: Counter[str] = Counter()
+
+    def count(self, manager: TopologyManager, *, admitted: bool, placed: int, asked: Sequence[Asked]) -> None:
+        """Count one admission of a pod, of which so many containers were *placed* after what was *asked*."""
+        self.requests += 1
+        self.errors += not admitted and manager.policy != "none"
+        if manager.policy != "single-numa-node":
+            # Only this policy's containers are known to be aligned.
+            return
+        self.aligned[manager.scope] += placed if manager.scope == "container" else admitted
+        self.unaligned[manager.scope] += any(
+            isinstance(each.merged, Merged) and not each.merged.admit for each in asked
+        )

@@ -15,8 +15,7 @@ from typing import NamedTuple, TypeAlias
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.fit import Fit, no_distance
-from cpuctl.engine.hints.hints import Hint
-from cpuctl.engine.hints.rule import HintList
+from cpuctl.engine.hints.hints import Hint, HintList
 from cpuctl.engine.outcome import KubeletFault, Undetermined
 
 Lists: TypeAlias = "Sequence[Sequence[Hint]]"

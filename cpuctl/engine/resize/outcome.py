@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
-from cpuctl.engine.cpu.resizing.resized import Departure
+from cpuctl.engine.cpu.resizing.request import Departure
 from cpuctl.engine.hints.topology_manager import Asked
 from cpuctl.engine.outcome import Admitted, Rejected, Verdict
 from cpuctl.engine.placement import Placement

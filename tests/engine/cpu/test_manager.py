@@ -6,7 +6,7 @@ import pytest
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.manager import Allocation, AllocationResult, ReservingFailsError, StaticPolicy
-from cpuctl.engine.cpu.picking import repeated
+from cpuctl.engine.cpu.picking import balance as repeated
 from cpuctl.engine.cpu.state import CPUManagerState
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.outcome import FaultKind, KubeletFault, Rejected, Undetermined

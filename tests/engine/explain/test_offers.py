@@ -7,8 +7,7 @@ import pytest
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.hints import CPUHints
 from cpuctl.engine.explain.offers import LISTED_NODES, Offer, Standing, round_of
-from cpuctl.engine.hints.hints import DONT_CARE, IMPOSSIBLE, Hint
-from cpuctl.engine.hints.rule import HintList
+from cpuctl.engine.hints.hints import DONT_CARE, IMPOSSIBLE, Hint, HintList
 from cpuctl.engine.hints.topology_manager import Answer, Asked, Merged, TopologyManager
 from cpuctl.engine.node import Node
 from cpuctl.pods.model import Container

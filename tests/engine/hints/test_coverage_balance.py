@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from cpuctl.engine.hints.coverage import Coverage
-from cpuctl.engine.hints.coverage_balance import balances
+from cpuctl.engine.hints.coverage import Coverage, balances
 
 CASES = [
     ([5, 0, 6], 7, [0, 6, 1], 6, 2),

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.engine.hints.coverage import Coverage
+from cpuctl.engine.hints.coverage import Coverage, SocketRule
 from cpuctl.engine.hints.joint_choice import JointChoice, Terms
-from cpuctl.engine.hints.socket_rule import SocketRule
 from tests.support.costs import seconds_below
 
 CPUS = Coverage.of(0b111111, {1 << node: cpus for node, cpus in enumerate((2, 4, 0, 3, 4, 1))}, (), 8)

@@ -7,9 +7,8 @@ import pytest
 from cpuctl.engine.cpu.hints import CPUHints
 from cpuctl.engine.devices.hints import DeviceHints
 from cpuctl.engine.hints.fit import Fit
-from cpuctl.engine.hints.hints import Hint
+from cpuctl.engine.hints.hints import Hint, HintList
 from cpuctl.engine.hints.merge import merge
-from cpuctl.engine.hints.rule import HintList
 from tests.support.costs import seconds_below
 from tests.support.topologies import regular
 

@@ -10,9 +10,8 @@ import pytest
 from cpuctl.engine.cpu.hints import CPUHints
 from cpuctl.engine.devices.hints import DeviceHints
 from cpuctl.engine.hints.fit import Fit
-from cpuctl.engine.hints.hints import DONT_CARE, IMPOSSIBLE, Hint
+from cpuctl.engine.hints.hints import DONT_CARE, IMPOSSIBLE, Hint, HintList, HintRule
 from cpuctl.engine.hints.merge import merge
-from cpuctl.engine.hints.rule import HintList, HintRule
 from tests.support.naive_merge import naive_merge
 from tests.support.topologies import mask, uneven
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from cpuctl.engine.hints.coverage import SocketRule
 from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.node_search import Choice, best_sets
-from cpuctl.engine.hints.socket_rule import SocketRule
 from tests.support.naive_node_search import all_sets
 
 BY_TWO = {node: frozenset({node // 2}) for node in range(6)}

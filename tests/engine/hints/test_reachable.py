@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from cpuctl.engine.hints.reachable import reachable_sets
+from cpuctl.engine.hints.merge import reachable_sets
 from tests.support.costs import seconds_below
 
 

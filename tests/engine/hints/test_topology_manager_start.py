@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from cpuctl.engine.hints.topology_manager import TopologyManager
-from cpuctl.engine.hints.topology_manager_start import start_topology_manager
+from cpuctl.engine.hints.topology_manager import TopologyManager, start_topology_manager
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.setting_error import SettingError

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from cpuctl.engine.cpu.resizing.reference import Resizing
-from cpuctl.engine.cpu.resizing.resized import Resized
+from cpuctl.engine.cpu.resizing.request import Resized
 from cpuctl.engine.metrics import samples
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, FaultKind, KubeletFault, Rejected

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from cpuctl.engine.cpu.resizing.resized import Departure
+from cpuctl.engine.cpu.resizing.request import Departure
 from cpuctl.engine.outcome import FaultKind, KubeletFault
 from cpuctl.engine.resize.handler import ResizePath, decide
 from cpuctl.engine.resize.outcome import CPUShare, Judge, Ruling

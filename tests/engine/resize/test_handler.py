@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cpuctl.engine.cpu.resizing.resized import Departure
+from cpuctl.engine.cpu.resizing.request import Departure
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, Undetermined
 from cpuctl.engine.resize.handler import ResizePath, decide

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.engine.cpu.resizing.resized import Departure
+from cpuctl.engine.cpu.resizing.request import Departure
 from cpuctl.engine.resize.handler import ResizePath
 from cpuctl.engine.resize.outcome import Ruling
 from cpuctl.engine.resize.pending import Attempted, resize_all, retry_order

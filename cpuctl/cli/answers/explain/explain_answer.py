@@ -22,7 +22,7 @@ from cpuctl.engine.start import NotStarted
 if TYPE_CHECKING:
     from cpuctl.cli.answers.explain.suggestion_answer import AskWith
     from cpuctl.engine.explain.searches.searches import Search
-    from cpuctl.engine.hints.rule import HintRule
+    from cpuctl.engine.hints.hints import HintRule
 
 
 def explanation_document(

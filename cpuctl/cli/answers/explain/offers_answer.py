@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import Any
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.hints.rule import HintList, HintRule
+from cpuctl.engine.hints.hints import HintList, HintRule
 from cpuctl.engine.hints.topology_manager import Asked
 
 LISTED_NODES = 8

@@ -5,19 +5,23 @@ depends on how many CPUs are free in each node, so this works on counts alone. A
 behind; the split whose counts have the smallest standard deviation wins, the first one on ties. For one
 request all splits leave the same sum, so the deviation grows with the sum of squares: that sum is compared
 first, and the rounded deviation computed only for a possible winner.
+
+With more NUMA nodes than sockets, nodes are listed socket by socket, so one that reaches across sockets is
+listed, combined and asked for its share more than once. Its free CPUs count once a listing in sums, and once
+in the balance; shares may leave it less than nothing.
 """
 
 from __future__ import annotations
 
 from bisect import bisect
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
+from heapq import heapreplace
 from math import isqrt
 from typing import NamedTuple
 
 from cpuctl.engine.cpu.picking.combining import distinct, effective_combination
-from cpuctl.engine.cpu.picking.remainder import Remainder
 from cpuctl.engine.cpu.picking.rules import PickerRules
 from cpuctl.engine.outcome import FaultKind, KubeletFault
 
@@ -26,6 +30,10 @@ ANY = 1
 
 _FEW = 2
 """So few combinations are tried sooner than a bound is found for them."""
+
+
+MOST_TRIED = 300_000
+"""Combinations and sets of a remainder: seconds here, and longer in a kubelet."""
 
 
 class Split(NamedTuple):
@@ -263,3 +271,188 @@ def endless_loop(why: str) -> KubeletFault:
     return KubeletFault(
         kind=FaultKind.ENDLESS_LOOP, where="CPU Manager, distributing CPUs across NUMA nodes", why=why
     )
+
+
+class Remainder(NamedTuple):
+    """What is left after equal shares, dealt in groups to some of the nodes.
+
+    They are so many ``groups`` of ``group`` CPUs, for nodes with ``left`` CPUs each, a whole group or more.
+    ``whole`` tells that nodes count with their whole groups: dealing always ends then.
+    """
+
+    left: tuple[int, ...]
+    groups: int
+    group: int
+    whole: bool
+
+    @property
+    def ends(self) -> bool:
+        """Whether no subset makes the kubelet deal for ever: the CPUs beside whole groups make no group."""
+        return self.whole or sum([count % self.group for count in self.left]) < self.group
+
+    def least_change(self, size: int = 0) -> int:
+        """Bound the change to the sum of squares by subsets of a size, or of any.
+
+        The fullest nodes get a group each where the size is given, and the fullest then get the others.
+        """
+        group, each = self.group, min(size, self.groups)
+        counts = sorted(self.left, reverse=True)[: each or None]
+        change = group * (each * group - 2 * sum(counts[:each]))
+        fullest = [group * (each > 0) - count for count in counts]  # ascending, so a heap
+        for _ in range(self.groups - each):
+            lower = fullest[0] + group
+            change += group * (2 * lower - group)
+            heapreplace(fullest, lower)
+        return change
+
+    def deals(self, size: int) -> Iterator[tuple[tuple[int, ...], int | None]]:
+        """Yield the subsets of one size that can take the remainder, with the change to the sum of squares.
+
+        They come in lexicographic order, and after all larger ones: a subset that scores as one before it
+        is left out, since only a strictly better one counts. A change of None is the kubelet's endless
+        loop, which comes from counting free CPUs instead of whole groups.
+        """
+        left, groups = self.left, self.groups
+        if size >= groups:
+            for subset in self._subsets_with_spare(size):
+                yield subset, self._change([left[index] for index in subset[:groups]])
+            return
+        unit = self.group if self.whole else 1
+        counted = [count // unit * unit for count in left]
+        for subset in distinct(list(enumerate(left)), size):
+            if sum([counted[index] for index in subset]) >= groups * self.group:
+                yield subset, self._change([left[index] for index in subset])
+
+    def _subsets_with_spare(self, size: int) -> Iterator[tuple[int, ...]]:
+        """Subsets of which only the first entries get a group, the last of them as late as it can be.
+
+        Where it comes earlier, a larger subset gives to the same entries.
+        """
+        last = len(self.left) - 1 - (size - self.groups)
+        rest = tuple(range(last, len(self.left)))
+        return (start + rest for start in distinct(list(enumerate(self.left[:last])), self.groups - 1))
+
+    def _change(self, counts: list[int]) -> int | None:
+        """Deal round after round, skipping nodes without a whole group; None if it never ends."""
+        groups, group = self.groups, self.group
+        rounds, extra = divmod(groups, len(counts))
+        low, high = rounds * group, (rounds + 1) * group
+        if min(counts) >= high:
+            more, fewer = high * (extra * high - 2 * sum(counts[:extra])), len(counts) - extra
+            return more + low * (fewer * low - 2 * sum(counts[extra:]))
+        if sum([count // group for count in counts]) < groups:
+            return None
+        left = list(counts)
+        while groups:
+            for index, count in enumerate(left):
+                if groups and count >= group:
+                    left[index] -= group
+                    groups -= 1
+        return sum([after * after - count * count for after, count in zip(left, counts, strict=True)])
+
+
+class TooManyError(Exception):
+    """More combinations than ``MOST_TRIED``."""
+
+
+class RepeatedSearch(Search):
+    """A search whose positions stand for nodes (``listed``), some of them more than once.
+
+    ``run`` raises TooManyError rather than to try combinations for minutes.
+    """
+
+    def _combinations(self, width: int) -> Iterator[tuple[int, ...]]:
+        """Combine positions; alike are those of one node, and nodes listed once with as many CPUs free."""
+        share = 0 if self.rules.align_by_socket else self._even_share(width)
+        times = Counter(self.listed)
+        able = [
+            (position, self._alike(position) if times[node] == 1 else ("node", node))
+            for position, node in enumerate(self.listed)
+            if self.free[position] >= share
+        ]
+        return self._counted(distinct(able, width))
+
+    def _alike(self, position: int) -> Hashable:
+        return self.free[position], self.sockets[position] if self.sockets else ()
+
+    def _counted(self, combinations: Iterator[tuple[int, ...]]) -> Iterator[tuple[int, ...]]:
+        for each in combinations:
+            self._budget[0] -= 1
+            if self._budget[0] < 0:
+                raise TooManyError
+            yield each
+
+    @cached_property
+    def _budget(self) -> list[int]:
+        return [MOST_TRIED]
+
+    def _to_beat(self, width: int) -> int:  # noqa: ARG002  # no bound is known
+        return ANY
+
+    def _deal(self, positions: tuple[int, ...], _to_beat: int, /) -> Deal | KubeletFault | None:
+        nodes, free = [self.listed[each] for each in positions], [self.free[each] for each in positions]
+        group, before = self.group, self._by_node
+        whole = group * sum(count // group for count in free)
+        if whole < self.need or sum(before[node] for node in set(nodes)) < self.need:
+            return None
+        share = self._share(free, limited=self.rules.align_by_socket)
+        left = {node: before[node] - share * times for node, times in Counter(nodes).items()}
+        remainder = self.need - share * len(nodes)
+        if not remainder:
+            return Deal(self._change(left))
+        able = [entry for entry, node in enumerate(nodes) if left[node] >= group]
+        best = self._shared_remainder(left, [nodes[entry] for entry in able], remainder)
+        if not isinstance(best, Deal):
+            return best
+        among = best.among if self.rules.copies_combinations else effective_combination(best.among, len(able))
+        return Deal(best.change, tuple(able[index] for index in among))
+
+    def _shared_remainder(
+        self, left: Mapping[int, int], nodes: Sequence[int], remainder: int
+    ) -> Deal | KubeletFault | None:
+        """Find the first of the best sets out of *nodes*, which may name a node more than once."""
+        best: Deal | None = None
+        best_score = 0
+        unit = self.group if self.rules.counts_whole_groups else 1
+        alike = list(enumerate(nodes))
+        for size in range(len(nodes), 0, -1):
+            for subset in self._counted(distinct(alike, size)):
+                among = [nodes[index] for index in subset]
+                if sum(left[node] // unit * unit for node in among) < remainder:
+                    continue
+                after = self._dealt(left, among, remainder)
+                if after is None:
+                    return endless_loop(
+                        "a set of nodes counts its free CPUs more often than it can give them"
+                    )
+                change = self._change(after)
+                if best is None or change < best.change:
+                    score = self._score(change)
+                    if best is None or score < best_score:
+                        best, best_score = Deal(change, subset), score
+        return best
+
+    def _dealt(self, left: Mapping[int, int], among: Sequence[int], remainder: int) -> dict[int, int] | None:
+        """Deal round after round; None where a round deals nothing."""
+        after = dict(left)
+        while remainder:
+            before = remainder
+            for node in among:
+                if remainder and after[node] >= self.group:
+                    after[node] -= self.group
+                    remainder -= self.group
+            if remainder == before:
+                return None
+        return after
+
+    def _change(self, left: Mapping[int, int]) -> int:
+        before = self._by_node
+        return sum(count * count - before[node] * before[node] for node, count in left.items())
+
+    @cached_property
+    def _by_node(self) -> Mapping[int, int]:
+        return dict(zip(self.listed, self.free, strict=True))
+
+    @cached_property
+    def _counts(self) -> tuple[int, ...]:
+        return tuple(self._by_node.values())

@@ -72,7 +72,7 @@ def _split(
     if candidates == len(nodes):
         return wanted.run(*widths)
 
-    from cpuctl.engine.cpu.picking.repeated import MOST_TRIED, RepeatedSearch, TooManyError
+    from cpuctl.engine.cpu.picking.balance import MOST_TRIED, RepeatedSearch, TooManyError
 
     try:
         return RepeatedSearch(*wanted._replace(listed=tuple(nodes))).run(*widths)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cpuctl.engine.cpu.manager import StaticPolicy
-from cpuctl.engine.cpu.resizing.packed_again import take_packed_again
+from cpuctl.engine.cpu.resizing.packed import take_packed_again
 from cpuctl.engine.cpu.resizing.request import not_a_subset
 from cpuctl.engine.outcome import AllocationError, Picked, PickResult
 
@@ -85,7 +85,7 @@ def complete(policy: StaticPolicy, offered: int, count: int, kept: int) -> PickR
     """Complete *kept* CPUs (a mask) to *count* by the policy's picker."""
     picker = policy.picker
     if picker.distribute:
-        from cpuctl.engine.cpu.resizing.distributed_again import take_distributed_again
+        from cpuctl.engine.cpu.resizing.distributed import take_distributed_again
 
         return take_distributed_again(policy.topology, offered, count, kept, picker.dealing)
     spread, uncore = picker.dealing.spread, picker.prefer_uncore

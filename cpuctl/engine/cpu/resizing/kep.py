@@ -2,20 +2,41 @@
 
 The reference is asked first, and its answer stands unless the text contradicts it: a refusal changes
 nothing; forbidden moves are refused under their own names, whatever kind of container asks for them; an init
-container that has ended is left alone; what ``careful`` finds possible is done.
+container that has ended is left alone; what fails only for want of CPUs, or by the Topology Manager's policy,
+is tried by the text: a container grows to a superset of what it has, and shrinks to a set between its
+baseline and what it has; one whose size stays is left alone. Containers are gone through in the kubelet's
+order, so CPUs that a later one gives up do not help an earlier one.
 """
 
 from __future__ import annotations
 
-from cpuctl.engine.cpu.resizing.careful import Careful
-from cpuctl.engine.cpu.resizing.feasibility import infeasible
+from typing import NamedTuple
+
+from cpuctl.engine.cpu.hints import CPUHints
+from cpuctl.engine.cpu.picking.packed import not_enough
+from cpuctl.engine.cpu.provider import CPUAnswer, pod_count
+from cpuctl.engine.cpu.resizing.allocation import RETAINED, allocate_again, complete, too_few
+from cpuctl.engine.cpu.resizing.packed import KEPT, take_packed_again
 from cpuctl.engine.cpu.resizing.reference import Resizing
-from cpuctl.engine.cpu.resizing.request import ResizeReason, ResizeRequest, to_shared
-from cpuctl.engine.cpu.resizing.resized import Departure, Resized
-from cpuctl.engine.outcome import Admitted, Rejected, RejectionReason
+from cpuctl.engine.cpu.resizing.request import (
+    Departure,
+    Resized,
+    ResizeReason,
+    ResizeRequest,
+    cannot_allocate,
+    infeasible,
+    not_a_subset,
+    to_shared,
+)
+from cpuctl.engine.hints.hints import IMPOSSIBLE
+from cpuctl.engine.hints.topology_manager import Merged
+from cpuctl.engine.outcome import Admitted, AllocationError, KubeletFault, Picked, Rejected, RejectionReason
 from cpuctl.engine.provider import Refusal
 from cpuctl.pods.model import Container, ContainerKind, QosClass
 from cpuctl.quantity import Quantity
+
+_FORBIDDEN = frozenset({ResizeReason.PROHIBITED, ResizeReason.INCONSISTENT})
+_NEVER_DONE = _FORBIDDEN | {ResizeReason.NO_BASELINE, ResizeReason.UNSUPPORTED}
 
 
 def resize_by_reference(asked: Resizing) -> Resized:
@@ -83,10 +104,6 @@ def _place(asked: Resizing, verdict: Admitted | Refusal) -> int:
             return -1
 
 
-_FORBIDDEN = frozenset({ResizeReason.PROHIBITED, ResizeReason.INCONSISTENT})
-_NEVER_DONE = _FORBIDDEN | {ResizeReason.NO_BASELINE, ResizeReason.UNSUPPORTED}
-
-
 def _forbidden(asked: Resizing) -> Rejected | None:
     """Find the first container of any kind that asks for what is never done, by what it has now."""
     request = ResizeRequest.of(asked.request.pod, asked.request.before).with_all_allocated()
@@ -125,3 +142,135 @@ def _ended(asked: Resizing) -> bool:
         and asked.state.assigned(uid, container.name) is None
         for container in asked.request.pod.init_containers
     )
+
+
+class _Room(NamedTuple):
+    """Where a container's CPUs come from: those it keeps, and others; masks."""
+
+    kept: int
+    others: int
+
+
+class Careful:
+    """Drives a round of its own over the containers whose size changes.
+
+    ``withheld`` are the CPUs that the reference implementation gives to init containers that have ended:
+    they get none here, but what others may have stays comparable.
+    """
+
+    def __init__(self, question: Resizing) -> None:
+        self.round = question
+        self.withheld = 0
+
+    def run(self) -> Admitted | Refusal:
+        """Give every changed container its new size, in order, or say which one cannot have it."""
+        merged: Merged | Refusal = Merged(IMPOSSIBLE, admit=True)
+        scope = self.round.manager.scope
+        if scope == "pod":
+            merged = self.round.judge(None, self._pod_hints())
+        for container in self.round.request.pod.all_containers:
+            if lacking := self._outside(container):
+                return lacking
+            room = self._room(container)
+            if room is None:
+                self._leave(container)
+                continue
+            if scope == "container":
+                merged = self.round.judge(container, self._hints(room, self._count(container)))
+            if not isinstance(merged, Merged):
+                return merged
+            if refused := self._place(container, room, merged.hint.nodes):
+                return refused
+        return Admitted()
+
+    def _count(self, container: Container) -> int:
+        return self.round.claim(container).cpus
+
+    def _held(self, container: Container) -> int | None:
+        return self.round.state.assigned(self.round.request.pod.uid, container.name)
+
+    def _ended(self, container: Container) -> bool:
+        return container.kind is ContainerKind.INIT and self._held(container) is None
+
+    @property
+    def _free(self) -> int:
+        return self.round.state.default & ~self.round.policy.reserved & ~self.withheld
+
+    def _room(self, container: Container) -> _Room | None:
+        """Tell what a container may have; None for one that stays as it is."""
+        held, count = self._held(container), self._count(container)
+        if held is None or not count or count == held.bit_count():
+            return None
+        if count > held.bit_count():
+            return _Room(held, self._free)
+        baseline = self.round.holding(container).baseline
+        return _Room(baseline, held & ~baseline)
+
+    def _outside(self, container: Container) -> Rejected | None:
+        """Refuse a container that lacks CPUs it was promised."""
+        held, baseline = self._held(container), self.round.holding(container).baseline
+        if held is None or not baseline & ~held:
+            return None
+        why = not_a_subset(RETAINED, baseline, "reusable CPUs", held)
+        return cannot_allocate(self.round.request.pod.uid, container.name, why)
+
+    def _leave(self, container: Container) -> None:
+        self.round.state.call_off(self.round.request.pod.uid, container.name)
+        self.round.record(container, self._held(container) or 0)
+        if self._ended(container):
+            count, holding = self._count(container), self.round.holding(container)
+            fresh = allocate_again(self.round.policy, holding, count, None)
+            self.withheld |= fresh.cpus if isinstance(fresh, Picked) else 0
+
+    def _pod_hints(self) -> CPUAnswer:
+        """Ask for a place for the whole pod out of what it keeps, what it may give up, and what is free."""
+        containers = [each for each in self.round.request.pod.all_containers if not self._ended(each)]
+        kept, others = 0, self._free
+        for container in containers:
+            room = self._room(container)
+            kept |= (self._held(container) or 0) if room is None else room.kept
+            others |= 0 if room is None else room.others
+        return self._hints(_Room(kept, others & ~kept), pod_count(containers, self._count))
+
+    def _hints(self, room: _Room, count: int) -> CPUAnswer:
+        policy = self.round.policy
+        align = policy.options.align_by_socket
+        return {
+            "cpu": CPUHints.generate(policy.topology, room.others, room.kept, count, align_by_socket=align)
+        }
+
+    def _place(
+        self, container: Container, room: _Room, affinity: int | None
+    ) -> Rejected | KubeletFault | None:
+        count, held = self._count(container), self._held(container)
+        assert held is not None  # it has room
+        refused = self.round.policy.smt_refusal(self.round.state, container, count, own=held.bit_count())
+        if refused is not None:
+            return refused
+        few = too_few(count, self.round.holding(container))
+        picked = few or self._pick(room, count, affinity)
+        if isinstance(picked, AllocationError):
+            return cannot_allocate(self.round.request.pod.uid, container.name, picked.message)
+        self.round.take(container, picked.cpus)
+        self.round.record(container, picked.cpus, picked.steps)
+        return None
+
+    def _pick(self, room: _Room, count: int, affinity: int | None) -> Picked | AllocationError:
+        """Complete what is kept, near the affinity first."""
+        if count > (room.kept | room.others).bit_count():
+            return not_enough(count, room.kept | room.others)
+        others = room.others
+        near = others if affinity is None else others & self.round.policy.near(affinity)
+        first = self._complete(near, min(count, (room.kept | near).bit_count()), room.kept)
+        rest = self._complete(others, count, first.cpus)
+        return Picked(rest.cpus, first.steps + tuple(step for step in rest.steps if step.rule != KEPT))
+
+    def _complete(self, others: int, count: int, kept: int) -> Picked:
+        """Complete CPUs out of others, of which there are enough."""
+        policy = self.round.policy
+        picked = complete(policy, others | kept, count, kept)
+        if not isinstance(picked, Picked):
+            # Where equal shares cannot be had, packed CPUs are better than none.
+            picked = take_packed_again(policy.topology, others | kept, count, kept)
+        assert isinstance(picked, Picked)
+        return picked

@@ -8,13 +8,18 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from cpuctl.engine.cpu.hints import CPUHints
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.cpu.provider import CPUAnswer, CPUProvider
 from cpuctl.engine.cpu.resizing.allocation import Holding, allocate_again
-from cpuctl.engine.cpu.resizing.feasibility import infeasible
-from cpuctl.engine.cpu.resizing.hints import resize_hints
-from cpuctl.engine.cpu.resizing.request import ResizeRequest, cannot_allocate, divided_pod
-from cpuctl.engine.cpu.resizing.resized import Departure, Resized
+from cpuctl.engine.cpu.resizing.request import (
+    Departure,
+    Resized,
+    ResizeRequest,
+    cannot_allocate,
+    divided_pod,
+    infeasible,
+)
 from cpuctl.engine.cpu.state import CPUManagerState
 from cpuctl.engine.hints.hints import IMPOSSIBLE
 from cpuctl.engine.hints.topology_manager import Answer, Asked, Merged, TopologyManager
@@ -29,7 +34,7 @@ from cpuctl.engine.outcome import (
 )
 from cpuctl.engine.placement import ExclusiveClaim, Placement
 from cpuctl.engine.provider import Candidate, Provider, Refusal
-from cpuctl.pods.model import Container, QosClass
+from cpuctl.pods.model import Container, Pod, QosClass
 
 
 class Resizing(NamedTuple):
@@ -190,3 +195,27 @@ class Resizing(NamedTuple):
             state.default |= held & ~cpus
         state.assign(uid, container.name, cpus)
         state.remember_reuse(uid, container.kind, cpus)
+
+
+def resize_hints(
+    policy: StaticPolicy, state: CPUManagerState, pod: Pod, container: Container, count: int
+) -> CPUAnswer:
+    """Answer for one container that is due *count* exclusive CPUs after the resize.
+
+    A growing container has to stay where it is; for a shrinking one its baseline counts twice, so that a
+    hint can be too optimistic.
+    """
+    if count == 0:
+        return None
+    free, lent = state.default & ~policy.reserved, state.reusable_for(pod.uid)
+    held = state.assigned(pod.uid, container.name)
+    if held is None:
+        available, reusable = free, lent
+    elif count > held.bit_count():
+        available, reusable = free, held | lent
+    elif count < held.bit_count():
+        available, reusable = held, state.baseline(pod.uid, container.name) or 0
+    else:
+        available, reusable = held, 0
+    align = policy.options.align_by_socket
+    return {"cpu": CPUHints.generate(policy.topology, available, reusable, count, align_by_socket=align)}

@@ -1,4 +1,4 @@
-"""What a resize asks for, and the refusals of it.
+"""What a resize asks for, which resizes are never done, and what becomes of one.
 
 Rule: KEP-5554; the texts are those of its reference implementation, as no release has the allocator.
 """
@@ -11,9 +11,14 @@ from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.state import CPUManagerState
-from cpuctl.engine.outcome import Rejected
+from cpuctl.engine.hints.topology_manager import Asked
+from cpuctl.engine.outcome import Admitted, Rejected
+from cpuctl.engine.placement import Placement
+from cpuctl.engine.provider import Refusal
 from cpuctl.pods.model import Container, Pod
 from cpuctl.quantity import Quantity
+
+_NOTHING = Quantity.parse("0")
 
 
 class ResizeReason(StrEnum):
@@ -156,3 +161,48 @@ def divided_pod() -> Rejected:
 def not_a_subset(what: str, inner: int, of: str, outer: int) -> str:
     """Say that some CPUs are not among others."""
     return f"{what} {CPUSet(inner)} are not a subset of {of} {CPUSet(outer)}"
+
+
+def infeasible(request: ResizeRequest, container: Container, baseline: int | None) -> Rejected | None:
+    """Tell why a container of a Guaranteed pod may never get what it asks for; None if it may.
+
+    As the reference implementation checks it, which looks at the status of app containers only.
+    *baseline* are the CPUs it was promised, as a mask.
+    """
+    if container.name not in request.allocated:
+        return None
+    allocated = request.allocated[container.name] or _NOTHING
+    requested = container.resources.requests.get("cpu", _NOTHING)
+    exclusive = allocated.sign > 0 and allocated.is_integral_cpu
+    if not exclusive:
+        return to_exclusive(requested, allocated, container.name) if requested.is_integral_cpu else None
+    if not requested.is_integral_cpu:
+        return to_shared(requested, allocated, container.name)
+    if baseline is None:
+        return no_baseline(request.pod.uid, container.name)
+    promised = baseline.bit_count()
+    if requested.value < promised:
+        return below_baseline(requested, allocated, promised, container.name)
+    return None
+
+
+class Departure(StrEnum):
+    """What the KEP wants instead of the reference implementation's answer."""
+
+    FORBIDDEN = "a size below the baseline, or a move between shared and exclusive CPUs, is refused as such"
+    ENDED = "an init container that has ended is left alone"
+    POSSIBLE = "a resize within baseline, present and free CPUs is done"
+    NOTHING_KEPT = "a refusal changes nothing"
+    FINAL = "a refusal by the resource managers is final, not tried again"
+
+
+class Resized(NamedTuple):
+    """The verdict on a resize, the rounds of hints it rests on, and what each container came to until then.
+
+    ``departures`` say where the KEP's text and its reference implementation differ on it.
+    """
+
+    verdict: Admitted | Refusal
+    asked: tuple[Asked, ...] = ()
+    placements: tuple[Placement, ...] = ()
+    departures: tuple[Departure, ...] = ()

@@ -11,7 +11,7 @@ from cpuctl.engine.explain.decision import Blocked, Decision, Rule, counted, nod
 from cpuctl.engine.explain.offers import SINGLE, Offer, Round, Standing
 from cpuctl.engine.explain.rules.cpus import blocked_by_cpus
 from cpuctl.engine.explain.rules.memory import blocked_by_memory
-from cpuctl.engine.hints.rule import HintRule
+from cpuctl.engine.hints.hints import HintRule
 from cpuctl.engine.hints.topology_manager import Merged
 from cpuctl.engine.memory.hints import MemoryHints
 from cpuctl.engine.node import Node

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from cpuctl.engine.explain.searches.changes import SettingChange
-from cpuctl.engine.hints.topology_manager_start import POLICIES
+from cpuctl.engine.hints.topology_manager import POLICIES
 from cpuctl.golang.conversions import parse_bool
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.policy_options import OPTIONS, SCALE_DELAY, OptionHistory

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.cpu.picking import repeated
+from cpuctl.engine.cpu.picking import balance as repeated
 from cpuctl.engine.cpu.picking.distributed import Dealing, take_distributed
 from cpuctl.engine.cpu.picking.packed import Spread
 from cpuctl.engine.cpu.picking.rules import picker_rules

@@ -11,9 +11,9 @@ import pytest
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.hints import CPUHints
 from cpuctl.engine.cpu.resizing.kep import resize_by_kep, resize_by_reference
-from cpuctl.engine.cpu.resizing.packed_again import KEPT
+from cpuctl.engine.cpu.resizing.packed import KEPT
 from cpuctl.engine.cpu.resizing.reference import Resizing
-from cpuctl.engine.cpu.resizing.resized import Departure, Resized
+from cpuctl.engine.cpu.resizing.request import Departure, Resized
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.topology_manager import Answer, Merged
 from cpuctl.engine.node import Node

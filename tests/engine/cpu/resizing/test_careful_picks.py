@@ -8,8 +8,8 @@ import pytest
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.resizing.kep import resize_by_reference
-from cpuctl.engine.cpu.resizing.packed_again import KEPT
-from cpuctl.engine.cpu.resizing.resized import Resized
+from cpuctl.engine.cpu.resizing.packed import KEPT
+from cpuctl.engine.cpu.resizing.request import Resized
 from cpuctl.engine.hints.topology_manager import Merged
 from cpuctl.engine.outcome import Admitted, Rejected
 from tests.support.resizing import (

@@ -10,8 +10,8 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.picking.distributed import Dealing
 from cpuctl.engine.cpu.picking.packed import Spread
 from cpuctl.engine.cpu.picking.rules import picker_rules
-from cpuctl.engine.cpu.resizing.distributed_again import take_distributed_again
-from cpuctl.engine.cpu.resizing.packed_again import KEPT
+from cpuctl.engine.cpu.resizing.distributed import take_distributed_again
+from cpuctl.engine.cpu.resizing.packed import KEPT
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.outcome import AllocationError, FaultKind, KubeletFault, Picked, PickResult, Undetermined
 from cpuctl.kubelet.releases.behaviours import behaviours

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.engine.cpu.hints import CPUHints
-from cpuctl.engine.cpu.resizing.hints import resize_hints
+from cpuctl.engine.cpu.resizing.reference import resize_hints
 from tests.support.resizing import Setting, guaranteed, pod_of
 from tests.support.topologies import mask
 

@@ -9,7 +9,7 @@ import pytest
 
 from cpuctl.engine.cpu.resizing.kep import resize_by_kep, resize_by_reference
 from cpuctl.engine.cpu.resizing.reference import Resizing
-from cpuctl.engine.cpu.resizing.resized import Departure, Resized
+from cpuctl.engine.cpu.resizing.request import Departure, Resized
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, Rejected
 from cpuctl.engine.resize.handler import ResizePath, decide

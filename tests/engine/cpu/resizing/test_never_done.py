@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cpuctl.engine.cpu.resizing.kep import resize_by_kep, resize_by_reference
-from cpuctl.engine.cpu.resizing.resized import Departure
+from cpuctl.engine.cpu.resizing.request import Departure
 from cpuctl.engine.hints.topology_manager import Answer
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, FaultKind, KubeletFault, Rejected

@@ -8,7 +8,7 @@ import pytest
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.picking.packed import Spread
-from cpuctl.engine.cpu.resizing.packed_again import take_packed_again
+from cpuctl.engine.cpu.resizing.packed import take_packed_again
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.outcome import AllocationError, Picked, PickResult
 from tests.support.topologies import CoreAt, mask, regular, topology, uneven

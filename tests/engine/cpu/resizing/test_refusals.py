@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.engine.cpu.resizing.feasibility import infeasible
 from cpuctl.engine.cpu.resizing.request import (
     ResizeReason,
     ResizeRequest,
     cannot_allocate,
     divided_pod,
+    infeasible,
     not_a_subset,
     status_while_waiting,
 )

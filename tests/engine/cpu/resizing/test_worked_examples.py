@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cpuctl.engine.cpu.resizing.kep import resize_by_kep, resize_by_reference
-from cpuctl.engine.cpu.resizing.resized import Departure
+from cpuctl.engine.cpu.resizing.request import Departure
 from cpuctl.engine.outcome import Admitted, Rejected
 from tests.support.resizing import (
     Setting,

@@ -10,7 +10,7 @@ from cpuctl.engine.cpu.picking.balance import Search, Split, endless_loop
 from cpuctl.engine.cpu.picking.distributed import Dealing, fewest_nodes
 from cpuctl.engine.cpu.picking.orders import Orders
 from cpuctl.engine.cpu.picking.packed import not_enough
-from cpuctl.engine.cpu.resizing.packed_again import KEPT, take_packed_again
+from cpuctl.engine.cpu.resizing.packed import KEPT, take_packed_again
 from cpuctl.engine.cpu.topology import CPUTopology, no_cpus_per_core
 from cpuctl.engine.outcome import AllocationError, KubeletFault, Picked, PickResult, PickStep, Undetermined
 

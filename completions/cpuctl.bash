@@ -18,35 +18,35 @@ _cpuctl_verbs() {
 _cpuctl_options() {
     case $1 in
         '') options='-V --version -h --help' ;;
-        'plan') options='-f --filename -T --template -m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --state --pods --devices --assume-devices --ephemeral-storage --memory --skip-api-server --include-completed --order --repeat --capacity --compare --svg --html --write-state --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
-        'resize') options='-f --filename -T --template --set --to -m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --apiserver-version --apiserver-feature-gates --state --pods --devices --ephemeral-storage --memory --skip-api-server --resize-semantics --preview --write-state --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
-        'replay') options='-m --machine --until --follow --speed --new --svg --skip-api-server --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
-        'explain') options='-f --filename -T --template -m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --state --pods --devices --assume-devices --ephemeral-storage --memory --skip-api-server --include-completed -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'plan') options='-f --filename -T --template -m --machine --state --pods --devices --assume-devices --ephemeral-storage --memory --skip-api-server --include-completed --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --order --repeat --capacity --compare --svg --html --write-state --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'resize') options='-f --filename -T --template -m --machine --state --pods --devices --ephemeral-storage --memory --skip-api-server --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --apiserver-version --apiserver-feature-gates --help-kubelet --set --to --resize-semantics --preview --write-state --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'replay') options='-m --machine --skip-api-server --until --follow --speed --new --svg --force -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'explain') options='-f --filename -T --template -m --machine --state --pods --devices --assume-devices --ephemeral-storage --memory --skip-api-server --include-completed --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'pods') options='-h --help' ;;
-        'pods show') options='-f --filename -T --template -m --machine --memory --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --apiserver-version --apiserver-feature-gates --cgroup-version --oci-runtime --usage -o --output --no-color -q --quiet -h --help' ;;
-        'pods diff') options='-m --machine --memory --kubelet-config --kubelet-version --to-kubelet-version --feature-gates --to-feature-gates --apiserver-version --apiserver-feature-gates --cgroup-version --oci-runtime --exit-code -o --output --no-color -q --quiet -h --help' ;;
-        'pods lint') options='-f --filename -m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --apiserver-version --apiserver-feature-gates --cgroup-version --static --strict --warnings-as-errors -o --output --no-color -q --quiet --exit-zero -h --help' ;;
-        'topology') options='-m --machine --columns --cpus --memory --kubelet-config --config-dir --kubelet-args --kubelet-version --svg --force -o --output --no-color -q --quiet -h --help' ;;
-        'topology show') options='-m --machine --columns --cpus --memory --kubelet-config --config-dir --kubelet-args --kubelet-version --svg --force -o --output --no-color -q --quiet -h --help' ;;
+        'pods show') options='-f --filename -T --template -m --machine --memory --cgroup-version --oci-runtime --usage --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --apiserver-version --apiserver-feature-gates --help-kubelet -o --output --no-color -q --quiet -h --help' ;;
+        'pods diff') options='-m --machine --memory --cgroup-version --oci-runtime --kubelet-config --kubelet-version --feature-gates --apiserver-version --apiserver-feature-gates --help-kubelet --to-kubelet-version --to-feature-gates --exit-code -o --output --no-color -q --quiet -h --help' ;;
+        'pods lint') options='-f --filename -m --machine --cgroup-version --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --apiserver-version --apiserver-feature-gates --help-kubelet --static --strict --warnings-as-errors -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'topology') options='-m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --help-kubelet --columns --cpus --memory --svg --force -o --output --no-color -q --quiet -h --help' ;;
+        'topology show') options='-m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --help-kubelet --columns --cpus --memory --svg --force -o --output --no-color -q --quiet -h --help' ;;
         'topology map') options='-m --machine --cpus --svg --force -o --output --no-color -q --quiet -h --help' ;;
         'topology distances') options='-m --machine -o --output --no-color -q --quiet -h --help' ;;
         'topology devices') options='-m --machine -o --output --no-color -q --quiet -h --help' ;;
         'config') options='-h --help' ;;
-        'config reserve') options='-m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --cgroup-version --ephemeral-storage --memory --reserved-cpus --per-numa --whole-cores --keep-p-cores --spread --node --snippet -o --output --no-color -q --quiet --exit-zero -h --help' ;;
-        'config show') options='-m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --ephemeral-storage --memory -o --output --no-color -q --quiet -h --help' ;;
-        'config check') options='-m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --cgroup-version --ephemeral-storage --memory --state --strict -o --output --no-color -q --quiet --exit-zero -h --help' ;;
-        'config versions') options='--from --to --all -f --filename -T --template -m --machine --memory --state --pods --kubelet-config --config-dir --kubelet-args --feature-gates --ignore-unknown-gates -o --output --no-color -q --quiet -h --help' ;;
+        'config reserve') options='-m --machine --cgroup-version --ephemeral-storage --memory --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --reserved-cpus --per-numa --whole-cores --keep-p-cores --spread --node --snippet -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'config show') options='-m --machine --ephemeral-storage --memory --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -o --output --no-color -q --quiet -h --help' ;;
+        'config check') options='-m --machine --cgroup-version --ephemeral-storage --memory --state --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --strict -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'config versions') options='-f --filename -T --template -m --machine --memory --state --pods --kubelet-config --config-dir --kubelet-args --feature-gates --ignore-unknown-gates --help-kubelet --from --to --all -o --output --no-color -q --quiet -h --help' ;;
         'cgroups') options='-h --help' ;;
-        'cgroups show') options='-m --machine --root --state --pods --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --oci-runtime --exit-code -o --output --no-color -q --quiet -h --help' ;;
-        'cgroups apply') options='-f --filename -y --yes --no-wait --quota --log --force-offline --force-reserved --force-exclusive --exit-code -m --machine --root --state --pods --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates -o --output --no-color -q --quiet -h --help' ;;
-        'audit') options='-m --machine --root --state --pods --check --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'cgroups show') options='-m --machine --root --state --pods --oci-runtime --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --exit-code -o --output --no-color -q --quiet -h --help' ;;
+        'cgroups apply') options='-f --filename -m --machine --root --state --pods --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet -y --yes --no-wait --quota --log --force-offline --force-reserved --force-exclusive --exit-code -o --output --no-color -q --quiet -h --help' ;;
+        'audit') options='-m --machine --root --state --pods --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --check -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'checkpoint') options='-h --help' ;;
         'checkpoint dump') options='--state -m --machine --pods --map --svg --force -o --output --no-color -q --quiet -h --help' ;;
-        'checkpoint verify') options='--state -m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --pods --strict -o --output --no-color -q --quiet --exit-zero -h --help' ;;
+        'checkpoint verify') options='--state -m --machine --pods --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --strict -o --output --no-color -q --quiet --exit-zero -h --help' ;;
         'checkpoint diff') options='--pods --exit-code -o --output --no-color -q --quiet -h --help' ;;
-        'checkpoint migrate') options='--state --to-kubelet --feature-gates --pods -m --machine --kubelet-config --config-dir --kubelet-args --root --write-state --force --yes --force-kubelet-running --exit-code -o --output --no-color -q --quiet -h --help' ;;
-        'checkpoint repair') options='--state -m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --pods --root --write-state --force --yes --force-kubelet-running --exit-code -o --output --no-color -q --quiet -h --help' ;;
-        'checkpoint new') options='-f --filename -T --template -m --machine --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --root --write-state --force --force-kubelet-running -o --output --no-color -q --quiet -h --help' ;;
+        'checkpoint migrate') options='--state --pods -m --machine --root --feature-gates --kubelet-config --config-dir --kubelet-args --help-kubelet --to-kubelet --yes --force-kubelet-running --write-state --force --exit-code -o --output --no-color -q --quiet -h --help' ;;
+        'checkpoint repair') options='--state -m --machine --pods --root --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --yes --force-kubelet-running --write-state --force --exit-code -o --output --no-color -q --quiet -h --help' ;;
+        'checkpoint new') options='-f --filename -T --template -m --machine --root --kubelet-config --config-dir --kubelet-args --kubelet-version --feature-gates --ignore-unknown-gates --help-kubelet --force-kubelet-running --write-state --force -o --output --no-color -q --quiet -h --help' ;;
         'checkpoint versions') options='-o --output --no-color -q --quiet -h --help' ;;
         'capture') options='--root --anonymize --timestamp --force -o --output --no-color -q --quiet -h --help' ;;
         'schema') options='-h --help' ;;
@@ -60,31 +60,31 @@ _cpuctl_value() {
     case $1 in
         'plan:-f' | \
         'plan:--filename' | \
-        'plan:--kubelet-config' | \
         'plan:--state' | \
         'plan:--pods' | \
         'plan:--devices' | \
+        'plan:--kubelet-config' | \
         'plan:--svg' | \
         'plan:--html' | \
         'resize:-f' | \
         'resize:--filename' | \
-        'resize:--to' | \
-        'resize:--kubelet-config' | \
         'resize:--state' | \
         'resize:--pods' | \
         'resize:--devices' | \
+        'resize:--kubelet-config' | \
+        'resize:--to' | \
         'replay:--svg' | \
         'replay:1' | \
         'explain:-f' | \
         'explain:--filename' | \
-        'explain:--kubelet-config' | \
         'explain:--state' | \
         'explain:--pods' | \
         'explain:--devices' | \
+        'explain:--kubelet-config' | \
         'pods show:-f' | \
         'pods show:--filename' | \
-        'pods show:--kubelet-config' | \
         'pods show:--usage' | \
+        'pods show:--kubelet-config' | \
         'pods diff:--kubelet-config' | \
         'pods diff:1' | \
         'pods diff:2' | \
@@ -98,8 +98,8 @@ _cpuctl_value() {
         'topology map:--svg' | \
         'config reserve:--kubelet-config' | \
         'config show:--kubelet-config' | \
-        'config check:--kubelet-config' | \
         'config check:--state' | \
+        'config check:--kubelet-config' | \
         'config versions:-f' | \
         'config versions:--filename' | \
         'config versions:--state' | \
@@ -110,10 +110,10 @@ _cpuctl_value() {
         'cgroups show:--kubelet-config' | \
         'cgroups apply:-f' | \
         'cgroups apply:--filename' | \
-        'cgroups apply:--log' | \
         'cgroups apply:--state' | \
         'cgroups apply:--pods' | \
         'cgroups apply:--kubelet-config' | \
+        'cgroups apply:--log' | \
         'audit:--state' | \
         'audit:--pods' | \
         'audit:--kubelet-config' | \
@@ -122,8 +122,8 @@ _cpuctl_value() {
         'checkpoint dump:--svg' | \
         'checkpoint dump:1' | \
         'checkpoint verify:--state' | \
-        'checkpoint verify:--kubelet-config' | \
         'checkpoint verify:--pods' | \
+        'checkpoint verify:--kubelet-config' | \
         'checkpoint verify:1' | \
         'checkpoint diff:--pods' | \
         'checkpoint diff:1' | \
@@ -133,8 +133,8 @@ _cpuctl_value() {
         'checkpoint migrate:--kubelet-config' | \
         'checkpoint migrate:1' | \
         'checkpoint repair:--state' | \
-        'checkpoint repair:--kubelet-config' | \
         'checkpoint repair:--pods' | \
+        'checkpoint repair:--kubelet-config' | \
         'checkpoint repair:1' | \
         'checkpoint new:-f' | \
         'checkpoint new:--filename' | \
@@ -142,49 +142,49 @@ _cpuctl_value() {
         'capture:1') value='file' ;;
         'plan:-T' | \
         'plan:--template' | \
-        'plan:--kubelet-args' | \
         'plan:--ephemeral-storage' | \
         'plan:--memory' | \
+        'plan:--kubelet-args' | \
         'plan:--compare' | \
         'resize:-T' | \
         'resize:--template' | \
-        'resize:--kubelet-args' | \
         'resize:--ephemeral-storage' | \
         'resize:--memory' | \
+        'resize:--kubelet-args' | \
         'replay:--until' | \
         'replay:--speed' | \
         'explain:-T' | \
         'explain:--template' | \
-        'explain:--kubelet-args' | \
         'explain:--ephemeral-storage' | \
         'explain:--memory' | \
+        'explain:--kubelet-args' | \
         'pods show:-T' | \
         'pods show:--template' | \
         'pods show:--memory' | \
-        'pods show:--kubelet-args' | \
         'pods show:--oci-runtime' | \
+        'pods show:--kubelet-args' | \
         'pods diff:--memory' | \
         'pods diff:--oci-runtime' | \
         'pods lint:--kubelet-args' | \
         'topology:--kubelet-args' | \
         'topology show:--kubelet-args' | \
-        'config reserve:--kubelet-args' | \
         'config reserve:--ephemeral-storage' | \
         'config reserve:--memory' | \
+        'config reserve:--kubelet-args' | \
         'config reserve:--reserved-cpus' | \
         'config reserve:--node' | \
-        'config show:--kubelet-args' | \
         'config show:--ephemeral-storage' | \
         'config show:--memory' | \
-        'config check:--kubelet-args' | \
+        'config show:--kubelet-args' | \
         'config check:--ephemeral-storage' | \
         'config check:--memory' | \
+        'config check:--kubelet-args' | \
         'config versions:-T' | \
         'config versions:--template' | \
         'config versions:--memory' | \
         'config versions:--kubelet-args' | \
-        'cgroups show:--kubelet-args' | \
         'cgroups show:--oci-runtime' | \
+        'cgroups show:--kubelet-args' | \
         'cgroups apply:--kubelet-args' | \
         'audit:--kubelet-args' | \
         'checkpoint verify:--kubelet-args' | \
@@ -261,14 +261,14 @@ _cpuctl_value() {
         'audit:--root' | \
         'audit:--config-dir' | \
         'checkpoint verify:--config-dir' | \
-        'checkpoint migrate:--config-dir' | \
         'checkpoint migrate:--root' | \
+        'checkpoint migrate:--config-dir' | \
         'checkpoint migrate:--write-state' | \
-        'checkpoint repair:--config-dir' | \
         'checkpoint repair:--root' | \
+        'checkpoint repair:--config-dir' | \
         'checkpoint repair:--write-state' | \
-        'checkpoint new:--config-dir' | \
         'checkpoint new:--root' | \
+        'checkpoint new:--config-dir' | \
         'checkpoint new:--write-state' | \
         'capture:--root') value='directory' ;;
         'plan:--kubelet-version' | \
@@ -278,8 +278,8 @@ _cpuctl_value() {
         'pods show:--kubelet-version' | \
         'pods show:--apiserver-version' | \
         'pods diff:--kubelet-version' | \
-        'pods diff:--to-kubelet-version' | \
         'pods diff:--apiserver-version' | \
+        'pods diff:--to-kubelet-version' | \
         'pods lint:--kubelet-version' | \
         'pods lint:--apiserver-version' | \
         'topology:--kubelet-version' | \
@@ -303,8 +303,8 @@ _cpuctl_value() {
         'pods show:--feature-gates' | \
         'pods show:--apiserver-feature-gates' | \
         'pods diff:--feature-gates' | \
-        'pods diff:--to-feature-gates' | \
         'pods diff:--apiserver-feature-gates' | \
+        'pods diff:--to-feature-gates' | \
         'pods lint:--feature-gates' | \
         'pods lint:--apiserver-feature-gates' | \
         'config reserve:--feature-gates' | \

@@ -90,16 +90,16 @@ set -g __cpuctl_values 'plan:-f' \
     'plan:--template' \
     'plan:-m' \
     'plan:--machine' \
-    'plan:--kubelet-config' \
-    'plan:--config-dir' \
-    'plan:--kubelet-args' \
-    'plan:--kubelet-version' \
-    'plan:--feature-gates' \
     'plan:--state' \
     'plan:--pods' \
     'plan:--devices' \
     'plan:--ephemeral-storage' \
     'plan:--memory' \
+    'plan:--kubelet-config' \
+    'plan:--config-dir' \
+    'plan:--kubelet-args' \
+    'plan:--kubelet-version' \
+    'plan:--feature-gates' \
     'plan:--order' \
     'plan:--repeat' \
     'plan:--compare' \
@@ -112,10 +112,13 @@ set -g __cpuctl_values 'plan:-f' \
     'resize:--filename' \
     'resize:-T' \
     'resize:--template' \
-    'resize:--set' \
-    'resize:--to' \
     'resize:-m' \
     'resize:--machine' \
+    'resize:--state' \
+    'resize:--pods' \
+    'resize:--devices' \
+    'resize:--ephemeral-storage' \
+    'resize:--memory' \
     'resize:--kubelet-config' \
     'resize:--config-dir' \
     'resize:--kubelet-args' \
@@ -123,11 +126,8 @@ set -g __cpuctl_values 'plan:-f' \
     'resize:--feature-gates' \
     'resize:--apiserver-version' \
     'resize:--apiserver-feature-gates' \
-    'resize:--state' \
-    'resize:--pods' \
-    'resize:--devices' \
-    'resize:--ephemeral-storage' \
-    'resize:--memory' \
+    'resize:--set' \
+    'resize:--to' \
     'resize:--resize-semantics' \
     'resize:--write-state' \
     'resize:-o' \
@@ -145,16 +145,16 @@ set -g __cpuctl_values 'plan:-f' \
     'explain:--template' \
     'explain:-m' \
     'explain:--machine' \
-    'explain:--kubelet-config' \
-    'explain:--config-dir' \
-    'explain:--kubelet-args' \
-    'explain:--kubelet-version' \
-    'explain:--feature-gates' \
     'explain:--state' \
     'explain:--pods' \
     'explain:--devices' \
     'explain:--ephemeral-storage' \
     'explain:--memory' \
+    'explain:--kubelet-config' \
+    'explain:--config-dir' \
+    'explain:--kubelet-args' \
+    'explain:--kubelet-version' \
+    'explain:--feature-gates' \
     'explain:-o' \
     'explain:--output' \
     'pods show:-f' \
@@ -164,6 +164,9 @@ set -g __cpuctl_values 'plan:-f' \
     'pods show:-m' \
     'pods show:--machine' \
     'pods show:--memory' \
+    'pods show:--cgroup-version' \
+    'pods show:--oci-runtime' \
+    'pods show:--usage' \
     'pods show:--kubelet-config' \
     'pods show:--config-dir' \
     'pods show:--kubelet-args' \
@@ -171,29 +174,27 @@ set -g __cpuctl_values 'plan:-f' \
     'pods show:--feature-gates' \
     'pods show:--apiserver-version' \
     'pods show:--apiserver-feature-gates' \
-    'pods show:--cgroup-version' \
-    'pods show:--oci-runtime' \
-    'pods show:--usage' \
     'pods show:-o' \
     'pods show:--output' \
     'pods diff:-m' \
     'pods diff:--machine' \
     'pods diff:--memory' \
-    'pods diff:--kubelet-config' \
-    'pods diff:--kubelet-version' \
-    'pods diff:--to-kubelet-version' \
-    'pods diff:--feature-gates' \
-    'pods diff:--to-feature-gates' \
-    'pods diff:--apiserver-version' \
-    'pods diff:--apiserver-feature-gates' \
     'pods diff:--cgroup-version' \
     'pods diff:--oci-runtime' \
+    'pods diff:--kubelet-config' \
+    'pods diff:--kubelet-version' \
+    'pods diff:--feature-gates' \
+    'pods diff:--apiserver-version' \
+    'pods diff:--apiserver-feature-gates' \
+    'pods diff:--to-kubelet-version' \
+    'pods diff:--to-feature-gates' \
     'pods diff:-o' \
     'pods diff:--output' \
     'pods lint:-f' \
     'pods lint:--filename' \
     'pods lint:-m' \
     'pods lint:--machine' \
+    'pods lint:--cgroup-version' \
     'pods lint:--kubelet-config' \
     'pods lint:--config-dir' \
     'pods lint:--kubelet-args' \
@@ -201,28 +202,27 @@ set -g __cpuctl_values 'plan:-f' \
     'pods lint:--feature-gates' \
     'pods lint:--apiserver-version' \
     'pods lint:--apiserver-feature-gates' \
-    'pods lint:--cgroup-version' \
     'pods lint:-o' \
     'pods lint:--output' \
     'topology:-m' \
     'topology:--machine' \
-    'topology:--columns' \
-    'topology:--cpus' \
     'topology:--kubelet-config' \
     'topology:--config-dir' \
     'topology:--kubelet-args' \
     'topology:--kubelet-version' \
+    'topology:--columns' \
+    'topology:--cpus' \
     'topology:--svg' \
     'topology:-o' \
     'topology:--output' \
     'topology show:-m' \
     'topology show:--machine' \
-    'topology show:--columns' \
-    'topology show:--cpus' \
     'topology show:--kubelet-config' \
     'topology show:--config-dir' \
     'topology show:--kubelet-args' \
     'topology show:--kubelet-version' \
+    'topology show:--columns' \
+    'topology show:--cpus' \
     'topology show:--svg' \
     'topology show:-o' \
     'topology show:--output' \
@@ -242,14 +242,14 @@ set -g __cpuctl_values 'plan:-f' \
     'topology devices:--output' \
     'config reserve:-m' \
     'config reserve:--machine' \
+    'config reserve:--cgroup-version' \
+    'config reserve:--ephemeral-storage' \
+    'config reserve:--memory' \
     'config reserve:--kubelet-config' \
     'config reserve:--config-dir' \
     'config reserve:--kubelet-args' \
     'config reserve:--kubelet-version' \
     'config reserve:--feature-gates' \
-    'config reserve:--cgroup-version' \
-    'config reserve:--ephemeral-storage' \
-    'config reserve:--memory' \
     'config reserve:--reserved-cpus' \
     'config reserve:--spread' \
     'config reserve:--node' \
@@ -257,30 +257,28 @@ set -g __cpuctl_values 'plan:-f' \
     'config reserve:--output' \
     'config show:-m' \
     'config show:--machine' \
+    'config show:--ephemeral-storage' \
+    'config show:--memory' \
     'config show:--kubelet-config' \
     'config show:--config-dir' \
     'config show:--kubelet-args' \
     'config show:--kubelet-version' \
     'config show:--feature-gates' \
-    'config show:--ephemeral-storage' \
-    'config show:--memory' \
     'config show:-o' \
     'config show:--output' \
     'config check:-m' \
     'config check:--machine' \
+    'config check:--cgroup-version' \
+    'config check:--ephemeral-storage' \
+    'config check:--memory' \
+    'config check:--state' \
     'config check:--kubelet-config' \
     'config check:--config-dir' \
     'config check:--kubelet-args' \
     'config check:--kubelet-version' \
     'config check:--feature-gates' \
-    'config check:--cgroup-version' \
-    'config check:--ephemeral-storage' \
-    'config check:--memory' \
-    'config check:--state' \
     'config check:-o' \
     'config check:--output' \
-    'config versions:--from' \
-    'config versions:--to' \
     'config versions:-f' \
     'config versions:--filename' \
     'config versions:-T' \
@@ -294,6 +292,8 @@ set -g __cpuctl_values 'plan:-f' \
     'config versions:--config-dir' \
     'config versions:--kubelet-args' \
     'config versions:--feature-gates' \
+    'config versions:--from' \
+    'config versions:--to' \
     'config versions:-o' \
     'config versions:--output' \
     'cgroups show:-m' \
@@ -301,17 +301,16 @@ set -g __cpuctl_values 'plan:-f' \
     'cgroups show:--root' \
     'cgroups show:--state' \
     'cgroups show:--pods' \
+    'cgroups show:--oci-runtime' \
     'cgroups show:--kubelet-config' \
     'cgroups show:--config-dir' \
     'cgroups show:--kubelet-args' \
     'cgroups show:--kubelet-version' \
     'cgroups show:--feature-gates' \
-    'cgroups show:--oci-runtime' \
     'cgroups show:-o' \
     'cgroups show:--output' \
     'cgroups apply:-f' \
     'cgroups apply:--filename' \
-    'cgroups apply:--log' \
     'cgroups apply:-m' \
     'cgroups apply:--machine' \
     'cgroups apply:--root' \
@@ -322,6 +321,7 @@ set -g __cpuctl_values 'plan:-f' \
     'cgroups apply:--kubelet-args' \
     'cgroups apply:--kubelet-version' \
     'cgroups apply:--feature-gates' \
+    'cgroups apply:--log' \
     'cgroups apply:-o' \
     'cgroups apply:--output' \
     'audit:-m' \
@@ -329,12 +329,12 @@ set -g __cpuctl_values 'plan:-f' \
     'audit:--root' \
     'audit:--state' \
     'audit:--pods' \
-    'audit:--check' \
     'audit:--kubelet-config' \
     'audit:--config-dir' \
     'audit:--kubelet-args' \
     'audit:--kubelet-version' \
     'audit:--feature-gates' \
+    'audit:--check' \
     'audit:-o' \
     'audit:--output' \
     'checkpoint dump:--state' \
@@ -347,40 +347,40 @@ set -g __cpuctl_values 'plan:-f' \
     'checkpoint verify:--state' \
     'checkpoint verify:-m' \
     'checkpoint verify:--machine' \
+    'checkpoint verify:--pods' \
     'checkpoint verify:--kubelet-config' \
     'checkpoint verify:--config-dir' \
     'checkpoint verify:--kubelet-args' \
     'checkpoint verify:--kubelet-version' \
     'checkpoint verify:--feature-gates' \
-    'checkpoint verify:--pods' \
     'checkpoint verify:-o' \
     'checkpoint verify:--output' \
     'checkpoint diff:--pods' \
     'checkpoint diff:-o' \
     'checkpoint diff:--output' \
     'checkpoint migrate:--state' \
-    'checkpoint migrate:--to-kubelet' \
-    'checkpoint migrate:--feature-gates' \
     'checkpoint migrate:--pods' \
     'checkpoint migrate:-m' \
     'checkpoint migrate:--machine' \
+    'checkpoint migrate:--root' \
+    'checkpoint migrate:--feature-gates' \
     'checkpoint migrate:--kubelet-config' \
     'checkpoint migrate:--config-dir' \
     'checkpoint migrate:--kubelet-args' \
-    'checkpoint migrate:--root' \
+    'checkpoint migrate:--to-kubelet' \
     'checkpoint migrate:--write-state' \
     'checkpoint migrate:-o' \
     'checkpoint migrate:--output' \
     'checkpoint repair:--state' \
     'checkpoint repair:-m' \
     'checkpoint repair:--machine' \
+    'checkpoint repair:--pods' \
+    'checkpoint repair:--root' \
     'checkpoint repair:--kubelet-config' \
     'checkpoint repair:--config-dir' \
     'checkpoint repair:--kubelet-args' \
     'checkpoint repair:--kubelet-version' \
     'checkpoint repair:--feature-gates' \
-    'checkpoint repair:--pods' \
-    'checkpoint repair:--root' \
     'checkpoint repair:--write-state' \
     'checkpoint repair:-o' \
     'checkpoint repair:--output' \
@@ -390,12 +390,12 @@ set -g __cpuctl_values 'plan:-f' \
     'checkpoint new:--template' \
     'checkpoint new:-m' \
     'checkpoint new:--machine' \
+    'checkpoint new:--root' \
     'checkpoint new:--kubelet-config' \
     'checkpoint new:--config-dir' \
     'checkpoint new:--kubelet-args' \
     'checkpoint new:--kubelet-version' \
     'checkpoint new:--feature-gates' \
-    'checkpoint new:--root' \
     'checkpoint new:--write-state' \
     'checkpoint new:-o' \
     'checkpoint new:--output' \
@@ -424,12 +424,6 @@ complete -c cpuctl -n '__cpuctl_at ""' -s h -l help -d 'Show this message and ex
 complete -c cpuctl -n '__cpuctl_at "plan"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -s T -l template -x -d 'A pod without YAML, e.g. \'web=4/4,2Gi x3\'.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, synthetic:..., or cAdvisor machine information (JSON).'
-complete -c cpuctl -n '__cpuctl_at "plan"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
-complete -c cpuctl -n '__cpuctl_at "plan"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
-complete -c cpuctl -n '__cpuctl_at "plan"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
-complete -c cpuctl -n '__cpuctl_at "plan"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
-complete -c cpuctl -n '__cpuctl_at "plan"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
-complete -c cpuctl -n '__cpuctl_at "plan"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l state -r -F -d 'Start from a state file of the kubelet, cpu_manager_state or memory_manager_state, or from the directory that holds both.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l devices -r -F -d 'The devices of device plugins: free and healthy ones by resource and NUMA node (schema: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.'
@@ -438,6 +432,13 @@ complete -c cpuctl -n '__cpuctl_at "plan"' -l ephemeral-storage -x -d 'The size 
 complete -c cpuctl -n '__cpuctl_at "plan"' -l memory -x -d 'The memory of a machine that was recorded without it.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l skip-api-server -d 'Ask the kubelet also about pods that no API server would store.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l include-completed -d 'Take pods that have ended (Succeeded, Failed) for new ones.'
+complete -c cpuctl -n '__cpuctl_at "plan"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
+complete -c cpuctl -n '__cpuctl_at "plan"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
+complete -c cpuctl -n '__cpuctl_at "plan"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
+complete -c cpuctl -n '__cpuctl_at "plan"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
+complete -c cpuctl -n '__cpuctl_at "plan"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
+complete -c cpuctl -n '__cpuctl_at "plan"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
+complete -c cpuctl -n '__cpuctl_at "plan"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l order -x -a 'given priority qos largest-first' -d 'Which pod comes first: given, priority (the highest), qos (Guaranteed, Burstable, BestEffort), or largest-first (exclusive CPUs, then memory).'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l repeat -x -a 'max' -d 'Plan the pods N times over, copies being called NAME-2 and so on; max: as often as all of them fit.'
 complete -c cpuctl -n '__cpuctl_at "plan"' -l capacity -d 'Also tell what else fits: copies, the largest requests, how scattered free CPUs are, and which pods to move for those that were refused.'
@@ -453,9 +454,13 @@ complete -c cpuctl -n '__cpuctl_at "plan"' -l exit-zero -d 'Exit 0 also when the
 complete -c cpuctl -n '__cpuctl_at "plan"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_at "resize"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
 complete -c cpuctl -n '__cpuctl_at "resize"' -s T -l template -x -d 'A pod without YAML, e.g. \'web=4/4,2Gi x3\'.'
-complete -c cpuctl -n '__cpuctl_at "resize"' -l set -x -a '(__cpuctl_ask resize)' -d 'New resources, memory=N as well; N stands for request and limit, N/M tells them apart.'
-complete -c cpuctl -n '__cpuctl_at "resize"' -l to -r -F -d 'Manifests of pods that run, with new resources.'
 complete -c cpuctl -n '__cpuctl_at "resize"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, synthetic:..., or cAdvisor machine information (JSON).'
+complete -c cpuctl -n '__cpuctl_at "resize"' -l state -r -F -d 'Start from a state file of the kubelet, cpu_manager_state or memory_manager_state, or from the directory that holds both.'
+complete -c cpuctl -n '__cpuctl_at "resize"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them.'
+complete -c cpuctl -n '__cpuctl_at "resize"' -l devices -r -F -d 'The devices of device plugins: free and healthy ones by resource and NUMA node (schema: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.'
+complete -c cpuctl -n '__cpuctl_at "resize"' -l ephemeral-storage -x -d 'The size of the kubelet\'s file system; else the live host\'s, or storage is not looked at.'
+complete -c cpuctl -n '__cpuctl_at "resize"' -l memory -x -d 'The memory of a machine that was recorded without it.'
+complete -c cpuctl -n '__cpuctl_at "resize"' -l skip-api-server -d 'Ask the kubelet also about pods that no API server would store.'
 complete -c cpuctl -n '__cpuctl_at "resize"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
 complete -c cpuctl -n '__cpuctl_at "resize"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
 complete -c cpuctl -n '__cpuctl_at "resize"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
@@ -464,12 +469,9 @@ complete -c cpuctl -n '__cpuctl_at "resize"' -l feature-gates -x -a '(__cpuctl_a
 complete -c cpuctl -n '__cpuctl_at "resize"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
 complete -c cpuctl -n '__cpuctl_at "resize"' -l apiserver-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The API server\'s minor; else the kubelet\'s.'
 complete -c cpuctl -n '__cpuctl_at "resize"' -l apiserver-feature-gates -x -a '(__cpuctl_ask gates)' -d 'The API server\'s; else the kubelet\'s.'
-complete -c cpuctl -n '__cpuctl_at "resize"' -l state -r -F -d 'Start from a state file of the kubelet, cpu_manager_state or memory_manager_state, or from the directory that holds both.'
-complete -c cpuctl -n '__cpuctl_at "resize"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them.'
-complete -c cpuctl -n '__cpuctl_at "resize"' -l devices -r -F -d 'The devices of device plugins: free and healthy ones by resource and NUMA node (schema: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.'
-complete -c cpuctl -n '__cpuctl_at "resize"' -l ephemeral-storage -x -d 'The size of the kubelet\'s file system; else the live host\'s, or storage is not looked at.'
-complete -c cpuctl -n '__cpuctl_at "resize"' -l memory -x -d 'The memory of a machine that was recorded without it.'
-complete -c cpuctl -n '__cpuctl_at "resize"' -l skip-api-server -d 'Ask the kubelet also about pods that no API server would store.'
+complete -c cpuctl -n '__cpuctl_at "resize"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
+complete -c cpuctl -n '__cpuctl_at "resize"' -l set -x -a '(__cpuctl_ask resize)' -d 'New resources, memory=N as well; N stands for request and limit, N/M tells them apart.'
+complete -c cpuctl -n '__cpuctl_at "resize"' -l to -r -F -d 'Manifests of pods that run, with new resources.'
 complete -c cpuctl -n '__cpuctl_at "resize"' -l resize-semantics -x -a 'kep reference' -d 'The preview as the KEP says, or as its reference has it.'
 complete -c cpuctl -n '__cpuctl_at "resize"' -l preview -d 'Take the gate\'s allocator for released, whatever the minor.'
 complete -c cpuctl -n '__cpuctl_at "resize"' -l write-state -x -a '(__fish_complete_directories)' -d 'Write the state files that the kubelet would have afterwards.'
@@ -481,12 +483,12 @@ complete -c cpuctl -n '__cpuctl_at "resize"' -l exit-zero -d 'Exit 0 also when t
 complete -c cpuctl -n '__cpuctl_at "resize"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "replay:1"' -F
 complete -c cpuctl -n '__cpuctl_at "replay"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'Another machine than the timeline\'s.'
+complete -c cpuctl -n '__cpuctl_at "replay"' -l skip-api-server -d 'Ask the kubelet also about pods that no API server would store.'
 complete -c cpuctl -n '__cpuctl_at "replay"' -l until -x -d 'Stop after so much of the timeline, e.g. 30s.'
 complete -c cpuctl -n '__cpuctl_at "replay"' -l follow -d 'Tell what happens when it happens.'
 complete -c cpuctl -n '__cpuctl_at "replay"' -l speed -x -d 'How fast time goes by with --follow, e.g. 10x.'
 complete -c cpuctl -n '__cpuctl_at "replay"' -l new -d 'Print a commented example of a timeline.'
 complete -c cpuctl -n '__cpuctl_at "replay"' -l svg -r -F -d 'Also draw CPUs over time, as SVG; - is stdout, with no answer.'
-complete -c cpuctl -n '__cpuctl_at "replay"' -l skip-api-server -d 'Ask the kubelet also about pods that no API server would store.'
 complete -c cpuctl -n '__cpuctl_at "replay"' -l force -d 'Replace files that exist.'
 complete -c cpuctl -n '__cpuctl_at "replay"' -s o -l output -x -a 'table wide json yaml jsonl' -d 'The form of the answer; jsonl is one entry a line.'
 complete -c cpuctl -n '__cpuctl_at "replay"' -l no-color -d 'No colour, as with NO_COLOR set.'
@@ -497,12 +499,6 @@ complete -c cpuctl -n '__cpuctl_argument "explain:1"' -a '(__cpuctl_ask pod)'
 complete -c cpuctl -n '__cpuctl_at "explain"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
 complete -c cpuctl -n '__cpuctl_at "explain"' -s T -l template -x -d 'A pod without YAML, e.g. \'web=4/4,2Gi x3\'.'
 complete -c cpuctl -n '__cpuctl_at "explain"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, synthetic:..., or cAdvisor machine information (JSON).'
-complete -c cpuctl -n '__cpuctl_at "explain"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
-complete -c cpuctl -n '__cpuctl_at "explain"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
-complete -c cpuctl -n '__cpuctl_at "explain"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
-complete -c cpuctl -n '__cpuctl_at "explain"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
-complete -c cpuctl -n '__cpuctl_at "explain"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
-complete -c cpuctl -n '__cpuctl_at "explain"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
 complete -c cpuctl -n '__cpuctl_at "explain"' -l state -r -F -d 'Start from a state file of the kubelet, cpu_manager_state or memory_manager_state, or from the directory that holds both.'
 complete -c cpuctl -n '__cpuctl_at "explain"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them.'
 complete -c cpuctl -n '__cpuctl_at "explain"' -l devices -r -F -d 'The devices of device plugins: free and healthy ones by resource and NUMA node (schema: cpuctl schema devices), or what the pod resources API answers to GetAllocatableResources and List.'
@@ -511,6 +507,13 @@ complete -c cpuctl -n '__cpuctl_at "explain"' -l ephemeral-storage -x -d 'The si
 complete -c cpuctl -n '__cpuctl_at "explain"' -l memory -x -d 'The memory of a machine that was recorded without it.'
 complete -c cpuctl -n '__cpuctl_at "explain"' -l skip-api-server -d 'Ask the kubelet also about pods that no API server would store.'
 complete -c cpuctl -n '__cpuctl_at "explain"' -l include-completed -d 'Take pods that have ended (Succeeded, Failed) for new ones.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
+complete -c cpuctl -n '__cpuctl_at "explain"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
+complete -c cpuctl -n '__cpuctl_at "explain"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
 complete -c cpuctl -n '__cpuctl_at "explain"' -s o -l output -x -a 'table wide json yaml' -d 'The form of the answer.'
 complete -c cpuctl -n '__cpuctl_at "explain"' -l no-color -d 'No colour, as with NO_COLOR set.'
 complete -c cpuctl -n '__cpuctl_at "explain"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
@@ -524,6 +527,9 @@ complete -c cpuctl -n '__cpuctl_at "pods show"' -s f -l filename -r -F -d 'Manif
 complete -c cpuctl -n '__cpuctl_at "pods show"' -s T -l template -x -d 'A pod without YAML, e.g. \'web=4/4,2Gi x3\'.'
 complete -c cpuctl -n '__cpuctl_at "pods show"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The node, as for other commands; OOM scores depend on its memory. Without it none is known.'
 complete -c cpuctl -n '__cpuctl_at "pods show"' -l memory -x -d 'The node\'s memory, where no machine is named.'
+complete -c cpuctl -n '__cpuctl_at "pods show"' -l cgroup-version -x -a '1 2' -d 'The host\'s cgroup version; else the machine\'s own, or 2.'
+complete -c cpuctl -n '__cpuctl_at "pods show"' -l oci-runtime -x -d 'runc-1.2.6, crun-1.23, ...: the weights of containers depend on it.'
+complete -c cpuctl -n '__cpuctl_at "pods show"' -l usage -r -F -d 'Memory that pods use, for their order of eviction: a mapping of [NAMESPACE/]NAME to an amount, or what kubectl get podmetrics -A -o json prints.'
 complete -c cpuctl -n '__cpuctl_at "pods show"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
 complete -c cpuctl -n '__cpuctl_at "pods show"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
 complete -c cpuctl -n '__cpuctl_at "pods show"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
@@ -532,9 +538,7 @@ complete -c cpuctl -n '__cpuctl_at "pods show"' -l feature-gates -x -a '(__cpuct
 complete -c cpuctl -n '__cpuctl_at "pods show"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
 complete -c cpuctl -n '__cpuctl_at "pods show"' -l apiserver-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The API server\'s minor; else the kubelet\'s.'
 complete -c cpuctl -n '__cpuctl_at "pods show"' -l apiserver-feature-gates -x -a '(__cpuctl_ask gates)' -d 'The API server\'s; else the kubelet\'s.'
-complete -c cpuctl -n '__cpuctl_at "pods show"' -l cgroup-version -x -a '1 2' -d 'The host\'s cgroup version; else the machine\'s own, or 2.'
-complete -c cpuctl -n '__cpuctl_at "pods show"' -l oci-runtime -x -d 'runc-1.2.6, crun-1.23, ...: the weights of containers depend on it.'
-complete -c cpuctl -n '__cpuctl_at "pods show"' -l usage -r -F -d 'Memory that pods use, for their order of eviction: a mapping of [NAMESPACE/]NAME to an amount, or what kubectl get podmetrics -A -o json prints.'
+complete -c cpuctl -n '__cpuctl_at "pods show"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
 complete -c cpuctl -n '__cpuctl_at "pods show"' -s o -l output -x -a 'table wide json yaml jsonl' -d 'The form of the answer; jsonl is one pod a line.'
 complete -c cpuctl -n '__cpuctl_at "pods show"' -l no-color -d 'No colour, as with NO_COLOR set.'
 complete -c cpuctl -n '__cpuctl_at "pods show"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
@@ -543,15 +547,16 @@ complete -c cpuctl -n '__cpuctl_argument "pods diff:1"' -F
 complete -c cpuctl -n '__cpuctl_argument "pods diff:2"' -F
 complete -c cpuctl -n '__cpuctl_at "pods diff"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The node, as for other commands; OOM scores depend on its memory. Without it none is known.'
 complete -c cpuctl -n '__cpuctl_at "pods diff"' -l memory -x -d 'The node\'s memory, where no machine is named.'
-complete -c cpuctl -n '__cpuctl_at "pods diff"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
-complete -c cpuctl -n '__cpuctl_at "pods diff"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
-complete -c cpuctl -n '__cpuctl_at "pods diff"' -l to-kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'Compare with this minor of the kubelet.'
-complete -c cpuctl -n '__cpuctl_at "pods diff"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
-complete -c cpuctl -n '__cpuctl_at "pods diff"' -l to-feature-gates -x -a '(__cpuctl_ask gates)' -d 'Compare with these gates of the kubelet.'
-complete -c cpuctl -n '__cpuctl_at "pods diff"' -l apiserver-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The API server\'s minor; else the kubelet\'s.'
-complete -c cpuctl -n '__cpuctl_at "pods diff"' -l apiserver-feature-gates -x -a '(__cpuctl_ask gates)' -d 'The API server\'s; else the kubelet\'s.'
 complete -c cpuctl -n '__cpuctl_at "pods diff"' -l cgroup-version -x -a '1 2' -d 'The host\'s cgroup version; else the machine\'s own, or 2.'
 complete -c cpuctl -n '__cpuctl_at "pods diff"' -l oci-runtime -x -d 'runc-1.2.6, crun-1.23, ...: the weights of containers depend on it.'
+complete -c cpuctl -n '__cpuctl_at "pods diff"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
+complete -c cpuctl -n '__cpuctl_at "pods diff"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
+complete -c cpuctl -n '__cpuctl_at "pods diff"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
+complete -c cpuctl -n '__cpuctl_at "pods diff"' -l apiserver-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The API server\'s minor; else the kubelet\'s.'
+complete -c cpuctl -n '__cpuctl_at "pods diff"' -l apiserver-feature-gates -x -a '(__cpuctl_ask gates)' -d 'The API server\'s; else the kubelet\'s.'
+complete -c cpuctl -n '__cpuctl_at "pods diff"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
+complete -c cpuctl -n '__cpuctl_at "pods diff"' -l to-kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'Compare with this minor of the kubelet.'
+complete -c cpuctl -n '__cpuctl_at "pods diff"' -l to-feature-gates -x -a '(__cpuctl_ask gates)' -d 'Compare with these gates of the kubelet.'
 complete -c cpuctl -n '__cpuctl_at "pods diff"' -l exit-code -d 'Exit 3 where something differs.'
 complete -c cpuctl -n '__cpuctl_at "pods diff"' -s o -l output -x -a 'table wide json yaml jsonl' -d 'The form of the answer; jsonl is one pod a line.'
 complete -c cpuctl -n '__cpuctl_at "pods diff"' -l no-color -d 'No colour, as with NO_COLOR set.'
@@ -559,6 +564,7 @@ complete -c cpuctl -n '__cpuctl_at "pods diff"' -s q -l quiet -d 'Only the answe
 complete -c cpuctl -n '__cpuctl_at "pods diff"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_at "pods lint"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
 complete -c cpuctl -n '__cpuctl_at "pods lint"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The node, as for other commands; without it none is known.'
+complete -c cpuctl -n '__cpuctl_at "pods lint"' -l cgroup-version -x -a '1 2' -d 'The host\'s cgroup version; else the machine\'s own, or 2.'
 complete -c cpuctl -n '__cpuctl_at "pods lint"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
 complete -c cpuctl -n '__cpuctl_at "pods lint"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
 complete -c cpuctl -n '__cpuctl_at "pods lint"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
@@ -567,7 +573,7 @@ complete -c cpuctl -n '__cpuctl_at "pods lint"' -l feature-gates -x -a '(__cpuct
 complete -c cpuctl -n '__cpuctl_at "pods lint"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
 complete -c cpuctl -n '__cpuctl_at "pods lint"' -l apiserver-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The API server\'s minor; else the kubelet\'s.'
 complete -c cpuctl -n '__cpuctl_at "pods lint"' -l apiserver-feature-gates -x -a '(__cpuctl_ask gates)' -d 'The API server\'s; else the kubelet\'s.'
-complete -c cpuctl -n '__cpuctl_at "pods lint"' -l cgroup-version -x -a '1 2' -d 'The host\'s cgroup version; else the machine\'s own, or 2.'
+complete -c cpuctl -n '__cpuctl_at "pods lint"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
 complete -c cpuctl -n '__cpuctl_at "pods lint"' -l static -d 'Static pods: files that a kubelet reads itself, by its own rules.'
 complete -c cpuctl -n '__cpuctl_at "pods lint"' -l strict -l warnings-as-errors -d 'Exit 3 also where there are warnings.'
 complete -c cpuctl -n '__cpuctl_at "pods lint"' -s o -l output -x -a 'table wide json yaml jsonl' -d 'The form of the answer.'
@@ -580,13 +586,14 @@ complete -c cpuctl -n '__cpuctl_argument "topology:1"' -a map -d 'Draw a machine
 complete -c cpuctl -n '__cpuctl_argument "topology:1"' -a distances -d 'Show NUMA nodes, their memory and distances, as numactl -H does.'
 complete -c cpuctl -n '__cpuctl_argument "topology:1"' -a devices -d 'Show PCI devices with their NUMA nodes, as a first draft of the devices that plugins offer.'
 complete -c cpuctl -n '__cpuctl_at "topology"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, synthetic:..., or cAdvisor machine information (JSON).'
-complete -c cpuctl -n '__cpuctl_at "topology"' -l columns -x -a '(__cpuctl_ask columns)' -d 'Only a table of CPUs with these columns; \'all\' for all.'
-complete -c cpuctl -n '__cpuctl_at "topology"' -l cpus -x -a '(__cpuctl_ask cpus)' -d 'Only these CPUs: 0-3,8, a mask (0xff), or node:1, socket:0, l3:2, core:5.'
-complete -c cpuctl -n '__cpuctl_at "topology"' -l memory -d 'Also memory by NUMA node, as the kubelet\'s Memory Manager counts it.'
 complete -c cpuctl -n '__cpuctl_at "topology"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
 complete -c cpuctl -n '__cpuctl_at "topology"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
 complete -c cpuctl -n '__cpuctl_at "topology"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
 complete -c cpuctl -n '__cpuctl_at "topology"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
+complete -c cpuctl -n '__cpuctl_at "topology"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
+complete -c cpuctl -n '__cpuctl_at "topology"' -l columns -x -a '(__cpuctl_ask columns)' -d 'Only a table of CPUs with these columns; \'all\' for all.'
+complete -c cpuctl -n '__cpuctl_at "topology"' -l cpus -x -a '(__cpuctl_ask cpus)' -d 'Only these CPUs: 0-3,8, a mask (0xff), or node:1, socket:0, l3:2, core:5.'
+complete -c cpuctl -n '__cpuctl_at "topology"' -l memory -d 'Also memory by NUMA node, as the kubelet\'s Memory Manager counts it.'
 complete -c cpuctl -n '__cpuctl_at "topology"' -l svg -r -F -d 'Also draw the machine with its CPUs, as SVG; - is stdout, with no answer.'
 complete -c cpuctl -n '__cpuctl_at "topology"' -l force -d 'Replace files that exist.'
 complete -c cpuctl -n '__cpuctl_at "topology"' -s o -l output -x -a 'table wide json yaml' -d 'The form of the answer.'
@@ -594,13 +601,14 @@ complete -c cpuctl -n '__cpuctl_at "topology"' -l no-color -d 'No colour, as wit
 complete -c cpuctl -n '__cpuctl_at "topology"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "topology"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_at "topology show"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, synthetic:..., or cAdvisor machine information (JSON).'
-complete -c cpuctl -n '__cpuctl_at "topology show"' -l columns -x -a '(__cpuctl_ask columns)' -d 'Only a table of CPUs with these columns; \'all\' for all.'
-complete -c cpuctl -n '__cpuctl_at "topology show"' -l cpus -x -a '(__cpuctl_ask cpus)' -d 'Only these CPUs: 0-3,8, a mask (0xff), or node:1, socket:0, l3:2, core:5.'
-complete -c cpuctl -n '__cpuctl_at "topology show"' -l memory -d 'Also memory by NUMA node, as the kubelet\'s Memory Manager counts it.'
 complete -c cpuctl -n '__cpuctl_at "topology show"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
 complete -c cpuctl -n '__cpuctl_at "topology show"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
 complete -c cpuctl -n '__cpuctl_at "topology show"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
 complete -c cpuctl -n '__cpuctl_at "topology show"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
+complete -c cpuctl -n '__cpuctl_at "topology show"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
+complete -c cpuctl -n '__cpuctl_at "topology show"' -l columns -x -a '(__cpuctl_ask columns)' -d 'Only a table of CPUs with these columns; \'all\' for all.'
+complete -c cpuctl -n '__cpuctl_at "topology show"' -l cpus -x -a '(__cpuctl_ask cpus)' -d 'Only these CPUs: 0-3,8, a mask (0xff), or node:1, socket:0, l3:2, core:5.'
+complete -c cpuctl -n '__cpuctl_at "topology show"' -l memory -d 'Also memory by NUMA node, as the kubelet\'s Memory Manager counts it.'
 complete -c cpuctl -n '__cpuctl_at "topology show"' -l svg -r -F -d 'Also draw the machine with its CPUs, as SVG; - is stdout, with no answer.'
 complete -c cpuctl -n '__cpuctl_at "topology show"' -l force -d 'Replace files that exist.'
 complete -c cpuctl -n '__cpuctl_at "topology show"' -s o -l output -x -a 'table wide json yaml' -d 'The form of the answer.'
@@ -631,15 +639,16 @@ complete -c cpuctl -n '__cpuctl_argument "config:1"' -a check -d 'Tell whether a
 complete -c cpuctl -n '__cpuctl_argument "config:1"' -a versions -d 'List what changes for this configuration between two releases of the kubelet.'
 complete -c cpuctl -n '__cpuctl_at "config"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_at "config reserve"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, synthetic:..., or cAdvisor machine information (JSON).'
+complete -c cpuctl -n '__cpuctl_at "config reserve"' -l cgroup-version -x -a '1 2' -d 'The host\'s cgroup version; else the machine\'s own, or 2.'
+complete -c cpuctl -n '__cpuctl_at "config reserve"' -l ephemeral-storage -x -d 'The size of the kubelet\'s file system; else the live host\'s, or storage is not looked at.'
+complete -c cpuctl -n '__cpuctl_at "config reserve"' -l memory -x -d 'The memory of a machine that was recorded without it.'
 complete -c cpuctl -n '__cpuctl_at "config reserve"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
 complete -c cpuctl -n '__cpuctl_at "config reserve"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
 complete -c cpuctl -n '__cpuctl_at "config reserve"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
 complete -c cpuctl -n '__cpuctl_at "config reserve"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
 complete -c cpuctl -n '__cpuctl_at "config reserve"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
 complete -c cpuctl -n '__cpuctl_at "config reserve"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
-complete -c cpuctl -n '__cpuctl_at "config reserve"' -l cgroup-version -x -a '1 2' -d 'The host\'s cgroup version; else the machine\'s own, or 2.'
-complete -c cpuctl -n '__cpuctl_at "config reserve"' -l ephemeral-storage -x -d 'The size of the kubelet\'s file system; else the live host\'s, or storage is not looked at.'
-complete -c cpuctl -n '__cpuctl_at "config reserve"' -l memory -x -d 'The memory of a machine that was recorded without it.'
+complete -c cpuctl -n '__cpuctl_at "config reserve"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
 complete -c cpuctl -n '__cpuctl_at "config reserve"' -l reserved-cpus -x -d 'Also choose N CPUs for reservedSystemCPUs.'
 complete -c cpuctl -n '__cpuctl_at "config reserve"' -l per-numa -d 'As many from every NUMA node, N in all or a few more.'
 complete -c cpuctl -n '__cpuctl_at "config reserve"' -l whole-cores -d 'Whole cores: N CPUs or a few more.'
@@ -653,38 +662,37 @@ complete -c cpuctl -n '__cpuctl_at "config reserve"' -s q -l quiet -d 'Only the 
 complete -c cpuctl -n '__cpuctl_at "config reserve"' -l exit-zero -d 'Exit 0 also when the answer is no.'
 complete -c cpuctl -n '__cpuctl_at "config reserve"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_at "config show"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, synthetic:..., or cAdvisor machine information (JSON).'
+complete -c cpuctl -n '__cpuctl_at "config show"' -l ephemeral-storage -x -d 'The size of the kubelet\'s file system; else the live host\'s, or storage is not looked at.'
+complete -c cpuctl -n '__cpuctl_at "config show"' -l memory -x -d 'The memory of a machine that was recorded without it.'
 complete -c cpuctl -n '__cpuctl_at "config show"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
 complete -c cpuctl -n '__cpuctl_at "config show"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
 complete -c cpuctl -n '__cpuctl_at "config show"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
 complete -c cpuctl -n '__cpuctl_at "config show"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
 complete -c cpuctl -n '__cpuctl_at "config show"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
 complete -c cpuctl -n '__cpuctl_at "config show"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
-complete -c cpuctl -n '__cpuctl_at "config show"' -l ephemeral-storage -x -d 'The size of the kubelet\'s file system; else the live host\'s, or storage is not looked at.'
-complete -c cpuctl -n '__cpuctl_at "config show"' -l memory -x -d 'The memory of a machine that was recorded without it.'
+complete -c cpuctl -n '__cpuctl_at "config show"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
 complete -c cpuctl -n '__cpuctl_at "config show"' -s o -l output -x -a 'table wide json yaml' -d 'The form of the answer.'
 complete -c cpuctl -n '__cpuctl_at "config show"' -l no-color -d 'No colour, as with NO_COLOR set.'
 complete -c cpuctl -n '__cpuctl_at "config show"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "config show"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_at "config check"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, synthetic:..., or cAdvisor machine information (JSON).'
+complete -c cpuctl -n '__cpuctl_at "config check"' -l cgroup-version -x -a '1 2' -d 'The host\'s cgroup version; else the machine\'s own, or 2.'
+complete -c cpuctl -n '__cpuctl_at "config check"' -l ephemeral-storage -x -d 'The size of the kubelet\'s file system; else the live host\'s, or storage is not looked at.'
+complete -c cpuctl -n '__cpuctl_at "config check"' -l memory -x -d 'The memory of a machine that was recorded without it.'
+complete -c cpuctl -n '__cpuctl_at "config check"' -l state -r -F -d 'Would it start on these state files of the kubelet?'
 complete -c cpuctl -n '__cpuctl_at "config check"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
 complete -c cpuctl -n '__cpuctl_at "config check"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
 complete -c cpuctl -n '__cpuctl_at "config check"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
 complete -c cpuctl -n '__cpuctl_at "config check"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
 complete -c cpuctl -n '__cpuctl_at "config check"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
 complete -c cpuctl -n '__cpuctl_at "config check"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
-complete -c cpuctl -n '__cpuctl_at "config check"' -l cgroup-version -x -a '1 2' -d 'The host\'s cgroup version; else the machine\'s own, or 2.'
-complete -c cpuctl -n '__cpuctl_at "config check"' -l ephemeral-storage -x -d 'The size of the kubelet\'s file system; else the live host\'s, or storage is not looked at.'
-complete -c cpuctl -n '__cpuctl_at "config check"' -l memory -x -d 'The memory of a machine that was recorded without it.'
-complete -c cpuctl -n '__cpuctl_at "config check"' -l state -r -F -d 'Would it start on these state files of the kubelet?'
+complete -c cpuctl -n '__cpuctl_at "config check"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
 complete -c cpuctl -n '__cpuctl_at "config check"' -l strict -d 'Exit 3 also where there are warnings.'
 complete -c cpuctl -n '__cpuctl_at "config check"' -s o -l output -x -a 'table wide json yaml' -d 'The form of the answer.'
 complete -c cpuctl -n '__cpuctl_at "config check"' -l no-color -d 'No colour, as with NO_COLOR set.'
 complete -c cpuctl -n '__cpuctl_at "config check"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
 complete -c cpuctl -n '__cpuctl_at "config check"' -l exit-zero -d 'Exit 0 also when the answer is no.'
 complete -c cpuctl -n '__cpuctl_at "config check"' -s h -l help -d 'Show this message and exit.'
-complete -c cpuctl -n '__cpuctl_at "config versions"' -l from -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The release to come from; else the kubelet\'s.'
-complete -c cpuctl -n '__cpuctl_at "config versions"' -l to -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The release to go to; else the next minor.'
-complete -c cpuctl -n '__cpuctl_at "config versions"' -l all -d 'Also what this configuration cannot notice.'
 complete -c cpuctl -n '__cpuctl_at "config versions"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
 complete -c cpuctl -n '__cpuctl_at "config versions"' -s T -l template -x -d 'A pod without YAML, e.g. \'web=4/4,2Gi x3\'.'
 complete -c cpuctl -n '__cpuctl_at "config versions"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, synthetic:..., or cAdvisor machine information (JSON).'
@@ -696,6 +704,10 @@ complete -c cpuctl -n '__cpuctl_at "config versions"' -l config-dir -x -a '(__fi
 complete -c cpuctl -n '__cpuctl_at "config versions"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
 complete -c cpuctl -n '__cpuctl_at "config versions"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
 complete -c cpuctl -n '__cpuctl_at "config versions"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
+complete -c cpuctl -n '__cpuctl_at "config versions"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
+complete -c cpuctl -n '__cpuctl_at "config versions"' -l from -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The release to come from; else the kubelet\'s.'
+complete -c cpuctl -n '__cpuctl_at "config versions"' -l to -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The release to go to; else the next minor.'
+complete -c cpuctl -n '__cpuctl_at "config versions"' -l all -d 'Also what this configuration cannot notice.'
 complete -c cpuctl -n '__cpuctl_at "config versions"' -s o -l output -x -a 'table wide json yaml' -d 'The form of the answer.'
 complete -c cpuctl -n '__cpuctl_at "config versions"' -l no-color -d 'No colour, as with NO_COLOR set.'
 complete -c cpuctl -n '__cpuctl_at "config versions"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
@@ -707,13 +719,14 @@ complete -c cpuctl -n '__cpuctl_at "cgroups show"' -s m -l machine -x -a '(__cpu
 complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l root -x -a '(__fish_complete_directories)' -d 'The node whose file system is mounted at DIR, not this one.'
 complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l state -r -F -d 'The kubelet\'s state files; else those of the node itself.'
 complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them.'
+complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l oci-runtime -x -d 'runc-1.2.6, crun-1.23, ...: the weights of containers depend on it.'
 complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
 complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
 complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
 complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
 complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
 complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
-complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l oci-runtime -x -d 'runc-1.2.6, crun-1.23, ...: the weights of containers depend on it.'
+complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
 complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l exit-code -d 'Exit 3 where something differs.'
 complete -c cpuctl -n '__cpuctl_at "cgroups show"' -s o -l output -x -a 'table wide json yaml jsonl' -d 'The form of the answer; jsonl is one pod a line.'
 complete -c cpuctl -n '__cpuctl_at "cgroups show"' -l no-color -d 'No colour, as with NO_COLOR set.'
@@ -721,14 +734,6 @@ complete -c cpuctl -n '__cpuctl_at "cgroups show"' -s q -l quiet -d 'Only the an
 complete -c cpuctl -n '__cpuctl_at "cgroups show"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -a '(__cpuctl_ask container)'
 complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -s f -l filename -r -F -d 'A plan or a CPU Manager state; - for stdin.'
-complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -s y -l yes -d 'Write; otherwise nothing is changed.'
-complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l no-wait -d 'Do not wait for the kubelet to rewrite it.'
-complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l quota -d 'CFS quotas, too: none with exclusive CPUs, else the limits of the manifest (--pods).'
-complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l log -r -F -d 'Append every step to FILE, a JSON object a line.'
-complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l force-offline -d 'Write CPUs that are offline (v2 only: v1 refuses).'
-complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l force-reserved -d 'Write reserved CPUs.'
-complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l force-exclusive -d 'Write CPUs that are exclusive to another container.'
-complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l exit-code -d 'Exit 3 where a dry run has something to write.'
 complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The node: live, a directory that holds sys/, a recording.'
 complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l root -x -a '(__fish_complete_directories)' -d 'The node whose file system is mounted at DIR, not this one.'
 complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l state -r -F -d 'The kubelet\'s state files; else those of the node itself.'
@@ -739,6 +744,15 @@ complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l kubelet-args -x -d 'The k
 complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
 complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
 complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -s y -l yes -d 'Write; otherwise nothing is changed.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l no-wait -d 'Do not wait for the kubelet to rewrite it.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l quota -d 'CFS quotas, too: none with exclusive CPUs, else the limits of the manifest (--pods).'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l log -r -F -d 'Append every step to FILE, a JSON object a line.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l force-offline -d 'Write CPUs that are offline (v2 only: v1 refuses).'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l force-reserved -d 'Write reserved CPUs.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l force-exclusive -d 'Write CPUs that are exclusive to another container.'
+complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l exit-code -d 'Exit 3 where a dry run has something to write.'
 complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -s o -l output -x -a 'table wide json yaml' -d 'The form of the answer.'
 complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -l no-color -d 'No colour, as with NO_COLOR set.'
 complete -c cpuctl -n '__cpuctl_at "cgroups apply"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
@@ -747,13 +761,14 @@ complete -c cpuctl -n '__cpuctl_at "audit"' -s m -l machine -x -a '(__cpuctl_mac
 complete -c cpuctl -n '__cpuctl_at "audit"' -l root -x -a '(__fish_complete_directories)' -d 'The node whose file system is mounted at DIR, not this one.'
 complete -c cpuctl -n '__cpuctl_at "audit"' -l state -r -F -d 'The kubelet\'s state files; else those of the node itself.'
 complete -c cpuctl -n '__cpuctl_at "audit"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them.'
-complete -c cpuctl -n '__cpuctl_at "audit"' -l check -x -a '(__cpuctl_ask checks)' -d 'Only these checks: state, hotplug, reserved, cpusets, mems, threads, quota, memory, stale, devices, foreign, kernel, interrupts, siblings, isolation, volumes.'
 complete -c cpuctl -n '__cpuctl_at "audit"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
 complete -c cpuctl -n '__cpuctl_at "audit"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
 complete -c cpuctl -n '__cpuctl_at "audit"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
 complete -c cpuctl -n '__cpuctl_at "audit"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
 complete -c cpuctl -n '__cpuctl_at "audit"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
 complete -c cpuctl -n '__cpuctl_at "audit"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
+complete -c cpuctl -n '__cpuctl_at "audit"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
+complete -c cpuctl -n '__cpuctl_at "audit"' -l check -x -a '(__cpuctl_ask checks)' -d 'Only these checks: state, hotplug, reserved, cpusets, mems, threads, quota, memory, stale, devices, foreign, kernel, interrupts, siblings, isolation, volumes.'
 complete -c cpuctl -n '__cpuctl_at "audit"' -s o -l output -x -a 'table wide json yaml jsonl plan' -d 'The form of the answer; jsonl is one finding a line, plan the changes to apply.'
 complete -c cpuctl -n '__cpuctl_at "audit"' -l no-color -d 'No colour, as with NO_COLOR set.'
 complete -c cpuctl -n '__cpuctl_at "audit"' -s q -l quiet -d 'Only the answer: no notes on stderr.'
@@ -781,13 +796,14 @@ complete -c cpuctl -n '__cpuctl_at "checkpoint dump"' -s h -l help -d 'Show this
 complete -c cpuctl -n '__cpuctl_argument "checkpoint verify:1"' -F
 complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -l state -r -F -d 'The same as STATE, as other commands call it.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, synthetic:..., or cAdvisor machine information (JSON).'
+complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
 complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
-complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -l strict -d 'Exit 3 also where there are warnings.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -s o -l output -x -a 'table wide json yaml prom' -d 'The form of the answer.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint verify"' -l no-color -d 'No colour, as with NO_COLOR set.'
@@ -804,18 +820,19 @@ complete -c cpuctl -n '__cpuctl_at "checkpoint diff"' -s q -l quiet -d 'Only the
 complete -c cpuctl -n '__cpuctl_at "checkpoint diff"' -s h -l help -d 'Show this message and exit.'
 complete -c cpuctl -n '__cpuctl_argument "checkpoint migrate:1"' -F
 complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -l state -r -F -d 'The same as STATE, as other commands call it.'
-complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -l to-kubelet -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The minor that is to read the files, 1.27 to 1.38.'
-complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The node, as for other commands; the result is proven on it. Without it none is known.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -l root -x -a '(__fish_complete_directories)' -d 'Where the node\'s file tree stands, with its proc: /host in a container, a mounted disk. Its state files are taken from there; with options of the kubelet and without -m, its machine, too.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
-complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -l root -x -a '(__fish_complete_directories)' -d 'Where the node\'s file tree stands, with its proc: /host in a container, a mounted disk. Its state files are taken from there; with options of the kubelet and without -m, its machine, too.'
-complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -l write-state -x -a '(__fish_complete_directories)' -d 'Write the new files into DIR instead, at once.'
-complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -l force -d 'Replace files that exist; what state files hold is kept as a backup.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -l to-kubelet -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The minor that is to read the files, 1.27 to 1.38.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -l yes -d 'Write in place, with a backup; without it only tell what would change.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -l force-kubelet-running -d 'Write although a kubelet runs that uses these files: it may write its own over them.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -l write-state -x -a '(__fish_complete_directories)' -d 'Write the new files into DIR instead, at once.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -l force -d 'Replace files that exist; what state files hold is kept as a backup.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -l exit-code -d 'Exit 3 where something would change, or differs.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -s o -l output -x -a 'table wide json yaml' -d 'The form of the answer.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -l no-color -d 'No colour, as with NO_COLOR set.'
@@ -824,18 +841,19 @@ complete -c cpuctl -n '__cpuctl_at "checkpoint migrate"' -s h -l help -d 'Show t
 complete -c cpuctl -n '__cpuctl_argument "checkpoint repair:1"' -F
 complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -l state -r -F -d 'The same as STATE, as other commands call it.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, synthetic:..., or cAdvisor machine information (JSON).'
+complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -l root -x -a '(__fish_complete_directories)' -d 'Where the node\'s file tree stands, with its proc: /host in a container, a mounted disk. Its machine, kubelet configuration and state files are taken from there.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
 complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
-complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -l pods -r -F -d 'The pods that run on the node, as kubectl get pods -o json prints them.'
-complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -l root -x -a '(__fish_complete_directories)' -d 'Where the node\'s file tree stands, with its proc: /host in a container, a mounted disk. Its machine, kubelet configuration and state files are taken from there.'
-complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -l write-state -x -a '(__fish_complete_directories)' -d 'Write the new files into DIR instead, at once.'
-complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -l force -d 'Replace files that exist; what state files hold is kept as a backup.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -l yes -d 'Write in place, with a backup; without it only tell what would change.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -l force-kubelet-running -d 'Write although a kubelet runs that uses these files: it may write its own over them.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -l write-state -x -a '(__fish_complete_directories)' -d 'Write the new files into DIR instead, at once.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -l force -d 'Replace files that exist; what state files hold is kept as a backup.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -l exit-code -d 'Exit 3 where something would change, or differs.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -s o -l output -x -a 'table wide json yaml' -d 'The form of the answer.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -l no-color -d 'No colour, as with NO_COLOR set.'
@@ -844,16 +862,17 @@ complete -c cpuctl -n '__cpuctl_at "checkpoint repair"' -s h -l help -d 'Show th
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -s f -l filename -r -F -d 'Manifests: files, directories, or - for stdin.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -s T -l template -x -d 'A pod without YAML, e.g. \'web=4/4,2Gi x3\'.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -s m -l machine -x -a '(__cpuctl_machine)' -d 'The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, synthetic:..., or cAdvisor machine information (JSON).'
+complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l root -x -a '(__fish_complete_directories)' -d 'Where the node\'s file tree stands, with its proc: /host in a container, a mounted disk. Its machine, kubelet configuration and state files are taken from there.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l kubelet-config -r -F -d 'The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l config-dir -x -a '(__fish_complete_directories)' -d 'The kubelet\'s drop-in directory, as its flag of that name.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l kubelet-args -x -d 'The kubelet\'s command line, or @FILE that holds it: its flags win over files.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l kubelet-version -x -a '1.38 1.37 1.36 1.35 1.34 1.33 1.32 1.31 1.30 1.29 1.28 1.27' -d 'The kubelet\'s release, 1.27 to 1.38: a minor, or with its patch (1.33.4), or @FILE with its Node (kubectl get node -o json).'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l feature-gates -x -a '(__cpuctl_ask gates)' -d 'Gates on top of the configuration\'s.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l ignore-unknown-gates -d 'Pass over gates that Kubernetes does not know, as OpenShift\'s kubelet does.'
-complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l root -x -a '(__fish_complete_directories)' -d 'Where the node\'s file tree stands, with its proc: /host in a container, a mounted disk. Its machine, kubelet configuration and state files are taken from there.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l help-kubelet -d 'Explain the options that say what the kubelet is told, and exit.'
+complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l force-kubelet-running -d 'Write although a kubelet runs that uses these files: it may write its own over them.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l write-state -x -a '(__fish_complete_directories)' -d 'Write the new files into DIR instead, at once.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l force -d 'Replace files that exist; what state files hold is kept as a backup.'
-complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l force-kubelet-running -d 'Write although a kubelet runs that uses these files: it may write its own over them.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -s o -l output -x -a 'table wide json yaml' -d 'The form of the answer.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -l no-color -d 'No colour, as with NO_COLOR set.'
 complete -c cpuctl -n '__cpuctl_at "checkpoint new"' -s q -l quiet -d 'Only the answer: no notes on stderr.'

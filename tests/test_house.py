@@ -19,6 +19,8 @@ Documented: TypeAlias = ast.Module | ast.ClassDef | Function
 
 NOT_READ = {
     "format_commands": "typer calls it",
+    "format_options": "typer calls it",
+    "invoke": "typer calls it",
     "list_commands": "typer calls it",
     "shares_of_weight": "the kubelet's, with recorded answers",
     "summed_up_once": "the kubelet's, with recorded answers",

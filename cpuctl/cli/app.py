@@ -2,23 +2,28 @@
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from itertools import takewhile
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
+from typer.models import CommandFunctionType
 
 from cpuctl import __version__
 from cpuctl.cli.command_table import COMMANDS
 from cpuctl.cli.output import complain, forget_written, unanswered
+from cpuctl.cli.panels import PanelledCommand
 from cpuctl.errors import CpuctlError, InputError, UsageError, unreadable
 from cpuctl.visible_text import printable
 
 EXIT_INTERNAL = 1
 EXIT_NO = 3
 EXIT_INTERRUPTED = 130
+
+WIDEST = 120
+"""Columns of help on a wide terminal; longer lines are hard to read."""
 
 HELP = """Inspect and plan what the kubelet's CPU, memory and topology managers do on a node.
 
@@ -66,13 +71,27 @@ class HelpByDefault(LazyGroup):
         return super().parse_args(ctx, args or ["--help"])
 
 
-def command_group(**settings: Any) -> typer.Typer:  # noqa: ANN401  # handed on to typer as they are
+class CommandGroup(typer.Typer):
+    """A Typer whose commands print their help in panels."""
+
+    def command(
+        self,
+        name: str | None = None,
+        *,
+        cls: type[TyperCommand] | None = PanelledCommand,
+        **settings: Any,  # noqa: ANN401  # handed on to typer as they are
+    ) -> Callable[[CommandFunctionType], CommandFunctionType]:
+        """Add a command, as Typer does."""
+        return super().command(name, cls=cls, **settings)
+
+
+def command_group(**settings: Any) -> CommandGroup:  # noqa: ANN401  # handed on to typer as they are
     """Make a Typer with the settings that every group and command of cpuctl shares."""
-    return typer.Typer(
+    return CommandGroup(
         add_completion=False,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": WIDEST},
         **settings,
     )
 
@@ -111,7 +130,7 @@ def run(arguments: Sequence[str]) -> int:
         sys.stdout.flush()
     except CpuctlError as error:
         return _report(error)
-    except typer._click.exceptions.ClickException as error:  # noqa: SLF001  # typer vendors click
+    except typer.TyperException as error:
         return _report_usage(error)
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
@@ -145,8 +164,8 @@ def _report(error: CpuctlError) -> int:
     return error.exit_code
 
 
-def _report_usage(error: Any) -> int:  # noqa: ANN401  # typer's exception type is private
-    """Print usage and message as click does, with what could steer a terminal written out."""
+def _report_usage(error: Any) -> int:  # noqa: ANN401  # the type that can show itself is private
+    """Print usage and message as typer does, with what could steer a terminal written out."""
     from io import StringIO
 
     text = StringIO()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
-from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
+from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
 from cpuctl.cli.node_options import NodeMachineOption, NodeStateOption, RootOption
 from cpuctl.cli.options import (
     ExitZeroOption,
@@ -15,8 +15,8 @@ from cpuctl.cli.options import (
     RunningPodsOption,
 )
 from cpuctl.cli.output import Document, ListOutput, Style, emit
+from cpuctl.cli.panels import OUTPUT
 from cpuctl.errors import UsageError
-from cpuctl.inputs.configuration import KubeletWords
 from cpuctl.inputs.sources import Sources
 
 if TYPE_CHECKING:
@@ -77,19 +77,19 @@ AuditOutputOption = Annotated[
         "-o",
         "--output",
         help="The form of the answer; jsonl is one finding a line, plan the changes to apply.",
+        rich_help_panel=OUTPUT,
     ),
 ]
 
 
-@app.command(name="audit", help=HELP)
-@with_kubelet_options
+@app.command(name="audit", help=HELP, cls=KubeletCommand)
 def audit(
+    context: typer.Context,
     machine: NodeMachineOption = "live",
     root: RootOption = "",
     state: NodeStateOption = "",
     pods: RunningPodsOption = "",
     check: CheckOption = "",
-    kubelet: KubeletWords = NOTHING_TOLD,
     output: AuditOutputOption = AuditOutput.TABLE,
     no_color: NoColorOption = False,
     quiet: QuietOption = False,
@@ -103,6 +103,7 @@ def audit(
     from cpuctl.inputs.settled_picture import settled_picture, tell_recent_change
     from cpuctl.operations.checkpoint.words import CheckpointWords
 
+    kubelet = kubelet_words(context)
     checks = _checks(check)
     form = ListOutput.JSON if output is AuditOutput.PLAN else ListOutput(output)
     style, sources = Style(form, color=not no_color, quiet=quiet), Sources()

@@ -12,6 +12,7 @@ from cpuctl import __version__
 from cpuctl.cli.app import command_group
 from cpuctl.cli.options import NoColorOption, OutputOption, QuietOption
 from cpuctl.cli.output import Output, Style, emit, note, remember_written
+from cpuctl.cli.panels import INPUT, OUTPUT
 from cpuctl.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -49,7 +50,12 @@ FileArgument = Annotated[
 ]
 RootOption = Annotated[
     str,
-    typer.Option("--root", metavar="DIR", help="Record the node whose files stand below DIR, not this one."),
+    typer.Option(
+        "--root",
+        metavar="DIR",
+        help="Record the node whose files stand below DIR, not this one.",
+        rich_help_panel=INPUT,
+    ),
 ]
 AnonymizeOption = Annotated[
     bool,
@@ -61,7 +67,12 @@ TimestampOption = Annotated[
     bool, typer.Option("--timestamp", help="Record the time; without it, the same node gives the same bytes.")
 ]
 ForceOption = Annotated[
-    bool, typer.Option("--force", help="Replace FILE when it exists; the old one is kept as a backup.")
+    bool,
+    typer.Option(
+        "--force",
+        help="Replace FILE when it exists; the old one is kept as a backup.",
+        rich_help_panel=OUTPUT,
+    ),
 ]
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
-from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
+from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
 from cpuctl.cli.options import (
     AssumeDevicesOption,
     DevicesOption,
@@ -26,7 +26,6 @@ from cpuctl.cli.options import (
 )
 from cpuctl.cli.output import Document, Output, Style, emit
 from cpuctl.errors import UsageError
-from cpuctl.inputs.configuration import KubeletWords
 from cpuctl.inputs.sources import Sources
 from cpuctl.operations.planning import Planning, PlanningWords, read_planning
 
@@ -69,14 +68,13 @@ Exit codes: 0 the pod is admitted, 3 it is not or the kubelet would not start (w
 PodArgument = Annotated[str, typer.Argument(metavar="[POD]", help="The pod, and perhaps container.")]
 
 
-@app.command(name="explain", help=HELP)
-@with_kubelet_options
+@app.command(name="explain", help=HELP, cls=KubeletCommand)
 def explain(
+    context: typer.Context,
     pod: PodArgument = "",
     filename: PodFilesOption = [],  # noqa: B006  # typer copies it
     template: TemplateOption = [],  # noqa: B006
     machine: MachineOption = "live",
-    kubelet: KubeletWords = NOTHING_TOLD,
     state: StateOption = "",
     pods: RunningPodsOption = "",
     devices: DevicesOption = "",
@@ -96,7 +94,7 @@ def explain(
         filenames=filename,
         templates=template,
         machine=machine,
-        kubelet=kubelet,
+        kubelet=kubelet_words(context),
         state=state,
         pods=pods,
         devices=devices,

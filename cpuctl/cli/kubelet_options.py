@@ -1,11 +1,10 @@
-"""The options that say what the kubelet is told, as one parameter of a command."""
+"""The options that say what the kubelet is told, for every command that asks for all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
-from inspect import Parameter, signature
 from typing import Any
+
+import typer
 
 from cpuctl.cli.options import (
     ConfigDirOption,
@@ -15,41 +14,42 @@ from cpuctl.cli.options import (
     KubeletConfigOption,
     KubeletVersionOption,
 )
+from cpuctl.cli.panels import PanelledCommand, declared
 from cpuctl.inputs.configuration import KubeletWords
 
-NOTHING_TOLD = KubeletWords()
-"""The default of the parameter ``kubelet``: none of its options is given."""
 
-_PARAMETER = "kubelet"
-_OPTIONS: tuple[tuple[str, str, Any, Any], ...] = (
-    ("kubelet_config", "config", KubeletConfigOption, None),
-    ("config_dir", "config_dir", ConfigDirOption, None),
-    ("kubelet_args", "arguments", KubeletArgsOption, ""),
-    ("kubelet_version", "version", KubeletVersionOption, ""),
-    ("feature_gates", "gates", FeatureGatesOption, ""),
-    ("ignore_unknown_gates", "ignores_unknown_gates", IgnoreUnknownGatesOption, False),
-)
+class KubeletCommand(PanelledCommand):
+    """A command with these options beside its own; it finds their words with ``kubelet_words``."""
+
+    def __init__(self, name: str | None, *, params: list[Any], **settings: Any) -> None:  # noqa: ANN401
+        self._told = declared(_told)
+        super().__init__(name, params=[*self._told, *params], **settings)
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  # typer's types are private
+        """Take the words out of what the function of the command is called with."""
+        ctx.obj = _told(**{each.name: ctx.params.pop(each.name) for each in self._told})
+        return super().invoke(ctx)
 
 
-def with_kubelet_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Offer these options in the place of the parameter ``kubelet``, and hand them over as its value."""
+def kubelet_words(context: typer.Context) -> KubeletWords:
+    """Return what the command line of a ``KubeletCommand`` says of the kubelet."""
+    words: KubeletWords = context.obj
+    return words
 
-    @wraps(command)
-    def called(**given: Any) -> None:  # noqa: ANN401  # whatever the other options are
-        words = {field: given.pop(name) for name, field, _, _ in _OPTIONS}
-        command(**given, kubelet=KubeletWords(**words))
 
-    offered = [
-        Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, annotation=annotation, default=default)
-        for name, _, annotation, default in _OPTIONS
-    ]
-    own = signature(command)
-    parameters = [
-        each
-        for parameter in own.parameters.values()
-        for each in (offered if parameter.name == _PARAMETER else [parameter])
-    ]
-    # This is what typer reads.
-    vars(called)["__signature__"] = own.replace(parameters=parameters)
-    called.__annotations__ = {each.name: each.annotation for each in parameters}
-    return called
+def _told(
+    kubelet_config: KubeletConfigOption = None,
+    config_dir: ConfigDirOption = None,
+    kubelet_args: KubeletArgsOption = "",
+    kubelet_version: KubeletVersionOption = "",
+    feature_gates: FeatureGatesOption = "",
+    ignore_unknown_gates: IgnoreUnknownGatesOption = False,
+) -> KubeletWords:
+    return KubeletWords(
+        config=kubelet_config,
+        config_dir=config_dir,
+        arguments=kubelet_args,
+        version=kubelet_version,
+        gates=feature_gates,
+        ignores_unknown_gates=ignore_unknown_gates,
+    )

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from cpuctl.cli.output import MetricsOutput, Output
+from cpuctl.cli.panels import INPUT, KUBELET, OUTPUT
 from cpuctl.kubelet.version import RELEASES
 
 MachineOption = Annotated[
@@ -15,6 +16,7 @@ MachineOption = Annotated[
         metavar="SOURCE",
         help="The machine: live, a directory that holds sys/, a .tar[.gz|.bz2|.xz|.zst] of one, "
         "synthetic:..., or cAdvisor machine information (JSON).",
+        rich_help_panel=INPUT,
     ),
 ]
 KubeletConfigOption = Annotated[
@@ -24,12 +26,16 @@ KubeletConfigOption = Annotated[
         metavar="FILE",
         help="The KubeletConfiguration; without it that of the recorded kubelet, with -m live of the "
         "running one (else /var/lib/kubelet/config.yaml), with their flags and drop-ins.",
+        rich_help_panel=KUBELET,
     ),
 ]
 ConfigDirOption = Annotated[
     str | None,
     typer.Option(
-        "--config-dir", metavar="DIR", help="The kubelet's drop-in directory, as its flag of that name."
+        "--config-dir",
+        metavar="DIR",
+        help="The kubelet's drop-in directory, as its flag of that name.",
+        rich_help_panel=KUBELET,
     ),
 ]
 KubeletArgsOption = Annotated[
@@ -38,6 +44,7 @@ KubeletArgsOption = Annotated[
         "--kubelet-args",
         metavar="'--FLAG=VALUE ...'",
         help="The kubelet's command line, or @FILE that holds it: its flags win over files.",
+        rich_help_panel=KUBELET,
     ),
 ]
 KubeletVersionOption = Annotated[
@@ -47,6 +54,7 @@ KubeletVersionOption = Annotated[
         metavar="VERSION",
         help=f"The kubelet's release, {RELEASES}: a minor, or with its patch (1.33.4), or @FILE with its "
         "Node (kubectl get node -o json).",
+        rich_help_panel=KUBELET,
     ),
 ]
 IgnoreUnknownGatesOption = Annotated[
@@ -54,16 +62,25 @@ IgnoreUnknownGatesOption = Annotated[
     typer.Option(
         "--ignore-unknown-gates",
         help="Pass over gates that Kubernetes does not know, as OpenShift's kubelet does.",
+        rich_help_panel=KUBELET,
     ),
 ]
 FeatureGatesOption = Annotated[
     str,
-    typer.Option("--feature-gates", metavar="A=true,B=false", help="Gates on top of the configuration's."),
+    typer.Option(
+        "--feature-gates",
+        metavar="A=true,B=false",
+        help="Gates on top of the configuration's.",
+        rich_help_panel=KUBELET,
+    ),
 ]
 CgroupVersionOption = Annotated[
     str,
     typer.Option(
-        "--cgroup-version", metavar="1|2", help="The host's cgroup version; else the machine's own, or 2."
+        "--cgroup-version",
+        metavar="1|2",
+        help="The host's cgroup version; else the machine's own, or 2.",
+        rich_help_panel=INPUT,
     ),
 ]
 EphemeralStorageOption = Annotated[
@@ -72,20 +89,36 @@ EphemeralStorageOption = Annotated[
         "--ephemeral-storage",
         metavar="QUANTITY",
         help="The size of the kubelet's file system; else the live host's, or storage is not looked at.",
+        rich_help_panel=INPUT,
     ),
 ]
 MemoryOption = Annotated[
     str,
-    typer.Option("--memory", metavar="AMOUNT", help="The memory of a machine that was recorded without it."),
+    typer.Option(
+        "--memory",
+        metavar="AMOUNT",
+        help="The memory of a machine that was recorded without it.",
+        rich_help_panel=INPUT,
+    ),
 ]
 PodFilesOption = Annotated[
     list[str],
-    typer.Option("-f", "--filename", metavar="PODS", help="Manifests: files, directories, or - for stdin."),
+    typer.Option(
+        "-f",
+        "--filename",
+        metavar="PODS",
+        help="Manifests: files, directories, or - for stdin.",
+        rich_help_panel=INPUT,
+    ),
 ]
 TemplateOption = Annotated[
     list[str],
     typer.Option(
-        "-T", "--template", metavar="NAME=CPU[,MEM]", help="A pod without YAML, e.g. 'web=4/4,2Gi x3'."
+        "-T",
+        "--template",
+        metavar="NAME=CPU[,MEM]",
+        help="A pod without YAML, e.g. 'web=4/4,2Gi x3'.",
+        rich_help_panel=INPUT,
     ),
 ]
 StateOption = Annotated[
@@ -95,6 +128,7 @@ StateOption = Annotated[
         metavar="DIR|FILE",
         help="Start from a state file of the kubelet, cpu_manager_state or memory_manager_state, or from the "
         "directory that holds both.",
+        rich_help_panel=INPUT,
     ),
 ]
 RunningPodsOption = Annotated[
@@ -103,6 +137,7 @@ RunningPodsOption = Annotated[
         "--pods",
         metavar="FILE",
         help="The pods that run on the node, as kubectl get pods -o json prints them.",
+        rich_help_panel=INPUT,
     ),
 ]
 DevicesOption = Annotated[
@@ -112,6 +147,7 @@ DevicesOption = Annotated[
         metavar="FILE",
         help="The devices of device plugins: free and healthy ones by resource and NUMA node (schema: cpuctl "
         "schema devices), or what the pod resources API answers to GetAllocatableResources and List.",
+        rich_help_panel=INPUT,
     ),
 ]
 AssumeDevicesOption = Annotated[
@@ -120,35 +156,63 @@ AssumeDevicesOption = Annotated[
         "--assume-devices",
         help="Take for granted that every NUMA node has enough of the devices that pods ask for and "
         "--devices does not tell of.",
+        rich_help_panel=INPUT,
     ),
 ]
 IncludeCompletedOption = Annotated[
     bool,
-    typer.Option("--include-completed", help="Take pods that have ended (Succeeded, Failed) for new ones."),
+    typer.Option(
+        "--include-completed",
+        help="Take pods that have ended (Succeeded, Failed) for new ones.",
+        rich_help_panel=INPUT,
+    ),
 ]
 SkipApiServerOption = Annotated[
     bool,
     typer.Option(
         "--skip-api-server",
         help="Ask the kubelet also about pods that no API server would store.",
+        rich_help_panel=INPUT,
     ),
 ]
 WriteStateOption = Annotated[
     str,
     typer.Option(
-        "--write-state", metavar="DIR", help="Write the state files that the kubelet would have afterwards."
+        "--write-state",
+        metavar="DIR",
+        help="Write the state files that the kubelet would have afterwards.",
+        rich_help_panel=OUTPUT,
     ),
 ]
-ForceOption = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
+ForceOption = Annotated[
+    bool, typer.Option("--force", help="Replace files that exist.", rich_help_panel=OUTPUT)
+]
 ForceStateOption = Annotated[
     bool,
-    typer.Option("--force", help="Replace files that exist; what state files hold is kept as a backup."),
+    typer.Option(
+        "--force",
+        help="Replace files that exist; what state files hold is kept as a backup.",
+        rich_help_panel=OUTPUT,
+    ),
 ]
-OutputOption = Annotated[Output, typer.Option("-o", "--output", help="The form of the answer.")]
+OutputOption = Annotated[
+    Output, typer.Option("-o", "--output", help="The form of the answer.", rich_help_panel=OUTPUT)
+]
 MetricsOutputOption = Annotated[
     MetricsOutput,
-    typer.Option("-o", "--output", help="The form of the answer; prom is what the kubelet's metrics read."),
+    typer.Option(
+        "-o",
+        "--output",
+        help="The form of the answer; prom is what the kubelet's metrics read.",
+        rich_help_panel=OUTPUT,
+    ),
 ]
-NoColorOption = Annotated[bool, typer.Option("--no-color", help="No colour, as with NO_COLOR set.")]
-QuietOption = Annotated[bool, typer.Option("-q", "--quiet", help="Only the answer: no notes on stderr.")]
-ExitZeroOption = Annotated[bool, typer.Option("--exit-zero", help="Exit 0 also when the answer is no.")]
+NoColorOption = Annotated[
+    bool, typer.Option("--no-color", help="No colour, as with NO_COLOR set.", rich_help_panel=OUTPUT)
+]
+QuietOption = Annotated[
+    bool, typer.Option("-q", "--quiet", help="Only the answer: no notes on stderr.", rich_help_panel=OUTPUT)
+]
+ExitZeroOption = Annotated[
+    bool, typer.Option("--exit-zero", help="Exit 0 also when the answer is no.", rich_help_panel=OUTPUT)
+]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from cpuctl.cli.output import Style, remember_written
+from cpuctl.cli.panels import OUTPUT
 from cpuctl.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,7 +23,10 @@ STDOUT = "-"
 MachineSvgOption = Annotated[
     str,
     typer.Option(
-        SVG, metavar="FILE", help="Also draw the machine with its CPUs, as SVG; - is stdout, with no answer."
+        SVG,
+        metavar="FILE",
+        help="Also draw the machine with its CPUs, as SVG; - is stdout, with no answer.",
+        rich_help_panel=OUTPUT,
     ),
 ]
 

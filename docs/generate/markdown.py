@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from cpuctl.cli.completion.command_tree import Command
+from cpuctl.cli.completion.command_tree import Command, Option
 from docs.generate.common import ENVIRONMENT, EXIT_CODES, FILES, NOTICE
 from docs.generate.help_text import Block, take_apart
 
@@ -25,7 +25,7 @@ def command_page(command: Command) -> str:
     if command.arguments:
         rows = [(_mono(each.metavar), _cell(each.help)) for each in command.arguments]
         parts += ["## Arguments", _table(("Argument", "Meaning"), rows)]
-    parts += ["## Options", _table(("Option", "Default", "Meaning"), list(_option_rows(command)))]
+    parts += ["## Options", *_options(command)]
     if not command.verbs:
         codes = [(code, _cell(meaning)) for code, meaning in text.exit_codes or EXIT_CODES]
         parts += ["## Exit codes", _table(("Code", "Meaning"), codes)]
@@ -68,8 +68,17 @@ def _verb_row(command: Command) -> tuple[str, str]:
     return f"[`cpuctl {command.path}`]({page_name(command)})", _cell(command.summary)
 
 
-def _option_rows(command: Command) -> Iterator[tuple[str, str, str]]:
-    for option in command.options:
+def _options(command: Command) -> Iterator[str]:
+    """Write a table a panel, and no heading above the only one."""
+    panels = command.panels
+    for panel, options in panels.items():
+        if len(panels) > 1:
+            yield f"### {panel}"
+        yield _table(("Option", "Default", "Meaning"), list(_option_rows(options)))
+
+
+def _option_rows(options: Sequence[Option]) -> Iterator[tuple[str, str, str]]:
+    for option in options:
         names = ", ".join(option.names) + (f" {option.metavar}" if option.metavar else "")
         again = " May be given several times." if option.repeated else ""
         yield _mono(names), _mono(option.default) if option.default else "", _cell(option.help + again)

@@ -36,7 +36,7 @@ def man_page(command: Command, root: Command) -> str:
         *_verbs(command),
         *_arguments(command),
         ".SH OPTIONS",
-        *(line for option in command.options for line in _option(option)),
+        *_options(command),
         *_pairs("EXIT STATUS", (command.words and text.exit_codes) or EXIT_CODES),
     ]
     if not command.words:
@@ -69,6 +69,15 @@ def _arguments(command: Command) -> Iterator[str]:
     yield ".SH ARGUMENTS"
     for argument in command.arguments:
         yield from (".TP", f"\\fI{_text(argument.metavar.strip('{}'))}\\fR", *_filled(argument.help))
+
+
+def _options(command: Command) -> Iterator[str]:
+    panels = command.panels
+    for panel, options in panels.items():
+        if len(panels) > 1:
+            yield f".SS {panel}"
+        for option in options:
+            yield from _option(option)
 
 
 def _option(option: Option) -> Iterator[str]:

@@ -102,3 +102,30 @@ def test_help(words: tuple[str, ...], cpuctl: Cpuctl, snapshot: SnapshotAssertio
     assert (result.code, result.err) == (0, "")
     assert str(result) == snapshot
     assert [line for line in result.out.splitlines() if len(line) > 80] == []
+
+
+@pytest.mark.parametrize("width", [80, 160])
+@pytest.mark.parametrize("option", ["--help", "--help-kubelet"])
+def test_wide_help_and_what_is_folded(
+    option: str, width: int, cpuctl: Cpuctl, snapshot: SnapshotAssertion
+) -> None:
+    """Prose is no wider than what can be read, and what one says of the kubelet the other does not."""
+    result = cpuctl("pods", "show", option, columns=width)
+    assert (result.code, result.err) == (0, "")
+    assert str(result) == snapshot
+    widest = min(width, 120)
+    assert widest - 12 <= max(map(len, result.out.splitlines())) <= widest
+    assert ("--oci-runtime" in result.out) == (option == "--help")
+    assert ("drop-in directory" in result.out) == (option == "--help-kubelet")
+
+
+@pytest.mark.parametrize("words", COMMAND_LINES, ids=lambda words: " ".join(["cpuctl", *words]))
+def test_no_option_of_the_kubelet_stands_elsewhere(words: tuple[str, ...], cpuctl: Cpuctl) -> None:
+    """Every command that takes one of them folds it, and says how to see it."""
+    before, folded, after = cpuctl(*words, "--help", columns=160).out.partition("--help-kubelet explains")
+    names, _, after = after.partition(".")
+    assert not re.search(r"^  --(kubelet-|feature-|config-dir|ignore-unknown)", before + after, re.MULTILINE)
+    if folded:
+        told = cpuctl(*words, "--help-kubelet", columns=160)
+        found = re.findall(r"^  (--[a-z-]+)", told.out, re.MULTILINE)
+        assert (told.code, told.err, found) == (0, "", [*names.replace(",", "").split(), "--help-kubelet"])

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
-from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
+from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
 from cpuctl.cli.node_options import NodeMachineOption, NodeStateOption, RootOption
 from cpuctl.cli.options import (
     NoColorOption,
@@ -15,7 +15,7 @@ from cpuctl.cli.options import (
     RunningPodsOption,
 )
 from cpuctl.cli.output import Document, Output, Style, emit, emit_after_change
-from cpuctl.inputs.configuration import KubeletWords
+from cpuctl.cli.panels import INPUT, OUTPUT
 from cpuctl.inputs.machine import refuse_stdin_twice
 from cpuctl.inputs.sources import Sources
 
@@ -50,7 +50,13 @@ ContainersArgument = Annotated[
 ]
 FileOption = Annotated[
     str,
-    typer.Option("-f", "--filename", metavar="FILE", help="A plan or a CPU Manager state; - for stdin."),
+    typer.Option(
+        "-f",
+        "--filename",
+        metavar="FILE",
+        help="A plan or a CPU Manager state; - for stdin.",
+        rich_help_panel=INPUT,
+    ),
 ]
 YesOption = Annotated[bool, typer.Option("-y", "--yes", help="Write; otherwise nothing is changed.")]
 NoWaitOption = Annotated[bool, typer.Option("--no-wait", help="Do not wait for the kubelet to rewrite it.")]
@@ -72,13 +78,16 @@ ForceExclusiveOption = Annotated[
     bool, typer.Option("--force-exclusive", help="Write CPUs that are exclusive to another container.")
 ]
 ExitCodeOption = Annotated[
-    bool, typer.Option("--exit-code", help="Exit 3 where a dry run has something to write.")
+    bool,
+    typer.Option(
+        "--exit-code", help="Exit 3 where a dry run has something to write.", rich_help_panel=OUTPUT
+    ),
 ]
 
 
-@app.command(name="apply", help=HELP)
-@with_kubelet_options
+@app.command(name="apply", help=HELP, cls=KubeletCommand)
 def apply(
+    context: typer.Context,
     containers: ContainersArgument = [],  # noqa: B006  # typer copies it
     filename: FileOption = "",
     yes: YesOption = False,
@@ -93,7 +102,6 @@ def apply(
     root: RootOption = "",
     state: NodeStateOption = "",
     pods: RunningPodsOption = "",
-    kubelet: KubeletWords = NOTHING_TOLD,
     output: OutputOption = Output.TABLE,
     no_color: NoColorOption = False,
     quiet: QuietOption = False,
@@ -105,16 +113,13 @@ def apply(
     from cpuctl.operations.cgroups.asked import read_asked
     from cpuctl.operations.cgroups.preparation import Insisted, root_of
 
+    kubelet = kubelet_words(context)
     refuse_stdin_twice(filename, state, pods, kubelet.config)
     style = Style(output, color=not no_color, quiet=quiet)
     place = root_of(machine, root)
     asked = read_asked(filename, containers)
     words = PictureWords(machine=machine, root=root, kubelet=kubelet, state=state, pods=pods)
-    told = {
-        Force.OFFLINE: force_offline,
-        Force.RESERVED: force_reserved,
-        Force.EXCLUSIVE: force_exclusive,
-    }
+    told = {Force.OFFLINE: force_offline, Force.RESERVED: force_reserved, Force.EXCLUSIVE: force_exclusive}
     insisted = Insisted(frozenset(force for force, on in told.items() if on), quota=quota)
     session = Session(
         words=words,

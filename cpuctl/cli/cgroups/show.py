@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
-from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
+from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
 from cpuctl.cli.node_options import NodeMachineOption, NodeStateOption, RootOption
 from cpuctl.cli.options import (
     NoColorOption,
@@ -14,7 +14,6 @@ from cpuctl.cli.options import (
 )
 from cpuctl.cli.output import Document, ListOutput, Style, emit
 from cpuctl.cli.pods.options import ExitCodeOption, PodsOutputOption, RuntimeOption
-from cpuctl.inputs.configuration import KubeletWords
 from cpuctl.inputs.sources import Sources
 
 if TYPE_CHECKING:
@@ -42,14 +41,13 @@ Exit codes: 0 shown, 3 with --exit-code where something differs, 2 usage, 4 unus
 """
 
 
-@app.command(name="show", help=HELP)
-@with_kubelet_options
+@app.command(name="show", help=HELP, cls=KubeletCommand)
 def show(
+    context: typer.Context,
     machine: NodeMachineOption = "live",
     root: RootOption = "",
     state: NodeStateOption = "",
     pods: RunningPodsOption = "",
-    kubelet: KubeletWords = NOTHING_TOLD,
     oci_runtime: RuntimeOption = "",
     exit_code: ExitCodeOption = False,
     output: PodsOutputOption = ListOutput.TABLE,
@@ -61,7 +59,7 @@ def show(
     from cpuctl.inputs.settled_picture import tell_recent_change
 
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
-    words = PictureWords(machine=machine, root=root, kubelet=kubelet, state=state, pods=pods)
+    words = PictureWords(machine=machine, root=root, kubelet=kubelet_words(context), state=state, pods=pods)
     node = load_node(words, sources)
     document = _shown(node, _rules(node, oci_runtime, sources), sources, style)
     sources.tell(style)

@@ -14,6 +14,7 @@ from cpuctl.cli.checkpoint.options import (
 )
 from cpuctl.cli.options import ForceOption, NoColorOption, QuietOption, RunningPodsOption
 from cpuctl.cli.output import Document, MetricsOutput, Style, emit
+from cpuctl.cli.panels import INPUT
 from cpuctl.cli.pictures import SVG, MachineSvgOption, Pictures
 from cpuctl.errors import InputError
 from cpuctl.inputs.configuration import LIVE_MACHINE
@@ -51,6 +52,7 @@ MachineOption = Annotated[
         "--machine",
         metavar="SOURCE",
         help="The node, as for other commands: where STATE is, and what --map and --svg draw.",
+        rich_help_panel=INPUT,
     ),
 ]
 

@@ -1,9 +1,11 @@
 """``cpuctl checkpoint new``: the state files that a kubelet would have with these pods."""
 
+import typer
+
 from cpuctl.cli.app import command_group
 from cpuctl.cli.checkpoint.commit import commit
 from cpuctl.cli.checkpoint.options import ForceRunningOption, RootOption, WriteStateOption
-from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
+from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
 from cpuctl.cli.options import (
     ForceStateOption,
     MachineOption,
@@ -14,7 +16,7 @@ from cpuctl.cli.options import (
     TemplateOption,
 )
 from cpuctl.cli.output import Output, Style
-from cpuctl.inputs.configuration import LIVE_MACHINE, KubeletWords
+from cpuctl.inputs.configuration import LIVE_MACHINE
 from cpuctl.inputs.known_kubelet import require_version
 from cpuctl.inputs.past import changing
 from cpuctl.operations.checkpoint.words import CommitWords
@@ -41,13 +43,12 @@ be said or undone.
 """
 
 
-@app.command(name="new", help=HELP)
-@with_kubelet_options
+@app.command(name="new", help=HELP, cls=KubeletCommand)
 def new(
+    context: typer.Context,
     filename: PodFilesOption = [],  # noqa: B006  # typer copies it
     template: TemplateOption = [],  # noqa: B006
     machine: MachineOption = "live",
-    kubelet: KubeletWords = NOTHING_TOLD,
     root: RootOption = "/",
     write_state: WriteStateOption = "",
     force: ForceStateOption = False,
@@ -64,7 +65,12 @@ def new(
     if machine == LIVE_MACHINE and root != "/":
         machine = root
     words = PlanningWords(
-        filenames=filename, templates=template, machine=machine, kubelet=kubelet, state="", pods=""
+        filenames=filename,
+        templates=template,
+        machine=machine,
+        kubelet=kubelet_words(context),
+        state="",
+        pods="",
     )
     with changing(write_state):
         _new(words, writing, Style(output, color=not no_color, quiet=quiet))

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from cpuctl.cli.output import MetricsOutput
+from cpuctl.cli.panels import INPUT, OUTPUT
 from cpuctl.errors import UsageError
 from cpuctl.kubelet.version import RELEASES
 
@@ -17,7 +18,13 @@ StateArgument = Annotated[
     ),
 ]
 StateAsOption = Annotated[
-    str, typer.Option("--state", metavar="DIR|FILE", help="The same as STATE, as other commands call it.")
+    str,
+    typer.Option(
+        "--state",
+        metavar="DIR|FILE",
+        help="The same as STATE, as other commands call it.",
+        rich_help_panel=INPUT,
+    ),
 ]
 MachineOrNoneOption = Annotated[
     str,
@@ -26,16 +33,22 @@ MachineOrNoneOption = Annotated[
         "--machine",
         metavar="SOURCE",
         help="The node, as for other commands; the result is proven on it. Without it none is known.",
+        rich_help_panel=INPUT,
     ),
 ]
 MapOption = Annotated[bool, typer.Option("--map", help="Draw the machine with who holds which CPU.")]
-MetricsOutputOption = Annotated[MetricsOutput, typer.Option("-o", "--output", help="The form of the answer.")]
+MetricsOutputOption = Annotated[
+    MetricsOutput, typer.Option("-o", "--output", help="The form of the answer.", rich_help_panel=OUTPUT)
+]
 StrictOption = Annotated[bool, typer.Option("--strict", help="Exit 3 also where there are warnings.")]
 YesOption = Annotated[
     bool, typer.Option("--yes", help="Write in place, with a backup; without it only tell what would change.")
 ]
 ExitCodeOption = Annotated[
-    bool, typer.Option("--exit-code", help="Exit 3 where something would change, or differs.")
+    bool,
+    typer.Option(
+        "--exit-code", help="Exit 3 where something would change, or differs.", rich_help_panel=OUTPUT
+    ),
 ]
 RootOption = Annotated[
     str,
@@ -44,6 +57,7 @@ RootOption = Annotated[
         metavar="DIR",
         help="Where the node's file tree stands, with its proc: /host in a container, a mounted disk. Its "
         "machine, kubelet configuration and state files are taken from there.",
+        rich_help_panel=INPUT,
     ),
 ]
 StateRootOption = Annotated[
@@ -53,6 +67,7 @@ StateRootOption = Annotated[
         metavar="DIR",
         help="Where the node's file tree stands, with its proc: /host in a container, a mounted disk. Its "
         "state files are taken from there; with options of the kubelet and without -m, its machine, too.",
+        rich_help_panel=INPUT,
     ),
 ]
 ForceRunningOption = Annotated[
@@ -64,7 +79,12 @@ ForceRunningOption = Annotated[
 ]
 WriteStateOption = Annotated[
     str,
-    typer.Option("--write-state", metavar="DIR", help="Write the new files into DIR instead, at once."),
+    typer.Option(
+        "--write-state",
+        metavar="DIR",
+        help="Write the new files into DIR instead, at once.",
+        rich_help_panel=OUTPUT,
+    ),
 ]
 ToKubeletOption = Annotated[
     str,

@@ -1,5 +1,7 @@
 """``cpuctl checkpoint repair``: state files that the kubelet starts on, with every container where it was."""
 
+import typer
+
 from cpuctl.cli.app import command_group
 from cpuctl.cli.checkpoint.commit import commit
 from cpuctl.cli.checkpoint.options import (
@@ -12,7 +14,7 @@ from cpuctl.cli.checkpoint.options import (
     YesOption,
     named_state,
 )
-from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
+from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
 from cpuctl.cli.options import (
     ForceStateOption,
     MachineOption,
@@ -23,7 +25,6 @@ from cpuctl.cli.options import (
 )
 from cpuctl.cli.output import Output, Style
 from cpuctl.errors import InputError
-from cpuctl.inputs.configuration import KubeletWords
 from cpuctl.inputs.past import changing
 from cpuctl.inputs.sources import Sources
 from cpuctl.operations.checkpoint.words import CheckpointWords, CommitWords
@@ -51,13 +52,12 @@ meanwhile, or writing is not permitted: nothing was changed, 6 changed and not f
 """
 
 
-@app.command(name="repair", help=HELP)
-@with_kubelet_options
+@app.command(name="repair", help=HELP, cls=KubeletCommand)
 def repair(
+    context: typer.Context,
     state: StateArgument = "",
     state_option: StateAsOption = "",
     machine: MachineOption = "",
-    kubelet: KubeletWords = NOTHING_TOLD,
     pods: RunningPodsOption = "",
     root: RootOption = "/",
     write_state: WriteStateOption = "",
@@ -85,7 +85,7 @@ def repair(
     words = CheckpointWords(
         state=named_state(state, state_option),
         machine=machine,
-        kubelet=kubelet,
+        kubelet=kubelet_words(context),
         pods=pods,
         root=root,
         in_place=yes,

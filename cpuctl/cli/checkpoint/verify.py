@@ -10,7 +10,7 @@ from cpuctl.cli.checkpoint.options import (
     StrictOption,
     named_state,
 )
-from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
+from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
 from cpuctl.cli.options import (
     ExitZeroOption,
     MachineOption,
@@ -19,7 +19,6 @@ from cpuctl.cli.options import (
     RunningPodsOption,
 )
 from cpuctl.cli.output import Document, MetricsOutput, Style, complain, emit
-from cpuctl.inputs.configuration import KubeletWords
 from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.operations.checkpoint.words import CheckpointWords
@@ -45,13 +44,12 @@ warnings; with --exit-zero 0), 2 usage, 4 unusable input.
 """
 
 
-@app.command(name="verify", help=HELP)
-@with_kubelet_options
+@app.command(name="verify", help=HELP, cls=KubeletCommand)
 def verify(
+    context: typer.Context,
     state: StateArgument = "",
     state_option: StateAsOption = "",
     machine: MachineOption = "",
-    kubelet: KubeletWords = NOTHING_TOLD,
     pods: RunningPodsOption = "",
     strict: StrictOption = False,
     output: MetricsOutputOption = MetricsOutput.TABLE,
@@ -64,7 +62,7 @@ def verify(
     words = CheckpointWords(
         state=named_state(state, state_option),
         machine=machine,
-        kubelet=kubelet,
+        kubelet=kubelet_words(context),
         pods=pods,
     )
     document = _verified(words, sources)

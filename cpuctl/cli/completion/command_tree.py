@@ -9,6 +9,7 @@ import typer
 
 from cpuctl.cli.app import app
 from cpuctl.cli.command_table import COMMANDS
+from cpuctl.cli.panels import ARGUMENTS, in_panels
 
 
 class Option(NamedTuple):
@@ -17,6 +18,7 @@ class Option(NamedTuple):
     names: tuple[str, ...]
     metavar: str
     help: str
+    panel: str
     default: str = ""
     choices: tuple[str, ...] = ()
     values: int = 1
@@ -56,6 +58,12 @@ class Command(NamedTuple):
         """The words in one text: ``checkpoint dump``."""
         return " ".join(self.words)
 
+    @property
+    def panels(self) -> dict[str, tuple[Option, ...]]:
+        """The options by the panel of the help in which they stand."""
+        panels = dict.fromkeys(option.panel for option in self.options)
+        return {panel: tuple(each for each in self.options if each.panel == panel) for panel in panels}
+
     def walk(self) -> Iterator[Command]:
         """Yield this command and all below it, in the order of their help."""
         yield self
@@ -90,17 +98,20 @@ def _help(command: Any) -> str:  # noqa: ANN401
 
 
 def _options(command: Any) -> tuple[Option, ...]:  # noqa: ANN401
-    found = [_option(each) for each in command.params if each.param_type_name == "option" and not each.hidden]
-    return (*found, Option(names=("-h", "--help"), metavar="", help="Show this message and exit."))
+    context = typer.Context(command, help_option_names=["-h", "--help"])
+    panels = in_panels(command.get_params(context))
+    panels.pop(ARGUMENTS, None)
+    return tuple(_option(each, panel) for panel, members in panels.items() for each in members)
 
 
-def _option(option: Any) -> Option:  # noqa: ANN401
+def _option(option: Any, panel: str) -> Option:  # noqa: ANN401
     choices = tuple(getattr(option.type, "choices", ()))
     metavar = "" if option.is_flag else (option.metavar or "|".join(choices) or "VALUE")
     return Option(
         names=tuple(sorted(option.opts, key=lambda name: name.startswith("--"))),
         metavar=metavar,
         help=option.help or "",
+        panel=panel,
         default=_default(option),
         choices=choices,
         values=option.nargs,

@@ -6,7 +6,7 @@ import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.config.head import answer_head
-from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
+from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
 from cpuctl.cli.options import (
     CgroupVersionOption,
     EphemeralStorageOption,
@@ -18,6 +18,7 @@ from cpuctl.cli.options import (
     QuietOption,
 )
 from cpuctl.cli.output import Document, Output, Style, emit
+from cpuctl.cli.panels import INPUT
 from cpuctl.inputs.configuration import KubeletWords
 from cpuctl.inputs.known_kubelet import load_known_kubelet
 from cpuctl.inputs.kubelet import load_cgroup_version, load_kubelet
@@ -50,16 +51,20 @@ also where there are warnings; with --exit-zero 0), 2 usage, 4 unusable input.
 
 CheckedStateOption = Annotated[
     str,
-    typer.Option("--state", metavar="DIR|FILE", help="Would it start on these state files of the kubelet?"),
+    typer.Option(
+        "--state",
+        metavar="DIR|FILE",
+        help="Would it start on these state files of the kubelet?",
+        rich_help_panel=INPUT,
+    ),
 ]
 StrictOption = Annotated[bool, typer.Option("--strict", help="Exit 3 also where there are warnings.")]
 
 
-@app.command(name="check", help=HELP)
-@with_kubelet_options
+@app.command(name="check", help=HELP, cls=KubeletCommand)
 def check(
+    context: typer.Context,
     machine: MachineOption = "live",
-    kubelet: KubeletWords = NOTHING_TOLD,
     cgroup_version: CgroupVersionOption = "",
     ephemeral_storage: EphemeralStorageOption = "",
     memory: MemoryOption = "",
@@ -71,6 +76,7 @@ def check(
     exit_zero: ExitZeroOption = False,
 ) -> None:
     """Tell whether the kubelet would start."""
+    kubelet = kubelet_words(context)
     refuse_stdin_twice(machine, kubelet.config, state)
     style, sources = Style(output, color=not no_color, quiet=quiet, layout="config_check"), Sources()
     source = with_storage(load_machine(machine, sources), ephemeral_storage, sources)

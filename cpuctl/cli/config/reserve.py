@@ -6,7 +6,7 @@ import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.config.head import answer_head
-from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
+from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
 from cpuctl.cli.options import (
     CgroupVersionOption,
     EphemeralStorageOption,
@@ -21,7 +21,7 @@ from cpuctl.cli.output import Document, Output, Style, emit, note
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.reserve.memory_split import Spread
 from cpuctl.errors import UsageError
-from cpuctl.inputs.configuration import KubeletWords, ToldKubelet
+from cpuctl.inputs.configuration import ToldKubelet
 from cpuctl.inputs.kubelet import load_cgroup_version, load_kubelet
 from cpuctl.inputs.machine import load_machine, refuse_stdin_twice
 from cpuctl.inputs.sources import Sources
@@ -86,11 +86,10 @@ SnippetOption = Annotated[
 ]
 
 
-@app.command(name="reserve", help=HELP)
-@with_kubelet_options
+@app.command(name="reserve", help=HELP, cls=KubeletCommand)
 def reserve(
+    context: typer.Context,
     machine: MachineOption = "live",
-    kubelet: KubeletWords = NOTHING_TOLD,
     cgroup_version: CgroupVersionOption = "",
     ephemeral_storage: EphemeralStorageOption = "",
     memory: MemoryOption = "",
@@ -107,6 +106,7 @@ def reserve(
     exit_zero: ExitZeroOption = False,
 ) -> None:
     """Propose settings with which the kubelet starts."""
+    kubelet = kubelet_words(context)
     refuse_stdin_twice(machine, kubelet.config)
     style = Style(
         output,

@@ -2,9 +2,11 @@
 
 from typing import TYPE_CHECKING
 
+import typer
+
 from cpuctl.cli.app import command_group
 from cpuctl.cli.config.head import answer_head
-from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
+from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
 from cpuctl.cli.options import (
     EphemeralStorageOption,
     MachineOption,
@@ -14,7 +16,7 @@ from cpuctl.cli.options import (
     QuietOption,
 )
 from cpuctl.cli.output import Output, Style, emit
-from cpuctl.inputs.configuration import KubeletWords, ToldKubelet
+from cpuctl.inputs.configuration import ToldKubelet
 from cpuctl.inputs.kubelet import load_kubelet
 from cpuctl.inputs.machine import load_machine, refuse_stdin_twice
 from cpuctl.inputs.sources import Sources
@@ -39,11 +41,10 @@ Examples:
 """
 
 
-@app.command(name="show", help=HELP)
-@with_kubelet_options
+@app.command(name="show", help=HELP, cls=KubeletCommand)
 def show(
+    context: typer.Context,
     machine: MachineOption = "live",
-    kubelet: KubeletWords = NOTHING_TOLD,
     ephemeral_storage: EphemeralStorageOption = "",
     memory: MemoryOption = "",
     output: OutputOption = Output.TABLE,
@@ -53,6 +54,7 @@ def show(
     """Show the effective configuration."""
     from cpuctl.cli.answers.config.show_answer import show_document
 
+    kubelet = kubelet_words(context)
     refuse_stdin_twice(machine, kubelet.config)
     style, sources = Style(output, color=not no_color, quiet=quiet, layout="config_show"), Sources()
     source = with_storage(load_machine(machine, sources), ephemeral_storage, sources)

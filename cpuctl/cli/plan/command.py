@@ -3,7 +3,7 @@
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
-from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
+from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
 from cpuctl.cli.options import (
     AssumeDevicesOption,
     DevicesOption,
@@ -28,7 +28,6 @@ from cpuctl.cli.pictures import HTML, SVG, MachineSvgOption, Pictures
 from cpuctl.cli.plan.options import CapacityOption, CompareOption, HtmlOption, OrderOption, RepeatOption
 from cpuctl.cli.progress import ProgressBar
 from cpuctl.engine.pod_order import PodOrder
-from cpuctl.inputs.configuration import KubeletWords
 from cpuctl.operations.plan import Planned, Planner, PlanWishes, read_rounds, refuse_clash, warn_of_order
 from cpuctl.operations.planning import Planning, PlanningWords, read_planning
 
@@ -66,13 +65,12 @@ written, 6 files are written, and that could not be said or undone.
 """
 
 
-@app.command(name="plan", help=HELP)
-@with_kubelet_options
+@app.command(name="plan", help=HELP, cls=KubeletCommand)
 def plan(
+    context: typer.Context,
     filename: PodFilesOption = [],  # noqa: B006  # typer copies it
     template: TemplateOption = [],  # noqa: B006
     machine: MachineOption = "live",
-    kubelet: KubeletWords = NOTHING_TOLD,
     state: StateOption = "",
     pods: RunningPodsOption = "",
     devices: DevicesOption = "",
@@ -104,7 +102,7 @@ def plan(
         filenames=filename,
         templates=template,
         machine=machine,
-        kubelet=kubelet,
+        kubelet=kubelet_words(context),
         state=state,
         pods=pods,
         devices=devices,

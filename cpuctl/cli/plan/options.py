@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from cpuctl.cli.panels import OUTPUT
 from cpuctl.engine.pod_order import PodOrder
 
 OrderOption = Annotated[
@@ -39,6 +40,7 @@ HtmlOption = Annotated[
         metavar="FILE",
         help="Also write a page with the answer, the picture and the inputs: one file that needs no network; "
         "- is stdout, with no answer.",
+        rich_help_panel=OUTPUT,
     ),
 ]
 CompareOption = Annotated[

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
-from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
+from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
 from cpuctl.cli.options import (
     CgroupVersionOption,
     ExitZeroOption,
@@ -14,9 +14,9 @@ from cpuctl.cli.options import (
     QuietOption,
 )
 from cpuctl.cli.output import Document, ListOutput, Style, emit
+from cpuctl.cli.panels import INPUT, OUTPUT
 from cpuctl.cli.pods.options import ServerGatesOption, ServerVersionOption
 from cpuctl.errors import InputError, UsageError
-from cpuctl.inputs.configuration import KubeletWords
 from cpuctl.inputs.machine import refuse_stdin_twice
 from cpuctl.inputs.sources import Sources
 from cpuctl.operations.pods.lint_rules import LintWords, load_setting
@@ -55,7 +55,11 @@ Exit codes: 0 nobody refuses them, 3 somebody does (with --strict also where the
 MachineOption = Annotated[
     str,
     typer.Option(
-        "-m", "--machine", metavar="SOURCE", help="The node, as for other commands; without it none is known."
+        "-m",
+        "--machine",
+        metavar="SOURCE",
+        help="The node, as for other commands; without it none is known.",
+        rich_help_panel=INPUT,
     ),
 ]
 StaticOption = Annotated[
@@ -64,15 +68,16 @@ StaticOption = Annotated[
 StrictOption = Annotated[
     bool, typer.Option("--strict", "--warnings-as-errors", help="Exit 3 also where there are warnings.")
 ]
-OutputOption = Annotated[ListOutput, typer.Option("-o", "--output", help="The form of the answer.")]
+OutputOption = Annotated[
+    ListOutput, typer.Option("-o", "--output", help="The form of the answer.", rich_help_panel=OUTPUT)
+]
 
 
-@app.command(name="lint", help=HELP)
-@with_kubelet_options
+@app.command(name="lint", help=HELP, cls=KubeletCommand)
 def lint(
+    context: typer.Context,
     filename: PodFilesOption = [],  # noqa: B006  # typer copies it
     machine: MachineOption = "",
-    kubelet: KubeletWords = NOTHING_TOLD,
     apiserver_version: ServerVersionOption = "",
     apiserver_feature_gates: ServerGatesOption = "",
     cgroup_version: CgroupVersionOption = "",
@@ -84,6 +89,7 @@ def lint(
     exit_zero: ExitZeroOption = False,
 ) -> None:
     """Read rules and manifests, and tell what is wrong."""
+    kubelet = kubelet_words(context)
     refuse_stdin_twice(machine, kubelet.config, *filename)
     if not filename:
         raise UsageError(

@@ -2,8 +2,10 @@
 
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from cpuctl.cli.app import command_group
-from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
+from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
 from cpuctl.cli.options import (
     CgroupVersionOption,
     NoColorOption,
@@ -21,7 +23,6 @@ from cpuctl.cli.pods.options import (
     ServerVersionOption,
     UsageOption,
 )
-from cpuctl.inputs.configuration import KubeletWords
 from cpuctl.inputs.machine import refuse_stdin_twice
 from cpuctl.inputs.sources import Sources
 from cpuctl.operations.pods.view import NodeView, NodeWords, load_objects, load_usage, load_view
@@ -53,14 +54,13 @@ Exit codes: 0 shown, 2 usage, 4 unusable input.
 """
 
 
-@app.command(name="show", help=HELP)
-@with_kubelet_options
+@app.command(name="show", help=HELP, cls=KubeletCommand)
 def show(
+    context: typer.Context,
     filename: PodFilesOption = [],  # noqa: B006  # typer copies it
     template: TemplateOption = [],  # noqa: B006
     machine: MachineOrNoneOption = "",
     memory: MemoryOption = "",
-    kubelet: KubeletWords = NOTHING_TOLD,
     apiserver_version: ServerVersionOption = "",
     apiserver_feature_gates: ServerGatesOption = "",
     cgroup_version: CgroupVersionOption = "",
@@ -71,6 +71,7 @@ def show(
     quiet: QuietOption = False,
 ) -> None:
     """Read pods and node, and show what follows."""
+    kubelet = kubelet_words(context)
     refuse_stdin_twice(machine, kubelet.config, usage, *filename)
     style, sources = Style(output, color=not no_color, quiet=quiet, layout="pods_show"), Sources()
     found = load_objects(filename, template, sources)

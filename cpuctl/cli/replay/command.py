@@ -8,6 +8,7 @@ import typer
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.options import ExitZeroOption, ForceOption, NoColorOption, QuietOption, SkipApiServerOption
 from cpuctl.cli.output import Document, ListOutput, Style, emit
+from cpuctl.cli.panels import INPUT, OUTPUT
 from cpuctl.cli.pictures import SVG, Pictures
 from cpuctl.cli.progress import ProgressBar
 from cpuctl.errors import UsageError
@@ -48,7 +49,14 @@ TimelineArgument = Annotated[
     typer.Argument(metavar="[TIMELINE]", help="The timeline, YAML or JSON (schema: cpuctl schema timeline)."),
 ]
 MachineOption = Annotated[
-    str, typer.Option("-m", "--machine", metavar="SOURCE", help="Another machine than the timeline's.")
+    str,
+    typer.Option(
+        "-m",
+        "--machine",
+        metavar="SOURCE",
+        help="Another machine than the timeline's.",
+        rich_help_panel=INPUT,
+    ),
 ]
 UntilOption = Annotated[
     str, typer.Option("--until", metavar="DURATION", help="Stop after so much of the timeline, e.g. 30s.")
@@ -60,10 +68,18 @@ SpeedOption = Annotated[
 NewOption = Annotated[bool, typer.Option("--new", help="Print a commented example of a timeline.")]
 SvgOption = Annotated[
     str,
-    typer.Option(SVG, metavar="FILE", help="Also draw CPUs over time, as SVG; - is stdout, with no answer."),
+    typer.Option(
+        SVG,
+        metavar="FILE",
+        help="Also draw CPUs over time, as SVG; - is stdout, with no answer.",
+        rich_help_panel=OUTPUT,
+    ),
 ]
 OutputOption = Annotated[
-    ListOutput, typer.Option("-o", "--output", help="The form of the answer; jsonl is one entry a line.")
+    ListOutput,
+    typer.Option(
+        "-o", "--output", help="The form of the answer; jsonl is one entry a line.", rich_help_panel=OUTPUT
+    ),
 ]
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
-from cpuctl.cli.kubelet_options import NOTHING_TOLD, with_kubelet_options
+from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
 from cpuctl.cli.options import (
     DevicesOption,
     EphemeralStorageOption,
@@ -26,7 +26,6 @@ from cpuctl.cli.options import (
 from cpuctl.cli.output import Document, Output, Style, emit
 from cpuctl.cli.pods.options import ServerGatesOption, ServerVersionOption
 from cpuctl.engine.resize.semantics import Semantics
-from cpuctl.inputs.configuration import KubeletWords
 from cpuctl.operations.planning import Planning, PlanningWords, read_planning
 from cpuctl.operations.resize import resized
 from cpuctl.operations.resize_node import ResizeWords
@@ -78,15 +77,14 @@ PreviewOption = Annotated[
 ]
 
 
-@app.command(name="resize", help=HELP)
-@with_kubelet_options
+@app.command(name="resize", help=HELP, cls=KubeletCommand)
 def resize(
+    context: typer.Context,
     filename: PodFilesOption = [],  # noqa: B006  # typer copies it
     template: TemplateOption = [],  # noqa: B006
     amounts: SetOption = [],  # noqa: B006
     edited: ToOption = [],  # noqa: B006
     machine: MachineOption = "live",
-    kubelet: KubeletWords = NOTHING_TOLD,
     apiserver_version: ServerVersionOption = "",
     apiserver_feature_gates: ServerGatesOption = "",
     state: StateOption = "",
@@ -113,7 +111,7 @@ def resize(
         filenames=filename,
         templates=template,
         machine=machine,
-        kubelet=kubelet,
+        kubelet=kubelet_words(context),
         state=state,
         pods=pods,
         devices=devices,

@@ -1,0 +1,98 @@
+"""Help in panels: what goes in, what the kubelet is told, what the command alone has, what comes out.
+
+Options name their panel as Typer has it (``rich_help_panel``); it is written as plain text here, for rich
+takes longer to load than most answers. What the kubelet is told is the same for most commands, and folded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+ARGUMENTS, INPUT, KUBELET, OPTIONS, OUTPUT = "Arguments", "Input", "Kubelet", "Options", "Output"
+_ORDER = (ARGUMENTS, INPUT, KUBELET, OPTIONS, OUTPUT)
+_UNFOLD = "--help-kubelet"
+
+
+class PanelledCommand(TyperCommand):
+    """A command that explains its options in panels, those of the kubelet only where asked for them."""
+
+    def __init__(self, name: str | None, *, params: list[Any], **settings: Any) -> None:  # noqa: ANN401
+        folds = any(panel_of(each) == KUBELET for each in params)
+        super().__init__(name, params=[*params, *(declared(_unfold) if folds else ())], **settings)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  # typer's types are private
+        """Write a section a panel; of the kubelet's options only their names."""
+        for panel, parameters in in_panels(self.get_params(ctx)).items():
+            with formatter.section(panel):
+                if panel == KUBELET:
+                    formatter.write(_folded(parameters, formatter.width))
+                else:
+                    formatter.write_dl([each.get_help_record(ctx) for each in parameters])
+
+
+def _folded(parameters: Iterable[Any], width: int) -> str:
+    """Name options, never broken at a hyphen, so that they can be searched for."""
+    from textwrap import fill
+
+    names = [each.opts[-1] for each in parameters if _UNFOLD not in each.opts]
+    text = f"{_UNFOLD} explains {', '.join(names)}."
+    indent = "  "
+    return f"{fill(text, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)}\n"
+
+
+def _explain_kubelet(ctx: typer.Context, wanted: bool) -> None:
+    """Print how to call the command, and the options that are folded otherwise."""
+    if not wanted or ctx.resilient_parsing:
+        return
+    formatter = ctx.make_formatter()
+    ctx.command.format_usage(ctx, formatter)
+    with formatter.section(KUBELET):
+        told = in_panels(ctx.command.get_params(ctx))[KUBELET]
+        formatter.write_dl([each.get_help_record(ctx) for each in told])
+    typer.echo(formatter.getvalue().rstrip("\n"))
+    raise typer.Exit
+
+
+def _unfold(
+    _wanted: Annotated[
+        bool,
+        typer.Option(
+            _UNFOLD,
+            help="Explain the options that say what the kubelet is told, and exit.",
+            callback=_explain_kubelet,
+            is_eager=True,
+            expose_value=False,
+            rich_help_panel=KUBELET,
+        ),
+    ] = False,
+) -> None:
+    """Declare the option that unfolds the kubelet's."""
+
+
+def declared(function: Callable[..., object]) -> list[Any]:
+    """Return the parameters that typer makes of a function's signature."""
+    app = typer.Typer(add_completion=False)
+    app.command()(function)
+    command: Any = typer.main.get_command(app)
+    return list(command.params)
+
+
+def panel_of(parameter: Any) -> str:  # noqa: ANN401
+    """Name the panel of an argument or option."""
+    if parameter.param_type_name == "argument":
+        return ARGUMENTS
+    return getattr(parameter, "rich_help_panel", None) or OPTIONS
+
+
+def in_panels(parameters: Iterable[Any]) -> dict[str, list[Any]]:
+    """Sort a command's parameters into panels, in their order; ``--help``, which is the last, closes them."""
+    *shown, show_help = [each for each in parameters if not getattr(each, "hidden", False)]
+    panels = {panel: [each for each in shown if panel_of(each) == panel] for panel in _ORDER}
+    filled = {panel: members for panel, members in panels.items() if members}
+    *_, last = (OPTIONS, *(panel for panel in filled if panel != ARGUMENTS))
+    filled.setdefault(last, []).append(show_help)
+    return filled

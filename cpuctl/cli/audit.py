@@ -8,6 +8,7 @@ import typer
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
 from cpuctl.cli.node_options import NodeMachineOption, NodeStateOption, RootOption
+from cpuctl.cli.notes import observe, tell_doubts, tell_sources
 from cpuctl.cli.options import (
     ExitZeroOption,
     NoColorOption,
@@ -98,19 +99,18 @@ def audit(
     """Read the node, compare, answer."""
     from cpuctl.cli.answers.checkpoint.verdict_answer import with_commands
     from cpuctl.inputs.configuration import LIVE_MACHINE
-    from cpuctl.inputs.known_kubelet import release_is_known
-    from cpuctl.inputs.live_node import PictureWords, load_node, tell_unreadable
-    from cpuctl.inputs.settled_picture import settled_picture, tell_recent_change
-    from cpuctl.operations.checkpoint.words import CheckpointWords
+    from cpuctl.inputs.kubelet import release_is_known
+    from cpuctl.inputs.live_node import NodeInputs, load_node
+    from cpuctl.operations.checkpoint.words import CheckpointInputs
 
     kubelet = kubelet_words(context)
     checks = _checks(check)
     form = ListOutput.JSON if output is AuditOutput.PLAN else ListOutput(output)
     style, sources = Style(form, color=not no_color, quiet=quiet), Sources()
-    words = PictureWords(machine=machine, root=root, kubelet=kubelet, state=state, pods=pods)
-    node, picture = settled_picture(load_node(words, sources), style)
+    inputs = NodeInputs(machine=machine, root=root, kubelet=kubelet, state=state, pods=pods)
+    node, picture, _ = observe(load_node(inputs, sources), style)
     # What mends a node is run there, and never on its recording.
-    given = CheckpointWords(
+    given = CheckpointInputs(
         state=state,
         kubelet=kubelet,
         pods=pods,
@@ -118,9 +118,8 @@ def audit(
         released=machine != LIVE_MACHINE or release_is_known(sources),
     )
     audited = with_commands(_audited(node, picture, checks, sources), given.spelt_out)
-    sources.tell(style)
-    tell_unreadable(node, style)
-    tell_recent_change(node, style)
+    tell_sources(sources, style)
+    tell_doubts(node, style)
     emit(_plan(node, picture, sources) if output is AuditOutput.PLAN else audited, style)
     bad = audited["summary"]["error"] or audited["summary"]["warning"] or audited["unchecked"]
     if not exit_zero and bad:

@@ -10,8 +10,9 @@ import typer
 
 from cpuctl import __version__
 from cpuctl.cli.app import command_group
+from cpuctl.cli.notes import tell_unreadable
 from cpuctl.cli.options import NoColorOption, OutputOption, QuietOption
-from cpuctl.cli.output import Output, Style, emit, note, remember_written
+from cpuctl.cli.output import Output, Style, emit, remember_written
 from cpuctl.cli.panels import INPUT, OUTPUT
 from cpuctl.errors import InputError, UsageError
 
@@ -179,8 +180,5 @@ def _now() -> str:
 
 
 def _tell_unreadable(recording: "Capture", style: Style) -> None:
-    count = len(recording.manifest["unreadable"])
-    if not count:
-        return
-    remedy = "run as root for all" if os.geteuid() else "MANIFEST.json says why"
-    note(f"note: {count} file{'s' if count > 1 else ''} could not be read: {remedy}", style)
+    if count := len(recording.manifest["unreadable"]):
+        tell_unreadable(count, "run as root for all" if os.geteuid() else "MANIFEST.json says why", style)

@@ -7,6 +7,7 @@ import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
+from cpuctl.cli.notes import tell_sources
 from cpuctl.cli.options import (
     AssumeDevicesOption,
     DevicesOption,
@@ -27,7 +28,7 @@ from cpuctl.cli.options import (
 from cpuctl.cli.output import Document, Output, Style, emit
 from cpuctl.errors import UsageError
 from cpuctl.inputs.sources import Sources
-from cpuctl.operations.planning import Planning, PlanningWords, read_planning
+from cpuctl.operations.planning import Planning, PlanningInputs, read_planning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -90,7 +91,7 @@ def explain(
 ) -> None:
     """Read, decide, answer."""
     style = Style(output, color=not no_color, quiet=quiet)
-    words = PlanningWords(
+    words = PlanningInputs(
         filenames=filename,
         templates=template,
         machine=machine,
@@ -106,7 +107,7 @@ def explain(
     )
     planning = read_planning(words, pods_needed=not (pod and pods))
     document = _explained(planning, pod, style)
-    planning.sources.tell(style)
+    tell_sources(planning.sources, style)
     emit(document, style)
     if not exit_zero and document.get("pod", {}).get("outcome") != "Admitted":
         raise typer.Exit(EXIT_NO)

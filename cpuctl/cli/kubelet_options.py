@@ -15,7 +15,7 @@ from cpuctl.cli.options import (
     KubeletVersionOption,
 )
 from cpuctl.cli.panels import PanelledCommand, declared
-from cpuctl.inputs.configuration import KubeletWords
+from cpuctl.inputs.configuration import KubeletInputs
 
 
 class KubeletCommand(PanelledCommand):
@@ -31,9 +31,9 @@ class KubeletCommand(PanelledCommand):
         return super().invoke(ctx)
 
 
-def kubelet_words(context: typer.Context) -> KubeletWords:
+def kubelet_words(context: typer.Context) -> KubeletInputs:
     """Return what the command line of a ``KubeletCommand`` says of the kubelet."""
-    words: KubeletWords = context.obj
+    words: KubeletInputs = context.obj
     return words
 
 
@@ -44,8 +44,8 @@ def _told(
     kubelet_version: KubeletVersionOption = "",
     feature_gates: FeatureGatesOption = "",
     ignore_unknown_gates: IgnoreUnknownGatesOption = False,
-) -> KubeletWords:
-    return KubeletWords(
+) -> KubeletInputs:
+    return KubeletInputs(
         config=kubelet_config,
         config_dir=config_dir,
         arguments=kubelet_args,

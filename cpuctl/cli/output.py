@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from enum import StrEnum
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from cpuctl.errors import CpuctlError, NodeAccessError, NotRestoredError, os_reason
@@ -85,6 +86,12 @@ def remember_written(path: str, backup: str = "") -> None:
     """
     _written[path] = backup
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+
+
+def remember_all(written: Mapping[Path, Path | None]) -> None:
+    """Remember files that are written, each with the backup of what it replaced."""
+    for path, backup in written.items():
+        remember_written(str(path), str(backup or ""))
 
 
 def forget_written() -> None:

@@ -28,7 +28,7 @@ LIVE_CONFIG = Path("/var/lib/kubelet/config.yaml")
 _ANOTHER = "name a configuration with --kubelet-config"
 
 
-class KubeletWords(NamedTuple):
+class KubeletInputs(NamedTuple):
     """The words of a command line that say what the kubelet is told; None or empty where one is left out."""
 
     config: str | None = None
@@ -104,7 +104,7 @@ def _noted(refused: list[ConfigRefusedError]) -> Iterator[None]:
         refused.append(error)
 
 
-class Told(NamedTuple):
+class KubeletSetup(NamedTuple):
     """Everything that was read: the main file's text and name (None where there is none), and the flags.
 
     ``beside`` is the directory on the node to which relative paths of the main file belong, ``overrides``
@@ -125,12 +125,12 @@ class Told(NamedTuple):
     released: bool = True
 
 
-class ToldKubelet(NamedTuple):
+class LoadedKubelet(NamedTuple):
     """A kubelet, its configuration with the origin of every value, and what both were made from."""
 
     kubelet: Kubelet
-    loaded: LoadedConfiguration
-    told: Told
+    configuration: LoadedConfiguration
+    setup: KubeletSetup
 
 
 def given_arguments(text: str) -> tuple[str, ...]:
@@ -335,7 +335,7 @@ def drop_in_source(name: str | None, recorded: RecordedKubelet, sources: Sources
     return found
 
 
-def load_told(told: Told, sources: Sources) -> ToldKubelet:
+def load_setup(setup: KubeletSetup, sources: Sources) -> LoadedKubelet:
     """Put the pieces together as the kubelet does, and remember what it would only warn about.
 
     Raise ConfigRefusedError for the first thing that it cannot decode, which tells of all to which it would
@@ -345,23 +345,23 @@ def load_told(told: Told, sources: Sources) -> ToldKubelet:
     from cpuctl.kubelet.kubelet import Kubelet
 
     config = ConfigSources(
-        main=told.main,
-        beside=told.beside,
-        drop_ins=told.drop_ins,
-        ignores_unknown_gates=told.ignores_unknown_gates,
-        places=told.places,
+        main=setup.main,
+        beside=setup.beside,
+        drop_ins=setup.drop_ins,
+        ignores_unknown_gates=setup.ignores_unknown_gates,
+        places=setup.places,
     )
     refused: list[ConfigRefusedError] = []
     loaded: LoadedConfiguration | None = None
     with _noted(refused):
-        flags = told.arguments.read(told.version, sources)
+        flags = setup.arguments.read(setup.version, sources)
         flags = flags._replace(
-            settings={**flags.settings, **told.overrides}, gates={**flags.gates, **told.gate_flags}
+            settings={**flags.settings, **setup.overrides}, gates={**flags.gates, **setup.gate_flags}
         )
         config = config._replace(flags=flags)
     try:
         with _noted(refused):
-            loaded = load_configuration(config, told.version)
+            loaded = load_configuration(config, setup.version)
     except CpuctlError:
         if not refused:
             raise
@@ -370,16 +370,16 @@ def load_told(told: Told, sources: Sources) -> ToldKubelet:
     assert loaded is not None
     sources.warnings.extend(map(str, loaded.warnings))
     kubelet = Kubelet(
-        version=told.version,
+        version=setup.version,
         config=loaded.config,
         gate_flags=loaded.gate_flags,
         gates_of_main_file=loaded.gates_of_main_file,
-        cgroup_version=told.cgroup_version,
-        flags_gap=told.arguments.gap,
-        released=told.released,
+        cgroup_version=setup.cgroup_version,
+        flags_gap=setup.arguments.gap,
+        released=setup.released,
     )
     _tell_patches(kubelet, sources)
-    return ToldKubelet(kubelet=kubelet, loaded=loaded, told=told)
+    return LoadedKubelet(kubelet=kubelet, configuration=loaded, setup=setup)
 
 
 def _tell_patches(kubelet: Kubelet, sources: Sources) -> None:

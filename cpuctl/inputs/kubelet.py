@@ -7,28 +7,29 @@ from typing import TYPE_CHECKING, Any
 from cpuctl.capture.recorded_kubelet import RecordedKubelet
 from cpuctl.errors import CpuctlError, InputError, UsageError
 from cpuctl.inputs.configuration import LIVE_MACHINE
+from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 
 if TYPE_CHECKING:
-    from cpuctl.inputs.configuration import KubeletWords, ToldKubelet
+    from cpuctl.inputs.configuration import KubeletInputs, LoadedKubelet
     from cpuctl.inputs.sources import Sources
     from cpuctl.kubelet.version import KubeletVersion
     from cpuctl.machine.sources import MachineSource
 
 
-def load_kubelet(words: KubeletWords, sources: Sources, *, machine: MachineSource | None) -> ToldKubelet:
+def load_kubelet(words: KubeletInputs, sources: Sources, *, machine: MachineSource | None) -> LoadedKubelet:
     """Read what the kubelet is told: as given, else as the recording or the live host has it.
 
     The release of the live host's kubelet is that of the installed program. Release 1.36 and an empty
     configuration stand in where nothing is said, or where no machine is named.
     """
     from cpuctl.inputs.configuration import (
-        Told,
+        KubeletSetup,
         all_arguments,
         any_flags,
         configuration_text,
         drop_in_source,
         given_arguments,
-        load_told,
+        load_setup,
         of_other_tools,
     )
 
@@ -45,7 +46,7 @@ def load_kubelet(words: KubeletWords, sources: Sources, *, machine: MachineSourc
     places = None
     if main is not None and config is not None:
         main, arguments, places = of_other_tools(main, arguments, sources)
-    told = Told(
+    setup = KubeletSetup(
         version=version,
         main=main,
         beside=beside,
@@ -59,12 +60,12 @@ def load_kubelet(words: KubeletWords, sources: Sources, *, machine: MachineSourc
     )
     if config is not None:
         _tell_set_aside(recorded, sources)
-    if machine is not None and main is None and not words.arguments and told.drop_ins is None:
+    if machine is not None and main is None and not words.arguments and setup.drop_ins is None:
         _tell_assumed(machine, sources)
         if sources.assumed_configuration:
             gap = f"nor is its configuration: there is no {sources.assumed_configuration}"
-            told = told._replace(arguments=told.arguments._replace(gap=told.arguments.gap or gap))
-    return load_told(told, sources)
+            setup = setup._replace(arguments=setup.arguments._replace(gap=setup.arguments.gap or gap))
+    return load_setup(setup, sources)
 
 
 def _tell_set_aside(recorded: RecordedKubelet, sources: Sources) -> None:
@@ -110,7 +111,9 @@ def _recorded_kubelet(machine: MachineSource | None) -> RecordedKubelet:
         raise error.within(machine.origin) from None
 
 
-def _version(words: KubeletWords, recorded: RecordedKubelet, origin: str, sources: Sources) -> KubeletVersion:
+def _version(
+    words: KubeletInputs, recorded: RecordedKubelet, origin: str, sources: Sources
+) -> KubeletVersion:
     from cpuctl.kubelet.version import DEFAULT_VERSION, KubeletVersion
 
     told, known = (named_version(words), "given") if words.version else (recorded.version, "capture")
@@ -128,7 +131,7 @@ def _version(words: KubeletWords, recorded: RecordedKubelet, origin: str, source
         raise InputError(str(error), where=origin, hint=hint) from None
 
 
-def named_version(words: KubeletWords) -> str:
+def named_version(words: KubeletInputs) -> str:
     """Return the release that a command line names, or the Node does that it names (``@FILE``).
 
     Raise InputError for a file without a Node that tells its kubelet's release.
@@ -201,3 +204,32 @@ def _found_cgroup_version(machine: MachineSource | None) -> int | None:
         return None
     found = find_hierarchies(machine.files)
     return found.version if found else None
+
+
+def load_known_kubelet(words: KubeletInputs, sources: Sources, *, machine: MachineSource) -> LoadedKubelet:
+    """Read what the kubelet is told, as other commands do.
+
+    Raise UsageError where neither the command line nor the recording names its release, and no kubelet is
+    installed on the live host.
+    """
+    try:
+        loaded = load_kubelet(words, sources, machine=machine)
+    except ConfigRefusedError:
+        require_version(words, sources)
+        raise
+    require_version(words, sources)
+    return loaded
+
+
+def release_is_known(sources: Sources) -> bool:
+    """Tell whether the release was named or found, and not assumed."""
+    return sources.entries.get("kubeletVersion", {}).get("from") != "default"
+
+
+def require_version(words: KubeletInputs, sources: Sources) -> None:
+    """Raise UsageError where nobody says which release the kubelet is."""
+    if not release_is_known(sources):
+        raise UsageError(
+            "the kubelet's release is not known, and every release reads state files in its own way",
+            hint=f"name it with {words.version_option}, 1.36 for instance",
+        )

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
+import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpuctl.cli.output import Style, note
 from cpuctl.errors import CpuctlError, NodeAccessError, UsageError
-from cpuctl.inputs.configuration import LIVE_MACHINE, KubeletWords
+from cpuctl.inputs.configuration import LIVE_MACHINE, KubeletInputs
 from cpuctl.inputs.kubelet import load_kubelet
-from cpuctl.inputs.machine import load_machine, refuse_stdin_twice
-from cpuctl.inputs.sources import Sources
+from cpuctl.inputs.machine import load_machine
+from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cpuctl.audit.picture import Picture, Promises, State
     from cpuctl.audit.reading import Known
     from cpuctl.capture.node.files import NodeFiles
+    from cpuctl.capture.progress import Progress
     from cpuctl.checkpoints.reader import ContainerName
     from cpuctl.cpuset import CPUSet
     from cpuctl.kubelet.gates.feature_gates import FeatureGates
@@ -28,14 +29,15 @@ if TYPE_CHECKING:
 
 CPU_FILE, MEMORY_FILE = "cpu_manager_state", "memory_manager_state"
 DEVICES_FILE = "kubelet_internal_checkpoint"
+_ATTEMPTS = 3
 
 
-class PictureWords(NamedTuple):
+class NodeInputs(NamedTuple):
     """The words of a command line that say which node is looked at, and what its kubelet is told."""
 
     machine: str
     root: str
-    kubelet: KubeletWords
+    kubelet: KubeletInputs
     state: str
     pods: str
 
@@ -64,7 +66,7 @@ class LiveNode(NamedTuple):
     state_files: tuple[StateFile, ...]
 
 
-def load_node(words: PictureWords, sources: Sources) -> LiveNode:
+def load_node(words: NodeInputs, sources: Sources) -> LiveNode:
     """Read machine, kubelet, state files and the list of pods.
 
     Raise UsageError for a machine that has no files to look at.
@@ -120,16 +122,60 @@ def _state_files(texts: Mapping[str, str], kubelet: Kubelet) -> tuple[StateFile,
     return tuple(StateFile(f"{root}/{STATE_FILES[name]}", text) for name, text in texts.items())
 
 
-def picture_of(node: LiveNode, style: Style) -> Picture:
+class ObservedNode(NamedTuple):
+    """A node and what was seen of it; not *settled* where its state changed each time it was looked at."""
+
+    node: LiveNode
+    picture: Picture
+    settled: bool
+
+
+def observe_settled(node: LiveNode, progress: Progress) -> ObservedNode:
+    """Look at a node until its state is the same before and after: what is compared must belong together.
+
+    A pod that comes in between has CPUs that the state did not give to anybody when it was read.
+    """
+    for _ in range(_ATTEMPTS):
+        picture = observe(node, progress)
+        fresh = with_fresh_state(node)
+        if fresh is node:
+            return ObservedNode(node, picture, settled=True)
+        node = fresh
+    return ObservedNode(node, observe(node, progress), settled=False)
+
+
+def observe(node: LiveNode, progress: Progress) -> Picture:
     """Look at the node's control groups, threads and interrupts; a recording's errors begin with its name."""
     from cpuctl.audit.reading import take_picture
-    from cpuctl.cli.progress import ProgressBar
 
     try:
-        with ProgressBar(style) as progress:
-            return take_picture(node.files, node.known, progress)
+        return take_picture(node.files, node.known, progress)
     except CpuctlError as error:
         raise error if node.known.live else error.within(node.source.origin) from None
+
+
+def recent_change(node: LiveNode) -> str:
+    """Say when the live kubelet may not have written yet what its state says."""
+    if not node.known.live:
+        return ""
+    try:
+        changed = os.stat(f"{node.kubelet.config.root_dir}/{CPU_FILE}").st_mtime  # noqa: PTH116  # one call
+    except OSError:
+        return ""
+    return still_moving(time.time() - changed, node.kubelet.config.cpu_manager_reconcile_period / 1e9)
+
+
+def still_moving(age: float, period: float) -> str:
+    """Say that containers may be on their way, by the age of the state and the kubelet's period in seconds.
+
+    Rule: kubelet v1.36 ``reconcileState``: a set that changes is written with the next pass.
+    """
+    if not 0 <= age <= period:
+        return ""
+    return (
+        f"the kubelet has changed its state {age:.0f}s ago, and moves containers within {period:g}s: "
+        "what differs now may be on its way"
+    )
 
 
 def _files(source: MachineSource, tree: Tree) -> NodeFiles:
@@ -148,13 +194,13 @@ def _files(source: MachineSource, tree: Tree) -> NodeFiles:
     return files
 
 
-def _spec(words: PictureWords) -> str:
+def _spec(words: NodeInputs) -> str:
     if words.root and words.machine != LIVE_MACHINE:
         raise UsageError("-m names another node", where="--root")
     return words.root or words.machine
 
 
-def _kubelet(words: KubeletWords, source: MachineSource, sources: Sources) -> Kubelet:
+def _kubelet(words: KubeletInputs, source: MachineSource, sources: Sources) -> Kubelet:
     """Read what the kubelet is told; one whose files are closed to us is no reason to see nothing."""
     try:
         return load_kubelet(words, sources, machine=source).kubelet
@@ -168,7 +214,7 @@ def _kubelet(words: KubeletWords, source: MachineSource, sources: Sources) -> Ku
 def _pods(name: str, kubelet: Kubelet, sources: Sources) -> dict[str, Pod] | None:
     """Read the pods that the API server knows, those that have ended too; None where no file is named."""
     from cpuctl.documents.files import source_name
-    from cpuctl.inputs.past import rules_of_pods
+    from cpuctl.inputs.pods import rules_of_pods
     from cpuctl.pods.reading.manifest_files import read_manifests
     from cpuctl.pods.stored import handed_pod
 
@@ -312,10 +358,3 @@ def _is_on(options: Mapping[str, str], name: str) -> bool:
         return parse_bool(options.get(name, "false"))
     except ValueError:
         return False
-
-
-def tell_unreadable(node: LiveNode, style: Style) -> None:
-    """Say on stderr that the answer is not the whole truth."""
-    if count := len(node.files.unreadable):
-        remedy = "try again with sudo" if os.geteuid() else "-o json lists them"
-        note(f"note: {count} file{'s' if count > 1 else ''} could not be read: {remedy}", style)

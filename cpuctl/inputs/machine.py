@@ -1,32 +1,22 @@
-"""Machine, devices and pods from the words of a command line."""
+"""Machine and devices as they are named, with what a recording does not tell: memory, storage."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import os
+from typing import TYPE_CHECKING
 
-from cpuctl.errors import InputError, UsageError
+from cpuctl.errors import UsageError
 from cpuctl.inputs.configuration import LIVE_MACHINE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from cpuctl.engine.pod_server import PodServer
     from cpuctl.inputs.sources import Sources
     from cpuctl.machine.cadvisor.machine_info import MachineInfo
     from cpuctl.machine.devices.inventory import DeviceInventory
     from cpuctl.machine.sources import MachineSource
-    from cpuctl.pods.governing.limit_range import LimitRange
-    from cpuctl.pods.governing.resource_quota import ResourceQuota
-    from cpuctl.pods.model import Pod
-    from cpuctl.pods.reading.manifests import Manifests
-    from cpuctl.pods.rules import PodRules, ServerRules
 
-
-def refuse_stdin_twice(*names: str | None) -> None:
-    """Raise UsageError where more than one input is ``-``: only the first would get anything."""
-    if names.count("-") > 1:
-        message = "standard input (-) is named twice, but can be read only once"
-        raise UsageError(message, hint="give the other input as a file")
+ROOT_DIRECTORY = "/var/lib/kubelet"
+STORAGE_OPTION, MEMORY_OPTION = "--ephemeral-storage", "--memory"
+_PAGE = 4096
 
 
 def load_machine(spec: str, sources: Sources) -> MachineSource:
@@ -65,81 +55,68 @@ def load_devices(name: str, sources: Sources, *, info: MachineInfo | None = None
     return read.inventory
 
 
-class GivenPods(NamedTuple):
-    """Pods as they were written, and what governs their namespaces."""
+def with_storage(source: MachineSource, text: str, sources: Sources) -> MachineSource:
+    """Add the size of the kubelet's file system to a machine; without one, storage is not looked at.
 
-    pods: tuple[Pod, ...]
-    limit_ranges: tuple[LimitRange, ...] = ()
-    quotas: tuple[ResourceQuota, ...] = ()
-
-    def stored(self, rules: PodRules) -> tuple[Pod, ...]:
-        """Return the pods as an API server hands them on."""
-        from cpuctl.pods.stored import handed_pod
-
-        # They come: what a status tells of containers is of others that ran elsewhere.
-        return tuple(handed_pod(pod._replace(statuses=()), rules, self.limit_ranges) for pod in self.pods)
-
-    def server(self, rules: ServerRules, running: Iterable[Pod], wanted: Iterable[Pod]) -> PodServer:
-        """Return the API server that the pods come through; it has those that run, and those with a phase."""
-        from cpuctl.engine.pod_server import PodServer
-
-        server = PodServer(rules, self.limit_ranges, self.quotas)
-        server.count(running)
-        server.count(pod for pod in wanted if pod.phase)
-        return server
-
-
-def tell_passed_over(found: Manifests, sources: Sources) -> None:
-    """Name the objects that make no pods, with their number, and those of which pods are guessed."""
-    from collections import Counter
-
-    from cpuctl.exports.wording import few
-    from cpuctl.pods.reading.workloads import WORKLOADS
-
-    kinds = Counter(item.kind for item in found.skipped)
-    if kinds:
-        passed_over = ", ".join(f"{number} {kind}" for kind, number in sorted(kinds.items()))
-        sources.add("passedOver", passed_over, "given")
-    unreadable = (each for each in found.skipped if each.why)
-    sources.warnings += (f"the pods of a {each.kind} are left out: {each.why}" for each in unreadable)
-    owners = dict.fromkeys(pod.owner for pod in found.pods if pod.owner)
-    guessed = [owner for owner in owners if owner.partition("/")[0] not in WORKLOADS]
-    if guessed:
-        sources.warnings.append(
-            f"the pods of {few(guessed)} come from the pod templates that stand in them: their names and "
-            "number are a guess"
-        )
-
-
-def load_pods(
-    files: Sequence[str], templates: Sequence[str], sources: Sources, *, needed: bool = True
-) -> GivenPods:
-    """Read manifests and templates, in the order given.
-
-    Raise UsageError where there are none although they are *needed*.
+    Raise UsageError for a *text* that is no amount.
     """
-    from cpuctl.documents.files import source_name
-    from cpuctl.pods.identity import with_uids
+    from cpuctl.machine.sources import LIVE
 
-    if needed and not files and not templates:
-        raise UsageError(
-            "no pods to plan", hint="name manifests with -f PODS, or describe pods with -T web=4/4"
+    size = (
+        _amount(text, STORAGE_OPTION, "100Gi") if text else _live_storage() if source.origin == LIVE else None
+    )
+    if size is None:
+        return source
+    sources.add("ephemeralStorage", text or str(size), "given" if text else "live")
+    return source._replace(info=source.info._replace(ephemeral_storage=size))
+
+
+def with_memory(source: MachineSource, text: str, sources: Sources) -> MachineSource:
+    """Add memory to a machine that was recorded without it, in equal parts on the NUMA nodes without.
+
+    Raise UsageError for a *text* that is no amount, and for a machine that has its own memory.
+    """
+    if not text:
+        return source
+    info, size = source.info, _amount(text, MEMORY_OPTION, "64Gi")
+    untold = [node for node in info.nodes if not node.memory_told] or (
+        [] if any(node.memory_bytes for node in info.nodes) else list(info.nodes)
+    )
+    if info.memory_bytes and all(node.memory_told for node in info.nodes):
+        raise UsageError("the machine tells how much memory it has", where=MEMORY_OPTION)
+    left = size - sum(node.memory_bytes for node in info.nodes)
+    if untold and left < 0:
+        raise UsageError(f"the NUMA nodes that tell have more than {text}", where=MEMORY_OPTION)
+    sources.add("memory", text, "given")
+    if len(untold) > 1:
+        sources.warnings.append(
+            f"{MEMORY_OPTION}: {text} is taken to be spread evenly over {len(untold)} NUMA nodes"
         )
-    pods: list[Pod] = []
-    found = None
-    if files:
-        from cpuctl.pods.reading.manifest_files import read_manifests
+    share = left // max(len(untold), 1) // _PAGE * _PAGE
+    filled = {node.id for node in untold}
+    nodes = tuple(
+        node._replace(memory_bytes=share, memory_told=True) if node.id in filled else node
+        for node in info.nodes
+    )
+    return source._replace(info=info._replace(memory_bytes=info.memory_bytes or size, nodes=nodes))
 
-        sources.add("pods", ", ".join(map(source_name, files)), "given")
-        found = read_manifests(files)
-        pods.extend(found.pods)
-        tell_passed_over(found, sources)
-    if templates:
-        from cpuctl.pods.reading.template import pods_from_template
 
-        pods.extend(pod for template in templates for pod in pods_from_template(template))
+def _amount(text: str, option: str, example: str) -> int:
+    from cpuctl.quantity import Quantity
+
     try:
-        named = tuple(with_uids(pods))
+        amount = Quantity.parse(text)
     except ValueError as error:
-        raise InputError(str(error)) from None
-    return GivenPods(named, found.limit_ranges, found.quotas) if found else GivenPods(named)
+        problem = f"expected an amount, found {text!r}: {error}"
+        raise UsageError(problem, where=option, hint=f"write an amount such as {example}") from None
+    if not 0 <= amount.nano < 10**9 << 63:
+        raise UsageError(f"expected an amount from 0 to 8Ei, found {text!r}", where=option)
+    return amount.value
+
+
+def _live_storage() -> int | None:
+    try:
+        found = os.statvfs(ROOT_DIRECTORY)
+    except OSError:
+        return None
+    return found.f_blocks * found.f_frsize

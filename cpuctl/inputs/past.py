@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from contextlib import contextmanager
-from functools import partial
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from cpuctl.documents.files import source_name
 from cpuctl.engine.saved_files import SavedFiles
-from cpuctl.errors import InputError, NotRestoredError, UsageError, os_reason, unwritable
+from cpuctl.errors import InputError
+from cpuctl.inputs.pods import as_granted, load_running, rules_of_pods
 from cpuctl.inputs.sources import Sources
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from cpuctl.checkpoints.model import UnreadableState
     from cpuctl.checkpoints.reader import StateReader
-    from cpuctl.checkpoints.store import RunLock
     from cpuctl.engine.node import Node
     from cpuctl.engine.start import StartResult
     from cpuctl.kubelet.gates.feature_gates import FeatureGates
@@ -28,10 +24,9 @@ if TYPE_CHECKING:
     from cpuctl.machine.devices.inventory import DeviceInventory
     from cpuctl.machine.sources import MachineSource
     from cpuctl.pods.model import Pod
-    from cpuctl.pods.rules import PodRules
 
 _FRESH = "as a fresh node, the state files of this one are not looked at"
-_CPU_FILE, _MEMORY_FILE = "cpu_manager_state", "memory_manager_state"
+CPU_FILE, MEMORY_FILE = "cpu_manager_state", "memory_manager_state"
 
 
 class Past(NamedTuple):
@@ -49,13 +44,6 @@ class Past(NamedTuple):
     def granted(self) -> tuple[Pod, ...]:
         """Who runs, with the resources that the kubelet has granted: a resize may be pending (KEP-1287)."""
         return as_granted(self.running)
-
-
-def as_granted(pods: Iterable[Pod]) -> tuple[Pod, ...]:
-    """Give pods the resources that their status says are granted."""
-    from cpuctl.engine.resize.reported import running_pod
-
-    return tuple(running_pod(pod).allocated for pod in pods)
 
 
 def load_past(name: str, running: str, machine: MachineSource, kubelet: Kubelet, sources: Sources) -> Past:
@@ -80,8 +68,8 @@ def read_saved(texts: Mapping[str, str], reader: StateReader) -> SavedFiles:
     from cpuctl.checkpoints.cpu_state import read_cpu_state
     from cpuctl.checkpoints.memory_state import read_memory_state
 
-    cpu, memory = texts.get(_CPU_FILE), texts.get(_MEMORY_FILE)
-    others = {name: text for name, text in texts.items() if name not in (_CPU_FILE, _MEMORY_FILE)}
+    cpu, memory = texts.get(CPU_FILE), texts.get(MEMORY_FILE)
+    others = {name: text for name, text in texts.items() if name not in (CPU_FILE, MEMORY_FILE)}
     return SavedFiles(
         cpu=None if cpu is None else read_cpu_state(cpu, reader),
         memory=None if memory is None else read_memory_state(memory, reader),
@@ -103,7 +91,7 @@ def _unreadable(texts: Mapping[str, str], reader: StateReader) -> Iterator[tuple
 def _digests(texts: Mapping[str, str]) -> dict[str, str]:
     from hashlib import sha256
 
-    kinds = (_CPU_FILE, _MEMORY_FILE)
+    kinds = (CPU_FILE, MEMORY_FILE)
     return {kind: sha256(texts[kind].encode()).hexdigest() for kind in kinds if kind in texts}
 
 
@@ -112,9 +100,9 @@ def given_texts(name: str, sources: Sources) -> dict[str, str]:
     from cpuctl.inputs.state_files import StatePlace, named_states
 
     found = {state.file_name: state for state in named_states(name, StatePlace())}
-    if _CPU_FILE not in found:
-        sources.add("state", f"no {_CPU_FILE} in {name}: as a fresh node", "given")
-    for kind in (_CPU_FILE, _MEMORY_FILE):
+    if CPU_FILE not in found:
+        sources.add("state", f"no {CPU_FILE} in {name}: as a fresh node", "given")
+    for kind in (CPU_FILE, MEMORY_FILE):
         if kind in found:
             sources.add(_source(kind), found[kind].source, "given")
     return {kind: state.text for kind, state in found.items()}
@@ -136,7 +124,7 @@ def _recorded_texts(machine: MachineSource, sources: Sources) -> dict[str, str]:
         path = f"{STATE_DIRECTORY}/{usual}"
         text = machine.files.read(path)
         if text is not None:
-            if kind in (_CPU_FILE, _MEMORY_FILE):
+            if kind in (CPU_FILE, MEMORY_FILE):
                 sources.add(_source(kind), f"{machine.origin}: {path}", "capture")
             texts[kind] = text
         elif problem := machine.files.in_the_way(path):
@@ -161,12 +149,12 @@ def _tell_fresh(machine: MachineSource, sources: Sources, *, live: bool) -> None
 
 
 def _source(kind: str) -> str:
-    return "state" if kind == _CPU_FILE else "memoryState"
+    return "state" if kind == CPU_FILE else "memoryState"
 
 
 def state_reader(kubelet: Kubelet) -> StateReader:
     """Tell which state files a kubelet reads, and what of them."""
-    return reader_of_gates(_gates(kubelet))
+    return reader_of_gates(kubelet.gates)
 
 
 def reader_of_gates(gates: FeatureGates) -> StateReader:
@@ -178,43 +166,6 @@ def reader_of_gates(gates: FeatureGates) -> StateReader:
         pod_level_managers=gates.enabled("PodLevelResourceManagers"),
         exclusive_resize=gates.enabled("InPlacePodVerticalScalingExclusiveCPUs"),
     )
-
-
-def _gates(kubelet: Kubelet) -> FeatureGates:
-    return kubelet.gates
-
-
-def rules_of_pods(kubelet: Kubelet) -> PodRules:
-    """Tell how pods are read, by the kubelet and by an API server of its release and gates."""
-    from cpuctl.engine.pod_rules import node_rules, server_rules
-    from cpuctl.pods.rules import PodRules
-
-    gates = _gates(kubelet)
-    return PodRules(server=server_rules(gates), node=node_rules(gates))
-
-
-def load_running(name: str, rules: PodRules, sources: Sources) -> tuple[Pod, ...]:
-    """Read the pods that run on the node (kubectl's JSON); those that have ended are left out.
-
-    Raise UsageError for pods of several nodes: which of them is meant, nobody says.
-    """
-    if not name:
-        return ()
-
-    from cpuctl.pods.reading.manifest_files import read_manifests
-    from cpuctl.pods.stored import handed_pod
-
-    sources.add("runningPods", name, "given")
-    pods = [pod for pod in read_manifests([name], empty=True).pods if not pod.terminal]
-    nodes = {pod.node_name for pod in pods if pod.node_name}
-    if len(nodes) > 1:
-        raise UsageError(
-            f"expected the pods of one node, found those of {', '.join(sorted(nodes)[:3])}",
-            where=f"--pods {source_name(name)}",
-            hint="kubectl get pods -A --field-selector spec.nodeName=NODE -o json writes one node's",
-        )
-    # Beside pods that have a node, one without waits for the scheduler.
-    return tuple(handed_pod(pod, rules) for pod in pods if pod.node_name or not nodes)
 
 
 def start_from(
@@ -265,102 +216,3 @@ def _owner(uid: str, containers: list[str]) -> Pod:
     from cpuctl.pods.model import Container, Pod
 
     return Pod(name=uid, uid=uid, containers=tuple(Container(name=name) for name in containers))
-
-
-@contextmanager
-def changing(directory: str = "", *, in_place: bool = False) -> Iterator[RunLock | None]:
-    """Keep other cpuctl out of what a run changes, from before it reads anything to its last check.
-
-    That is the *directory* that files are written into, and what the run itself holds where it writes
-    *in_place*; None for a run that changes nothing. Raise NodeAccessError where another cpuctl is at work.
-    """
-    if not (directory or in_place):
-        yield None
-        return
-
-    from cpuctl.below_root import HOST
-    from cpuctl.checkpoints.store import RunLock
-
-    with RunLock() as lock:
-        if directory and os.path.isdir(directory):  # noqa: PTH112
-            lock.hold(Path(directory), HOST, directory)
-        yield lock
-
-
-def write_state(directory: str, node: StartResult, kubelet: Kubelet, *, force: bool) -> None:
-    """Write the files that a started kubelet would have now into a directory, if one is named."""
-    from cpuctl.engine.node import Node
-
-    if directory and isinstance(node, Node):
-        save_states(directory, state_texts(node, kubelet), force=force)
-
-
-def save_states(directory: str, texts: Mapping[str, str], *, force: bool) -> dict[str, Path]:
-    """Write state files, by their name, into a directory; *force* permits to replace what is there.
-
-    Return the backups of what was replaced, by file name. Where one cannot be written all is as before; raise
-    NotRestoredError where that cannot be said, UsageError for what is no directory.
-    """
-    from cpuctl.below_root import HOST
-    from cpuctl.capture.saving import check_target, save
-    from cpuctl.checkpoints.store import RunLock
-    from cpuctl.cli.output import remember_written
-
-    _make(directory)
-    paths = {Path(directory) / name: text.encode() for name, text in texts.items()}
-    saved: dict[Path, Path | None] = {}
-    with RunLock() as lock:
-        handle = lock.hold(Path(directory), HOST, directory)
-        for path in paths:
-            check_target(path, replace=force, directory=handle)
-        for path, content in paths.items():
-            put = partial(_put, content)
-            try:
-                saved[path] = save(path, put, replace=force, backup=True, directory=handle)
-            except BaseException as error:
-                _take_back(saved, handle, error)
-                raise
-    backups = {path.name: backup for path, backup in saved.items() if backup is not None}
-    for path in saved:
-        remember_written(str(path), str(backups.get(path.name, "")))
-    return backups
-
-
-def _make(directory: str) -> None:
-    try:
-        os.makedirs(directory, exist_ok=True)  # noqa: PTH103
-    except FileExistsError:
-        hint = "name another directory"
-        raise UsageError("exists and is no directory", where=directory, hint=hint) from None
-    except OSError as error:
-        raise unwritable(error, directory) from None
-
-
-def _take_back(saved: Mapping[Path, Path | None], directory: int, cause: BaseException) -> None:
-    """Undo what was written before the file that could not be: half of a state is worse than none."""
-    for path, backup in saved.items():
-        try:
-            if backup is None:
-                os.unlink(path.name, dir_fd=directory)
-            else:
-                os.rename(backup.name, path.name, src_dir_fd=directory, dst_dir_fd=directory)
-        except OSError as error:
-            message = f"{str(cause) or 'interrupted'}; and {path} is written, and cannot be put back"
-            hint = f"its old content is in {backup}" if backup else ""
-            raise NotRestoredError(f"{message}: {os_reason(error)}", hint=hint) from None
-
-
-def state_texts(node: Node, kubelet: Kubelet) -> dict[str, str]:
-    """Return the texts of the state files that the kubelet would have now, by file name."""
-    from cpuctl.checkpoints.cpu_state import write_cpu_state
-    from cpuctl.checkpoints.memory_state import write_memory_state
-
-    writer = state_reader(kubelet)
-    return {
-        _CPU_FILE: write_cpu_state(node.cpu.state_file(), writer),
-        _MEMORY_FILE: write_memory_state(node.memory.state_file(), writer),
-    }
-
-
-def _put(content: bytes, file: IO[bytes]) -> None:
-    file.write(content)

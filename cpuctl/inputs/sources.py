@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpuctl.cli.output import Style, note
-from cpuctl.errors import InputError
+from cpuctl.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from cpuctl.kubelet.releases.recorded import Topic
 
-_NOT_VERIFIED = "notVerified"
+NOT_VERIFIED = "notVerified"
 
 
 class Sources:
@@ -43,7 +42,7 @@ class Sources:
         if found := unrecorded(minor, topics):
             self.unrecorded.setdefault(minor, {}).update(dict.fromkeys(found))
             texts = (not_verified(*each) for each in sorted(self.unrecorded.items()))
-            self.add(_NOT_VERIFIED, "; ".join(texts), "default")
+            self.add(NOT_VERIFIED, "; ".join(texts), "default")
 
     def require_configuration(self, *, changes_assignments: bool = False) -> None:
         """Raise InputError where a kubelet's configuration is only assumed: nothing is written then.
@@ -61,25 +60,9 @@ class Sources:
                 hint="name it with --kubelet-config FILE, or tell the kubelet's flags with --kubelet-args",
             )
 
-    def tell(self, style: Style) -> None:
-        """Say on stderr what nobody gave, where people read the answer, and every warning."""
-        for warning in (*self.read_as, *self.warnings):
-            note(f"warning: {warning}", style)
-        for name, entry in self.entries.items():
-            value, origin = entry["value"], entry["from"]
-            if name == _NOT_VERIFIED:
-                if style.for_people:
-                    note(f"note: not verified {value}", style)
-                continue
-            if name == "passedOver" and style.for_people:
-                note(f"note: passed over, as no pods are made of them: {value}", style)
-            if style.for_people and origin != "given":
-                said = "" if value == origin else f" ({origin})"
-                if name == "kubeletConfiguration" and self.assumed_configuration:
-                    said = f" are assumed: there is no {self.assumed_configuration} (--kubelet-config FILE)"
-                note(f"note: {_words(name)}: {value}{said}", style)
 
-
-def _words(name: str) -> str:
-    """Write ``kubeletVersion`` as people say it."""
-    return "".join(f" {char.lower()}" if char.isupper() else char for char in name)
+def refuse_stdin_twice(*names: str | None) -> None:
+    """Raise UsageError where more than one input is ``-``: only the first would get anything."""
+    if names.count("-") > 1:
+        message = "standard input (-) is named twice, but can be read only once"
+        raise UsageError(message, hint="give the other input as a file")

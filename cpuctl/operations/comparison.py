@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cpuctl.inputs.configuration import load_told
+from cpuctl.inputs.configuration import load_setup
 from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.configuration.schema import SINCE
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from cpuctl.cli.output import Document
     from cpuctl.engine.start import StartResult
-    from cpuctl.inputs.configuration import Told
+    from cpuctl.inputs.configuration import KubeletSetup
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.operations.plan import Planner
 
@@ -53,11 +53,11 @@ def _differences(planner: Planner, asked: Sequence[_Asked]) -> dict[str, Any]:
     planning = planner.planning
     if len(planning.wanted) > MOST_PODS:
         return {}
-    told = [
-        planning.told.told._replace(version=each.words.version or planning.told.told.version)
+    setup = [
+        planning.loaded.setup._replace(version=each.words.version or planning.loaded.setup.version)
         for each in asked
     ]
-    one, other = (load_told(each, Sources()).kubelet for each in told)
+    one, other = (load_setup(each, Sources()).kubelet for each in setup)
     names = [
         name
         for name in noticed(one)
@@ -69,7 +69,7 @@ def _differences(planner: Planner, asked: Sequence[_Asked]) -> dict[str, Any]:
 
 
 class _Asked(NamedTuple):
-    """One side: a configuration file in place of the one that is told, if one is named, and words on top."""
+    """One side: a configuration file in place of the one that is given, if one is named, and words on top."""
 
     file: str
     words: SettingWords
@@ -93,16 +93,16 @@ def _asked(text: str) -> _Asked:
     return _Asked("", read_setting_words(text, OPTION))
 
 
-def _told(planner: Planner, asked: _Asked, sources: Sources) -> Told:
-    """Return what the kubelet of a side is told before words come on top."""
+def _setup(planner: Planner, asked: _Asked, sources: Sources) -> KubeletSetup:
+    """Return what the kubelet of a side is set up with before settings come on top."""
     planning = planner.planning
     if not asked.file:
-        return planning.told.told
+        return planning.loaded.setup
 
     from cpuctl.inputs.kubelet import load_kubelet
 
     words = planning.words.kubelet._replace(config=asked.file)
-    return load_kubelet(words, sources, machine=planning.source).told
+    return load_kubelet(words, sources, machine=planning.source).setup
 
 
 def _side(planner: Planner, asked: _Asked, sources: Sources) -> dict[str, Any]:
@@ -112,14 +112,14 @@ def _side(planner: Planner, asked: _Asked, sources: Sources) -> dict[str, Any]:
     words, side = asked.words, {"settings": asked.text}
     own = Sources()
     own.entries |= sources.entries
-    told = _told(planner, asked, own)
-    told = told._replace(
-        version=words.version or told.version, released=told.released or words.version is not None
+    setup = _setup(planner, asked, own)
+    setup = setup._replace(
+        version=words.version or setup.version, released=setup.released or words.version is not None
     )
     try:
-        kubelet = _kubelet(told, words, own)
+        kubelet = _kubelet(setup, words, own)
     except ConfigRefusedError as refused:
-        version = {"version": str(told.version)}
+        version = {"version": str(setup.version)}
         return side | {"kubelet": version, "start": start_answer(refused.refusal), "pods": []}
     planned = planner.plan(kubelet, own)
     for minor, topics in own.unrecorded.items():
@@ -129,21 +129,21 @@ def _side(planner: Planner, asked: _Asked, sources: Sources) -> dict[str, Any]:
     return side | document | _scatter(planned.node)
 
 
-def _kubelet(told: Told, words: SettingWords, sources: Sources) -> Kubelet:
+def _kubelet(setup: KubeletSetup, words: SettingWords, sources: Sources) -> Kubelet:
     """Load the configuration once as it is, and once with the settings as flags on top."""
-    patch = {name: change for name, change in words.patch.items() if _known(name, told, sources)}
+    patch = {name: change for name, change in words.patch.items() if _known(name, setup, sources)}
     words = replace(words, patch=patch)
-    settings = words.applied_to(load_told(told, Sources()).loaded.settings)
-    gates = {**told.gate_flags, **words.gates}
-    return load_told(told._replace(overrides=settings, gate_flags=gates), sources).kubelet
+    settings = words.applied_to(load_setup(setup, Sources()).configuration.settings)
+    gates = {**setup.gate_flags, **words.gates}
+    return load_setup(setup._replace(overrides=settings, gate_flags=gates), sources).kubelet
 
 
-def _known(name: str, told: Told, sources: Sources) -> bool:
+def _known(name: str, setup: KubeletSetup, sources: Sources) -> bool:
     since = SINCE.get(name, 0)
-    if since > told.version.minor:
-        why = f"kubelet {told.version} does not know {name}, which came with 1.{since}"
+    if since > setup.version.minor:
+        why = f"kubelet {setup.version} does not know {name}, which came with 1.{since}"
         sources.warnings.append(f"{OPTION}: {why}")
-    return since <= told.version.minor
+    return since <= setup.version.minor
 
 
 def _scatter(node: StartResult | None) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from cpuctl.engine.start import Started, check_start
 from cpuctl.engine.state_start import start_on
 from cpuctl.errors import NodeAccessError, UsageError
 from cpuctl.golang.text import GoError
-from cpuctl.inputs.configuration import LIVE_MACHINE, flags_of, load_told
-from cpuctl.inputs.known_kubelet import release_is_known
+from cpuctl.inputs.configuration import LIVE_MACHINE, flags_of, load_setup
+from cpuctl.inputs.kubelet import release_is_known
 from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 from cpuctl.kubelet.configuration.schema import SINCE
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
     from cpuctl.engine.release_effects import Effects
     from cpuctl.engine.start import StartResult
     from cpuctl.engine.state_checks.verify import StateVerdict
-    from cpuctl.inputs.configuration import ToldKubelet
-    from cpuctl.inputs.machine import GivenPods
+    from cpuctl.inputs.configuration import LoadedKubelet
+    from cpuctl.inputs.pods import GivenPods
     from cpuctl.inputs.state_files import StateInput
     from cpuctl.machine.cadvisor.machine_info import MachineInfo
     from cpuctl.machine.sources import MachineSource
     from cpuctl.pods.model import Pod
 
 
-def check_told(
-    source: MachineSource, told: ToldKubelet
+def check_kubelet(
+    source: MachineSource, loaded: LoadedKubelet
 ) -> tuple[Started | StartRefused | KubeletFault | Undetermined, list[Lint]]:
     """Start a kubelet on a machine, and look for what else is wrong."""
-    kubelet = told.kubelet
+    kubelet = loaded.kubelet
     outcome = start_on(source.info, kubelet).outcome
     subject = LintSubject(
         config=kubelet.config,
@@ -57,7 +57,7 @@ def check_told(
 
 
 def states_of_node(
-    source: MachineSource, told: ToldKubelet, sources: Sources, name: str = ""
+    source: MachineSource, loaded: LoadedKubelet, sources: Sources, name: str = ""
 ) -> tuple[tuple[StateInput, ...], str]:
     """Read the state files that *name* names, else the machine's.
 
@@ -69,7 +69,7 @@ def states_of_node(
         return read_states(name, StatePlace(machine=source), sources), ""
     read = Sources()
     try:
-        place = StatePlace(machine=source, directory=told.kubelet.config.root_dir)
+        place = StatePlace(machine=source, directory=loaded.kubelet.config.root_dir)
         states = read_states("", place, read) if source.files is not None else ()
     except NodeAccessError as error:
         return (), f"state files: {error.message} (sudo cpuctl checkpoint verify looks at them)"
@@ -77,26 +77,28 @@ def states_of_node(
         return (), f"state files, {source.origin} has none (cpuctl checkpoint verify STATE looks at them)"
     sources.entries.update(read.entries)
     if states:
-        sources.add_unrecorded(told.kubelet.version.minor, (Topic.STATE_FILES,))
+        sources.add_unrecorded(loaded.kubelet.version.minor, (Topic.STATE_FILES,))
     if states and not release_is_known(sources):
-        how = f"kubelet {told.kubelet.version}, which is assumed, reads state files"
+        how = f"kubelet {loaded.kubelet.version}, which is assumed, reads state files"
         return states, f"how another release than {how} (cpuctl checkpoint verify --kubelet-version VERSION)"
     return states, ""
 
 
-def verdict_on(source: MachineSource, told: ToldKubelet, states: tuple[StateInput, ...]) -> StateVerdict:
+def verdict_on(source: MachineSource, loaded: LoadedKubelet, states: tuple[StateInput, ...]) -> StateVerdict:
     """Start a kubelet on state files, as ``cpuctl checkpoint verify`` does."""
     from cpuctl.engine.state_checks.owners import NOBODY_SAYS
     from cpuctl.operations.checkpoint.states import Case, Node
     from cpuctl.operations.checkpoint.verdict import knowing_reader
 
-    reader = knowing_reader(told.kubelet, NOBODY_SAYS)
-    node = Node(source=source, told=told)
+    reader = knowing_reader(loaded.kubelet, NOBODY_SAYS)
+    node = Node(source=source, loaded=loaded)
     return Case(node=node, states=states, owners=NOBODY_SAYS, reader=reader).verdict()
 
 
-def _start(source: MachineSource, told: ToldKubelet, states: tuple[StateInput, ...]) -> StartOutcome:
-    return verdict_on(source, told, states).start if states else start_on(source.info, told.kubelet).outcome
+def _start(source: MachineSource, loaded: LoadedKubelet, states: tuple[StateInput, ...]) -> StartOutcome:
+    return (
+        verdict_on(source, loaded, states).start if states else start_on(source.info, loaded.kubelet).outcome
+    )
 
 
 def _cpu_side(info: MachineInfo, kubelet: Kubelet) -> Started | None:
@@ -142,27 +144,30 @@ def next_version(text: str, current: KubeletVersion) -> KubeletVersion:
 
 
 def compare_versions(
-    source: MachineSource, told: ToldKubelet, version: KubeletVersion, states: tuple[StateInput, ...] = ()
+    source: MachineSource, loaded: LoadedKubelet, version: KubeletVersion, states: tuple[StateInput, ...] = ()
 ) -> tuple[VersionChanges, tuple[StartOutcome, StartOutcome], Kubelet | None]:
     """Compare with another release: the differences, whether each of the two would start, and the other.
 
     Both start on *states*, files of the node. The other is None where it cannot load the configuration.
     """
-    kubelet, loaded = told.kubelet, told.loaded
-    uses_drop_ins = told.told.drop_ins is not None
+    kubelet, configuration = loaded.kubelet, loaded.configuration
+    uses_drop_ins = loaded.setup.drop_ins is not None
     subject = ChangeSubject(
         config=kubelet.config,
         gates=_gate_settings(kubelet),
         set_fields=frozenset(
-            name for name, setting in loaded.settings.items() if setting.origin.kind is not OriginKind.DEFAULT
+            name
+            for name, setting in configuration.settings.items()
+            if setting.origin.kind is not OriginKind.DEFAULT
         ),
         uses_drop_ins=uses_drop_ins,
-        flags=frozenset(flags_of(told.told.arguments).names) | ({"config-dir"} if uses_drop_ins else set()),
+        flags=frozenset(flags_of(loaded.setup.arguments).names)
+        | ({"config-dir"} if uses_drop_ins else set()),
     )
     changes = version_changes(subject, kubelet.version, version, SINCE)
-    here = _start(source, told, states)
+    here = _start(source, loaded, states)
     try:
-        other = load_told(told.told._replace(version=version, released=True), Sources())
+        other = load_setup(loaded.setup._replace(version=version, released=True), Sources())
     except ConfigRefusedError as refused:
         return changes, (here, refused.refusal), None
     return changes, (here, _start(source, other, states)), other.kubelet
@@ -197,7 +202,7 @@ def effects_between(
     Pods that run come first: a kubelet that restarts admits them again.
     """
     from cpuctl.engine.release_effects import effects_of
-    from cpuctl.inputs.past import as_granted, rules_of_pods
+    from cpuctl.inputs.pods import as_granted, rules_of_pods
     from cpuctl.kubelet.releases.behaviours import Behaviours
 
     names = [each.name for each in changes.behaviours if each.name in Behaviours._fields]

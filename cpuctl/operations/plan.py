@@ -25,7 +25,7 @@ Rounds: TypeAlias = int | Literal["max"]
 """How many times over pods are planned; ``max``: as often as they fit."""
 
 
-class PlanWishes(NamedTuple):
+class PlanOptions(NamedTuple):
     """How pods are planned: ``rounds`` is None where nobody asks for copies."""
 
     order: PodOrder = PodOrder.GIVEN
@@ -44,7 +44,7 @@ class Planner(NamedTuple):
     """Plans the same pods on one kubelet or another."""
 
     planning: Planning
-    wishes: PlanWishes
+    wishes: PlanOptions
     progress: Progress
 
     def plan(self, kubelet: Kubelet, sources: Sources) -> Planned:

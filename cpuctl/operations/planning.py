@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from cpuctl.departures import POD_DEFAULTS
 from cpuctl.errors import UsageError
 from cpuctl.inputs.kubelet import load_kubelet
-from cpuctl.inputs.machine import load_devices, load_machine, load_pods, refuse_stdin_twice
-from cpuctl.inputs.sources import Sources
-from cpuctl.inputs.storage import with_memory, with_storage
+from cpuctl.inputs.machine import load_devices, load_machine, with_memory, with_storage
+from cpuctl.inputs.pods import load_pods
+from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from cpuctl.engine.pod_server import PodServer
     from cpuctl.engine.start import StartResult
-    from cpuctl.inputs.configuration import KubeletWords, ToldKubelet
-    from cpuctl.inputs.machine import GivenPods
+    from cpuctl.inputs.configuration import KubeletInputs, LoadedKubelet
     from cpuctl.inputs.past import Past
+    from cpuctl.inputs.pods import GivenPods
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.machine.cadvisor.machine_info import MachineInfo
     from cpuctl.machine.devices.inventory import DeviceInventory
@@ -34,13 +34,13 @@ def _spelt_out(arguments: str) -> str:
     return shlex.join(given_arguments(arguments)) if arguments.startswith("@") else arguments
 
 
-class PlanningWords(NamedTuple):
+class PlanningInputs(NamedTuple):
     """The words of a command line that say what is planned, and with what."""
 
     filenames: Sequence[str]
     templates: Sequence[str]
     machine: str
-    kubelet: KubeletWords
+    kubelet: KubeletInputs
     state: str
     pods: str
     ephemeral_storage: str = ""
@@ -85,10 +85,10 @@ class Planning(NamedTuple):
     have been left out, as they have ended.
     """
 
-    words: PlanningWords
+    words: PlanningInputs
     wanted: tuple[Pod, ...]
     source: MachineSource
-    told: ToldKubelet
+    loaded: LoadedKubelet
     past: Past
     devices: DeviceInventory | None
     sources: Sources
@@ -98,7 +98,7 @@ class Planning(NamedTuple):
     @property
     def kubelet(self) -> Kubelet:
         """The kubelet that is planned for."""
-        return self.told.kubelet
+        return self.loaded.kubelet
 
     def start(self, kubelet: Kubelet, sources: Sources) -> StartResult:
         """Start a kubelet on the machine and let it go on from the past; warnings go to *sources*."""
@@ -131,9 +131,10 @@ def kubelet_answer(kubelet: Kubelet) -> dict[str, Any]:
     }
 
 
-def read_planning(words: PlanningWords, *, pods_needed: bool) -> Planning:
+def read_planning(words: PlanningInputs, *, pods_needed: bool) -> Planning:
     """Read everything; raise UsageError where no pods are named although they are needed."""
-    from cpuctl.inputs.past import load_past, rules_of_pods
+    from cpuctl.inputs.past import load_past
+    from cpuctl.inputs.pods import rules_of_pods
 
     refuse_stdin_twice(
         words.machine, words.kubelet.config, words.state, words.pods, words.devices, *words.filenames
@@ -147,16 +148,16 @@ def read_planning(words: PlanningWords, *, pods_needed: bool) -> Planning:
     source = with_memory(source, words.memory, sources)
     if not source.info.hugepages_told:
         sources.warnings.append("nothing is recorded of huge pages: none are taken off the memory for pods")
-    told = load_kubelet(words.kubelet, sources, machine=source)
-    past = load_past(words.state, words.pods, source, told.kubelet, sources)
-    rules = rules_of_pods(told.kubelet)
+    loaded = load_kubelet(words.kubelet, sources, machine=source)
+    past = load_past(words.state, words.pods, source, loaded.kubelet, sources)
+    rules = rules_of_pods(loaded.kubelet)
     wanted = given.stored(rules)
     sources.warnings += (*_doubts(wanted), *_never_stored(given))
     return Planning(
         words=words,
         wanted=wanted,
         source=source,
-        told=told,
+        loaded=loaded,
         past=past,
         devices=_devices(words, wanted, source.info, sources),
         sources=sources,
@@ -176,17 +177,17 @@ def _never_stored(given: GivenPods) -> Iterator[str]:
 
 
 def _devices(
-    words: PlanningWords, pods: Sequence[Pod], info: MachineInfo, sources: Sources
+    words: PlanningInputs, pods: Sequence[Pod], info: MachineInfo, sources: Sources
 ) -> DeviceInventory | None:
-    """Read the devices that are told of, and assume those that are asked for beyond that, where wished.
+    """Read the devices that are described, and assume those that are asked for beyond that, where wished.
 
     What nobody described is named, with a file to fill in.
     """
-    told = load_devices(words.devices, sources, info=info)
-    known = told.resources if told is not None else {}
+    described = load_devices(words.devices, sources, info=info)
+    known = described.resources if described is not None else {}
     asked = sorted({name for pod in pods for name in _extended_resources(pod)} - known.keys())
     if not asked:
-        return told
+        return described
 
     from cpuctl.exports.wording import few
     from cpuctl.machine.devices.assumed import draft_text, with_assumed
@@ -195,13 +196,13 @@ def _devices(
         sources.warnings.append(
             f"{few(asked)}: assumed to be there, enough of them next to every NUMA node (--assume-devices)"
         )
-        return with_assumed(told, asked, info)
+        return with_assumed(described, asked, info)
     sources.warnings.append(
         f"pods ask for {few(asked)}, and nobody told what the node has of them: fill in "
         f"{draft_text(asked, info)} with devices by NUMA node and name the file with --devices (cpuctl "
         "topology devices drafts it from PCI devices), or take enough for granted with --assume-devices"
     )
-    return told
+    return described
 
 
 def _extended_resources(pod: Pod) -> Iterator[str]:

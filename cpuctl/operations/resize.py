@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cpuctl.engine.resize.running import ResizeWish
     from cpuctl.engine.resize.semantics import Semantics
     from cpuctl.operations.planning import Planning
-    from cpuctl.operations.resize_node import ResizeWords, Scene
+    from cpuctl.operations.resize_node import ResizeInputs, Scene
     from cpuctl.pods.cgroups.values import CgroupSettings
     from cpuctl.pods.model import Pod
 
@@ -26,13 +26,13 @@ class ResizeAnswer(NamedTuple):
     node: Node | None
 
 
-def resized(planning: Planning, words: ResizeWords, semantics: Semantics) -> ResizeAnswer:
+def resized(planning: Planning, words: ResizeInputs, semantics: Semantics) -> ResizeAnswer:
     """Resize what the words name, on the node that they name."""
     from cpuctl.cli.answers.resize.resize_answer import Resizes, not_started_document, resize_document
     from cpuctl.engine.resize.pending import resize_all
-    from cpuctl.inputs.past import state_texts
     from cpuctl.operations.resize_node import Scene, resize_path, set_scene
     from cpuctl.operations.resize_requests import read_wishes
+    from cpuctl.operations.state_writing import state_texts
 
     scene = set_scene(planning)
     if not isinstance(scene, Scene):
@@ -53,7 +53,7 @@ def resized(planning: Planning, words: ResizeWords, semantics: Semantics) -> Res
     return ResizeAnswer({**document, "pods": pods}, scene.node)
 
 
-def _fix(pod: Document, planning: Planning, words: ResizeWords) -> str:
+def _fix(pod: Document, planning: Planning, words: ResizeInputs) -> str:
     """Write the option that switches on what a resize lacks, with the gates that were given; else nothing."""
     gate = pod["needsGate"]
     if gate is None:
@@ -93,7 +93,7 @@ def pending_resize(planning: Planning, uid: str) -> Document | None:
     from cpuctl.engine.resize.running import ResizeWish
     from cpuctl.engine.resize.semantics import Semantics
     from cpuctl.inputs.sources import Sources
-    from cpuctl.operations.resize_node import ResizeWords, Scene, resize_path, set_scene
+    from cpuctl.operations.resize_node import ResizeInputs, Scene, resize_path, set_scene
 
     planning = planning._replace(wanted=(), sources=Sources())
     scene = set_scene(planning)
@@ -101,7 +101,7 @@ def pending_resize(planning: Planning, uid: str) -> Document | None:
         return None
     wishes = [ResizeWish(each, each.spec) for each in scene.pods if each.spec.uid == uid]
     wishes = [wish for wish in wishes if wish.is_new and uid in scene.node.active]
-    path = resize_path(planning, scene, ResizeWords(), Semantics.KEP)
+    path = resize_path(planning, scene, ResizeInputs(), Semantics.KEP)
     found = [decision_document(each, path.kubelet.release) for each in resize_all(scene.node, wishes, path)]
     return found[0] | {"command": planning.words.command_with(("resize",), ())} if found else None
 

@@ -17,7 +17,7 @@ OPTION = "--set"
 HINT = "write [NAMESPACE/]POD[/CONTAINER]:cpu=REQUEST[/LIMIT][,memory=REQUEST[/LIMIT]]"
 
 
-class SetWords(NamedTuple):
+class NewAmounts(NamedTuple):
     """One ``--set``: the pod's (and container's) name, and amounts by resource as (request, limit).
 
     An amount is None where nothing is said of that side, and both are the same where one is given for both.
@@ -38,7 +38,7 @@ class SetWords(NamedTuple):
         return resources._replace(requests=requests, limits=limits)
 
 
-def parse_set(text: str) -> SetWords:
+def parse_set(text: str) -> NewAmounts:
     """Read one ``--set``; raise UsageError for other text."""
     name, colon, assignments = text.partition(":")
     if not (name and colon and assignments):
@@ -57,7 +57,7 @@ def parse_set(text: str) -> SetWords:
         amounts[resource] = (_quantity(request), _quantity(limit if slash else request))
         if amounts[resource] == (None, None):
             raise UsageError(f"expected an amount behind {part!r}", where=OPTION, hint=HINT)
-    return SetWords(name, amounts, frozenset(both))
+    return NewAmounts(name, amounts, frozenset(both))
 
 
 def _quantity(text: str) -> Quantity | None:
@@ -75,7 +75,7 @@ def _quantity(text: str) -> Quantity | None:
     return amount
 
 
-def target(words: SetWords, pods: Sequence[Pod]) -> tuple[int, str]:
+def target(words: NewAmounts, pods: Sequence[Pod]) -> tuple[int, str]:
     """Find the pod by its place, and what of it is meant: a container, or (nothing) its own resources.
 
     Without a container it is the pod's own resources where it has some, else its only container.

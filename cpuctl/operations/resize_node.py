@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _IN_ANSWERS = {"allocated_pods_state": "allocatedState", "actuated_pods_state": "actuatedState"}
 
 
-class ResizeWords(NamedTuple):
+class ResizeInputs(NamedTuple):
     """The words of a command line that only a resize has."""
 
     amounts: Sequence[str] = ()
@@ -156,7 +156,7 @@ def _warn_of_strangers(node: Node, running: Sequence[Pod], planning: Planning) -
             )
 
 
-def resize_path(planning: Planning, scene: Scene, words: ResizeWords, semantics: Semantics) -> ResizePath:
+def resize_path(planning: Planning, scene: Scene, words: ResizeInputs, semantics: Semantics) -> ResizePath:
     """Tell who decides: API server and kubelet of the releases and gates that are named."""
     from cpuctl.engine.resize.capacity import whole_node
     from cpuctl.engine.resize.handler import ResizePath

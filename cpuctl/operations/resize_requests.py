@@ -11,13 +11,13 @@ from cpuctl.operations.resize_amounts import parse_set, target
 if TYPE_CHECKING:
     from cpuctl.engine.resize.running import ResizeWish
     from cpuctl.operations.planning import Planning
-    from cpuctl.operations.resize_node import ResizeWords, Scene
+    from cpuctl.operations.resize_node import ResizeInputs, Scene
     from cpuctl.pods.model import Pod
 
 _WHAT = "say what is to change with --set POD/CONTAINER:cpu=6 or --to edited.yaml"
 
 
-def read_wishes(planning: Planning, scene: Scene, words: ResizeWords) -> list[ResizeWish]:
+def read_wishes(planning: Planning, scene: Scene, words: ResizeInputs) -> list[ResizeWish]:
     """Collect what is to change, one wish a pod; without a word, the resizes that are pending already.
 
     Raise UsageError for nothing to change or two ways of saying it, InputError for a pod that is not
@@ -62,8 +62,7 @@ def _by_amounts(scene: Scene, texts: Sequence[str]) -> list[ResizeWish]:
 def _by_manifests(planning: Planning, scene: Scene, names: Sequence[str]) -> list[ResizeWish]:
     """Match manifests with the pods that run, by UID or by name; those that ask for the same are left out."""
     from cpuctl.engine.resize.running import ResizeWish
-    from cpuctl.inputs.machine import load_pods
-    from cpuctl.inputs.past import rules_of_pods
+    from cpuctl.inputs.pods import load_pods, rules_of_pods
 
     given = load_pods(names, (), planning.sources)
     by_uid = {each.spec.uid: each for each in scene.pods}

@@ -10,7 +10,7 @@ import pytest
 from cpuctl.capture.kubelet.live import live_kubelet
 from cpuctl.capture.recorded_kubelet import RecordedKubelet
 from cpuctl.errors import InputError
-from cpuctl.inputs.configuration import KubeletWords, ToldKubelet
+from cpuctl.inputs.configuration import KubeletInputs, LoadedKubelet
 from cpuctl.inputs.kubelet import load_kubelet
 from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
@@ -43,13 +43,13 @@ def test_who_only_calls_itself_kubelet_is_not_believed(facts: dict[str, int | st
     assert not found(tmp_path, "kubelet", "--max-pods=7", **facts).known
 
 
-def told(root: Path, flags: str = "", **words: Any) -> tuple[ToldKubelet, dict[str, dict[str, str]]]:
+def told(root: Path, flags: str = "", **words: Any) -> tuple[LoadedKubelet, dict[str, dict[str, str]]]:
     """Read what the kubelet of a host is told that runs with *flags* and has its files below *root*."""
     node = written(process(70, "kubelet", "/", "kubelet", *flags.split()), root)
     synthetic: MachineSource = read_machine("synthetic:1s1n2c1t")
     machine = synthetic._replace(origin=LIVE, files=DirectoryTree(node))
     sources = Sources()
-    return load_kubelet(KubeletWords(**words), sources, machine=machine), sources.entries
+    return load_kubelet(KubeletInputs(**words), sources, machine=machine), sources.entries
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_what_it_runs_with_is_what_it_is_told(tmp_path: Path, files: str) -> Non
     kubelet, sources = told(tmp_path / "root", files)
     config = kubelet.kubelet.config
     assert (config.max_pods, config.pods_per_core) == (8, 3)
-    assert kubelet.loaded.settings["staticPodPath"].value == f"{tmp_path}/manifests"
+    assert kubelet.configuration.settings["staticPodPath"].value == f"{tmp_path}/manifests"
     assert sources["kubeletConfiguration"] == {"value": f"{tmp_path}/main.yaml", "from": "live"}
     assert sources["dropInDirectory"] == {"value": f"{tmp_path}/d", "from": "live"}
     assert sources["runningArguments"] == {"value": "--max-pods=8", "from": "live"}
@@ -99,7 +99,9 @@ KUBEADM = {
 }
 
 
-def stopped(root: Path, files: dict[str, str], **words: Any) -> tuple[ToldKubelet, dict[str, dict[str, str]]]:
+def stopped(
+    root: Path, files: dict[str, str], **words: Any
+) -> tuple[LoadedKubelet, dict[str, dict[str, str]]]:
     """Read what the kubelet of a host is told that does not run."""
     config = root / "config.yaml"
     root.mkdir()
@@ -108,7 +110,7 @@ def stopped(root: Path, files: dict[str, str], **words: Any) -> tuple[ToldKubele
     synthetic: MachineSource = read_machine("synthetic:1s1n2c1t")
     machine = synthetic._replace(origin=LIVE, files=DirectoryTree(written(texts, root / "node")))
     sources = Sources()
-    return load_kubelet(KubeletWords(**words), sources, machine=machine), sources.entries
+    return load_kubelet(KubeletInputs(**words), sources, machine=machine), sources.entries
 
 
 def test_a_kubelet_that_is_down_has_the_flags_of_its_unit(tmp_path: Path) -> None:
@@ -153,7 +155,7 @@ def test_what_does_not_count_beside_another_configuration_is_said(tmp_path: Path
     main = tmp_path / "main.yaml"
     main.write_text(HEAD)
     sources = Sources()
-    load_kubelet(KubeletWords(config=str(main)), sources, machine=machine)
+    load_kubelet(KubeletInputs(config=str(main)), sources, machine=machine)
     (said,) = sources.warnings
     assert said == (
         "beside --kubelet-config, the flags (--max-pods=7) and the drop-in files of the node's kubelet do "

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cpuctl.inputs.configuration import KubeletWords
-from cpuctl.operations.planning import PlanningWords
+from cpuctl.inputs.configuration import KubeletInputs
+from cpuctl.operations.planning import PlanningInputs
 from tests.capture.node_texts import written
 from tests.cli.conftest import Cpuctl
 from tests.machine.sysfs_writer import small_machine
@@ -146,8 +146,8 @@ def test_memory_is_given_to_machines_that_have_none(cpuctl: Cpuctl, tmp_path: Pa
 
 def test_a_command_line_from_a_file_is_spelt_out_where_more_comes_behind_it(tmp_path: Path) -> None:
     (tmp_path / "flags").write_text('KUBELET_EXTRA_ARGS="--max-pods=5 --v=2"\n')
-    kubelet = KubeletWords(arguments=f"@{tmp_path}/flags", ignores_unknown_gates=True)
-    words = PlanningWords((), (), "synthetic:1s", kubelet, "", "", memory="8Gi")
+    kubelet = KubeletInputs(arguments=f"@{tmp_path}/flags", ignores_unknown_gates=True)
+    words = PlanningInputs((), (), "synthetic:1s", kubelet, "", "", memory="8Gi")
     line = words.command_with(("explain",), ("--reserved-cpus=0",))
     assert "--kubelet-args '--max-pods=5 --v=2 --reserved-cpus=0'" in line
     assert "--ignore-unknown-gates" in line

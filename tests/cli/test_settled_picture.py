@@ -8,11 +8,12 @@ import pytest
 
 from cpuctl.audit.checks import audit
 from cpuctl.capture.node.files import NodeFiles
+from cpuctl.capture.progress import silent
 from cpuctl.checkpoints.cpu_state import write_cpu_state
+from cpuctl.cli.notes import observe
 from cpuctl.cli.output import ListOutput, Style
-from cpuctl.inputs.configuration import KubeletWords
-from cpuctl.inputs.live_node import LiveNode, PictureWords, load_node
-from cpuctl.inputs.settled_picture import settled_picture, still_moving
+from cpuctl.inputs.configuration import KubeletInputs
+from cpuctl.inputs.live_node import LiveNode, NodeInputs, load_node, observe_settled, still_moving
 from cpuctl.inputs.sources import Sources
 from cpuctl.machine.tree import MemoryTree
 from tests.audit.node_tree import NodeTree, clean_node, with_kubelet_files
@@ -20,7 +21,7 @@ from tests.capture.node_texts import written
 
 STATE = "var/lib/kubelet/cpu_manager_state"
 STYLE = Style(ListOutput.TABLE, color=False, quiet=False)
-NO_WORDS = KubeletWords(config=None, config_dir=None, arguments="", version="", gates="")
+NO_WORDS = KubeletInputs(config=None, config_dir=None, arguments="", version="", gates="")
 
 
 class BusyTree(MemoryTree):
@@ -45,20 +46,21 @@ def before(number: int = 0) -> str:
 def busy(tmp_path: Path, *states: str) -> LiveNode:
     node = with_kubelet_files(clean_node())
     root = written({**node.files, STATE: states[0]}, tmp_path / "node")
-    words = PictureWords(machine="live", root=str(root), kubelet=NO_WORDS, state="", pods="")
+    words = NodeInputs(machine="live", root=str(root), kubelet=NO_WORDS, state="", pods="")
     found = load_node(words, Sources())
     return found._replace(files=NodeFiles(BusyTree(node, list(states[1:])), str))
 
 
 def test_a_pod_that_comes_meanwhile_is_no_finding(tmp_path: Path) -> None:
-    node, picture = settled_picture(busy(tmp_path, before()), STYLE)
+    node, picture, settled = observe_settled(busy(tmp_path, before()), silent)
+    assert settled
     assert audit(picture) == ()
     assert node.known.state == picture.state
 
 
 def test_a_state_that_never_rests_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     states = [before(number) for number in range(6)]
-    settled_picture(busy(tmp_path, *states), STYLE)
+    assert not observe(busy(tmp_path, *states), STYLE).settled
     assert "look again" in capsys.readouterr().err
 
 

@@ -20,10 +20,10 @@ from cpuctl.capture import saving
 from cpuctl.checkpoints import store
 from cpuctl.checkpoints.store import RunLock, replace_state_file
 from cpuctl.errors import NodeAccessError, NotRestoredError
-from cpuctl.inputs.past import save_states
 from cpuctl.inputs.sources import Sources
 from cpuctl.inputs.state_files import StatePlace, read_states
 from cpuctl.operations.checkpoint.changes import FileChange, Target, apply_changes
+from cpuctl.operations.state_writing import save_states
 from tests.support.state_files import (
     CPU_STATE,
     GONE,

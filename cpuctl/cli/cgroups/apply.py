@@ -8,6 +8,7 @@ import typer
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
 from cpuctl.cli.node_options import NodeMachineOption, NodeStateOption, RootOption
+from cpuctl.cli.notes import tell_sources
 from cpuctl.cli.options import (
     NoColorOption,
     OutputOption,
@@ -16,8 +17,7 @@ from cpuctl.cli.options import (
 )
 from cpuctl.cli.output import Document, Output, Style, emit, emit_after_change
 from cpuctl.cli.panels import INPUT, OUTPUT
-from cpuctl.inputs.machine import refuse_stdin_twice
-from cpuctl.inputs.sources import Sources
+from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 
 app = command_group()
 
@@ -109,7 +109,7 @@ def apply(
     """Read, show, write, watch."""
     from cpuctl.cgroups.changing.objections import Force
     from cpuctl.cli.cgroups.apply_session import Session
-    from cpuctl.inputs.live_node import PictureWords
+    from cpuctl.inputs.live_node import NodeInputs
     from cpuctl.operations.cgroups.asked import read_asked
     from cpuctl.operations.cgroups.preparation import Insisted, root_of
 
@@ -118,7 +118,7 @@ def apply(
     style = Style(output, color=not no_color, quiet=quiet)
     place = root_of(machine, root)
     asked = read_asked(filename, containers)
-    words = PictureWords(machine=machine, root=root, kubelet=kubelet, state=state, pods=pods)
+    words = NodeInputs(machine=machine, root=root, kubelet=kubelet, state=state, pods=pods)
     told = {Force.OFFLINE: force_offline, Force.RESERVED: force_reserved, Force.EXCLUSIVE: force_exclusive}
     insisted = Insisted(frozenset(force for force, on in told.items() if on), quota=quota)
     session = Session(
@@ -137,7 +137,7 @@ def apply(
         if document["outcome"] not in _CHANGED:
             until_answered.close()
         with suppress(OSError):  # nobody hears it: no reason to keep the answer back
-            sources.tell(style)
+            tell_sources(sources, style)
         _answer(document, style)
     if code == 0 and exit_code and document["outcome"] == "Planned":
         code = EXIT_NO

@@ -9,7 +9,7 @@ from cpuctl.cli.answers.cgroups.apply_answer import apply_document
 from cpuctl.cli.app import EXIT_NO
 from cpuctl.cli.progress import ProgressBar
 from cpuctl.cli.stop_signals import held_back
-from cpuctl.inputs.live_node import PictureWords, load_node
+from cpuctl.inputs.live_node import NodeInputs, load_node
 from cpuctl.inputs.sources import Sources
 from cpuctl.operations.cgroups.asked import Asked, read_request
 from cpuctl.operations.cgroups.log import write_log
@@ -33,7 +33,7 @@ _MARGIN = 1.0
 class Session(NamedTuple):
     """What one command line says: which node, what for, and how."""
 
-    words: PictureWords
+    words: NodeInputs
     asked: Asked
     insisted: Insisted
     root: Path

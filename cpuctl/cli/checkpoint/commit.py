@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from cpuctl.cli.app import EXIT_NO
-from cpuctl.cli.output import Document, Style, emit, emit_after_change
+from cpuctl.cli.notes import tell_sources
+from cpuctl.cli.output import Document, Style, emit, emit_after_change, remember_all
 from cpuctl.operations.checkpoint.words import CommitWords
 
 if TYPE_CHECKING:
@@ -37,10 +38,13 @@ def commit(
     )
     refused = document["outcome"] == "Refused"
     if not refused and target.writes:
-        document = with_applied(document, apply_changes(changes, target))
+        applied = apply_changes(changes, target)
+        if target.directory:
+            remember_all({path: applied.backups.get(name) for name, path in applied.paths.items()})
+        document = with_applied(document, applied)
     elif not refused:
         document = with_kubelets(document, running_kubelets(changes, target))
-    sources.tell(style)
+    tell_sources(sources, style)
     _answer(document, style)
     if refused or (words.exit_code and document["outcome"] == "Changed" and not document["written"]):
         raise typer.Exit(EXIT_NO)

@@ -6,11 +6,11 @@ import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.checkpoint.options import ExitCodeOption
+from cpuctl.cli.notes import tell_sources
 from cpuctl.cli.options import NoColorOption, OutputOption, QuietOption, RunningPodsOption
 from cpuctl.cli.output import Output, Style, emit
 from cpuctl.errors import InputError
-from cpuctl.inputs.machine import refuse_stdin_twice
-from cpuctl.inputs.sources import Sources
+from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 
 if TYPE_CHECKING:
     from cpuctl.inputs.state_files import StateInput
@@ -57,7 +57,7 @@ def diff(
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
     pairs = _pairs(_side("a", a, sources), _side("b", b, sources), f"{a} and {b}")
     document = diff_document(pairs, load_owners(pods, PodRules(), sources), {"sources": sources.entries})
-    sources.tell(style)
+    tell_sources(sources, style)
     emit(document, style)
     if exit_code and not all(file["equal"] for file in document["files"]):
         raise typer.Exit(EXIT_NO)

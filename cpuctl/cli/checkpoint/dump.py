@@ -12,14 +12,15 @@ from cpuctl.cli.checkpoint.options import (
     StateAsOption,
     named_state,
 )
+from cpuctl.cli.notes import tell_sources
 from cpuctl.cli.options import ForceOption, NoColorOption, QuietOption, RunningPodsOption
 from cpuctl.cli.output import Document, MetricsOutput, Style, emit
 from cpuctl.cli.panels import INPUT
 from cpuctl.cli.pictures import SVG, MachineSvgOption, Pictures
 from cpuctl.errors import InputError
 from cpuctl.inputs.configuration import LIVE_MACHINE
-from cpuctl.inputs.machine import load_machine, refuse_stdin_twice
-from cpuctl.inputs.sources import Sources
+from cpuctl.inputs.machine import load_machine
+from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 
 if TYPE_CHECKING:
     from cpuctl.machine.sources import MachineSource
@@ -76,7 +77,7 @@ def dump(
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
     pictures = Pictures.asked({SVG: svg}, style, replace=force)
     document = _dumped(name, machine, pods, sources, picture=picture or bool(pictures))
-    sources.tell(style)
+    tell_sources(sources, style)
     if pictures:
         document = _drawn(document, pictures, keep=picture)
     if pictures.instead:

@@ -29,12 +29,11 @@ from cpuctl.cli.options import (
 )
 from cpuctl.cli.output import Document, Output, Style
 from cpuctl.errors import InputError, UsageError
-from cpuctl.inputs.configuration import KubeletWords
+from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.inputs.kubelet import named_version, read_gates
-from cpuctl.inputs.machine import refuse_stdin_twice
-from cpuctl.inputs.past import changing
-from cpuctl.inputs.sources import Sources
-from cpuctl.operations.checkpoint.words import CheckpointWords, CommitWords
+from cpuctl.inputs.sources import Sources, refuse_stdin_twice
+from cpuctl.operations.checkpoint.words import CheckpointInputs, CommitWords
+from cpuctl.operations.state_writing import changing
 
 if TYPE_CHECKING:
     from cpuctl.checkpoints.reader import StateReader
@@ -100,10 +99,10 @@ def migrate(
     if not to_kubelet:
         raise UsageError("the release to go to is missing", where="--to-kubelet", hint="1.36, for instance")
     sources = Sources()
-    words = CheckpointWords(
+    words = CheckpointInputs(
         state=named_state(state, state_option),
         machine=machine,
-        kubelet=KubeletWords(
+        kubelet=KubeletInputs(
             config=kubelet_config,
             config_dir=config_dir,
             arguments=kubelet_args,
@@ -123,14 +122,14 @@ def migrate(
         commit(document, changes, writing, sources, Style(output, color=not no_color, quiet=quiet))
 
 
-def _with_commands(document: Document, words: CheckpointWords) -> Document:
+def _with_commands(document: Document, words: CheckpointInputs) -> Document:
     from cpuctl.cli.answers.checkpoint.change_answer import with_commands
 
     return with_commands(document, "migrate", words.spelt_out)
 
 
 def _on_node(
-    words: CheckpointWords, writing: CommitWords, sources: Sources
+    words: CheckpointInputs, writing: CommitWords, sources: Sources
 ) -> "tuple[tuple[FileChange, ...], Document]":
     """Migrate for a kubelet of which all is known."""
     from cpuctl.cli.answers.checkpoint.change_answer import change_document
@@ -148,7 +147,7 @@ def _on_node(
     return changes, change_document(changes, case.owners, head, proof)
 
 
-def _alone(words: CheckpointWords, sources: Sources) -> "tuple[tuple[FileChange, ...], Document]":
+def _alone(words: CheckpointInputs, sources: Sources) -> "tuple[tuple[FileChange, ...], Document]":
     """Migrate for a kubelet of which nothing is known but its release and gates."""
     from pathlib import Path
 
@@ -179,7 +178,7 @@ def _require(files: int, where: str) -> None:
         raise InputError("there is no state file to migrate", where=where, hint=hint)
 
 
-def _reader(words: KubeletWords) -> "StateReader":
+def _reader(words: KubeletInputs) -> "StateReader":
     from cpuctl.inputs.past import reader_of_gates
     from cpuctl.kubelet.gates.feature_gates import FeatureGates
     from cpuctl.kubelet.version import KubeletVersion

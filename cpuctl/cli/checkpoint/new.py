@@ -17,10 +17,10 @@ from cpuctl.cli.options import (
 )
 from cpuctl.cli.output import Output, Style
 from cpuctl.inputs.configuration import LIVE_MACHINE
-from cpuctl.inputs.known_kubelet import require_version
-from cpuctl.inputs.past import changing
+from cpuctl.inputs.kubelet import require_version
 from cpuctl.operations.checkpoint.words import CommitWords
-from cpuctl.operations.planning import PlanningWords, read_planning
+from cpuctl.operations.planning import PlanningInputs, read_planning
+from cpuctl.operations.state_writing import changing
 
 app = command_group()
 
@@ -64,7 +64,7 @@ def new(
     writing.check()
     if machine == LIVE_MACHINE and root != "/":
         machine = root
-    words = PlanningWords(
+    words = PlanningInputs(
         filenames=filename,
         templates=template,
         machine=machine,
@@ -76,7 +76,7 @@ def new(
         _new(words, writing, Style(output, color=not no_color, quiet=quiet))
 
 
-def _new(words: PlanningWords, writing: CommitWords, style: Style) -> None:
+def _new(words: PlanningInputs, writing: CommitWords, style: Style) -> None:
     from cpuctl.cli.answers.checkpoint.change_answer import change_document
     from cpuctl.operations.checkpoint.new import made_files
     from cpuctl.operations.checkpoint.states import kubelet_head

@@ -25,9 +25,9 @@ from cpuctl.cli.options import (
 )
 from cpuctl.cli.output import Output, Style
 from cpuctl.errors import InputError
-from cpuctl.inputs.past import changing
 from cpuctl.inputs.sources import Sources
-from cpuctl.operations.checkpoint.words import CheckpointWords, CommitWords
+from cpuctl.operations.checkpoint.words import CheckpointInputs, CommitWords
+from cpuctl.operations.state_writing import changing
 
 app = command_group()
 
@@ -82,7 +82,7 @@ def repair(
         exit_code=exit_code,
     )
     writing.check()
-    words = CheckpointWords(
+    words = CheckpointInputs(
         state=named_state(state, state_option),
         machine=machine,
         kubelet=kubelet_words(context),
@@ -94,7 +94,7 @@ def repair(
         _repair(words._replace(lock=lock), writing, Style(output, color=not no_color, quiet=quiet))
 
 
-def _repair(words: CheckpointWords, writing: CommitWords, style: Style) -> None:
+def _repair(words: CheckpointInputs, writing: CommitWords, style: Style) -> None:
     from cpuctl.cli.answers.checkpoint.change_answer import change_document, with_commands
     from cpuctl.operations.checkpoint.repair import repair as repaired
     from cpuctl.operations.checkpoint.states import doubts, kubelet_head, read_case, read_node

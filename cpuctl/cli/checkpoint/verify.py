@@ -11,6 +11,7 @@ from cpuctl.cli.checkpoint.options import (
     named_state,
 )
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
+from cpuctl.cli.notes import tell_sources
 from cpuctl.cli.options import (
     ExitZeroOption,
     MachineOption,
@@ -21,7 +22,7 @@ from cpuctl.cli.options import (
 from cpuctl.cli.output import Document, MetricsOutput, Style, complain, emit
 from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
-from cpuctl.operations.checkpoint.words import CheckpointWords
+from cpuctl.operations.checkpoint.words import CheckpointInputs
 
 app = command_group()
 
@@ -59,14 +60,14 @@ def verify(
 ) -> None:
     """Read, ask, answer."""
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
-    words = CheckpointWords(
+    words = CheckpointInputs(
         state=named_state(state, state_option),
         machine=machine,
         kubelet=kubelet_words(context),
         pods=pods,
     )
     document = _verified(words, sources)
-    sources.tell(style)
+    tell_sources(sources, style)
     if output is MetricsOutput.PROM:
         from cpuctl.cli.answers.checkpoint.metrics import with_verdict_metrics
 
@@ -81,7 +82,7 @@ def verify(
         raise typer.Exit(EXIT_NO)
 
 
-def _verified(words: CheckpointWords, sources: Sources) -> Document:
+def _verified(words: CheckpointInputs, sources: Sources) -> Document:
     from cpuctl.cli.answers.checkpoint.verdict_answer import (
         unloaded_document,
         verdict_document,

@@ -7,6 +7,7 @@ import typer
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.config.head import answer_head
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
+from cpuctl.cli.notes import tell_sources
 from cpuctl.cli.options import (
     CgroupVersionOption,
     EphemeralStorageOption,
@@ -19,13 +20,11 @@ from cpuctl.cli.options import (
 )
 from cpuctl.cli.output import Document, Output, Style, emit
 from cpuctl.cli.panels import INPUT
-from cpuctl.inputs.configuration import KubeletWords
-from cpuctl.inputs.known_kubelet import load_known_kubelet
-from cpuctl.inputs.kubelet import load_cgroup_version, load_kubelet
-from cpuctl.inputs.machine import load_machine, refuse_stdin_twice
-from cpuctl.inputs.sources import Sources
-from cpuctl.inputs.storage import with_memory, with_storage
-from cpuctl.operations.checkpoint.words import CheckpointWords
+from cpuctl.inputs.configuration import KubeletInputs
+from cpuctl.inputs.kubelet import load_cgroup_version, load_known_kubelet, load_kubelet
+from cpuctl.inputs.machine import load_machine, with_memory, with_storage
+from cpuctl.inputs.sources import Sources, refuse_stdin_twice
+from cpuctl.operations.checkpoint.words import CheckpointInputs
 
 if TYPE_CHECKING:
     from cpuctl.machine.sources import MachineSource
@@ -83,47 +82,47 @@ def check(
     source = with_memory(source, memory, sources)
     cgroup = load_cgroup_version(cgroup_version, source, sources)
     document = _checked(kubelet, source, sources, cgroup, state)
-    document = _with_commands(document, CheckpointWords(state=state, machine=machine, kubelet=kubelet))
-    sources.tell(style)
+    document = _with_commands(document, CheckpointInputs(state=state, machine=machine, kubelet=kubelet))
+    tell_sources(sources, style)
     emit(document, style)
     if not exit_zero and not _is_clean(document, strict=strict):
         raise typer.Exit(EXIT_NO)
 
 
 def _checked(
-    words: KubeletWords, source: "MachineSource", sources: Sources, cgroup_version: int, state: str
+    words: KubeletInputs, source: "MachineSource", sources: Sources, cgroup_version: int, state: str
 ) -> Document:
     from cpuctl.cli.answers.config.check_answer import check_document, unloaded_document
     from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
     from cpuctl.kubelet.version import KubeletVersion
-    from cpuctl.operations.configuration import check_told, states_of_node, verdict_on
+    from cpuctl.operations.configuration import check_kubelet, states_of_node, verdict_on
 
     load = load_known_kubelet if state else load_kubelet
     try:
-        told = load(words, sources, machine=source)
+        loaded = load(words, sources, machine=source)
     except ConfigRefusedError as refused:
         known = sources.entries.get("kubeletVersion")
         version = {"kubelet": {"version": str(KubeletVersion.parse(known["value"]))}} if known else {}
         return unloaded_document(refused, {"sources": sources.entries} | version)
     # Warnings of the configuration are findings here, and need no line of their own on stderr.
-    findings = set(map(str, told.loaded.warnings))
+    findings = set(map(str, loaded.configuration.warnings))
     sources.warnings[:] = [text for text in sources.warnings if text not in findings]
-    told = told._replace(kubelet=told.kubelet._replace(cgroup_version=cgroup_version))
-    states, unseen = states_of_node(source, told, sources, state)
-    outcome, lints = check_told(source, told)
-    head = answer_head(told, sources)
+    loaded = loaded._replace(kubelet=loaded.kubelet._replace(cgroup_version=cgroup_version))
+    states, unseen = states_of_node(source, loaded, sources, state)
+    outcome, lints = check_kubelet(source, loaded)
+    head = answer_head(loaded, sources)
     if not states:
-        return check_document(told.loaded, outcome, lints, head, unseen)
+        return check_document(loaded.configuration, outcome, lints, head, unseen)
 
     from cpuctl.cli.answers.checkpoint.verdict_answer import as_remarks, outcome_answer
 
-    verdict = verdict_on(source, told, states)
+    verdict = verdict_on(source, loaded, states)
     remarks = as_remarks(verdict, states)
-    document = check_document(told.loaded, verdict.start, lints, head, unseen, remarks)
+    document = check_document(loaded.configuration, verdict.start, lints, head, unseen, remarks)
     return {**document, "start": {**document["start"], **outcome_answer(verdict.start)}}
 
 
-def _with_commands(document: Document, words: CheckpointWords) -> Document:
+def _with_commands(document: Document, words: CheckpointInputs) -> Document:
     from cpuctl.cli.answers.checkpoint.verdict_answer import with_commands
 
     return with_commands(document, words.spelt_out)

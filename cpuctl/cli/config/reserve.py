@@ -7,6 +7,7 @@ import typer
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.config.head import answer_head
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
+from cpuctl.cli.notes import tell_sources
 from cpuctl.cli.options import (
     CgroupVersionOption,
     EphemeralStorageOption,
@@ -21,11 +22,10 @@ from cpuctl.cli.output import Document, Output, Style, emit, note
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.reserve.memory_split import Spread
 from cpuctl.errors import UsageError
-from cpuctl.inputs.configuration import ToldKubelet
+from cpuctl.inputs.configuration import LoadedKubelet
 from cpuctl.inputs.kubelet import load_cgroup_version, load_kubelet
-from cpuctl.inputs.machine import load_machine, refuse_stdin_twice
-from cpuctl.inputs.sources import Sources
-from cpuctl.inputs.storage import with_memory, with_storage
+from cpuctl.inputs.machine import load_machine, with_memory, with_storage
+from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -118,13 +118,13 @@ def reserve(
     source = with_storage(load_machine(machine, sources), ephemeral_storage, sources)
     source = with_memory(source, memory, sources)
     wished = _memory_wish(source, spread, node)
-    told = load_kubelet(kubelet, sources, machine=source)
+    loaded = load_kubelet(kubelet, sources, machine=source)
     cgroup = load_cgroup_version(cgroup_version, source, sources)
-    told = told._replace(kubelet=told.kubelet._replace(cgroup_version=cgroup))
+    loaded = loaded._replace(kubelet=loaded.kubelet._replace(cgroup_version=cgroup))
     flags = {"--per-numa": per_numa, "--whole-cores": whole_cores, "--keep-p-cores": keep_p_cores}
     cpus = _cpu_wish(source.machine, reserved_cpus, flags, sources)
-    document = _answer(source, told, _wish(told, cpus, wished), sources)
-    sources.tell(style)
+    document = _answer(source, loaded, _wish(loaded, cpus, wished), sources)
+    tell_sources(sources, style)
     if snippet and style.for_people and "refusal" in document:
         # Nothing on stdout: a file of sentences is no drop-in file.
         note(f"error: {_reason(document['refusal'])}", style)
@@ -181,27 +181,29 @@ def _cpu_wish(
     )
 
 
-def _wish(told: ToldKubelet, cpus: "CPUWish | None", memory: "MemoryWish | None") -> "ReserveWish":
+def _wish(loaded: LoadedKubelet, cpus: "CPUWish | None", memory: "MemoryWish | None") -> "ReserveWish":
     """Ask for memory, too, where the kubelet looks at it or nothing else is asked for."""
     from cpuctl.engine.reserve.proposal import MemoryWish, ReserveWish
 
-    if memory is None and (cpus is None or told.kubelet.config.memory_manager_policy == "Static"):
+    if memory is None and (cpus is None or loaded.kubelet.config.memory_manager_policy == "Static"):
         memory = MemoryWish()
     return ReserveWish(cpus=cpus, memory=memory)
 
 
-def _answer(source: "MachineSource", told: ToldKubelet, wish: "ReserveWish", sources: Sources) -> Document:
+def _answer(
+    source: "MachineSource", loaded: LoadedKubelet, wish: "ReserveWish", sources: Sources
+) -> Document:
     from cpuctl.cli.answers.config.reserve_answer import proposal_document, refusal_document
     from cpuctl.engine.reserve.proposal import NoProposal, propose
-    from cpuctl.operations.configuration import check_told
+    from cpuctl.operations.configuration import check_kubelet
 
     try:
-        proposal = propose(source.info, told.kubelet, wish)
+        proposal = propose(source.info, loaded.kubelet, wish)
     except ValueError as error:
         raise UsageError(str(error), where="--reserved-cpus") from None
-    head = answer_head(told, sources)
+    head = answer_head(loaded, sources)
     if isinstance(proposal, NoProposal):
-        return refusal_document(told.loaded, proposal, head)
-    changed = told._replace(kubelet=told.kubelet._replace(config=proposal.config))
-    _, lints = check_told(source, changed)
-    return proposal_document(told.loaded, proposal, lints, head)
+        return refusal_document(loaded.configuration, proposal, head)
+    changed = loaded._replace(kubelet=loaded.kubelet._replace(config=proposal.config))
+    _, lints = check_kubelet(source, changed)
+    return proposal_document(loaded.configuration, proposal, lints, head)

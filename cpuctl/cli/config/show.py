@@ -7,6 +7,7 @@ import typer
 from cpuctl.cli.app import command_group
 from cpuctl.cli.config.head import answer_head
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
+from cpuctl.cli.notes import tell_sources
 from cpuctl.cli.options import (
     EphemeralStorageOption,
     MachineOption,
@@ -16,11 +17,10 @@ from cpuctl.cli.options import (
     QuietOption,
 )
 from cpuctl.cli.output import Output, Style, emit
-from cpuctl.inputs.configuration import ToldKubelet
+from cpuctl.inputs.configuration import LoadedKubelet
 from cpuctl.inputs.kubelet import load_kubelet
-from cpuctl.inputs.machine import load_machine, refuse_stdin_twice
-from cpuctl.inputs.sources import Sources
-from cpuctl.inputs.storage import with_memory, with_storage
+from cpuctl.inputs.machine import load_machine, with_memory, with_storage
+from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 
 if TYPE_CHECKING:
     from cpuctl.engine.reservation_summary import ReservationSummary
@@ -59,28 +59,31 @@ def show(
     style, sources = Style(output, color=not no_color, quiet=quiet, layout="config_show"), Sources()
     source = with_storage(load_machine(machine, sources), ephemeral_storage, sources)
     source = with_memory(source, memory, sources)
-    told = load_kubelet(kubelet, sources, machine=source)
-    head, pools = answer_head(told, sources), _pools(source, told)
-    sources.tell(style)
-    emit(show_document(told.loaded, told.kubelet.gates, _reservation(source, told), head, pools), style)
+    loaded = load_kubelet(kubelet, sources, machine=source)
+    head, pools = answer_head(loaded, sources), _pools(source, loaded)
+    tell_sources(sources, style)
+    emit(
+        show_document(loaded.configuration, loaded.kubelet.gates, _reservation(source, loaded), head, pools),
+        style,
+    )
 
 
-def _pools(source: "MachineSource", told: ToldKubelet) -> dict[str, str]:
-    if told.kubelet.config.cpu_manager_policy == "none":
+def _pools(source: "MachineSource", loaded: LoadedKubelet) -> dict[str, str]:
+    if loaded.kubelet.config.cpu_manager_policy == "none":
         return {}
     from cpuctl.cli.answers.config.parts import pools_answer
     from cpuctl.engine.start import Started, check_start
 
-    outcome = check_start(source.info, told.kubelet)
+    outcome = check_start(source.info, loaded.kubelet)
     return pools_answer(outcome) if isinstance(outcome, Started) else {}
 
 
-def _reservation(source: "MachineSource", told: ToldKubelet) -> "ReservationSummary | str":
+def _reservation(source: "MachineSource", loaded: LoadedKubelet) -> "ReservationSummary | str":
     from cpuctl.engine.node_resources import node_capacity, node_reservations
     from cpuctl.engine.reservation_summary import summarize
     from cpuctl.golang.text import GoError
 
-    config = told.kubelet.config
+    config = loaded.kubelet.config
     try:
         kept = node_reservations(source.info, config)
     except GoError as error:

@@ -7,6 +7,7 @@ import typer
 from cpuctl.cli.app import command_group
 from cpuctl.cli.config.check import CheckedStateOption
 from cpuctl.cli.config.head import answer_head
+from cpuctl.cli.notes import tell_sources
 from cpuctl.cli.options import (
     ConfigDirOption,
     FeatureGatesOption,
@@ -23,12 +24,11 @@ from cpuctl.cli.options import (
     TemplateOption,
 )
 from cpuctl.cli.output import Document, Output, Style, emit
-from cpuctl.inputs.configuration import KubeletWords
-from cpuctl.inputs.known_kubelet import load_known_kubelet
-from cpuctl.inputs.kubelet import load_kubelet
-from cpuctl.inputs.machine import GivenPods, load_machine, load_pods, refuse_stdin_twice
-from cpuctl.inputs.sources import Sources
-from cpuctl.inputs.storage import with_memory
+from cpuctl.inputs.configuration import KubeletInputs
+from cpuctl.inputs.kubelet import load_known_kubelet, load_kubelet
+from cpuctl.inputs.machine import load_machine, with_memory
+from cpuctl.inputs.pods import GivenPods, load_pods
+from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 
 if TYPE_CHECKING:
     from cpuctl.machine.sources import MachineSource
@@ -83,7 +83,7 @@ def versions(
     """List what changes between two releases."""
     refuse_stdin_twice(machine, kubelet_config, *filename)
     style, sources = Style(output, color=not no_color, quiet=quiet, layout="config_versions"), Sources()
-    words = KubeletWords(
+    words = KubeletInputs(
         config=kubelet_config,
         config_dir=config_dir,
         arguments=kubelet_args,
@@ -95,7 +95,7 @@ def versions(
     source = with_memory(load_machine(machine, sources), memory, sources)
     node = _Node(source, state, pods, load_pods(filename, template, sources, needed=False))
     document = _compared(words, to_version, node, sources, everything=everything)
-    sources.tell(style)
+    tell_sources(sources, style)
     emit(document, style)
 
 
@@ -109,10 +109,10 @@ class _Node(NamedTuple):
 
 
 def _compared(
-    words: KubeletWords, to_version: str, node: _Node, sources: Sources, *, everything: bool
+    words: KubeletInputs, to_version: str, node: _Node, sources: Sources, *, everything: bool
 ) -> Document:
     from cpuctl.cli.answers.config.versions_answer import versions_document
-    from cpuctl.inputs.past import load_running, rules_of_pods
+    from cpuctl.inputs.pods import load_running, rules_of_pods
     from cpuctl.kubelet.releases.recorded import Topic
     from cpuctl.operations.configuration import (
         Trial,
@@ -123,16 +123,16 @@ def _compared(
     )
 
     load = load_known_kubelet if node.state else load_kubelet
-    told = load(words, sources, machine=node.source)
-    target = next_version(to_version, told.kubelet.version)
-    states, unseen = states_of_node(node.source, told, sources, node.state)
-    running = load_running(node.running, rules_of_pods(told.kubelet), sources)
-    changes, starts, other = compare_versions(node.source, told, target, states)
+    loaded = load(words, sources, machine=node.source)
+    target = next_version(to_version, loaded.kubelet.version)
+    states, unseen = states_of_node(node.source, loaded, sources, node.state)
+    running = load_running(node.running, rules_of_pods(loaded.kubelet), sources)
+    changes, starts, other = compare_versions(node.source, loaded, target, states)
     effects, trial = None, Trial(node.source, states, running, node.coming)
     if other is not None and not trial.is_empty:
-        effects = effects_between(trial, (told.kubelet, other), changes, sources)
+        effects = effects_between(trial, (loaded.kubelet, other), changes, sources)
     sources.add_unrecorded(target.minor, (Topic.CONFIGURATION, *([Topic.STATE_FILES] if states else [])))
-    versions = {"from": str(told.kubelet.version), "to": str(target)}
-    head = answer_head(told, sources) | versions
+    versions = {"from": str(loaded.kubelet.version), "to": str(target)}
+    head = answer_head(loaded, sources) | versions
     document = versions_document(changes, starts, head, everything=everything, effects=effects)
     return {**document, "notLookedAt": [unseen] if unseen else []}

@@ -4,6 +4,7 @@ import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
+from cpuctl.cli.notes import tell_sources
 from cpuctl.cli.options import (
     AssumeDevicesOption,
     DevicesOption,
@@ -23,13 +24,13 @@ from cpuctl.cli.options import (
     TemplateOption,
     WriteStateOption,
 )
-from cpuctl.cli.output import Document, MetricsOutput, Style, complain, emit
+from cpuctl.cli.output import Document, MetricsOutput, Style, complain, emit, remember_all
 from cpuctl.cli.pictures import HTML, SVG, MachineSvgOption, Pictures
 from cpuctl.cli.plan.options import CapacityOption, CompareOption, HtmlOption, OrderOption, RepeatOption
 from cpuctl.cli.progress import ProgressBar
 from cpuctl.engine.pod_order import PodOrder
-from cpuctl.operations.plan import Planned, Planner, PlanWishes, read_rounds, refuse_clash, warn_of_order
-from cpuctl.operations.planning import Planning, PlanningWords, read_planning
+from cpuctl.operations.plan import Planned, Planner, PlanOptions, read_rounds, refuse_clash, warn_of_order
+from cpuctl.operations.planning import Planning, PlanningInputs, read_planning
 
 app = command_group()
 
@@ -93,12 +94,12 @@ def plan(
     exit_zero: ExitZeroOption = False,
 ) -> None:
     """Read, decide, answer."""
-    from cpuctl.inputs.past import changing
+    from cpuctl.operations.state_writing import changing
 
     style = Style(output, color=not no_color, quiet=quiet)
     pictures = Pictures.asked({SVG: svg, HTML: html}, style, replace=force)
     refuse_clash(compare, {"--write-state": write_state, **pictures.files}, output)
-    words = PlanningWords(
+    words = PlanningInputs(
         filenames=filename,
         templates=template,
         machine=machine,
@@ -114,11 +115,11 @@ def plan(
     )
     with changing(write_state):
         planning = _read(words, pods_needed=not state, written=bool(write_state))
-        wishes = PlanWishes(order=order, rounds=read_rounds(repeat, len(planning.wanted)), capacity=capacity)
+        wishes = PlanOptions(order=order, rounds=read_rounds(repeat, len(planning.wanted)), capacity=capacity)
         warn_of_order(planning, order)
         with ProgressBar(style) as progress:
             planned = _planned(Planner(planning, wishes, progress), compare)
-        planning.sources.tell(style)
+        tell_sources(planning.sources, style)
         _write(write_state, planning, planned, force=force)
     _draw(pictures, planning, planned)
     if not pictures.instead:
@@ -139,13 +140,12 @@ def _emit(document: Document, style: Style, output: MetricsOutput) -> None:
 
 
 def _write(directory: str, planning: Planning, planned: Planned, *, force: bool) -> None:
-    from cpuctl.inputs.past import write_state
+    from cpuctl.operations.state_writing import write_state
 
-    if planned.node is not None:
-        write_state(directory, planned.node, planning.kubelet, force=force)
+    remember_all(write_state(directory, planned.node, planning.kubelet, force=force))
 
 
-def _read(words: PlanningWords, *, pods_needed: bool, written: bool) -> Planning:
+def _read(words: PlanningInputs, *, pods_needed: bool, written: bool) -> Planning:
     planning = read_planning(words, pods_needed=pods_needed)
     if written:
         planning.sources.require_configuration()

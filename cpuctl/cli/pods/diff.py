@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
+from cpuctl.cli.notes import tell_sources
 from cpuctl.cli.options import (
     CgroupVersionOption,
     FeatureGatesOption,
@@ -27,15 +28,16 @@ from cpuctl.cli.pods.options import (
 )
 from cpuctl.cli.pods.show import cgroup_view
 from cpuctl.errors import UsageError
-from cpuctl.inputs.configuration import KubeletWords
-from cpuctl.inputs.machine import load_machine, refuse_stdin_twice
-from cpuctl.inputs.sources import Sources
-from cpuctl.operations.pods.view import NodeWords, load_objects, view_on
+from cpuctl.inputs.configuration import KubeletInputs
+from cpuctl.inputs.machine import load_machine
+from cpuctl.inputs.pods import load_pods
+from cpuctl.inputs.sources import Sources, refuse_stdin_twice
+from cpuctl.operations.pods.view import PodViewInputs, view_on
 
 if TYPE_CHECKING:
     from cpuctl.cli.answers.pods.diff_answer import Side
+    from cpuctl.inputs.pods import GivenPods
     from cpuctl.machine.sources import MachineSource
-    from cpuctl.pods.reading.manifests import Manifests
 
 app = command_group()
 
@@ -90,8 +92,8 @@ def diff(
         hint = "name a second manifest, or another kubelet with --to-kubelet-version or --to-feature-gates"
         raise UsageError("there is nothing to compare with", hint=hint)
     style = Style(output, color=not no_color, quiet=quiet, layout="pods_diff")
-    words = NodeWords(
-        kubelet=KubeletWords(config=kubelet_config, version=kubelet_version, gates=feature_gates),
+    words = PodViewInputs(
+        kubelet=KubeletInputs(config=kubelet_config, version=kubelet_version, gates=feature_gates),
         machine=machine,
         memory=memory,
         cgroup_version=cgroup_version,
@@ -100,25 +102,25 @@ def diff(
         runtime=oci_runtime,
     )
     sources, other_sources = Sources(), Sources()
-    found = load_objects([old], [], sources)
+    found = load_pods([old], [], sources, purpose="to look at")
     source = load_machine(machine, sources) if machine else None
     before = _side(found, words, source, old, sources)
     kubelet = words.kubelet._replace(
         version=to_kubelet_version or kubelet_version,
         gates=",".join(filter(None, (feature_gates, to_feature_gates))),
     )
-    others = load_objects([new], [], other_sources) if new else found
+    others = load_pods([new], [], other_sources, purpose="to look at") if new else found
     after = _side(others, words._replace(kubelet=kubelet), source, new or old, other_sources)
     document = diff_document(before, after, sources.entries)
     sources.warnings = list(dict.fromkeys((*sources.warnings, *other_sources.warnings)))
-    sources.tell(style)
+    tell_sources(sources, style)
     emit(document, style)
     if exit_code and document["summary"]["same"] != len(document["pods"]):
         raise typer.Exit(EXIT_NO)
 
 
 def _side(
-    found: "Manifests", words: NodeWords, machine: "MachineSource | None", name: str, sources: Sources
+    found: "GivenPods", words: PodViewInputs, machine: "MachineSource | None", name: str, sources: Sources
 ) -> "Side":
     from cpuctl.cli.answers.pods.diff_answer import Side
     from cpuctl.documents.files import source_name

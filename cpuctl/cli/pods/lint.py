@@ -6,6 +6,7 @@ import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
+from cpuctl.cli.notes import tell_sources
 from cpuctl.cli.options import (
     CgroupVersionOption,
     ExitZeroOption,
@@ -17,9 +18,8 @@ from cpuctl.cli.output import Document, ListOutput, Style, emit
 from cpuctl.cli.panels import INPUT, OUTPUT
 from cpuctl.cli.pods.options import ServerGatesOption, ServerVersionOption
 from cpuctl.errors import InputError, UsageError
-from cpuctl.inputs.machine import refuse_stdin_twice
-from cpuctl.inputs.sources import Sources
-from cpuctl.operations.pods.lint_rules import LintWords, load_setting
+from cpuctl.inputs.sources import Sources, refuse_stdin_twice
+from cpuctl.operations.pods.lint_rules import LintInputs, load_setting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -96,7 +96,7 @@ def lint(
             "no manifests to look at", hint="name files or directories with -f PODS, or - for stdin"
         )
     style, sources = Style(output, color=not no_color, quiet=quiet), Sources()
-    words = LintWords(
+    words = LintInputs(
         kubelet=kubelet,
         machine=machine,
         server_version=apiserver_version,
@@ -105,13 +105,13 @@ def lint(
         static=static,
     )
     document = _linted(filename, words, style, sources)
-    sources.tell(style)
+    tell_sources(sources, style)
     emit(document, style)
     if not exit_zero and _is_refused(document, strict=strict):
         raise typer.Exit(EXIT_NO)
 
 
-def _linted(names: "Sequence[str]", words: LintWords, style: Style, sources: Sources) -> Document:
+def _linted(names: "Sequence[str]", words: LintInputs, style: Style, sources: Sources) -> Document:
     from cpuctl.cli.answers.pods.lint_answer import lint_document
     from cpuctl.cli.progress import ProgressBar
     from cpuctl.documents.files import source_name

@@ -6,6 +6,7 @@ import typer
 
 from cpuctl.cli.app import command_group
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
+from cpuctl.cli.notes import tell_sources
 from cpuctl.cli.options import (
     CgroupVersionOption,
     NoColorOption,
@@ -23,15 +24,15 @@ from cpuctl.cli.pods.options import (
     ServerVersionOption,
     UsageOption,
 )
-from cpuctl.inputs.machine import refuse_stdin_twice
-from cpuctl.inputs.sources import Sources
-from cpuctl.operations.pods.view import NodeView, NodeWords, load_objects, load_usage, load_view
+from cpuctl.inputs.pods import load_pods, load_usage
+from cpuctl.inputs.sources import Sources, refuse_stdin_twice
+from cpuctl.operations.pods.view import NodeView, PodViewInputs, load_view
 
 if TYPE_CHECKING:
     from cpuctl.cli.answers.pods.facts_answer import CgroupView
+    from cpuctl.inputs.pods import GivenPods
     from cpuctl.pods.eviction_rank import Ranked
     from cpuctl.pods.model import Pod
-    from cpuctl.pods.reading.manifests import Manifests
 
 app = command_group()
 
@@ -74,8 +75,8 @@ def show(
     kubelet = kubelet_words(context)
     refuse_stdin_twice(machine, kubelet.config, usage, *filename)
     style, sources = Style(output, color=not no_color, quiet=quiet, layout="pods_show"), Sources()
-    found = load_objects(filename, template, sources)
-    words = NodeWords(
+    found = load_pods(filename, template, sources, purpose="to look at")
+    words = PodViewInputs(
         kubelet=kubelet,
         machine=machine,
         memory=memory,
@@ -86,11 +87,11 @@ def show(
     )
     view = load_view(words, sources)
     document = _shown(found, view, load_usage(usage, sources), sources)
-    sources.tell(style)
+    tell_sources(sources, style)
     emit(document, style)
 
 
-def _shown(found: "Manifests", view: NodeView, usage: dict[str, int] | None, sources: Sources) -> Document:
+def _shown(found: "GivenPods", view: NodeView, usage: dict[str, int] | None, sources: Sources) -> Document:
     from cpuctl.cli.answers.pods.show_answer import Shown, show_document
     from cpuctl.engine.pod_facts import pod_facts
     from cpuctl.engine.pod_server import PodServer

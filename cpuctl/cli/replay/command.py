@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
+from cpuctl.cli.notes import tell_sources
 from cpuctl.cli.options import ExitZeroOption, ForceOption, NoColorOption, QuietOption, SkipApiServerOption
 from cpuctl.cli.output import Document, ListOutput, Style, emit
 from cpuctl.cli.panels import INPUT, OUTPUT
@@ -117,7 +118,7 @@ def replay(
     told = _cut(_load(timeline, machine, sources), until)
     told = told._replace(server=told.server._replace(validates=not skip_api_server))
     _add_unrecorded(told, sources)
-    sources.tell(style)
+    tell_sources(sources, style)
     if pace is None:
         simulation = Simulation(told)
         with ProgressBar(style) as progress:
@@ -162,7 +163,7 @@ def _draw(document: Document, pictures: Pictures) -> None:
 def _load(name: str, machine: str, sources: Sources) -> "Timeline":
     """Read a timeline; what it names is looked for beside it."""
     from cpuctl.documents.files import STDIN, read_input, read_member, source_name
-    from cpuctl.inputs.machine import refuse_stdin_twice
+    from cpuctl.inputs.sources import refuse_stdin_twice
     from cpuctl.machine.sources import LIVE, SYNTHETIC, read_machine
     from cpuctl.timeline.reading.document import Outside, read_timeline
 

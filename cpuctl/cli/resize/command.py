@@ -6,6 +6,7 @@ import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
+from cpuctl.cli.notes import tell_sources
 from cpuctl.cli.options import (
     DevicesOption,
     EphemeralStorageOption,
@@ -23,12 +24,12 @@ from cpuctl.cli.options import (
     TemplateOption,
     WriteStateOption,
 )
-from cpuctl.cli.output import Document, Output, Style, emit
+from cpuctl.cli.output import Document, Output, Style, emit, remember_all
 from cpuctl.cli.pods.options import ServerGatesOption, ServerVersionOption
 from cpuctl.engine.resize.semantics import Semantics
-from cpuctl.operations.planning import Planning, PlanningWords, read_planning
+from cpuctl.operations.planning import Planning, PlanningInputs, read_planning
 from cpuctl.operations.resize import resized
-from cpuctl.operations.resize_node import ResizeWords
+from cpuctl.operations.resize_node import ResizeInputs
 
 app = command_group()
 
@@ -103,11 +104,11 @@ def resize(
     exit_zero: ExitZeroOption = False,
 ) -> None:
     """Read, decide, answer."""
-    from cpuctl.inputs.past import changing
-    from cpuctl.inputs.past import write_state as write
+    from cpuctl.operations.state_writing import changing
+    from cpuctl.operations.state_writing import write_state as write
 
     style = Style(output, color=not no_color, quiet=quiet)
-    words = PlanningWords(
+    words = PlanningInputs(
         filenames=filename,
         templates=template,
         machine=machine,
@@ -119,7 +120,7 @@ def resize(
         memory=memory,
         skip_api_server=skip_api_server,
     )
-    asked = ResizeWords(
+    asked = ResizeInputs(
         amounts=amounts,
         edited=edited,
         preview=preview,
@@ -131,21 +132,20 @@ def resize(
         if write_state:
             planning.sources.require_configuration()
         answer = resized(planning, asked, resize_semantics)
-        planning.sources.tell(style)
-        if answer.node is not None:
-            write(write_state, answer.node, planning.kubelet, force=force)
+        tell_sources(planning.sources, style)
+        remember_all(write(write_state, answer.node, planning.kubelet, force=force))
     emit(answer.document, style)
     if not exit_zero and not _done(answer.document):
         raise typer.Exit(EXIT_NO)
 
 
-def read_resizing(words: PlanningWords, asked: ResizeWords) -> Planning:
+def read_resizing(words: PlanningInputs, asked: ResizeInputs) -> Planning:
     """Read what runs; without pods there is nothing to resize.
 
     Raise UsageError for that, and for standard input that is named twice.
     """
     from cpuctl.errors import UsageError
-    from cpuctl.inputs.machine import refuse_stdin_twice
+    from cpuctl.inputs.sources import refuse_stdin_twice
 
     if not (words.filenames or words.templates or words.pods):
         hint = "name those that run with --pods or -f, or describe them with -T db=4/4"

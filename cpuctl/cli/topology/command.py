@@ -6,6 +6,7 @@ import typer
 from typer.core import TyperGroup
 
 from cpuctl.cli.app import command_group
+from cpuctl.cli.notes import tell_sources
 from cpuctl.cli.options import (
     ConfigDirOption,
     ForceOption,
@@ -21,9 +22,9 @@ from cpuctl.cli.output import Document, Output, Style, emit
 from cpuctl.cli.pictures import SVG, MachineSvgOption, Pictures
 from cpuctl.cli.topology.memory import memory_member, refuse_unless_used
 from cpuctl.errors import UsageError
-from cpuctl.inputs.configuration import KubeletWords
-from cpuctl.inputs.machine import load_machine, refuse_stdin_twice
-from cpuctl.inputs.sources import Sources
+from cpuctl.inputs.configuration import KubeletInputs
+from cpuctl.inputs.machine import load_machine
+from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 
 if TYPE_CHECKING:
     from cpuctl.machine.model import Machine
@@ -134,7 +135,7 @@ def show(
     names = _columns(columns)
     if names and memory:
         raise UsageError("shows CPUs only, and does not go with --memory", where="--columns")
-    words = KubeletWords(
+    words = KubeletInputs(
         config=kubelet_config, config_dir=config_dir, arguments=kubelet_args, version=kubelet_version
     )
     if not memory:
@@ -190,7 +191,7 @@ def devices(
     style, sources = Style(output, color=not no_color, quiet=quiet, layout="topology_devices"), Sources()
     source = load_machine(machine, sources)
     found = read_pci_devices(source.files) if source.files is not None else ()
-    sources.tell(style)
+    tell_sources(sources, style)
     if not found:
         raise InputError(
             "tells of no PCI devices that are handed to pods",
@@ -209,14 +210,14 @@ def _show(document: Document, style: Style, pictures: Pictures) -> None:
         emit(document, style)
 
 
-def _answer(spec: str, cpus: str, style: Style, words: KubeletWords | None = None) -> Document:
+def _answer(spec: str, cpus: str, style: Style, words: KubeletInputs | None = None) -> Document:
     from cpuctl.cli.answers.kubelet_view import kubelet_view
     from cpuctl.cli.answers.topology.topology_answer import topology_document
 
     sources = Sources()
     source = load_machine(spec, sources)
     memory = memory_member(source, words, sources) if words else {}
-    sources.tell(style)
+    tell_sources(sources, style)
     wanted = _wanted(cpus, source.machine)
     kubelet = kubelet_view(source.machine, source.info)
     document = {**topology_document(source.machine, {"sources": sources.entries}, kubelet), **memory}

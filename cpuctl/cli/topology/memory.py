@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 from cpuctl.errors import UsageError
 
 if TYPE_CHECKING:
-    from cpuctl.inputs.configuration import KubeletWords
+    from cpuctl.inputs.configuration import KubeletInputs
     from cpuctl.inputs.sources import Sources
     from cpuctl.machine.sources import MachineSource
 
 
-def refuse_unless_used(words: KubeletWords) -> None:
+def refuse_unless_used(words: KubeletInputs) -> None:
     """Raise UsageError for words about a kubelet that nothing would come of."""
     given = {
         "--kubelet-config": words.config is not None,
@@ -24,7 +24,7 @@ def refuse_unless_used(words: KubeletWords) -> None:
         raise UsageError("is looked at with --memory only", where=option, hint="add --memory")
 
 
-def memory_member(source: MachineSource, words: KubeletWords, sources: Sources) -> dict[str, Any]:
+def memory_member(source: MachineSource, words: KubeletInputs, sources: Sources) -> dict[str, Any]:
     """Count memory as the kubelet would that is told this."""
     from cpuctl.cli.answers.topology.memory_answer import topology_memory
     from cpuctl.engine.start import check_start

@@ -108,11 +108,12 @@ def apply_changes(changes: Sequence[FileChange], target: Target) -> Applied:
     if not target.force_running and (found := running_kubelets(todo, target)):
         raise _runs(found[0])
     if target.directory:
-        from cpuctl.inputs.past import save_states
+        from cpuctl.operations.state_writing import save_states
 
         texts = {each.file_name: each.text for each in todo}
-        backups = save_states(target.directory, texts, force=target.force)
-        return Applied({name: Path(target.directory) / name for name in texts}, backups)
+        saved = save_states(target.directory, texts, force=target.force)
+        backups = {path.name: backup for path, backup in saved.items() if backup is not None}
+        return Applied({path.name: path for path in saved}, backups)
     return _replaced(todo)
 
 

@@ -10,11 +10,12 @@ from cpuctl.engine.admission import Admission
 from cpuctl.engine.outcome import Admitted, Rejected, StartRefused
 from cpuctl.engine.saved_files import CPU_FILE, MEMORY_FILE
 from cpuctl.engine.state_checks.owners import Owners
-from cpuctl.inputs.past import Past, state_texts
+from cpuctl.inputs.past import Past
 from cpuctl.inputs.state_files import StateInput
 from cpuctl.operations.checkpoint.changes import FileChange, Refused
 from cpuctl.operations.checkpoint.states import Case, Node
 from cpuctl.operations.checkpoint.verdict import knowing_reader
+from cpuctl.operations.state_writing import state_texts
 
 if TYPE_CHECKING:
     from cpuctl.engine.start import NotStarted
@@ -40,7 +41,7 @@ def made_files(planning: Planning) -> tuple[tuple[FileChange, ...], Case]:
 def _case(planning: Planning, texts: dict[str, str]) -> Case:
     owners = Owners.of(planning.wanted)
     return Case(
-        node=Node(source=planning.source, told=planning.told),
+        node=Node(source=planning.source, loaded=planning.loaded),
         states=tuple(
             StateInput(file_name=name, source=name, content=text.encode(), inspection=inspect_state(text))
             for name, text in texts.items()

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cpuctl.engine.state_checks.owners import Owners
 from cpuctl.inputs.configuration import LIVE_MACHINE
-from cpuctl.inputs.known_kubelet import load_known_kubelet
-from cpuctl.inputs.machine import load_machine, refuse_stdin_twice
-from cpuctl.inputs.sources import Sources
+from cpuctl.inputs.kubelet import load_known_kubelet
+from cpuctl.inputs.machine import load_machine
+from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 from cpuctl.inputs.state_files import StateInput, StatePlace, is_recording, read_states
 from cpuctl.operations.checkpoint.verdict import found_states, knowing_reader, load_owners
-from cpuctl.operations.checkpoint.words import CheckpointWords
+from cpuctl.operations.checkpoint.words import CheckpointInputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cpuctl.checkpoints.reader import StateReader
     from cpuctl.engine.state_checks.verify import StateVerdict
-    from cpuctl.inputs.configuration import ToldKubelet
+    from cpuctl.inputs.configuration import LoadedKubelet
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.machine.sources import MachineSource
 
@@ -28,12 +28,12 @@ class Node(NamedTuple):
     """The machine and its kubelet, whose release is known."""
 
     source: MachineSource
-    told: ToldKubelet
+    loaded: LoadedKubelet
 
     @property
     def kubelet(self) -> Kubelet:
         """The kubelet that is to start."""
-        return self.told.kubelet
+        return self.loaded.kubelet
 
 
 class Case(NamedTuple):
@@ -52,7 +52,7 @@ class Case(NamedTuple):
         return verify_states(self.node.source.info, self.node.kubelet, found, self.owners)
 
 
-def read_node(words: CheckpointWords, sources: Sources) -> tuple[CheckpointWords, Node]:
+def read_node(words: CheckpointInputs, sources: Sources) -> tuple[CheckpointInputs, Node]:
     """Read the machine and its kubelet; a recording that is named as STATE is the machine, too.
 
     Raise UsageError where the kubelet's release is not known, ConfigRefusedError where the kubelet cannot
@@ -65,19 +65,19 @@ def read_node(words: CheckpointWords, sources: Sources) -> tuple[CheckpointWords
         words = words._replace(machine=words.state, state="")
     here = LIVE_MACHINE if words.root == "/" else words.root
     source = load_machine(words.machine or here, sources)
-    told = load_known_kubelet(words.kubelet, sources, machine=source)
-    sources.add_unrecorded(told.kubelet.version.minor, (Topic.STATE_FILES,))
-    if words.in_place and told.kubelet.flags_gap:
+    loaded = load_known_kubelet(words.kubelet, sources, machine=source)
+    sources.add_unrecorded(loaded.kubelet.version.minor, (Topic.STATE_FILES,))
+    if words.in_place and loaded.kubelet.flags_gap:
         sources.warnings.append(
-            f"the kubelet's flags are not known ({told.kubelet.flags_gap}): what is kept depends on them,"
+            f"the kubelet's flags are not known ({loaded.kubelet.flags_gap}): what is kept depends on them,"
             " name them with --kubelet-args"
         )
-    return words, Node(source=source, told=told)
+    return words, Node(source=source, loaded=loaded)
 
 
-def read_case(words: CheckpointWords, node: Node, sources: Sources) -> Case:
+def read_case(words: CheckpointInputs, node: Node, sources: Sources) -> Case:
     """Read the state files and who runs on the node."""
-    from cpuctl.inputs.past import rules_of_pods
+    from cpuctl.inputs.pods import rules_of_pods
 
     place = StatePlace(
         machine=node.source,

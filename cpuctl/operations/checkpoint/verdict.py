@@ -26,7 +26,7 @@ _State = TypeVar("_State")
 
 def load_owners(name: str, rules: PodRules, sources: Sources) -> Owners:
     """Read who runs on the node from the file *name*; without one nobody says."""
-    from cpuctl.inputs.past import as_granted, load_running
+    from cpuctl.inputs.pods import as_granted, load_running
 
     return Owners.of(as_granted(load_running(name, rules, sources))) if name else NOBODY_SAYS
 

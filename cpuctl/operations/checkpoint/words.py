@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.documents.files import STDIN
 from cpuctl.errors import UsageError
-from cpuctl.inputs.configuration import LIVE_MACHINE, KubeletWords
+from cpuctl.inputs.configuration import LIVE_MACHINE, KubeletInputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +21,7 @@ _PROPOSED = re.compile(
 )
 
 
-class CheckpointWords(NamedTuple):
+class CheckpointInputs(NamedTuple):
     """The words of a command line: empty where one is left out.
 
     ``released`` is False where neither they nor the node tell the kubelet's release.
@@ -29,7 +29,7 @@ class CheckpointWords(NamedTuple):
 
     state: str = ""
     machine: str = ""
-    kubelet: KubeletWords = KubeletWords()
+    kubelet: KubeletInputs = KubeletInputs()
     pods: str = ""
     root: str = "/"
     in_place: bool = False

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from cpuctl.engine.pod_lints.admission import Trial
     from cpuctl.engine.pod_lints.subject import KubeletView
-    from cpuctl.inputs.configuration import KubeletWords
+    from cpuctl.inputs.configuration import KubeletInputs
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.machine.sources import MachineSource
     from cpuctl.pods.validation.lint import LintRules
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 _RESIZE = "InPlacePodLevelResourcesVerticalScaling"
 
 
-class LintWords(NamedTuple):
+class LintInputs(NamedTuple):
     """The words of a command line that say by what rules manifests are looked at."""
 
-    kubelet: KubeletWords
+    kubelet: KubeletInputs
     machine: str = ""
     server_version: str = ""
     server_gates: str = ""
@@ -42,7 +42,7 @@ class LintSetting(NamedTuple):
     versions: Mapping[str, str]
 
 
-def load_setting(words: LintWords, sources: Sources) -> LintSetting:
+def load_setting(words: LintInputs, sources: Sources) -> LintSetting:
     """Read node, kubelet and API server."""
     import json
 
@@ -78,7 +78,7 @@ def load_setting(words: LintWords, sources: Sources) -> LintSetting:
     )
 
 
-def _is_told(words: KubeletWords) -> bool:
+def _is_told(words: KubeletInputs) -> bool:
     """Whether anything names a configuration."""
     return words.config is not None or bool(words.config_dir or words.arguments)
 

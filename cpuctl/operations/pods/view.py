@@ -4,32 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpuctl.errors import InputError, UsageError
+from cpuctl.errors import UsageError
 from cpuctl.inputs.component_gates import kubelet_gates, server_gates
 from cpuctl.inputs.kubelet import load_cgroup_version, load_kubelet
-from cpuctl.inputs.machine import load_machine, tell_passed_over
+from cpuctl.inputs.machine import load_machine
 from cpuctl.inputs.sources import Sources
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from cpuctl.engine.pod_facts import NodeOfPods
-    from cpuctl.inputs.configuration import KubeletWords
+    from cpuctl.inputs.configuration import KubeletInputs
     from cpuctl.kubelet.config import KubeletConfiguration
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.kubelet.releases.difference import Difference
     from cpuctl.machine.sources import MachineSource
     from cpuctl.pods.cgroups.files import WeightFormula
-    from cpuctl.pods.reading.manifests import Manifests
     from cpuctl.quantity import Quantity
 
-_NO_PODS_HINT = "name manifests with -f PODS, or describe pods with -T web=4/4"
 
-
-class NodeWords(NamedTuple):
+class PodViewInputs(NamedTuple):
     """The words of a command line that say by what rules and on what node pods are looked at."""
 
-    kubelet: KubeletWords
+    kubelet: KubeletInputs
     machine: str = ""
     memory: str = ""
     cgroup_version: str = ""
@@ -53,12 +50,12 @@ class NodeView(NamedTuple):
         return self.kubelet.config.cgroup_driver == "systemd"
 
 
-def load_view(words: NodeWords, sources: Sources) -> NodeView:
+def load_view(words: PodViewInputs, sources: Sources) -> NodeView:
     """Read node, kubelet and API server; raise UsageError as :func:`view_on` does."""
     return view_on(load_machine(words.machine, sources) if words.machine else None, words, sources)
 
 
-def view_on(machine: MachineSource | None, words: NodeWords, sources: Sources) -> NodeView:
+def view_on(machine: MachineSource | None, words: PodViewInputs, sources: Sources) -> NodeView:
     """Read kubelet and API server of a machine that has been read.
 
     Raise UsageError for a node's memory that is given beside a machine.
@@ -167,39 +164,3 @@ def runtime_formula(text: str, sources: Sources) -> WeightFormula | None:
         return formula_of_runtime(text)
     except ValueError as error:
         raise UsageError(str(error), where="--oci-runtime") from None
-
-
-def load_objects(files: Sequence[str], templates: Sequence[str], sources: Sources) -> Manifests:
-    """Read manifests and templates as they are, without any default, and give pods without UID one.
-
-    Raise UsageError for neither of them, InputError for two pods of one UID.
-    """
-    from cpuctl.documents.files import source_name
-    from cpuctl.pods.identity import with_uids
-    from cpuctl.pods.reading.manifest_files import read_manifests
-    from cpuctl.pods.reading.manifests import Manifests
-    from cpuctl.pods.reading.template import pods_from_template
-
-    if not files and not templates:
-        raise UsageError("no pods to look at", hint=_NO_PODS_HINT)
-    found = Manifests()
-    if files:
-        sources.add("pods", ", ".join(map(source_name, files)), "given")
-        found = read_manifests(files)
-        tell_passed_over(found, sources)
-    made = (pod for template in templates for pod in pods_from_template(template))
-    try:
-        return found._replace(pods=with_uids((*found.pods, *made)))
-    except ValueError as error:
-        raise InputError(str(error)) from None
-
-
-def load_usage(name: str, sources: Sources) -> dict[str, int] | None:
-    """Read the memory that pods use, in bytes by full name; None where it is not given."""
-    from cpuctl.documents.files import read_input, source_name
-    from cpuctl.pods.usage import decode_usage
-
-    if not name:
-        return None
-    sources.add("usage", source_name(name), "given")
-    return decode_usage(read_input(name), source_name(name))

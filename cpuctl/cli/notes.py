@@ -1,0 +1,64 @@
+"""What people are told on stderr beside an answer: where inputs came from, and what may be missing."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from cpuctl.cli.output import Style, note
+from cpuctl.inputs.sources import NOT_VERIFIED
+
+if TYPE_CHECKING:
+    from cpuctl.inputs.live_node import LiveNode, ObservedNode
+    from cpuctl.inputs.sources import Sources
+
+
+def tell_sources(sources: Sources, style: Style) -> None:
+    """Say what nobody gave, where people read the answer, and every warning."""
+    for warning in (*sources.read_as, *sources.warnings):
+        note(f"warning: {warning}", style)
+    for name, entry in sources.entries.items():
+        value, origin = entry["value"], entry["from"]
+        if name == NOT_VERIFIED:
+            if style.for_people:
+                note(f"note: not verified {value}", style)
+            continue
+        if name == "passedOver" and style.for_people:
+            note(f"note: passed over, as no pods are made of them: {value}", style)
+        if style.for_people and origin != "given":
+            said = "" if value == origin else f" ({origin})"
+            if name == "kubeletConfiguration" and sources.assumed_configuration:
+                said = f" are assumed: there is no {sources.assumed_configuration} (--kubelet-config FILE)"
+            note(f"note: {_words(name)}: {value}{said}", style)
+
+
+def _words(name: str) -> str:
+    """Write ``kubeletVersion`` as people say it."""
+    return "".join(f" {char.lower()}" if char.isupper() else char for char in name)
+
+
+def observe(node: LiveNode, style: Style) -> ObservedNode:
+    """Look at a node with a bar for people who wait, and say where it never came to rest."""
+    from cpuctl.cli.progress import ProgressBar
+    from cpuctl.inputs.live_node import observe_settled
+
+    with ProgressBar(style) as progress:
+        observed = observe_settled(node, progress)
+    if not observed.settled:
+        note("note: the kubelet's state has changed each time the node was looked at: look again", style)
+    return observed
+
+
+def tell_doubts(node: LiveNode, style: Style) -> None:
+    """Say where an answer about a node is not the whole truth: closed files, a kubelet at work."""
+    from cpuctl.inputs.live_node import recent_change
+
+    if count := len(node.files.unreadable):
+        tell_unreadable(count, "try again with sudo" if os.geteuid() else "-o json lists them", style)
+    if change := recent_change(node):
+        note(f"note: {change}", style)
+
+
+def tell_unreadable(count: int, remedy: str, style: Style) -> None:
+    """Say how many files of a node could not be read."""
+    note(f"note: {count} file{'s' if count > 1 else ''} could not be read: {remedy}", style)

@@ -1,0 +1,155 @@
+"""Pods as they are named: those that come, from manifests and templates, and those that run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from cpuctl.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from cpuctl.engine.pod_server import PodServer
+    from cpuctl.inputs.sources import Sources
+    from cpuctl.kubelet.kubelet import Kubelet
+    from cpuctl.pods.governing.limit_range import LimitRange
+    from cpuctl.pods.governing.resource_quota import ResourceQuota
+    from cpuctl.pods.model import Pod
+    from cpuctl.pods.reading.manifests import Manifests
+    from cpuctl.pods.rules import PodRules, ServerRules
+
+
+class GivenPods(NamedTuple):
+    """Pods as they were written, and what governs their namespaces."""
+
+    pods: tuple[Pod, ...]
+    limit_ranges: tuple[LimitRange, ...] = ()
+    quotas: tuple[ResourceQuota, ...] = ()
+
+    def stored(self, rules: PodRules) -> tuple[Pod, ...]:
+        """Return the pods as an API server hands them on."""
+        from cpuctl.pods.stored import handed_pod
+
+        # They come: what a status tells of containers is of others that ran elsewhere.
+        return tuple(handed_pod(pod._replace(statuses=()), rules, self.limit_ranges) for pod in self.pods)
+
+    def server(self, rules: ServerRules, running: Iterable[Pod], wanted: Iterable[Pod]) -> PodServer:
+        """Return the API server that the pods come through; it has those that run, and those with a phase."""
+        from cpuctl.engine.pod_server import PodServer
+
+        server = PodServer(rules, self.limit_ranges, self.quotas)
+        server.count(running)
+        server.count(pod for pod in wanted if pod.phase)
+        return server
+
+
+def _tell_passed_over(found: Manifests, sources: Sources) -> None:
+    """Name the objects that make no pods, with their number, and those of which pods are guessed."""
+    from collections import Counter
+
+    from cpuctl.exports.wording import few
+    from cpuctl.pods.reading.workloads import WORKLOADS
+
+    kinds = Counter(item.kind for item in found.skipped)
+    if kinds:
+        passed_over = ", ".join(f"{number} {kind}" for kind, number in sorted(kinds.items()))
+        sources.add("passedOver", passed_over, "given")
+    unreadable = (each for each in found.skipped if each.why)
+    sources.warnings += (f"the pods of a {each.kind} are left out: {each.why}" for each in unreadable)
+    owners = dict.fromkeys(pod.owner for pod in found.pods if pod.owner)
+    guessed = [owner for owner in owners if owner.partition("/")[0] not in WORKLOADS]
+    if guessed:
+        sources.warnings.append(
+            f"the pods of {few(guessed)} come from the pod templates that stand in them: their names and "
+            "number are a guess"
+        )
+
+
+def load_pods(
+    files: Sequence[str],
+    templates: Sequence[str],
+    sources: Sources,
+    *,
+    needed: bool = True,
+    purpose: str = "to plan",
+) -> GivenPods:
+    """Read manifests and templates, in the order given, without any default; pods without UID get one.
+
+    Objects that make no pods are named in *sources*. Raise UsageError where there are no pods although they
+    are *needed* for the *purpose*, InputError for two pods of one UID.
+    """
+    from cpuctl.pods.identity import with_uids
+
+    if needed and not files and not templates:
+        hint = "name manifests with -f PODS, or describe pods with -T web=4/4"
+        raise UsageError(f"no pods {purpose}", hint=hint)
+    pods: list[Pod] = []
+    found = None
+    if files:
+        from cpuctl.documents.files import source_name
+        from cpuctl.pods.reading.manifest_files import read_manifests
+
+        sources.add("pods", ", ".join(map(source_name, files)), "given")
+        found = read_manifests(files)
+        pods.extend(found.pods)
+        _tell_passed_over(found, sources)
+    if templates:
+        from cpuctl.pods.reading.template import pods_from_template
+
+        pods.extend(pod for template in templates for pod in pods_from_template(template))
+    try:
+        named = tuple(with_uids(pods))
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    return GivenPods(named, found.limit_ranges, found.quotas) if found else GivenPods(named)
+
+
+def load_running(name: str, rules: PodRules, sources: Sources) -> tuple[Pod, ...]:
+    """Read the pods that run on the node (kubectl's JSON); those that have ended are left out.
+
+    Raise UsageError for pods of several nodes: which of them is meant, nobody says.
+    """
+    if not name:
+        return ()
+
+    from cpuctl.documents.files import source_name
+    from cpuctl.pods.reading.manifest_files import read_manifests
+    from cpuctl.pods.stored import handed_pod
+
+    sources.add("runningPods", name, "given")
+    pods = [pod for pod in read_manifests([name], empty=True).pods if not pod.terminal]
+    nodes = {pod.node_name for pod in pods if pod.node_name}
+    if len(nodes) > 1:
+        raise UsageError(
+            f"expected the pods of one node, found those of {', '.join(sorted(nodes)[:3])}",
+            where=f"--pods {source_name(name)}",
+            hint="kubectl get pods -A --field-selector spec.nodeName=NODE -o json writes one node's",
+        )
+    # Beside pods that have a node, one without waits for the scheduler.
+    return tuple(handed_pod(pod, rules) for pod in pods if pod.node_name or not nodes)
+
+
+def as_granted(pods: Iterable[Pod]) -> tuple[Pod, ...]:
+    """Give pods the resources that their status says are granted."""
+    from cpuctl.engine.resize.reported import running_pod
+
+    return tuple(running_pod(pod).allocated for pod in pods)
+
+
+def rules_of_pods(kubelet: Kubelet) -> PodRules:
+    """Tell how pods are read, by the kubelet and by an API server of its release and gates."""
+    from cpuctl.engine.pod_rules import node_rules, server_rules
+    from cpuctl.pods.rules import PodRules
+
+    return PodRules(server=server_rules(kubelet.gates), node=node_rules(kubelet.gates))
+
+
+def load_usage(name: str, sources: Sources) -> dict[str, int] | None:
+    """Read the memory that pods use, in bytes by full name; None where it is not given."""
+    from cpuctl.documents.files import read_input, source_name
+    from cpuctl.pods.usage import decode_usage
+
+    if not name:
+        return None
+    sources.add("usage", source_name(name), "given")
+    return decode_usage(read_input(name), source_name(name))

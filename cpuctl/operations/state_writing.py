@@ -1,0 +1,120 @@
+"""The state files of a node after a plan or a change, written into a directory: all of them or none."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from cpuctl.errors import NotRestoredError, UsageError, os_reason, unwritable
+from cpuctl.inputs.past import CPU_FILE, MEMORY_FILE, state_reader
+
+if TYPE_CHECKING:
+    from cpuctl.checkpoints.store import RunLock
+    from cpuctl.engine.node import Node
+    from cpuctl.engine.start import StartResult
+    from cpuctl.kubelet.kubelet import Kubelet
+
+
+@contextmanager
+def changing(directory: str = "", *, in_place: bool = False) -> Iterator[RunLock | None]:
+    """Keep other cpuctl out of what a run changes, from before it reads anything to its last check.
+
+    That is the *directory* that files are written into, and what the run itself holds where it writes
+    *in_place*; None for a run that changes nothing. Raise NodeAccessError where another cpuctl is at work.
+    """
+    if not (directory or in_place):
+        yield None
+        return
+
+    from cpuctl.below_root import HOST
+    from cpuctl.checkpoints.store import RunLock
+
+    with RunLock() as lock:
+        if directory and os.path.isdir(directory):  # noqa: PTH112
+            lock.hold(Path(directory), HOST, directory)
+        yield lock
+
+
+def write_state(
+    directory: str, node: StartResult | None, kubelet: Kubelet, *, force: bool
+) -> Mapping[Path, Path | None]:
+    """Write the files that a started kubelet would have now into a directory, if one is named.
+
+    Return them with their backups, as save_states does.
+    """
+    from cpuctl.engine.node import Node
+
+    if not directory or not isinstance(node, Node):
+        return {}
+    return save_states(directory, state_texts(node, kubelet), force=force)
+
+
+def save_states(directory: str, texts: Mapping[str, str], *, force: bool) -> Mapping[Path, Path | None]:
+    """Write state files, by their name, into a directory; *force* permits to replace what is there.
+
+    Return what was written, each with the backup of what it replaced. Where one cannot be written all is as
+    before; raise NotRestoredError where that cannot be said, UsageError for what is no directory.
+    """
+    from cpuctl.below_root import HOST
+    from cpuctl.capture.saving import check_target, save
+    from cpuctl.checkpoints.store import RunLock
+
+    _make(directory)
+    paths = {Path(directory) / name: text.encode() for name, text in texts.items()}
+    saved: dict[Path, Path | None] = {}
+    with RunLock() as lock:
+        handle = lock.hold(Path(directory), HOST, directory)
+        for path in paths:
+            check_target(path, replace=force, directory=handle)
+        for path, content in paths.items():
+            put = partial(_put, content)
+            try:
+                saved[path] = save(path, put, replace=force, backup=True, directory=handle)
+            except BaseException as error:
+                _take_back(saved, handle, error)
+                raise
+    return saved
+
+
+def _make(directory: str) -> None:
+    try:
+        os.makedirs(directory, exist_ok=True)  # noqa: PTH103
+    except FileExistsError:
+        hint = "name another directory"
+        raise UsageError("exists and is no directory", where=directory, hint=hint) from None
+    except OSError as error:
+        raise unwritable(error, directory) from None
+
+
+def _take_back(saved: Mapping[Path, Path | None], directory: int, cause: BaseException) -> None:
+    """Undo what was written before the file that could not be: half of a state is worse than none."""
+    for path, backup in saved.items():
+        try:
+            if backup is None:
+                os.unlink(path.name, dir_fd=directory)
+            else:
+                os.rename(backup.name, path.name, src_dir_fd=directory, dst_dir_fd=directory)
+        except OSError as error:
+            message = f"{str(cause) or 'interrupted'}; and {path} is written, and cannot be put back"
+            hint = f"its old content is in {backup}" if backup else ""
+            raise NotRestoredError(f"{message}: {os_reason(error)}", hint=hint) from None
+
+
+def state_texts(node: Node, kubelet: Kubelet) -> dict[str, str]:
+    """Return the texts of the state files that the kubelet would have now, by file name."""
+    from cpuctl.checkpoints.cpu_state import write_cpu_state
+    from cpuctl.checkpoints.memory_state import write_memory_state
+
+    writer = state_reader(kubelet)
+    return {
+        CPU_FILE: write_cpu_state(node.cpu.state_file(), writer),
+        MEMORY_FILE: write_memory_state(node.memory.state_file(), writer),
+    }
+
+
+def _put(content: bytes, file: IO[bytes]) -> None:
+    file.write(content)

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from cpuctl.cli.output import Document
     from cpuctl.engine.admission import Admission
+    from cpuctl.engine.capacity.probe import Progress
     from cpuctl.engine.node import Node
-    from cpuctl.engine.progress import Progress
     from cpuctl.engine.start import StartResult
     from cpuctl.inputs.sources import Sources
     from cpuctl.kubelet.kubelet import Kubelet

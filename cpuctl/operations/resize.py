@@ -136,7 +136,7 @@ def _warnings(node: Node, done: Sequence[Attempted], path: ResizePath) -> Iterat
 
 def _after_restart(node: Node, uids: Sequence[str]) -> Iterator[str]:
     from cpuctl.engine.outcome import Rejected
-    from cpuctl.engine.resize.restart import refused_after_restart
+    from cpuctl.engine.resize.pending import refused_after_restart
 
     for uid, verdict in refused_after_restart(node, uids).items():
         why = f"{verdict.reason}: {verdict.message}" if isinstance(verdict, Rejected) else "cannot be said"

@@ -158,8 +158,8 @@ def _warn_of_strangers(node: Node, running: Sequence[Pod], planning: Planning) -
 
 def resize_path(planning: Planning, scene: Scene, words: ResizeInputs, semantics: Semantics) -> ResizePath:
     """Tell who decides: API server and kubelet of the releases and gates that are named."""
-    from cpuctl.engine.resize.capacity import whole_node
     from cpuctl.engine.resize.handler import ResizePath
+    from cpuctl.engine.resize.obstacles import whole_node
     from cpuctl.engine.resize.rules import ResizeRules
     from cpuctl.engine.resize.server_side import ResizeServer
     from cpuctl.inputs.component_gates import server_gates

@@ -9,17 +9,16 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpuctl.engine.capacity.copies import more_copies
+from cpuctl.engine.capacity.capacity import more_copies
 from cpuctl.engine.capacity.fragmentation import fragmentation_of
 from cpuctl.engine.capacity.largest import largest_request, rooms
-from cpuctl.engine.capacity.probe import settled
+from cpuctl.engine.capacity.probe import nobody, settled
 from cpuctl.engine.capacity.remedy import Remedy, RemedyKind, remedy_for
 from cpuctl.engine.capacity.repetition import repeat, repeat_while_they_fit
 from cpuctl.engine.node import Node
 from cpuctl.engine.ordering import ordered
 from cpuctl.engine.outcome import Admitted
 from cpuctl.engine.pod_order import PodOrder
-from cpuctl.engine.progress import nobody
 from cpuctl.pods.model import Pod
 from tests.support.capacity_nodes import exclusive, held, kubelet, named, node_with, shared, whole
 

@@ -5,21 +5,22 @@ Everything is found by admitting pods on copies of the node; what bounds a searc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from cpuctl.engine.admission import Admission
-from cpuctl.engine.capacity.copies import Copies, alike, more_copies
 from cpuctl.engine.capacity.fragmentation import Fragmentation, fragmentation_of
 from cpuctl.engine.capacity.largest import ElementRoom, Largest, largest_request, rooms
-from cpuctl.engine.capacity.policies import TOPOLOGY_POLICIES, NotStarted, under_policy
-from cpuctl.engine.capacity.probe import settled
+from cpuctl.engine.capacity.probe import Progress, copies_of, nobody, settled, shape_of
 from cpuctl.engine.capacity.remedy import Remedy, remedy_for
+from cpuctl.engine.hints.topology_manager import POLICIES
 from cpuctl.engine.node import Node
-from cpuctl.engine.outcome import Rejected
-from cpuctl.engine.progress import Progress, nobody
+from cpuctl.engine.outcome import Admitted, KubeletFault, Rejected, StartRefused, Undetermined, Verdict
+from cpuctl.engine.start import start_node
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
+from cpuctl.pods.model import Pod
 
 MAX_SHAPES = 32
 """Kinds of pods of which copies are counted, at most."""
@@ -76,3 +77,54 @@ def _remedies(node: Node, admissions: Sequence[Admission], progress: Progress) -
     kinds = alike(each.pod for each in admissions if isinstance(each.verdict, Rejected))
     for pods in kinds:
         yield remedy_for(node, pods, MAX_RUNS // len(kinds), progress)
+
+
+MAX_COPIES = 500
+"""Copies that are tried of one pod; a kubelet's own limit of pods nearly always comes first."""
+
+
+class Copies(NamedTuple):
+    """``fits`` more of each of these pods, which are alike; ``stop`` refuses the next, None at the bound."""
+
+    pods: tuple[Pod, ...]
+    fits: int
+    stop: Verdict | None
+
+
+def alike(pods: Iterable[Pod]) -> list[tuple[Pod, ...]]:
+    """Group pods that differ in their names only, in the order of their first ones."""
+    shapes: dict[object, list[Pod]] = {}
+    for pod in pods:
+        shapes.setdefault(shape_of(pod), []).append(pod)
+    return [tuple(group) for group in shapes.values()]
+
+
+def more_copies(node: Node, pods: tuple[Pod, ...], progress: Progress) -> Copies:
+    """Admit copies of *pods*, which are alike, until one is not admitted; *node* stays as it is."""
+    node = node.copy()
+    fits = 0
+    for copy in islice(copies_of(node, pods[0]), MAX_COPIES):
+        progress("admitting copies", fits, 0)
+        verdict = node.admit(copy).verdict
+        if not isinstance(verdict, Admitted):
+            return Copies(pods, fits, verdict)
+        fits += 1
+    return Copies(pods, fits, None)
+
+
+TOPOLOGY_POLICIES = ("none", *POLICIES)
+
+NotStarted = StartRefused | KubeletFault | Undetermined
+
+
+def under_policy(node: Node, info: MachineInfo, kubelet: Kubelet, policy: str) -> Node | NotStarted:
+    """Return *node*, which *kubelet* runs, as it were under *policy*, or why the kubelet would not start."""
+    if policy == kubelet.config.topology_manager_policy:
+        return node
+    config = kubelet.config._replace(topology_manager_policy=policy)
+    started = start_node(info, kubelet._replace(config=config))
+    if not isinstance(started, Node):
+        return started
+    other = node.copy()
+    other.topology_manager = started.topology_manager
+    return other

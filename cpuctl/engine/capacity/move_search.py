@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 from cpuctl.engine.admission import Admission
 from cpuctl.engine.capacity.holdings import holdings
+from cpuctl.engine.capacity.probe import Progress
 from cpuctl.engine.node import Node
 from cpuctl.engine.ordering import ordered
 from cpuctl.engine.outcome import Admitted
 from cpuctl.engine.pod_order import PodOrder
-from cpuctl.engine.progress import Progress
 from cpuctl.pods.model import Pod
 
 MAX_LEAVING = 8

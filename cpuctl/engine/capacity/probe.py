@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from itertools import count
+from typing import TypeAlias
 
 from cpuctl.engine.capacity.holdings import known_uids
 from cpuctl.engine.node import Node
@@ -11,6 +12,10 @@ from cpuctl.pods.model import Container, Pod, ResourceRequirements
 from cpuctl.quantity import Quantity
 
 _NAME = "probe"
+
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+"""Called often, with what is being tried and how much of how much is done (0 of 0: not known)."""
 
 
 def settled(node: Node) -> Node:
@@ -58,3 +63,7 @@ def _requirements(resources: ResourceRequirements) -> Hashable:
 
 def _amounts(amounts: Mapping[str, Quantity]) -> Hashable:
     return frozenset(amounts.items())
+
+
+def nobody(_what: str, _done: int, _total: int) -> None:
+    """Tell nobody."""

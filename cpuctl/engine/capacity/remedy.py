@@ -14,11 +14,10 @@ from typing import NamedTuple
 from cpuctl.engine.admission import Admission
 from cpuctl.engine.capacity.holdings import by_place, held_cpus, holdings
 from cpuctl.engine.capacity.move_search import Attempt, MoveSearch
-from cpuctl.engine.capacity.probe import settled
+from cpuctl.engine.capacity.probe import Progress, settled
 from cpuctl.engine.node import Node
 from cpuctl.engine.node_fit import check_fit
 from cpuctl.engine.outcome import Admitted, Rejected, Verdict
-from cpuctl.engine.progress import Progress
 from cpuctl.pods.model import Pod
 from cpuctl.pods.requests import pod_requests
 from cpuctl.quantity import Quantity

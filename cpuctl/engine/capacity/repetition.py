@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from cpuctl.engine.admission import Admission
 from cpuctl.engine.capacity.holdings import known_uids
+from cpuctl.engine.capacity.probe import Progress, nobody
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted
-from cpuctl.engine.progress import Progress, nobody
 from cpuctl.pods.identity import copied
 from cpuctl.pods.model import Pod
 

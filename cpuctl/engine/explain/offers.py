@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -10,13 +10,20 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.hints.fit import Fit
 from cpuctl.engine.hints.hints import Hint, HintList, HintRule
 from cpuctl.engine.hints.topology_manager import Answer, Asked, MergeResult, TopologyManager
+from cpuctl.engine.memory.pod_level import pod_level_request
+from cpuctl.engine.memory.requests import MemoryRequest, container_request, pod_request
 from cpuctl.engine.node import Node
+from cpuctl.engine.pod_level import guaranteed_equivalent
 from cpuctl.pods.model import Container, Pod
+from cpuctl.quantity import Quantity
 
 LISTED_NODES = 10
 """Hints on machines with more NUMA nodes than this are not listed: there are up to 2^nodes of them."""
 
 SINGLE = "single-numa-node"
+
+
+_NOTHING = Quantity()
 
 
 class Standing(StrEnum):
@@ -75,7 +82,6 @@ def _request(offer: Offer, pod: Pod, container: Container | None, node: Node) ->
         return None
 
     from cpuctl.engine.cpu.hints import CPUHints
-    from cpuctl.engine.explain.asked_amounts import memory_asked
     from cpuctl.engine.memory.tables import is_memory
 
     if isinstance(offer.rule, CPUHints):
@@ -141,3 +147,26 @@ def _usable(hints: Sequence[Hint], manager: TopologyManager) -> Iterator[int]:
             and (manager.policy != SINGLE or hint.nodes.bit_count() == 1)
         ):
             yield hint.nodes
+
+
+def memory_asked(node: Node, pod: Pod, container: Container | None) -> MemoryRequest | None:
+    """Tell what the Memory Manager reads for a container, or for the pod where that is None, in bytes.
+
+    It is None where an amount is not written as a whole number, and empty for a container that runs and whose
+    status names none, to a kubelet that goes by that.
+    """
+    pod = node.pod_rules.managed(pod)
+    if container is not None:
+        container = next(each for each in pod.all_containers if each.name == container.name)
+    divided = node.memory.rules.divides(pod)
+    if container is None:
+        return pod_level_request(pod) if divided else pod_request(pod)
+    if divided and not guaranteed_equivalent(container):
+        return {}
+    return container_request(container)
+
+
+def whole_cpus(requests: Mapping[str, Quantity]) -> int:
+    """Count the whole CPUs that are requested, 0 where it is a part of one."""
+    request = requests.get("cpu", _NOTHING)
+    return request.value if request.is_integral_cpu else 0

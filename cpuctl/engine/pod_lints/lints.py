@@ -1,15 +1,187 @@
-"""Everything there is to remark on a pod for the kubelet that gets it."""
+"""Everything there is to remark on a pod for the kubelet that gets it.
+
+Of pod-level resources: KEP-2837 (managers do not look at ``spec.resources``), KEP-5526 (gate
+PodLevelResourceManagers), kubelet v1.36. Of amounts that the Memory Manager cannot count, because of how they
+are written: ``memorymanager/policy_static.go``. An API server writes ``1.5Gi`` as ``1536Mi``; a static pod
+comes as it is in the file.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from cpuctl.engine.cpu.exclusive_advice import advise
+from cpuctl.engine.outcome import FAILED_IN_POD_SCOPE
+from cpuctl.engine.pod_level import unaligned_managers
 from cpuctl.engine.pod_lints.admission import Trial
-from cpuctl.engine.pod_lints.exclusive import lint_exclusive_cpus
-from cpuctl.engine.pod_lints.pod_level import lint_pod_level
-from cpuctl.engine.pod_lints.quantities import lint_static_quantities
 from cpuctl.engine.pod_lints.subject import PodLintSubject
-from cpuctl.pods.validation.finding import Finding, Severity
+from cpuctl.pods.model import Container, ContainerKind, Pod, QosClass
+from cpuctl.pods.validation.finding import Finding, Refuser, Severity
+from cpuctl.quantity import Quantity
+
+_SHARED = "no-exclusive-cpus"
+_CHANGES_SHOWN = 4
+
+
+_ZERO = Quantity()
+_PASSED_OVER = "pod-level-not-aligned"
+_ALIGN_HINT = "set resources on the containers alone, or switch on the gate PodLevelResourceManagers"
+_EMPTY_POOL = "pod rejected, sum of exclusive container cpu requests equals pod budget, leaving no cpus for "
+_REFUSALS = {
+    "best-effort": f"EmptyPodSharedPoolError: {_EMPTY_POOL}shared containers",
+    "restricted": f"TopologyAffinityError: {FAILED_IN_POD_SCOPE}",
+}
+_UNCOUNTABLE = "uncountable-memory"
+_WORDS = "Allocate failed due to [memorymanager] failed to represent quantity as int64, which is unexpected"
+
+
+def lint_exclusive_cpus(subject: PodLintSubject) -> Iterator[Finding]:
+    """Look at every container of a pod without pod-level resources."""
+    if not subject.kubelet.may_pin or subject.seen.resources is not None:
+        return
+    for container in subject.seen.all_containers:
+        if subject.qos.qos_class is not QosClass.GUARANTEED:
+            yield from _lint_whole(subject, container)
+        else:
+            yield from _lint_fraction(subject, container)
+
+
+def whole_cpus(container: Container) -> int:
+    """Count the CPUs of a container that requests whole ones, and is limited to just those; else 0."""
+    request, limit = container.resources.requests.get("cpu"), container.resources.limits.get("cpu")
+    if request is None or request != limit or not request.is_integral_cpu:
+        return 0
+    return max(request.value, 0)
+
+
+def _lint_whole(subject: PodLintSubject, container: Container) -> Iterator[Finding]:
+    """Tell of whole CPUs in a pod that is not Guaranteed: that looks like a slip."""
+    count, qos = whole_cpus(container), subject.qos
+    if count:
+        detail = (
+            f"requests and limits are {count} whole CPUs, and none becomes exclusive: the pod is "
+            f"{qos.qos_class}, not Guaranteed, because {qos.reason}"
+        )
+        yield subject.spot(container).warning(_SHARED, detail, hint=_advice(subject, container))
+
+
+def _lint_fraction(subject: PodLintSubject, container: Container) -> Iterator[Finding]:
+    """Tell of a part of a CPU: below one CPU seldom meant to be exclusive, and only under a static policy."""
+    request = container.resources.requests.get("cpu", Quantity())
+    if request.is_integral_cpu:
+        return
+    spot, hint = subject.spot(container), _advice(subject, container)
+    detail = f"the pod is Guaranteed, and {request} is no whole number of CPUs: none becomes exclusive"
+    more_than_one = request.milli_value > 1000
+    if more_than_one and subject.kubelet.pins:
+        yield spot.warning(_SHARED, detail, hint=hint)
+    elif more_than_one or subject.kubelet.pins:
+        yield spot.note(_SHARED, detail, hint=hint)
+
+
+def _advice(subject: PodLintSubject, container: Container) -> str:
+    """Word the smallest change after which the container would get its CPUs."""
+    amounts = {
+        (change.place.container, change.place.resource): change.after
+        for change in advise(subject.seen, container, qos=subject.qos).changes
+    }
+    words = [f"{resource} of {name} to {amount}" for (name, resource), amount in amounts.items()]
+    if not words:
+        return ""
+    more = f" and {len(words) - _CHANGES_SHOWN} more" if len(words) > _CHANGES_SHOWN else ""
+    return f"set {', '.join(words[:_CHANGES_SHOWN])}{more}, in requests and limits"
+
+
+def lint_pod_level(subject: PodLintSubject) -> Iterator[Finding]:
+    """Look at a pod whose pod-level resources make it Guaranteed."""
+    pod, kubelet = subject.seen, subject.kubelet
+    guaranteed = subject.qos.qos_class is QosClass.GUARANTEED
+    if not pod.has_pod_level_resources or not guaranteed:
+        return
+    if not kubelet.rules.managers:
+        if not kubelet.rules.passes_over:
+            return
+        yield from _lint_alignment(subject)
+    elif kubelet.pins and kubelet.topology_scope == "pod" and kubelet.topology_policy != "none":
+        yield from _lint_shared_pool(subject)
+
+
+def _lint_alignment(subject: PodLintSubject) -> Iterator[Finding]:
+    """Name the managers that pass over the pod; of a policy that nobody has told, only what CPUs come to."""
+    spot, kubelet = subject.spec.child("resources"), subject.kubelet
+    static = {
+        "cpu": kubelet.pins,
+        "memory": kubelet.memory_policy == "Static",
+        "topology": kubelet.topology_policy not in ("", "none"),
+    }
+    for manager, text in unaligned_managers(subject.seen, subject.qos):
+        if static[manager]:
+            yield spot.warning(_PASSED_OVER, text, hint=_ALIGN_HINT)
+        elif manager == "cpu" and kubelet.may_pin:
+            yield spot.note(_PASSED_OVER, text, hint=_ALIGN_HINT)
+
+
+def _lint_shared_pool(subject: PodLintSubject) -> Iterator[Finding]:
+    """Refuse what gives all CPUs of the pod away while a container is to share some."""
+    pod = subject.seen
+    lasting = [each for each in pod.all_containers if each.kind is not ContainerKind.INIT]
+    exclusive = [each for each in lasting if _is_exclusive(each)]
+    sharing = [each.name for each in lasting if not _is_exclusive(each)]
+    if exclusive and sharing and 0 < _pod_cpus(pod) <= sum(map(whole_cpus, exclusive)):
+        policy = subject.kubelet.topology_policy
+        detail = _REFUSALS.get(policy, _REFUSALS["restricted"])
+        hint = f"leave CPUs for {', '.join(sharing[:3])}: raise cpu in spec.resources"
+        yield subject.spec.child("resources").refused(
+            "empty-pod-shared-pool", detail, by=Refuser.KUBELET, hint=hint
+        )
+
+
+def _pod_cpus(pod: Pod) -> int:
+    """Count the whole CPUs of the pod level; 0 where they are no whole number."""
+    request = pod.resources.requests.get("cpu", _ZERO) if pod.resources else _ZERO
+    return max(request.value, 0) if request.is_integral_cpu else 0
+
+
+def _is_exclusive(container: Container) -> bool:
+    resources = container.resources
+    memory = resources.requests.get("memory", _ZERO)
+    return whole_cpus(container) > 0 and memory.sign > 0 and memory == resources.limits.get("memory")
+
+
+def lint_static_quantities(subject: PodLintSubject) -> Iterator[Finding]:
+    """Look at the memory requests of a static pod that is Guaranteed."""
+    policy = subject.kubelet.memory_policy
+    guaranteed = subject.qos.qos_class is QosClass.GUARANTEED
+    if not subject.pod.static or not guaranteed or policy not in ("", "Static"):
+        return
+    rules = subject.kubelet.rules
+    if rules.passes_over and subject.seen.has_pod_level_resources and not rules.managers:
+        return
+    for container in subject.seen.all_containers:
+        yield from _lint_container(subject, container)
+
+
+def _lint_container(subject: PodLintSubject, container: Container) -> Iterator[Finding]:
+    spot = subject.spot(container).child("requests")
+    for name, amount in container.resources.requests.items():
+        if name == "memory" or name.startswith("hugepages-"):
+            if amount.exact_int64 is not None:
+                continue
+            hint = _countable(amount)
+            if subject.kubelet.memory_policy:
+                detail = f"UnexpectedAdmissionError: {_WORDS}"
+                yield spot.key(name).refused(_UNCOUNTABLE, detail, by=Refuser.KUBELET, hint=hint)
+            else:
+                detail = f"a kubelet with memoryManagerPolicy Static refuses it as it is written: {_WORDS}"
+                yield spot.key(name).warning(_UNCOUNTABLE, detail, hint=hint)
+
+
+def _countable(amount: Quantity) -> str:
+    written = str(amount.rounded_up_to_milli().canonical())
+    countable = Quantity.from_value(amount.value, amount.format)
+    better = written if Quantity.parse(written).exact_int64 is not None else str(countable)
+    return f"write {better}"
+
 
 _LINTS: tuple[Callable[[PodLintSubject], Iterator[Finding]], ...] = (
     lint_exclusive_cpus,

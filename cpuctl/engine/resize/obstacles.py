@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from cpuctl.engine.node_fit import Allocatable
+from cpuctl.engine.node_resources import node_capacity, node_reservations
 from cpuctl.engine.resize.rules import (
     EXCLUSIVE_CPUS,
     EXCLUSIVE_MEMORY,
@@ -16,7 +18,9 @@ from cpuctl.engine.resize.rules import (
     ResizeRules,
 )
 from cpuctl.engine.resize.running import ResizeWish
+from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.releases.behaviours import Behaviours
+from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.pods.model import Container, Pod, QosClass
 from cpuctl.pods.oom_score import is_critical
 from cpuctl.pods.qos import pod_qos
@@ -24,6 +28,15 @@ from cpuctl.pods.requests import pod_requests
 from cpuctl.quantity import Quantity
 
 _NOTHING = Quantity()
+
+
+_NEEDED = {
+    "alongside CPU Manager": EXCLUSIVE_CPUS,
+    "InPlacePodLevelResourcesVerticalScaling is disabled": POD_LEVEL,
+    "InPlacePodLevelResourcesVerticalScalingEnabled feature gate is disabled": POD_LEVEL,
+    "InPlacePodVerticalScaling is disabled": IN_PLACE,
+    "InPlacePodVerticalScaling is off": IN_PLACE,
+}
 
 
 class Objecting(NamedTuple):
@@ -134,10 +147,20 @@ def gate_needed(message: str, release: Behaviours) -> str:
     return next((gate for words, gate in _NEEDED.items() if words in message), "")
 
 
-_NEEDED = {
-    "alongside CPU Manager": EXCLUSIVE_CPUS,
-    "InPlacePodLevelResourcesVerticalScaling is disabled": POD_LEVEL,
-    "InPlacePodLevelResourcesVerticalScalingEnabled feature gate is disabled": POD_LEVEL,
-    "InPlacePodVerticalScaling is disabled": IN_PLACE,
-    "InPlacePodVerticalScaling is off": IN_PLACE,
-}
+def whole_node(
+    info: MachineInfo, config: KubeletConfiguration, allocatable: Allocatable, release: Behaviours
+) -> Mapping[str, int]:
+    """Return what the node has for pods, CPU in milli: what a kubelet compares a resize with before others.
+
+    Up to 1.33 it is ``status.allocatable`` of the node, in 1.34 and 1.35 ``GetNodeAllocatableAbsolute``,
+    which leaves eviction thresholds out of account; from 1.36 on it does not compare at all.
+    """
+    if not release.compares_resizes_with_absolute_allocatable:
+        return allocatable.amounts
+    kept, capacity = node_reservations(info, config), node_capacity(info)
+    left = {
+        name: capacity[name] - kept.kube.get(name, _NOTHING) - kept.system.get(name, _NOTHING)
+        for name in ("cpu", "memory")
+        if capacity[name].sign
+    }
+    return {name: amount.milli_value if name == "cpu" else amount.value for name, amount in left.items()}

@@ -6,10 +6,11 @@ tries again every three minutes, and whenever a pod comes, goes, is changed or h
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from cpuctl.engine.node import Node
+from cpuctl.engine.outcome import Admitted, Verdict
 from cpuctl.engine.resize.handler import ResizePath, decide
 from cpuctl.engine.resize.outcome import ResizeOutcome, Ruling
 from cpuctl.engine.resize.running import ResizeWish
@@ -94,3 +95,14 @@ def retry_order(waiting: Sequence[ResizeWish], path: ResizePath) -> list[ResizeW
 def _asks_for_more(wish: ResizeWish, *, pod_level: bool) -> bool:
     old, new = (pod_requests(pod, pod_level=pod_level) for pod in (wish.running.allocated, wish.desired))
     return any(old.get(name, _NOTHING) < new.get(name, _NOTHING) for name in ("cpu", "memory"))
+
+
+def refused_after_restart(node: Node, uids: Collection[str]) -> dict[str, Verdict]:
+    """Return, of these pods, those that the next start of the kubelet does not take back; *node* is left."""
+    trial = node.copy()
+    readmitted = trial.readmit(list(trial.active.values())) if uids else ()
+    return {
+        admission.pod.uid: admission.verdict
+        for admission in readmitted
+        if admission.pod.uid in uids and not isinstance(admission.verdict, Admitted)
+    }

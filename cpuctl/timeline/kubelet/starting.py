@@ -8,7 +8,7 @@ from __future__ import annotations
 from cpuctl.checkpoints.reader import StateReader
 from cpuctl.engine.cpu.resizing.delay import DelayRules
 from cpuctl.engine.node import Node
-from cpuctl.engine.resize.capacity import whole_node
+from cpuctl.engine.resize.obstacles import whole_node
 from cpuctl.engine.resize.rules import ResizeRules
 from cpuctl.engine.resize.running import same_resources
 from cpuctl.engine.start import start_node

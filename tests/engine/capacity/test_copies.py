@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cpuctl.engine.capacity.copies import Copies, alike, more_copies
+from cpuctl.engine.capacity.capacity import Copies, alike, more_copies
+from cpuctl.engine.capacity.probe import nobody
 from cpuctl.engine.outcome import Rejected
-from cpuctl.engine.progress import nobody
 from cpuctl.pods.model import Pod, QosClass
 from tests.support.capacity_nodes import exclusive, kubelet, named, node_with, shared, whole
 from tests.support.pods import app, init, sidecar

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import pytest
 
 from cpuctl.engine.capacity.move_search import Attempt, Finding, MoveSearch
-from cpuctl.engine.capacity.probe import settled
+from cpuctl.engine.capacity.probe import nobody, settled
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted
-from cpuctl.engine.progress import nobody
 from cpuctl.pods.model import Pod
 from tests.support.capacity_nodes import exclusive, kubelet, named, node_with, shared, whole
 from tests.support.pods import app, resources

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.cpuset import CPUSet
+from cpuctl.engine.capacity.probe import nobody
 from cpuctl.engine.capacity.remedy import Remedy, RemedyKind, remedy_for
 from cpuctl.engine.node import Node
 from cpuctl.engine.node_fit import Allocatable
 from cpuctl.engine.outcome import Admitted, Rejected
-from cpuctl.engine.progress import nobody
 from cpuctl.engine.start import start_node
 from cpuctl.kubelet.config import ReservedMemory
 from cpuctl.kubelet.kubelet import Kubelet

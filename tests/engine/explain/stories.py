@@ -9,9 +9,8 @@ from typing import Any
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.explain.decision import Decision
-from cpuctl.engine.explain.explanation import Explanation, explain
+from cpuctl.engine.explain.explanation import Explanation, deciding_rule, explain
 from cpuctl.engine.explain.offers import round_of
-from cpuctl.engine.explain.rules.deciding import deciding_rule
 from cpuctl.engine.explain.searches.searches import Search
 from cpuctl.engine.explain.story import Runs, Story, Telling, tell
 from cpuctl.engine.start import start_node

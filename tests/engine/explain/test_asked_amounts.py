@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cpuctl.engine.explain.asked_amounts import memory_asked, whole_cpus
+from cpuctl.engine.explain.offers import memory_asked, whole_cpus
 from cpuctl.engine.node import Node
 from tests.engine.explain.stories import GIB, TWO_NODES, divided, named, story, told, whole
 from tests.support.pods import app, init, resources

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cpuctl.engine.resize.capacity import whole_node
+from cpuctl.engine.resize.obstacles import whole_node
 from cpuctl.kubelet.releases.behaviours import behaviours
 from tests.support.resizing import GIB, NO_POLICY, Setting, two_nodes
 

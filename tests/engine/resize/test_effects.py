@@ -11,7 +11,7 @@ from cpuctl.engine.outcome import Admitted, Rejected
 from cpuctl.engine.resize.effects import cgroup_change, changed_amounts, counted, restarting
 from cpuctl.engine.resize.handler import ResizePath, decide
 from cpuctl.engine.resize.outcome import Judge, ResizeOutcome, Ruling
-from cpuctl.engine.resize.restart import refused_after_restart
+from cpuctl.engine.resize.pending import refused_after_restart
 from cpuctl.engine.resize.rules import EXCLUSIVE_CPUS, ResizeRules
 from cpuctl.engine.resize.running import POD, ResizeWish, RunningPod
 from cpuctl.pods.cgroups.values import CgroupSettings

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from cpuctl.engine.node import Node
-from cpuctl.engine.resize.capacity import whole_node
 from cpuctl.engine.resize.handler import ResizePath, decide
+from cpuctl.engine.resize.obstacles import whole_node
 from cpuctl.engine.resize.outcome import Condition, Judge, ResizeOutcome, Ruling, conditions_of, legacy_status
 from cpuctl.engine.resize.rules import EXCLUSIVE_CPUS, IN_PLACE, ResizeRules
 from cpuctl.engine.resize.semantics import Semantics

@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 
 from cpuctl.checkpoints.model import MemoryNode
 from cpuctl.cpuset import CPUSet
-from cpuctl.engine.explain.asked_amounts import memory_asked
 from cpuctl.engine.explain.decision import Blocked, Rule, bytes_text, counted, nodes_text
-from cpuctl.engine.explain.offers import SINGLE
+from cpuctl.engine.explain.offers import SINGLE, memory_asked
 from cpuctl.engine.hints.coverage import Coverage
 from cpuctl.engine.hints.joint_choice import JointChoice
 from cpuctl.engine.memory.hints import MemoryHints

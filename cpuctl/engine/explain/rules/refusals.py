@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cpuctl.engine.explain.asked_amounts import memory_asked, whole_cpus
 from cpuctl.engine.explain.decision import Blocked, Decision, Rule, counted
-from cpuctl.engine.explain.offers import Round
-from cpuctl.engine.explain.rules.cpus import not_enough_cpus
-from cpuctl.engine.explain.rules.devices import blocked_by_devices
-from cpuctl.engine.explain.rules.hints import hint_decision
+from cpuctl.engine.explain.offers import Round, memory_asked, whole_cpus
+from cpuctl.engine.explain.rules.hints import hint_decision, not_enough_cpus
 from cpuctl.engine.explain.rules.memory import blocked_allocation
 from cpuctl.engine.explain.story import Telling
 from cpuctl.engine.hints.topology_manager import Merged
@@ -21,6 +18,16 @@ from cpuctl.quantity import Format, Quantity
 
 OUT_OF = "OutOf"
 """What the reason begins with where the node is too small; the resource's name follows."""
+
+
+_WRAPPING = "Allocate failed due to ", ", which is unexpected"
+_BEGINNINGS = {
+    "requested number of devices unavailable": Rule.NOT_ENOUGH,
+    "no healthy devices present": Rule.UNHEALTHY_DEVICES,
+    "previously allocated devices are no longer healthy": Rule.UNHEALTHY_DEVICES,
+    "pod ": Rule.OTHER_ASSIGNMENT,
+}
+"""How the device manager's errors begin; the last one says that a pod's request has changed."""
 
 
 def refusal(telling: Telling, refused: Rejected, rounds: Sequence[Round]) -> Decision:
@@ -128,3 +135,14 @@ def _of_pod(total: int, node: Node, refused: Rejected) -> Blocked:
         )
     reserved = node.cpu.policy.reserved if node.cpu.policy else 0
     return Rule.NOT_ENOUGH, not_enough_cpus(total, (node.cpu.state.default & ~reserved).bit_count())
+
+
+def blocked_by_devices(refused: Rejected) -> Blocked | None:
+    """Name the rule behind an error of the device manager; None where the error is another's."""
+    if refused.reason != RejectionReason.UNEXPECTED_ADMISSION:
+        return None
+    before, behind = _WRAPPING
+    error = refused.message.removeprefix(before).removesuffix(behind)
+    return next(
+        ((rule, error) for beginning, rule in _BEGINNINGS.items() if error.startswith(beginning)), None
+    )

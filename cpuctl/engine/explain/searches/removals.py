@@ -1,12 +1,12 @@
-"""Which other pods would have to go: one, or two where no single one is enough."""
+"""Which other pods would have to go, one, or two where no single one is enough; or to come later."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import combinations
 
-from cpuctl.engine.explain.searches.changes import Removal
-from cpuctl.engine.explain.story import Runs, Telling
+from cpuctl.engine.explain.searches.changes import Earlier, Removal
+from cpuctl.engine.explain.story import REMEMBERED, Runs, Telling
 from cpuctl.engine.node import Node
 from cpuctl.pods.model import Pod
 from cpuctl.pods.requests import pod_requests
@@ -68,3 +68,21 @@ def _weight(node: Node, pod: Pod) -> tuple[int, int, str]:
         requests.get("memory", _NOTHING).value,
         pod.full_name,
     )
+
+
+def earlier_places(telling: Telling, runs: Runs) -> Iterator[Earlier]:
+    """Yield the places at which the pod might be admitted, the one that overtakes the fewest pods first.
+
+    After a restart there is nothing to choose: a kubelet takes the oldest pod first.
+    """
+    story = telling.story
+    if story.restarted:
+        return
+    if len(telling.befores) <= story.asked:
+        runs.left_out = f"places more than {REMEMBERED - 1} pods earlier"
+    for back, node in enumerate(reversed(telling.befores[:-1]), 1):
+        if not runs.allow():
+            return
+        if story.is_met_by(runs.admit(node.copy(), story.pod)):
+            place = story.asked - back
+            yield Earlier(place, story.pods[place : story.asked])

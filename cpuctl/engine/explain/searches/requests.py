@@ -1,29 +1,36 @@
-"""The requests nearest to the refused ones that are admitted: the largest below, the smallest above."""
+"""The requests nearest to the refused ones that are admitted: the largest below, the smallest above.
+
+They are tried on the node that the pod finds. Amounts of memory are those at which the Memory Manager's
+answer can change: a set of NUMA nodes is a hint for a request as long as it has as much, free and in all. So
+the largest request that is admitted is what some set has; what is more than some set has in all makes wider
+hints the preferred ones.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import accumulate, combinations
+from typing import NamedTuple
 
-from cpuctl.engine.explain.asked_amounts import memory_asked, whole_cpus
+from cpuctl.checkpoints.model import MemoryNode, MemoryTable
 from cpuctl.engine.explain.decision import Decision, Rule
+from cpuctl.engine.explain.offers import LISTED_NODES, memory_asked, whole_cpus
 from cpuctl.engine.explain.rules.refusals import OUT_OF
-from cpuctl.engine.explain.searches.changes import RequestChange
-from cpuctl.engine.explain.searches.memory_amounts import amounts_above, amounts_below
-from cpuctl.engine.explain.searches.request_choices import (
-    all_rounded_up,
-    fewer_for_all,
-    in_bytes,
-    in_proportion,
-    with_own_resources,
-    written_anew,
-)
-from cpuctl.engine.explain.searches.request_trials import Asker, askers_to_change, first_admitted
+from cpuctl.engine.explain.searches.changes import Amount, RequestChange
 from cpuctl.engine.explain.story import Runs, Telling
-from cpuctl.engine.memory.tables import MEMORY
-from cpuctl.engine.outcome import Rejected
-from cpuctl.quantity import Quantity
+from cpuctl.engine.memory.tables import MEMORY, is_memory
+from cpuctl.engine.outcome import Admitted, Rejected
+from cpuctl.pods.model import Pod
+from cpuctl.quantity import Format, Quantity
 
 _MEBI = 20
+
+
+Choice = Mapping[tuple[str, str], Quantity]
+"""What is requested instead, by container (empty for the pod itself) and resource."""
+_PARTS = 16
+_LEAST = {"cpu": Quantity.parse("100m"), MEMORY: Quantity.parse("64Mi")}
+_NOTHING = Quantity()
 
 
 def nearest_requests(telling: Telling, decision: Decision, runs: Runs) -> Iterator[RequestChange]:
@@ -138,3 +145,159 @@ def _unit(telling: Telling) -> int:
     policy = telling.before.cpu.policy
     whole_cores = policy is not None and policy.options.full_pcpus_only
     return max(telling.before.topology.cpus_per_core, 1) if whole_cores else 1
+
+
+def in_bytes(amount: int) -> Quantity:
+    """Write a number of bytes."""
+    return Quantity.from_value(amount, Format.BINARY_SI)
+
+
+def fewer_for_all(counts: Mapping[str, int], unit: int, most: int) -> Iterator[Choice]:
+    """Allow no container more than a number of CPUs, from its request or *most* down to one *unit*."""
+    for limit in range(min(max(counts.values()), most) // unit * unit, 0, -unit):
+        yield {
+            (name, "cpu"): Quantity.from_value(max(min(count // unit * unit, limit), unit))
+            for name, count in counts.items()
+        }
+
+
+def all_rounded_up(counts: Mapping[str, int], unit: int) -> Iterator[Choice]:
+    """Round every request up to whole units, where that is more than a CPU."""
+    if unit > 1:
+        yield {(name, "cpu"): Quantity.from_value(-(-count // unit) * unit) for name, count in counts.items()}
+
+
+def in_proportion(pod: Pod, unit: int) -> Iterator[Choice]:
+    """Give every container less CPU and memory, by one sixteenth after the other."""
+    for part in range(_PARTS - 1, 0, -1):
+        yield {
+            (each.name, name): _part(name, amount, part, unit)
+            for each in pod.all_containers
+            for name, amount in each.resources.requests.items()
+            if name in ("cpu", MEMORY)
+        }
+
+
+def with_own_resources(pod: Pod) -> Iterator[Choice]:
+    """Give every container that asks for nothing cpu and memory of its own, or as much as its limits say."""
+    choice: dict[tuple[str, str], Quantity] = {}
+    for each in pod.all_containers:
+        for name, least in _LEAST.items():
+            request, limit = (side.get(name) for side in (each.resources.requests, each.resources.limits))
+            if request != limit or request is None:
+                choice[each.name, name] = limit or request or least
+    if choice and all(_within_pod(pod, choice, name) for name in _LEAST):
+        yield choice
+
+
+def _within_pod(pod: Pod, choice: Choice, name: str) -> bool:
+    """Tell whether containers then ask for no more than their pod has, which the API server wants."""
+    total = Quantity()
+    for each in pod.containers:
+        total += choice.get((each.name, name), each.resources.requests.get(name, Quantity()))
+    return pod.resources is None or not pod.resources.requests.get(name, Quantity()) < total
+
+
+def written_anew(pod: Pod) -> Iterator[Choice]:
+    """Write requests of memory that are no whole numbers as the API would."""
+    yield {
+        (each.name, name): amount.canonical()
+        for each in pod.all_containers
+        for name, amount in each.resources.requests.items()
+        if is_memory(name) and amount.exact_int64 is None
+    }
+
+
+def _part(name: str, amount: Quantity, part: int, unit: int) -> Quantity:
+    if name != "cpu":
+        return in_bytes(amount.value * part // _PARTS >> _MEBI << _MEBI)
+    if amount.is_integral_cpu:
+        return Quantity.from_value(max(amount.value * part // _PARTS // unit * unit, unit))
+    return Quantity.from_milli(amount.milli_value * part // _PARTS)
+
+
+class Asker(NamedTuple):
+    """Who asks for something: a container, or the pod itself where the name is empty."""
+
+    name: str
+    requests: Mapping[str, Quantity]
+
+
+def askers_to_change(telling: Telling, decision: Decision, resource: str) -> list[Asker]:
+    """Name whose request of a resource decides: the refused container's, or else the largest.
+
+    Where the pod's own resources are divided among its containers, it is the pod's, too.
+    """
+    pod = telling.story.pod
+    containers = [Asker(each.name, each.resources.requests) for each in pod.all_containers]
+    asking = [each for each in containers if each.requests.get(resource, _NOTHING).sign > 0]
+    named = [each for each in asking if each.name == decision.container]
+    if pod.resources is not None and telling.before.cpu.rules.divides(pod):
+        own = Asker("", pod.resources.requests)
+        return [*named, own] if own.requests.get(resource, _NOTHING).sign > 0 else named
+    return [max(named or asking, key=lambda each: each.requests[resource])] if asking else []
+
+
+def first_admitted(telling: Telling, choices: Iterable[Choice], runs: Runs) -> Iterator[RequestChange]:
+    """Try other requests, and yield the first with which the pod is admitted in the same QoS class."""
+    pod = telling.story.pod
+    requests = {each.name: each.resources.requests for each in pod.all_containers}
+    if pod.resources is not None:
+        requests[""] = pod.resources.requests
+    for choice in choices:
+        if not runs.allow():
+            return
+        amounts = (
+            Amount(name, resource, requests[name].get(resource, _NOTHING), after)
+            for (name, resource), after in choice.items()
+        )
+        change = RequestChange(tuple(each for each in amounts if each.differs))
+        admission = runs.admit(telling.before.copy(), change.asked_by(pod))
+        same_class = admission.qos.qos_class is telling.admission.qos.qos_class
+        if change.amounts and same_class and isinstance(admission.verdict, Admitted):
+            yield change
+            return
+
+
+def amounts_below(tables: Mapping[int, MemoryNode], resource: str, most: int) -> list[int]:
+    """List what sets of nodes have, free and in all, below *most*; the largest first, in whole Mi."""
+    amounts = {
+        amount >> _MEBI << _MEBI
+        for count in (_free_bytes, _allocatable)
+        for amount in _sums(tables, resource, count)
+    }
+    return sorted((amount for amount in amounts if 0 < amount < most), reverse=True)
+
+
+def amounts_above(tables: Mapping[int, MemoryNode], resource: str, least: int) -> list[int]:
+    """List what is just more than sets of nodes have in all, above *least*; the smallest first.
+
+    What is more than all nodes have free is left out.
+    """
+    amounts = {(amount >> _MEBI) + 1 << _MEBI for amount in _sums(tables, resource, _allocatable)}
+    free = sum(
+        _free_bytes(node.memory_map[resource]) for node in tables.values() if resource in node.memory_map
+    )
+    return sorted(amount for amount in amounts if least < amount <= free)
+
+
+def _free_bytes(table: MemoryTable) -> int:
+    return table.free
+
+
+def _allocatable(table: MemoryTable) -> int:
+    return table.allocatable
+
+
+def _sums(
+    tables: Mapping[int, MemoryNode], resource: str, amount: Callable[[MemoryTable], int]
+) -> Iterator[int]:
+    """Add up every set of nodes; of many nodes only each one, and the largest together."""
+    maps = (node.memory_map for node in tables.values())
+    each = sorted((amount(entry[resource]) for entry in maps if resource in entry), reverse=True)
+    if len(each) > LISTED_NODES:
+        yield from each
+        yield from accumulate(each)
+        return
+    for size in range(1, len(each) + 1):
+        yield from map(sum, combinations(each, size))

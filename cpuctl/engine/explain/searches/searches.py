@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from cpuctl.engine.explain.decision import Decision
 from cpuctl.engine.explain.searches.changes import Change, ChangeKind, SettingChange
-from cpuctl.engine.explain.searches.orders import earlier_places
-from cpuctl.engine.explain.searches.removals import removals
+from cpuctl.engine.explain.searches.removals import earlier_places, removals
 from cpuctl.engine.explain.searches.requests import nearest_requests
 from cpuctl.engine.explain.searches.settings import setting_candidates
 from cpuctl.engine.explain.story import Runs, Telling, tell

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from cpuctl.engine.explain.decision import Rule
-from cpuctl.engine.explain.rules.devices import blocked_by_devices
+from cpuctl.engine.explain.rules.refusals import blocked_by_devices
 from cpuctl.engine.outcome import Rejected, RejectionReason
 
 

@@ -6,7 +6,7 @@ from itertools import accumulate
 
 from cpuctl.checkpoints.model import MemoryNode, MemoryTable
 from cpuctl.engine.explain.offers import LISTED_NODES
-from cpuctl.engine.explain.searches.memory_amounts import amounts_above, amounts_below
+from cpuctl.engine.explain.searches.requests import amounts_above, amounts_below
 from cpuctl.quantity import Quantity
 
 PAGES = "hugepages-2Mi"

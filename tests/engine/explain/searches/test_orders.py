@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cpuctl.engine.explain.searches.changes import Earlier
-from cpuctl.engine.explain.searches.orders import earlier_places
+from cpuctl.engine.explain.searches.removals import earlier_places
 from cpuctl.engine.explain.story import Runs, Story, Telling, tell
 from tests.engine.explain.stories import EIGHT, named, story, told, whole
 

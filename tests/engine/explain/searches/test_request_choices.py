@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from cpuctl.engine.explain.searches.request_choices import (
+from cpuctl.engine.explain.searches.requests import (
     Choice,
     all_rounded_up,
     fewer_for_all,

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from cpuctl.engine.explain.decision import Decision, Rule
-from cpuctl.engine.explain.searches.request_choices import Choice
-from cpuctl.engine.explain.searches.request_trials import askers_to_change, first_admitted
+from cpuctl.engine.explain.searches.requests import Choice, askers_to_change, first_admitted
 from cpuctl.engine.explain.story import Runs, Telling
 from cpuctl.pods.model import Pod
 from cpuctl.quantity import Quantity

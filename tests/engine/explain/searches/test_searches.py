@@ -9,8 +9,7 @@ import pytest
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.explain.explanation import explain
 from cpuctl.engine.explain.searches.changes import Earlier, Removal, RequestChange, SettingChange
-from cpuctl.engine.explain.searches.orders import earlier_places
-from cpuctl.engine.explain.searches.removals import removals
+from cpuctl.engine.explain.searches.removals import earlier_places, removals
 from cpuctl.engine.explain.searches.searches import Search
 from cpuctl.engine.explain.story import Runs
 from cpuctl.engine.outcome import Admitted

@@ -26,7 +26,7 @@ from cpuctl.pods.oom_score import OomScore, oom_score
 from cpuctl.pods.qos import Qos, pod_qos
 from cpuctl.pods.readers_view import Reading, readings
 from cpuctl.pods.rules import ASSIGNED_CPUSET, PodRules
-from cpuctl.pods.stored import How, Source, StoredPod, stored_pod
+from cpuctl.pods.stored import How, Provenance, Source, provenance
 from cpuctl.quantity import Quantity
 
 _STARTS_IN_POOL = "in the shared pool as it is when it starts: the CPU Manager never sets its CPUs anew"
@@ -93,7 +93,7 @@ class PodFacts(NamedTuple):
     """
 
     written: Pod
-    stored: StoredPod
+    stored: Provenance
     seen: Pod
     qos: Qos
     requests: Mapping[str, Effective]
@@ -112,7 +112,7 @@ class PodFacts(NamedTuple):
 def pod_facts(pod: Pod, node: NodeOfPods, server: PodServer | None = None) -> PodFacts:
     """Work out what follows from *pod*, as a manifest gives it; *server* has taken the pods before it."""
     server = server or PodServer(node.rules.server, node.limit_ranges)
-    stored = stored_pod(pod, node.rules, node.limit_ranges)
+    stored = provenance(pod, node.rules, node.limit_ranges)
     seen = node.rules.node.view(stored.pod)
     qos = pod_qos(seen)
     containers = tuple(_container(seen, each, qos, stored, node) for each in seen.all_containers)
@@ -150,7 +150,7 @@ def _is_exclusive(pod: Pod, containers: list[bool], rules: PodRules) -> bool:
 
 
 def _container(
-    pod: Pod, container: Container, qos: Qos, stored: StoredPod, node: NodeOfPods
+    pod: Pod, container: Container, qos: Qos, stored: Provenance, node: NodeOfPods
 ) -> ContainerFacts:
     rules = node.rules.node
     claims = partial(
@@ -217,7 +217,7 @@ def _empty_pool(pod: Pod, qos: Qos, node: NodeOfPods) -> Rejected | None:
     return Rejected(RejectionReason.TOPOLOGY_AFFINITY, FAILED_IN_POD_SCOPE)
 
 
-def _only_written(advice: ExclusiveAdvice, stored: StoredPod) -> ExclusiveAdvice:
+def _only_written(advice: ExclusiveAdvice, stored: Provenance) -> ExclusiveAdvice:
     """Leave out requests that follow from their limits, which change as well: nobody has to write them."""
     follows = (None, Source(How.DEFAULTED, REQUEST_FROM_LIMIT))
     changes = tuple(
@@ -228,7 +228,7 @@ def _only_written(advice: ExclusiveAdvice, stored: StoredPod) -> ExclusiveAdvice
     return advice._replace(changes=changes)
 
 
-def _notices(written: Pod, stored: StoredPod, seen: Pod, qos: Qos, node: NodeOfPods) -> Iterator[str]:
+def _notices(written: Pod, stored: Provenance, seen: Pod, qos: Qos, node: NodeOfPods) -> Iterator[str]:
     if stored.dropped:
         server = node.rules.server
         why = "has PodLevelResources switched off" if server.knows_pod_level else "knows no such field"

@@ -216,13 +216,13 @@ def _pods(name: str, kubelet: Kubelet, sources: Sources) -> dict[str, Pod] | Non
     from cpuctl.documents.files import source_name
     from cpuctl.inputs.pods import rules_of_pods
     from cpuctl.pods.reading.manifest_files import read_manifests
-    from cpuctl.pods.stored import handed_pod
+    from cpuctl.pods.stored import stored_pod
 
     if not name:
         return None
     sources.add("pods", source_name(name), "given")
     rules = rules_of_pods(kubelet)
-    return {pod.uid: handed_pod(pod, rules) for pod in read_manifests([name], empty=True).pods}
+    return {pod.uid: stored_pod(pod, rules) for pod in read_manifests([name], empty=True).pods}
 
 
 def _state_texts(

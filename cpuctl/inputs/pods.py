@@ -28,10 +28,10 @@ class GivenPods(NamedTuple):
 
     def stored(self, rules: PodRules) -> tuple[Pod, ...]:
         """Return the pods as an API server hands them on."""
-        from cpuctl.pods.stored import handed_pod
+        from cpuctl.pods.stored import stored_pod
 
         # They come: what a status tells of containers is of others that ran elsewhere.
-        return tuple(handed_pod(pod._replace(statuses=()), rules, self.limit_ranges) for pod in self.pods)
+        return tuple(stored_pod(pod._replace(statuses=()), rules, self.limit_ranges) for pod in self.pods)
 
     def server(self, rules: ServerRules, running: Iterable[Pod], wanted: Iterable[Pod]) -> PodServer:
         """Return the API server that the pods come through; it has those that run, and those with a phase."""
@@ -114,7 +114,7 @@ def load_running(name: str, rules: PodRules, sources: Sources) -> tuple[Pod, ...
 
     from cpuctl.documents.files import source_name
     from cpuctl.pods.reading.manifest_files import read_manifests
-    from cpuctl.pods.stored import handed_pod
+    from cpuctl.pods.stored import stored_pod
 
     sources.add("runningPods", name, "given")
     pods = [pod for pod in read_manifests([name], empty=True).pods if not pod.terminal]
@@ -126,7 +126,7 @@ def load_running(name: str, rules: PodRules, sources: Sources) -> tuple[Pod, ...
             hint="kubectl get pods -A --field-selector spec.nodeName=NODE -o json writes one node's",
         )
     # Beside pods that have a node, one without waits for the scheduler.
-    return tuple(handed_pod(pod, rules) for pod in pods if pod.node_name or not nodes)
+    return tuple(stored_pod(pod, rules) for pod in pods if pod.node_name or not nodes)
 
 
 def as_granted(pods: Iterable[Pod]) -> tuple[Pod, ...]:

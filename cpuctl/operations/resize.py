@@ -38,7 +38,8 @@ def resized(planning: Planning, words: ResizeInputs, semantics: Semantics) -> Re
     if not isinstance(scene, Scene):
         return ResizeAnswer(not_started_document(scene, planning.head()), None)
     path = resize_path(planning, scene, words, semantics)
-    wishes = read_wishes(planning, scene, words)
+    assert path.server is not None
+    wishes = read_wishes(planning, scene, words, path.server)
     stored = [wish for wish in wishes if wish.desired.uid not in scene.never_stored]
     done = [*_never_stored(wishes, scene), *resize_all(scene.node, stored, path)]
     resizes = Resizes(

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from cpuctl.pods.model import Container, Pod, ResourceRequirements, is_pod_level_resource
 from cpuctl.pods.requests import Amounts, container_limits, container_requests
-from cpuctl.pods.rules import ASSIGNED_CPUSET, DEFAULT_SERVER, ServerRules
+from cpuctl.pods.rules import ASSIGNED_CPUSET, ServerRules
 from cpuctl.quantity import Quantity
 
 REQUEST_FROM_LIMIT = "its limit, as no request is given"
@@ -29,17 +29,19 @@ class Step(NamedTuple):
     apply: Callable[[Pod], Pod]
 
 
-def with_api_defaults(pod: Pod, rules: ServerRules = DEFAULT_SERVER) -> Pod:
-    """Return *pod* as the API server stores it where no admission plug-in has its say."""
-    for step in (*creation_steps(rules), *decoding_steps(rules), *storing_steps(rules)):
-        pod = step.apply(pod)
-    return pod
-
-
 def creation_steps(rules: ServerRules) -> tuple[Step, ...]:
     """Return what happens to a new pod only: what the server knows and does not take goes unsaid."""
     pod_level = () if rules.pod_level else (_DROP,)
     return (*pod_level, _DROP_ASSIGNED) if rules.knows_assigned and not rules.takes_assigned else pod_level
+
+
+def update_steps(rules: ServerRules, before: Pod) -> tuple[Step, ...]:
+    """Return what happens to an update of *before* only: what that uses is kept, whatever the server takes.
+
+    Rule: ``DropDisabledPodFields`` in ``pkg/api/pod/util.go``. A resize leaves volumes alone.
+    """
+    own = before.resources
+    return () if rules.pod_level or (own and (own.requests or own.limits)) else (_DROP,)
 
 
 def decoding_steps(rules: ServerRules) -> tuple[Step, ...]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, NewType
 
 from cpuctl.pods.field_ref import ResourceFieldRef
 from cpuctl.quantity import Quantity
@@ -151,6 +151,13 @@ class Pod(NamedTuple):
         return self.resources is not None and any(
             is_pod_level_resource(name) for name in (*self.resources.requests, *self.resources.limits)
         )
+
+
+StoredPod = NewType("StoredPod", Pod)
+"""A pod as its kubelet gets it, with all defaults: ``pods.stored.stored_pod`` makes it, and nothing else.
+
+A manifest that only has limits requests nothing yet: no decision may rest on it.
+"""
 
 
 def is_pod_level_resource(name: str) -> bool:

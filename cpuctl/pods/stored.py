@@ -7,9 +7,9 @@ from enum import StrEnum
 from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpuctl.pods.defaulting import Step, creation_steps, decoding_steps, storing_steps
+from cpuctl.pods.defaulting import Step, creation_steps, decoding_steps, storing_steps, update_steps
 from cpuctl.pods.manifest import manifest_of
-from cpuctl.pods.model import Container, ContainerKind, Pod
+from cpuctl.pods.model import Container, ContainerKind, Pod, StoredPod
 from cpuctl.pods.rules import PodRules, ServerRules
 from cpuctl.pods.validation.amounts import as_sent
 from cpuctl.pods.validation.raw import items_of, mapping_of, member_of
@@ -48,27 +48,44 @@ class Place(NamedTuple):
     resource: str
 
 
-class StoredPod(NamedTuple):
-    """A pod as its kubelet is handed it, and the source of every amount.
+class Provenance(NamedTuple):
+    """A pod with its defaults, its amounts as they were written, and the source of every one of them.
 
     ``dropped`` holds what the API server does not take, by the rule that drops it.
     """
 
-    pod: Pod
+    pod: StoredPod
     sources: Mapping[Place, Source]
     dropped: Mapping[Place, str]
 
 
-def stored_pod(pod: Pod, rules: PodRules, limit_ranges: Sequence[LimitRange] = ()) -> StoredPod:
-    """Take a pod through the API server; *limit_ranges* of other namespaces are passed over.
+def stored_pod(
+    pod: Pod, rules: PodRules, limit_ranges: Sequence[LimitRange] = (), *, before: Pod | None = None
+) -> StoredPod:
+    """Return *pod* as its kubelet gets it; *limit_ranges* of other namespaces are passed over.
 
-    A pod that the cluster holds already (it has a phase) is only read again. A static one never gets there:
-    its kubelet fills in defaults by itself.
+    A pod that the cluster holds already (it has a phase) is only read again; one that is to take the place of
+    *before*, as a resize wants it, gets defaults anew, and loses nothing that it had. The kubelet reads
+    amounts as the API server writes them: ``1.5Gi`` arrives as ``1536Mi``. A static pod never gets to an API
+    server: its kubelet fills in defaults by itself, and amounts stay as they were written.
     """
+    # Without the sources of amounts, which take most of the time: there may be thousands of pods.
+    steps = _steps(pod, rules, limit_ranges, before)
+    stored = _with_priority(reduce(lambda each, step: step.apply(each), steps, pod))
+    if stored.static:
+        return StoredPod(stored)
+    try:
+        return StoredPod(as_sent(stored))
+    except ValueError:
+        return StoredPod(stored)  # a sum that has grown beyond what anybody reads
+
+
+def provenance(pod: Pod, rules: PodRules, limit_ranges: Sequence[LimitRange] = ()) -> Provenance:
+    """Tell where every amount of a pod comes from that goes the way of ``stored_pod``."""
     amounts = dict(_amounts(pod))
     sources = dict.fromkeys(amounts, Source(How.WRITTEN))
     dropped: dict[Place, str] = {}
-    for step in _steps(pod, rules, limit_ranges):
+    for step in _steps(pod, rules, limit_ranges, None):
         pod = step.apply(pod)
         after = dict(_amounts(pod))
         for place in [place for place in amounts if place not in after]:
@@ -77,21 +94,7 @@ def stored_pod(pod: Pod, rules: PodRules, limit_ranges: Sequence[LimitRange] = (
         for place in after:
             sources.setdefault(place, Source(How.DEFAULTED, step.rule))
         amounts = after
-    return StoredPod(pod=_with_priority(pod), sources=sources, dropped=dropped)
-
-
-def handed_pod(pod: Pod, rules: PodRules, limit_ranges: Sequence[LimitRange] = ()) -> Pod:
-    """Return the stored pod as its kubelet reads it: ``1.5Gi`` arrives as ``1536Mi``, but in a static pod."""
-    # Without the sources of amounts, which take most of the time: there may be thousands of pods.
-    stored = _with_priority(
-        reduce(lambda each, step: step.apply(each), _steps(pod, rules, limit_ranges), pod)
-    )
-    if pod.static:
-        return stored
-    try:
-        return as_sent(stored)
-    except ValueError:
-        return stored  # a sum that has grown beyond what anybody reads
+    return Provenance(pod=StoredPod(_with_priority(pod)), sources=sources, dropped=dropped)
 
 
 def plainly_valid(pod: Pod) -> bool:
@@ -147,22 +150,30 @@ def _plain(container: Container) -> bool:
     )
 
 
-def _steps(pod: Pod, rules: PodRules, limit_ranges: Sequence[LimitRange]) -> Iterator[Step]:
+def _steps(
+    pod: Pod, rules: PodRules, limit_ranges: Sequence[LimitRange], before: Pod | None
+) -> Iterator[Step]:
     if pod.static:
         # A kubelet reads the file with the API's defaults, but does not store anything.
         yield from decoding_steps(ServerRules(minor=rules.node.minor, pod_level=rules.node.pod_level))
         return
-    server = rules.server
-    if not pod.phase:
-        yield from creation_steps(server)
-        yield from decoding_steps(server)
-        if limit_ranges:
-            from cpuctl.pods.governing.limit_range import limit_range_steps
-
-            yield from limit_range_steps(pod, limit_ranges)
-        yield from storing_steps(server)
+    if before is not None or not pod.phase:
+        yield from admission_steps(pod, rules.server, limit_ranges, before)
     # Whoever reads a pod from storage applies the defaults of reading.
+    yield from decoding_steps(rules.server)
+
+
+def admission_steps(
+    pod: Pod, server: ServerRules, limit_ranges: Sequence[LimitRange], before: Pod | None
+) -> Iterator[Step]:
+    """Yield what happens to a pod on its way into storage, where it may take the place of *before*."""
+    yield from creation_steps(server) if before is None else update_steps(server, before)
     yield from decoding_steps(server)
+    if limit_ranges:
+        from cpuctl.pods.governing.limit_range import limit_range_steps
+
+        yield from limit_range_steps(pod, limit_ranges)
+    yield from storing_steps(server)
 
 
 def _with_priority(pod: Pod) -> Pod:

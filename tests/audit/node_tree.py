@@ -27,7 +27,7 @@ from cpuctl.machine.tree import MemoryTree
 from cpuctl.pods.cgroups.linux_resources import linear_weight
 from cpuctl.pods.model import Pod, QosClass
 from cpuctl.pods.rules import PodRules
-from cpuctl.pods.stored import handed_pod
+from cpuctl.pods.stored import stored_pod
 from tests.machine.sysfs_writer import small_machine
 from tests.support.manifests import read_pods
 from tests.support.pod_groups import pod_components
@@ -147,7 +147,7 @@ class NodeTree:
 
     def pods(self) -> dict[str, Pod]:
         found = read_pods(json.dumps(PODS), "pods.json").pods
-        return {pod.uid: handed_pod(pod, PodRules()) for pod in found}
+        return {pod.uid: stored_pod(pod, PodRules()) for pod in found}
 
     def known(self, pods: Mapping[str, Pod] | None = None) -> Known:
         machine = read_machine_tree(MemoryTree(dict(self.files)), "node").machine

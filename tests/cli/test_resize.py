@@ -220,6 +220,21 @@ spec: {containers: [{name: c, resources: {requests: {cpu: 500m}}}]}
     assert asked(answer) == {"requests": {"cpu": "700m"}, "limits": {}}
 
 
+ONE = b"""
+apiVersion: v1
+kind: Pod
+metadata: {name: one}
+spec: {containers: [{name: c, resources: {requests: {memory: 1Gi}}}]}
+"""
+
+
+def test_a_limit_alone_is_requested_too(cpuctl: Cpuctl) -> None:
+    """The API server fills in requests of a resize as those of a new pod."""
+    words = (*NODE, *arguments("--cpu-manager-policy=none"), "-f", "-", *to("one:cpu=/2"), "-o", "json")
+    answer = json.loads(resize(cpuctl, *words, stdin=ONE).out)
+    assert asked(answer) == {"requests": {"memory": "1Gi", "cpu": "2"}, "limits": {"cpu": "2"}}
+
+
 def test_several_changes_of_one_pod_are_one_resize(cpuctl: Cpuctl) -> None:
     changes = to("search/index:cpu=6", "search/cache:cpu=4,memory=3Gi")
     words = (*NODE, *arguments(STATIC), *PREVIEW, "-f", "fixtures/resize/pods.yaml")

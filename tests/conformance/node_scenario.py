@@ -15,7 +15,6 @@ from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, FaultKind, KubeletFault, Rejected, StartRefused, Undetermined
 from cpuctl.engine.placement import Isolation, cpuset_mems, isolation_of
 from cpuctl.engine.start import NotStarted
-from cpuctl.pods.defaulting import with_api_defaults
 from cpuctl.pods.model import Container, Pod
 from cpuctl.pods.reading.pods import decode_pod
 from cpuctl.pods.validation.amounts import as_sent
@@ -24,6 +23,7 @@ from tests.conformance.hint_answers import merged, provider_calls, undetermined
 from tests.conformance.node_start import start_kubelet, start_managers_only, started_answer, state_reader
 from tests.conformance.resize_steps import resize, resize_answer, resized_pod, restore_baselines
 from tests.conformance.state_files import StateFiles
+from tests.support.pods import stored
 
 
 def node_scenario(case: Json) -> Json:
@@ -179,8 +179,10 @@ def read_pod(step: Json) -> Pod:
     """Decode a step's pod, defaulted and with canonical quantities as the step says."""
     document = load_documents(json.dumps(_with_names(step["pod"])), "case")[0]
     pod = decode_pod(Cursor.at_root(document))
-    pod = with_api_defaults(pod) if step.get("defaults") else pod
-    return pod if step.get("static") else as_sent(pod)
+    static = step.get("static", False)
+    if step.get("defaults"):
+        return stored(pod._replace(static=static))._replace(static=pod.static)
+    return pod if static else as_sent(pod)
 
 
 def _with_names(pod: Json) -> Json:

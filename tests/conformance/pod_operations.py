@@ -21,7 +21,6 @@ from cpuctl.pods.cgroups.linux_resources import (
     shares_of_weight,
 )
 from cpuctl.pods.cgroups.values import CgroupValues, container_cgroup, pod_cgroup
-from cpuctl.pods.defaulting import with_api_defaults
 from cpuctl.pods.model import Pod, ResourceRequirements
 from cpuctl.pods.oom_score import oom_score
 from cpuctl.pods.qos import pod_qos
@@ -29,6 +28,7 @@ from cpuctl.pods.reading.pods import decode_pod
 from cpuctl.pods.requests import pod_limits, pod_requests, summed_up_once
 from cpuctl.quantity import Quantity
 from tests.conformance.corpus import Json
+from tests.support.pods import stored
 
 _MINOR = 36
 _PERIOD = 100_000
@@ -51,7 +51,7 @@ def _of_pod(answer: _Answer) -> Callable[[Json], Json]:
             return {"error": str(error), "stage": "featureGates"}
         pod = decode_pod(Cursor.at_root(load_documents(json.dumps(case["pod"]), "case")[0]))
         if case.get("defaults") or case["op"] == "podDefaults":
-            pod = with_api_defaults(pod, server_rules(gates))
+            pod = stored(pod, server_rules(gates))
         return answer(case, node_rules(gates).view(pod), gates)
 
     return operation

@@ -11,7 +11,7 @@ from cpuctl.engine.pod_rules import server_rules
 from cpuctl.engine.pod_server import PodServer
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.pods.rules import PodRules
-from cpuctl.pods.stored import handed_pod
+from cpuctl.pods.stored import stored_pod
 from tests.conformance.corpus import CorpusFile, corpus_files, version_of
 from tests.support.manifests import read_pods
 
@@ -25,7 +25,7 @@ def test_planning_refuses_what_the_api_server_refused(file: CorpusFile) -> None:
         version = recorded.case.get("apiServerVersion", "1.36")
         rules = server_rules(FeatureGates.for_minor(version_of({"kubeletVersion": version}).minor))
         (pod,) = read_pods(json.dumps(recorded.case["pod"]), "case").pods
-        said = PodServer(rules).create(handed_pod(pod, PodRules(server=rules))).refusals
+        said = PodServer(rules).create(stored_pod(pod, PodRules(server=rules))).refusals
         assert bool(said) == bool(recorded.expect["errors"]), recorded.name
         assert all(text in said[0] for text in recorded.expect["errors"]), recorded.name
 

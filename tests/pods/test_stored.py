@@ -5,7 +5,7 @@ import pytest
 from cpuctl.pods.governing.limit_range import LimitRange, LimitRangeItem
 from cpuctl.pods.model import Pod
 from cpuctl.pods.rules import NodeRules, PodRules, ServerRules
-from cpuctl.pods.stored import How, Place, Source, StoredPod, stored_pod
+from cpuctl.pods.stored import How, Place, Provenance, Source, provenance, stored_pod
 from tests.support.pods import amounts, app, pod, resources
 
 RULES = PodRules()
@@ -16,14 +16,14 @@ BOUNDS = LimitRange(
 )
 
 
-def told(stored: StoredPod) -> dict[str, str]:
+def told(stored: Provenance) -> dict[str, str]:
     sources = {".".join(filter(None, place)): source for place, source in stored.sources.items()}
     return {place: source.rule or str(source.how) for place, source in sources.items()}
 
 
 def test_every_amount_tells_where_it_comes_from() -> None:
     given = pod(app("", "cpu=1"), pod_level=resources("", "cpu=3"), overhead="cpu=1m")
-    assert told(stored_pod(given, RULES)) == {
+    assert told(provenance(given, RULES)) == {
         "main.limits.cpu": "written",
         "main.requests.cpu": "its limit, as no request is given",
         "limits.cpu": "written",
@@ -33,38 +33,38 @@ def test_every_amount_tells_where_it_comes_from() -> None:
 
 
 def test_pod_level_requests_follow_limits_where_containers_have_none() -> None:
-    stored = stored_pod(pod(app(), pod_level=resources("", "cpu=3")), RULES)
+    stored = provenance(pod(app(), pod_level=resources("", "cpu=3")), RULES)
     assert stored.sources[Place("", "requests", "cpu")] == Source(
         How.DEFAULTED, "the pod-level limit, as no request is given"
     )
 
 
 def test_limit_ranges_fill_in_what_is_missing_in_their_namespace() -> None:
-    stored = stored_pod(pod(app()), RULES, [BOUNDS])
+    stored = provenance(pod(app()), RULES, [BOUNDS])
     rule = "the default of LimitRange bounds"
     assert told(stored) == {"main.requests.cpu": rule, "main.limits.cpu": rule}
-    elsewhere = stored_pod(pod(app())._replace(namespace="elsewhere"), RULES, [BOUNDS])
+    elsewhere = provenance(pod(app())._replace(namespace="elsewhere"), RULES, [BOUNDS])
     assert elsewhere.sources == {}
 
 
 @pytest.mark.parametrize(("rules", "want"), [(RULES, "4"), (LATER, "1")])
 def test_pod_level_defaults_come_before_or_after_limit_ranges(rules: PodRules, want: str) -> None:
     """Up to 1.36 the pod's request is made of its limit before any container has a request."""
-    stored = stored_pod(pod(app(), pod_level=resources("", "cpu=4")), rules, [BOUNDS]).pod
+    stored = provenance(pod(app(), pod_level=resources("", "cpu=4")), rules, [BOUNDS]).pod
     assert stored.resources is not None
     assert str(stored.resources.requests["cpu"]) == want
 
 
 def test_reading_from_storage_adds_what_containers_were_given() -> None:
     memory = BOUNDS._replace(items=(LimitRangeItem(type="Container", default_request=amounts("memory=1Gi")),))
-    stored = stored_pod(pod(app(), pod_level=resources("", "cpu=4")), RULES, [memory]).pod
+    stored = provenance(pod(app(), pod_level=resources("", "cpu=4")), RULES, [memory]).pod
     assert stored.resources is not None
     assert str(stored.resources.requests["memory"]) == "1Gi"
 
 
 @pytest.mark.parametrize("server", [ServerRules(pod_level=False), ServerRules(minor=31, pod_level=False)])
 def test_what_the_server_does_not_take_is_told(server: ServerRules) -> None:
-    stored = stored_pod(pod(app("cpu=1"), pod_level=resources("cpu=2")), PodRules(server=server))
+    stored = provenance(pod(app("cpu=1"), pod_level=resources("cpu=2")), PodRules(server=server))
     assert stored.pod.resources is None
     assert stored.dropped == {Place("", "requests", "cpu"): "dropped by the API server"}
     assert set(told(stored)) == {"main.requests.cpu"}
@@ -72,16 +72,38 @@ def test_what_the_server_does_not_take_is_told(server: ServerRules) -> None:
 
 def test_pods_of_the_cluster_keep_what_they_have() -> None:
     running = pod(app(), pod_level=resources("cpu=2"))._replace(phase="Running")
-    stored = stored_pod(running, PodRules(server=ServerRules(pod_level=False)), [BOUNDS])
+    stored = provenance(running, PodRules(server=ServerRules(pod_level=False)), [BOUNDS])
     assert stored.pod.resources == resources("cpu=2")
     assert stored.sources.keys() == {Place("", "requests", "cpu")}
+
+
+SWITCHED_OFF = PodRules(server=ServerRules(pod_level=False))
+
+
+@pytest.mark.parametrize(
+    ("before", "want"), [("cpu=2", "cpu=3"), ("", None)], ids=["in use", "named, and empty"]
+)
+def test_a_resize_loses_only_what_the_pod_did_not_have(before: str, want: str | None) -> None:
+    """``DropDisabledPodFields``: fields that the old pod uses outlive their gate."""
+    running = pod(app(), pod_level=resources(before))._replace(phase="Running")
+    wanted = running._replace(resources=resources("cpu=3"))
+    stored = stored_pod(wanted, SWITCHED_OFF, before=running)
+    assert stored.resources == (None if want is None else resources(want))
+
+
+def test_a_resize_gets_the_defaults_of_a_new_pod() -> None:
+    running = pod(app("memory=1Gi"))._replace(phase="Running")
+    wanted = running._replace(containers=(app("memory=1Gi", "memory=1.5Gi"),))
+    (container,) = stored_pod(wanted, RULES, [BOUNDS], before=running).containers
+    assert container.resources == resources("memory=1Gi cpu=1", "memory=1536Mi cpu=2")
+    assert str(container.resources.limits["memory"]) == "1536Mi"
 
 
 @pytest.mark.parametrize(("minor", "want"), [(36, "3"), (37, "")])
 def test_static_pods_get_the_kubelets_defaults(minor: int, want: str) -> None:
     given = pod(app("", "cpu=1"), pod_level=resources("", "cpu=3 memory=3"))._replace(static=True)
     rules = PodRules(server=ServerRules(pod_level=False), node=NodeRules(minor=minor))
-    stored = stored_pod(given, rules, [BOUNDS]).pod
+    stored = provenance(given, rules, [BOUNDS]).pod
     assert str(stored.containers[0].resources.requests["cpu"]) == "1"
     assert stored.resources is not None
     assert str(stored.resources.requests.get("memory", "")) == want
@@ -98,4 +120,4 @@ def test_static_pods_get_the_kubelets_defaults(minor: int, want: str) -> None:
 )
 def test_priorities_that_every_cluster_has(name: str, priority: int | None, want: int | None) -> None:
     given: Pod = pod(app())._replace(priority_class_name=name, priority=priority)
-    assert stored_pod(given, RULES).pod.priority == want
+    assert provenance(given, RULES).pod.priority == want

@@ -19,7 +19,7 @@ from cpuctl.engine.pod_facts import NodeOfPods, pod_facts
 from cpuctl.engine.pod_server import PodServer
 from cpuctl.pods.reading.manifests import decode_manifests
 from cpuctl.pods.rules import PodRules
-from cpuctl.pods.stored import handed_pod
+from cpuctl.pods.stored import stored_pod
 from cpuctl.pods.validation.finding import Refuser, Severity
 from cpuctl.pods.validation.lint import lint_document
 from cpuctl.pods.validation.texts import documents_of
@@ -108,7 +108,7 @@ def test_linting_refuses_just_what_planning_refuses(pod: dict[str, Any], minor: 
         and each.code != "unknown-field"
     ]
     (read,) = decode_manifests(json.dumps(pod), "pods.json").pods
-    said = PodServer(server).create(handed_pod(read, pod_rules)).refusals
+    said = PodServer(server).create(stored_pod(read, pod_rules)).refusals
     assert bool(found) == bool(said)
     for message in found:
         assert message in said[0]

@@ -15,7 +15,6 @@ from cpuctl.documents.document import Document
 from cpuctl.engine.pod_lints.lints import lint_pod
 from cpuctl.engine.pod_lints.subject import KubeletView, PodLintSubject
 from cpuctl.errors import InputError
-from cpuctl.pods.defaulting import with_api_defaults
 from cpuctl.pods.validation.finding import Severity
 from cpuctl.pods.validation.lint import Linted, LintRules, lint_document
 from cpuctl.pods.validation.texts import documents_of
@@ -23,6 +22,7 @@ from cpuctl.quantity import Quantity
 from tests.pods.validation.linting import rules, shapes
 from tests.property.test_pods import objects
 from tests.support.manifests import read_pods
+from tests.support.pods import stored
 
 KINDS = ("Pod", "List", "Deployment", "CronJob", "StatefulSet")
 AMOUNTS = ("0", "1", "2", "1500m", "100u", "-1", "1Gi", "1.5Gi", "1G", "0.5", "2Mi", "1e400", "x", "")
@@ -112,9 +112,7 @@ def test_a_pod_without_errors_can_be_planned(pod: Mapping[str, Any], by: LintRul
         return
     if not has_errors(linted):
         assert linted.pod is not None
-        stored = with_api_defaults(planned, by.server)
-        assert linted.pod.containers == stored.containers
-        assert linted.pod.init_containers == stored.init_containers
+        assert linted.pod.all_containers == stored(planned, by.server).all_containers
 
 
 @given(pods, settings, st.sampled_from(["", "static", "none"]), st.sampled_from(["", "Static"]))

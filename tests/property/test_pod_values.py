@@ -18,7 +18,6 @@ from cpuctl.pods.cgroups.linux_resources import (
     shares_of_weight,
 )
 from cpuctl.pods.cgroups.values import CgroupSettings, container_cgroup, pod_cgroup
-from cpuctl.pods.defaulting import with_api_defaults
 from cpuctl.pods.effective import effective_limits, effective_requests
 from cpuctl.pods.eviction_rank import eviction_order, eviction_request
 from cpuctl.pods.governing.resource_quota import QuotaLedger, ResourceQuota
@@ -27,8 +26,9 @@ from cpuctl.pods.oom_score import oom_score
 from cpuctl.pods.qos import pod_qos
 from cpuctl.pods.requests import container_requests, pod_limits, pod_requests
 from cpuctl.pods.rules import NodeRules, PodRules, ServerRules
-from cpuctl.pods.stored import stored_pod
+from cpuctl.pods.stored import provenance
 from cpuctl.quantity import Quantity
+from tests.support.pods import stored
 
 quantities = st.sampled_from(["0", "1", "2", "1500m", "250m", "1Gi", "64Mi", "3"]).map(Quantity.parse)
 lists = st.dictionaries(st.sampled_from(["cpu", "memory", "hugepages-2Mi"]), quantities)
@@ -137,7 +137,7 @@ def test_nothing_a_pod_says_ends_in_an_error(pod: Pod, by: PodRules) -> None:
 
 @given(pods, rules)
 def test_every_amount_has_a_source(pod: Pod, by: PodRules) -> None:
-    stored = stored_pod(pod, by)
+    stored = provenance(pod, by)
     parts = [each.resources for each in stored.pod.all_containers]
     parts += [stored.pod.resources] if stored.pod.resources else []
     amounts = sum(len(part.requests) + len(part.limits) for part in parts) + len(stored.pod.overhead)
@@ -146,9 +146,9 @@ def test_every_amount_has_a_source(pod: Pod, by: PodRules) -> None:
 
 @given(pods, rules)
 def test_storing_changes_nothing_that_is_stored(pod: Pod, by: PodRules) -> None:
-    once = stored_pod(pod, by).pod
-    assert stored_pod(once._replace(phase="Running"), by).pod == once._replace(phase="Running")
-    assert with_api_defaults(once, by.server) == once
+    once = provenance(pod, by).pod
+    assert provenance(once._replace(phase="Running"), by).pod == once._replace(phase="Running")
+    assert stored(once, by.server) == once
 
 
 @given(pods)
@@ -193,7 +193,7 @@ def test_eviction_puts_those_in_front_that_exceed(usage: list[tuple[Pod, int | N
 
 @given(pods)
 def test_advice_helps_and_nothing_of_it_can_be_left_out(pod: Pod) -> None:
-    pod = with_api_defaults(pod)
+    pod = stored(pod)
     for container in pod.all_containers:
         advice = advise(pod, container)
         if advice.claim.cpus or not advice.changes:
@@ -205,7 +205,7 @@ def test_advice_helps_and_nothing_of_it_can_be_left_out(pod: Pod) -> None:
 
 @given(pods)
 def test_there_is_advice_for_everybody(pod: Pod) -> None:
-    pod = with_api_defaults(pod)
+    pod = stored(pod)
     for container in pod.all_containers:
         advice = advise(pod, container)
         assert advice.claim.cpus or advice.changes
@@ -215,7 +215,7 @@ def claimed(pod: Pod, name: str, changes: tuple[Change, ...]) -> int:
     """Apply some changes and count the CPUs that the container is then due."""
     for change in changes:
         pod = applied(pod, change)
-    pod = with_api_defaults(pod)
+    pod = stored(pod)
     container = next(each for each in pod.all_containers if each.name == name)
     return exclusive_claim(pod, container, pod_qos(pod)).cpus
 

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpuctl.errors import CpuctlError, InputError
-from cpuctl.pods.defaulting import with_api_defaults
 from cpuctl.pods.identity import with_uids
 from cpuctl.pods.model import Container, ContainerKind, Pod, QosClass, ResourceRequirements
 from cpuctl.pods.qos import pod_qos
@@ -19,6 +18,7 @@ from cpuctl.pods.reading.template import pods_from_template
 from cpuctl.pods.requests import container_requests, pod_limits, pod_requests
 from cpuctl.quantity import Quantity
 from tests.support.manifests import read_pods
+from tests.support.pods import stored
 
 KEYS = [
     "apiVersion", "kind", "metadata", "name", "namespace", "uid", "spec", "template", "replicas", "items",
@@ -71,13 +71,13 @@ def test_uids_are_unique_and_stay(given_pods: list[Pod]) -> None:
 
 @given(pods)
 def test_defaults_are_applied_once(pod: Pod) -> None:
-    once = with_api_defaults(pod)
-    assert with_api_defaults(once) == once
+    once = stored(pod)
+    assert stored(once) == once
 
 
 @given(pods)
 def test_defaults_leave_what_was_given(pod: Pod) -> None:
-    filled = with_api_defaults(pod)
+    filled = stored(pod)
     for before, after in zip(pod.all_containers, filled.all_containers, strict=True):
         assert before.resources.limits.keys() == after.resources.limits.keys()
         for name, amount in before.resources.requests.items():

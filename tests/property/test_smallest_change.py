@@ -15,7 +15,7 @@ from cpuctl.engine.pod_facts import _only_written
 from cpuctl.pods.model import Container, Pod, ResourceRequirements
 from cpuctl.pods.qos import pod_qos
 from cpuctl.pods.rules import PodRules
-from cpuctl.pods.stored import handed_pod, stored_pod
+from cpuctl.pods.stored import provenance, stored_pod
 from cpuctl.pods.validation.refusals import invalid_parts
 from cpuctl.quantity import Quantity
 
@@ -105,14 +105,14 @@ def smaller(pod: Pod, most: int) -> Iterator[Pod]:
 
 def due(pod: Pod, *, managers: bool, scope: str) -> int:
     """Count the CPUs that the first container is due, once an API server has taken the pod."""
-    stored = handed_pod(pod, RULES)
+    stored = stored_pod(pod, RULES)
     claims = partial(exclusive_claim, pod_level_managers=managers, scope=scope)
     count = claims(stored, stored.containers[0], pod_qos(stored)).cpus
     return count if count and not invalid_parts(stored, RULES.server) else 0
 
 
 def check(pod: Pod, *, managers: bool = False, scope: str = "container") -> None:
-    stored = stored_pod(pod, RULES)
+    stored = provenance(pod, RULES)
     assume(not invalid_parts(stored.pod, RULES.server))
     claims = partial(exclusive_claim, pod_level_managers=managers, scope=scope)
     qos = pod_qos(stored.pod)

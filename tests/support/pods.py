@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirements
+from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirements, StoredPod
+from cpuctl.pods.rules import DEFAULT_SERVER, PodRules, ServerRules
+from cpuctl.pods.stored import stored_pod
 from cpuctl.quantity import Quantity
 
 
@@ -44,3 +46,8 @@ def pod(
         resources=pod_level,
         overhead=amounts(overhead),
     )
+
+
+def stored(given: Pod, server: ServerRules = DEFAULT_SERVER) -> StoredPod:
+    """Return a pod as a kubelet gets it from an API server whose namespaces nothing governs."""
+    return stored_pod(given, PodRules(server=server))

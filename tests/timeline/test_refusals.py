@@ -88,6 +88,39 @@ def test_an_api_server_refuses_what_would_change_the_class_of_service() -> None:
     assert container(simulation)["desired"] == "2"
 
 
+def test_an_api_server_keeps_what_a_pod_uses_whatever_it_takes_of_new_ones() -> None:
+    """``DropDisabledPodFields``: pod-level resources in use outlive the gate."""
+    own = {"requests": {"cpu": 2}, "limits": {"cpu": 4}}
+    containers = [{"name": "app", "resources": {"requests": {"cpu": 1}}}]
+    whole = {"metadata": {"name": "whole"}, "spec": {"resources": own, "containers": containers}}
+    simulation = play(
+        {"at": "0s", "admit": "whole"},
+        {"at": "1s", "apiServer": {"version": "1.33", "featureGates": {"PodLevelResources": False}}},
+        {"at": "2s", "resize": {"pod": "whole", "cpu": "500m"}},
+        pods=[whole],
+    )
+    assert told(simulation, What.FORBIDDEN) == []
+    assert told(simulation, What.RESIZE_ACCEPTED)[0].text == "resize is accepted: app 1 to 500m CPUs"
+
+
+@pytest.mark.parametrize(
+    ("minor", "why"), [(36, "cpu request 1 but limit 3"), (37, "a cpu limit of 3 but no request")]
+)
+def test_a_static_pod_has_the_defaults_of_its_own_kubelet(minor: int, why: str) -> None:
+    """From 1.37 on pod-level defaults are the API server's alone, which a static pod never gets to."""
+    static = {
+        "metadata": {"name": "whole", "annotations": {"kubernetes.io/config.source": "file"}},
+        "spec": {
+            "resources": {"limits": {"cpu": 3}},
+            "containers": [{"name": "app", "resources": {"requests": {"cpu": 1}}}],
+        },
+    }
+    kubelet = {"version": f"1.{minor}", "config": config(cpuManagerPolicyOptions={}, featureGates={})}
+    simulation = play({"at": "0s", "admit": "whole"}, pods=[static], kubelet=kubelet, apiServer={})
+    (admitted,) = told(simulation, What.ADMITTED)
+    assert admitted.text.endswith(why)
+
+
 def test_an_older_kubelet_cannot_set_up_the_volume() -> None:
     """The operator's error of the KEP: the field is let in while some kubelets do not know it."""
     server = {"version": "1.37", "featureGates": {"DownwardAPIAssignedResources": True}}

@@ -99,7 +99,7 @@ def _shown(found: "GivenPods", view: NodeView, usage: dict[str, int] | None, sou
 
     node = view.node._replace(limit_ranges=found.limit_ranges)
     server = PodServer(node.rules.server, found.limit_ranges, found.quotas)
-    server.count(stored_pod(pod, node.rules).pod for pod in found.pods if pod.phase)
+    server.count(stored_pod(pod, node.rules) for pod in found.pods if pod.phase)
     facts = [pod_facts(pod, node, server) for pod in found.pods]
     shown = Shown(
         pods=facts,

@@ -13,16 +13,18 @@ from cpuctl.engine.resize.rules import IN_PLACE, INIT_CONTAINERS, POD_LEVEL
 from cpuctl.engine.resize.running import RESIZABLE, ResizeWish
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.releases.behaviours import Behaviours, behaviours
-from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirements
+from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirements, StoredPod
 from cpuctl.pods.qos import pod_qos
 from cpuctl.pods.requests import pod_requests
-from cpuctl.pods.rules import ServerRules
+from cpuctl.pods.rules import PodRules, ServerRules
+from cpuctl.pods.stored import stored_pod
 from cpuctl.pods.validation.finding import Spot
 from cpuctl.pods.validation.refusals import beyond_limit_ranges, invalid_parts
 from cpuctl.quantity import Quantity
 
 if TYPE_CHECKING:
     from cpuctl.engine.pod_server import PodServer
+    from cpuctl.pods.governing.limit_range import LimitRange
 
 _ROOT = Spot((), "[]")
 _SPEC = Spot(("spec",), "spec")
@@ -37,6 +39,7 @@ _SIDES = ("requests", "limits")
 class ResizeServer(NamedTuple):
     """An API server 1.*minor* and its gates; ``node_resizes`` is the kubelet's gate.
 
+    ``pod_level_limits`` is the gate PodLevelResourcesFixDefaulting.
     ``allocatable`` is what the node's status says it has for pods (CPU in milli), None where not known.
     ``namespaces`` has the LimitRanges and ResourceQuotas, which a resize that is let through is charged to.
     """
@@ -47,6 +50,7 @@ class ResizeServer(NamedTuple):
     pod_level: bool = True
     pod_level_resources: bool = True
     init_containers: bool = True
+    pod_level_limits: bool = False
     node_resizes: bool = True
     allocatable: Mapping[str, int] | None = None
     namespaces: PodServer | None = None
@@ -63,6 +67,7 @@ class ResizeServer(NamedTuple):
             pod_level=gates.enabled(POD_LEVEL),
             pod_level_resources=gates.enabled("PodLevelResources"),
             init_containers=gates.enabled(INIT_CONTAINERS),
+            pod_level_limits=gates.enabled("PodLevelResourcesFixDefaulting"),
             node_resizes=node_resizes,
             allocatable=allocatable,
         )
@@ -71,6 +76,23 @@ class ResizeServer(NamedTuple):
     def release(self) -> Behaviours:
         """What servers of this release do in their own way."""
         return behaviours(self.minor, turned=self.turned)
+
+    @property
+    def rules(self) -> ServerRules:
+        """How it defaults and validates pods."""
+        return ServerRules(
+            minor=self.minor, pod_level=self.pod_level_resources, pod_level_limits=self.pod_level_limits
+        )
+
+    @property
+    def limit_ranges(self) -> tuple[LimitRange, ...]:
+        """The LimitRanges that look at a resize: only at one by the subresource, but as at a new pod."""
+        namespaces = self.namespaces if self.release.has_resize_subresource else None
+        return namespaces.limit_ranges if namespaces is not None else ()
+
+    def stored(self, running: Pod, wanted: Pod) -> StoredPod:
+        """Return *wanted* as it is stored in the place of *running*."""
+        return stored_pod(wanted, PodRules(server=self.rules), self.limit_ranges, before=running)
 
     def refusals(self, wish: ResizeWish) -> tuple[str, ...]:
         """Return all that is wrong with a resize, nothing where the pod is changed as it is wished."""
@@ -99,9 +121,7 @@ class _Review(NamedTuple):
 
     def _invalid(self) -> Sequence[str]:
         """Look at the pod as it would be: validation of the whole spec comes before that of the change."""
-        server = self.server
-        rules = ServerRules(minor=server.minor, pod_level=server.pod_level_resources)
-        return invalid_parts(self.new, rules)
+        return invalid_parts(self.new, self.server.rules)
 
     def _unadmitted(self) -> Iterator[str]:
         """Ask the admission plug-ins; quotas come last."""
@@ -111,10 +131,8 @@ class _Review(NamedTuple):
             yield from self.server.namespaces.resize(self.old, self.new, valid=not refused)
 
     def _beyond_limit_ranges(self) -> Iterator[str]:
-        """Ask the LimitRanges of the namespace, which look at resizes as at new pods."""
-        namespaces = self.server.namespaces
-        if namespaces is not None and self.server.release.has_resize_subresource:
-            yield from beyond_limit_ranges(self.new, namespaces.limit_ranges)
+        """Ask the LimitRanges of the namespace."""
+        return beyond_limit_ranges(self.new, self.server.limit_ranges)
 
     def _never(self) -> str:
         """Tell why the pod is none that is resized."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from cpuctl.documents.cursor import Cursor
 from cpuctl.errors import InputError
 from cpuctl.pods.rules import PodRules
-from cpuctl.pods.stored import handed_pod
+from cpuctl.pods.stored import stored_pod
 from cpuctl.pods.validation.custom_pods import refuses_pods_of
 from cpuctl.pods.validation.finding import Finding, Spot
 from cpuctl.pods.validation.objects import ManifestObject, objects_of
@@ -70,7 +70,7 @@ def running_pods(documents: Iterable[Document], rules: PodRules) -> Iterator[Pod
     for document in documents:
         for item in objects_of(document):
             if isinstance(item, ManifestObject):
-                yield from (handed_pod(pod, rules) for pod in _pods(document, item) if pod.phase)
+                yield from (stored_pod(pod, rules) for pod in _pods(document, item) if pod.phase)
 
 
 def governed_findings(
@@ -81,7 +81,7 @@ def governed_findings(
     if draft is None or item is None or draft.pod.static:
         return
     spot = Spot(draft.spec.path, "")
-    pods = [handed_pod(pod, rules, server.limit_ranges) for pod in _pods(document, item)]
+    pods = [stored_pod(pod, rules, server.limit_ranges) for pod in _pods(document, item)]
     created = [server.create(pod) for pod in pods]
     if draft.stored and not draft.is_template:
         return

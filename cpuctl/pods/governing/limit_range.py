@@ -1,8 +1,8 @@
 """LimitRange: the defaults that it puts into containers, and what it refuses.
 
-Rule: ``plugin/pkg/admission/limitranger`` of the API server. It looks at pods that are created, never at
-those that exist; texts are its own. Where it walks a map in random order, the order here is by name. For the
-object itself: ``pkg/apis/core/v1/defaults.go`` and ``pkg/apis/core/validation``.
+Rule: ``plugin/pkg/admission/limitranger`` of the API server. It looks at pods that are created, and at
+resizes by the subresource; texts are its own. Where it walks a map in random order, the order here is by
+name. For the object itself: ``pkg/apis/core/v1/defaults.go`` and ``pkg/apis/core/validation``.
 """
 
 from __future__ import annotations

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.documents.document import Document
 from cpuctl.errors import InputError
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 from cpuctl.pods.rules import PodRules, ServerRules
-from cpuctl.pods.validation.amounts import as_sent
+from cpuctl.pods.stored import stored_pod
 from cpuctl.pods.validation.custom_pods import of_custom_resource
 from cpuctl.pods.validation.draft import PodDraft
 from cpuctl.pods.validation.field_refs import check_assigned_support
@@ -21,7 +21,7 @@ from cpuctl.pods.validation.pod_level_meaning import check_pod_level_meaning
 from cpuctl.pods.validation.pod_level_support import check_pod_level_support
 from cpuctl.pods.validation.raw import CONTAINER_LISTS, items_of, member_of
 from cpuctl.pods.validation.reading import read_draft
-from cpuctl.pods.validation.server import check_at_server, defaulted_pod
+from cpuctl.pods.validation.server import check_at_server
 from cpuctl.pods.validation.shape import Shapes
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Linted(NamedTuple):
     namespace: str = ""
     name: str = ""
     draft: PodDraft | None = None
-    pod: Pod | None = None
+    pod: StoredPod | None = None
     findings: tuple[Finding, ...] = ()
     item: ManifestObject | None = None
 
@@ -122,7 +122,7 @@ def _linted(item: ManifestObject, rules: LintRules) -> Linted:
     checks = chain(shapes, read.findings, _checks(draft, rules, pods))
     findings = list(islice(checks, MOST_FINDINGS + 1))
     refused = any(finding.severity is Severity.ERROR for finding in findings)
-    pod = None if refused else _sent(draft, pods.server, rules.limit_ranges)
+    pod = None if refused else _stored(draft, pods, rules.limit_ranges)
     if pod is not None:
         findings += check_pod_level_meaning(pod, draft.spec, pods)
     if item.template is not None:
@@ -149,10 +149,9 @@ def _no_static_pod(item: ManifestObject) -> Finding:
     )
 
 
-def _sent(draft: PodDraft, rules: ServerRules, limit_ranges: Sequence[LimitRange]) -> Pod:
-    """Return the pod as its kubelet gets it: a static one reads as it was written."""
-    pod = defaulted_pod(draft, rules, limit_ranges)
-    return pod if pod.static else as_sent(pod)
+def _stored(draft: PodDraft, rules: PodRules, limit_ranges: Sequence[LimitRange]) -> StoredPod:
+    new = not draft.stored or draft.is_template
+    return stored_pod(draft.pod, rules, limit_ranges if new else (), before=None if new else draft.pod)
 
 
 def _by_kubelet(finding: Finding) -> Finding:

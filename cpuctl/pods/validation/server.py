@@ -7,13 +7,13 @@ when a pod is made of it, so templates are looked at twice. Rule: ``pkg/apis/cor
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
+from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 from cpuctl.object_names import label_problems, subdomain_problems
-from cpuctl.pods.defaulting import creation_steps, decoding_steps, storing_steps
 from cpuctl.pods.model import Pod, ResourceRequirements
 from cpuctl.pods.rules import ServerRules
+from cpuctl.pods.stored import admission_steps
 from cpuctl.pods.validation.containers import check_containers, check_ephemeral_at_all
 from cpuctl.pods.validation.draft import PodDraft
 from cpuctl.pods.validation.field_refs import check_field_ref
@@ -54,16 +54,9 @@ def check_at_server(
 
 def defaulted_pod(draft: PodDraft, rules: ServerRules, limit_ranges: Sequence[LimitRange] = ()) -> Pod:
     """Return the pod with the API server's defaults; one that is stored already keeps what new ones lose."""
-    new = not draft.stored or draft.is_template
-    pod = draft.pod
-    steps = [*(creation_steps(rules) if new else ()), *decoding_steps(rules)]
-    if new and limit_ranges:
-        from cpuctl.pods.governing.limit_range import limit_range_steps
-
-        steps += limit_range_steps(pod, limit_ranges)
-    for step in (*steps, *storing_steps(rules)):
-        pod = step.apply(pod)
-    return pod
+    new, pod = not draft.stored or draft.is_template, draft.pod
+    ranges, before = (limit_ranges, None) if new else ((), pod)
+    return reduce(lambda each, step: step.apply(each), admission_steps(pod, rules, ranges, before), pod)
 
 
 def _template(draft: PodDraft, rules: ServerRules) -> Pod:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from cpuctl.engine.admission import Admission
 from cpuctl.engine.outcome import Admitted, Forbidden, KubeletFault, Rejected, Undetermined
 from cpuctl.engine.placement import Isolation
+from cpuctl.engine.pod_rules import node_rules
 from cpuctl.engine.resize.running import RunningPod
+from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.pods.identity import with_uids
 from cpuctl.pods.model import Pod
-from cpuctl.pods.rules import PodRules
-from cpuctl.pods.stored import handed_pod
-from cpuctl.timeline.model import Admit
+from cpuctl.pods.rules import NodeRules, PodRules
+from cpuctl.pods.stored import stored_pod
+from cpuctl.timeline.model import Admit, KubeletSetup
 from cpuctl.timeline.pods import downward
 from cpuctl.timeline.pods.containers import start_all
 from cpuctl.timeline.pods.ending import forget_pod
@@ -55,7 +57,14 @@ def _stored(world: World, pod: Pod) -> Pod:
     """Return a pod as the API server would hand it on; one that comes again has another UID."""
     if pod.uid in world.names:
         (pod,) = with_uids([pod._replace(uid="")], world.names)
-    return handed_pod(pod, PodRules(server=world.api_server.rules), world.api_server.limit_ranges)
+    rules = PodRules(server=world.api_server.rules, node=_node_rules(world.setup))
+    return stored_pod(pod, rules, world.api_server.limit_ranges)
+
+
+def _node_rules(setup: KubeletSetup) -> NodeRules:
+    """Tell how the kubelet reads static pods, which get to no API server."""
+    kubelet = setup.kubelet
+    return node_rules(kubelet.gates) if isinstance(kubelet, Kubelet) else NodeRules(minor=setup.minor)
 
 
 def _born(world: World, event: Admit, stored: Pod) -> PodLife:

@@ -10,14 +10,12 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from cpuctl.engine.outcome import KubeletFault
-from cpuctl.engine.pod_rules import server_rules
 from cpuctl.engine.resize.handler import ResizePath, decide
 from cpuctl.engine.resize.outcome import ResizeOutcome, Ruling, conditions_of
 from cpuctl.engine.resize.pending import retry_order
 from cpuctl.engine.resize.running import POD, ResizeWish, requirements, same_resources, with_requirements
 from cpuctl.engine.resize.server_side import ResizeServer
 from cpuctl.golang.durations import duration_text
-from cpuctl.pods.defaulting import with_api_defaults
 from cpuctl.pods.model import Pod, ResourceRequirements
 from cpuctl.timeline.model import Resize
 from cpuctl.timeline.world.failing import kubelet_fails
@@ -41,15 +39,13 @@ _TOLD = {
 def request_resize(world: World, life: PodLife, event: Resize) -> None:
     """Let the API server take new resources for a pod, and its kubelet decide on them."""
     spec = life.running.spec
-    desired = with_api_defaults(
-        with_requirements(spec, _wanted(spec, event.resources)), server_rules(world.server.gates)
-    )
-    wish = ResizeWish(life.running, desired)
     server = ResizeServer.of(
         world.server.gates,
         node_resizes=world.kubelet is None or world.kubelet.rules.in_place,
         allocatable=None if world.allocatable is None else world.allocatable.amounts,
     )._replace(namespaces=world.api_server if world.server.validates else None)
+    desired = server.stored(spec, with_requirements(spec, _wanted(spec, event.resources)))
+    wish = ResizeWish(life.running, desired)
     if refusals := server.refusals(wish):
         message = "; ".join(refusals)
         world.tell(What.FORBIDDEN, f"resize is refused by the API server: {message}", life, message=message)

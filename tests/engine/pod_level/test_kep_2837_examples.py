@@ -10,7 +10,7 @@ from cpuctl.pods.cgroups.files import CgroupHost, WeightFormula, v2_files
 from cpuctl.pods.cgroups.values import CgroupValues
 from cpuctl.pods.model import Container, Pod
 from cpuctl.pods.rules import PodRules, ServerRules
-from cpuctl.pods.stored import stored_pod
+from cpuctl.pods.stored import provenance
 from tests.support.pods import app, pod, resources
 
 GI = 1 << 30
@@ -111,7 +111,7 @@ BEYOND = {
 @pytest.mark.parametrize("given", BEYOND.values(), ids=BEYOND)
 def test_limits_that_become_requests_may_be_more_than_the_pod_has(given: Pod) -> None:
     text = "must be greater than or equal to aggregate container requests of 120Gi"
-    found = PodServer(SERVER).create(stored_pod(given, PodRules(server=SERVER)).pod).refusals
+    found = PodServer(SERVER).create(provenance(given, PodRules(server=SERVER)).pod).refusals
     if given.resources and not given.resources.requests:
         # The request is the sum of the containers', and above the pod's own limit.
         text = "must be less than or equal to memory limit of 100Gi"

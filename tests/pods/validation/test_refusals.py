@@ -9,7 +9,7 @@ from cpuctl.pods.governing.limit_range import LimitRange, LimitRangeItem
 from cpuctl.pods.model import ContainerKind, Pod
 from cpuctl.pods.reading.manifests import decode_manifests
 from cpuctl.pods.rules import PodRules, ServerRules
-from cpuctl.pods.stored import handed_pod, plainly_valid, stored_pod
+from cpuctl.pods.stored import plainly_valid, provenance, stored_pod
 from cpuctl.quantity import Quantity
 from tests.support.pods import app, pod, resources
 
@@ -23,7 +23,7 @@ RATIO = (
 
 
 def refused(given: Pod, rules: ServerRules = SERVER, *ranges: LimitRange) -> tuple[str, ...]:
-    stored = stored_pod(given, PodRules(server=rules), ranges).pod
+    stored = provenance(given, PodRules(server=rules), ranges).pod
     return PodServer(rules, ranges).create(stored).refusals
 
 
@@ -239,6 +239,6 @@ def test_amounts_are_told_as_they_were_written() -> None:
     spec = '{containers: [{name: app, resources: {limits: {"a.b/c": 1.5}}}]}'
     given = read(POD.format(metadata="{name: web}", spec=spec))
     rules = ServerRules(minor=33)
-    handed = handed_pod(given, PodRules(server=rules))
+    handed = stored_pod(given, PodRules(server=rules))
     (found,) = PodServer(rules).create(handed).refusals
     assert "resource.int64Amount{value:15, scale:-1}" in found

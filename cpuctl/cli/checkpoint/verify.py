@@ -88,6 +88,7 @@ def _verified(words: CheckpointInputs, sources: Sources) -> Document:
         verdict_document,
         with_commands,
     )
+    from cpuctl.operations.checkpoint.repair import advised
     from cpuctl.operations.checkpoint.states import kubelet_head, read_case, read_node
 
     asked = words
@@ -99,4 +100,4 @@ def _verified(words: CheckpointInputs, sources: Sources) -> Document:
     if not case.states:
         sources.warnings.append("there are no state files: the kubelet would write new ones")
     head = {"sources": sources.entries} | kubelet_head(node.kubelet, case.reader)
-    return with_commands(verdict_document(case.verdict(), case.states, head), asked.spelt_out)
+    return with_commands(verdict_document(advised(case), case.states, head), asked.spelt_out)

@@ -12,10 +12,13 @@ from cpuctl.departures import ROLLBACK
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.state_checks.cpu_subject import CPUSubject, cpu_finding, union
-from cpuctl.engine.state_checks.findings import REPAIR, REPAIR_WITH_PODS, StateFinding
+from cpuctl.engine.state_checks.findings import REMOVE_ONE, REPAIR, StateFinding
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
+
+_GATE = "PodLevelResourceManagers"
 
 
-def cpu_findings(subject: CPUSubject, policy: StaticPolicy) -> Iterator[StateFinding]:
+def cpu_findings(subject: CPUSubject, policy: StaticPolicy, gates: FeatureGates) -> Iterator[StateFinding]:
     """Compare a state with the machine and with what is reserved."""
     state = subject.state
     if not state.default_cpu_set and not state.entries:
@@ -24,7 +27,7 @@ def cpu_findings(subject: CPUSubject, policy: StaticPolicy) -> Iterator[StateFin
     yield from _reserved(subject, policy)
     yield from _also_shared(subject)
     yield from _unknown(subject, policy)
-    yield from _unaccounted(subject, policy)
+    yield from _unaccounted(subject, policy, gates)
 
 
 def _pool(subject: CPUSubject, policy: StaticPolicy) -> Iterator[StateFinding]:
@@ -37,7 +40,7 @@ def _pool(subject: CPUSubject, policy: StaticPolicy) -> Iterator[StateFinding]:
             "and refuses its own file after the next restart (kubernetes issue 141196)",
             expected="at least one CPU",
             detected="none",
-            fix=f"remove a pod that has exclusive CPUs from the node, then {REPAIR_WITH_PODS}",
+            fix=REMOVE_ONE,
         )
     elif pool <= CPUSet(policy.reserved):
         yield cpu_finding(
@@ -110,7 +113,7 @@ def _no_such(what: str, machine: CPUSet) -> StateFinding:
     )
 
 
-def _unaccounted(subject: CPUSubject, policy: StaticPolicy) -> Iterator[StateFinding]:
+def _unaccounted(subject: CPUSubject, policy: StaticPolicy, gates: FeatureGates) -> Iterator[StateFinding]:
     known = subject.state.default_cpu_set | subject.exclusive
     missing = CPUSet(policy.allocatable) - known
     # Where the kubelet reads what pods hold as a whole, none of it is missing.
@@ -122,7 +125,7 @@ def _unaccounted(subject: CPUSubject, policy: StaticPolicy) -> Iterator[StateFin
             "pod-cpus-unread",
             f"CPUs {passed_over} are held by pods as a whole and by no container of them "
             f"({subject.owners.names(owners)}), which this kubelet does not read ({ROLLBACK})",
-            fix=f"switch PodLevelResourceManagers on, or {REPAIR}",
+            fix=REPAIR if gates.stage(_GATE) is None else f"switch {_GATE} on, or {REPAIR}",
         )
     if rest := missing - passed_over:
         yield cpu_finding(

@@ -8,7 +8,7 @@ from cpuctl.checkpoints.model import UnreadableState
 from cpuctl.departures import ROLLBACK
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.saved_files import CPU_FILE, MEMORY_FILE, Reading
-from cpuctl.engine.state_checks.findings import REPAIR, StateFinding, StatePlace
+from cpuctl.engine.state_checks.findings import DRAIN, REPAIR, StateFinding, StatePlace
 from cpuctl.engine.state_checks.found import AnyFile
 
 
@@ -52,9 +52,6 @@ def file_findings(
     yield from _passed_over(name, file)
 
 
-_DRAIN = "drain the node and delete the file"
-
-
 def _unread(name: str, file: AnyFile, version: str) -> StateFinding:
     """Say that a file means nothing to this kubelet, whatever is in it."""
     broken = isinstance(file.read, UnreadableState)
@@ -78,7 +75,7 @@ def _gone_on(name: str, file: AnyFile) -> Iterator[StateFinding]:
             message=f"it cannot be loaded: {file.read.error}; the kubelet logs that, starts, and takes every "
             "device for free: it may give devices that containers use to others",
             detected=file.facts.format,
-            fix=REPAIR if file.whole is not None and file.facts.wrong_checksums else _DRAIN,
+            fix=REPAIR if file.whole is not None and file.facts.wrong_checksums else DRAIN,
         )
 
 
@@ -86,7 +83,7 @@ def _unreadable(name: str, file: AnyFile, error: str, version: str) -> StateFind
     facts, fix = file.facts, ""
     message = f"it cannot be loaded: {error}"
     if file.whole is None:
-        fix = f"{_DRAIN}: cpuctl cannot read it either"
+        fix = f"{DRAIN}: cpuctl cannot read it either"
     elif facts.wrong_checksums:
         message += f"; {_not_that_of_the_content(facts.wrong_checksums)}"
         fix = REPAIR
@@ -99,7 +96,7 @@ def _unreadable(name: str, file: AnyFile, error: str, version: str) -> StateFind
             fix = f"cpuctl checkpoint migrate --to-kubelet {version}" if migrates else REPAIR
         else:
             message += ", and no release converts it"
-            fix = _DRAIN
+            fix = DRAIN
     return StateFinding(
         severity=Severity.ERROR,
         code="unreadable",

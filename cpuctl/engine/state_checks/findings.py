@@ -8,8 +8,12 @@ from typing import NamedTuple, TypeAlias
 
 from cpuctl.diagnostics import Diagnostic, Severity
 
+DRAIN = "drain the node and delete the file"
 REPAIR = "cpuctl checkpoint repair"
 REPAIR_WITH_PODS = f"{REPAIR} --pods FILE"
+REMOVE = f"remove this pod from the node, then {REPAIR_WITH_PODS}"
+REMOVE_ONE = f"remove a pod that has exclusive CPUs from the node, then {REPAIR_WITH_PODS}"
+"""What a kubelet that is down has of a pod stays in its files when the pod goes."""
 
 MOST_ALIKE = 50
 """Of findings with the same code, as many are told: a file may have one for every entry."""

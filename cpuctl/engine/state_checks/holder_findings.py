@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from cpuctl.cpuset import CPUSet
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.state_checks.cpu_subject import CPUSubject, cpu_finding
-from cpuctl.engine.state_checks.findings import MOST_ALIKE, REPAIR, StateFinding
+from cpuctl.engine.state_checks.findings import MOST_ALIKE, REMOVE, REPAIR, StateFinding
 from cpuctl.pods.model import ContainerKind
 
 _UNSEEN = "a kubelet does not notice"
@@ -58,7 +58,7 @@ def _overlaps_in_pods(subject: CPUSubject) -> Iterator[StateFinding]:
                 f"CPUs {both} of {subject.owners.name(*held.owner)} are held by another "
                 f"container of the pod, too, which {_UNSEEN}",
                 held.owner,
-                fix="restart the kubelet without this pod, or delete the pod: who is right cannot be told",
+                fix=f"{REMOVE}: who is right cannot be told",
             )
         taken[held.uid] = taken.get(held.uid, CPUSet()) | held.cpus
 

@@ -15,7 +15,7 @@ from cpuctl.engine.memory.restart import restored
 from cpuctl.engine.memory.state import MemoryManagerState
 from cpuctl.engine.memory.tables import MEMORY, wrapped
 from cpuctl.engine.saved_files import MEMORY_FILE
-from cpuctl.engine.state_checks.findings import REPAIR, StateFinding, StatePlace
+from cpuctl.engine.state_checks.findings import REMOVE, REPAIR, StateFinding, StatePlace
 from cpuctl.engine.state_checks.memory_drift import Cause, DriftKind, MemoryDrift, hugepage_bytes
 from cpuctl.engine.state_checks.memory_replay import Misfit, replayed
 from cpuctl.engine.state_checks.owners import Owners
@@ -27,7 +27,6 @@ _MEANINGS = {
     Cause.HUGE_PAGES: "other huge pages were set up",
     Cause.RESERVED: "reservedMemory has changed",
 }
-_DRAIN = f"remove this pod from the node, then {REPAIR} --pods FILE"
 
 _reserved, _free, _allocatable = map(attrgetter, ("reserved", "free", "allocatable"))
 
@@ -92,7 +91,7 @@ def _misfit(misfit: Misfit, owners: Owners, severity: Severity) -> StateFinding:
         place=StatePlace(MEMORY_FILE, uid, container),
         message=f"{_size(block.size)} of {block.type} of {owners.name(uid, container)} on NUMA node {nodes}: "
         f"{misfit.why}{missing}",
-        fix=_DRAIN,
+        fix=REMOVE,
     )
 
 

@@ -15,7 +15,7 @@ from cpuctl.engine.start import NotStarted, Started
 from cpuctl.engine.state_checks.cpu_findings import cpu_findings
 from cpuctl.engine.state_checks.cpu_subject import CPUSubject, cpu_finding
 from cpuctl.engine.state_checks.file_findings import file_findings
-from cpuctl.engine.state_checks.findings import StateFinding, limited
+from cpuctl.engine.state_checks.findings import REMOVE, StateFinding, limited
 from cpuctl.engine.state_checks.found import FoundStates
 from cpuctl.engine.state_checks.holder_findings import holder_findings
 from cpuctl.engine.state_checks.memory_drift import MemoryDrift, memory_drift
@@ -133,7 +133,7 @@ class _Look(NamedTuple):
         subject = CPUSubject.of(file.state, file.whole or file.state, self.owners)
         policy = self.node.policy if self.node else None
         if policy is not None:
-            yield from cpu_findings(subject, policy)
+            yield from cpu_findings(subject, policy, self.gates)
         yield from holder_findings(subject)
         yield from gone_findings(CPU_FILE, file.state, self.owners)
         if policy is not None:
@@ -170,7 +170,7 @@ class _Look(NamedTuple):
                 "starts, or refuses it, and these belong to nobody then "
                 f"(kubernetes issue 140989; {RESTARTS})",
                 (uid, ""),
-                fix="remove the pod from the node before the kubelet starts",
+                fix=REMOVE,
             )
 
 

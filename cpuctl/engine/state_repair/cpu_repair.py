@@ -14,6 +14,7 @@ from cpuctl.checkpoints.model import CPUStateFile
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.state_checks.cpu_subject import holders, union
+from cpuctl.engine.state_checks.findings import REMOVE_ONE
 from cpuctl.engine.state_checks.owners import Owners
 from cpuctl.engine.state_repair.actions import Action, Did, NotRepaired, Repaired
 from cpuctl.engine.state_repair.gone import gone, kept
@@ -56,7 +57,7 @@ def repair_cpu_state(
         return NotRepaired(
             "pods hold all CPUs that are not reserved: a kubelet with strict-cpu-reservation refuses a state "
             "whose shared pool is empty (kubernetes issue 141196)",
-            "remove a pod that has exclusive CPUs from the node, then repair again with --pods",
+            REMOVE_ONE,
         )
     return Repaired(work.state, tuple(work.actions))
 

@@ -13,6 +13,7 @@ from cpuctl.checkpoints.model import MemoryNode, MemoryStateFile
 from cpuctl.engine.memory.restart import restored
 from cpuctl.engine.memory.state import Blocks, MemoryManagerState
 from cpuctl.engine.outcome import KubeletFault, Undetermined
+from cpuctl.engine.state_checks.findings import DRAIN, REPAIR_WITH_PODS
 from cpuctl.engine.state_checks.memory_drift import DriftKind, memory_drift
 from cpuctl.engine.state_checks.memory_replay import Misfit, replayed
 from cpuctl.engine.state_checks.owners import Owners
@@ -20,7 +21,7 @@ from cpuctl.engine.state_repair.actions import Action, Did, NotRepaired, Repaire
 from cpuctl.engine.state_repair.gone import gone, kept
 
 _SHOWN = 3
-_DRAIN = "remove these pods from the node, then repair again with --pods; or drain it and delete the file"
+_REMOVE = f"remove what has no place from the node, then {REPAIR_WITH_PODS}, or {DRAIN}"
 _REASONS = {
     None: "the sums are not those of the entries",
     DriftKind.BENIGN: "the machine's memory differs by what a reboot changes",
@@ -69,7 +70,7 @@ def repair_memory_state(
         drift = memory_drift(state, rules.fresh)
         why = _REASONS[drift.kind if drift else None]
         return Repaired(new, (*actions, Action(did=Did.TABLES, reason=why)))
-    return NotRepaired(_why_not(verdict), _DRAIN)
+    return NotRepaired(_why_not(verdict), DRAIN)
 
 
 def _given_up(state: MemoryStateFile) -> Repaired[MemoryStateFile]:
@@ -113,7 +114,7 @@ def _no_place(misfits: tuple[Misfit, ...], owners: Owners) -> NotRepaired:
         for each in misfits[:_SHOWN]
     )
     more = f" and {len(misfits) - _SHOWN} more" if len(misfits) > _SHOWN else ""
-    return NotRepaired(f"memory that pods hold has no place on this machine: {shown}{more}", _DRAIN)
+    return NotRepaired(f"memory that pods hold has no place on this machine: {shown}{more}", _REMOVE)
 
 
 def _why_not(verdict: str | KubeletFault | Undetermined) -> str:

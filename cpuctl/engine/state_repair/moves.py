@@ -9,6 +9,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.cpu.manager import StaticPolicy
 from cpuctl.engine.outcome import Picked
 from cpuctl.engine.state_checks.cpu_subject import Held, union
+from cpuctl.engine.state_checks.findings import REMOVE_ONE
 from cpuctl.engine.state_checks.owners import Owners
 from cpuctl.engine.state_repair.actions import NotRepaired
 
@@ -105,7 +106,7 @@ class _Search:
         who = self.owners.name(held.uid, held.container)
         return NotRepaired(
             f"{who} cannot keep CPUs {lost}, and only {free} CPUs are free that may be exclusive",
-            "remove a pod that has exclusive CPUs from the node, then repair again with --pods",
+            REMOVE_ONE,
         )
 
 

@@ -12,6 +12,7 @@ from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, UnreadableSt
 from cpuctl.engine.start import Started
 from cpuctl.errors import InputError
 from cpuctl.operations.checkpoint.changes import FileChange, Refused
+from cpuctl.operations.checkpoint.repair import advised
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +34,7 @@ def migrate(states: Sequence[StateInput], to: StateReader) -> tuple[FileChange, 
 def proven(changes: tuple[FileChange, ...], case: Case) -> tuple[tuple[FileChange, ...], StateVerdict]:
     """Ask whether the kubelet starts on the new files; without that, none of them is to be written."""
     states = tuple(each.state if each.refused else each.as_input() for each in changes)
-    verdict = case._replace(states=tuple(state for state in states if state)).verdict()
+    verdict = advised(case._replace(states=tuple(state for state in states if state)))
     if isinstance(verdict.start, Started) or any(each.refused for each in changes):
         return changes, verdict
     text = getattr(verdict.start, "error", "") or getattr(verdict.start, "why", "")

@@ -13,6 +13,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.engine.outcome import StartRefused, Undetermined
 from cpuctl.engine.saved_files import CPU_FILE, MEMORY_FILE, PODS_FILES, Reading
 from cpuctl.engine.start import NotStarted, Started, start_managers
+from cpuctl.engine.state_checks.findings import DRAIN, REPAIR
 from cpuctl.engine.state_repair.actions import Action, Did, NotRepaired, Repaired
 from cpuctl.engine.state_repair.cpu_repair import CPURules, repair_cpu_state
 from cpuctl.engine.state_repair.memory_repair import MemoryRules, repair_memory_state
@@ -46,6 +47,44 @@ def repair(case: Case) -> Repairs:
         reason = _of_start(after.start)
         changes = tuple(each._replace(refused=reason) if each.changed else each for each in changes)
     return Repairs(changes, after)
+
+
+def advised(case: Case) -> StateVerdict:
+    """Give the verdict on state files; a repair is proposed where one comes to something only.
+
+    Where one file cannot be repaired, none is: what is in the way is proposed then, for its own file and
+    before all others.
+    """
+    verdict = case.verdict()
+    if not any(each.fix.endswith(REPAIR) for each in verdict.findings):
+        return verdict
+    blocked = _in_the_way(case, verdict)
+    if blocked is None:
+        return verdict
+    name, advice = blocked
+    before_all = f"{name} first: {advice}, then {REPAIR}"
+    findings = (
+        each._replace(fix=advice if each.place.file_name == name else before_all)
+        if each.fix.endswith(REPAIR)
+        else each
+        for each in verdict.findings
+    )
+    return verdict._replace(findings=tuple(findings))
+
+
+def _in_the_way(case: Case, before: StateVerdict) -> tuple[str, str] | None:
+    """Name the first file that keeps all from being repaired, and what to do about it."""
+    managers = start_managers(case.node.source.info, case.node.kubelet)
+    if not isinstance(managers, Started):
+        return None
+    for state in case.states:
+        try:
+            change = _repaired(state, case, managers, before)
+        except InputError:
+            return state.file_name, DRAIN
+        if change.refused:
+            return state.file_name, change.refused.advice
+    return None
 
 
 def _refused(state: StateInput, reason: Refused) -> FileChange:
@@ -96,7 +135,7 @@ def _resummed(state: StateInput, case: Case, before: StateVerdict) -> FileChange
         if found.problem
         else f"no kubelet converts format {found.format}"
     )
-    return _refused(state, Refused(why, "drain the node and delete the file"))
+    return _refused(state, Refused(why, DRAIN))
 
 
 def _readable(state: StateInput) -> tuple[StateInput, tuple[Action, ...]]:
@@ -115,7 +154,7 @@ def _readable(state: StateInput) -> tuple[StateInput, tuple[Action, ...]]:
     return state._replace(inspection=taken), (Action(did=Did.FORMAT, reason=why),)
 
 
-_NEW = "drain the node and delete the file, or write a new one: cpuctl checkpoint new"
+_NEW = f"{DRAIN}, or write a new one: cpuctl checkpoint new"
 _State = CPUStateFile | MemoryStateFile
 _Result = Repaired[CPUStateFile] | Repaired[MemoryStateFile] | NotRepaired
 

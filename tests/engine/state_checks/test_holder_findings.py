@@ -156,7 +156,7 @@ def inside(which: str, name: str) -> StateFinding:
         code="held-twice",
         message=f"CPUs {which} of shop/{DB}/{name} are held by another container of the pod, too, which a "
         "kubelet does not notice",
-        fix="restart the kubelet without this pod, or delete the pod: who is right cannot be told",
+        fix=f"remove this pod from the node, then {REPAIR} --pods FILE: who is right cannot be told",
         pod_uid=DB,
         container=name,
     )

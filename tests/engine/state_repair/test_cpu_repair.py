@@ -160,5 +160,5 @@ def test_what_has_no_answer_says_so(
     entries: dict[str, dict[str, str]], options: dict[str, bool], reason: str
 ) -> None:
     result = repair(entries, options=options)
-    advice = "remove a pod that has exclusive CPUs from the node, then repair again with --pods"
+    advice = "remove a pod that has exclusive CPUs from the node, then cpuctl checkpoint repair --pods FILE"
     assert result == NotRepaired(reason, advice)

@@ -217,7 +217,8 @@ def test_what_is_done(case: Case) -> None:
     assert repair_memory_state(case.state, case.rules, case.owners) == Repaired(case.after, case.actions)
 
 
-DRAIN = "remove these pods from the node, then repair again with --pods; or drain it and delete the file"
+DRAIN = "drain the node and delete the file"
+REMOVE = f"remove what has no place from the node, then cpuctl checkpoint repair --pods FILE, or {DRAIN}"
 
 
 TOO_LITTLE = "9663676416 bytes of memory on NUMA node 1 of shop/p/a: there is not enough"
@@ -240,7 +241,7 @@ NOWHERE = f"0 bytes of memory on NUMA node 2 of shop/q/a: {NO_NODE}"
 def test_memory_without_a_place_is_a_reason_not_to_repair(entries: Held, text: str) -> None:
     saved = MemoryStateFile(policy_name="Static", machine_state=FRESH, entries=entries)
     assert repair_memory_state(saved, READ, RUNNING) == NotRepaired(
-        f"memory that pods hold has no place on this machine: {text}", DRAIN
+        f"memory that pods hold has no place on this machine: {text}", REMOVE
     )
 
 

@@ -6,7 +6,10 @@ from collections import Counter
 from collections.abc import Iterable
 from enum import Enum
 from functools import total_ordering
-from typing import Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    from cpuctl.answers.findings import FindingCounts
 
 
 @total_ordering
@@ -64,7 +67,11 @@ def worst_first(diagnostics: Iterable[AnyDiagnostic]) -> list[AnyDiagnostic]:
     return sorted(diagnostics, key=lambda each: each.severity, reverse=True)
 
 
-def counts(diagnostics: Iterable[Diagnostic[object]]) -> dict[str, int]:
+def counts(diagnostics: Iterable[Diagnostic[object]]) -> FindingCounts:
     """Count by severity, the worst first."""
     found = Counter(each.severity for each in diagnostics)
-    return {str(severity): found[severity] for severity in Severity}
+    return {
+        "error": found[Severity.ERROR],
+        "warning": found[Severity.WARNING],
+        "note": found[Severity.NOTE],
+    }

@@ -20,8 +20,11 @@ Documented: TypeAlias = ast.Module | ast.ClassDef | Function
 NOT_READ = {
     "format_commands": "typer calls it",
     "format_options": "typer calls it",
+    "greatest": "docs/generate reads it",
     "invoke": "typer calls it",
+    "least": "docs/generate reads it",
     "list_commands": "typer calls it",
+    "regex": "docs/generate reads it",
     "shares_of_weight": "the kubelet's, with recorded answers",
     "summed_up_once": "the kubelet's, with recorded answers",
 }

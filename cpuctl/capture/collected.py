@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from cpuctl.machine.recording_layout import CONFIG, STATE_DIRECTORY
+
+if TYPE_CHECKING:
+    from cpuctl.answers.capture import AreaName, Counted
 
 
 class Link(NamedTuple):
@@ -29,9 +32,9 @@ class Unreadable(NamedTuple):
 class Area(NamedTuple):
     """One part of a capture: how many entries it has, what they describe, what the reader must know."""
 
-    name: str
+    name: AreaName
     entries: int
-    counts: Mapping[str, int] = {}
+    counts: Mapping[Counted, int] = {}
     notes: tuple[str, ...] = ()
 
 

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from cpuctl.capture.collected import Area, Collected, Content, KubeletFacts
 from cpuctl.capture.node.processes import process_lines
 from cpuctl.machine.recording_layout import LAYOUT_VERSION, MANIFEST, PROCESSES
 
-CHECKSUMS = "SHA256SUMS"
+if TYPE_CHECKING:
+    from cpuctl.answers import capture as answers
+
+CHECKSUMS: Final = "SHA256SUMS"
 """Checksums of all files, for ``sha256sum -c``; thousands of them, so they stay out of the manifest."""
 
 
 class Capture(NamedTuple):
     """A capture ready to be written: its manifest, and every member's path and content in order."""
 
-    manifest: Mapping[str, Any]
+    manifest: answers.Manifest
     members: tuple[tuple[str, Content], ...]
 
 
@@ -30,10 +33,11 @@ def make_capture(collected: Collected, *, cpuctl: str, recorded_at: str = "") ->
     files = {**collected.members, PROCESSES: process_lines(collected.processes)}
     members = sorted(files.items())
     checksums = "".join(_checksum_lines(members))
-    manifest = {
+    timestamp: answers.Timestamp = {"recordedAt": recorded_at} if recorded_at else {}
+    manifest: answers.Manifest = {
         "layoutVersion": LAYOUT_VERSION,
         "cpuctl": cpuctl,
-        **({"recordedAt": recorded_at} if recorded_at else {}),
+        **timestamp,
         "source": "live" if collected.live else "directory",
         "anonymized": collected.anonymized,
         "stateChecksumsValid": not collected.anonymized,
@@ -47,7 +51,7 @@ def make_capture(collected: Collected, *, cpuctl: str, recorded_at: str = "") ->
     return Capture(manifest, ((MANIFEST, text), (CHECKSUMS, checksums), *members))
 
 
-def _kubelet(facts: KubeletFacts) -> dict[str, Any]:
+def _kubelet(facts: KubeletFacts) -> answers.Kubelet:
     return {
         "version": facts.version or None,
         "versionSource": facts.version_source or None,
@@ -68,7 +72,7 @@ def _kubelet(facts: KubeletFacts) -> dict[str, Any]:
     }
 
 
-def _area(area: Area) -> dict[str, Any]:
+def _area(area: Area) -> answers.Area:
     return {
         "name": area.name,
         "entries": area.entries,

@@ -7,7 +7,7 @@ which has both, counts as v1: that is what a kubelet takes it for.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from cpuctl.machine.tree import Tree
 
@@ -34,7 +34,7 @@ def is_interface_file(name: str) -> bool:
 class Hierarchies(NamedTuple):
     """The roots of the hierarchies that matter here, as paths in a tree; empty where there is none."""
 
-    version: int
+    version: Literal[1, 2]
     cpuset: str
     cpu: str
     memory: str

@@ -38,7 +38,6 @@ class KnownBy(StrEnum):
     LOG = "log"
     STATE = "state"
     PROCESS = "process"
-    NOTHING = ""
 
 
 _PARTS = {
@@ -58,7 +57,7 @@ class Owner(NamedTuple):
     container_id: str = ""
     runtime: str = ""
     part: Part = Part.UNKNOWN
-    known_by: KnownBy = KnownBy.NOTHING
+    known_by: KnownBy | None = None
 
     @property
     def pod_name(self) -> str:

@@ -23,6 +23,7 @@ from cpuctl.inputs.sources import Sources
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cpuctl.answers.audit import Audit
     from cpuctl.audit.picture import Picture
     from cpuctl.inputs.live_node import LiveNode
 
@@ -97,7 +98,7 @@ def audit(
     exit_zero: ExitZeroOption = False,
 ) -> None:
     """Read the node, compare, answer."""
-    from cpuctl.cli.answers.checkpoint.verdict_answer import with_commands
+    from cpuctl.cli.answers.diagnostics import spell_out_fixes
     from cpuctl.inputs.configuration import LIVE_MACHINE
     from cpuctl.inputs.kubelet import release_is_known
     from cpuctl.inputs.live_node import NodeInputs, load_node
@@ -117,7 +118,8 @@ def audit(
         root=root or "/",
         released=machine != LIVE_MACHINE or release_is_known(sources),
     )
-    audited = with_commands(_audited(node, picture, checks, sources), given.spelt_out)
+    audited = _audited(node, picture, checks, sources)
+    spell_out_fixes(audited["findings"], given.spelt_out)
     tell_sources(sources, style)
     tell_doubts(node, style)
     emit(_plan(node, picture, sources) if output is AuditOutput.PLAN else audited, style)
@@ -138,12 +140,12 @@ def _checks(text: str) -> "Sequence[str]":
     return names or list(CHECKS)
 
 
-def _audited(node: "LiveNode", picture: "Picture", checks: "Sequence[str]", sources: Sources) -> Document:
+def _audited(node: "LiveNode", picture: "Picture", checks: "Sequence[str]", sources: Sources) -> "Audit":
     from cpuctl.audit.checks import audit as compare
     from cpuctl.cli.answers.audit_answer import audit_document
 
-    findings, head = compare(picture, checks), {"sources": sources.entries}
-    return audit_document(picture, findings, head, checks=checks, unreadable=node.files.unreadable)
+    findings, unreadable = compare(picture, checks), node.files.unreadable
+    return audit_document(picture, findings, sources.entries, checks=checks, unreadable=unreadable)
 
 
 def _plan(node: "LiveNode", picture: "Picture", sources: Sources) -> Document:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cpuctl.errors import CpuctlError, InputError, NodeAccessError, UsageError, unreadable
 
 if TYPE_CHECKING:
+    from cpuctl.answers.sources import Origin
     from cpuctl.capture.recorded_kubelet import RecordedKubelet
     from cpuctl.documents.document import PlacedText
     from cpuctl.inputs.sources import Sources
@@ -201,8 +202,8 @@ def configuration_text(
         sources.add("kubeletConfiguration", str(path), "live")
         return (text, str(path)), str(path.parent)
     # A kubelet that is started without a file is known to have none.
-    known = "live" if live else "capture"
-    said = "default" if recorded.flags is None or recorded.flags_gap else known
+    known: Origin = "live" if live else "capture"
+    said: Origin = "default" if recorded.flags is None or recorded.flags_gap else known
     sources.add("kubeletConfiguration", "the kubelet's defaults", said)
     return None, ""
 
@@ -286,7 +287,7 @@ def all_arguments(
     """Put the flags of ``--kubelet-args`` (*text*) behind those of the node's kubelet, as on one line."""
     if text:
         sources.add("kubeletArguments", text, "given")
-    known = sources.entries.get("kubeletConfiguration", {}).get("from")
+    known = sources.origin("kubeletConfiguration")
     gap = recorded.flags_gap if known in ("live", "capture") and not text else ""
     if not recorded.flags and not recorded.other_flags:
         return Arguments(given=given, gap=gap)
@@ -299,7 +300,7 @@ def all_arguments(
         given=given,
         others=tuple(_doubtful(recorded)),
         gap=gap,
-        released=sources.entries.get("kubeletVersion", {}).get("from") != "default",
+        released=sources.origin("kubeletVersion") != "default",
     )
 
 

@@ -10,6 +10,7 @@ from cpuctl.inputs.configuration import LIVE_MACHINE
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
 
 if TYPE_CHECKING:
+    from cpuctl.answers.sources import Origin
     from cpuctl.inputs.configuration import KubeletInputs, LoadedKubelet
     from cpuctl.inputs.sources import Sources
     from cpuctl.kubelet.version import KubeletVersion
@@ -116,7 +117,8 @@ def _version(
 ) -> KubeletVersion:
     from cpuctl.kubelet.version import DEFAULT_VERSION, KubeletVersion
 
-    told, known = (named_version(words), "given") if words.version else (recorded.version, "capture")
+    told = named_version(words) if words.version else recorded.version
+    known: Origin = "given" if words.version else "capture"
     if not told and origin == LIVE_MACHINE:
         from cpuctl.capture.kubelet.version import installed_version
 
@@ -192,7 +194,7 @@ def load_cgroup_version(text: str, machine: MachineSource | None, sources: Sourc
         sources.add("cgroupVersion", text, "given")
         return int(text)
     found = _found_cgroup_version(machine)
-    known = "live" if machine is not None and machine.origin == LIVE_MACHINE else "capture"
+    known: Origin = "live" if machine is not None and machine.origin == LIVE_MACHINE else "capture"
     sources.add("cgroupVersion", str(found or 2), known if found else "default")
     return found or 2
 
@@ -223,7 +225,7 @@ def load_known_kubelet(words: KubeletInputs, sources: Sources, *, machine: Machi
 
 def release_is_known(sources: Sources) -> bool:
     """Tell whether the release was named or found, and not assumed."""
-    return sources.entries.get("kubeletVersion", {}).get("from") != "default"
+    return sources.origin("kubeletVersion") != "default"
 
 
 def require_version(words: KubeletInputs, sources: Sources) -> None:

@@ -116,7 +116,7 @@ def _recorded_texts(machine: MachineSource, sources: Sources) -> dict[str, str]:
         return {}
     live = machine.origin == LIVE_MACHINE
     # Another configuration is a "what if" on a fresh node: a kubelet refuses a state it did not write.
-    if live or sources.entries.get("kubeletConfiguration", {}).get("from") == "given":
+    if live or sources.origin("kubeletConfiguration") == "given":
         _tell_fresh(machine, sources, live=live)
         return {}
     texts = {}

@@ -9,6 +9,7 @@ from cpuctl.errors import InputError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from cpuctl.answers.sources import Origin, Source
     from cpuctl.kubelet.releases.recorded import Topic
 
 NOT_VERIFIED = "notVerified"
@@ -18,7 +19,7 @@ class Sources:
     """Where every input came from: the command line, the recording, the live host, or a default."""
 
     def __init__(self) -> None:
-        self.entries: dict[str, dict[str, str]] = {}
+        self.entries: dict[str, Source] = {}
         self.warnings: list[str] = []
         self.read_as: list[str] = []
         """What another tool's file was read as, and what it leaves to be assumed."""
@@ -29,11 +30,16 @@ class Sources:
         self.unrecorded: dict[int, dict[Topic, None]] = {}
         """What of the answer nobody has recorded, by the minor of the release."""
 
-    def add(self, name: str, value: str, origin: str) -> None:
-        """Remember one input; *origin* is ``given``, ``capture``, ``live`` or ``default``."""
+    def add(self, name: str, value: str, origin: Origin) -> None:
+        """Remember one input, and where it came from."""
         # A file's name may hold bytes that are no text; an answer may not.
         text = value.encode(errors="backslashreplace").decode()
         self.entries[name] = {"value": text, "from": origin}
+
+    def origin(self, name: str) -> Origin | None:
+        """Tell where an input came from; None where it is not among them."""
+        found = self.entries.get(name)
+        return found["from"] if found else None
 
     def add_unrecorded(self, minor: int, topics: Iterable[Topic]) -> None:
         """Remember what the answer is about, as far as nobody has recorded that on a release."""

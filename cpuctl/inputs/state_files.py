@@ -16,6 +16,7 @@ from cpuctl.inputs.sources import Sources
 from cpuctl.machine.recording_layout import STATE_DIRECTORY, STATE_FILES
 
 if TYPE_CHECKING:
+    from cpuctl.answers.sources import Origin
     from cpuctl.checkpoints.inspection import Inspection
     from cpuctl.checkpoints.store import RunLock
     from cpuctl.machine.sources import MachineSource
@@ -70,7 +71,7 @@ def read_states(name: str, place: StatePlace, sources: Sources) -> tuple[StateIn
     found = tuple(named_states(name, place) if name else _of_machine(place))
     for state in found:
         given = name or place.root != Path("/")
-        origin = "given" if given else "live" if state.path else "capture"
+        origin: Origin = "given" if given else "live" if state.path else "capture"
         sources.add(_member(state.file_name), state.source, origin)
     if not found and name:
         raise InputError("no state file is in it", where=source_name(name), hint=_EXPECTED)

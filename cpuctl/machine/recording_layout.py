@@ -5,8 +5,10 @@ The kubelet's files have these places in every capture, wherever the recorded ku
 
 from __future__ import annotations
 
+from typing import Final
+
 MANIFEST = "MANIFEST.json"
-LAYOUT_VERSION = "v1"
+LAYOUT_VERSION: Final = "v1"
 """What a manifest calls this layout."""
 PROCESSES = "processes.jsonl"
 CONFIG = "var/lib/kubelet/config.yaml"

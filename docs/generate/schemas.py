@@ -18,11 +18,11 @@ Names of members are stable and never translated; `?` marks those that may be ab
 table calls *name* is described in the table of that name."""
 
 
-def schema_page() -> str:
-    """Write one section for every schema."""
-    names = schema_names()
+def schema_page(made: Mapping[str, str]) -> str:
+    """Write one section for every schema: those just *made*, and those written by hand."""
+    names = sorted({*schema_names(), *made})
     links = " · ".join(f"[{name}](#{name})" for name in names)
-    sections = [_section(name, json.loads(schema_text(name))) for name in names]
+    sections = [_section(name, json.loads(made.get(name) or schema_text(name))) for name in names]
     return "\n\n".join([f"<!-- {NOTICE} -->", _INTRODUCTION, links, *sections]) + "\n"
 
 
@@ -34,7 +34,9 @@ def _section(name: str, schema: Schema) -> str:
     ]
     for key, part in schema.get("$defs", {}).items():
         rows = list(_table(part))
-        parts += [f"*{key}*: {_cell(part.get('description', '') or _type(part))}", *rows]
+        told = _cell(part.get("description", ""))
+        told = told if rows and told else f"{_type(part)}{f': {told}' if told else ''}"
+        parts += [f"*{key}*: {told}", *rows]
     return "\n\n".join(parts)
 
 

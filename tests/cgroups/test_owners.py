@@ -61,7 +61,7 @@ class Case:
     known: Acquaintance
     want: str
     part: Part
-    known_by: KnownBy
+    known_by: KnownBy | None
 
 
 CASES = [
@@ -111,7 +111,7 @@ CASES = [
         "left over while another one is missing",
         (scope(ONE), scope(TWO)),
         Acquaintance(pods={UID: pod(status("app", TWO), status("proxy", THREE))}),
-        f"shop/web-0/{ONE[:12]}", Part.UNKNOWN, KnownBy.NOTHING,
+        f"shop/web-0/{ONE[:12]}", Part.UNKNOWN, None,
     ),
     Case(
         "CPUs that the state gives once",
@@ -123,13 +123,13 @@ CASES = [
         "CPUs that the state gives twice",
         (scope(ONE, "2-3"),),
         Acquaintance(assigned={UID: {"app": CPUSet.parse("2-3"), "setup": CPUSet.parse("2-3")}}),
-        f"{UID}/{ONE[:12]}", Part.UNKNOWN, KnownBy.NOTHING,
+        f"{UID}/{ONE[:12]}", Part.UNKNOWN, None,
     ),
     Case(
         "CPUs of two groups",
         (scope(ONE, "2-3"), scope(TWO, "2-3")),
         Acquaintance(assigned={UID: {"app": CPUSet.parse("2-3")}}),
-        f"{UID}/{ONE[:12]}", Part.UNKNOWN, KnownBy.NOTHING,
+        f"{UID}/{ONE[:12]}", Part.UNKNOWN, None,
     ),
     Case(
         "CPUs of a container whose name is known otherwise",
@@ -137,9 +137,9 @@ CASES = [
         Acquaintance(
             logs={TWO: LogName("web-0", "shop", "app", TWO)}, assigned={UID: {"app": CPUSet.parse("2-3")}}
         ),
-        f"shop/web-0/{ONE[:12]}", Part.UNKNOWN, KnownBy.NOTHING,
+        f"shop/web-0/{ONE[:12]}", Part.UNKNOWN, None,
     ),
-    Case("nothing", (scope(ONE),), Acquaintance(), f"{UID}/{ONE[:12]}", Part.UNKNOWN, KnownBy.NOTHING),
+    Case("nothing", (scope(ONE),), Acquaintance(), f"{UID}/{ONE[:12]}", Part.UNKNOWN, None),
 ]  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from cpuctl.answers.sources import Source
 from cpuctl.capture.kubelet.live import live_kubelet
 from cpuctl.capture.recorded_kubelet import RecordedKubelet
 from cpuctl.errors import InputError
@@ -43,7 +44,7 @@ def test_who_only_calls_itself_kubelet_is_not_believed(facts: dict[str, int | st
     assert not found(tmp_path, "kubelet", "--max-pods=7", **facts).known
 
 
-def told(root: Path, flags: str = "", **words: Any) -> tuple[LoadedKubelet, dict[str, dict[str, str]]]:
+def told(root: Path, flags: str = "", **words: Any) -> tuple[LoadedKubelet, dict[str, Source]]:
     """Read what the kubelet of a host is told that runs with *flags* and has its files below *root*."""
     node = written(process(70, "kubelet", "/", "kubelet", *flags.split()), root)
     synthetic: MachineSource = read_machine("synthetic:1s1n2c1t")
@@ -99,9 +100,7 @@ KUBEADM = {
 }
 
 
-def stopped(
-    root: Path, files: dict[str, str], **words: Any
-) -> tuple[LoadedKubelet, dict[str, dict[str, str]]]:
+def stopped(root: Path, files: dict[str, str], **words: Any) -> tuple[LoadedKubelet, dict[str, Source]]:
     """Read what the kubelet of a host is told that does not run."""
     config = root / "config.yaml"
     root.mkdir()

@@ -215,3 +215,10 @@ def test_python_hardly_looks_for_cycles() -> None:
 def test_a_table_is_what_loads_rich() -> None:
     """The probe would notice: the same command without ``-o json`` does load it."""
     assert "rich.console" in modules_loaded("topology", "show", "-q", "-m", MACHINE)
+
+
+@pytest.mark.parametrize(
+    "words", [_AUDIT, ("cgroups", "show", *_NODE), (*_PLAN, *_TEMPLATE)], ids=lambda words: words[0]
+)
+def test_types_of_answers_are_loaded_by_nobody(words: tuple[str, ...]) -> None:
+    assert not {name for name in modules_loaded(*words) if name.startswith("cpuctl.answers")}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator
 from itertools import islice
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from cpuctl.capture.collected import Area, FileState, KubeletFacts, Process
 from cpuctl.capture.kubelet.command import (
@@ -22,7 +22,7 @@ from cpuctl.capture.node.files import NodeFiles
 from cpuctl.errors import InputError
 from cpuctl.machine.recording_layout import CONFIG, DROP_INS, STATE_DIRECTORY, STATE_FILES
 
-AREA = "kubelet"
+AREA: Final = "kubelet"
 MAX_DROP_INS = 200
 _MAX_DROP_IN_DEPTH = 8
 
@@ -58,8 +58,12 @@ def record_kubelet(
         drop_ins_complete=complete,
     )
     states = sum(_record_state(files, places.root, name) for name in STATE_FILES.values())
-    counts = {"flags": len(flags or unit_flags or ()), "stateFiles": states}
-    return facts, Area(name=AREA, entries=len(files.members) - before, counts=counts, notes=_notes(facts))
+    return facts, Area(
+        name=AREA,
+        entries=len(files.members) - before,
+        counts={"flags": len(flags or unit_flags or ()), "stateFiles": states},
+        notes=_notes(facts),
+    )
 
 
 class Places(NamedTuple):

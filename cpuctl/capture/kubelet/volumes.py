@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Final
 
 from cpuctl.capture.collected import Area
 from cpuctl.capture.node.files import NodeFiles
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.recording_layout import DOWNWARD_API_VOLUMES, STATE_DIRECTORY
 
-AREA = "volumes"
+AREA: Final = "volumes"
 _DEPTH = 8
 _LIST = re.compile(r"[0-9,-]{0,4096}", re.ASCII)
 _MOST_CPUS = 8192

@@ -44,9 +44,12 @@ def read_processes(files: NodeFiles, progress: Progress) -> tuple[tuple[Process,
             notes = (f"only the first {len(processes)} processes are recorded, there are too many threads",)
             break
         processes.append(process)
-    counts = {"processes": len(processes), "threads": sum(len(process.threads) for process in processes)}
-    area = Area(name="processes", entries=1, counts=counts, notes=(*notes, *memory.notes))
-    return tuple(processes), area
+    return tuple(processes), Area(
+        name="processes",
+        entries=1,
+        counts={"processes": len(processes), "threads": sum(len(process.threads) for process in processes)},
+        notes=(*notes, *memory.notes),
+    )
 
 
 def read_members(files: NodeFiles, groups: Container[str], progress: Progress) -> Iterator[Process]:

@@ -6,13 +6,14 @@ Files: *Documentation/ABI/stable/sysfs-devices-system-cpu*, *Documentation/ABI/s
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from cpuctl.capture.collected import Area, Link
 from cpuctl.capture.node.cpuinfo import reduced_cpuinfo
 from cpuctl.capture.node.files import NodeFiles
 from cpuctl.capture.progress import Progress
 
-AREA = "topology"
+AREA: Final = "topology"
 
 _CPUS = "sys/devices/system/cpu"
 _NODES = "sys/devices/system/node"
@@ -57,8 +58,11 @@ def record_topology(files: NodeFiles, progress: Progress, *, architecture: str) 
     for name in nodes:
         _record_node(files, f"{_NODES}/{name}")
     _record_hugepages(files, _HUGEPAGES)
-    counts = {"cpus": len(cpus), "numaNodes": len(nodes)}
-    return Area(name=AREA, entries=len(files.members) - before, counts=counts)
+    return Area(
+        name=AREA,
+        entries=len(files.members) - before,
+        counts={"cpus": len(cpus), "numaNodes": len(nodes)},
+    )
 
 
 def _record_procfs(files: NodeFiles, architecture: str) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, Literal
 
 from cpuctl.audit.checks import Verdict, verdicts
 from cpuctl.audit.finding import Finding
@@ -11,10 +11,17 @@ from cpuctl.audit.picture import Picture, Seen, State
 from cpuctl.audit.unchecked import unchecked
 from cpuctl.capture.collected import Unreadable
 from cpuctl.cgroups.owners import Owner
-from cpuctl.cli.answers.diagnostics import finding_answer
-from cpuctl.cli.output import API_VERSION, Document
+from cpuctl.cli.answers.diagnostics import found, graded
+from cpuctl.cli.output import API_VERSION
 from cpuctl.cpuset import CPUSet
 from cpuctl.diagnostics import counts
+
+if TYPE_CHECKING:
+    from cpuctl.answers import audit as answers
+    from cpuctl.answers.node import AuditedNode
+    from cpuctl.answers.node import Owner as NamedOwner
+    from cpuctl.answers.sources import Sources
+    from cpuctl.answers.sources import Unreadable as UnreadableFile
 
 _CPU_FILE = "/cpu_manager_state"
 
@@ -22,17 +29,17 @@ _CPU_FILE = "/cpu_manager_state"
 def audit_document(
     picture: Picture,
     findings: Sequence[Finding],
-    head: Mapping[str, Any],
+    sources: Sources,
     *,
     checks: Collection[str],
     unreadable: Iterable[Unreadable],
-) -> Document:
+) -> answers.Audit:
     """Put the node, its containers and what was found into one document."""
     verdict_of = verdicts(picture)
     return {
         "apiVersion": API_VERSION,
         "kind": "Audit",
-        **head,
+        "sources": sources,
         "checks": list(checks),
         "node": node_answer(picture),
         "summary": _summary(picture, findings),
@@ -45,14 +52,14 @@ def audit_document(
     }
 
 
-def node_answer(picture: Picture) -> dict[str, Any]:
+def node_answer(picture: Picture) -> AuditedNode:
     """Tell the node's CPUs by what they are for."""
     at, machine = picture.hierarchies, picture.machine
-    drivers = sorted({group.role.driver.value for group in picture.groups.values()})
+    drivers = {group.role.driver for group in picture.groups.values()}
     return {
         "cgroupVersion": at.version if at else None,
         "hybrid": bool(at and at.hybrid),
-        "cgroupDrivers": drivers,
+        "cgroupDrivers": [driver.value for driver in sorted(drivers)],
         "cpuManagerPolicy": picture.state.cpu.policy_name if picture.state.cpu else None,
         "cpuManagerState": _standing(picture.state),
         "online": str(machine.online),
@@ -65,7 +72,7 @@ def node_answer(picture: Picture) -> dict[str, Any]:
     }
 
 
-def _standing(state: State) -> str:
+def _standing(state: State) -> Literal["read", "missing", "closed", "unusable"]:
     if state.cpu is not None:
         return "read"
     if state.cpu_problem:
@@ -73,7 +80,7 @@ def _standing(state: State) -> str:
     return "closed" if any(path.endswith(_CPU_FILE) for path in state.closed) else "missing"
 
 
-def _summary(picture: Picture, findings: Iterable[Finding]) -> dict[str, int]:
+def _summary(picture: Picture, findings: Iterable[Finding]) -> answers.Summary:
     threads = len(picture.others) + sum(len(seen.tasks) for seen in picture.containers)
     return {
         "containers": len(picture.containers),
@@ -83,7 +90,7 @@ def _summary(picture: Picture, findings: Iterable[Finding]) -> dict[str, int]:
     }
 
 
-def _container(seen: Seen, verdict: Verdict) -> dict[str, Any]:
+def _container(seen: Seen, verdict: Verdict) -> answers.Container:
     cpuset, expected = seen.group.cpuset, seen.expected
     return {
         **owner_answer(seen.owner),
@@ -106,7 +113,7 @@ def _container(seen: Seen, verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def owner_answer(owner: Owner) -> dict[str, Any]:
+def owner_answer(owner: Owner) -> NamedOwner:
     """Tell whose a group is; names that nobody knows are null."""
     return {
         "namespace": owner.namespace or None,
@@ -116,19 +123,20 @@ def owner_answer(owner: Owner) -> dict[str, Any]:
         "containerID": owner.container_id or None,
         "runtime": owner.runtime or None,
         "part": owner.part.value,
-        "knownBy": owner.known_by.value or None,
+        "knownBy": owner.known_by.value if owner.known_by else None,
     }
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def _finding(finding: Finding) -> answers.Finding:
     subject, owner, path = finding.place
-    return finding_answer(
-        finding,
-        subject=subject,
-        uid=owner.uid if owner else None,
-        container=(owner.container or None) if owner else None,
-        path=path or None,
-    )
+    return {
+        **graded(finding),
+        "subject": subject,
+        "uid": owner.uid if owner else None,
+        "container": (owner.container or None) if owner else None,
+        "path": path or None,
+        **found(finding),
+    }
 
 
 def set_answer(cpus: CPUSet | None) -> str | None:
@@ -136,6 +144,6 @@ def set_answer(cpus: CPUSet | None) -> str | None:
     return None if cpus is None else str(cpus)
 
 
-def unreadable_answer(unreadable: Iterable[Unreadable]) -> list[dict[str, str]]:
+def unreadable_answer(unreadable: Iterable[Unreadable]) -> list[UnreadableFile]:
     """List what is there and could not be read."""
     return [{"path": f"/{each.path}", "reason": each.reason} for each in unreadable]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
-from cpuctl.cli.output import API_VERSION, Document
+from cpuctl.cli.output import API_VERSION
 from cpuctl.documents.files import source_name
 
+if TYPE_CHECKING:
+    from cpuctl.answers import capture as answers
 
-def capture_document(file: str, manifest: Mapping[str, Any]) -> Document:
+
+def capture_document(file: str, manifest: answers.Manifest) -> answers.Capture:
     """Name the file that was written and say what it says about itself."""
     return {"apiVersion": API_VERSION, "kind": "Capture", "file": source_name(file), "manifest": manifest}

@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 from cpuctl.diagnostics import Diagnostic
 
+if TYPE_CHECKING:
+    from cpuctl.answers.findings import Found, Graded
 
-def finding_answer(finding: Diagnostic[object], **place: object) -> dict[str, Any]:
-    """Describe a finding; *place* are the members that say what it is about."""
+
+def graded(finding: Diagnostic[object]) -> Graded:
+    """Tell how bad a finding is, and its name."""
+    return {"severity": finding.severity.value, "code": finding.code}
+
+
+def found(finding: Diagnostic[object]) -> Found:
+    """Tell what is found, and what to do."""
     return {
-        "severity": str(finding.severity),
-        "code": finding.code,
-        **place,
         "expected": finding.expected,
         "detected": finding.detected,
         "message": finding.message,
         "fix": finding.fix,
     }
+
+
+def finding_answer(finding: Diagnostic[object], **place: object) -> dict[str, Any]:
+    """Describe a finding; *place* are the members that say what it is about."""
+    return {**graded(finding), **place, **found(finding)}
+
+
+def spell_out_fixes(findings: Iterable[Found], spelt_out: Callable[[str], str]) -> None:
+    """Let what findings propose ask with the options that were given."""
+    for finding in findings:
+        finding["fix"] = spelt_out(finding["fix"])

@@ -59,7 +59,7 @@ def show(
     node = load_node(inputs, sources)
     rules = group_rules(node, oci_runtime, sources)
     node, picture, _ = observe(node, style)
-    document = show_document(picture, rules, {"sources": sources.entries}, node.files.unreadable)
+    document = show_document(picture, rules, sources.entries, node.files.unreadable)
     tell_sources(sources, style)
     tell_doubts(node, style)
     emit(document, style)

@@ -83,11 +83,8 @@ def verify(
 
 
 def _verified(words: CheckpointInputs, sources: Sources) -> Document:
-    from cpuctl.cli.answers.checkpoint.verdict_answer import (
-        unloaded_document,
-        verdict_document,
-        with_commands,
-    )
+    from cpuctl.cli.answers.checkpoint.verdict_answer import unloaded_document, verdict_document
+    from cpuctl.cli.answers.diagnostics import spell_out_fixes
     from cpuctl.operations.checkpoint.repair import advised
     from cpuctl.operations.checkpoint.states import kubelet_head, read_case, read_node
 
@@ -100,4 +97,6 @@ def _verified(words: CheckpointInputs, sources: Sources) -> Document:
     if not case.states:
         sources.warnings.append("there are no state files: the kubelet would write new ones")
     head = {"sources": sources.entries} | kubelet_head(node.kubelet, case.reader)
-    return with_commands(verdict_document(advised(case), case.states, head), asked.spelt_out)
+    document = verdict_document(advised(case), case.states, head)
+    spell_out_fixes(document["findings"], asked.spelt_out)
+    return document

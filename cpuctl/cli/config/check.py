@@ -75,6 +75,8 @@ def check(
     exit_zero: ExitZeroOption = False,
 ) -> None:
     """Tell whether the kubelet would start."""
+    from cpuctl.cli.answers.diagnostics import spell_out_fixes
+
     kubelet = kubelet_words(context)
     refuse_stdin_twice(machine, kubelet.config, state)
     style, sources = Style(output, color=not no_color, quiet=quiet, layout="config_check"), Sources()
@@ -82,7 +84,8 @@ def check(
     source = with_memory(source, memory, sources)
     cgroup = load_cgroup_version(cgroup_version, source, sources)
     document = _checked(kubelet, source, sources, cgroup, state)
-    document = _with_commands(document, CheckpointInputs(state=state, machine=machine, kubelet=kubelet))
+    given = CheckpointInputs(state=state, machine=machine, kubelet=kubelet)
+    spell_out_fixes(document["findings"], given.spelt_out)
     tell_sources(sources, style)
     emit(document, style)
     if not exit_zero and not _is_clean(document, strict=strict):
@@ -120,12 +123,6 @@ def _checked(
     remarks = as_remarks(verdict, states)
     document = check_document(loaded.configuration, verdict.start, lints, head, unseen, remarks)
     return {**document, "start": {**document["start"], **outcome_answer(verdict.start)}}
-
-
-def _with_commands(document: Document, words: CheckpointInputs) -> Document:
-    from cpuctl.cli.answers.checkpoint.verdict_answer import with_commands
-
-    return with_commands(document, words.spelt_out)
 
 
 def _is_clean(document: Document, *, strict: bool) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from cpuctl.audit.group_rules import Rules
 from cpuctl.audit.group_values import Value, group_values
@@ -11,19 +11,23 @@ from cpuctl.audit.picture import Picture
 from cpuctl.capture.collected import Unreadable
 from cpuctl.cgroups.groups import Cgroup
 from cpuctl.cli.answers.audit_answer import node_answer, owner_answer, unreadable_answer
-from cpuctl.cli.output import API_VERSION, Document
+from cpuctl.cli.output import API_VERSION
+
+if TYPE_CHECKING:
+    from cpuctl.answers.cgroups import CgroupsShow, Group, GroupFile
+    from cpuctl.answers.sources import Sources
 
 
 def show_document(
-    picture: Picture, rules: Rules, head: Mapping[str, Any], unreadable: Iterable[Unreadable]
-) -> Document:
+    picture: Picture, rules: Rules, sources: Sources, unreadable: Iterable[Unreadable]
+) -> CgroupsShow:
     """List the groups, parents first, with the values of their files and those expected."""
     groups = [_group(picture, group, rules) for group in picture.groups.values()]
     differing = sum(any(each["differs"] for each in group["files"].values()) for group in groups)
     return {
         "apiVersion": API_VERSION,
         "kind": "CgroupsShow",
-        **head,
+        "sources": sources,
         "node": node_answer(picture),
         "summary": {"groups": len(groups), "differing": differing},
         "groups": groups,
@@ -31,7 +35,7 @@ def show_document(
     }
 
 
-def _group(picture: Picture, group: Cgroup, rules: Rules) -> dict[str, Any]:
+def _group(picture: Picture, group: Cgroup, rules: Rules) -> Group:
     owner = picture.owners.get(group.path)
     role = group.role
     return {
@@ -44,5 +48,5 @@ def _group(picture: Picture, group: Cgroup, rules: Rules) -> dict[str, Any]:
     }
 
 
-def _value(value: Value) -> dict[str, Any]:
+def _value(value: Value) -> GroupFile:
     return {"actual": value.actual, "expected": list(value.expected), "differs": value.differs}

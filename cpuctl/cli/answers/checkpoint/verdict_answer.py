@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from cpuctl.cli.answers.checkpoint.parts import file_answer, shortened
 from cpuctl.cli.answers.config.parts import StartOutcome, start_answer, start_text
 from cpuctl.cli.answers.diagnostics import finding_answer
-from cpuctl.cli.output import API_VERSION, Document
+from cpuctl.cli.output import API_VERSION
 from cpuctl.diagnostics import Severity, counts
 from cpuctl.engine.outcome import Undetermined
 from cpuctl.engine.saved_files import Reading
@@ -66,12 +66,6 @@ def _document(head: Mapping[str, Any], outcome: StartOutcome) -> dict[str, Any]:
 def findings_answer(findings: Sequence[StateFinding]) -> dict[str, Any]:
     """List findings and count them."""
     return {"summary": counts(findings), "findings": [_finding(finding) for finding in findings]}
-
-
-def with_commands(document: Document, spelt_out: Callable[[str], str]) -> Document:
-    """Let what findings propose ask with the options that were given."""
-    findings = [{**each, "fix": spelt_out(each["fix"])} for each in document["findings"]]
-    return {**document, "findings": findings}
 
 
 def as_remarks(verdict: StateVerdict, states: Sequence[StateInput]) -> list[ConfigRemark]:

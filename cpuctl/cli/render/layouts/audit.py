@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Final
 
-from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.tables.node import node_lines
 from cpuctl.exports.plan_words import shared_sentence
 from cpuctl.exports.wording import counted
 
+if TYPE_CHECKING:
+    from cpuctl.answers.audit import Audit, Container, ContainerMems, Finding
+
 _STYLES = {"error": "red", "warning": "yellow", "note": ""}
 _NAMES = ("POD", "CONTAINER", "EXPECTED", "CONFIGURED", "EFFECTIVE", "THREADS", "VERDICT")
 _WIDE_NAMES = ("POD", "CONTAINER", "KIND", "EXPECTED", "CONFIGURED", "EFFECTIVE", "THREADS", "COUNT", "MEMS")
-_FINDING_NAMES = ("severity", "code", "subject", "expected", "detected", "message", "fix")
+_FINDING_NAMES: Final = ("severity", "code", "subject", "expected", "detected", "message", "fix")
 _NOT_CHECKED = "not checked"
 
 
-def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
+def blocks(document: Audit, *, wide: bool) -> Iterator[Block]:
     """Lay out an audit; wide adds memory, kinds and paths, and puts findings into columns."""
     node = document["node"]
     shared = shared_sentence(node["sharedPool"], node["reserved"]) if node["sharedPool"] is not None else ""
@@ -32,7 +34,7 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
     yield Lines(tuple(_closing(document)))
 
 
-def _containers(containers: Sequence[Mapping[str, Any]], *, wide: bool) -> Table:
+def _containers(containers: Sequence[Container], *, wide: bool) -> Table:
     names = (*_WIDE_NAMES, "VERDICT") if wide else _NAMES
     rows, pod = [], ""
     for each in containers:
@@ -42,7 +44,7 @@ def _containers(containers: Sequence[Mapping[str, Any]], *, wide: bool) -> Table
     return Table(tuple(Column(name, "right" if name == "COUNT" else "left") for name in names), tuple(rows))
 
 
-def _row(container: Mapping[str, Any], pod: str, *, wide: bool) -> tuple[Cell, ...]:
+def _row(container: Container, pod: str, *, wide: bool) -> tuple[Cell, ...]:
     cpus, mems, verdict = container["cpus"], container["mems"], container["verdict"]
     expected = cpus["expected"] or " or ".join(dict.fromkeys(cpus["possible"])) or "-"
     sets = (
@@ -60,11 +62,11 @@ def _row(container: Mapping[str, Any], pod: str, *, wide: bool) -> tuple[Cell, .
     return (Cell(pod), name, Cell(container["part"]), *sets, *more, Cell(verdict, style))
 
 
-def _pod(container: Mapping[str, Any]) -> str:
+def _pod(container: Container) -> str:
     return f"{container['namespace']}/{container['pod']}" if container["pod"] else str(container["uid"])
 
 
-def _unnamed(container: Mapping[str, Any]) -> str:
+def _unnamed(container: Container) -> str:
     return "(sandbox)" if container["part"] == "sandbox" else f"({(container['containerID'] or '?')[:12]})"
 
 
@@ -73,12 +75,12 @@ def _compared(cpus: str | None, expected: str | None) -> Cell:
     return Cell("-" if cpus is None else cpus or "none", "red" if differs else "")
 
 
-def _mems(mems: Mapping[str, Any]) -> str:
+def _mems(mems: ContainerMems) -> str:
     told = mems["effective"] or mems["configured"] or "-"
     return f"{told}, not {mems['expected']}" if mems["expected"] not in (None, told) else str(told)
 
 
-def _lines(findings: Sequence[Mapping[str, Any]]) -> Iterator[Cell]:
+def _lines(findings: Sequence[Finding]) -> Iterator[Cell]:
     for each in findings:
         found = f" (expected {each['expected'] or '-'}, detected {each['detected'] or '-'})"
         text = f"{each['severity']}: {each['code']}: {each['subject']}: {each['message']}{found}"
@@ -87,7 +89,7 @@ def _lines(findings: Sequence[Mapping[str, Any]]) -> Iterator[Cell]:
             yield Cell(f"  fix: {each['fix']}")
 
 
-def _table(findings: Sequence[Mapping[str, Any]]) -> Table:
+def _table(findings: Sequence[Finding]) -> Table:
     rows = tuple(
         tuple(
             Cell(each[name] or "-", _STYLES[each["severity"]] if name == "severity" else "")
@@ -98,14 +100,23 @@ def _table(findings: Sequence[Mapping[str, Any]]) -> Table:
     return Table(tuple(Column(name.upper()) for name in _FINDING_NAMES), rows)
 
 
-def _closing(document: Document) -> Iterator[Cell]:
+def _closing(document: Audit) -> Iterator[Cell]:
     summary = document["summary"]
-    looked = ", ".join(counted(summary[f"{noun}s"], noun) for noun in ("container", "thread", "interrupt"))
-    found = [counted(summary[word], word) for word in ("error", "warning") if summary[word]]
-    found += [counted(summary["note"], "note")] if summary["note"] else []
+    looked = {
+        "container": summary["containers"],
+        "thread": summary["threads"],
+        "interrupt": summary["interrupts"],
+    }
+    found = {"error": summary["error"], "warning": summary["warning"], "note": summary["note"]}
     for each in document["unchecked"]:
         yield Cell(f"not checked ({', '.join(each['checks'])}): {each['missing']}", "yellow")
     nothing = "nothing found in what could be checked" if document["unchecked"] else "nothing found"
-    yield Cell(f"{looked}: {', '.join(found) or nothing}")
+    yield Cell(
+        f"{_counts(looked)}: {_counts({noun: many for noun, many in found.items() if many}) or nothing}"
+    )
     if document["unreadable"]:
         yield Cell(f"{counted(len(document['unreadable']), 'file')} could not be read", "yellow")
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(counted(many, noun) for noun, many in counts.items())

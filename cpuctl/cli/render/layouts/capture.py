@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING
 
-from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+
+if TYPE_CHECKING:
+    from cpuctl.answers.capture import Area, Capture, Counted, Manifest
+    from cpuctl.answers.sources import Unreadable
 
 _REFUSED_SHOWN = 5
 _WORDS = {
@@ -23,7 +26,7 @@ _WORDS = {
 """Of every count in a manifest: one, and all other numbers."""
 
 
-def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
+def blocks(document: Capture, *, wide: bool) -> Iterator[Block]:
     """Lay out a capture; all that could not be read where more is wanted."""
     manifest = document["manifest"]
     yield Lines.of(*_heading(document["file"], manifest))
@@ -35,7 +38,7 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
         yield _unreadable(manifest["unreadable"], limit=None if wide else _REFUSED_SHOWN)
 
 
-def _heading(file: str, manifest: Mapping[str, Any]) -> Iterator[str]:
+def _heading(file: str, manifest: Manifest) -> Iterator[str]:
     how = ", anonymized" if manifest["anonymized"] else ""
     when = f", at {manifest['recordedAt']}" if "recordedAt" in manifest else ""
     yield f"Recorded in {file}: {manifest['members']} entries{how}{when}"
@@ -44,18 +47,18 @@ def _heading(file: str, manifest: Mapping[str, Any]) -> Iterator[str]:
         yield f"Kubelet {kubelet['version']}, configuration {kubelet['config']['state']}"
 
 
-def _areas(areas: list[Mapping[str, Any]]) -> Table:
+def _areas(areas: Sequence[Area]) -> Table:
     rows = tuple(
         (Cell(area["name"]), Cell(str(area["entries"])), Cell(_counts(area["counts"]))) for area in areas
     )
     return Table((Column("AREA"), Column("ENTRIES", "right"), Column("WHAT")), rows)
 
 
-def _counts(counts: Mapping[str, int]) -> str:
+def _counts(counts: Mapping[Counted, int]) -> str:
     return ", ".join(f"{count} {_WORDS[name][count != 1]}" for name, count in counts.items())
 
 
-def _unreadable(refused: list[Mapping[str, str]], *, limit: int | None) -> Lines:
+def _unreadable(refused: Sequence[Unreadable], *, limit: int | None) -> Lines:
     """List what could not be read, by reason."""
     lines = [Cell("Could not be read:")]
     by_reason = sorted(refused, key=lambda each: each["reason"])

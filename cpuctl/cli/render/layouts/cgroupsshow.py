@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.tables.node import node_lines
 from cpuctl.exports.wording import counted
 
-_Group = Mapping[str, Any]
+if TYPE_CHECKING:
+    from cpuctl.answers.cgroups import CgroupsShow, Group
+    from cpuctl.answers.node import Owner
+
 _SHORT_ID = 12
 _SHOWN = {
     2: {
@@ -34,7 +36,7 @@ _PERIOD = "cpu.cfs_period_us"
 _NO_QUOTA = ("max", "-1")
 
 
-def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
+def blocks(document: CgroupsShow, *, wide: bool) -> Iterator[Block]:
     """Lay out the tree; wide adds paths, and the files that are not shown as columns."""
     yield Lines(tuple(node_lines(document["node"])))
     groups, version = document["groups"], document["node"]["cgroupVersion"]
@@ -46,20 +48,20 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
     yield Lines(tuple(_closing(document)))
 
 
-def _columns(groups: list[_Group], version: int) -> dict[str, str]:
+def _columns(groups: Sequence[Group], version: int) -> dict[str, str]:
     """Leave out a column that says nothing: hardly anybody makes partitions."""
     shown = dict(_SHOWN[version])
-    parts = {(group["files"].get("cpuset.cpus.partition") or {}).get("actual") for group in groups}
+    parts = {_actual(group, "cpuset.cpus.partition") for group in groups}
     if parts <= {None, "member"}:
         shown.pop("PARTITION", None)
     return shown
 
 
-def _tree(groups: list[_Group], shown: Mapping[str, str], *, wide: bool) -> Table:
+def _tree(groups: Sequence[Group], shown: Mapping[str, str], *, wide: bool) -> Table:
     depths: dict[str, int] = {}
     rows = []
     for group in groups:
-        depth = depths.get(group["parent"], -1) + 1
+        depth = depths.get(group["parent"] or "", -1) + 1
         depths[group["path"]] = depth
         cells = (
             Cell("  " * depth + _title(group)),
@@ -70,24 +72,24 @@ def _tree(groups: list[_Group], shown: Mapping[str, str], *, wide: bool) -> Tabl
     return Table(tuple(map(Column, names)), tuple(rows))
 
 
-def _title(group: _Group) -> str:
+def _title(group: Group) -> str:
     owner = group["owner"]
-    if owner is None and group["level"] in ("pod", "container", "helper"):  # nobody knows whose it is
-        return str(group["path"].rpartition("/")[2])
     match group["level"]:
+        case "qos":
+            return str(group["qosClass"])
+        case _ if owner is None:
+            return group["path"].rpartition("/")[2]
         case "pod":
             return f"{owner['namespace']}/{owner['pod']}" if owner["pod"] else f"pod {owner['uid']}"
         case "container":
-            return str(owner["container"] or _nameless(owner))
+            return owner["container"] or _nameless(owner)
         case "helper":
             return f"(monitor of {_short(owner['containerID'])})"
-        case "qos":
-            return str(group["qosClass"])
         case _:
-            return str(group["path"].rpartition("/")[2])
+            return group["path"].rpartition("/")[2]
 
 
-def _nameless(owner: Mapping[str, Any]) -> str:
+def _nameless(owner: Owner) -> str:
     return "(sandbox)" if owner["part"] == "sandbox" else f"({_short(owner['containerID'])})"
 
 
@@ -95,7 +97,12 @@ def _short(container_id: str | None) -> str:
     return (container_id or "unknown")[:_SHORT_ID]
 
 
-def _cell(group: _Group, name: str, file: str) -> Cell:
+def _actual(group: Group, file: str) -> str | None:
+    value = group["files"].get(file)
+    return value["actual"] if value else None
+
+
+def _cell(group: Group, name: str, file: str) -> Cell:
     value = group["files"].get(file)
     if value is None or value["actual"] is None:
         return Cell("-", "dim")
@@ -107,16 +114,16 @@ def _cell(group: _Group, name: str, file: str) -> Cell:
     return Cell(f"{actual}, not {' or '.join(expected)}", "red")
 
 
-def _quota(group: _Group, text: str) -> str:
+def _quota(group: Group, text: str) -> str:
     """Write a quota as the CPUs that it comes to."""
     quota, _, period = text.partition(" ")
-    period = period or (group["files"].get(_PERIOD) or {}).get("actual") or ""
+    period = period or _actual(group, _PERIOD) or ""
     if quota in _NO_QUOTA:
         return "none"
     return f"{int(quota) / int(period):g} CPUs" if period.isdecimal() and int(period) else quota
 
 
-def _others(groups: list[_Group], shown: set[str], *, wide: bool) -> Iterator[tuple[Cell, ...]]:
+def _others(groups: Sequence[Group], shown: set[str], *, wide: bool) -> Iterator[tuple[Cell, ...]]:
     """List what has no column: what differs, or everything that is expected with *wide*."""
     for group in groups:
         title, files = _title(group), group["files"]
@@ -131,7 +138,7 @@ def _others(groups: list[_Group], shown: set[str], *, wide: bool) -> Iterator[tu
                 title = ""
 
 
-def _closing(document: Document) -> Iterator[Cell]:
+def _closing(document: CgroupsShow) -> Iterator[Cell]:
     summary = document["summary"]
     differing = summary["differing"]
     told = (

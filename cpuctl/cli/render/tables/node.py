@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Cell
+
+if TYPE_CHECKING:
+    from cpuctl.answers.node import AuditedNode
 
 _NO_POLICY = {
     "missing": "no state of a CPU Manager",
@@ -15,7 +18,7 @@ _NO_POLICY = {
 }
 
 
-def node_lines(node: Mapping[str, Any]) -> Iterator[Cell]:
+def node_lines(node: AuditedNode) -> Iterator[Cell]:
     """Write them; what a node does not have is left out."""
     version = node["cgroupVersion"]
     groups = f"cgroup v{version}{' (hybrid)' if node['hybrid'] else ''}" if version else "no control groups"

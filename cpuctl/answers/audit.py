@@ -1,0 +1,92 @@
+"""The answer of ``cpuctl audit``."""
+
+from __future__ import annotations
+
+from typing import Literal, TypedDict
+
+from cpuctl.answers.findings import FindingCounts, Found, Graded
+from cpuctl.answers.node import AuditedNode, Owner
+from cpuctl.answers.sources import Sources, Unreadable
+from cpuctl.answers.values import ApiVersion, Count, CPUList
+
+
+class Audit(TypedDict):
+    """A node against what its kubelet believes. With -o jsonl each line is one of the findings."""
+
+    apiVersion: ApiVersion
+    kind: Literal["Audit"]
+    sources: Sources
+    checks: list[str]
+    """Those that were made."""
+    node: AuditedNode
+    summary: Summary
+    containers: list[Container]
+    findings: list[Finding]
+    """The worst first."""
+    unchecked: list[Unchecked]
+    """What of the node was not there to be checked."""
+    unreadable: list[Unreadable]
+    """What is there and could not be read."""
+
+
+class Summary(FindingCounts):
+    containers: Count
+    threads: Count
+    interrupts: Count
+
+
+class Container(Owner):
+    """A container that has a control group; names that nobody knows are null."""
+
+    path: str
+    """Its group, from the hierarchy's root."""
+    cpus: ContainerCPUs
+    mems: ContainerMems
+    """NUMA nodes."""
+    threads: Count
+    verdict: Literal[
+        "ok",
+        "cpuset differs",
+        "effective differs",
+        "mems differ",
+        "threads outside",
+        "throttled",
+        "not checked",
+    ]
+
+
+class ContainerCPUs(TypedDict):
+    expected: CPUList | None
+    """null: nobody gives it CPUs, or which is not known."""
+    exclusive: bool
+    possible: list[CPUList]
+    """What it may have, where it is not known which container of its pod it is."""
+    configured: CPUList | None
+    """cpuset.cpus; empty: those of the group above."""
+    effective: CPUList | None
+    threads: CPUList | None
+    """Where any of its threads may run; null: it has none."""
+
+
+class ContainerMems(TypedDict):
+    expected: CPUList | None
+    configured: CPUList | None
+    effective: CPUList | None
+
+
+class Finding(Graded, Found):
+    """An error is a broken promise of the kubelet, a warning what can disturb, a note worth knowing."""
+
+    subject: str
+    """What it is about, for people."""
+    uid: str | None
+    """Of the pod that it is about."""
+    container: str | None
+    path: str | None
+    """Of the control group that it is about."""
+
+
+class Unchecked(TypedDict):
+    missing: str
+    checks: list[str]
+    """Those that say nothing without it."""

@@ -1,0 +1,99 @@
+"""The answer of ``cpuctl capture``, and the manifest that every capture begins with."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypedDict
+
+from cpuctl.answers.sources import Unreadable
+from cpuctl.answers.values import SHA256, ApiVersion, Count, Pattern
+
+AreaName = Literal["topology", "kubelet", "cgroups", "processes", "interrupts", "volumes", "limits"]
+Counted = Literal["cgroups", "cpus", "flags", "interrupts", "numaNodes", "processes", "stateFiles", "threads"]
+Flags = list[Annotated[str, Pattern("^--[a-z0-9-]+=")]]
+
+
+class Capture(TypedDict):
+    """A node that was recorded in one archive."""
+
+    apiVersion: ApiVersion
+    kind: Literal["Capture"]
+    file: str
+    """The archive that was written."""
+    manifest: Manifest
+
+
+class Timestamp(TypedDict, total=False):
+    recordedAt: str
+    """Only where it was asked for (--timestamp)."""
+
+
+class Manifest(Timestamp):
+    """MANIFEST.json, the first member of the archive."""
+
+    layoutVersion: Literal["v1"]
+    cpuctl: str
+    """The version that recorded."""
+    source: Literal["live", "directory"]
+    anonymized: bool
+    """Names and ids are pseudonyms."""
+    stateChecksumsValid: bool
+    """False where pseudonyms changed the state files: their checksums are the old ones."""
+    kubelet: Kubelet
+    areas: list[Area]
+    unreadable: list[Unreadable]
+    """What is there and could not be recorded."""
+    members: Count
+    """Entries apart from the manifest and the checksums."""
+    checksums: Checksums
+    """The member that holds the SHA-256 of every file, and its own."""
+
+
+class Kubelet(TypedDict):
+    version: str | None
+    versionSource: str | None
+    """The program that told the version."""
+    flags: Flags | None
+    """Those of the running kubelet that concern its resource managers; null: none was found."""
+    otherFlags: list[str]
+    """Names of all other flags; their values may be secrets."""
+    unit: Unit
+    """What systemd would start a kubelet with that does not run."""
+    rootDirectory: str
+    """Where the state files were."""
+    config: Config
+    dropIns: DropIns
+
+
+class Unit(TypedDict):
+    flags: Flags | None
+    """Those that concern its resource managers; null: no file tells."""
+    files: list[str]
+    """The unit, its drop-ins and environment files."""
+    gap: str | None
+    """Why flags may be missing."""
+
+
+class Config(TypedDict):
+    path: str | None
+    """Where the node has it; null: nowhere."""
+    state: Literal["recorded", "absent", "unreadable"]
+
+
+class DropIns(TypedDict):
+    directory: str | None
+    used: bool
+    """The running kubelet was told to read them."""
+    complete: bool
+    """All of them could be recorded."""
+
+
+class Area(TypedDict):
+    name: AreaName
+    entries: Count
+    counts: dict[Counted, Count]
+    notes: list[str]
+
+
+class Checksums(TypedDict):
+    file: Literal["SHA256SUMS"]
+    sha256: SHA256

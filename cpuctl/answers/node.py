@@ -1,0 +1,49 @@
+"""A node and its control groups, as an audit sees them."""
+
+from __future__ import annotations
+
+from typing import Literal, TypedDict
+
+from cpuctl.answers.values import CPUList
+
+
+class AuditedNode(TypedDict):
+    cgroupVersion: Literal[1, 2] | None
+    """null: the node has no control groups."""
+    hybrid: bool
+    """Version 2 is mounted beside version 1, which counts."""
+    cgroupDrivers: list[Literal["cgroupfs", "systemd"]]
+    """Who made the groups of the kubelet, by their names."""
+    cpuManagerPolicy: str | None
+    """That of the state; null: it is not known."""
+    cpuManagerState: Literal["read", "missing", "closed", "unusable"]
+    """Its file; closed: it is there, and may not be read; unusable: no kubelet would load it."""
+    online: CPUList
+    offline: CPUList
+    isolated: CPUList
+    nohzFull: CPUList
+    reserved: CPUList
+    """By the kubelet's configuration."""
+    sharedPool: CPUList | None
+    """null: nobody has one under the policy none."""
+    exclusive: CPUList
+    """Those of pods that are there."""
+
+
+class Owner(TypedDict):
+    """Whose a group is; names that nobody knows are null."""
+
+    namespace: str | None
+    pod: str | None
+    uid: str
+    """Of a static pod that of its manifest, not of its mirror."""
+    container: str | None
+    containerID: str | None
+    runtime: str | None
+    """As far as the group's name or the status tells."""
+    part: Literal["app", "init", "sidecar", "ephemeral", "sandbox", "unknown"]
+    knownBy: Literal["status", "log", "state", "process"] | None
+    """What told the container's name.
+
+    The pod's status, the link to its log, CPUs that the state gives once, or its process (a sandbox's).
+    """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
 
+from cpuctl.audit.check_names import CheckName
 from cpuctl.audit.containers.cpusets import check_cpusets, check_mems, check_partitions
 from cpuctl.audit.containers.memory_spill import check_memory
 from cpuctl.audit.containers.quota import check_quota
@@ -29,7 +30,7 @@ from cpuctl.diagnostics import worst_first
 
 Check = Callable[[Picture], Iterator[Finding]]
 
-CHECKS: Mapping[str, Sequence[Check]] = {
+CHECKS: Mapping[CheckName, Sequence[Check]] = {
     "state": (check_state,),
     "hotplug": (check_hotplug,),
     "reserved": (check_reserved,),

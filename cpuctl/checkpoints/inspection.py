@@ -23,14 +23,13 @@ from cpuctl.checkpoints.model import (
     PodsStateFile,
 )
 from cpuctl.checkpoints.pods_state import ALLOCATED_FILE_NAME, pods_state_of
-from cpuctl.checkpoints.reader import StateReader
+from cpuctl.checkpoints.reader import KNOWS_ALL
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
 from cpuctl.golang.json_values import Json, Members, parsed_json
 from cpuctl.golang.scalars import Value
 from cpuctl.golang.text import GoError
 
-_NEWEST = StateReader(minor=38)
 _NO_STATE = "it has none of the members of a kubelet's state"
 
 State: TypeAlias = CPUStateFile | MemoryStateFile | PodsStateFile | DevicesStateFile | ClaimsStateFile
@@ -207,7 +206,7 @@ def _of_pods(found: Members) -> Inspection:
     if outer.error:
         return inspection
     try:
-        return inspection._replace(state=pods_state_of(data, _NEWEST))
+        return inspection._replace(state=pods_state_of(data, KNOWS_ALL))
     except GoError as error:
         return inspection._replace(problem=str(error))
 

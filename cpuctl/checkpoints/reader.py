@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from sys import maxsize
 from typing import NamedTuple
 
 from cpuctl.checkpoints.refusal import other_policy
@@ -52,3 +53,6 @@ class StateReader(NamedTuple):
 
 DEFAULT_READER = StateReader()
 """Kubelet 1.36 as it comes."""
+
+KNOWS_ALL = StateReader(minor=maxsize, pod_level_managers=True, exclusive_resize=True)
+"""One that reads everything which any release writes."""

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cpuctl.audit.check_names import CHECK_NAMES
 from cpuctl.cli.app import EXIT_NO, command_group
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
 from cpuctl.cli.node_options import NodeMachineOption, NodeStateOption, RootOption
@@ -69,8 +70,7 @@ CheckOption = Annotated[
     typer.Option(
         "--check",
         metavar="A,B",
-        help="Only these checks: state, hotplug, reserved, cpusets, mems, threads, quota, memory, stale, "
-        "devices, foreign, kernel, interrupts, siblings, isolation, volumes.",
+        help=f"Only these checks: {', '.join(CHECK_NAMES)}.",
     ),
 ]
 AuditOutputOption = Annotated[
@@ -129,15 +129,15 @@ def audit(
 
 
 def _checks(text: str) -> "Sequence[str]":
-    from cpuctl.audit.checks import CHECKS
-
     names = [name.strip() for name in text.split(",") if name.strip()]
-    unknown = [name for name in names if name not in CHECKS]
+    unknown = [name for name in names if name not in CHECK_NAMES]
     if unknown:
         raise UsageError(
-            f"no check is called {unknown[0]!r}", where="--check", hint=f"choose from {', '.join(CHECKS)}"
+            f"no check is called {unknown[0]!r}",
+            where="--check",
+            hint=f"choose from {', '.join(CHECK_NAMES)}",
         )
-    return names or list(CHECKS)
+    return names or CHECK_NAMES
 
 
 def _audited(node: "LiveNode", picture: "Picture", checks: "Sequence[str]", sources: Sources) -> "Audit":

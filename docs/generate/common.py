@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from cpuctl.kubelet.releases.recorded import LAST_WITH_ALL
+from cpuctl.kubelet.version import NEWEST
+
 EXIT_CODES = (
     ("0", "The answer is yes, or clean."),
     ("1", "An internal error: a defect of cpuctl."),
@@ -33,3 +36,6 @@ FILES = (
 )
 
 NOTICE = "made from the command table by `make docs`: change it there"
+
+PARTLY_RECORDED = " and ".join(f"1.{minor}" for minor in range(LAST_WITH_ALL + 1, NEWEST + 1))
+"""The releases of which not everything was recorded."""

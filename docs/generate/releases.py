@@ -9,18 +9,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from cpuctl.kubelet.releases.differences import DIFFERENCES
+from cpuctl.kubelet.releases.recorded import LAST_WITH_ALL
 from cpuctl.kubelet.version import LAST_PATCHES, NEWEST, OLDEST
-from docs.generate.common import NOTICE
+from docs.generate.common import NOTICE, PARTLY_RECORDED
 
 _CORPUS = Path("fixtures") / "conformance"
 _NOT_OF_A_KUBELET = frozenset({"bench_cases", "bench_16numa_full", "cpuset", "quantity"})
-_INTRODUCTION = """# Releases
+_INTRODUCTION = f"""# Releases
 
 Answers of real kubelets, recorded case by case, that cpuctl gives word for word; `make conformance` runs them
 all, and counts those that hang on chance as not covered. An empty cell is a topic that nobody has recorded on
-that release: what cpuctl answers there was read in sources and documents; in 1.37 and 1.38 it is as in 1.36,
-but for what is known to differ. Every answer that depends on it says so ("not verified"). The recordings are
-of the patch releases below; a version without a patch means these."""
+that release: what cpuctl answers there was read in sources and documents; in {PARTLY_RECORDED}
+it is as in 1.{LAST_WITH_ALL}, but for what is known to differ. Every answer that depends on it says so ("not
+verified"). The recordings are of the patch releases below; a version without a patch means these."""
 
 _DIFFERENCES = """## Differences
 

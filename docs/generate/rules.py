@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from cpuctl.kubelet.releases.recorded import LAST_WITH_ALL
 from cpuctl.kubelet.validation.later import LATER, NOT_LOOKED_AT, NotLookedAt
 from cpuctl.kubelet.validation.rule import Rule
 from cpuctl.kubelet.validation.rules import RULES
 from cpuctl.kubelet.version import NEWEST, OLDEST
-from docs.generate.common import NOTICE
+from docs.generate.common import NOTICE, PARTLY_RECORDED
 
-_INTRODUCTION = """# What a kubelet refuses
+_INTRODUCTION = f"""# What a kubelet refuses
 
 The rules that `cpuctl config check` holds a configuration against, in the kubelet's order and words
-(`...` where a value stands), and the releases that have them. 1.37 and 1.38 follow 1.36, as far as is
-known. Validation tells all that it finds; what comes after ends with the first error."""
+(`...` where a value stands), and the releases that have them. {PARTLY_RECORDED}
+follow 1.{LAST_WITH_ALL}, as far as is known. Validation tells all that it finds; what comes after ends with
+the first error."""
 _UNSEEN = """## Not looked at
 
 What a kubelet asks of its host when it starts, and `config check` does not:"""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from cpuctl.audit.check_names import CHECK_NAMES
 from cpuctl.audit.checks import CHECKS
 
 ROOT = Path(__file__).parents[2]
-ROW = re.compile(r"^\| *([a-z]*) *\| `([a-z-]+)` \| (error|warning|info) \|", re.MULTILINE)
+ROW = re.compile(r"^\| *([a-z]*) *\| `([a-z-]+)` \| (error|warning|note) \|", re.MULTILINE)
 CODE = re.compile(r'code="([a-z-]+)"|"(isolated-partly|nohz-partly)"')
 
 
@@ -24,3 +25,8 @@ def test_every_code_is_told() -> None:
 
 def test_every_check_is_told() -> None:
     assert [check for check, _, _ in rows() if check] == list(CHECKS)
+
+
+def test_every_check_has_its_name() -> None:
+    """Help, completion and ``--check`` go by the names; the type of the table knows no others."""
+    assert tuple(CHECKS) == CHECK_NAMES

@@ -82,9 +82,9 @@ def _gates(given: Given) -> Iterator[str]:
 
 
 def _checks(given: Given) -> Iterator[str]:
-    from cpuctl.audit.checks import CHECKS
+    from cpuctl.audit.check_names import CHECK_NAMES
 
-    return _listed(given, CHECKS)
+    return _listed(given, CHECK_NAMES)
 
 
 def _columns(given: Given) -> Iterator[str]:

@@ -27,21 +27,22 @@ from cpuctl.cli.options import (
 from cpuctl.cli.output import Document, Output, Style, emit, remember_all
 from cpuctl.cli.pods.options import ServerGatesOption, ServerVersionOption
 from cpuctl.engine.resize.semantics import Semantics
+from cpuctl.kubelet.version import NEWEST
 from cpuctl.operations.planning import Planning, PlanningInputs, read_planning
 from cpuctl.operations.resize import resized
 from cpuctl.operations.resize_node import ResizeInputs
 
 app = command_group()
 
-HELP = """Dry-run an in-place resize: verdict, CPUs before and after, and what the pod's status says.
+HELP = f"""Dry-run an in-place resize: verdict, CPUs before and after, and what the pod's status says.
 
 The pods that run come from --pods, -f and -T: with --state they hold what the kubelet's files say, without
 it they are admitted first, in their order. Nothing is changed on the node.
 
 No release lets exclusive CPUs follow a resize yet. The allocator that KEP-5554 proposes is a preview: asked
-for kubelet 1.38 with the gate InPlacePodVerticalScalingExclusiveCPUs, and with --preview for older ones that
-have the gate. Where its reference implementation does not do what the KEP says, the KEP is followed, and the
-difference is named.
+for kubelet 1.{NEWEST} with the gate InPlacePodVerticalScalingExclusiveCPUs, and with --preview for older
+ones that have the gate. Where its reference implementation does not do what the KEP says, the KEP is
+followed, and the difference is named.
 
 Examples:
 
@@ -50,7 +51,7 @@ Examples:
     --set shop/database/server:cpu=6,memory=8Gi
   cpuctl resize -m node7.tar.gz --pods running.json --to edited.yaml
   cpuctl resize -m node7.tar.gz --pods running.json      # what is pending
-  cpuctl resize -T db=4/4,8Gi --set db:cpu=6 --kubelet-version 1.38 \\
+  cpuctl resize -T db=4/4,8Gi --set db:cpu=6 --kubelet-version 1.{NEWEST} \\
     --feature-gates InPlacePodVerticalScalingExclusiveCPUs=true
 
 Exit codes: 0 done, 3 refused, deferred, without effect, or the kubelet would not start (with --exit-zero 0),

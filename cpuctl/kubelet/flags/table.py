@@ -1,7 +1,7 @@
 """The kubelet's command-line flags, by release: those that set a field of the configuration, and the others.
 
 Source: ``cmd/kubelet/app/options`` of 1.27 to 1.36, and what it takes in of ``pkg/kubelet/config``,
-``component-base/logs`` and cAdvisor. Of 1.37 and 1.38 nobody has recorded another set than 1.36's.
+``component-base/logs`` and cAdvisor. Of later ones nobody has recorded another set.
 """
 
 from __future__ import annotations

@@ -26,7 +26,8 @@ class Topic(StrEnum):
     VALIDATION = "validation of pods"
 
 
-_LAST_WITH_ALL = 36
+LAST_WITH_ALL = 36
+"""The last minor of which everything was recorded: later ones follow it where nothing else is known."""
 RECORDED: Mapping[Topic, tuple[int, ...]] = {
     Topic.ADMISSION: (*range(27, 37), 38),
     Topic.CPUS: (*range(27, 39),),
@@ -54,7 +55,8 @@ def not_verified(minor: int, topics: Iterable[Topic]) -> str:
     >>> not_verified(29, [Topic.RESIZE])
     'on 1.29: resizes in place (read in its sources)'
     """
-    known = "as in 1.36, but for what is known to differ" if minor > _LAST_WITH_ALL else "read in its sources"
+    as_before = f"as in 1.{LAST_WITH_ALL}, but for what is known to differ"
+    known = as_before if minor > LAST_WITH_ALL else "read in its sources"
     return f"on 1.{minor}: {', '.join(topics)} ({known})"
 
 

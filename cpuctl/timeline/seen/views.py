@@ -10,11 +10,10 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from cpuctl.checkpoints.model import CPUStateFile, UnreadableState
-from cpuctl.checkpoints.reader import StateReader
+from cpuctl.checkpoints.reader import KNOWS_ALL
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.metrics import samples
 from cpuctl.golang.durations import duration_text
-from cpuctl.kubelet.version import NEWEST
 from cpuctl.pods.model import Container
 from cpuctl.quantity import Quantity
 from cpuctl.timeline.pods.containers import weight_of
@@ -112,9 +111,7 @@ def state_file_view(world: World) -> Seen:
     """Tell what ``cpu_manager_state`` says, None where there is no such file."""
     if world.disk.cpu is None:
         return None
-    # Everything that is in it counts, whoever could read it.
-    reader = StateReader(minor=NEWEST, pod_level_managers=True, exclusive_resize=True)
-    saved = world.disk.read_cpu(reader)
+    saved = world.disk.read_cpu(KNOWS_ALL)
     if isinstance(saved, UnreadableState):
         return {"format": world.disk.cpu_format, "error": saved.error}
     assert isinstance(saved, CPUStateFile)

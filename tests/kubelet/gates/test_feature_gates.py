@@ -7,9 +7,9 @@ import pytest
 from cpuctl.kubelet.gates.feature_gates import FeatureGates, GateStage
 from cpuctl.kubelet.gates.manager_gates import DEPENDENCIES, MANAGER_GATES
 from cpuctl.kubelet.gates.other_gates import OTHER_DEPENDENCIES, OTHER_GATES
-from cpuctl.kubelet.version import NEWEST, RELEASES
+from cpuctl.kubelet.version import NEWEST, OLDEST, RELEASES
 
-MINORS = range(27, 39)
+MINORS = range(OLDEST, NEWEST + 1)
 LINES = [line.split() for line in (MANAGER_GATES + OTHER_GATES).splitlines() if line]
 
 

@@ -3,7 +3,8 @@
 To add 1.39: raise ``NEWEST`` (``kubelet/version.py``; ``LAST_PATCHES`` once a patch is known), and write down
 each thing that it does in another way as an entry of ``DIFFERENCES``, with a field of ``Behaviours`` where
 code asks for it. Show it: name a recorded case, or add an answer to ``tests/cli/test_differences.py``.
-Recordings go to ``fixtures/conformance/1.39``, and what they hold into ``RECORDED``. Then run ``make docs``.
+Recordings go to ``fixtures/conformance/1.39``, and what they hold into ``RECORDED``. Then run ``make docs``,
+and these tests: they name every line that tells of 1.38, to be read again.
 
 A backport is the first patch that has it, in ``patches`` of its entry, and a recorded case of that minor.
 """
@@ -11,38 +12,103 @@ A backport is the first patch that has it, in ``patches`` of its entry, and a re
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import pytest
+
 from cpuctl.kubelet.releases.differences import DIFFERENCES
-from cpuctl.kubelet.version import NEWEST
+from cpuctl.kubelet.version import NEWEST, OLDEST
 
-ROOT = Path(__file__).parents[3] / "cpuctl"
-TABLES = {"kubelet/version.py", "kubelet/releases/differences.py", "kubelet/releases/recorded.py"}
-EVERYTHING = {"checkpoints/inspection.py"}
-"""Where the number only stands for a reader that knows all formats."""
+ROOT = Path(__file__).parents[3]
+TABLES = {
+    "cpuctl/kubelet/version.py",
+    "cpuctl/kubelet/releases/differences.py",
+    "cpuctl/kubelet/releases/recorded.py",
+}
+
+READ_AGAIN_FOR = 38
+"""The newest release when what follows was last held against the lines that name it."""
+
+STAYS: Mapping[str, str] = {
+    "README.md": r"1\.27 to 1\.38",  # see the last test but one
+    "cpuctl/cli/answers/plan/readmission_answer.py": r"mended in 1\.38",
+    "cpuctl/engine/cpu/picking/balance.py": r"from 1\.38 on",
+    "cpuctl/engine/cpu/picking/rules.py": r"from 1\.38\)",
+    "cpuctl/engine/readmission.py": r"mended in 1\.38",
+    "cpuctl/timeline/example.py": r"action: upgrade",
+    "docs/explanation.md": r"from 1\.38 on|before 1\.38",
+    "docs/how-to.md": r"--kubelet-version 1\.38",
+    "docs/keps.md": r"Before 1\.38|1\.38 gives it back|kubelet 1\.38 st(arts|ops)",
+    "docs/tutorial.md": r"kubelet 1\.38 st(arts|ops)",
+}
+"""What lines may say of that release when a newer one comes: what it brought, or examples that ask for it."""
 
 
-def questions(tree: ast.AST) -> Iterator[str]:
-    """Yield where the newest release, or one to come, is named as a number that something is told of."""
+def numbers(tree: ast.AST) -> Iterator[str]:
+    """Yield where the newest release, or one to come, is a number that something is told of."""
     for node in ast.walk(tree):
         match node:
             case ast.keyword(arg="minor", value=ast.Constant(value=int(minor))) if minor >= NEWEST:
                 yield f"{node.value.lineno}: minor={minor}"
             case ast.Compare(comparators=[ast.Constant(value=int(minor))]) if NEWEST <= minor <= NEWEST + 1:
-                yield f"{node.lineno}: {ast.unparse(node)}"
+                if "minor" in ast.unparse(node.left):
+                    yield f"{node.lineno}: {ast.unparse(node)}"
+            case ast.Call(
+                func=ast.Name(id="range" | "KubeletVersion"), args=[*_, ast.Constant(value=int(last))]
+            ):
+                if NEWEST <= last <= NEWEST + 1:
+                    yield f"{node.lineno}: {ast.unparse(node)}"
             case _:
                 pass
 
 
-def test_the_newest_release_is_named_in_tables_only() -> None:
+def test_the_newest_release_is_a_number_in_tables_only() -> None:
     found = {
-        f"{path.relative_to(ROOT)}:{place}"
-        for path in sorted(ROOT.rglob("*.py"))
-        if str(path.relative_to(ROOT)) not in TABLES | EVERYTHING
-        for place in questions(ast.parse(path.read_text(encoding="utf-8")))
+        f"{name}:{place}"
+        for path in sorted((ROOT / "cpuctl").rglob("*.py"))
+        if (name := str(path.relative_to(ROOT))) not in TABLES
+        for place in numbers(ast.parse(path.read_text(encoding="utf-8")))
     }
     assert not found, __doc__
+
+
+@pytest.mark.parametrize(
+    "text", ["f(minor=99)", "minor >= 99", "kubelet.minor == 99", "range(27, 99)", "KubeletVersion(99)"]
+)
+def test_a_number_would_be_found(text: str) -> None:
+    assert [*numbers(ast.parse(text.replace("99", str(NEWEST))))]
+
+
+def lines_naming(minor: int) -> Iterator[tuple[str, str]]:
+    """Yield each line, and its file, that names a minor as such: in code, its comments, and texts by hand."""
+    named = re.compile(rf"\b1\.{minor}\b(?!\.)")
+    texts = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / ".github").glob("*.md")]
+    for path in sorted(
+        [*texts, *(ROOT / "cpuctl").rglob("*.py"), *(ROOT / "docs" / "generate").glob("*.py")]
+    ):
+        name = str(path.relative_to(ROOT))
+        if name not in TABLES:
+            yield from (
+                (name, line) for line in path.read_text(encoding="utf-8").splitlines() if named.search(line)
+            )
+
+
+def test_whatever_names_the_newest_release_stays_true_of_the_next() -> None:
+    """What does not is derived from ``NEWEST``, or renewed now."""
+    lines = [*lines_naming(READ_AGAIN_FOR)]
+    assert READ_AGAIN_FOR == NEWEST, "\n".join([str(__doc__), *(f"{name}: {line}" for name, line in lines)])
+    told = [(name, line) for name, line in lines if not re.search(STAYS.get(name, "$^"), line)]
+    assert not told, __doc__
+    assert STAYS.keys() == {name for name, _ in lines}
+
+
+def test_the_readme_tells_the_newest_release() -> None:
+    told = set(
+        re.findall(r"1\.([0-9]{2}) to 1\.([0-9]{2})", (ROOT / "README.md").read_text(encoding="utf-8"))
+    )
+    assert told == {(str(OLDEST), str(NEWEST))}
 
 
 def test_a_backport_that_is_recorded_names_a_case_of_its_minor() -> None:

@@ -1,0 +1,26 @@
+"""The names of the checks: help and completion tell them without loading what is checked."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+CheckName = Literal[
+    "state",
+    "hotplug",
+    "reserved",
+    "cpusets",
+    "mems",
+    "threads",
+    "quota",
+    "memory",
+    "stale",
+    "devices",
+    "foreign",
+    "kernel",
+    "interrupts",
+    "siblings",
+    "isolation",
+    "volumes",
+]
+
+CHECK_NAMES: tuple[str, ...] = get_args(CheckName)

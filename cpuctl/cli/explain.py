@@ -116,11 +116,12 @@ def explain(
 def _explained(planning: Planning, text: str, style: Style) -> Document:
     from cpuctl.cli.answers.explain.explain_answer import explanation_document, not_started_document
     from cpuctl.cli.answers.plan.mixed_cores import mixed_cores
+    from cpuctl.cli.answers.plan.planned_answer import planning_head
+    from cpuctl.cli.command_lines import planning_command
     from cpuctl.cli.progress import ProgressBar
     from cpuctl.engine.explain.explanation import explain
     from cpuctl.engine.explain.story import REMEMBERED, Runs, Telling, tell
     from cpuctl.inputs.pod_choice import PodChoice, choose_pod
-    from cpuctl.operations.resize import pending_resize
 
     last = PodChoice(len(planning.wanted) - 1)
     choice = choose_pod(text, planning.wanted, planning.past.running, planning.ended) if text else last
@@ -135,18 +136,31 @@ def _explained(planning: Planning, text: str, style: Style) -> Document:
             else:
                 telling = tell(quiet._replace(asked=_first_refused(telling.admissions)), runs)
         if not isinstance(telling, Telling):
-            return not_started_document(telling, planning.head())
+            return not_started_document(telling, planning_head(planning))
         explanation = explain(telling, runs.tick)
         pages = _more_pages(planning, telling, runs)
     name = _unmistakable(telling.story.pod, (*planning.wanted, *planning.past.running))
-    ask_with = partial(planning.words.command_with, ("explain", name))
-    resize = pending_resize(planning, telling.story.pod.uid) if choice.running else None
+    ask_with = partial(planning_command, planning.inputs, ("explain", name))
+    resize = _pending_resize(planning, telling.story.pod.uid) if choice.running else None
     return {
-        **explanation_document(explanation, choice.container, ask_with, planning.head()),
+        **explanation_document(explanation, choice.container, ask_with, planning_head(planning)),
         "mixedCores": list(mixed_cores(planning.source.machine, [telling.admission])),
         "resize": resize,
         **pages,
     }
+
+
+def _pending_resize(planning: Planning, uid: str) -> Document | None:
+    """Describe what becomes of the resize that is pending of a pod that runs; None where there is none."""
+    from cpuctl.cli.answers.resize.resize_answer import decision_document
+    from cpuctl.cli.command_lines import planning_command
+    from cpuctl.operations.resize import pending_resize
+
+    pending = pending_resize(planning, uid)
+    if pending is None:
+        return None
+    decision = decision_document(pending.attempted, pending.rules.release)
+    return {**decision, "command": planning_command(planning.inputs, ("resize",))}
 
 
 def _more_pages(planning: Planning, telling: "Telling", runs: "Runs") -> dict[str, Any]:

@@ -1,10 +1,10 @@
-"""``cpuctl plan --compare``: the same pods on two kubelets that differ in some settings."""
+"""The same pods on two kubelets that differ in some settings."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.inputs.configuration import load_setup
 from cpuctl.inputs.sources import Sources
@@ -13,59 +13,71 @@ from cpuctl.kubelet.configuration.schema import SINCE
 from cpuctl.kubelet.configuration.setting_words import SettingWords, read_setting_words
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from cpuctl.cli.output import Document
-    from cpuctl.engine.start import StartResult
+    from cpuctl.engine.capacity.fragmentation import Fragmentation
     from cpuctl.inputs.configuration import KubeletSetup
+    from cpuctl.kubelet.configuration.refusal import Refusal
     from cpuctl.kubelet.kubelet import Kubelet
-    from cpuctl.operations.plan import Planner
+    from cpuctl.kubelet.version import KubeletVersion
+    from cpuctl.operations.plan import Plan, Planner
 
 OPTION = "--compare"
 _SUFFIXES = (".yaml", ".yml", ".json")
 
 
-def compare(planner: Planner, texts: tuple[str, str]) -> Document:
-    """Plan once with each of two settings, and set the answers side by side."""
-    from cpuctl.cli.answers.plan.comparison_answer import comparison_document
+class Side(NamedTuple):
+    """One of two kubelets: the settings that make it, and its plan, or why it cannot load its configuration.
 
+    ``fragmentation`` is how scattered free CPUs are afterwards, None where that says nothing.
+    """
+
+    settings: str
+    version: KubeletVersion
+    sources: Sources
+    plan: Plan | None = None
+    refusal: Refusal | None = None
+    fragmentation: Fragmentation | None = None
+
+
+class Comparison(NamedTuple):
+    """Two sides, and whether their releases are all that they may differ in."""
+
+    one: Side
+    other: Side
+    releases_alone: bool
+
+
+def compare(planner: Planner, texts: tuple[str, str]) -> Comparison:
+    """Plan once with each of two settings; warnings go to the planning's sources.
+
+    Raise UsageError for settings that nobody can have, InputError for a file that cannot be used.
+    """
     asked = [_asked(text) for text in texts]
-    sources = planner.planning.sources
-    one, other = (_side(planner, each, sources) for each in asked)
-    document = comparison_document(one, other, sources.entries)
-    releases_alone = all(each.is_release for each in asked)
-    return {**document, **_differences(planner, asked)} if releases_alone and _moves(document) else document
+    one, other = (_side(planner, each, planner.planning.sources) for each in asked)
+    return Comparison(one, other, all(each.is_release for each in asked))
 
 
-def _moves(document: Document) -> bool:
-    """Tell whether both kubelets start, and something becomes of a pod that does not on the other side."""
-    started = all(document[side]["start"]["outcome"] == "Started" for side in ("a", "b"))
-    return started and document["summary"]["changed"] > 0
+def shown_differences(planner: Planner, one: KubeletVersion, other: KubeletVersion) -> list[str] | None:
+    """Name the differences between two releases that the pods show, each tried alone.
 
-
-def _differences(planner: Planner, asked: Sequence[_Asked]) -> dict[str, Any]:
-    """Name the differences between two releases that these pods show, each tried alone."""
-    from cpuctl.cli.answers.plan.comparison_answer import difference_answer
+    None where there are too many pods to try.
+    """
     from cpuctl.engine.explain.releases import MOST_PODS, noticed
     from cpuctl.engine.release_effects import effects_of
     from cpuctl.kubelet.releases.differences import DIFFERENCES
 
     planning = planner.planning
     if len(planning.wanted) > MOST_PODS:
-        return {}
-    setup = [
-        planning.loaded.setup._replace(version=each.words.version or planning.loaded.setup.version)
-        for each in asked
-    ]
-    one, other = (load_setup(each, Sources()).kubelet for each in setup)
+        return None
+    setups = (planning.loaded.setup._replace(version=version) for version in (one, other))
+    here, there = (load_setup(each, Sources()).kubelet for each in setups)
     names = [
         name
-        for name in noticed(one)
-        if DIFFERENCES[name].holds(*one.version) != DIFFERENCES[name].holds(*other.version)
+        for name in noticed(here)
+        if DIFFERENCES[name].holds(*here.version) != DIFFERENCES[name].holds(*there.version)
     ]
     start = partial(planning.start, sources=Sources())
-    shown = effects_of(start, (one, other), planning.wanted, names).shown_by_pods
-    return {"differences": [difference_answer(name, one.version) for name in names if name in shown]}
+    shown = effects_of(start, (here, there), planning.wanted, names).shown_by_pods
+    return [name for name in names if name in shown]
 
 
 class _Asked(NamedTuple):
@@ -101,32 +113,27 @@ def _setup(planner: Planner, asked: _Asked, sources: Sources) -> KubeletSetup:
 
     from cpuctl.inputs.kubelet import load_kubelet
 
-    words = planning.words.kubelet._replace(config=asked.file)
-    return load_kubelet(words, sources, machine=planning.source).setup
+    inputs = planning.inputs.kubelet._replace(config=asked.file)
+    return load_kubelet(inputs, sources, machine=planning.source).setup
 
 
-def _side(planner: Planner, asked: _Asked, sources: Sources) -> dict[str, Any]:
+def _side(planner: Planner, asked: _Asked, sources: Sources) -> Side:
     """Plan with some settings; what is worth a warning on both sides is told once."""
-    from cpuctl.cli.answers.config.parts import start_answer
-
-    words, side = asked.words, {"settings": asked.text}
     own = Sources()
     own.entries |= sources.entries
     setup = _setup(planner, asked, own)
-    setup = setup._replace(
-        version=words.version or setup.version, released=setup.released or words.version is not None
-    )
+    version = asked.words.version
+    setup = setup._replace(version=version or setup.version, released=setup.released or version is not None)
+    side = Side(settings=asked.text, version=setup.version, sources=own)
     try:
-        kubelet = _kubelet(setup, words, own)
+        kubelet = _kubelet(setup, asked.words, own)
     except ConfigRefusedError as refused:
-        version = {"version": str(setup.version)}
-        return side | {"kubelet": version, "start": start_answer(refused.refusal), "pods": []}
-    planned = planner.plan(kubelet, own)
+        return side._replace(refusal=refused.refusal)
+    plan = planner.plan(kubelet, own)
     for minor, topics in own.unrecorded.items():
         sources.add_unrecorded(minor, topics)
     sources.warnings.extend(text for text in own.warnings if text not in sources.warnings)
-    document = {key: member for key, member in planned.document.items() if key != "explain"}
-    return side | document | _scatter(planned.node)
+    return side._replace(plan=plan, fragmentation=_fragmentation(plan))
 
 
 def _kubelet(setup: KubeletSetup, words: SettingWords, sources: Sources) -> Kubelet:
@@ -146,12 +153,9 @@ def _known(name: str, setup: KubeletSetup, sources: Sources) -> bool:
     return since <= setup.version.minor
 
 
-def _scatter(node: StartResult | None) -> dict[str, Any]:
-    from cpuctl.cli.answers.plan.capacity_answer import fragmentation_answer
+def _fragmentation(plan: Plan) -> Fragmentation | None:
     from cpuctl.engine.capacity.fragmentation import fragmentation_of
     from cpuctl.engine.capacity.probe import settled
     from cpuctl.engine.node import Node
 
-    if not isinstance(node, Node):
-        return {}
-    return {"fragmentation": fragmentation_answer(fragmentation_of(settled(node)))}
+    return fragmentation_of(settled(plan.node)) if isinstance(plan.node, Node) else None

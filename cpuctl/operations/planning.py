@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.departures import POD_DEFAULTS
 from cpuctl.errors import UsageError
@@ -27,15 +26,8 @@ if TYPE_CHECKING:
     from cpuctl.pods.model import Pod
 
 
-def _spelt_out(arguments: str) -> str:
-    """Write a command line that stands in a file, so that more can be put behind it."""
-    from cpuctl.inputs.configuration import given_arguments
-
-    return shlex.join(given_arguments(arguments)) if arguments.startswith("@") else arguments
-
-
 class PlanningInputs(NamedTuple):
-    """The words of a command line that say what is planned, and with what."""
+    """What is planned, and with what: names of files and amounts as a command line has them."""
 
     filenames: Sequence[str]
     templates: Sequence[str]
@@ -50,42 +42,15 @@ class PlanningInputs(NamedTuple):
     include_completed: bool = False
     assume_devices: bool = False
 
-    def command_with(self, verb: Sequence[str], flags: Sequence[str]) -> str:
-        """Write the command line that asks the same, or something else, with more flags of the kubelet."""
-        kubelet = self.kubelet
-        options = {
-            "-m": self.machine,
-            "--kubelet-config": kubelet.config,
-            "--config-dir": kubelet.config_dir,
-            "--kubelet-args": " ".join(filter(None, (_spelt_out(kubelet.arguments), shlex.join(flags)))),
-            "--kubelet-version": kubelet.version,
-            "--feature-gates": kubelet.gates,
-            "--state": self.state,
-            "--pods": self.pods,
-            "--ephemeral-storage": self.ephemeral_storage,
-            "--memory": self.memory,
-            "--devices": self.devices,
-        }
-        words = [word for option, value in options.items() if value for word in (option, value)]
-        words += ["--ignore-unknown-gates"] if kubelet.ignores_unknown_gates else []
-        words += ["--skip-api-server"] if self.skip_api_server else []
-        words += ["--include-completed"] if self.include_completed else []
-        words += ["--assume-devices"] if self.assume_devices else []
-        pods = [
-            *(word for name in self.filenames for word in ("-f", name)),
-            *(word for template in self.templates for word in ("-T", template)),
-        ]
-        return shlex.join(["cpuctl", *verb, *words, *pods])
-
 
 class Planning(NamedTuple):
-    """What the words name: ``wanted`` are the pods that come, in their order.
+    """What the inputs name: ``wanted`` are the pods that come, in their order.
 
     ``server`` is the API server that they come through, None where nobody asks it; ``ended`` names pods that
     have been left out, as they have ended.
     """
 
-    words: PlanningInputs
+    inputs: PlanningInputs
     wanted: tuple[Pod, ...]
     source: MachineSource
     loaded: LoadedKubelet
@@ -114,54 +79,38 @@ class Planning(NamedTuple):
             node.server = self.server.copy()
         return node
 
-    def head(self) -> dict[str, Any]:
-        """Return the members that answers begin with: origins of the inputs, the kubelet's policies."""
-        return {"sources": self.sources.entries, "kubelet": kubelet_answer(self.kubelet)}
 
-
-def kubelet_answer(kubelet: Kubelet) -> dict[str, Any]:
-    """Name a kubelet's release and policies."""
-    config = kubelet.config
-    return {
-        "version": str(kubelet.version),
-        "cpuManagerPolicy": config.cpu_manager_policy,
-        "cpuManagerPolicyOptions": dict(config.cpu_manager_policy_options),
-        "topologyManagerPolicy": config.topology_manager_policy,
-        "memoryManagerPolicy": config.memory_manager_policy,
-    }
-
-
-def read_planning(words: PlanningInputs, *, pods_needed: bool) -> Planning:
+def read_planning(inputs: PlanningInputs, *, pods_needed: bool) -> Planning:
     """Read everything; raise UsageError where no pods are named although they are needed."""
     from cpuctl.inputs.past import load_past
     from cpuctl.inputs.pods import rules_of_pods
 
     refuse_stdin_twice(
-        words.machine, words.kubelet.config, words.state, words.pods, words.devices, *words.filenames
+        inputs.machine, inputs.kubelet.config, inputs.state, inputs.pods, inputs.devices, *inputs.filenames
     )
     sources = Sources()
-    given = load_pods(words.filenames, words.templates, sources, needed=pods_needed)
-    ended = () if words.include_completed else tuple(pod.full_name for pod in given.pods if pod.terminal)
+    given = load_pods(inputs.filenames, inputs.templates, sources, needed=pods_needed)
+    ended = () if inputs.include_completed else tuple(pod.full_name for pod in given.pods if pod.terminal)
     if ended:
         given = given._replace(pods=_not_ended(given.pods, ended, sources, needed=pods_needed))
-    source = with_storage(load_machine(words.machine, sources), words.ephemeral_storage, sources)
-    source = with_memory(source, words.memory, sources)
+    source = with_storage(load_machine(inputs.machine, sources), inputs.ephemeral_storage, sources)
+    source = with_memory(source, inputs.memory, sources)
     if not source.info.hugepages_told:
         sources.warnings.append("nothing is recorded of huge pages: none are taken off the memory for pods")
-    loaded = load_kubelet(words.kubelet, sources, machine=source)
-    past = load_past(words.state, words.pods, source, loaded.kubelet, sources)
+    loaded = load_kubelet(inputs.kubelet, sources, machine=source)
+    past = load_past(inputs.state, inputs.pods, source, loaded.kubelet, sources)
     rules = rules_of_pods(loaded.kubelet)
     wanted = given.stored(rules)
     sources.warnings += (*_doubts(wanted), *_never_stored(given))
     return Planning(
-        words=words,
+        inputs=inputs,
         wanted=wanted,
         source=source,
         loaded=loaded,
         past=past,
-        devices=_devices(words, wanted, source.info, sources),
+        devices=_devices(inputs, wanted, source.info, sources),
         sources=sources,
-        server=None if words.skip_api_server else given.server(rules.server, past.running, wanted),
+        server=None if inputs.skip_api_server else given.server(rules.server, past.running, wanted),
         ended=ended,
     )
 
@@ -177,13 +126,13 @@ def _never_stored(given: GivenPods) -> Iterator[str]:
 
 
 def _devices(
-    words: PlanningInputs, pods: Sequence[Pod], info: MachineInfo, sources: Sources
+    inputs: PlanningInputs, pods: Sequence[Pod], info: MachineInfo, sources: Sources
 ) -> DeviceInventory | None:
     """Read the devices that are described, and assume those that are asked for beyond that, where wished.
 
     What nobody described is named, with a file to fill in.
     """
-    described = load_devices(words.devices, sources, info=info)
+    described = load_devices(inputs.devices, sources, info=info)
     known = described.resources if described is not None else {}
     asked = sorted({name for pod in pods for name in _extended_resources(pod)} - known.keys())
     if not asked:
@@ -192,7 +141,7 @@ def _devices(
     from cpuctl.exports.wording import few
     from cpuctl.machine.devices.assumed import draft_text, with_assumed
 
-    if words.assume_devices:
+    if inputs.assume_devices:
         sources.warnings.append(
             f"{few(asked)}: assumed to be there, enough of them next to every NUMA node (--assume-devices)"
         )

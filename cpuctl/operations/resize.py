@@ -1,84 +1,130 @@
-"""What ``cpuctl resize`` asks of the engine, and what is worth a warning about its answer."""
+"""In-place resizes of pods that run: who decides, the decision, and what follows from it."""
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from cpuctl.operations.resize_node import ResizeInputs, RunningNode, start_running
+
 if TYPE_CHECKING:
-    from cpuctl.cli.output import Document
     from cpuctl.engine.node import Node
     from cpuctl.engine.resize.handler import ResizePath
     from cpuctl.engine.resize.pending import Attempted
+    from cpuctl.engine.resize.rules import ResizeRules
     from cpuctl.engine.resize.running import ResizeWish
     from cpuctl.engine.resize.semantics import Semantics
+    from cpuctl.engine.start import NotStarted
     from cpuctl.operations.planning import Planning
-    from cpuctl.operations.resize_node import ResizeInputs, Scene
     from cpuctl.pods.cgroups.values import CgroupSettings
     from cpuctl.pods.model import Pod
 
 
-class ResizeAnswer(NamedTuple):
-    """An answer, and the node afterwards; None where the kubelet does not start."""
+class Resizes(NamedTuple):
+    """Resizes that were decided, the node afterwards, and by what cgroups are written there.
 
-    document: Document
-    node: Node | None
+    ``state_file`` is the text that ``cpu_manager_state`` has then, ``warnings`` what follows later from what
+    is granted now.
+    """
+
+    done: Sequence[Attempted]
+    node: Node
+    path: ResizePath
+    settings: CgroupSettings
+    state_file: str = ""
+    warnings: tuple[str, ...] = ()
 
 
-def resized(planning: Planning, words: ResizeInputs, semantics: Semantics) -> ResizeAnswer:
-    """Resize what the words name, on the node that they name."""
-    from cpuctl.cli.answers.resize.resize_answer import Resizes, not_started_document, resize_document
+class Pending(NamedTuple):
+    """What becomes of a resize that is pending, and by what rules of the kubelet."""
+
+    attempted: Attempted
+    rules: ResizeRules
+
+
+def resize_pods(planning: Planning, inputs: ResizeInputs, semantics: Semantics) -> Resizes | NotStarted:
+    """Resize what the inputs name, on the node that the planning names.
+
+    Raise UsageError for nothing to change, InputError for pods that are not there.
+    """
     from cpuctl.engine.resize.pending import resize_all
-    from cpuctl.operations.resize_node import Scene, resize_path, set_scene
-    from cpuctl.operations.resize_requests import read_wishes
+    from cpuctl.operations.resize_requests import read_requests
     from cpuctl.operations.state_writing import state_texts
 
-    scene = set_scene(planning)
-    if not isinstance(scene, Scene):
-        return ResizeAnswer(not_started_document(scene, planning.head()), None)
-    path = resize_path(planning, scene, words, semantics)
+    running = start_running(planning)
+    if not isinstance(running, RunningNode):
+        return running
+    path = resize_path(planning, running, inputs, semantics)
     assert path.server is not None
-    wishes = read_wishes(planning, scene, words, path.server)
-    stored = [wish for wish in wishes if wish.desired.uid not in scene.never_stored]
-    done = [*_never_stored(wishes, scene), *resize_all(scene.node, stored, path)]
-    resizes = Resizes(
+    requests = read_requests(planning, running, inputs, path.server)
+    stored = [each for each in requests if each.desired.uid not in running.never_stored]
+    done = [*_never_stored(requests, running), *resize_all(running.node, stored, path)]
+    return Resizes(
         done=done,
-        node=scene.node,
+        node=running.node,
         path=path,
-        settings=_settings(planning, scene),
-        state_file=state_texts(scene.node, planning.kubelet)["cpu_manager_state"],
+        settings=_settings(planning, running),
+        state_file=state_texts(running.node, planning.kubelet)["cpu_manager_state"],
+        warnings=tuple(_warnings(running.node, done, path)),
     )
-    document = resize_document(resizes, planning.head(), _warnings(scene.node, done, path))
-    pods = [{**pod, "fix": _fix(pod, planning, words) or None} for pod in document["pods"]]
-    return ResizeAnswer({**document, "pods": pods}, scene.node)
 
 
-def _fix(pod: Document, planning: Planning, words: ResizeInputs) -> str:
-    """Write the option that switches on what a resize lacks, with the gates that were given; else nothing."""
-    gate = pod["needsGate"]
-    if gate is None:
-        return ""
-    # An API server of which nothing is said has the kubelet's gates.
-    apart = pod["decidedBy"] == "apiServer" and bool(words.server_gates or words.server_version)
-    option, given = "--feature-gates", planning.words.kubelet.gates
-    if apart:
-        option, given = "--apiserver-feature-gates", words.server_gates
-    others = (each for each in given.split(",") if each and each.partition("=")[0].strip() != gate)
-    return shlex.join([option, ",".join((*others, f"{gate}=true"))])
+def pending_resize(planning: Planning, uid: str) -> Pending | None:
+    """Decide about the resize that is pending of a pod that runs; None where there is none."""
+    from cpuctl.engine.resize.pending import resize_all
+    from cpuctl.engine.resize.running import ResizeWish
+    from cpuctl.engine.resize.semantics import Semantics
+    from cpuctl.inputs.sources import Sources
+
+    planning = planning._replace(wanted=(), sources=Sources())
+    running = start_running(planning)
+    if not isinstance(running, RunningNode):
+        return None
+    requests = [ResizeWish(each, each.spec) for each in running.pods if each.spec.uid == uid]
+    requests = [each for each in requests if each.is_new and uid in running.node.active]
+    path = resize_path(planning, running, ResizeInputs(), Semantics.KEP)
+    found = [Pending(each, path.kubelet) for each in resize_all(running.node, requests, path)]
+    return found[0] if found else None
 
 
-def _never_stored(wishes: Iterable[ResizeWish], scene: Scene) -> Iterator[Attempted]:
+def resize_path(
+    planning: Planning, running: RunningNode, inputs: ResizeInputs, semantics: Semantics
+) -> ResizePath:
+    """Tell who decides: API server and kubelet of the releases and gates that are named."""
+    from cpuctl.engine.resize.handler import ResizePath
+    from cpuctl.engine.resize.obstacles import whole_node
+    from cpuctl.engine.resize.rules import ResizeRules
+    from cpuctl.engine.resize.server_side import ResizeServer
+    from cpuctl.inputs.component_gates import server_gates
+
+    kubelet, info = planning.kubelet, planning.source.info
+    rules = ResizeRules.of(
+        running.gates, kubelet.config, cgroup_version=kubelet.cgroup_version, preview=inputs.preview
+    )
+    gates = server_gates(inputs.server_version, inputs.server_gates, running.gates, planning.sources)
+    allocatable = running.node.allocatable
+    assert allocatable is not None
+    return ResizePath(
+        kubelet=rules,
+        server=ResizeServer.of(gates, node_resizes=rules.in_place, allocatable=allocatable.amounts)._replace(
+            namespaces=running.server
+        ),
+        semantics=semantics,
+        capacity=whole_node(info, kubelet.config, allocatable, rules.release),
+    )
+
+
+def _never_stored(requests: Iterable[ResizeWish], running: RunningNode) -> Iterator[Attempted]:
     """Tell of pods that there are none to resize of, as no API server stores them."""
     from cpuctl.engine.outcome import Forbidden
     from cpuctl.engine.resize.outcome import Judge, ResizeOutcome, Ruling
     from cpuctl.engine.resize.pending import Attempted
 
-    for wish in wishes:
-        if refusals := scene.never_stored.get(wish.desired.uid):
+    for request in requests:
+        if refusals := running.never_stored.get(request.desired.uid):
             message = f"the pod itself is never stored: {'; '.join(refusals)}"
             outcome = ResizeOutcome(
-                wish=wish,
+                wish=request,
                 ruling=Ruling.FORBIDDEN,
                 judge=Judge.API_SERVER,
                 verdict=Forbidden(refusals),
@@ -87,30 +133,10 @@ def _never_stored(wishes: Iterable[ResizeWish], scene: Scene) -> Iterator[Attemp
             yield Attempted(outcome, None)
 
 
-def pending_resize(planning: Planning, uid: str) -> Document | None:
-    """Describe what becomes of the resize that is pending of a pod that runs; None where there is none."""
-    from cpuctl.cli.answers.resize.resize_answer import decision_document
-    from cpuctl.engine.resize.pending import resize_all
-    from cpuctl.engine.resize.running import ResizeWish
-    from cpuctl.engine.resize.semantics import Semantics
-    from cpuctl.inputs.sources import Sources
-    from cpuctl.operations.resize_node import ResizeInputs, Scene, resize_path, set_scene
-
-    planning = planning._replace(wanted=(), sources=Sources())
-    scene = set_scene(planning)
-    if not isinstance(scene, Scene):
-        return None
-    wishes = [ResizeWish(each, each.spec) for each in scene.pods if each.spec.uid == uid]
-    wishes = [wish for wish in wishes if wish.is_new and uid in scene.node.active]
-    path = resize_path(planning, scene, ResizeInputs(), Semantics.KEP)
-    found = [decision_document(each, path.kubelet.release) for each in resize_all(scene.node, wishes, path)]
-    return found[0] | {"command": planning.words.command_with(("resize",), ())} if found else None
-
-
-def _settings(planning: Planning, scene: Scene) -> CgroupSettings:
+def _settings(planning: Planning, running: RunningNode) -> CgroupSettings:
     from cpuctl.engine.pod_rules import cgroup_settings
 
-    return cgroup_settings(planning.kubelet.config, scene.gates)
+    return cgroup_settings(planning.kubelet.config, running.gates)
 
 
 def _warnings(node: Node, done: Sequence[Attempted], path: ResizePath) -> Iterator[str]:

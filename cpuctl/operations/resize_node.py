@@ -1,4 +1,4 @@
-"""The node that pods are resized on, who runs there, and who decides."""
+"""A node with the pods that run on it, which may have other resources before long."""
 
 from __future__ import annotations
 
@@ -12,19 +12,18 @@ if TYPE_CHECKING:
     from cpuctl.checkpoints.model import RecordedPod
     from cpuctl.engine.node import Node
     from cpuctl.engine.pod_server import PodServer
-    from cpuctl.engine.resize.handler import ResizePath
     from cpuctl.engine.resize.running import RunningPod
-    from cpuctl.engine.resize.semantics import Semantics
     from cpuctl.engine.start import NotStarted
     from cpuctl.kubelet.gates.feature_gates import FeatureGates
     from cpuctl.operations.planning import Planning
     from cpuctl.pods.model import Pod
 
+
 _IN_ANSWERS = {"allocated_pods_state": "allocatedState", "actuated_pods_state": "actuatedState"}
 
 
 class ResizeInputs(NamedTuple):
-    """The words of a command line that only a resize has."""
+    """What is to change: amounts by container, or edited manifests; without both, what is pending."""
 
     amounts: Sequence[str] = ()
     edited: Sequence[str] = ()
@@ -33,7 +32,7 @@ class ResizeInputs(NamedTuple):
     server_gates: str = ""
 
 
-class Scene(NamedTuple):
+class RunningNode(NamedTuple):
     """A node and the pods that run on it, with the release's gates.
 
     ``never_stored``: what the API server says of pods that it does not store, by UID. ``server`` has
@@ -47,7 +46,7 @@ class Scene(NamedTuple):
     server: PodServer | None = None
 
 
-def set_scene(planning: Planning) -> Scene | NotStarted:
+def start_running(planning: Planning) -> RunningNode | NotStarted:
     """Start the kubelet: on its state with the pods that run, or, without one, admit these first."""
     from cpuctl.engine.node import Node
     from cpuctl.engine.resize.reported import running_pod
@@ -71,14 +70,14 @@ def set_scene(planning: Planning) -> Scene | NotStarted:
     server, node.server = node.server, None
     if server is not None:
         server.count(each.allocated for each in pods if each.allocated.uid not in refused)
-    return Scene(node, pods, kubelet_gates(planning.kubelet, sources), refused, server)
+    return RunningNode(node, pods, kubelet_gates(planning.kubelet, sources), refused, server)
 
 
 def _with_checkpoints(pods: tuple[RunningPod, ...], planning: Planning) -> tuple[RunningPod, ...]:
     """Add what the kubelet's files about granted resources say, where the state's directory has them."""
     from cpuctl.documents.files import STDIN
 
-    state = planning.words.state
+    state = planning.inputs.state
     if not state or state == STDIN:
         return pods
     from cpuctl.checkpoints.pods_state import ACTUATED_FILE_NAME, ALLOCATED_FILE_NAME
@@ -128,12 +127,12 @@ def _admit(node: Node, pods: Sequence[RunningPod], planning: Planning) -> dict[s
         if isinstance(admission.verdict, Forbidden):
             never_stored[each.allocated.uid] = admission.verdict.refusals
         elif not isinstance(admission.verdict, Admitted):
-            why = _words(admission.verdict)
+            why = _why(admission.verdict)
             planning.sources.warnings.append(f"{each.allocated.full_name} is not admitted ({why})")
     return never_stored
 
 
-def _words(verdict: object) -> str:
+def _why(verdict: object) -> str:
     from cpuctl.engine.outcome import Rejected
 
     if isinstance(verdict, Rejected):
@@ -154,28 +153,3 @@ def _warn_of_strangers(node: Node, running: Sequence[Pod], planning: Planning) -
                 f"the state knows no exclusive CPUs of {pod.full_name} (UID {pod.uid}): it may go by another "
                 "UID there"
             )
-
-
-def resize_path(planning: Planning, scene: Scene, words: ResizeInputs, semantics: Semantics) -> ResizePath:
-    """Tell who decides: API server and kubelet of the releases and gates that are named."""
-    from cpuctl.engine.resize.handler import ResizePath
-    from cpuctl.engine.resize.obstacles import whole_node
-    from cpuctl.engine.resize.rules import ResizeRules
-    from cpuctl.engine.resize.server_side import ResizeServer
-    from cpuctl.inputs.component_gates import server_gates
-
-    kubelet, info = planning.kubelet, planning.source.info
-    rules = ResizeRules.of(
-        scene.gates, kubelet.config, cgroup_version=kubelet.cgroup_version, preview=words.preview
-    )
-    gates = server_gates(words.server_version, words.server_gates, scene.gates, planning.sources)
-    allocatable = scene.node.allocatable
-    assert allocatable is not None
-    return ResizePath(
-        kubelet=rules,
-        server=ResizeServer.of(gates, node_resizes=rules.in_place, allocatable=allocatable.amounts)._replace(
-            namespaces=scene.server
-        ),
-        semantics=semantics,
-        capacity=whole_node(info, kubelet.config, allocatable, rules.release),
-    )

@@ -1,88 +1,93 @@
-"""What is to change of the pods that run: by ``--set``, by edited manifests, or what is pending already."""
+"""What is to change of the pods that run: by amounts, by edited manifests, or what is pending already.
+
+Amounts are written ``NAMESPACE/POD/CONTAINER:cpu=6,memory=8Gi``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.errors import InputError, UsageError
-from cpuctl.operations.resize_amounts import parse_set, target
 
 if TYPE_CHECKING:
     from cpuctl.engine.resize.running import ResizeWish
     from cpuctl.engine.resize.server_side import ResizeServer
     from cpuctl.operations.planning import Planning
-    from cpuctl.operations.resize_node import ResizeInputs, Scene
-    from cpuctl.pods.model import Pod
+    from cpuctl.operations.resize_node import ResizeInputs, RunningNode
+    from cpuctl.pods.model import Pod, ResourceRequirements
+    from cpuctl.quantity import Quantity
 
+OPTION = "--set"
+HINT = "write [NAMESPACE/]POD[/CONTAINER]:cpu=REQUEST[/LIMIT][,memory=REQUEST[/LIMIT]]"
 _WHAT = "say what is to change with --set POD/CONTAINER:cpu=6 or --to edited.yaml"
 
 
-def read_wishes(
-    planning: Planning, scene: Scene, words: ResizeInputs, server: ResizeServer
+def read_requests(
+    planning: Planning, running: RunningNode, inputs: ResizeInputs, server: ResizeServer
 ) -> list[ResizeWish]:
-    """Collect what is to change, one wish a pod, as *server* would store it.
+    """Collect what is to change, one request a pod, as *server* would store it.
 
-    Without a word, these are the resizes that are pending already.
-
-    Raise UsageError for nothing to change or two ways of saying it, InputError for a pod that is not
-    admitted.
+    Without either, these are the resizes that are pending already. Raise UsageError for nothing to change or
+    two ways of saying it, InputError for a pod that is not admitted.
     """
     from cpuctl.engine.resize.running import ResizeWish
 
-    if words.amounts and words.edited:
+    if inputs.amounts and inputs.edited:
         raise UsageError("--set and --to cannot be used together", hint="write everything into --to's file")
-    if words.amounts:
-        wishes = _by_amounts(scene, words.amounts, server)
-    elif words.edited:
-        wishes = _by_manifests(planning, scene, words.edited, server)
+    if inputs.amounts:
+        requests = _by_amounts(running, inputs.amounts, server)
+    elif inputs.edited:
+        requests = _by_manifests(planning, running, inputs.edited, server)
     else:
-        wishes = [ResizeWish(each, each.spec) for each in scene.pods]
-        wishes = [wish for wish in wishes if wish.is_new]
-    if not wishes:
+        requests = [ResizeWish(each, each.spec) for each in running.pods]
+        requests = [request for request in requests if request.is_new]
+    if not requests:
         raise UsageError("nothing to resize: no pod is to have other resources", hint=_WHAT)
-    for wish in wishes:
-        if wish.desired.uid not in scene.node.active and wish.desired.uid not in scene.never_stored:
-            message = f"pod {wish.desired.full_name} is not admitted here, so it cannot be resized"
+    for request in requests:
+        if request.desired.uid not in running.node.active and request.desired.uid not in running.never_stored:
+            message = f"pod {request.desired.full_name} is not admitted here, so it cannot be resized"
             raise InputError(message, hint="cpuctl explain tells why it is not")
-    return wishes
+    return requests
 
 
-def _by_amounts(scene: Scene, texts: Sequence[str], server: ResizeServer) -> list[ResizeWish]:
+def _by_amounts(running: RunningNode, texts: Sequence[str], server: ResizeServer) -> list[ResizeWish]:
     from cpuctl.engine.resize.running import POD, ResizeWish, with_requirements
     from cpuctl.pods.model import ResourceRequirements
 
-    pods = [each.spec for each in scene.pods]
+    pods = [each.spec for each in running.pods]
     desired: dict[int, Pod] = {}
     for text in texts:
-        words = parse_set(text)
-        place, container = target(words, pods)
+        amounts = parse_set(text)
+        place, container = target(amounts, pods)
         pod = desired.get(place, pods[place])
         resources = {POD: pod.resources} | {each.name: each.resources for each in pod.all_containers}
-        changed = words.change(resources[container] or ResourceRequirements())
+        changed = amounts.change(resources[container] or ResourceRequirements())
         desired[place] = with_requirements(pod, {container: changed})
-    return [ResizeWish(scene.pods[place], server.stored(pods[place], pod)) for place, pod in desired.items()]
+    return [
+        ResizeWish(running.pods[place], server.stored(pods[place], pod)) for place, pod in desired.items()
+    ]
 
 
 def _by_manifests(
-    planning: Planning, scene: Scene, names: Sequence[str], server: ResizeServer
+    planning: Planning, running: RunningNode, names: Sequence[str], server: ResizeServer
 ) -> list[ResizeWish]:
     """Match manifests with the pods that run, by UID or by name; those that ask for the same are left out."""
     from cpuctl.engine.resize.running import ResizeWish
     from cpuctl.inputs.pods import load_pods
 
-    by_uid = {each.spec.uid: each for each in scene.pods}
-    by_name = {each.spec.full_name: each for each in scene.pods}
-    wishes = []
+    by_uid = {each.spec.uid: each for each in running.pods}
+    by_name = {each.spec.full_name: each for each in running.pods}
+    requests = []
     for pod in load_pods(names, (), planning.sources).pods:
-        running = by_uid.get(pod.uid) or by_name.get(pod.full_name)
-        if running is None:
+        found = by_uid.get(pod.uid) or by_name.get(pod.full_name)
+        if found is None:
             message = f"pod {pod.full_name} does not run here"
             raise InputError(message, where=str(pod.origin), hint="name it with --pods or -f, too")
-        wish = ResizeWish(running, server.stored(running.spec, _edited(running.spec, pod)))
-        if wish.is_new:
-            wishes.append(wish)
-    return wishes
+        request = ResizeWish(found, server.stored(found.spec, _edited(found.spec, pod)))
+        if request.is_new:
+            requests.append(request)
+    return requests
 
 
 def _edited(spec: Pod, edited: Pod) -> Pod:
@@ -92,3 +97,94 @@ def _edited(spec: Pod, edited: Pod) -> Pod:
         init_containers=edited.init_containers,
         resources=edited.resources,
     )
+
+
+class NewAmounts(NamedTuple):
+    """One ``--set``: the pod's (and container's) name, and amounts by resource as (request, limit).
+
+    An amount is None where nothing is said of that side, and both are the same where one is given for both.
+    """
+
+    name: str
+    amounts: Mapping[str, tuple[Quantity | None, Quantity | None]]
+    both: frozenset[str] = frozenset()
+
+    def change(self, resources: ResourceRequirements) -> ResourceRequirements:
+        """Put the amounts in; one that stands for both sides changes those that there are."""
+        requests, limits = dict(resources.requests), dict(resources.limits)
+        for resource, (request, limit) in self.amounts.items():
+            absent = resource not in requests and resource not in limits
+            for side, amount in ((requests, request), (limits, limit)):
+                if amount is not None and (resource not in self.both or absent or resource in side):
+                    side[resource] = amount
+        return resources._replace(requests=requests, limits=limits)
+
+
+def parse_set(text: str) -> NewAmounts:
+    """Read one ``--set``; raise UsageError for other text."""
+    name, colon, assignments = text.partition(":")
+    if not (name and colon and assignments):
+        raise UsageError(f"expected a container and its amounts, found {text!r}", where=OPTION, hint=HINT)
+    amounts: dict[str, tuple[Quantity | None, Quantity | None]] = {}
+    both = set()
+    for part in assignments.split(","):
+        resource, equals, amount = part.strip().partition("=")
+        if not equals or resource not in ("cpu", "memory"):
+            raise UsageError(f"expected cpu=... or memory=..., found {part!r}", where=OPTION, hint=HINT)
+        if resource in amounts:
+            raise UsageError(f"{resource} is set twice in {text!r}", where=OPTION)
+        request, slash, limit = amount.partition("/")
+        if not slash:
+            both.add(resource)
+        amounts[resource] = (_quantity(request), _quantity(limit if slash else request))
+        if amounts[resource] == (None, None):
+            raise UsageError(f"expected an amount behind {part!r}", where=OPTION, hint=HINT)
+    return NewAmounts(name, amounts, frozenset(both))
+
+
+def _quantity(text: str) -> Quantity | None:
+    from cpuctl.quantity import Quantity
+
+    if not text:
+        return None
+    try:
+        amount = Quantity.parse(text).rounded_up_to_milli().canonical()
+    except ValueError as error:
+        message = f'expected a quantity, found "{text}": {error}'
+        raise UsageError(message, where=OPTION, hint="write an amount such as 4, 500m or 2Gi") from None
+    if amount.sign < 0:
+        raise UsageError(f"an amount cannot be negative: {text}", where=OPTION)
+    return amount
+
+
+def target(amounts: NewAmounts, pods: Sequence[Pod]) -> tuple[int, str]:
+    """Find the pod by its place, and what of it is meant: a container, or (nothing) its own resources.
+
+    Without a container it is the pod's own resources where it has some, else its only container.
+    Raise UsageError for a pod that is not there, and for several containers to choose from.
+    """
+    from cpuctl.inputs.pod_choice import choose_pod
+
+    try:
+        choice = choose_pod(_full_name(amounts.name, pods), pods, ())
+    except UsageError as error:
+        raise UsageError(str(error.message), where=OPTION, hint=error.hint) from None
+    pod = pods[choice.place]
+    if choice.container:
+        return choice.place, choice.container
+    if pod.resources is not None:
+        return choice.place, ""
+    if len(pod.all_containers) > 1:
+        names = ", ".join(each.name for each in pod.all_containers[:5])
+        message = f"pod {pod.full_name} has more than one container"
+        raise UsageError(message, where=OPTION, hint=f"name one of {names}")
+    return choice.place, pod.all_containers[0].name
+
+
+def _full_name(text: str, pods: Sequence[Pod]) -> str:
+    """Put the namespace before ``POD/CONTAINER``, where no pod is called that as NAMESPACE/POD."""
+    name, _, container = text.partition("/")
+    found = [pod for pod in pods if pod.name == name]
+    if not container or "/" in container or len(found) != 1 or any(pod.full_name == text for pod in pods):
+        return text
+    return f"{found[0].full_name}/{container}"

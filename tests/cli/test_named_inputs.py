@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from cpuctl.cli.command_lines import planning_command
 from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.operations.planning import PlanningInputs
 from tests.capture.node_texts import written
@@ -148,7 +149,7 @@ def test_a_command_line_from_a_file_is_spelt_out_where_more_comes_behind_it(tmp_
     (tmp_path / "flags").write_text('KUBELET_EXTRA_ARGS="--max-pods=5 --v=2"\n')
     kubelet = KubeletInputs(arguments=f"@{tmp_path}/flags", ignores_unknown_gates=True)
     words = PlanningInputs((), (), "synthetic:1s", kubelet, "", "", memory="8Gi")
-    line = words.command_with(("explain",), ("--reserved-cpus=0",))
+    line = planning_command(words, ("explain",), ("--reserved-cpus=0",))
     assert "--kubelet-args '--max-pods=5 --v=2 --reserved-cpus=0'" in line
     assert "--ignore-unknown-gates" in line
     assert "--memory 8Gi" in line

@@ -1,5 +1,7 @@
 """``cpuctl plan``: what a kubelet would decide about pods, and why."""
 
+from typing import TYPE_CHECKING, NamedTuple
+
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
@@ -26,11 +28,23 @@ from cpuctl.cli.options import (
 )
 from cpuctl.cli.output import Document, MetricsOutput, Style, complain, emit, remember_all
 from cpuctl.cli.pictures import HTML, SVG, MachineSvgOption, Pictures
-from cpuctl.cli.plan.options import CapacityOption, CompareOption, HtmlOption, OrderOption, RepeatOption
+from cpuctl.cli.plan.options import (
+    CapacityOption,
+    CompareOption,
+    HtmlOption,
+    OrderOption,
+    RepeatOption,
+    read_rounds,
+    refuse_clash,
+)
 from cpuctl.cli.progress import ProgressBar
 from cpuctl.engine.pod_order import PodOrder
-from cpuctl.operations.plan import Planned, Planner, PlanOptions, read_rounds, refuse_clash, warn_of_order
+from cpuctl.operations.plan import Planner, PlanOptions, warn_of_order
 from cpuctl.operations.planning import Planning, PlanningInputs, read_planning
+
+if TYPE_CHECKING:
+    from cpuctl.engine.start import StartResult
+    from cpuctl.operations.plan import Plan
 
 app = command_group()
 
@@ -115,31 +129,28 @@ def plan(
     )
     with changing(write_state):
         planning = _read(words, pods_needed=not state, written=bool(write_state))
-        wishes = PlanOptions(order=order, rounds=read_rounds(repeat, len(planning.wanted)), capacity=capacity)
+        rounds = read_rounds(repeat, len(planning.wanted))
+        options = PlanOptions(order=order, rounds=rounds, capacity=capacity)
         warn_of_order(planning, order)
         with ProgressBar(style) as progress:
-            planned = _planned(Planner(planning, wishes, progress), compare)
+            planned = _planned(Planner(planning, options, progress), compare)
         tell_sources(planning.sources, style)
         _write(write_state, planning, planned, force=force)
     _draw(pictures, planning, planned)
     if not pictures.instead:
-        _emit(planned.document, style, output)
+        emit(_with_all_metrics(planned.document) if output is MetricsOutput.PROM else planned.document, style)
     if not exit_zero and not _all_admitted(planned.document):
         raise typer.Exit(EXIT_NO)
 
 
-def _draw(pictures: Pictures, planning: Planning, planned: Planned) -> None:
+def _draw(pictures: Pictures, planning: Planning, planned: "Planned") -> None:
     if pictures:
         from cpuctl.cli.plan.pictures import draw
 
-        draw(pictures, planning, planned)
+        draw(pictures, planning, planned.document, planned.node)
 
 
-def _emit(document: Document, style: Style, output: MetricsOutput) -> None:
-    emit(_with_all_metrics(document) if output is MetricsOutput.PROM else document, style)
-
-
-def _write(directory: str, planning: Planning, planned: Planned, *, force: bool) -> None:
+def _write(directory: str, planning: Planning, planned: "Planned", *, force: bool) -> None:
     from cpuctl.operations.state_writing import write_state
 
     remember_all(write_state(directory, planned.node, planning.kubelet, force=force))
@@ -152,13 +163,40 @@ def _read(words: PlanningInputs, *, pods_needed: bool, written: bool) -> Plannin
     return planning
 
 
+class Planned(NamedTuple):
+    """An answer, and the node afterwards; None where there is more than one."""
+
+    document: Document
+    node: "StartResult | None"
+
+
 def _planned(planner: Planner, settings: tuple[str, str] | None) -> Planned:
     """Plan on the kubelet that is told of or, with two settings, on both that these make of it."""
-    if settings is None:
-        return planner.plan(planner.planning.kubelet, planner.planning.sources)
-    from cpuctl.operations.comparison import compare
+    from cpuctl.cli.answers.plan.planned_answer import compared_document, planned_document
 
-    return Planned(compare(planner, settings), None)
+    planning = planner.planning
+    if settings is not None:
+        from cpuctl.operations.comparison import compare
+
+        return Planned(compared_document(planner, compare(planner, settings)), None)
+    plan = planner.plan(planning.kubelet, planning.sources)
+    document = planned_document(planner, plan, planning.sources)
+    return Planned({**document, **_explain(planner, plan)}, plan.node)
+
+
+def _explain(planner: Planner, plan: "Plan") -> dict[str, str]:
+    """Name the command that explains the first pod that is refused, where it would see the same."""
+    from cpuctl.cli.command_lines import planning_command
+    from cpuctl.documents.files import STDIN
+
+    inputs, refused = planner.planning.inputs, plan.refused
+    again = planner.options.order is PodOrder.GIVEN and planner.options.rounds is None
+    read_once = (*inputs.filenames, inputs.kubelet.config, inputs.state, inputs.pods, inputs.devices)
+    if refused is None or not again or STDIN in read_once:
+        return {}
+    alike = [each.pod.uid for each in plan.admissions if each.pod.full_name == refused.full_name]
+    name = refused.full_name if len(alike) == 1 else refused.uid
+    return {"explain": planning_command(inputs, ("explain", name))}
 
 
 def _with_all_metrics(document: Document) -> Document:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from cpuctl.cli.pictures import HTML, SVG
 
 if TYPE_CHECKING:
+    from cpuctl.cli.output import Document
     from cpuctl.cli.pictures import Pictures
-    from cpuctl.operations.plan import Planned
+    from cpuctl.engine.start import StartResult
     from cpuctl.operations.planning import Planning
 
 
-def draw(pictures: Pictures, planning: Planning, planned: Planned) -> None:
+def draw(pictures: Pictures, planning: Planning, document: Document, node: StartResult | None) -> None:
     """Write what is asked for of the picture and the page."""
     from cpuctl.cli.answers.plan.picture_answer import plan_picture
     from cpuctl.cli.plan.report import report_page
@@ -20,7 +21,7 @@ def draw(pictures: Pictures, planning: Planning, planned: Planned) -> None:
     from cpuctl.exports.machine.picture import machine_svg
 
     named = (*planning.past.running, *planning.wanted)
-    answer = plan_picture(planning.source.machine, planned.node, named)
-    picture = machine_svg(plan_facts(planned.document, answer))
+    answer = plan_picture(planning.source.machine, node, named)
+    picture = machine_svg(plan_facts(document, answer))
     pictures.write(SVG, lambda: picture)
-    pictures.write(HTML, lambda: report_page(planned.document, picture))
+    pictures.write(HTML, lambda: report_page(document, picture))

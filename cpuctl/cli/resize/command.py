@@ -1,6 +1,7 @@
 """``cpuctl resize``: what becomes of a running pod that is to have other resources."""
 
-from typing import Annotated
+import shlex
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -29,8 +30,11 @@ from cpuctl.cli.pods.options import ServerGatesOption, ServerVersionOption
 from cpuctl.engine.resize.semantics import Semantics
 from cpuctl.kubelet.version import NEWEST
 from cpuctl.operations.planning import Planning, PlanningInputs, read_planning
-from cpuctl.operations.resize import resized
+from cpuctl.operations.resize import Resizes, resize_pods
 from cpuctl.operations.resize_node import ResizeInputs
+
+if TYPE_CHECKING:
+    from cpuctl.engine.start import NotStarted
 
 app = command_group()
 
@@ -132,12 +136,26 @@ def resize(
         planning = read_resizing(words, asked)
         if write_state:
             planning.sources.require_configuration()
-        answer = resized(planning, asked, resize_semantics)
+        resizes = resize_pods(planning, asked, resize_semantics)
         tell_sources(planning.sources, style)
-        remember_all(write(write_state, answer.node, planning.kubelet, force=force))
-    emit(answer.document, style)
-    if not exit_zero and not _done(answer.document):
+        if isinstance(resizes, Resizes):
+            remember_all(write(write_state, resizes.node, planning.kubelet, force=force))
+    document = _answer(planning, asked, resizes)
+    emit(document, style)
+    if not exit_zero and not _done(document):
         raise typer.Exit(EXIT_NO)
+
+
+def _answer(planning: Planning, asked: ResizeInputs, resizes: "Resizes | NotStarted") -> Document:
+    from cpuctl.cli.answers.plan.planned_answer import planning_head
+    from cpuctl.cli.answers.resize.resize_answer import not_started_document, resize_document
+
+    head = planning_head(planning)
+    if not isinstance(resizes, Resizes):
+        return not_started_document(resizes, head)
+    document = resize_document(resizes, head, resizes.warnings)
+    pods = [{**pod, "fix": _fix(pod, planning, asked) or None} for pod in document["pods"]]
+    return {**document, "pods": pods}
 
 
 def read_resizing(words: PlanningInputs, asked: ResizeInputs) -> Planning:
@@ -155,6 +173,20 @@ def read_resizing(words: PlanningInputs, asked: ResizeInputs) -> Planning:
         words.kubelet.config, words.state, words.pods, words.devices, *words.filenames, *asked.edited
     )
     return read_planning(words, pods_needed=False)
+
+
+def _fix(pod: Document, planning: Planning, asked: ResizeInputs) -> str:
+    """Write the option that switches on what a resize lacks, with the gates that were given; else nothing."""
+    gate = pod["needsGate"]
+    if gate is None:
+        return ""
+    # An API server of which nothing is said has the kubelet's gates.
+    apart = pod["decidedBy"] == "apiServer" and bool(asked.server_gates or asked.server_version)
+    option, given = "--feature-gates", planning.inputs.kubelet.gates
+    if apart:
+        option, given = "--apiserver-feature-gates", asked.server_gates
+    others = (each for each in given.split(",") if each and each.partition("=")[0].strip() != gate)
+    return shlex.join([option, ",".join((*others, f"{gate}=true"))])
 
 
 def _done(document: Document) -> bool:

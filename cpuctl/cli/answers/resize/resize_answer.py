@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from cpuctl.cli.answers.config.parts import start_answer
 from cpuctl.cli.answers.plan.plan_answer import (
@@ -22,7 +22,6 @@ from cpuctl.cli.answers.resize.parts import (
     scheduler_answer,
 )
 from cpuctl.cli.output import API_VERSION, Document
-from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted
 from cpuctl.engine.placement import POLICY_NONE
 from cpuctl.engine.resize.effects import cgroup_change, changed_amounts, counted
@@ -34,23 +33,10 @@ from cpuctl.engine.resize.rules import EXCLUSIVE_CPUS
 from cpuctl.engine.resize.running import POD
 from cpuctl.engine.start import NotStarted
 from cpuctl.kubelet.releases.behaviours import Behaviours
-from cpuctl.pods.cgroups.values import CgroupSettings
+from cpuctl.operations.resize import Resizes
 from cpuctl.pods.qos import pod_qos
 
 SOURCE = "KEP-5554"
-
-
-class Resizes(NamedTuple):
-    """Resizes that were decided, the node afterwards, and by what cgroups are written there.
-
-    ``state_file`` is the text that ``cpu_manager_state`` has then.
-    """
-
-    done: Sequence[Attempted]
-    node: Node
-    path: ResizePath
-    settings: CgroupSettings
-    state_file: str = ""
 
 
 def resize_document(resizes: Resizes, head: Mapping[str, Any], warnings: Iterable[str]) -> Document:

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from cpuctl.errors import InputError
+from cpuctl.timeline import kubelet_loops
 from cpuctl.timeline.events import happen
-from cpuctl.timeline.kubelet import reconciling, syncing
-from cpuctl.timeline.kubelet.starting import start_kubelet
+from cpuctl.timeline.kubelet_start import start_kubelet
 from cpuctl.timeline.model import Moment, Timeline
-from cpuctl.timeline.pods.admitting import schedule
-from cpuctl.timeline.pods.resizing import retry_deferred
-from cpuctl.timeline.seen.expectations import Failure, check
-from cpuctl.timeline.seen.ownership import NOBODY, Sample, owners
+from cpuctl.timeline.pods.lifecycle import schedule
+from cpuctl.timeline.pods.resize import retry_deferred
+from cpuctl.timeline.report.expectations import Failure, check
+from cpuctl.timeline.report.ownership import NOBODY, Sample, owners
 from cpuctl.timeline.world.disk import WrittenCPUs, WrittenMemory
-from cpuctl.timeline.world.happenings import MOVES
+from cpuctl.timeline.world.entries import MOVES
 from cpuctl.timeline.world.kubelet_process import KubeletProcess, Work
 from cpuctl.timeline.world.world import World
 
@@ -109,10 +109,10 @@ class Simulation:
 def _work_of(world: World, kubelet: KubeletProcess) -> bool:
     following, retry = kubelet.next_pass(), kubelet.next_retry()
     if following is not None and following <= world.now:
-        reconciling.reconcile(world, kubelet)
+        kubelet_loops.reconcile(world, kubelet)
     elif kubelet.jobs and kubelet.jobs[0].at <= world.now:
         job = kubelet.take_job()
-        sync = syncing.sync_pod if job.work is Work.SYNC else syncing.sync_volumes
+        sync = kubelet_loops.sync_pod if job.work is Work.SYNC else kubelet_loops.sync_volumes
         sync(world, kubelet, job.uid)
     elif retry is not None and retry <= world.now:
         retry_deferred(world, kubelet)

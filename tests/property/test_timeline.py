@@ -15,7 +15,7 @@ from cpuctl.golang.durations import MILLISECOND
 from cpuctl.timeline.model import Timeline
 from cpuctl.timeline.pods.downward import told
 from cpuctl.timeline.reading.document import read_timeline
-from cpuctl.timeline.seen.views import VIEWS
+from cpuctl.timeline.report.views import VIEWS
 from cpuctl.timeline.simulation import Simulation
 from cpuctl.timeline.world.world import World, cpus_text
 from tests.timeline.replaying import OUTSIDE, config, replay

@@ -10,9 +10,9 @@ import yaml
 from cpuctl.machine.sources import read_machine
 from cpuctl.timeline.model import Timeline
 from cpuctl.timeline.reading.document import Outside, read_timeline
-from cpuctl.timeline.seen.views import VIEWS
+from cpuctl.timeline.report.views import VIEWS
 from cpuctl.timeline.simulation import Simulation
-from cpuctl.timeline.world.happenings import Entry, What
+from cpuctl.timeline.world.entries import Entry, What
 
 GATES = {"CPUManagerPolicyAlphaOptions": True, "InPlacePodVerticalScalingExclusiveCPUs": True}
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cpuctl.timeline.seen.chart import ChartRow, Span, Status, Use, chart
-from cpuctl.timeline.seen.ownership import NOBODY, Holding, Owners, Sample
+from cpuctl.timeline.report.chart import ChartRow, Span, Status, Use, chart
+from cpuctl.timeline.report.ownership import NOBODY, Holding, Owners, Sample
 from tests.timeline.replaying import config, play, small
 
 A, B = "default/a/app", "default/b/app"

@@ -14,7 +14,7 @@ from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.pods.model import Pod
-from cpuctl.timeline.world.timers import Timers
+from cpuctl.timeline.world.scale_downs import Timers
 from tests.support.pods import app, pod
 from tests.support.topologies import CoreAt, machine_info, mask
 from tests.timeline.replaying import GATES

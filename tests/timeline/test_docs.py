@@ -9,7 +9,7 @@ import pytest
 
 from cpuctl.timeline.model import KubeletAction
 from cpuctl.timeline.reading.events import ACTIONS
-from cpuctl.timeline.seen.views import VIEWS
+from cpuctl.timeline.report.views import VIEWS
 from tests.timeline.replaying import play
 
 TEXT = (Path(__file__).parents[2] / "docs" / "replay.md").read_text(encoding="utf-8")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cpuctl.timeline.world.happenings import What
+from cpuctl.timeline.world.entries import What
 from tests.timeline.replaying import config, container, play, told
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from cpuctl.golang.durations import HOUR, MILLISECOND, SECOND
 from cpuctl.timeline.simulation import Simulation
-from cpuctl.timeline.world.happenings import What
+from cpuctl.timeline.world.entries import What
 from tests.timeline.replaying import config, container, play, seen, small, told
 
 UP = {"at": "500ms", "resize": {"pod": "dpdk", "cpu": 4}}

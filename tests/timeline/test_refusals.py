@@ -9,7 +9,7 @@ import pytest
 from cpuctl.errors import InputError
 from cpuctl.timeline import simulation as simulating
 from cpuctl.timeline.model import MEMORY_FILE
-from cpuctl.timeline.world.happenings import What
+from cpuctl.timeline.world.entries import What
 from tests.timeline.replaying import config, container, document, play, read, replay, seen, small, told
 
 ADMIT = {"at": "0s", "admit": "dpdk"}

@@ -9,11 +9,11 @@ from cpuctl.cli.answers.plan.plan_answer import cpu_list
 from cpuctl.cli.output import API_VERSION, Document
 from cpuctl.golang.durations import duration_text
 from cpuctl.timeline.model import Timeline
-from cpuctl.timeline.seen.chart import ChartRow, Span, chart
-from cpuctl.timeline.seen.expectations import Failure
-from cpuctl.timeline.seen.views import VIEWS
+from cpuctl.timeline.report.chart import ChartRow, Span, chart
+from cpuctl.timeline.report.expectations import Failure
+from cpuctl.timeline.report.views import VIEWS
 from cpuctl.timeline.simulation import Simulation
-from cpuctl.timeline.world.happenings import Entry
+from cpuctl.timeline.world.entries import Entry
 from cpuctl.timeline.world.scale_downs import ScaleDown
 
 

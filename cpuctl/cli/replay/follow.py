@@ -17,7 +17,7 @@ from cpuctl.visible_text import printable
 if TYPE_CHECKING:
     from cpuctl.timeline.model import Timeline
     from cpuctl.timeline.simulation import Simulation
-    from cpuctl.timeline.world.happenings import Entry
+    from cpuctl.timeline.world.entries import Entry
 
 _SPEED = re.compile(r"(?P<number>[0-9]{1,9}(?:\.[0-9]{1,9})?)x?", re.ASCII)
 _NAP = 0.1

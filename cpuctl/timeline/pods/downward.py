@@ -18,7 +18,7 @@ from cpuctl.pods.validation.field_refs import FieldRef, check_field_ref
 from cpuctl.pods.validation.finding import Spot
 from cpuctl.quantity import Quantity
 from cpuctl.timeline.model import ApiServer
-from cpuctl.timeline.world.happenings import What
+from cpuctl.timeline.world.entries import What
 from cpuctl.timeline.world.kubelet_process import KubeletProcess
 from cpuctl.timeline.world.world import PodLife, World, cpus_text, some_cpus
 

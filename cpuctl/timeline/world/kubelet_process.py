@@ -20,8 +20,7 @@ from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.pods.rules import ASSIGNED_CPUSET_SINCE
 from cpuctl.timeline.model import KubeletSetup
 from cpuctl.timeline.world.back_off import BackOffs
-from cpuctl.timeline.world.scale_downs import Key
-from cpuctl.timeline.world.timers import Timers
+from cpuctl.timeline.world.scale_downs import Key, Timers
 
 _FIRST_RETRY, _RETRY_PERIOD = 30 * SECOND, 3 * MINUTE
 

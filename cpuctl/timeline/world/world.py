@@ -8,15 +8,18 @@ from enum import StrEnum
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.node_fit import Allocatable
+from cpuctl.engine.outcome import KubeletFault, StartRefused, Undetermined
 from cpuctl.engine.pod_rules import server_rules
 from cpuctl.engine.pod_server import PodServer
 from cpuctl.engine.resize.outcome import Condition
 from cpuctl.engine.resize.running import RunningPod
 from cpuctl.timeline.model import Timeline
 from cpuctl.timeline.world.disk import Disk
-from cpuctl.timeline.world.happenings import Detail, Entry, What
+from cpuctl.timeline.world.entries import Detail, Entry, What
 from cpuctl.timeline.world.kubelet_process import KubeletProcess
-from cpuctl.timeline.world.scale_downs import ScaleDowns
+from cpuctl.timeline.world.scale_downs import ScaleDownEnd, ScaleDowns
+
+NotRunning = StartRefused | KubeletFault | Undetermined
 
 
 class ContainerState(StrEnum):
@@ -193,3 +196,37 @@ def some_cpus(mask: int) -> str:
     if not mask:
         return "all CPUs"
     return f"{'CPU' if mask.bit_count() == 1 else 'CPUs'} {cpus_text(mask)}"
+
+
+def kubelet_stops(world: World) -> None:
+    """Let the kubelet end; what it kept in memory only is lost."""
+    if world.kubelet is None:
+        return
+    for key in world.kubelet.timers.due.keys() - world.disk.waits.keys():
+        world.scale_downs.finish(key, ScaleDownEnd.INTERRUPTED)
+    world.kubelet = None
+
+
+def kubelet_fails(world: World, why: NotRunning) -> None:
+    """Let the kubelet end for a reason of its own."""
+    kubelet_stops(world)
+    match why:
+        case StartRefused(stage=stage, error=error):
+            world.why_down = error
+            world.tell(
+                What.KUBELET_FAILED,
+                f"the kubelet does not start ({stage}): {error}",
+                error=error,
+                stage=stage,
+            )
+        case KubeletFault(kind=kind, where=where, why=error):
+            world.why_down = error
+            world.tell(
+                What.KUBELET_FAILED,
+                f"the kubelet fails ({kind} in {where}): {error}",
+                error=error,
+                stage=where,
+            )
+        case Undetermined(text=error):
+            world.why_down = error
+            world.tell(What.KUBELET_FAILED, f"the kubelet may start or not: {error}", error=error, stage="")

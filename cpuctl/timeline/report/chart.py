@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from cpuctl.cpuset import CPUSet
-from cpuctl.timeline.seen.ownership import NOBODY, Holding, Owners, Sample
+from cpuctl.timeline.report.ownership import NOBODY, Holding, Owners, Sample
 
 _NOTHING = Holding(0)
 

@@ -1,28 +1,45 @@
-"""Pods that come and go: the API server takes them, the scheduler binds them, the kubelet admits them."""
+"""Pods that come and go: the API server takes them, the scheduler binds them, the kubelet admits them.
+
+Rule: KEP-1287: the scheduler counts the most of what a container is to have, was granted and has, but for
+what is infeasible.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from cpuctl.engine.admission import Admission
+from cpuctl.engine.node_fit import Allocatable, check_fit
 from cpuctl.engine.outcome import Admitted, Forbidden, KubeletFault, Rejected, Undetermined
 from cpuctl.engine.placement import Isolation
 from cpuctl.engine.pod_rules import node_rules
+from cpuctl.engine.resize.effects import most_requested
 from cpuctl.engine.resize.running import RunningPod
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.pods.identity import with_uids
 from cpuctl.pods.model import Pod
+from cpuctl.pods.requests import pod_requests
 from cpuctl.pods.rules import NodeRules, PodRules
 from cpuctl.pods.stored import stored_pod
+from cpuctl.quantity import Quantity
 from cpuctl.timeline.model import Admit, KubeletSetup
 from cpuctl.timeline.pods import downward
-from cpuctl.timeline.pods.containers import start_all
-from cpuctl.timeline.pods.ending import forget_pod
-from cpuctl.timeline.pods.resizing import retry_deferred
-from cpuctl.timeline.pods.scheduling import fits
-from cpuctl.timeline.world.failing import kubelet_fails
-from cpuctl.timeline.world.happenings import What
+from cpuctl.timeline.pods.containers import forget_pod, start_all
+from cpuctl.timeline.pods.resize import PENDING, retry_deferred
+from cpuctl.timeline.world.entries import What
 from cpuctl.timeline.world.kubelet_process import KubeletProcess, Work
 from cpuctl.timeline.world.scale_downs import ScaleDownEnd
-from cpuctl.timeline.world.world import ContainerLife, ContainerState, PodLife, World, cpus_text, some_cpus
+from cpuctl.timeline.world.world import (
+    ContainerLife,
+    ContainerState,
+    PodLife,
+    World,
+    cpus_text,
+    kubelet_fails,
+    some_cpus,
+)
+
+_INFEASIBLE = "Infeasible"
 
 
 def create(world: World, event: Admit) -> None:
@@ -179,3 +196,34 @@ def forget(world: World, life: PodLife) -> None:
         world.disk.waits.pop((life.uid, name), None)
     if world.kubelet is not None:
         forget_pod(world.kubelet, life.uid)
+
+
+def counted(life: PodLife) -> Pod:
+    """Return a pod with the requests that the scheduler counts."""
+    running, pending = life.running, life.conditions.get(PENDING)
+    if pending is not None and pending.reason == _INFEASIBLE:
+        return most_requested(running.allocated, running.actual)
+    return most_requested(running.spec, running.allocated, running.actual)
+
+
+def free(world: World) -> Mapping[str, Quantity]:
+    """Return what is left of CPU and memory; nothing where no kubelet has told yet what the node has."""
+    if world.allocatable is None:
+        return {}
+    used = [pod_requests(counted(life)) for life in world.on_node()]
+    left = {}
+    for name in ("cpu", "memory"):
+        if name not in world.allocatable.amounts:
+            continue
+        amount = world.allocatable.amounts[name]
+        total = Quantity.from_milli(amount) if name == "cpu" else Quantity.from_value(amount)
+        for requests in used:
+            total = total - requests.get(name, Quantity())
+        left[name] = total
+    return left
+
+
+def fits(world: World, life: PodLife, allocatable: Allocatable) -> bool:
+    """Tell whether the scheduler finds room for a pod."""
+    running = [counted(other) for other in world.on_node()]
+    return check_fit(life.running.spec, running, allocatable, pod_level=True) is None

@@ -5,9 +5,9 @@ CPU sets are lists, amounts and durations are texts in canonical form; a contain
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from cpuctl.checkpoints.model import CPUStateFile, UnreadableState
 from cpuctl.checkpoints.reader import KNOWS_ALL
@@ -17,15 +17,53 @@ from cpuctl.golang.durations import duration_text
 from cpuctl.pods.model import Container
 from cpuctl.quantity import Quantity
 from cpuctl.timeline.pods.containers import weight_of
-from cpuctl.timeline.pods.resizing import IN_PROGRESS, PENDING
-from cpuctl.timeline.pods.scheduling import free
-from cpuctl.timeline.seen.slis import Latency, slis_of
+from cpuctl.timeline.pods.lifecycle import free
+from cpuctl.timeline.pods.resize import IN_PROGRESS, PENDING
 from cpuctl.timeline.world.kubelet_process import KubeletProcess
+from cpuctl.timeline.world.scale_downs import ScaleDown
 from cpuctl.timeline.world.world import PodLife, World, cpus_text
 
 Seen: TypeAlias = "Mapping[str, Seen] | str | int | bool | None"
 
 _NOTHING = Quantity()
+
+
+class Latency(NamedTuple):
+    """How often something was measured, and its bounds in nanoseconds; None where it never was."""
+
+    measured: int
+    shortest: int | None
+    longest: int | None
+
+    @classmethod
+    def of(cls, times: Iterable[int]) -> Latency:
+        """Sum up."""
+        values = sorted(times)
+        return cls(len(values), values[0] if values else None, values[-1] if values else None)
+
+
+class Slis(NamedTuple):
+    """The three service level indicators that KEP-6122 names, of all scale-downs of a replay.
+
+    ``notification``: from the decision until the volume tells it. ``application``: from the end of the delay
+    until the CPU set is applied. ``late``: scale-downs told only after they were applied, or never.
+    """
+
+    notification: Latency
+    application: Latency
+    late: int
+
+
+def slis_of(scale_downs: Iterable[ScaleDown]) -> Slis:
+    """Compute the indicators; containers that expose nothing cannot be told anything."""
+    found = list(scale_downs)
+    return Slis(
+        notification=Latency.of(
+            each.told - each.decided for each in found if each.exposed and each.told is not None
+        ),
+        application=Latency.of(each.applied - each.due for each in found if each.applied is not None),
+        late=sum(each.late for each in found),
+    )
 
 
 def kubelet_view(world: World) -> Seen:

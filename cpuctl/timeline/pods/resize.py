@@ -18,12 +18,11 @@ from cpuctl.engine.resize.server_side import ResizeServer
 from cpuctl.golang.durations import duration_text
 from cpuctl.pods.model import Pod, ResourceRequirements
 from cpuctl.timeline.model import Resize
-from cpuctl.timeline.world.failing import kubelet_fails
-from cpuctl.timeline.world.happenings import What
+from cpuctl.timeline.world.disk import SavedWait
+from cpuctl.timeline.world.entries import What
 from cpuctl.timeline.world.kubelet_process import KubeletProcess, Work
 from cpuctl.timeline.world.scale_downs import ScaleDown, ScaleDownEnd
-from cpuctl.timeline.world.waits import save_waits
-from cpuctl.timeline.world.world import PodLife, World, cpus_text, some_cpus
+from cpuctl.timeline.world.world import PodLife, World, cpus_text, kubelet_fails, some_cpus
 
 PENDING, IN_PROGRESS = "PodResizePending", "PodResizeInProgress"
 """The types of conditions that a pod's status tells resizes in."""
@@ -222,3 +221,13 @@ def retry_deferred(world: World, kubelet: KubeletProcess) -> None:
     for wish in retry_order(wishes, ResizePath(kubelet=kubelet.rules)):
         if world.kubelet is kubelet:
             handle_resize(world, kubelet, waiting[wish.desired.uid])
+
+
+def save_waits(world: World, kubelet: KubeletProcess, uid: str) -> None:
+    """Write down which containers of a pod wait, and until when; nothing where waits end with the kubelet."""
+    for key in [key for key in world.disk.waits if key[0] == uid]:
+        del world.disk.waits[key]
+    if not kubelet.setup.grace_of_pods:
+        return
+    for name, cpus in kubelet.node.state.pending.get(uid, {}).items():
+        world.disk.waits[uid, name] = SavedWait(cpus, kubelet.timers.due[uid, name], world.boot)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from cpuctl.documents.document import Origin
 from cpuctl.documents.paths import path_text
 from cpuctl.timeline.model import Moment, Wanted
-from cpuctl.timeline.seen.views import VIEWS, Seen
+from cpuctl.timeline.report.views import VIEWS, Seen
 from cpuctl.timeline.world.world import World
 
 

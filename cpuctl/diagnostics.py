@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from enum import Enum
+from enum import Enum, StrEnum
 from functools import total_ordering
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
@@ -32,6 +32,14 @@ class Severity(Enum):
         return order.index(self) > order.index(other)
 
 
+class Component(StrEnum):
+    """Who may reject what is written for pods."""
+
+    KUBECTL = "kubectl"
+    API_SERVER = "apiserver"
+    KUBELET = "kubelet"
+
+
 PlaceT_co = TypeVar("PlaceT_co", covariant=True)
 OtherT = TypeVar("OtherT")
 
@@ -41,6 +49,7 @@ class Diagnostic(NamedTuple, Generic[PlaceT_co]):
 
     ``code`` is its stable name in answers. ``expected``, ``detected`` and ``fix`` may be empty, the last is a
     shell command or what an administrator does. The text of a place is empty where there is none to name.
+    ``rejected_by`` is told where it is not always the kubelet that rejects what is wrong.
     """
 
     severity: Severity
@@ -50,6 +59,7 @@ class Diagnostic(NamedTuple, Generic[PlaceT_co]):
     expected: str = ""
     detected: str = ""
     fix: str = ""
+    rejected_by: Component | None = None
 
     def __str__(self) -> str:
         return ": ".join(filter(None, (str(self.place), self.message)))

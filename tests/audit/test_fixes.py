@@ -103,15 +103,17 @@ def test_a_parameter_mends_what_it_stands_under(fault: Fault) -> None:
 
 NOT_RUN_HERE = {
     "cpuctl checkpoint verify, repair: tests/cli/test_audit.py runs them as they stand": {
-        "devices-unusable", "given-twice", "reserved-in-use", "stale-entry", "state-missing", "state-policy",
-        "state-unusable",
+        "assigned-cpuset-missing", "assigned-cpuset-stale", "devices-unusable", "given-twice",
+        "reserved-in-use", "stale-entry", "state-missing", "state-policy", "state-unusable",
     },
     "a pod is deleted: what comes after it is its workload's": {
         "device-held-twice", "devices-differ", "finished-init-container", "siblings-shared",
     },
     "a switch of the kernel: tests/guest": {"cpus-offline", "cpus-unknown"},
     "a question, which mends nothing": {"group-missing", "interrupts-came", "state-closed"},
-    "words, no command": {"assigned-cpuset-gate", "isolated-reserved", "isolated-threads"},
+    "words, no command": {
+        "assigned-cpuset-gate", "assigned-cpuset-unserved", "isolated-reserved", "isolated-threads",
+    },
 }  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from cpuctl.diagnostics import Component, Severity
 from cpuctl.documents.loading import load_documents
 from cpuctl.engine.pod_rules import server_rules
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
@@ -12,7 +13,6 @@ from cpuctl.pods.qos import pod_qos
 from cpuctl.pods.rules import POD_LEVEL_SINCE, NodeRules
 from cpuctl.pods.validation.amounts import as_sent
 from cpuctl.pods.validation.claims import Claim
-from cpuctl.pods.validation.finding import Refuser, Severity
 from cpuctl.pods.validation.objects import ManifestObject, objects_of
 from cpuctl.pods.validation.reading import read_draft
 from cpuctl.pods.validation.server import check_at_server, defaulted_pod
@@ -28,9 +28,9 @@ def lint(case: Json) -> Json:
     read = read_draft(item.kind, item.value, item.place, item.spec_steps)
     found = [*read.findings, *check_at_server(read.draft, rules)]
     errors = {
-        finding.message
+        str(finding)
         for finding in found
-        if finding.severity is Severity.ERROR and finding.refused_by is Refuser.API_SERVER
+        if finding.severity is Severity.ERROR and finding.rejected_by is Component.API_SERVER
     }
     if errors:
         return {"errors": sorted(errors)}

@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpuctl.cli.app import run
+from cpuctl.diagnostics import Component, Severity
 from cpuctl.documents.document import Document
 from cpuctl.engine.pod_facts import NodeOfPods, pod_facts
 from cpuctl.engine.pod_server import PodServer
 from cpuctl.pods.reading.manifests import decode_manifests
 from cpuctl.pods.rules import PodRules
 from cpuctl.pods.stored import stored_pod
-from cpuctl.pods.validation.finding import Refuser, Severity
 from cpuctl.pods.validation.lint import lint_document
 from cpuctl.pods.validation.texts import documents_of
 from tests.pods.validation.linting import node_rules, rules, server_rules
@@ -101,10 +101,10 @@ def test_linting_refuses_just_what_planning_refuses(pod: dict[str, Any], minor: 
     assert isinstance(document, Document)
     (linted,) = lint_document(document, by)
     found = [
-        each.message
+        str(each)
         for each in linted.findings
         if each.severity is Severity.ERROR
-        and each.refused_by is Refuser.API_SERVER
+        and each.rejected_by is Component.API_SERVER
         and each.code != "unknown-field"
     ]
     (read,) = decode_manifests(json.dumps(pod), "pods.json").pods

@@ -11,11 +11,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cpuctl.diagnostics import Severity
 from cpuctl.documents.document import Document
 from cpuctl.engine.pod_lints.lints import lint_pod
 from cpuctl.engine.pod_lints.subject import KubeletView, PodLintSubject
 from cpuctl.errors import InputError
-from cpuctl.pods.validation.finding import Severity
 from cpuctl.pods.validation.lint import Linted, LintRules, lint_document
 from cpuctl.pods.validation.texts import documents_of
 from cpuctl.quantity import Quantity
@@ -124,7 +124,7 @@ def test_pods_without_errors_are_looked_at_for_the_kubelet(
     if linted.pod is not None and linted.draft is not None:
         view = KubeletView(rules=by.pods.node, cpu_policy=cpu_policy, memory_policy=memory_policy)
         for finding in lint_pod(PodLintSubject(linted.pod, linted.draft.spec, view)):
-            assert finding.path[: len(linted.draft.spec.path)] == linted.draft.spec.path
+            assert finding.place.path[: len(linted.draft.spec.path)] == linted.draft.spec.path
 
 
 @given(pods, settings)
@@ -139,8 +139,8 @@ def test_findings_about_parts_that_are_there_point_at_them(pod: Mapping[str, Any
     assert isinstance(document, Document)
     for linted in lint_document(document, by):
         for finding in linted.findings:
-            line = document.line_of(finding.path)
-            assert line in (None, document.nearest_place(finding.path).line)
+            line = document.line_of(finding.place.path)
+            assert line in (None, document.nearest_place(finding.place.path).line)
 
 
 @given(pods, settings)
@@ -160,7 +160,7 @@ def test_pods_and_their_workloads_are_refused_alike(pod: Mapping[str, Any], by: 
 def _refusals(linted: Linted) -> set[tuple[str, str]]:
     errors = (each for each in linted.findings if each.severity is Severity.ERROR)
     return {
-        (each.code, each.detail.replace("Deployment", "Pod").replace("spec.template.spec", "spec"))
+        (each.code, each.message.replace("Deployment", "Pod").replace("spec.template.spec", "spec"))
         for each in errors
         if each.code != "ephemeral-containers"
     }

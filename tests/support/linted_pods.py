@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from cpuctl.diagnostics import Component, Severity
 from cpuctl.engine.pod_lints.admission import Trial
 from cpuctl.engine.pod_lints.lints import lint_pod
 from cpuctl.engine.pod_lints.subject import KubeletView, PodLintSubject
@@ -18,11 +19,8 @@ def linted(subject: Pod, kubelet: KubeletView = UNKNOWN, trial: Trial | None = N
     seen = PodLintSubject(subject, Spot(("spec",), "spec"), kubelet)
     found = list(lint_pod(seen, trial))
     for each in found:
-        assert each.refused_by == ("kubelet" if each.severity == "error" else "nobody")
-    return [
-        f"{each.severity} {each.code} {each.field}: {each.detail}" + (f" | {each.hint}" if each.hint else "")
-        for each in found
-    ]
+        assert each.rejected_by == (Component.KUBELET if each.severity is Severity.ERROR else None)
+    return [f"{each.severity} {each.code} {each}" + (f" | {each.fix}" if each.fix else "") for each in found]
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,7 @@ def verify(
 
 
 def cpu_found(
-    severity: Severity, *, code: str, message: str, pod_uid: str = "", container: str = "", **more: str
+    severity: Severity, *, code: str, message: str, pod_uid: str = "", container: str = "", **more: Any
 ) -> StateFinding:
     place = StatePlace("cpu_manager_state", pod_uid, container)
     return StateFinding(severity=severity, code=code, place=place, message=message, **more)

@@ -54,10 +54,10 @@ def check_volumes(picture: Picture) -> Iterator[Finding]:
 def _unserved(picture: Picture, seen: Seen, told: ToldFile) -> Finding:
     kubelet = f"a kubelet before 1.{ASSIGNED_CPUSET_SINCE} does not know {ASSIGNED_CPUSET}"
     what = "nobody keeps the file up to date" if told.text is not None else "there is no file"
-    return _finding(
-        Severity.WARNING,
-        seen,
+    return Finding(
+        severity=Severity.WARNING,
         code="assigned-cpuset-unserved",
+        place=NodePart.of(seen),
         message=f"{kubelet}: {what}, and its pod cannot start again",
         expected=_told(_expected(picture, seen)),
         detected=_shown(told.text),
@@ -66,10 +66,10 @@ def _unserved(picture: Picture, seen: Seen, told: ToldFile) -> Finding:
 
 
 def _missing(seen: Seen, told: ToldFile) -> Finding:
-    return _finding(
-        Severity.ERROR,
-        seen,
+    return Finding(
+        severity=Severity.ERROR,
         code="assigned-cpuset-missing",
+        place=NodePart.of(seen),
         message=f"its pod reads {ASSIGNED_CPUSET} in /{told.path}, and there is no such file",
         expected="a file",
         detected="none",
@@ -82,20 +82,20 @@ def _compared(picture: Picture, seen: Seen, told: ToldFile, text: str) -> Iterat
     if cpus == wanted:
         return
     if cpus and cpus <= wanted and picture.promises.delays:
-        yield _finding(
-            Severity.NOTE,
-            seen,
+        yield Finding(
+            severity=Severity.NOTE,
             code="assigned-cpuset-pending",
+            place=NodePart.of(seen),
             message=f"it is to give up {named(wanted - cpus)} when its delay has passed: it reads the rest",
             expected=_told(wanted),
             detected=_told(cpus),
         )
         return
     applied = seen.group.cpuset.cpus == wanted
-    yield _finding(
-        Severity.ERROR if applied else Severity.WARNING,
-        seen,
+    yield Finding(
+        severity=Severity.ERROR if applied else Severity.WARNING,
         code="assigned-cpuset-stale",
+        place=NodePart.of(seen),
         message=f"the CPU Manager's state has {_told(wanted)} for it, and its control group "
         f"{_told(seen.group.cpuset.cpus or CPUSet())}, but it reads {_shown(text)} in /{told.path}",
         expected=_told(wanted),
@@ -133,8 +133,3 @@ def _shown(text: str | None) -> str:
 
 def _told(cpus: CPUSet) -> str:
     return str(cpus) or "none"
-
-
-def _finding(severity: Severity, seen: Seen, **texts: str) -> Finding:
-    """Make a finding about a container; *texts* are its code, message, expected, detected and fix."""
-    return Finding(severity=severity, place=NodePart.of(seen), **texts)

@@ -6,11 +6,12 @@ import re
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from cpuctl.diagnostics import Component
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, Forbidden, KubeletFault, Rejected, Undetermined, Verdict
 from cpuctl.engine.pod_lints.subject import PodLintSubject
 from cpuctl.pods.model import Pod, ResourceRequirements
-from cpuctl.pods.validation.finding import Finding, Refuser
+from cpuctl.pods.validation.finding import Finding
 from cpuctl.quantity import Quantity
 
 _HINT = "on an empty node of this kind"
@@ -31,12 +32,12 @@ class Trial:
                 pass
             case Rejected(reason=reason, message=message, container=container):
                 spot = subject.spot_of(container)
-                yield spot.refused(_code(reason), f"{reason}: {message}", by=Refuser.KUBELET, hint=_HINT)
+                yield spot.rejected(_code(reason), f"{reason}: {message}", by=Component.KUBELET, fix=_HINT)
             case Forbidden(refusals=refusals):
-                yield from (subject.spec.refused("never-stored", text) for text in refusals)
+                yield from (subject.spec.rejected("never-stored", text) for text in refusals)
             case KubeletFault(kind=kind, where=where, why=why):
                 detail = f"the kubelet does not survive this pod ({kind} in {where}): {why}"
-                yield subject.spec.refused("kubelet-fault", detail, by=Refuser.KUBELET, hint=_HINT)
+                yield subject.spec.rejected("kubelet-fault", detail, by=Component.KUBELET, fix=_HINT)
             case Undetermined(text=why):
                 yield subject.spec.note("not-decided", f"whether the node takes it is not known: {why}")
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from cpuctl.diagnostics import Component, Severity
 from cpuctl.engine.cpu.exclusive_advice import advise
 from cpuctl.engine.outcome import FAILED_IN_POD_SCOPE
 from cpuctl.engine.pod_level import unaligned_managers
 from cpuctl.engine.pod_lints.admission import Trial
 from cpuctl.engine.pod_lints.subject import PodLintSubject
 from cpuctl.pods.model import Container, ContainerKind, Pod, QosClass
-from cpuctl.pods.validation.finding import Finding, Refuser, Severity
+from cpuctl.pods.validation.finding import Finding
 from cpuctl.quantity import Quantity
 
 _SHARED = "no-exclusive-cpus"
@@ -62,7 +63,7 @@ def _lint_whole(subject: PodLintSubject, container: Container) -> Iterator[Findi
             f"requests and limits are {count} whole CPUs, and none becomes exclusive: the pod is "
             f"{qos.qos_class}, not Guaranteed, because {qos.reason}"
         )
-        yield subject.spot(container).warning(_SHARED, detail, hint=_advice(subject, container))
+        yield subject.spot(container).warning(_SHARED, detail, fix=_advice(subject, container))
 
 
 def _lint_fraction(subject: PodLintSubject, container: Container) -> Iterator[Finding]:
@@ -70,13 +71,13 @@ def _lint_fraction(subject: PodLintSubject, container: Container) -> Iterator[Fi
     request = container.resources.requests.get("cpu", Quantity())
     if request.is_integral_cpu:
         return
-    spot, hint = subject.spot(container), _advice(subject, container)
+    spot, fix = subject.spot(container), _advice(subject, container)
     detail = f"the pod is Guaranteed, and {request} is no whole number of CPUs: none becomes exclusive"
     more_than_one = request.milli_value > 1000
     if more_than_one and subject.kubelet.pins:
-        yield spot.warning(_SHARED, detail, hint=hint)
+        yield spot.warning(_SHARED, detail, fix=fix)
     elif more_than_one or subject.kubelet.pins:
-        yield spot.note(_SHARED, detail, hint=hint)
+        yield spot.note(_SHARED, detail, fix=fix)
 
 
 def _advice(subject: PodLintSubject, container: Container) -> str:
@@ -116,9 +117,9 @@ def _lint_alignment(subject: PodLintSubject) -> Iterator[Finding]:
     }
     for manager, text in unaligned_managers(subject.seen, subject.qos):
         if static[manager]:
-            yield spot.warning(_PASSED_OVER, text, hint=_ALIGN_HINT)
+            yield spot.warning(_PASSED_OVER, text, fix=_ALIGN_HINT)
         elif manager == "cpu" and kubelet.may_pin:
-            yield spot.note(_PASSED_OVER, text, hint=_ALIGN_HINT)
+            yield spot.note(_PASSED_OVER, text, fix=_ALIGN_HINT)
 
 
 def _lint_shared_pool(subject: PodLintSubject) -> Iterator[Finding]:
@@ -130,9 +131,9 @@ def _lint_shared_pool(subject: PodLintSubject) -> Iterator[Finding]:
     if exclusive and sharing and 0 < _pod_cpus(pod) <= sum(map(whole_cpus, exclusive)):
         policy = subject.kubelet.topology_policy
         detail = _REFUSALS.get(policy, _REFUSALS["restricted"])
-        hint = f"leave CPUs for {', '.join(sharing[:3])}: raise cpu in spec.resources"
-        yield subject.spec.child("resources").refused(
-            "empty-pod-shared-pool", detail, by=Refuser.KUBELET, hint=hint
+        fix = f"leave CPUs for {', '.join(sharing[:3])}: raise cpu in spec.resources"
+        yield subject.spec.child("resources").rejected(
+            "empty-pod-shared-pool", detail, by=Component.KUBELET, fix=fix
         )
 
 
@@ -167,13 +168,13 @@ def _lint_container(subject: PodLintSubject, container: Container) -> Iterator[F
         if name == "memory" or name.startswith("hugepages-"):
             if amount.exact_int64 is not None:
                 continue
-            hint = _countable(amount)
+            fix = _countable(amount)
             if subject.kubelet.memory_policy:
                 detail = f"UnexpectedAdmissionError: {_WORDS}"
-                yield spot.key(name).refused(_UNCOUNTABLE, detail, by=Refuser.KUBELET, hint=hint)
+                yield spot.key(name).rejected(_UNCOUNTABLE, detail, by=Component.KUBELET, fix=fix)
             else:
                 detail = f"a kubelet with memoryManagerPolicy Static refuses it as it is written: {_WORDS}"
-                yield spot.key(name).warning(_UNCOUNTABLE, detail, hint=hint)
+                yield spot.key(name).warning(_UNCOUNTABLE, detail, fix=fix)
 
 
 def _countable(amount: Quantity) -> str:

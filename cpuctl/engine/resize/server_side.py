@@ -165,7 +165,7 @@ class _Review(NamedTuple):
         old = pod_qos(self.old, pod_level=level).qos_class
         if old is not pod_qos(self.new._replace(qos_class=None), pod_level=level).qos_class:
             why = "Pod QOS Class may not change as a result of resizing"
-            yield _SPEC.invalid(_CODE, str(old), why).message
+            yield str(_SPEC.invalid(_CODE, str(old), why))
         if not self.server.node_resizes and self.server.release.has_resize_subresource:
             yield _forbidden(_SPEC, "Pod running on node without support for resize")
         yield from self._pod_level()
@@ -244,7 +244,7 @@ class _Review(NamedTuple):
 
 
 def _forbidden(spot: Spot, why: str) -> str:
-    return spot.forbidden(_CODE, why).message
+    return str(spot.forbidden(_CODE, why))
 
 
 def _removed(old: ResourceRequirements, new: ResourceRequirements, spot: Spot, what: str) -> Iterator[str]:

@@ -11,10 +11,12 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.departures import ROLLBACK
 from cpuctl.diagnostics import Severity
 from cpuctl.engine.cpu.manager import StaticPolicy
-from cpuctl.engine.state_checks.cpu_subject import CPUSubject, cpu_finding, union
-from cpuctl.engine.state_checks.findings import REMOVE_ONE, REPAIR, StateFinding
+from cpuctl.engine.saved_files import CPU_FILE
+from cpuctl.engine.state_checks.cpu_subject import CPUSubject, union
+from cpuctl.engine.state_checks.findings import REMOVE_ONE, REPAIR, StateFinding, StatePlace
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 
+_FILE = StatePlace(CPU_FILE)
 _GATE = "PodLevelResourceManagers"
 
 
@@ -33,9 +35,10 @@ def cpu_findings(subject: CPUSubject, policy: StaticPolicy, gates: FeatureGates)
 def _pool(subject: CPUSubject, policy: StaticPolicy) -> Iterator[StateFinding]:
     pool = subject.state.default_cpu_set
     if not pool:
-        yield cpu_finding(
+        yield StateFinding(
             Severity.ERROR,
             "pool-empty",
+            _FILE,
             "the shared pool has no CPU left: a kubelet with strict-cpu-reservation comes to that by itself, "
             "and refuses its own file after the next restart (kubernetes issue 141196)",
             expected="at least one CPU",
@@ -43,9 +46,10 @@ def _pool(subject: CPUSubject, policy: StaticPolicy) -> Iterator[StateFinding]:
             fix=REMOVE_ONE,
         )
     elif pool <= CPUSet(policy.reserved):
-        yield cpu_finding(
+        yield StateFinding(
             Severity.WARNING,
             "pool-only-reserved",
+            _FILE,
             f"containers without exclusive CPUs have only the reserved CPUs {pool} left to run on",
         )
 
@@ -54,9 +58,10 @@ def _reserved(subject: CPUSubject, policy: StaticPolicy) -> Iterator[StateFindin
     reserved, pool = CPUSet(policy.reserved), subject.state.default_cpu_set
     strict = policy.options.strict_cpu_reservation
     if strict and (misplaced := reserved & pool):
-        yield cpu_finding(
+        yield StateFinding(
             Severity.ERROR,
             "reserved-in-pool",
+            _FILE,
             f"reserved CPUs {misplaced} are in the shared pool, which strict-cpu-reservation does not allow: "
             "the option, or what is reserved, has changed since the file was written",
             expected=f"none of {reserved}",
@@ -66,9 +71,10 @@ def _reserved(subject: CPUSubject, policy: StaticPolicy) -> Iterator[StateFindin
     taken = reserved - pool
     if not strict and taken and pool:
         names = subject.names_of(taken)
-        yield cpu_finding(
+        yield StateFinding(
             Severity.ERROR,
             "reserved-not-in-pool",
+            _FILE,
             f"reserved CPUs {taken} are not in the shared pool"
             + (f" but held by {names}" if names else "")
             + ": what is reserved, or strict-cpu-reservation, has changed since the file was written",
@@ -84,12 +90,12 @@ def _also_shared(subject: CPUSubject) -> Iterator[StateFinding]:
         if shared := held.cpus & pool:
             # A kubelet compares what containers hold with the pool, and not what pods hold as a whole.
             severity = Severity.ERROR if held.container else Severity.WARNING
-            yield cpu_finding(
+            yield StateFinding(
                 severity,
                 "held-and-shared",
+                StatePlace(CPU_FILE, *held.owner),
                 f"CPUs {shared} are held by {subject.owners.name(*held.owner)} and are in the "
                 "shared pool, too",
-                held.owner,
                 fix=REPAIR,
             )
 
@@ -104,9 +110,10 @@ def _unknown(subject: CPUSubject, policy: StaticPolicy) -> Iterator[StateFinding
 
 
 def _no_such(what: str, machine: CPUSet) -> StateFinding:
-    return cpu_finding(
+    return StateFinding(
         Severity.ERROR,
         "no-such-cpus",
+        _FILE,
         f"{what} are not on this machine, or offline",
         expected=f"some of {machine}",
         fix=REPAIR,
@@ -120,26 +127,29 @@ def _unaccounted(subject: CPUSubject, policy: StaticPolicy, gates: FeatureGates)
     passed_over = missing & union(subject.whole.pod_entries.values())
     if passed_over:
         owners = [(uid, "") for uid, cpus in sorted(subject.whole.pod_entries.items()) if cpus & passed_over]
-        yield cpu_finding(
+        yield StateFinding(
             Severity.ERROR,
             "pod-cpus-unread",
+            _FILE,
             f"CPUs {passed_over} are held by pods as a whole and by no container of them "
             f"({subject.owners.names(owners)}), which this kubelet does not read ({ROLLBACK})",
             fix=REPAIR if gates.stage(_GATE) is None else f"switch {_GATE} on, or {REPAIR}",
         )
     if rest := missing - passed_over:
-        yield cpu_finding(
+        yield StateFinding(
             Severity.ERROR,
             "unaccounted-cpus",
+            _FILE,
             f"CPUs {rest} are neither in the shared pool nor held by anybody: they are new on this machine, "
             "or were lost from the file",
             fix=REPAIR,
         )
     strictly = CPUSet(policy.reserved) & subject.exclusive
     if policy.options.strict_cpu_reservation and strictly:
-        yield cpu_finding(
+        yield StateFinding(
             Severity.ERROR,
             "reserved-held",
+            _FILE,
             f"CPUs {strictly} are reserved, and held by {subject.names_of(strictly)}",
             fix=REPAIR,
         )

@@ -9,9 +9,6 @@ from typing import NamedTuple
 
 from cpuctl.checkpoints.model import CPUStateFile
 from cpuctl.cpuset import CPUSet
-from cpuctl.diagnostics import Severity
-from cpuctl.engine.saved_files import CPU_FILE
-from cpuctl.engine.state_checks.findings import StateFinding, StatePlace
 from cpuctl.engine.state_checks.owners import Owners
 
 
@@ -68,17 +65,3 @@ def holders(state: CPUStateFile) -> Iterator[Held]:
             yield Held(uid, "", state.pod_entries[uid])
         for name, cpus in sorted(state.entries.get(uid, {}).items()):
             yield Held(uid, name, cpus)
-
-
-def cpu_finding(
-    severity: Severity, code: str, message: str, owner: tuple[str, str] = ("", ""), **more: str
-) -> StateFinding:
-    """Make a finding about the CPU Manager's file; *owner* is a UID and a container, or nobody."""
-    uid, container = owner
-    return StateFinding(
-        severity=severity,
-        code=code,
-        place=StatePlace(CPU_FILE, uid, container),
-        message=message,
-        **more,
-    )

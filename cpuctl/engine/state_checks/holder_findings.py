@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.diagnostics import Severity
-from cpuctl.engine.state_checks.cpu_subject import CPUSubject, cpu_finding
-from cpuctl.engine.state_checks.findings import MOST_ALIKE, REMOVE, REPAIR, StateFinding
+from cpuctl.engine.saved_files import CPU_FILE
+from cpuctl.engine.state_checks.cpu_subject import CPUSubject
+from cpuctl.engine.state_checks.findings import MOST_ALIKE, REMOVE, REPAIR, StateFinding, StatePlace
 from cpuctl.pods.model import ContainerKind
 
 _UNSEEN = "a kubelet does not notice"
@@ -27,11 +28,11 @@ def _overlaps_of_pods(subject: CPUSubject) -> Iterator[StateFinding]:
         if both := cpus & taken:
             found += 1
             others = subject.names_of(both) if found <= MOST_ALIKE else ""
-            yield cpu_finding(
+            yield StateFinding(
                 Severity.WARNING,
                 "held-twice",
+                StatePlace(CPU_FILE, uid),
                 f"CPUs {both} are held by more than one pod ({others}), which {_UNSEEN}",
-                (uid, ""),
                 fix=REPAIR,
             )
         taken |= cpus
@@ -52,12 +53,12 @@ def _overlaps_in_pods(subject: CPUSubject) -> Iterator[StateFinding]:
         if container is None or container.kind is ContainerKind.INIT or held.uid in subject.state.pod_entries:
             continue
         if both := held.cpus & taken.get(held.uid, CPUSet()):
-            yield cpu_finding(
+            yield StateFinding(
                 Severity.WARNING,
                 "held-twice",
+                StatePlace(CPU_FILE, *held.owner),
                 f"CPUs {both} of {subject.owners.name(*held.owner)} are held by another "
                 f"container of the pod, too, which {_UNSEEN}",
-                held.owner,
                 fix=f"{REMOVE}: who is right cannot be told",
             )
         taken[held.uid] = taken.get(held.uid, CPUSet()) | held.cpus
@@ -70,30 +71,30 @@ def _bubbles(subject: CPUSubject) -> Iterator[StateFinding]:
         for name, cpus in sorted(state.entries.get(uid, {}).items()):
             held |= cpus
             if outside := cpus - whole:
-                yield cpu_finding(
+                yield StateFinding(
                     Severity.WARNING,
                     "outside-pod",
+                    StatePlace(CPU_FILE, uid, name),
                     f"CPUs {outside} of {owners.name(uid, name)} are none of its pod's: nobody gets them "
                     "back when the pod ends",
-                    (uid, name),
                     fix=REPAIR,
                 )
         if not state.entries.get(uid):
-            yield cpu_finding(
+            yield StateFinding(
                 Severity.WARNING,
                 "pod-without-containers",
+                StatePlace(CPU_FILE, uid),
                 f"CPUs {whole} of {owners.name(uid)} are held by none of its containers: no kubelet ever "
                 "takes them back",
-                (uid, ""),
                 fix=REPAIR,
             )
         elif left := whole - held:
-            yield cpu_finding(
+            yield StateFinding(
                 Severity.NOTE,
                 "pod-leftover",
+                StatePlace(CPU_FILE, uid),
                 f"CPUs {left} of {owners.name(uid)} are held by none of its containers: without "
                 "PodLevelResourceManagers, or before 1.36, no kubelet starts on this file",
-                (uid, ""),
             )
 
 
@@ -108,11 +109,11 @@ def _baselines(subject: CPUSubject) -> Iterator[StateFinding]:
                 message = f"{who} was promised CPUs {outside} at admission, and does not hold them"
             else:
                 continue
-            yield cpu_finding(
+            yield StateFinding(
                 Severity.WARNING,
                 "baseline-outside",
+                StatePlace(CPU_FILE, uid, name),
                 message,
-                (uid, name),
                 expected=f"CPUs of {now}" if now else "",
                 detected=str(baseline),
                 fix=REPAIR,

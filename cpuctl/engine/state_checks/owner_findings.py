@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile
 from cpuctl.diagnostics import Severity
-from cpuctl.engine.state_checks.cpu_subject import cpu_finding
+from cpuctl.engine.saved_files import CPU_FILE
 from cpuctl.engine.state_checks.findings import REPAIR_WITH_PODS, StateFinding, StatePlace
 from cpuctl.engine.state_checks.owners import Owners, Standing
 from cpuctl.pods.model import Container, ContainerKind, Pod
@@ -49,22 +49,22 @@ def due_findings(state: CPUStateFile, owners: Owners, due: Due) -> Iterator[Stat
         for container in pod.all_containers:
             held, count = state.entries.get(uid, {}).get(container.name), due(pod, container)
             if held is None and count and _runs_on(pod, container):
-                yield cpu_finding(
+                yield StateFinding(
                     Severity.WARNING,
                     "not-recorded",
+                    StatePlace(CPU_FILE, uid, container.name),
                     f"{pod.full_name}/{container.name} is due {count} exclusive CPUs, and holds none: a "
                     "kubelet that starts now gives it some that it does not run on yet",
-                    (uid, container.name),
                     expected=f"{count} CPUs",
                     detected="none",
                 )
             elif held is not None and len(held) != count:
-                yield cpu_finding(
+                yield StateFinding(
                     Severity.WARNING,
                     "other-size",
+                    StatePlace(CPU_FILE, uid, container.name),
                     f"{pod.full_name}/{container.name} is due {count} exclusive CPUs, and holds "
                     f"{len(held)}: a kubelet that starts now may not admit the pod again",
-                    (uid, container.name),
                     expected=f"{count} CPUs",
                     detected=str(held),
                 )

@@ -13,9 +13,9 @@ from cpuctl.engine.provider import Candidate
 from cpuctl.engine.saved_files import CPU_FILE, MEMORY_FILE, Reading, SavedFiles, reading_of
 from cpuctl.engine.start import NotStarted, Started
 from cpuctl.engine.state_checks.cpu_findings import cpu_findings
-from cpuctl.engine.state_checks.cpu_subject import CPUSubject, cpu_finding
+from cpuctl.engine.state_checks.cpu_subject import CPUSubject
 from cpuctl.engine.state_checks.file_findings import file_findings
-from cpuctl.engine.state_checks.findings import REMOVE, StateFinding, limited
+from cpuctl.engine.state_checks.findings import REMOVE, StateFinding, StatePlace, limited
 from cpuctl.engine.state_checks.found import FoundStates
 from cpuctl.engine.state_checks.holder_findings import holder_findings
 from cpuctl.engine.state_checks.memory_drift import MemoryDrift, memory_drift
@@ -163,13 +163,13 @@ class _Look(NamedTuple):
         manager, rules = self.node.topology_manager, self.node.cpu.rules
         moves = not rules.restores_cpus and manager.scope == "pod"
         for uid, cpus in sorted(subject.state.pod_entries.items()) if moves else ():
-            yield cpu_finding(
+            yield StateFinding(
                 Severity.WARNING,
                 "pod-allocated-again",
+                StatePlace(CPU_FILE, uid),
                 f"{self.owners.name(uid)} holds CPUs {cpus} as a whole: this kubelet gives it others when it "
                 "starts, or refuses it, and these belong to nobody then "
                 f"(kubernetes issue 140989; {RESTARTS})",
-                (uid, ""),
                 fix=REMOVE,
             )
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from cpuctl.diagnostics import Component
 from cpuctl.documents.document import Document, Syntax
 from cpuctl.documents.places import Place
 from cpuctl.engine.pod_lints.lints import lint_pod
@@ -20,7 +21,7 @@ from cpuctl.operations.pods.lint_governed import (
     running_pods,
 )
 from cpuctl.pods.reading.manifests import refuse_kubectl_table
-from cpuctl.pods.validation.finding import Finding, Refuser, Severity
+from cpuctl.pods.validation.finding import Finding, Spot
 from cpuctl.pods.validation.lint import MOST_FINDINGS, Linted, lint_document
 from cpuctl.pods.validation.texts import Unreadable, documents_of
 
@@ -89,7 +90,7 @@ class LintRun:
             governed = list(self._governed(document, linted))
             on_node = () if governed and linted.kind == "Pod" else self._on_node(linted)
             for finding in (*linted.findings, *governed, *on_node):
-                yield Remark(document.source, document.nearest_place(finding.path), linted, finding)
+                yield Remark(document.source, document.nearest_place(finding.place.path), linted, finding)
 
     def _count(self, linted: Linted) -> None:
         item = linted.item
@@ -122,25 +123,11 @@ def _repeats(document: Document) -> Iterator[Remark]:
     """Tell keys that are there twice: a YAML text does not get past ``kubectl`` then."""
     for repeat in document.repeats:
         key = str(repeat.path[-1])
-        finding = Finding(
-            severity=Severity.ERROR,
-            code="repeated-key",
-            refused_by=Refuser.KUBECTL if document.syntax is Syntax.YAML else Refuser.API_SERVER,
-            path=repeat.path,
-            field="",
-            detail=f'key "{key}" already set in map',
-        )
+        by = Component.KUBECTL if document.syntax is Syntax.YAML else Component.API_SERVER
+        finding = Spot(repeat.path, "").rejected("repeated-key", f'key "{key}" already set in map', by=by)
         yield Remark(document.source, repeat.place, Linted(), finding)
 
 
 def _unreadable(found: Unreadable, source: str) -> Remark:
-    finding = Finding(
-        severity=Severity.ERROR,
-        code="syntax",
-        refused_by=Refuser.KUBECTL,
-        path=(),
-        field="",
-        detail=found.message,
-        hint=found.hint,
-    )
+    finding = Spot((), "").rejected("syntax", found.message, by=Component.KUBECTL, fix=found.hint)
     return Remark(source, found.place, Linted(), finding)

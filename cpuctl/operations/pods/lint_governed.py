@@ -54,10 +54,10 @@ def governing_findings(document: Document, item: ManifestObject) -> Iterator[Fin
     try:
         read = decode_namespace_object(_cursor(document, item), item.kind)
     except InputError as error:
-        yield item.place.refused(f"bad-{_code(item.kind)}", str(error), hint=error.hint)
+        yield item.place.rejected(f"bad-{_code(item.kind)}", str(error), fix=error.hint)
         return
     for problem in read.problems if isinstance(read, LimitRange) else ():
-        yield Spot(item.place.path, "").refused(f"bad-{_code(item.kind)}", problem)
+        yield Spot(item.place.path, "").rejected(f"bad-{_code(item.kind)}", problem)
 
 
 def is_governing(item: ManifestObject) -> bool:
@@ -90,8 +90,8 @@ def governed_findings(
         ("resource-quota", [each.beyond_quotas for each in created]),
     ):
         refused = [each for each in texts if each]
-        hint = "" if item.kind == "Pod" else _hint(item, len(refused), len(pods))
-        yield from (spot.refused(code, text, hint=hint) for text in (refused[0] if refused else ()))
+        fix = "" if item.kind == "Pod" else _hint(item, len(refused), len(pods))
+        yield from (spot.rejected(code, text, fix=fix) for text in (refused[0] if refused else ()))
 
 
 def _hint(item: ManifestObject, refused: int, number: int) -> str:

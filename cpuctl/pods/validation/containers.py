@@ -72,8 +72,8 @@ def _check_ephemeral(
     yield from _check_container(raw, ephemeral.resources, draft, rules)
     yield from _check_unique(raw, names)
     for field in ephemeral.forbidden:
-        hint = "it shares what the pod has" if field == "resources" else ""
-        yield raw.spot.child(field).forbidden("ephemeral-container-field", _NOT_EPHEMERAL, hint=hint)
+        fix = "it shares what the pod has" if field == "resources" else ""
+        yield raw.spot.child(field).forbidden("ephemeral-container-field", _NOT_EPHEMERAL, fix=fix)
 
 
 def check_restart_policy(raw: ContainerDraft, rules: ServerRules, *, init: bool) -> Iterator[Finding]:
@@ -90,9 +90,9 @@ def check_restart_policy(raw: ContainerDraft, rules: ServerRules, *, init: bool)
 def check_ephemeral_at_all(draft: PodDraft) -> Iterator[Finding]:
     """Check that ephemeral containers come through their own subresource, to a pod that runs."""
     spot: Spot = draft.spec.child("ephemeralContainers")
-    hint = "add them to the running pod with kubectl debug"
+    fix = "add them to the running pod with kubectl debug"
     if draft.ephemeral and draft.is_template:
         why = "ephemeral containers not allowed in pod template"
-        yield spot.forbidden("ephemeral-containers", why, hint=hint)
+        yield spot.forbidden("ephemeral-containers", why, fix=fix)
     elif draft.ephemeral and not draft.stored:
-        yield spot.forbidden("ephemeral-containers", "cannot be set on create", hint=hint)
+        yield spot.forbidden("ephemeral-containers", "cannot be set on create", fix=fix)

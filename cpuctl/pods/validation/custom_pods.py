@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from cpuctl.diagnostics import Component, Severity
 from cpuctl.pods.validation.draft import PodDraft
-from cpuctl.pods.validation.finding import Finding, Refuser, Severity
+from cpuctl.pods.validation.finding import Finding
 from cpuctl.pods.validation.objects import ManifestObject
 
 _UNKNOWN_FIELD = "strict decoding error: "
@@ -21,7 +22,7 @@ def of_custom_resource(
     """Word what is said of a Pod for the custom resource that it is made of; its own name is told once."""
     metadata = draft.metadata.path
     for finding in findings:
-        if finding.path[: len(metadata)] != metadata:
+        if finding.place.path[: len(metadata)] != metadata:
             yield _of_pods(finding, item.kind)
         elif not item.number:
             yield finding
@@ -34,13 +35,13 @@ def refuses_pods_of(kind: str, which: str = "its pods") -> str:
 
 def _of_pods(finding: Finding, kind: str) -> Finding:
     if finding.code == "unknown-field":
-        what = finding.detail.removeprefix(_UNKNOWN_FIELD)
-        detail = f"{what}: refused or lost, as the schema of the {kind} has it"
-        return finding._replace(severity=Severity.WARNING, refused_by=Refuser.NOBODY, detail=detail)
-    if (finding.code, finding.detail) == ("container-name", "Required value"):
-        hint = f"the controller of the {kind} may fill it in"
-        return finding._replace(severity=Severity.NOTE, refused_by=Refuser.NOBODY, hint=hint)
-    if finding.severity is Severity.ERROR and finding.refused_by is Refuser.API_SERVER:
+        what = finding.message.removeprefix(_UNKNOWN_FIELD)
+        message = f"{what}: refused or lost, as the schema of the {kind} has it"
+        return finding._replace(severity=Severity.WARNING, rejected_by=None, message=message)
+    if (finding.code, finding.message) == ("container-name", "Required value"):
+        fix = f"the controller of the {kind} may fill it in"
+        return finding._replace(severity=Severity.NOTE, rejected_by=None, fix=fix)
+    if finding.severity is Severity.ERROR and finding.rejected_by is Component.API_SERVER:
         whose = refuses_pods_of(kind)
-        return finding._replace(hint=f"{whose}; {finding.hint}" if finding.hint else whose)
+        return finding._replace(fix=f"{whose}; {finding.fix}" if finding.fix else whose)
     return finding

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from cpuctl.diagnostics import Component
 from cpuctl.pods.downward_api import unsupported_inside
 from cpuctl.pods.rules import ASSIGNED_CPUSET, ASSIGNED_CPUSET_SINCE, PodRules, ServerRules
-from cpuctl.pods.validation.finding import Finding, Refuser, Spot
+from cpuctl.pods.validation.finding import Finding, Spot
 from cpuctl.quantity import Quantity
 
 _CODE = "resource-field-ref"
@@ -47,8 +48,8 @@ def check_field_ref(ref: FieldRef, rules: ServerRules) -> Iterator[Finding]:
     elif not ref.resource:
         yield resource.required(_CODE)
     elif ref.resource not in (*_RESOURCES, *known) and not ref.resource.startswith(_HUGE_PAGES):
-        hint = _ASSIGNED_HINTS.get(ref.resource, "")
-        yield resource.unsupported(_CODE, ref.resource, _RESOURCES, hint=hint)
+        fix = _ASSIGNED_HINTS.get(ref.resource, "")
+        yield resource.unsupported(_CODE, ref.resource, _RESOURCES, fix=fix)
     yield from _check_divisor(ref)
 
 
@@ -91,10 +92,10 @@ def check_assigned_support(
             )
             yield spot.warning("assigned-cpuset-kept", detail)
         if node.minor < ASSIGNED_CPUSET_SINCE:
-            hint = f"a kubelet 1.{node.minor} cannot set up the volume: no file, and no container starts"
-            yield spot.refused(
+            fix = f"a kubelet 1.{node.minor} cannot set up the volume: no file, and no container starts"
+            yield spot.rejected(
                 "assigned-cpuset-unknown-to-kubelet",
                 unsupported_inside(ref.resource),
-                by=Refuser.KUBELET,
-                hint=hint,
+                by=Component.KUBELET,
+                fix=fix,
             )

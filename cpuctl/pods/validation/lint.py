@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
+from cpuctl.diagnostics import Component, Diagnostic, Severity
 from cpuctl.documents.document import Document
 from cpuctl.errors import InputError
 from cpuctl.pods.model import StoredPod
@@ -15,7 +16,7 @@ from cpuctl.pods.stored import stored_pod
 from cpuctl.pods.validation.custom_pods import of_custom_resource
 from cpuctl.pods.validation.draft import PodDraft
 from cpuctl.pods.validation.field_refs import check_assigned_support
-from cpuctl.pods.validation.finding import Finding, Refuser, Severity
+from cpuctl.pods.validation.finding import Finding
 from cpuctl.pods.validation.objects import ManifestObject, objects_of
 from cpuctl.pods.validation.pod_level_meaning import check_pod_level_meaning
 from cpuctl.pods.validation.pod_level_support import check_pod_level_support
@@ -87,7 +88,7 @@ def lint_document(document: Document, rules: LintRules) -> Iterator[Linted]:
     Raise InputError for a pod that is too large to look at.
     """
     for item in objects_of(document):
-        if isinstance(item, Finding):
+        if isinstance(item, Diagnostic):
             yield Linted(findings=(item,))
             continue
         if rules.static and item.number:
@@ -141,11 +142,11 @@ def _checks(draft: PodDraft, rules: LintRules, pods: PodRules) -> Iterator[Findi
 
 
 def _no_static_pod(item: ManifestObject) -> Finding:
-    return item.place.child("kind").refused(
+    return item.place.child("kind").rejected(
         "static-kind",
         f"a kubelet takes only Pods from its files, and this is a {item.kind}",
-        by=Refuser.KUBELET,
-        hint="write the pod itself, or send this to the API server",
+        by=Component.KUBELET,
+        fix="write the pod itself, or send this to the API server",
     )
 
 
@@ -155,5 +156,5 @@ def _stored(draft: PodDraft, rules: PodRules, limit_ranges: Sequence[LimitRange]
 
 
 def _by_kubelet(finding: Finding) -> Finding:
-    by_server = finding.refused_by is Refuser.API_SERVER
-    return finding._replace(refused_by=Refuser.KUBELET) if by_server else finding
+    by_server = finding.rejected_by is Component.API_SERVER
+    return finding._replace(rejected_by=Component.KUBELET) if by_server else finding

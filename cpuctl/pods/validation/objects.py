@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from cpuctl.diagnostics import Component
 from cpuctl.documents.cursor import Cursor
 from cpuctl.documents.document import Document
 from cpuctl.documents.text_errors import describe
 from cpuctl.pods.reading.custom_resources import PodTemplate, is_custom, pod_templates
 from cpuctl.pods.reading.workloads import is_workload
-from cpuctl.pods.validation.finding import Finding, Refuser, Spot
+from cpuctl.pods.validation.finding import Finding, Spot
 from cpuctl.pods.validation.raw import mapping_of, member_of, text_of
 
 _TEMPLATE = ("spec", "template", "spec")
@@ -68,14 +69,14 @@ def _objects(at: Cursor, kind_in_list: str) -> Iterator[ManifestObject | Finding
     value, place = at.value, Spot(at.path, "")
     if not isinstance(value, dict):
         detail = f"expected a Kubernetes object, found {describe(value)}"
-        yield place.refused("not-an-object", detail, by=Refuser.KUBECTL)
+        yield place.rejected("not-an-object", detail, by=Component.KUBECTL)
         return
     kind = text_of(value.get("kind")) or kind_in_list
     version = text_of(value.get("apiVersion"))
     for name, given in (("kind", kind), ("apiVersion", version or kind_in_list)):
         if not given:
             detail = f"error validating data: {name} not set"
-            yield place.refused(f"{name.lower()}-missing", detail, by=Refuser.KUBECTL)
+            yield place.rejected(f"{name.lower()}-missing", detail, by=Component.KUBECTL)
     if kind.endswith("List") and isinstance(value.get("items"), list):
         for item in at.required("items").items():
             yield from _objects(item, kind.removesuffix("List"))

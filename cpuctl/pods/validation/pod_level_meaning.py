@@ -31,7 +31,7 @@ def check_pod_level_meaning(pod: Pod, spec: Spot, rules: PodRules) -> Iterator[F
     effect = f"the pod is BestEffort, and not {inside} as its containers are"
     if seen.resources.requests or seen.resources.limits:
         detail = f"it sets neither cpu nor memory, so that {effect}"
-        yield spot.warning("pod-level-best-effort", detail, hint="set cpu and memory, too")
+        yield spot.warning("pod-level-best-effort", detail, fix="set cpu and memory, too")
     else:
         detail = f"it is there and empty, so that {effect} (up to 1.36, and without the gate {_FIX})"
-        yield spot.warning("pod-level-best-effort", detail, hint="leave it out")
+        yield spot.warning("pod-level-best-effort", detail, fix="leave it out")

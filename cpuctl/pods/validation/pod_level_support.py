@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cpuctl.diagnostics import Component
 from cpuctl.pods.model import Pod
 from cpuctl.pods.rules import POD_LEVEL_SINCE, PodRules, ServerRules
 from cpuctl.pods.validation.draft import PodDraft
-from cpuctl.pods.validation.finding import Finding, Refuser, Spot
+from cpuctl.pods.validation.finding import Finding, Spot
 from cpuctl.pods.validation.resource_names import is_hugepages
 from cpuctl.pods.validation.server import defaulted_pod
 
@@ -37,17 +38,17 @@ def check_pod_level_support(
     yield from _check_kubelet(draft, spot, rules)
     if cgroup_version == 1 and draft.pod.has_pod_level_resources:
         detail = "KEP-2837 supports pod-level resources on cgroup v2 only"
-        hint = "kubelets up to 1.36 do not check; use a node with cgroup v2"
-        yield spot.warning("pod-level-on-cgroup-v1", detail, hint=hint)
+        fix = "kubelets up to 1.36 do not check; use a node with cgroup v2"
+        yield spot.warning("pod-level-on-cgroup-v1", detail, fix=fix)
     if not resizable and rules.server.minor >= _RESIZE_SINCE:
         yield spot.note("pod-level-not-resizable", _resize_refusal(rules.server))
 
 
 def _check_server(draft: PodDraft, spot: Spot, rules: ServerRules) -> Iterator[Finding]:
     if rules.minor < POD_LEVEL_SINCE:
-        hint = f"the field exists from 1.{POD_LEVEL_SINCE} on"
+        fix = f"the field exists from 1.{POD_LEVEL_SINCE} on"
         detail = f'strict decoding error: unknown field "{spot.field}"'
-        yield Spot(spot.path, "").refused("unknown-field", detail, hint=hint)
+        yield Spot(spot.path, "").rejected("unknown-field", detail, fix=fix)
     elif not rules.pod_level:
         gate = f"the gate PodLevelResources is off at the API server 1.{rules.minor}"
         if draft.stored:
@@ -65,8 +66,8 @@ def _check_kubelet(draft: PodDraft, spot: Spot, rules: PodRules) -> Iterator[Fin
         yield spot.warning("pod-level-unknown-to-kubelet", detail)
     elif node.refuses_pod_level(pod):
         detail = f"{_REFUSED}: PodLevelResources feature gate is disabled"
-        hint = f"switch on the gate PodLevelResources at the kubelet 1.{node.minor}"
-        yield spot.refused("pod-level-gate-off", detail, by=Refuser.KUBELET, hint=hint)
+        fix = f"switch on the gate PodLevelResources at the kubelet 1.{node.minor}"
+        yield spot.rejected("pod-level-gate-off", detail, by=Component.KUBELET, fix=fix)
     elif not node.pod_level and not node.rejects_pod_level:
         detail = f"a kubelet 1.{node.minor} with PodLevelResources off does not look at it: {_QOS_WORDS}"
         yield spot.warning("pod-level-unknown-to-kubelet", detail)
@@ -75,7 +76,7 @@ def _check_kubelet(draft: PodDraft, spot: Spot, rules: PodRules) -> Iterator[Fin
         yield spot.warning("pod-level-hugepages-unknown-to-kubelet", detail)
     elif pod.os_name == "windows" and rules.server.minor < _CHECKS_WINDOWS_SINCE:
         detail = f"{_REFUSED}: pod-level resources are not supported on Windows"
-        yield spot.refused("pod-level-on-windows", detail, by=Refuser.KUBELET)
+        yield spot.rejected("pod-level-on-windows", detail, by=Component.KUBELET)
 
 
 def _has_hugepages(pod: Pod) -> bool:

@@ -29,8 +29,8 @@ def check_pod_resources(draft: PodDraft, pod: Pod, spec: Spot, rules: ServerRule
         return
     resources = spec.child("resources")
     if pod.os_name == "windows" and rules.minor >= _REWRITTEN_SINCE:
-        hint = "set resources on the containers"
-        yield resources.forbidden("pod-level-on-windows", "may not be set for a windows pod", hint=hint)
+        fix = "set resources on the containers"
+        yield resources.forbidden("pod-level-on-windows", "may not be set for a windows pod", fix=fix)
         return
     if draft.pod_level is not None:
         verb = "may not" if rules.minor >= _REWRITTEN_SINCE else "cannot"
@@ -49,13 +49,13 @@ def check_pod_resources(draft: PodDraft, pod: Pod, spec: Spot, rules: ServerRule
 
 def _with_origin(finding: Finding, draft: PodDraft) -> Finding:
     """Say where an amount comes from that nobody has written, if that is what goes beyond another."""
-    written, name = draft.pod.resources, finding.path[-1]
+    written, name = draft.pod.resources, finding.place.path[-1]
     if finding.code != "limit-below-request" or written is None:
         return finding
     if name not in written.requests:
-        return finding._replace(hint="the request is not given: it is the sum of the containers' requests")
+        return finding._replace(fix="the request is not given: it is the sum of the containers' requests")
     if name not in written.limits:
-        return finding._replace(hint="the limit is not given: it is the sum of the containers' limits")
+        return finding._replace(fix="the limit is not given: it is the sum of the containers' limits")
     return finding
 
 

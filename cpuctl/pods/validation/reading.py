@@ -194,7 +194,7 @@ class _Reader:
 
     def _no_quantity(self, spot: Spot, error: GoError) -> Finding:
         whose = f'{self.kind} in version "v1" cannot be handled as a {self.kind}'
-        return spot.refused("bad-quantity", f"{whose}: {error}", hint=_HINT)
+        return spot.rejected("bad-quantity", f"{whose}: {error}", fix=_HINT)
 
 
 _NOTHING = ResourceRequirements()

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from cpuctl.diagnostics import Severity
 from cpuctl.pods.manifest import manifest_of
 from cpuctl.pods.model import Container, ContainerKind, Pod
 from cpuctl.pods.rules import ServerRules
 from cpuctl.pods.validation.claims import Claim, ClaimNames
 from cpuctl.pods.validation.draft import ContainerDraft, PodDraft, ResizePolicy
-from cpuctl.pods.validation.finding import Severity, Spot
+from cpuctl.pods.validation.finding import Spot
 from cpuctl.pods.validation.reading import Read, read_draft
 from cpuctl.pods.validation.server import check_metadata, check_restart, check_spec, defaulted_pod
 
@@ -37,7 +38,7 @@ def invalid(pod: Pod, rules: ServerRules, limit_ranges: Sequence[LimitRange] = (
     Amounts are told as they were written: the pod may have them as its kubelet gets them.
     """
     read = _read(pod)
-    yield from (each.detail for each in read.findings)
+    yield from (each.message for each in read.findings)
     written = defaulted_pod(read.draft, rules, limit_ranges)
     if texts := _errors(read.draft, written._replace(restart_policy=pod.restart_policy), rules):
         yield f'Pod "{pod.name}" is invalid: {_listed(texts)}'
@@ -45,7 +46,7 @@ def invalid(pod: Pod, rules: ServerRules, limit_ranges: Sequence[LimitRange] = (
 
 def _errors(draft: PodDraft, pod: Pod, rules: ServerRules) -> tuple[str, ...]:
     found = (*check_metadata(draft), *check_spec(draft, pod, rules), *check_restart(pod, draft.spec))
-    return tuple(dict.fromkeys(each.message for each in found if each.severity is Severity.ERROR))
+    return tuple(dict.fromkeys(str(each) for each in found if each.severity is Severity.ERROR))
 
 
 def beyond_limit_ranges(pod: Pod, limit_ranges: Iterable[LimitRange]) -> Iterator[str]:

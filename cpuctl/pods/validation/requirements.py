@@ -40,7 +40,7 @@ def check_requirements(
     names = {**resources.limits, **resources.requests}
     if any(map(is_hugepages, names)) and not any(name in names for name in _BESIDE_HUGEPAGES):
         yield spot.forbidden(
-            "hugepages-alone", "HugePages require cpu or memory", hint="request cpu or memory, too"
+            "hugepages-alone", "HugePages require cpu or memory", fix="request cpu or memory, too"
         )
 
 
@@ -49,7 +49,7 @@ def _check_amount(name: str, amount: Quantity, spot: Spot, rules: ServerRules) -
         yield spot.invalid("negative-amount", str(amount), "must be greater than or equal to 0")
     if comes_in_wholes(name) and amount.milli_value % 1000:
         value = f'"{amount}"' if rules.quotes_names or not amount.short else _go_struct(amount)
-        yield spot.refused("fractional-count", f"Invalid value: {value}: must be an integer")
+        yield spot.rejected("fractional-count", f"Invalid value: {value}: must be an integer")
 
 
 def _go_struct(amount: Quantity) -> str:
@@ -69,7 +69,7 @@ def _check_limit(
         if not may_be_overcommitted(name):
             why = "Limit must be set for non overcommitable resources"
             yield spot.child("limits").required(
-                "limit-missing", why, hint=f"set a limit of {request} for {name}"
+                "limit-missing", why, fix=f"set a limit of {request} for {name}"
             )
     elif request != limit and not may_be_overcommitted(name):
         why = f"must be equal to {name} limit of {limit}"

@@ -44,11 +44,11 @@ def check_resize_policy(raw: ContainerDraft, pod_restart: str, rules: ServerRule
 def _unquoted(finding: Finding, name: str, rules: ServerRules) -> Finding:
     """Take the quotes off a resource's name where the release prints none."""
     plain = (
-        finding.detail
+        finding.message
         if rules.quotes_names
-        else finding.detail.replace(f'value: "{name}"', f"value: {name}", 1)
+        else finding.message.replace(f'value: "{name}"', f"value: {name}", 1)
     )
-    return finding._replace(detail=plain)
+    return finding._replace(message=plain)
 
 
 def check_init_policy(raw: ContainerDraft, minor: int) -> Iterator[Finding]:

@@ -59,7 +59,7 @@ def container_resource(rules: ServerRules, name: str, spot: Spot) -> Iterator[Fi
     if "/" not in name:
         if name not in _OF_CONTAINERS and not is_hugepages(name):
             why = "must be a standard resource for containers"
-            yield _wrong(name, spot, why, rules, hint=_hint(name))
+            yield _wrong(name, spot, why, rules, fix=_hint(name))
     elif not _is_native(name) and not _is_extended(name):
         yield _wrong(name, spot, "doesn't follow extended resource name standard", rules)
 
@@ -71,14 +71,14 @@ def pod_level_resource(name: str, spot: Spot, rules: ServerRules) -> Iterator[Fi
     supported = ("cpu", HUGEPAGES, "memory") if rules.hugepages else ("cpu", "memory")
     known = is_pod_level_resource(name) and (rules.hugepages or not is_hugepages(name))
     if not problems and not known:
-        hint = "set it on the containers that need it"
-        yield spot.unsupported("pod-level-resource-name", name, supported, hint=hint)
+        fix = "set it on the containers that need it"
+        yield spot.unsupported("pod-level-resource-name", name, supported, fix=fix)
 
 
-def _wrong(name: str, spot: Spot, why: str, rules: ServerRules, hint: str = "") -> Finding:
+def _wrong(name: str, spot: Spot, why: str, rules: ServerRules, fix: str = "") -> Finding:
     if rules.quotes_names:
-        return spot.invalid(_CODE, name, why, hint=hint)
-    return spot.refused(_CODE, f"Invalid value: {name}: {why}", hint=hint)
+        return spot.invalid(_CODE, name, why, fix=fix)
+    return spot.rejected(_CODE, f"Invalid value: {name}: {why}", fix=fix)
 
 
 def _standard(name: str, spot: Spot, rules: ServerRules) -> Iterator[Finding]:
@@ -88,7 +88,7 @@ def _standard(name: str, spot: Spot, rules: ServerRules) -> Iterator[Finding]:
     quota_pages = name.startswith((HUGEPAGES, f"requests.{HUGEPAGES}"))
     if not problems and "/" not in name and name not in _STANDARD and not quota_pages:
         why = "must be a standard resource type or fully qualified"
-        yield _wrong(name, spot, why, rules, hint=_hint(name))
+        yield _wrong(name, spot, why, rules, fix=_hint(name))
 
 
 def _in_words_of(problem: str, rules: ServerRules) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial, reduce
 from typing import TYPE_CHECKING
 
+from cpuctl.diagnostics import Component, Severity
 from cpuctl.object_names import label_problems, subdomain_problems
 from cpuctl.pods.model import Pod, ResourceRequirements
 from cpuctl.pods.rules import ServerRules
@@ -17,7 +18,7 @@ from cpuctl.pods.stored import admission_steps
 from cpuctl.pods.validation.containers import check_containers, check_ephemeral_at_all
 from cpuctl.pods.validation.draft import PodDraft
 from cpuctl.pods.validation.field_refs import check_field_ref
-from cpuctl.pods.validation.finding import Finding, Refuser, Severity, Spot
+from cpuctl.pods.validation.finding import Finding, Spot
 from cpuctl.pods.validation.pod_resources import check_pod_resources
 from cpuctl.pods.validation.requirements import check_requirements
 from cpuctl.pods.validation.resource_names import container_resource
@@ -44,10 +45,10 @@ def check_at_server(
         return
     at_once = list(check_spec(draft, _template(draft, rules), rules))
     yield from at_once
-    said = {(finding.code, finding.path, finding.detail) for finding in at_once}
+    said = {(finding.code, finding.place.path, finding.message) for finding in at_once}
     for finding in check_spec(draft, defaulted, rules):
         # Warnings about pods go to the controller that creates them: nobody reads those.
-        news = (finding.code, finding.path, finding.detail) not in said
+        news = (finding.code, finding.place.path, finding.message) not in said
         if news and finding.severity is Severity.ERROR:
             yield _later(finding, draft)
 
@@ -67,10 +68,10 @@ def _template(draft: PodDraft, rules: ServerRules) -> Pod:
 def _later(finding: Finding, draft: PodDraft) -> Finding:
     """Word a refusal of the pods of a workload, whose own object the API server takes."""
     whose = f"the API server takes the {draft.kind}, and refuses its pods"
-    field = finding.field.removeprefix(draft.spec.field).removeprefix(".")
+    field = finding.place.field.removeprefix(draft.spec.field).removeprefix(".")
     return finding._replace(
-        field=f"spec.{field}" if field else "spec",
-        hint=f"{whose}; {finding.hint}" if finding.hint else whose,
+        place=finding.place._replace(field=f"spec.{field}" if field else "spec"),
+        fix=f"{whose}; {finding.fix}" if finding.fix else whose,
     )
 
 
@@ -117,11 +118,12 @@ def _check_overhead(draft: PodDraft, pod: Pod, rules: ServerRules) -> Iterator[F
     amounts = ResourceRequirements(limits=pod.overhead)
     for finding in check_requirements(amounts, spot, partial(container_resource, rules), rules):
         # The API server checks overhead as if it were limits.
-        yield finding._replace(path=tuple(step for step in finding.path if step != "limits"))
+        path = tuple(step for step in finding.place.path if step != "limits")
+        yield finding._replace(place=finding.place._replace(path=path))
     if pod.overhead and not draft.runtime_class and not draft.stored and not pod.static:
         why = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
-        hint = "leave it to the admission plug-in RuntimeClass, which fills it in"
-        yield spot.warning("overhead-without-runtime-class", why, by=Refuser.API_SERVER, hint=hint)
+        fix = "leave it to the admission plug-in RuntimeClass, which fills it in"
+        yield spot.warning("overhead-without-runtime-class", why, by=Component.API_SERVER, fix=fix)
 
 
 def _check_volumes(draft: PodDraft, rules: ServerRules) -> Iterator[Finding]:

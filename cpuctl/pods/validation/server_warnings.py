@@ -41,5 +41,5 @@ def _check_amounts(amounts: Mapping[str, Quantity], spot: Spot) -> Iterator[Find
         amount = amounts.get(name)
         if amount is not None and amount.milli_value % 1000:
             detail = f'fractional byte value "{amount}" is invalid, must be an integer'
-            hint = "m means thousandths: write M or Mi" if str(amount).endswith("m") else ""
-            yield spot.key(name).warning(_CODE, detail, hint=hint)
+            fix = "m means thousandths: write M or Mi" if str(amount).endswith("m") else ""
+            yield spot.key(name).warning(_CODE, detail, fix=fix)

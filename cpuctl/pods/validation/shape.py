@@ -99,7 +99,7 @@ def _explained(error: Any, place: Spot) -> Iterator[Finding]:  # noqa: ANN401  #
         yield spot.unsupported("unsupported-value", error.instance, words)
     elif error.validator == "type" and error.schema.get("title") != QUANTITY:
         wanted = " or ".join(_WORDS[word] for word in _types(error.schema) if word != "null")
-        yield spot.refused("wrong-type", f"expected {wanted}, found {describe(error.instance)}")
+        yield spot.rejected("wrong-type", f"expected {wanted}, found {describe(error.instance)}")
 
 
 def _types(schema: Mapping[str, Any]) -> Sequence[str]:
@@ -108,10 +108,10 @@ def _types(schema: Mapping[str, Any]) -> Sequence[str]:
 
 
 def _unknown(spot: Spot, name: str, meant: str) -> Finding:
-    hint = f"did you mean {meant}?" if meant else ""
+    fix = f"did you mean {meant}?" if meant else ""
     field_name = spot.child(name).field
     detail = f'strict decoding error: unknown field "{field_name}"'
-    return Spot((*spot.path, name), "").refused("unknown-field", detail, hint=hint)
+    return Spot((*spot.path, name), "").rejected("unknown-field", detail, fix=fix)
 
 
 def _nearest(name: str, known: Sequence[str]) -> str:

@@ -31,7 +31,7 @@ def refusal(server: ApiServer, exposed: frozenset[str]) -> str:
     for name in sorted(exposed):
         ref = FieldRef(_SPOT, ASSIGNED_CPUSET, name, Quantity(), in_volume=True)
         for finding in check_field_ref(ref, rules):
-            return finding.message
+            return str(finding)
     return ""
 
 

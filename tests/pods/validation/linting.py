@@ -62,4 +62,4 @@ def container(resources: str) -> str:
 
 
 def messages(found: list[Finding]) -> list[str]:
-    return [finding.message for finding in found]
+    return [str(finding) for finding in found]

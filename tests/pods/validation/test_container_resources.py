@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from cpuctl.pods.validation.finding import Refuser, Severity
+from cpuctl.diagnostics import Component, Severity
 from tests.pods.validation.linting import container, findings, messages
 
 QUALIFIED = (
@@ -224,7 +224,7 @@ def test_words_of_the_api_server(case: Case, place: str) -> None:
         spec = f"{{containers: [{{name: main}}], initContainers: [{first}]}}"
     found = [finding for finding in findings(spec) if finding.severity is Severity.ERROR]
     assert messages(found) == [f"spec.{where}.resources{text}" for text in case.want]
-    assert {finding.refused_by for finding in found} <= {Refuser.API_SERVER}
+    assert {finding.rejected_by for finding in found} <= {Component.API_SERVER}
 
 
 @dataclass(frozen=True)
@@ -270,7 +270,7 @@ def test_fractions_of_bytes_are_warned_of(case: Warned) -> None:
         field: f'fractional byte value "{amount}" is invalid, must be an integer'
         for field, amount in case.want.items()
     }
-    assert {finding.field: finding.detail for finding in found} == want
+    assert {finding.place.field: finding.message for finding in found} == want
     assert {finding.severity for finding in found} <= {Severity.WARNING}
 
 
@@ -283,4 +283,4 @@ def test_fractions_of_bytes_are_warned_of(case: Warned) -> None:
     ],
 )
 def test_misspelt_resources_get_a_hint(name: str, hint: str) -> None:
-    assert {finding.hint for finding in findings(container(f"{{requests: {{{name}: 1}}}}"))} == {hint}
+    assert {finding.fix for finding in findings(container(f"{{requests: {{{name}: 1}}}}"))} == {hint}

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from cpuctl.diagnostics import Component, Severity
 from cpuctl.documents.document import Origin
 from cpuctl.pods.reading.manifests import decode_manifests
-from cpuctl.pods.validation.finding import Refuser, Severity
 from cpuctl.pods.validation.lint import Linted
 from tests.pods.reading.test_custom_resources import CASES, SPEC, TEMPLATE, resource
 from tests.pods.validation.linting import linted, messages
@@ -49,15 +49,15 @@ def test_findings_point_into_their_own_template() -> None:
     assert (master.looked_at, worker.looked_at) == (True, True)
     assert (master.again, worker.again) == (False, True)
     (finding,) = worker.findings
-    assert finding.message == (
+    assert str(finding) == (
         'spec.containers[0].resources.requests: Invalid value: "4": must be less than or equal to '
         "cpu limit of 2"
     )
-    assert finding.path == (
+    assert finding.place.path == (
         *("spec", "pytorchReplicaSpecs", "Worker", "template"),
         *("spec", "containers", 0, "resources", "requests", "cpu"),
     )
-    assert (finding.refused_by, finding.hint) == (Refuser.API_SERVER, _LATER)
+    assert (finding.rejected_by, finding.fix) == (Component.API_SERVER, _LATER)
 
 
 def test_steps_through_lists_are_numbers() -> None:
@@ -65,7 +65,7 @@ def test_steps_through_lists_are_numbers() -> None:
     object_ = resource("jobset.x-k8s.io/v1alpha2", "JobSet", {"replicatedJobs": jobs})
     (one,) = lint({"apiVersion": "v1", "kind": "List", "items": [object_]})
     (finding, *_) = one.findings
-    assert finding.path[:5] == ("items", 0, "spec", "replicatedJobs", 0)
+    assert finding.place.path[:5] == ("items", 0, "spec", "replicatedJobs", 0)
 
 
 def test_a_kind_that_is_called_as_one_of_kubernetes_own() -> None:
@@ -78,26 +78,26 @@ def test_the_name_of_the_object_is_told_once() -> None:
     object_ = training(TEMPLATE)
     object_["metadata"]["name"] = "Train"
     found = [finding for one in lint(object_) for finding in one.findings]
-    assert [finding.path for finding in found] == [("metadata", "name")]
+    assert [finding.place.path for finding in found] == [("metadata", "name")]
 
 
 def test_fields_that_pods_do_not_have() -> None:
     """Whether the API server refuses them depends on the custom resource's schema; no pod has them."""
     _, worker = lint(training(template(resource={"limits": {"cpu": 2}})))
     (finding,) = worker.findings
-    assert (finding.severity, finding.refused_by) == (Severity.WARNING, Refuser.NOBODY)
-    assert finding.detail == (
+    assert (finding.severity, finding.rejected_by) == (Severity.WARNING, None)
+    assert finding.message == (
         'unknown field "spec.containers[0].resource": refused or lost, as the schema of the PyTorchJob has it'
     )
-    assert finding.hint == "did you mean resources?"
+    assert finding.fix == "did you mean resources?"
 
 
 def test_what_a_controller_may_fill_in() -> None:
     (one,) = lint(resource("serving.knative.dev/v1", "Service", {"template": {"spec": {"containers": [{}]}}}))
     (finding,) = one.findings
-    assert (finding.severity, finding.refused_by) == (Severity.NOTE, Refuser.NOBODY)
+    assert (finding.severity, finding.rejected_by) == (Severity.NOTE, None)
     assert messages([finding]) == ["spec.containers[0].name: Required value"]
-    assert finding.hint == "the controller of the Service may fill it in"
+    assert finding.fix == "the controller of the Service may fill it in"
     assert one.pod is None
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from cpuctl.pods.validation.finding import Refuser, Severity
+from cpuctl.diagnostics import Component, Severity
 from cpuctl.pods.validation.lint import LintRules
 from tests.pods.validation.linting import findings, messages, rules
 
@@ -96,9 +96,9 @@ def test_static_pods_lose_nothing_at_the_api_server() -> None:
 
 def test_an_older_kubelet_cannot_tell_assigned_cpus() -> None:
     (found,) = findings(volume(MAY_TELL), assigned(takes=True, node=36))
-    assert (found.code, found.refused_by) == ("assigned-cpuset-unknown-to-kubelet", Refuser.KUBELET)
-    assert found.detail == "unsupported container resource : assigned.cpuset"
-    assert not found.hint.startswith("files")
+    assert (found.code, found.rejected_by) == ("assigned-cpuset-unknown-to-kubelet", Component.KUBELET)
+    assert found.message == "unsupported container resource : assigned.cpuset"
+    assert not found.fix.startswith("files")
     # What never reaches it cannot stop there.
     (dropped,) = findings(volume(MAY_TELL), assigned(takes=False, node=36))
     assert dropped.code == "assigned-cpuset-dropped"
@@ -107,8 +107,8 @@ def test_an_older_kubelet_cannot_tell_assigned_cpus() -> None:
 def test_no_release_tells_assigned_memory_yet() -> None:
     """KEP-6122 announces it for its second alpha."""
     (found,) = findings(volume("{containerName: a, resource: assigned.memset}"), assigned(takes=True))
-    assert found.detail.startswith('Unsupported value: "assigned.memset"')
-    assert "second alpha" in found.hint
+    assert found.message.startswith('Unsupported value: "assigned.memset"')
+    assert "second alpha" in found.fix
 
 
 def test_a_divisor_that_is_no_amount() -> None:

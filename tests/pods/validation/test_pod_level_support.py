@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from cpuctl.diagnostics import Severity
 from cpuctl.pods.rules import PodRules
 from tests.pods.validation.linting import findings, linted, node_rules, rules, server_rules
 
@@ -46,7 +47,7 @@ SKEWS = [
         "the gate off at the API server",
         server_gate=False,
         want=(
-            f"warning nobody spec.resources: the gate PodLevelResources is off at the API server 1.36: the field is dropped when the Pod is created; {WORDS}",
+            f"warning None spec.resources: the gate PodLevelResources is off at the API server 1.36: the field is dropped when the Pod is created; {WORDS}",
         ),
     ),
     Skew(
@@ -54,7 +55,7 @@ SKEWS = [
         server_gate=False,
         node_gate=False,
         want=(
-            f"warning nobody spec.resources: the gate PodLevelResources is off at the API server 1.36: the field is dropped when the Pod is created; {WORDS}",
+            f"warning None spec.resources: the gate PodLevelResources is off at the API server 1.36: the field is dropped when the Pod is created; {WORDS}",
         ),
     ),
     Skew(
@@ -62,7 +63,7 @@ SKEWS = [
         server_gate=False,
         stored=True,
         want=(
-            f"warning nobody spec.resources: the gate PodLevelResources is off at the API server 1.36: the field is kept while it is in use, and without effect; {WORDS}",
+            f"warning None spec.resources: the gate PodLevelResources is off at the API server 1.36: the field is kept while it is in use, and without effect; {WORDS}",
         ),
     ),
     Skew(
@@ -78,7 +79,7 @@ SKEWS = [
         node_gate=False,
         stored=True,
         want=(
-            f"warning nobody spec.resources: the gate PodLevelResources is off at the API server 1.36: the field is kept while it is in use, and without effect; {WORDS}",
+            f"warning None spec.resources: the gate PodLevelResources is off at the API server 1.36: the field is kept while it is in use, and without effect; {WORDS}",
             "error kubelet spec.resources: PodLevelResourcesNotSupported: PodLevelResources feature gate is disabled",
         ),
     ),
@@ -86,7 +87,7 @@ SKEWS = [
         "a kubelet without the field",
         36,
         31,
-        want=(f"warning nobody spec.resources: a kubelet 1.31 does not know the field: {WORDS}",),
+        want=(f"warning None spec.resources: a kubelet 1.31 does not know the field: {WORDS}",),
     ),
 ]
 
@@ -99,7 +100,7 @@ def test_skew(skew: Skew) -> None:
     )
     metadata = "{name: web, uid: abc}" if skew.stored else "{name: web}"
     found = findings(SPEC, replace(rules(), pods=pods), metadata=metadata)
-    assert [f"{each.severity} {each.refused_by} {each.message}" for each in found] == list(skew.want)
+    assert [f"{each.severity} {each.rejected_by} {each!s}" for each in found] == list(skew.want)
 
 
 def test_dropped_resources_are_not_validated() -> None:
@@ -114,7 +115,7 @@ def test_dropped_resources_are_not_validated() -> None:
 def test_windows(server: int, want: str) -> None:
     spec = "{os: {name: windows}, resources: {limits: {cpu: 2}}, containers: [{name: a}]}"
     (found,) = findings(spec, rules(server=server))
-    assert f"{found.severity} {found.refused_by}" == want
+    assert f"{found.severity} {found.rejected_by}" == want
     assert found.code == "pod-level-on-windows"
 
 
@@ -126,7 +127,7 @@ def test_huge_pages(node: int, want: list[str]) -> None:
 
 def test_cgroup_v1() -> None:
     (found,) = findings(SPEC, rules(cgroup_version=1))
-    assert (found.severity, found.code) == ("warning", "pod-level-on-cgroup-v1")
+    assert (str(found.severity), found.code) == ("warning", "pod-level-on-cgroup-v1")
     assert findings("{containers: [{name: a}]}", rules(cgroup_version=1)) == []
 
 
@@ -143,7 +144,7 @@ def test_cgroup_v1() -> None:
 def test_resizes_that_are_refused_later(minor: int, words: str | None) -> None:
     found = findings(SPEC, rules(minor, resizable=False))
     want = [] if words is None else [("note", f"a resize is refused later: {words}")]
-    assert [(each.severity, each.detail) for each in found] == want
+    assert [(str(each.severity), each.message) for each in found] == want
 
 
 CONTAINER = "resources: {limits: {cpu: 1, memory: 1Gi}}"
@@ -167,7 +168,9 @@ def test_empty_resources_make_best_effort(
 ) -> None:
     """``ComputePodQOS`` up to 1.36; the API server of the older release writes the class down."""
     spec = f"{{resources: {pod_level}, containers: [{{name: a, {container}}}]}}"
-    found = [each for each in findings(spec, rules(server=server, node=node)) if each.severity == "warning"]
+    found = [
+        each for each in findings(spec, rules(server=server, node=node)) if each.severity is Severity.WARNING
+    ]
     want = (
         []
         if class_of_containers is None
@@ -175,7 +178,7 @@ def test_empty_resources_make_best_effort(
             f"it is there and empty, so that the pod is BestEffort, and not {class_of_containers} as its containers are (up to 1.36, and without the gate PodLevelResourcesFixKubeletQOSClass)"
         ]
     )
-    assert [each.detail for each in found] == want
+    assert [each.message for each in found] == want
 
 
 def test_zeros_make_best_effort_in_any_release() -> None:
@@ -183,7 +186,7 @@ def test_zeros_make_best_effort_in_any_release() -> None:
     spec = "{resources: {requests: {cpu: 0}}, containers: [{name: a, resources: {requests: {memory: 1Gi}}}]}"
     (found,) = findings(spec, rules(38))
     assert found.code == "pod-level-best-effort"
-    assert found.detail == (
+    assert found.message == (
         "it sets neither cpu nor memory, so that the pod is BestEffort, and not Burstable as its containers are"
     )
 

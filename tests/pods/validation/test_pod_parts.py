@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from cpuctl.pods.validation.finding import Severity
+from cpuctl.diagnostics import Severity
 from tests.pods.validation.linting import findings, messages, rules
 
 LABEL = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
@@ -278,7 +278,7 @@ def test_words_of_the_api_server(case: Case) -> None:
 def test_overhead_is_the_business_of_a_runtime_class() -> None:
     spec = "{containers: [{name: a}], overhead: {cpu: 250m}}"
     (found,) = findings(spec)
-    assert found.message == (
+    assert str(found) == (
         "spec.overhead: pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
     )
     assert found.severity is Severity.WARNING

@@ -11,8 +11,8 @@ from itertools import product
 
 import pytest
 
+from cpuctl.diagnostics import Severity
 from cpuctl.pods.model import QosClass
-from cpuctl.pods.validation.finding import Severity
 from tests.pods.validation.linting import findings, linted, messages, rules
 
 SUPPORTED = 'supported values: "cpu", "hugepages-", "memory"'
@@ -291,7 +291,10 @@ def _sides(*, requests: int, limits: int) -> str:
 def test_places_are_those_of_what_is_wrong_and_of_what_would_be_there() -> None:
     """An amount that a default fills in has no line: what it stands in has."""
     (found,) = findings(CASES[-4].spec)
-    assert (found.path, found.code) == (("spec", "resources", "requests", "memory"), "limit-below-request")
+    assert (found.place.path, found.code) == (
+        ("spec", "resources", "requests", "memory"),
+        "limit-below-request",
+    )
 
 
 @pytest.mark.parametrize(
@@ -310,7 +313,7 @@ def test_amounts_that_nobody_has_written_are_explained(minor: int, pod_level: st
     own = "{requests: {memory: 2Gi}, limits: {memory: 2Gi}}"
     spec = f"{{resources: {pod_level}, containers: [{{name: a, resources: {own}}}]}}"
     found = [each for each in findings(spec, rules(minor)) if each.code == "limit-below-request"]
-    assert [each.hint for each in found] == [hint]
+    assert [each.fix for each in found] == [hint]
 
 
 def test_the_class_of_a_stored_pod_is_the_one_in_its_status() -> None:

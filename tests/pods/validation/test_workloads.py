@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from cpuctl.pods.validation.finding import Refuser, Severity
+from cpuctl.diagnostics import Component, Severity
 from tests.pods.validation.linting import HEADS, linted, messages, rules, server_rules, template_findings
 
 KINDS = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController", "Job", "CronJob")
@@ -18,11 +18,11 @@ WRONG = "{containers: [{name: a, resources: {requests: {cpu: 2}, limits: {cpu: 1
 def test_templates_are_checked_at_once(kind: str) -> None:
     (found,) = template_findings(WRONG, kind)
     inside = "spec.jobTemplate.spec" if kind == "CronJob" else "spec"
-    assert found.message == (
+    assert str(found) == (
         f'{inside}.template.spec.containers[0].resources.requests: Invalid value: "2": must be less than or equal to cpu limit of 1'
     )
-    assert found.path[-3:] == ("resources", "requests", "cpu")
-    assert found.hint == ""
+    assert found.place.path[-3:] == ("resources", "requests", "cpu")
+    assert found.fix == ""
 
 
 def test_what_defaults_break_is_refused_when_pods_are_made() -> None:
@@ -30,11 +30,11 @@ def test_what_defaults_break_is_refused_when_pods_are_made() -> None:
     spec = "{resources: {limits: {memory: 100Gi}}, containers: [{name: a, resources: {limits: {memory: 60Gi}}}, {name: b, resources: {limits: {memory: 60Gi}}}]}"
     (found,) = template_findings(spec)
     assert (
-        found.message
+        str(found)
         == 'spec.resources.requests: Invalid value: "120Gi": must be less than or equal to memory limit of 100Gi'
     )
-    assert found.path == ("spec", "template", "spec", "resources", "requests", "memory")
-    assert found.hint == (
+    assert found.place.path == ("spec", "template", "spec", "resources", "requests", "memory")
+    assert found.fix == (
         "the API server takes the Deployment, and refuses its pods; "
         "the request is not given: it is the sum of the containers' requests"
     )
@@ -42,7 +42,7 @@ def test_what_defaults_break_is_refused_when_pods_are_made() -> None:
 
 def test_warnings_come_with_the_template_alone() -> None:
     found = template_findings("{containers: [{name: a, resources: {limits: {memory: 100m}}}]}")
-    assert [(each.severity, each.field) for each in found] == [
+    assert [(each.severity, each.place.field) for each in found] == [
         (Severity.WARNING, "spec.template.spec.containers[0].resources.limits[memory]")
     ]
 
@@ -52,13 +52,13 @@ def test_pod_level_resources_of_templates_are_dropped_too() -> None:
     by = replace(by, pods=by.pods._replace(server=server_rules(36, pod_level=False)))
     (found,) = template_findings("{resources: {limits: {gpu: 1}}, containers: [{name: a}]}", by=by)
     assert found.code == "pod-level-dropped"
-    assert found.field == "spec.template.spec.resources"
+    assert found.place.field == "spec.template.spec.resources"
 
 
 def test_ephemeral_containers_do_not_go_into_templates() -> None:
     (found,) = template_findings("{containers: [{name: a}], ephemeralContainers: [{name: b}]}")
     assert (
-        found.message
+        str(found)
         == "spec.template.spec.ephemeralContainers: Forbidden: ephemeral containers not allowed in pod template"
     )
 
@@ -70,8 +70,8 @@ def test_lists_and_their_items() -> None:
     first, second, third = linted(f"{{apiVersion: v1, kind: List, items: [{service}, {pod}, 3]}}")
     assert (first.kind, first.looked_at) == ("Service", False)
     (found,) = second.findings
-    assert found.field == "spec.containers[0].resources.requests"
-    assert found.path[:3] == ("items", 1, "spec")
+    assert found.place.field == "spec.containers[0].resources.requests"
+    assert found.place.path[:3] == ("items", 1, "spec")
     assert messages(list(third.findings)) == ["expected a Kubernetes object, found the number 3"]
 
 
@@ -97,7 +97,7 @@ def test_items_of_typed_lists_may_leave_out_their_kind() -> None:
 def test_what_is_no_object(text: str, want: list[str]) -> None:
     found = [finding for one in linted(text) for finding in one.findings]
     assert messages(found) == want
-    assert {finding.refused_by for finding in found} == {"kubectl"}
+    assert {finding.rejected_by for finding in found} == {"kubectl"}
 
 
 @pytest.mark.parametrize(
@@ -110,11 +110,11 @@ def test_kinds_of_others_are_passed_over(kind: str, version: str) -> None:
     assert HEADS["Pod"] == "v1"
 
 
-def test_static_pods_are_refused_by_the_kubelet() -> None:
+def test_static_pods_are_rejected_by_the_kubelet() -> None:
     """A kubelet runs the API server's checks over the files it reads, by its own release and gates."""
     text = f"{{apiVersion: v1, kind: Pod, metadata: {{name: a}}, spec: {WRONG}}}"
     (one,) = linted(text, rules(static=True, server=31))
-    assert [(each.refused_by, each.code) for each in one.findings] == [("kubelet", "limit-below-request")]
+    assert [(each.rejected_by, each.code) for each in one.findings] == [("kubelet", "limit-below-request")]
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "Service"])
@@ -122,5 +122,9 @@ def test_a_kubelet_takes_no_other_kind_from_its_files(kind: str) -> None:
     text = f"{{apiVersion: v1, kind: {kind}, metadata: {{name: web}}, spec: {{}}}}"
     (one,) = linted(text, rules(static=True))
     (finding,) = one.findings
-    assert (finding.code, finding.refused_by, finding.path) == ("static-kind", Refuser.KUBELET, ("kind",))
-    assert finding.message == f"kind: a kubelet takes only Pods from its files, and this is a {kind}"
+    assert (finding.code, finding.rejected_by, finding.place.path) == (
+        "static-kind",
+        Component.KUBELET,
+        ("kind",),
+    )
+    assert str(finding) == f"kind: a kubelet takes only Pods from its files, and this is a {kind}"

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from cpuctl.cli.output import API_VERSION
+from cpuctl.diagnostics import counts
 from cpuctl.documents.paths import path_text
 from cpuctl.operations.pods.lint import LintRun, Remark
-from cpuctl.pods.validation.finding import Severity
 
 
 def lint_document(run: LintRun, sources: Mapping[str, Any]) -> dict[str, Any]:
     """List every finding with its place, and count them."""
-    counts = Counter(remark.finding.severity for remark in run.remarks)
     versions = run.setting.versions
     return {
         "apiVersion": API_VERSION,
@@ -26,7 +24,7 @@ def lint_document(run: LintRun, sources: Mapping[str, Any]) -> dict[str, Any]:
             "files": run.files,
             "objects": run.objects,
             "others": run.others,
-            **{str(severity): counts[severity] for severity in Severity},
+            **counts(remark.finding for remark in run.remarks),
         },
         "findings": [_finding(remark) for remark in run.remarks],
     }
@@ -37,14 +35,14 @@ def _finding(remark: Remark) -> dict[str, Any]:
     return {
         "severity": str(finding.severity),
         "code": finding.code,
-        "refusedBy": str(finding.refused_by),
+        "refusedBy": str(finding.rejected_by or "nobody"),
         "file": remark.source,
         "line": remark.place.line,
         "column": remark.place.column,
-        "path": path_text(finding.path),
+        "path": path_text(finding.place.path),
         "object": (
             {"kind": about.kind, "namespace": about.namespace, "name": about.name} if about.kind else None
         ),
-        "message": finding.message,
-        "hint": finding.hint,
+        "message": str(finding),
+        "hint": finding.fix,
     }

@@ -26,7 +26,9 @@ def differing_views(machine: Machine, topology: CPUTopology) -> Iterator[str]:
 
 
 def _partitions(machine: Machine, topology: CPUTopology) -> Iterator[tuple[str, set[int], set[int]]]:
-    yield "NUMA node", _masks(node.cpus for node in machine.numa_nodes), set(topology.numa_nodes.values())
+    if machine.numa_told:
+        nodes = _masks(node.cpus for node in machine.numa_nodes)
+        yield "NUMA node", nodes, set(topology.numa_nodes.values())
     if machine.sockets:
         yield "socket", _masks(machine.sockets.values()), set(topology.sockets.values())
     yield "core", _masks(machine.cores), set(topology.cores.values())

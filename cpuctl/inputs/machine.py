@@ -19,12 +19,20 @@ STORAGE_OPTION, MEMORY_OPTION = "--ephemeral-storage", "--memory"
 _PAGE = 4096
 
 
-def load_machine(spec: str, sources: Sources) -> MachineSource:
-    """Read the machine from the source that ``-m`` names."""
+def load_machine(spec: str, sources: Sources, *, shows_findings: bool = False) -> MachineSource:
+    """Read the machine from the source that ``-m`` names.
+
+    Warn where its NUMA nodes are guessed, unless the answer *shows findings* of machines.
+    """
     from cpuctl.machine.sources import read_machine
 
     sources.add("machine", spec, "live" if spec == LIVE_MACHINE else "given")
-    return read_machine(spec)
+    source = read_machine(spec)
+    if not (source.machine.numa_told or shows_findings):
+        sources.warnings.append(
+            "nothing is recorded of NUMA nodes: packages are taken for them, as where a kernel has none"
+        )
+    return source
 
 
 def load_devices(name: str, sources: Sources, *, info: MachineInfo | None = None) -> DeviceInventory | None:

@@ -151,12 +151,19 @@ def _no_numa_nodes(machine: Machine, info: MachineInfo) -> Iterator[str]:
     if machine.numa_nodes:
         return
     packages = [node.id for node in info.nodes if node.cores]
-    if packages:
-        ids = "ids" if len(packages) > 1 else "id"
+    ids = f"id{'s' * (len(packages) > 1)} {', '.join(map(str, packages))}"
+    by_packages = (
+        f"a kubelet takes packages for nodes, and counts {count(len(packages), 'NUMA node')} ({ids})"
+    )
+    if packages and not machine.numa_told:
         yield (
-            "The kernel shows no NUMA nodes: a kubelet takes packages for nodes, and counts "
-            f"{count(len(packages), 'NUMA node')} ({ids} {', '.join(map(str, packages))})."
+            "Nothing is recorded of NUMA nodes: they are counted as on a kernel without them, where "
+            f"{by_packages}; what they have is not known."
         )
+    elif packages:
+        yield f"The kernel shows no NUMA nodes: {by_packages}, to its Memory Manager without memory."
+    elif not machine.numa_told:
+        yield "Nothing is recorded of NUMA nodes and packages: a kubelet without both counts no NUMA node."
     else:
         yield "The kernel shows neither NUMA nodes nor packages: a kubelet counts no NUMA node."
 

@@ -122,7 +122,8 @@ class _Recorded(NamedTuple):
     ``offline`` are the CPUs that are present and do not run. ``hugepages`` counts pages by page size in KiB,
     ``cpuinfo_sockets`` the ``physical id``s of /proc/cpuinfo. ``caches_told`` and ``hugepages_told`` are
     False where nothing is recorded of caches, or of who shares those of level 3, or of the huge pages of some
-    NUMA node: none known is not none there. ``findings`` say in plain sentences what is unusual.
+    NUMA node: none known is not none there. ``numa_told`` is False where no NUMA node is recorded and
+    nothing says that there is none. ``findings`` say in plain sentences what is unusual.
     """
 
     cpus: tuple[CPU, ...]
@@ -142,6 +143,7 @@ class _Recorded(NamedTuple):
     architecture: str | None = None
     caches_told: bool = True
     hugepages_told: bool = True
+    numa_told: bool = True
     findings: tuple[str, ...] = ()
 
 

@@ -21,11 +21,14 @@ MISSING = {
     "memory of the machine": r"^proc/meminfo",
     "memory of NUMA nodes": r"/node\d+/meminfo",
     "memory of one NUMA node": r"/node1/meminfo",
+    "memory and all else of nodes": r"devices/system/node",
     "huge pages": r"hugepages",
     "huge pages of one NUMA node": r"/node1/hugepages",
+    "huge pages and all else of nodes": r"devices/system/node",
     "caches": r"/cache/",
     "levels of caches": r"/cache/.*/level",
     "sharers of caches": r"/cache/.*/shared",
+    "NUMA nodes": r"devices/system/node",
     "sockets": r"physical_package_id|core_siblings",
 }
 STATIC = (
@@ -70,6 +73,7 @@ FALSE_WORDS = {
         r"L3 caches: +(0|16)\b", r"\b0 L3 caches", r"No level-3 cache is recorded", r"0 for the kernel",
         r"share L3", r"Not every CPU",
     ),
+    "NUMA nodes": (r"NUMA nodes: +0", r"NUMA node: 0 for the kernel", r"[^1]0 NUMA nodes", r":\d+s0n"),
     "sockets": (r"Sockets: +0\b", r"\b0 sockets", r"socket: 0 for the kernel"),
 }  # fmt: skip
 """Sentences that only they may say who know the fact."""
@@ -85,6 +89,7 @@ def zeros(document: Any, kind: str, path: str = "") -> Iterator[str]:
         "memory": ("memoryBytes", "podsMemoryLimit", "capacity.memory"),
         "huge pages": ("hugePages",),
         "caches": ("l3Caches",),
+        "NUMA nodes": ("summary.numaNodes",),
         "sockets": ("summary.sockets",),
     }[told_of(kind)]
     if isinstance(document, Mapping):

@@ -110,13 +110,14 @@ CASES = [
     Case(
         "no NUMA nodes",
         parse_synthetic("0n4c"),
-        "The kernel shows no NUMA nodes: a kubelet takes packages for nodes, and counts 1 NUMA node (id 0).",
+        "The kernel shows no NUMA nodes: a kubelet takes packages for nodes, and counts 1 NUMA node (id 0), "
+        "to its Memory Manager without memory.",
     ),
     Case(
         "no NUMA nodes, several sockets",
         parse_synthetic("2s0n4c"),
         "The kernel shows no NUMA nodes: a kubelet takes packages for nodes, and counts "
-        "2 NUMA nodes (ids 0, 1).",
+        "2 NUMA nodes (ids 0, 1), to its Memory Manager without memory.",
     ),
     Case(
         "no NUMA nodes, sockets of unknown number",
@@ -124,7 +125,8 @@ CASES = [
         "CPUs 0-7 have package id -1, unknown: a kubelet takes -1 for a socket.\n"
         "4 core ids are repeated inside one socket and NUMA node, CPUs 0 and 4 for example: a kubelet takes "
         "such cores for one.\n"
-        "The kernel shows no NUMA nodes: a kubelet takes packages for nodes, and counts 1 NUMA node (id -1).",
+        "The kernel shows no NUMA nodes: a kubelet takes packages for nodes, and counts 1 NUMA node (id -1), "
+        "to its Memory Manager without memory.",
     ),
     Case(
         "neither NUMA nodes nor packages",
@@ -137,7 +139,8 @@ CASES = [
         parse_synthetic("0n4c,offline=3"),
         "CPU 3 is offline: without NUMA nodes a kubelet counts such CPUs all the same (4 in all), "
         "and gives them to nobody.\n"
-        "The kernel shows no NUMA nodes: a kubelet takes packages for nodes, and counts 1 NUMA node (id 0).",
+        "The kernel shows no NUMA nodes: a kubelet takes packages for nodes, and counts 1 NUMA node (id 0), "
+        "to its Memory Manager without memory.",
     ),
     Case(
         "uneven cores where offline CPUs count",
@@ -145,7 +148,8 @@ CASES = [
         "CPU 5 is offline: without NUMA nodes a kubelet counts such CPUs all the same (6 in all), "
         "and gives them to nobody.\n"
         "Cores have 1 or 2 CPUs online: a kubelet counts with the average, 2.\n"
-        "The kernel shows no NUMA nodes: a kubelet takes packages for nodes, and counts 1 NUMA node (id 0).",
+        "The kernel shows no NUMA nodes: a kubelet takes packages for nodes, and counts 1 NUMA node (id 0), "
+        "to its Memory Manager without memory.",
     ),
     Case(
         "frequencies of different cores",

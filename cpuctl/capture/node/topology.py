@@ -36,6 +36,8 @@ _WANTED = {
     "sys/devices/cpu_core": {"cpus"},
     _NODES: {"has_cpu", "has_generic_initiator", "has_memory", "has_normal_memory", "online", "possible"},
 }
+_BUSES = frozenset({"cpu", "node"})
+"""They tell apart kernels without NUMA nodes and recordings without them."""
 _CPU_FILES = frozenset({"cpu_capacity", "online"})
 _TOPOLOGY_FILES = frozenset(_IDS).union(*((name, f"{name}_list") for name in (*_GROUPS, *_GROUPS_OF_Z)))
 _CACHE_FILES = frozenset({"id", "level", "shared_cpu_list", "shared_cpu_map", "size", "type"})
@@ -58,6 +60,8 @@ def record_topology(files: NodeFiles, progress: Progress, *, architecture: str) 
     for name in nodes:
         _record_node(files, f"{_NODES}/{name}")
     _record_hugepages(files, _HUGEPAGES)
+    for name in _BUSES.intersection(files.names("sys/bus")):
+        files.keep(f"sys/bus/{name}", None)
     return Area(
         name=AREA,
         entries=len(files.members) - before,

@@ -215,7 +215,7 @@ def _answer(spec: str, cpus: str, style: Style, words: KubeletInputs | None = No
     from cpuctl.cli.answers.topology.topology_answer import topology_document
 
     sources = Sources()
-    source = load_machine(spec, sources)
+    source = load_machine(spec, sources, shows_findings=True)
     memory = memory_member(source, words, sources) if words else {}
     tell_sources(sources, style)
     wanted = _wanted(cpus, source.machine)

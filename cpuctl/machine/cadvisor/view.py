@@ -54,6 +54,7 @@ def _nodes_by_package(machine: Machine) -> list[InfoNode]:
         InfoNode(
             id=package,
             cores=_cores(machine, CPUSet.of(cpu.number for cpu in machine.cpus if cpu.package_id == package)),
+            memory_told=machine.numa_told,
         )
         for package in packages
     ]

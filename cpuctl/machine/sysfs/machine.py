@@ -14,7 +14,7 @@ from cpuctl.machine.model import Machine, NumaNode
 from cpuctl.machine.sysfs.caches import read_caches
 from cpuctl.machine.sysfs.cpus import read_cpu_states, read_cpus
 from cpuctl.machine.sysfs.kernel_files import KernelFiles
-from cpuctl.machine.sysfs.nodes import NODE_DIRECTORY, read_hugepages, read_nodes
+from cpuctl.machine.sysfs.nodes import NODE_DIRECTORY, kernel_has_nodes, read_hugepages, read_nodes
 from cpuctl.machine.tree import Tree
 
 _L3 = 3
@@ -33,6 +33,7 @@ def read_machine_files(tree: Tree) -> Machine:
     nodes = read_nodes(files, states.online)
     caches = read_caches(files, states.online)
     memory = files.value("proc/meminfo", parse_meminfo)
+    numa_told = bool(nodes) or _tells_of_nodes(files)
     processor = files.large_value("proc/cpuinfo", parse_cpuinfo) or ProcessorSummary()
     machine = Machine(
         cpus=read_cpus(files, states.online, {cpu: node.id for node in nodes for cpu in node.cpus}),
@@ -52,14 +53,25 @@ def read_machine_files(tree: Tree) -> Machine:
         architecture=files.value("proc/sys/kernel/arch", parse_word),
         caches_told=any(cache.level is not None for cache in caches)
         and all(cache.told for cache in caches if cache.level == _L3),
-        hugepages_told=_tells_hugepages(tree, nodes),
+        hugepages_told=_tells_hugepages(tree, nodes, numa_told=numa_told),
+        numa_told=numa_told,
     ).checked()
     return machine._replace(findings=(*files.notes, *machine_findings(machine)))
 
 
-def _tells_hugepages(tree: Tree, nodes: Iterable[NumaNode]) -> bool:
+def _tells_of_nodes(files: KernelFiles) -> bool:
+    """Tell whether it is known that the kernel has no NUMA nodes; note where it has, and they are missing."""
+    has_nodes = kernel_has_nodes(files.tree)
+    if has_nodes:
+        files.notes.append(
+            "The kernel has NUMA nodes, as other files tell: what is recorded of the machine lacks them."
+        )
+    return has_nodes is False
+
+
+def _tells_hugepages(tree: Tree, nodes: Iterable[NumaNode], *, numa_told: bool) -> bool:
     """Tell whether the huge pages of all nodes are known; a kernel built without them shows other files."""
     others = tree.names(_MEMORY_MANAGEMENT)
     if others and "hugepages" not in others:
         return True
-    return all(tree.names(f"{NODE_DIRECTORY}/node{node.id}/hugepages") for node in nodes)
+    return numa_told and all(tree.names(f"{NODE_DIRECTORY}/node{node.id}/hugepages") for node in nodes)

@@ -6,12 +6,15 @@ Files: *Documentation/ABI/stable/sysfs-devices-node*.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.errors import InputError
 from cpuctl.machine.kernel_text import parse_distances, parse_meminfo
 from cpuctl.machine.model import MAX_NUMA_NODES, NumaNode
+from cpuctl.machine.sysfs.cpus import CPU_DIRECTORY
 from cpuctl.machine.sysfs.kernel_files import KernelFiles
+from cpuctl.machine.tree import Tree
 from cpuctl.machine.wording import have, named
 
 NODE_DIRECTORY = "sys/devices/system/node"
@@ -20,6 +23,7 @@ NODE_DIRECTORY = "sys/devices/system/node"
 def read_nodes(files: KernelFiles, online: CPUSet) -> tuple[NumaNode, ...]:
     """Read every node that has a directory; a CPU that several nodes list belongs to the lowest.
 
+    Where no node has one, links of the CPUs tell which nodes these are in, if there are any.
     Raise InputError for a file that makes no sense, and for more than MAX_NUMA_NODES nodes.
     """
     nodes: list[NumaNode] = []
@@ -39,7 +43,34 @@ def read_nodes(files: KernelFiles, online: CPUSet) -> tuple[NumaNode, ...]:
         nodes.append(_read_node(files, node_id, cpus - claimed, entries))
         claimed |= cpus
     files.notes.extend(_notes(repeating, unlisted))
-    return tuple(nodes)
+    return tuple(nodes) or _linked_nodes(files, online)
+
+
+def _linked_nodes(files: KernelFiles, online: CPUSet) -> tuple[NumaNode, ...]:
+    """Gather the nodes that directories of CPUs link to: ``cpu3/node1``."""
+    linked: dict[int, int] = {}
+    for cpu in online:
+        for node_id in islice(files.numbered(f"{CPU_DIRECTORY}/cpu{cpu}", "node"), 1):
+            linked[node_id] = linked.get(node_id, 0) | 1 << cpu
+    if linked:
+        files.notes.append(
+            "Links of CPUs tell of NUMA nodes whose directories are missing: of others nothing is known."
+        )
+    return tuple(NumaNode(node_id, CPUSet(linked[node_id])) for node_id in sorted(linked))
+
+
+def kernel_has_nodes(tree: Tree) -> bool | None:
+    """Tell by other files than those of nodes whether the kernel has any; None where nothing tells.
+
+    Kernels with CONFIG_NUMA have a bus of nodes (*drivers/base/node.c*) and count hits (*mm/vmstat.c*).
+    """
+    buses, counters = tree.names("sys/bus"), tree.read("proc/vmstat")
+    if "node" in buses or tree.names(NODE_DIRECTORY) or tree.names("sys/kernel/mm/numa"):
+        return True
+    if counters:
+        return "numa_hit" in counters
+    # A recording of some buses only would have no reason to leave out nodes and to take CPUs.
+    return False if "cpu" in buses else None
 
 
 def _notes(repeating: CPUSet, unlisted: CPUSet) -> Iterator[str]:

@@ -64,6 +64,14 @@ def test_links_between_cpus_and_nodes_lead_to_each_other() -> None:
     assert members["sys/devices/system/node/node1/cpu3"] == Link("../../cpu/cpu3")
 
 
+def test_a_kernel_without_numa_nodes_is_no_recording_that_lacks_them() -> None:
+    """Of all buses these two tell: a kernel with NUMA nodes has one of nodes."""
+    members = recorded(
+        {"sys/bus/cpu/uevent": "", "sys/bus/node/uevent": "", "sys/bus/pci/uevent": ""}
+    ).members
+    assert {path for path in members if path.startswith("sys/bus")} == {"sys/bus/cpu", "sys/bus/node"}
+
+
 def test_other_files_of_the_kernel_stay_out() -> None:
     cpu = "sys/devices/system/cpu"
     texts = {

@@ -46,7 +46,7 @@ def _summary(machine: Machine) -> dict[str, Any]:
         "cores": len(machine.cores),
         "threadsPerCore": sorted(set(map(len, machine.cores))),
         "sockets": len(machine.sockets) or None,
-        "numaNodes": len(machine.numa_nodes),
+        "numaNodes": len(machine.numa_nodes) if machine.numa_told else None,
         "l3Caches": len(machine.l3_groups) if machine.caches_told else None,
         "performanceCPUs": _optional_list(machine.core_kinds.performance or None),
         "efficiencyCPUs": _optional_list(machine.core_kinds.efficiency or None),

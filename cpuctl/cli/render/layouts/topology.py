@@ -73,7 +73,7 @@ def _summary_lines(document: Document, *, wide: bool) -> Iterator[str]:
         "Efficiency CPUs": _core_kind(summary, "efficiencyCPUs"),
         "Cores": f"{summary['cores']}, {threads} {'CPU' if threads == '1' else 'CPUs'} each",
         "Sockets": _told(summary["sockets"]),
-        "NUMA nodes": str(summary["numaNodes"]),
+        "NUMA nodes": _told(summary["numaNodes"]),
         "L3 caches": _told(summary["l3Caches"]),
         "Memory": _size(summary["memoryBytes"]) or _NOT_RECORDED,
         "Synthetic form": summary["synthetic"] or f"none: {summary['whyNotSynthetic']}",

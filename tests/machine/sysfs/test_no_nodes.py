@@ -1,0 +1,84 @@
+"""Trees without directories of NUMA nodes: of a kernel without them, or of a recording that lacks them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from cpuctl.machine.sources import MachineSource, read_machine_tree
+from cpuctl.machine.tree import MemoryTree
+from tests.machine.sysfs_writer import small_machine
+
+CPUS = {
+    path: text
+    for path, text in small_machine("2s2n2c2t,mem=8Gi").items()
+    if not path.startswith(("sys/devices/system/node", "sys/bus"))
+}
+BY_PACKAGES = "a kubelet takes packages for nodes, and counts 2 NUMA nodes (ids 0, 1)"
+WITHOUT = f"The kernel shows no NUMA nodes: {BY_PACKAGES}, to its Memory Manager without memory."
+OPEN = (
+    "Nothing is recorded of NUMA nodes: they are counted as on a kernel without them, where "
+    f"{BY_PACKAGES}; what they have is not known."
+)
+LACKING = "The kernel has NUMA nodes, as other files tell: what is recorded of the machine lacks them."
+
+
+def read(more: Mapping[str, str | None]) -> MachineSource:
+    return read_machine_tree(MemoryTree({**CPUS, **more}), "here")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"sys/bus/cpu/uevent": ""},
+        {"sys/bus/cpu": None, "sys/bus/pci": None},
+        {"proc/vmstat": "nr_free_pages 7\n"},
+    ],
+)
+def test_a_kernel_that_has_no_numa_nodes(more: Mapping[str, str | None]) -> None:
+    """``drivers/base/node.c`` makes the bus, ``mm/vmstat.c`` the counters of hits, only for CONFIG_NUMA."""
+    source = read(more)
+    assert WITHOUT in source.machine.findings
+    assert [(node.id, node.memory_bytes, node.memory_told) for node in source.info.nodes] == [
+        (0, 0, True),
+        (1, 0, True),
+    ]
+    assert source.info.hugepages_told
+
+
+@pytest.mark.parametrize("more", [{}, {"sys/bus/pci/devices/x": None}, {"proc/vmstat": ""}])
+def test_a_recording_that_tells_nothing(more: Mapping[str, str | None]) -> None:
+    """A kubelet would go by packages; what memory and huge pages nodes have is unknown, and not 0."""
+    source = read(more)
+    assert OPEN in source.machine.findings
+    assert LACKING not in source.machine.findings
+    assert source.info.nodes_without_memory == (0, 1)
+    assert not source.info.hugepages_told
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"sys/bus/node": None, "sys/bus/cpu": None},
+        {"proc/vmstat": "nr_free_pages 7\nnuma_hit 9\n"},
+        {"sys/devices/system/node/possible": "0-1\n"},
+        {"sys/kernel/mm/numa/demotion_enabled": "false\n"},
+    ],
+)
+def test_a_recording_of_nodes_that_lacks_them(more: Mapping[str, str | None]) -> None:
+    findings = read(more).machine.findings
+    assert LACKING in findings
+    assert OPEN in findings
+
+
+def test_links_tell_which_cpus_nodes_have() -> None:
+    """Every CPU's directory has a link to its node's (*Documentation/admin-guide/cputopology.rst*)."""
+    links = {f"sys/devices/system/cpu/cpu{cpu}/node{cpu // 4}": None for cpu in range(8)}
+    source = read(links)
+    assert [(node.id, str(node.cpus)) for node in source.machine.numa_nodes] == [(0, "0-3"), (1, "4-7")]
+    assert source.info.nodes_without_memory == (0, 1)
+    assert "Links of CPUs tell of NUMA nodes whose directories are missing: of others nothing is known." in (
+        source.machine.findings
+    )
+    assert not source.info.hugepages_told

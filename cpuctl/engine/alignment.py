@@ -18,15 +18,16 @@ if TYPE_CHECKING:
 class Alignment(NamedTuple):
     """``core``: every core is used whole; the others: all CPUs lie in one such element.
 
-    The mappings show the CPUs (masks) by element id, as the kubelet groups them.
+    The mappings show the CPUs (masks) by element id, as the kubelet groups them. What is about uncore caches
+    is None where nothing is recorded of them.
     """
 
     core: bool
-    uncore_cache: bool
+    uncore_cache: bool | None
     numa_node: bool
     socket: bool
     by_core: Mapping[int, int]
-    by_uncore_cache: Mapping[int, int]
+    by_uncore_cache: Mapping[int, int] | None
     by_numa_node: Mapping[int, int]
     by_socket: Mapping[int, int]
 
@@ -39,11 +40,11 @@ def alignment_of(topology: CPUTopology, cpus: int) -> Alignment:
     cores = topology.cores_of(cpus)
     return Alignment(
         core=reduce(or_, cores.values(), 0) == cpus,
-        uncore_cache=len(caches) <= 1,
+        uncore_cache=len(caches) <= 1 if topology.caches_told else None,
         numa_node=len(nodes) <= 1,
         socket=len(sockets) <= 1,
         by_core=_split(cores, cpus),
-        by_uncore_cache=caches,
+        by_uncore_cache=caches if topology.caches_told else None,
         by_numa_node=nodes,
         by_socket=sockets,
     )

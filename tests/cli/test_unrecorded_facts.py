@@ -88,7 +88,7 @@ def zeros(document: Any, kind: str, path: str = "") -> Iterator[str]:
     keys = {
         "memory": ("memoryBytes", "podsMemoryLimit", "capacity.memory"),
         "huge pages": ("hugePages",),
-        "caches": ("l3Caches",),
+        "caches": ("l3Caches", "uncoreCaches", "alignment.uncoreCache"),
         "NUMA nodes": ("summary.numaNodes",),
         "sockets": ("summary.sockets",),
     }[told_of(kind)]
@@ -206,3 +206,26 @@ def test_a_kernel_without_huge_pages_is_told_from_a_recording_without(cpuctl: Cp
     files["sys/kernel/mm/transparent_hugepage/enabled"] = "always [madvise] never\n"
     shown = cpuctl("topology", "-m", recorded(tmp_path, files)).out
     assert "Nothing is recorded of huge pages" not in shown
+
+
+@pytest.mark.parametrize("kind", ["caches", "levels of caches", "sharers of caches"])
+def test_whether_cpus_share_a_cache_that_was_not_recorded(cpuctl: Cpuctl, tmp_path: Path, kind: str) -> None:
+    """A kubelet that sees no caches goes by sockets: what CPUs share is not known all the same."""
+    files = {path: text for path, text in WHOLE.items() if not re.search(MISSING[kind], path)}
+    words = ("-q", "-m", recorded(tmp_path, files), "--kubelet-args", STATIC, "-T", "a=2/2,1Gi")
+    shown = cpuctl("plan", *words, "--capacity").out
+    heads, row = (
+        next(line for line in shown.splitlines() if line.startswith(name)) for name in ("POD", "defa")
+    )
+    assert dict(zip(heads.split(), row.split(), strict=False))["L3"] == "-"
+    assert "uncore cache" not in shown
+    document = json.loads(cpuctl("plan", *words, "--capacity", "-o", "json").out)
+    check(document)
+    (container,) = document["pods"][0]["containers"]
+    assert container["alignment"]["uncoreCache"] is container["aligned"]["uncoreCaches"] is None
+    assert document["node"]["uncoreCaches"] is document["capacity"]["fragmentation"]["uncoreCache"] is None
+    assert document["capacity"]["uncoreCaches"] == []
+    compared = cpuctl("plan", *words, "--compare", ".", "restricted", "-o", "json")
+    totals = json.loads(compared.out)["a"]["totals"]
+    check(json.loads(compared.out))
+    assert totals["aligned"] == {"core": 1, "uncoreCache": None, "numaNode": 1, "socket": 1}

@@ -105,6 +105,7 @@ def test_no_request_inside_an_element_is_larger_than_what_is_free_there(node: No
 def test_figures_of_fragmentation_are_parts(node: Node) -> None:
     found = fragmentation_of(settled(node))
     assert found is not None
+    assert found.uncore_cache is not None
     for scatter in (found.core, found.uncore_cache, found.numa_node):
         assert 0 <= scatter.reached <= scatter.possible
         assert (scatter.percent == 0) == (scatter.reached == scatter.possible)

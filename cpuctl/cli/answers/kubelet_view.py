@@ -28,12 +28,12 @@ def kubelet_view(machine: Machine, info: MachineInfo) -> dict[str, Any]:
 
 
 def topology_counts(topology: CPUTopology) -> dict[str, Any]:
-    """Report the totals and the average core size of a topology."""
+    """Report the totals and the average core size of a topology; caches as far as they are recorded."""
     return {
         "cpus": topology.num_cpus,
         "cores": topology.num_cores,
         "sockets": topology.num_sockets,
         "numaNodes": topology.num_numa_nodes,
-        "uncoreCaches": topology.num_uncore_caches,
+        "uncoreCaches": topology.num_uncore_caches if topology.caches_told else None,
         "cpusPerCore": topology.cpus_per_core,
     }

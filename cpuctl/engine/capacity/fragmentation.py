@@ -31,10 +31,10 @@ class Scatter(NamedTuple):
 
 
 class Fragmentation(NamedTuple):
-    """The figures of a node's levels."""
+    """The figures of a node's levels; that of uncore caches is None where nothing is recorded of them."""
 
     core: Scatter
-    uncore_cache: Scatter
+    uncore_cache: Scatter | None
     numa_node: Scatter
 
 
@@ -43,10 +43,11 @@ def fragmentation_of(node: Node) -> Fragmentation | None:
     if node.policy is None:
         return None
     free, allocatable = free_cpus(node), node.policy.allocatable
+    caches, caches_told = node.topology.uncore_caches, node.topology.caches_told
     broken = node.topology.siblings(allocatable & ~free)
     return Fragmentation(
         core=Scatter((free & ~broken).bit_count(), free.bit_count()),
-        uncore_cache=_in_one(node.topology.uncore_caches, free, allocatable),
+        uncore_cache=_in_one(caches, free, allocatable) if caches_told else None,
         numa_node=_in_one(node.topology.numa_nodes, free, allocatable),
     )
 

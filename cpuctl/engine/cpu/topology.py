@@ -32,6 +32,7 @@ class _Labels(NamedTuple):
     num_cpus: int
     num_sockets: int
     num_cores: int
+    caches_told: bool = True
 
 
 _FEW = 4
@@ -39,7 +40,10 @@ _FEW = 4
 
 
 class CPUTopology(_Labels):
-    """Where every CPU sits, as masks; its fields ``num_`` come from the machine information instead."""
+    """Where every CPU sits, as masks; its fields ``num_`` come from the machine information instead.
+
+    Where ``caches_told`` is False, ``uncore_caches`` are the sockets that a kubelet takes for them.
+    """
 
     @classmethod
     def discover(cls, info: MachineInfo, *, knows_books: bool = True) -> CPUTopology:
@@ -59,6 +63,7 @@ class CPUTopology(_Labels):
             num_cpus=info.num_cpus,
             num_sockets=info.num_sockets,
             num_cores=len(labels),
+            caches_told=info.caches_told,
         )
 
     @property

@@ -44,6 +44,7 @@ class MachineInfo(NamedTuple):
 
     ``ephemeral_storage`` is the size of the kubelet's file system in bytes, None where it is not known;
     ``memory_bytes`` is 0 where it is not, and ``hugepages_told`` False where those of some node are not.
+    ``caches_told`` is False where it is not known which CPUs share caches: none told is not none there.
     """
 
     nodes: tuple[InfoNode, ...]
@@ -52,6 +53,7 @@ class MachineInfo(NamedTuple):
     memory_bytes: int = 0
     ephemeral_storage: int | None = None
     hugepages_told: bool = True
+    caches_told: bool = True
 
     @property
     def nodes_without_memory(self) -> tuple[int, ...]:

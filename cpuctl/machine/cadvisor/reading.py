@@ -24,7 +24,8 @@ def read_cadvisor_json(text: bytes, source: str) -> tuple[Machine, MachineInfo]:
     """Read the one object that a file holds; raise InputError with file, line and path."""
     cursor = Cursor.at_root(load_documents(text, source)[0])
     info = decode_machine_info(cursor)
-    return decode_machine(cursor, info, source), info
+    machine = decode_machine(cursor, info, source)
+    return machine, info._replace(caches_told=machine.caches_told)
 
 
 def decode_machine_info(cursor: Cursor) -> MachineInfo:

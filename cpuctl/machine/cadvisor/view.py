@@ -29,6 +29,7 @@ def kubelet_view(machine: Machine) -> MachineInfo:
         num_sockets=machine.cpuinfo_sockets or _count_package_ids(machine),
         memory_bytes=machine.memory_bytes or 0,
         hugepages_told=machine.hugepages_told,
+        caches_told=machine.caches_told,
     )
 
 

@@ -49,7 +49,7 @@ def fragmentation_answer(fragmentation: Fragmentation | None) -> dict[str, Any] 
         return None
     return {
         "core": _scatter(fragmentation.core),
-        "uncoreCache": _scatter(fragmentation.uncore_cache),
+        "uncoreCache": fragmentation.uncore_cache and _scatter(fragmentation.uncore_cache),
         "numaNode": _scatter(fragmentation.numa_node),
     }
 

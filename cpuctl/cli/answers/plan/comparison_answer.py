@@ -85,9 +85,10 @@ def _side(plan: Json) -> dict[str, Any]:
 
 
 def _aligned(pods: Sequence[Json]) -> dict[str, Any]:
-    """Count the containers with exclusive CPUs, and those of them that keep together."""
+    """Count the containers with exclusive CPUs, and those of them that keep together, as far as is known."""
     placed = [each for pod in pods if _admitted(pod) for each in pod["containers"] if each["exclusive"]]
-    counts = {level: sum(each["alignment"][level] for each in placed) for level in _LEVELS}
+    kept = {level: [each["alignment"][level] for each in placed] for level in _LEVELS}
+    counts = {level: None if None in each else sum(each) for level, each in kept.items()}
     return {"exclusiveContainers": len(placed), "aligned": counts}
 
 

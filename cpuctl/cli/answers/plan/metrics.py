@@ -50,6 +50,7 @@ def _of_room(capacity: Mapping[str, Any] | None) -> Samples:
         yield gauge("plan_free_cpus", "CPUs that can still become exclusive.", labels, node["free"])
         help_ = "The largest request of exclusive CPUs that fits into a NUMA node."
         yield gauge("plan_largest_inside_cpus", help_, labels, node["largest"])
-    for name, scatter in (capacity["fragmentation"] or {}).items():
+    levels = (capacity["fragmentation"] or {}).items()
+    for name, scatter in ((name, scatter) for name, scatter in levels if scatter):
         help_ = "How many of the free CPUs are not together that could be, in percent."
         yield gauge("plan_fragmentation_percent", help_, {"of": name}, scatter["percent"])

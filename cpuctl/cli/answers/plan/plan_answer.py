@@ -234,7 +234,7 @@ def _container(topology: CPUTopology, placement: Placement) -> dict[str, Any]:
 def _evidence(alignment: Alignment) -> dict[str, Any]:
     return {
         "cores": _lists(alignment.by_core),
-        "uncoreCaches": _lists(alignment.by_uncore_cache),
+        "uncoreCaches": None if alignment.by_uncore_cache is None else _lists(alignment.by_uncore_cache),
         "numaNodes": _lists(alignment.by_numa_node),
         "sockets": _lists(alignment.by_socket),
     }

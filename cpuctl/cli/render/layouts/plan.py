@@ -31,6 +31,7 @@ _OUTCOME_WORD = {
     "KubeletFault": "kubelet fails",
     "Undetermined": "unknown",
 }
+_ALIGNED = {True: Cell("yes"), False: Cell("no", "yellow"), None: Cell("-")}
 _OUTCOME_STYLE = {"Rejected": "red", "Forbidden": "red", "KubeletFault": "bold red", "Undetermined": "yellow"}
 
 
@@ -65,7 +66,7 @@ def _told(pods: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Sequence[Map
 
 def node_lines(node: Mapping[str, Any], kubelet: Mapping[str, Any]) -> Iterator[str]:
     """Say what the node is, as its kubelet counts, and by which policies it goes."""
-    yield ", ".join(counted(node[key], noun) for key, noun in _COUNTED.items())
+    yield ", ".join(counted(node[key], noun) for key, noun in _COUNTED.items() if node[key] is not None)
     if node["cpuManagerPolicy"] == "static":
         yield f"CPU Manager policy static, reserved CPUs {node['reservedCPUs']}"
     else:
@@ -134,7 +135,7 @@ def _shared(container: Mapping[str, Any]) -> Cell:
 def _exclusive(container: Mapping[str, Any]) -> dict[str, Cell]:
     cells = {"CPUS": Cell(container["cpus"], "green")}
     for key, column in ALIGNMENTS.items():
-        cells[column] = Cell("yes") if container["alignment"][key] else Cell("no", "yellow")
+        cells[column] = _ALIGNED[container["alignment"][key]]
     cells["HOW"] = Cell("; ".join(f"{step['rule']}: {step['cpus']}" for step in container["steps"]))
     return cells
 

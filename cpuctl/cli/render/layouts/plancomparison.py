@@ -125,11 +125,11 @@ def _figures(side: Json) -> dict[str, str]:
         figures["exclusive CPUs"] = str(totals["exclusiveCPUs"])
         figures["CPUs that can still become exclusive"] = str(totals["free"])
         for level, words in _ALIGNED.items():
-            figures[f"containers on {words}"] = (
-                f"{totals['aligned'][level]} of {totals['exclusiveContainers']}"
-            )
+            together, all_ = totals["aligned"][level], totals["exclusiveContainers"]
+            figures[f"containers on {words}"] = "-" if together is None else f"{together} of {all_}"
     for level, words in _SCATTERED.items() if side.get("fragmentation") else ():
-        figures[f"fragmentation, {words}"] = f"{side['fragmentation'][level]['percent']}%"
+        scatter = side["fragmentation"][level]
+        figures[f"fragmentation, {words}"] = f"{scatter['percent']}%" if scatter else "-"
     if "repeat" in side:
         figures["copies of all pods"] = str(side["repeat"]["fitted"])
     return figures | _room(side.get("capacity", {}))

@@ -99,11 +99,13 @@ def _core_kind(summary: Mapping[str, Any], kind: str) -> str:
 def _kubelet_counts(kubelet: Mapping[str, Any]) -> str:
     if "error" in kubelet:
         return f"nothing: {kubelet['error']}"
+    known = kubelet["uncoreCaches"] is not None
+    caches = f", {counted(kubelet['uncoreCaches'], 'uncore cache')}" if known else ""
     return (
         f"{counted(kubelet['cpus'], 'CPU')}, "
         f"{counted(kubelet['cores'], 'core')} of {kubelet['cpusPerCore']}, "
-        f"{counted(kubelet['sockets'], 'socket')}, {counted(kubelet['numaNodes'], 'NUMA node')}, "
-        f"{counted(kubelet['uncoreCaches'], 'uncore cache')}"
+        f"{counted(kubelet['sockets'], 'socket')}, {counted(kubelet['numaNodes'], 'NUMA node')}"
+        f"{caches}"
     )
 
 

@@ -104,7 +104,7 @@ def _fragmentation(fragmentation: Json) -> Table:
         Column("CPUS TOGETHER", "right"),
         Column("POSSIBLE", "right"),
     )
-    figures = ((words, fragmentation[level]) for level, words in _LEVELS.items())
+    figures = ((words, fragmentation[level]) for level, words in _LEVELS.items() if fragmentation[level])
     rows = ((words, f"{each['percent']}%", each["reached"], each["possible"]) for words, each in figures)
     return Table(columns, tuple(tuple(Cell(str(text)) for text in row) for row in rows))
 

@@ -7,6 +7,7 @@ import typer
 
 from cpuctl.audit.check_names import CHECK_NAMES
 from cpuctl.cli.app import EXIT_NO, command_group
+from cpuctl.cli.command_lines import checkpoint_commands
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
 from cpuctl.cli.node_options import NodeMachineOption, NodeStateOption, RootOption
 from cpuctl.cli.notes import observe, tell_doubts, tell_sources
@@ -102,7 +103,7 @@ def audit(
     from cpuctl.inputs.configuration import LIVE_MACHINE
     from cpuctl.inputs.kubelet import release_is_known
     from cpuctl.inputs.live_node import NodeInputs, load_node
-    from cpuctl.operations.checkpoint.words import CheckpointInputs
+    from cpuctl.operations.checkpoint.states import CheckpointInputs
 
     kubelet = kubelet_words(context)
     checks = _checks(check)
@@ -111,15 +112,15 @@ def audit(
     inputs = NodeInputs(machine=machine, root=root, kubelet=kubelet, state=state, pods=pods)
     node, picture, _ = observe(load_node(inputs, sources), style)
     # What mends a node is run there, and never on its recording.
+    released = machine != LIVE_MACHINE or release_is_known(sources)
     given = CheckpointInputs(
         state=state,
         kubelet=kubelet,
         pods=pods,
         root=root or "/",
-        released=machine != LIVE_MACHINE or release_is_known(sources),
     )
     audited = _audited(node, picture, checks, sources)
-    spell_out_fixes(audited["findings"], given.spelt_out)
+    spell_out_fixes(audited["findings"], checkpoint_commands(given, released=released))
     tell_sources(sources, style)
     tell_doubts(node, style)
     emit(_plan(node, picture, sources) if output is AuditOutput.PLAN else audited, style)

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
+from cpuctl.documents.files import STDIN
+from cpuctl.inputs.configuration import LIVE_MACHINE
+
 if TYPE_CHECKING:
+    from cpuctl.operations.checkpoint.states import CheckpointInputs
     from cpuctl.operations.planning import PlanningInputs
+
+_PROPOSED = re.compile(
+    r"(?P<command>cpuctl checkpoint (?P<verb>verify|repair|migrate)(?: --to-kubelet \S+)?)"
+    r"(?P<whose> --pods FILE)?"
+)
 
 
 def planning_command(inputs: PlanningInputs, verb: Sequence[str], flags: Sequence[str] = ()) -> str:
@@ -43,3 +54,45 @@ def _from_file(arguments: str) -> str:
     from cpuctl.inputs.configuration import given_arguments
 
     return shlex.join(given_arguments(arguments)) if arguments.startswith("@") else arguments
+
+
+def checkpoint_commands(inputs: CheckpointInputs, *, released: bool = True) -> Callable[[str], str]:
+    """Return what adds the options that were given to the ``cpuctl checkpoint`` that a fix proposes.
+
+    *released* is False where neither these nor the node tell the kubelet's release.
+    """
+
+    def spelt_out(proposed: re.Match[str]) -> str:
+        given = _checkpoint_options(inputs, proposed["verb"], released=released)
+        command = shlex.join([*proposed["command"].split(), *given])
+        return command if _pods(inputs) else f"{command}{proposed['whose'] or ''}"
+
+    return partial(_PROPOSED.sub, spelt_out)
+
+
+def _pods(inputs: CheckpointInputs) -> str:
+    return "" if inputs.pods == STDIN else inputs.pods
+
+
+def _checkpoint_options(inputs: CheckpointInputs, verb: str, *, released: bool) -> Iterator[str]:
+    kubelet = inputs.kubelet
+    told = any((kubelet.config is not None, kubelet.config_dir, kubelet.arguments))
+    migrates = verb == "migrate"
+    below = inputs.root if inputs.root != "/" else ""
+    machine = inputs.machine or (below if verb == "verify" else "")
+    if migrates and told:
+        machine = machine or LIVE_MACHINE
+    options = {
+        "-m": "" if machine == LIVE_MACHINE and not migrates else machine,
+        "--root": "" if verb == "verify" else below,
+        "--kubelet-config": kubelet.config,
+        "--config-dir": kubelet.config_dir,
+        "--kubelet-args": kubelet.arguments,
+        "--kubelet-version": "" if migrates else kubelet.version or ("" if released else "VERSION"),
+        "--feature-gates": kubelet.gates,
+        "--pods": _pods(inputs),
+    }
+    yield from (inputs.state,) if inputs.state else ()
+    yield from (word for option, value in options.items() if value for word in (option, value))
+    if kubelet.ignores_unknown_gates and not migrates:
+        yield "--ignore-unknown-gates"

@@ -27,9 +27,9 @@ class StopSignal:
 
 
 @contextmanager
-def held_back() -> Iterator[StopSignal]:
+def held_back(stop: StopSignal | None = None) -> Iterator[StopSignal]:
     """Only note signals that would end the process; a reader that goes away does not end it either."""
-    stop = StopSignal()
+    stop = StopSignal() if stop is None else stop
 
     def note(number: int, _frame: FrameType | None) -> None:
         stop.number = stop.number or number

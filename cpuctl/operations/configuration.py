@@ -88,12 +88,11 @@ def verdict_on(source: MachineSource, loaded: LoadedKubelet, states: tuple[State
     """Start a kubelet on state files, as ``cpuctl checkpoint verify`` does."""
     from cpuctl.engine.state_checks.owners import NOBODY_SAYS
     from cpuctl.operations.checkpoint.repair import advised
-    from cpuctl.operations.checkpoint.states import Case, Node
-    from cpuctl.operations.checkpoint.verdict import knowing_reader
+    from cpuctl.operations.checkpoint.states import Case, Host, knowing_reader
 
     reader = knowing_reader(loaded.kubelet, NOBODY_SAYS)
-    node = Node(source=source, loaded=loaded)
-    return advised(Case(node=node, states=states, owners=NOBODY_SAYS, reader=reader))
+    host = Host(source=source, loaded=loaded)
+    return advised(Case(host=host, states=states, owners=NOBODY_SAYS, reader=reader))
 
 
 def _start(source: MachineSource, loaded: LoadedKubelet, states: tuple[StateInput, ...]) -> StartOutcome:

@@ -3,51 +3,89 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
 from cpuctl.cli.app import EXIT_NO
 from cpuctl.cli.notes import tell_sources
 from cpuctl.cli.output import Document, Style, emit, emit_after_change, remember_all
-from cpuctl.operations.checkpoint.words import CommitWords
+from cpuctl.errors import UsageError
 
 if TYPE_CHECKING:
     from cpuctl.inputs.sources import Sources
-    from cpuctl.operations.checkpoint.changes import FileChange
+    from cpuctl.operations.checkpoint.changes import Applied, FileChange, Target
+
+
+class CommitOptions(NamedTuple):
+    """Whether and where anything is written, as a command line has it."""
+
+    write_state: str = ""
+    force: bool = False
+    yes: bool = False
+    force_running: bool = False
+    root: str = "/"
+    exit_code: bool = False
+
+    @property
+    def writes(self) -> bool:
+        """Whether anything is to be written at all."""
+        return bool(self.yes or self.write_state)
+
+    def check(self) -> None:
+        """Raise UsageError for words that contradict each other."""
+        if self.write_state and self.yes:
+            hint = "--yes writes in place of what was read, --write-state somewhere else"
+            raise UsageError("both say where to write", where="--yes and --write-state", hint=hint)
+        if self.force and not self.write_state:
+            hint = "files are replaced in place with --yes, which keeps a backup"
+            raise UsageError("is for --write-state only", where="--force", hint=hint)
 
 
 def commit(
     document: Document,
     changes: Sequence[FileChange],
-    words: CommitWords,
+    options: CommitOptions,
     sources: Sources,
     style: Style,
 ) -> None:
     """Write what has changed unless something was refused, and answer; exit 3 where it was."""
     from cpuctl.cli.answers.checkpoint.change_answer import with_applied, with_kubelets
-    from cpuctl.operations.checkpoint.changes import Target, apply_changes, running_kubelets
+    from cpuctl.operations.checkpoint.changes import Target, running_kubelets
 
     target = Target(
-        directory=words.write_state,
-        force=words.force,
-        yes=words.yes,
-        force_running=words.force_running,
-        root=Path(words.root),
+        directory=options.write_state,
+        force=options.force,
+        yes=options.yes,
+        force_running=options.force_running,
+        root=Path(options.root),
     )
     refused = document["outcome"] == "Refused"
     if not refused and target.writes:
-        applied = apply_changes(changes, target)
-        if target.directory:
-            remember_all({path: applied.backups.get(name) for name, path in applied.paths.items()})
-        document = with_applied(document, applied)
+        document = with_applied(document, _applied(changes, target))
     elif not refused:
         document = with_kubelets(document, running_kubelets(changes, target))
     tell_sources(sources, style)
     _answer(document, style)
-    if refused or (words.exit_code and document["outcome"] == "Changed" and not document["written"]):
+    if refused or (options.exit_code and document["outcome"] == "Changed" and not document["written"]):
         raise typer.Exit(EXIT_NO)
+
+
+def _applied(changes: Sequence[FileChange], target: Target) -> Applied:
+    """Write; a signal that comes meanwhile ends the process once all is as before."""
+    from cpuctl.cli.stop_signals import StopSignal, held_back
+    from cpuctl.operations.checkpoint.changes import StoppedError, apply_changes
+
+    stop = StopSignal()
+    try:
+        applied = apply_changes(changes, target, partial(held_back, stop))
+    except StoppedError:
+        raise typer.Exit(stop.exit_code) from None
+    if target.directory:
+        remember_all({path: applied.backups.get(name) for name, path in applied.paths.items()})
+    return applied
 
 
 def _answer(document: Document, style: Style) -> None:

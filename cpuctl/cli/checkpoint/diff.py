@@ -50,7 +50,7 @@ def diff(
 ) -> None:
     """Read both sides, compare, answer."""
     from cpuctl.cli.answers.checkpoint.diff_answer import diff_document
-    from cpuctl.operations.checkpoint.verdict import load_owners
+    from cpuctl.operations.checkpoint.states import load_owners
     from cpuctl.pods.rules import PodRules
 
     refuse_stdin_twice(a, b, pods)

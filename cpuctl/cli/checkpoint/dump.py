@@ -101,7 +101,7 @@ def _dumped(name: str, machine: str, pods: str, sources: Sources, *, picture: bo
     from cpuctl.checkpoints.inspection import OTHER_FILES
     from cpuctl.cli.answers.checkpoint.dump_answer import dump_document
     from cpuctl.inputs.state_files import StatePlace, is_recording, read_states
-    from cpuctl.operations.checkpoint.verdict import load_owners
+    from cpuctl.operations.checkpoint.states import load_owners
     from cpuctl.pods.rules import PodRules
 
     if not machine and is_recording(name):

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from cpuctl.cli.app import command_group
-from cpuctl.cli.checkpoint.commit import commit
+from cpuctl.cli.checkpoint.commit import CommitOptions, commit
 from cpuctl.cli.checkpoint.options import (
     ExitCodeOption,
     ForceRunningOption,
@@ -28,16 +28,14 @@ from cpuctl.cli.options import (
     RunningPodsOption,
 )
 from cpuctl.cli.output import Document, Output, Style
-from cpuctl.errors import InputError, UsageError
+from cpuctl.errors import UsageError
 from cpuctl.inputs.configuration import KubeletInputs
-from cpuctl.inputs.kubelet import named_version, read_gates
-from cpuctl.inputs.sources import Sources, refuse_stdin_twice
-from cpuctl.operations.checkpoint.words import CheckpointInputs, CommitWords
+from cpuctl.inputs.sources import Sources
+from cpuctl.operations.checkpoint.states import CheckpointInputs
 from cpuctl.operations.state_writing import changing
 
 if TYPE_CHECKING:
-    from cpuctl.checkpoints.reader import StateReader
-    from cpuctl.operations.checkpoint.changes import FileChange
+    from cpuctl.operations.checkpoint.migration import Migration
 
 app = command_group()
 
@@ -87,7 +85,7 @@ def migrate(
 
     Raise UsageError where no release to go to is named.
     """
-    writing = CommitWords(
+    writing = CommitOptions(
         write_state=write_state,
         force=force,
         yes=yes,
@@ -114,77 +112,31 @@ def migrate(
         root=root,
         in_place=yes,
     )
-    told = any((machine, kubelet_config, config_dir, kubelet_args))
     with changing(write_state, in_place=yes) as lock:
-        words = words._replace(lock=lock)
-        changes, document = _on_node(words, writing, sources) if told else _alone(words, sources)
-        document = _with_commands(document, words)
-        commit(document, changes, writing, sources, Style(output, color=not no_color, quiet=quiet))
+        migration = _migration(words._replace(lock=lock), writing, sources)
+        document = _answer(migration, words, sources)
+        commit(document, migration.changes, writing, sources, Style(output, color=not no_color, quiet=quiet))
 
 
-def _with_commands(document: Document, words: CheckpointInputs) -> Document:
-    from cpuctl.cli.answers.checkpoint.change_answer import with_commands
+def _migration(inputs: CheckpointInputs, options: CommitOptions, sources: Sources) -> "Migration":
+    """Migrate for a kubelet of which all is known or, without a word about it, only release and gates."""
+    from cpuctl.operations.checkpoint.migration import migrate_for_host, migrate_for_release
 
-    return with_commands(document, "migrate", words.spelt_out)
-
-
-def _on_node(
-    words: CheckpointInputs, writing: CommitWords, sources: Sources
-) -> "tuple[tuple[FileChange, ...], Document]":
-    """Migrate for a kubelet of which all is known."""
-    from cpuctl.cli.answers.checkpoint.change_answer import change_document
-    from cpuctl.operations.checkpoint.migration import migrate as migrated
-    from cpuctl.operations.checkpoint.migration import proven
-    from cpuctl.operations.checkpoint.states import kubelet_head, read_case, read_node
-
-    words, node = read_node(words, sources)
-    if writing.writes:
-        sources.require_configuration(changes_assignments=True)
-    case = read_case(words, node, sources)
-    _require(len(case.states), node.source.origin)
-    changes, proof = proven(migrated(case.states, case.reader), case)
-    head = {"sources": sources.entries} | kubelet_head(node.kubelet, case.reader)
-    return changes, change_document(changes, case.owners, head, proof)
+    kubelet = inputs.kubelet
+    if any((inputs.machine, kubelet.config, kubelet.config_dir, kubelet.arguments)):
+        return migrate_for_host(inputs, sources, writes=options.writes)
+    return migrate_for_release(inputs, sources)
 
 
-def _alone(words: CheckpointInputs, sources: Sources) -> "tuple[tuple[FileChange, ...], Document]":
-    """Migrate for a kubelet of which nothing is known but its release and gates."""
-    from pathlib import Path
+def _answer(migration: "Migration", inputs: CheckpointInputs, sources: Sources) -> Document:
+    from cpuctl.cli.answers.checkpoint.change_answer import change_document, with_commands
+    from cpuctl.cli.answers.checkpoint.kubelet_answer import kubelet_head, release_head
+    from cpuctl.cli.command_lines import checkpoint_commands
 
-    from cpuctl.cli.answers.checkpoint.change_answer import change_document
-    from cpuctl.inputs.state_files import StatePlace, read_states
-    from cpuctl.operations.checkpoint.migration import migrate as migrated
-    from cpuctl.operations.checkpoint.verdict import container_names, load_owners
-    from cpuctl.pods.rules import PodRules
-
-    refuse_stdin_twice(words.state, words.pods)
-    reader = _reader(words.kubelet)
-    place = StatePlace(root=Path(words.root), in_place=words.in_place, lock=words.lock)
-    states = read_states(words.state, place, sources)
-    _require(len(states), words.state or words.root)
-    owners = load_owners(words.pods, PodRules(), sources)
-    changes = migrated(states, reader._replace(initial_containers=container_names(owners)))
-    kubelet = {
-        "version": f"1.{reader.minor}",
-        "podLevelResourceManagers": reader.pod_level_managers,
-        "exclusiveResize": reader.exclusive_resize,
+    changes, owners, reader, proof, kubelet = migration
+    head = {
+        "sources": sources.entries,
+        **(kubelet_head(kubelet, reader) if kubelet else release_head(reader)),
     }
-    return changes, change_document(changes, owners, {"sources": sources.entries, "kubelet": kubelet})
-
-
-def _require(files: int, where: str) -> None:
-    if not files:
-        hint = "without state files a kubelet of any release starts as on a fresh node"
-        raise InputError("there is no state file to migrate", where=where, hint=hint)
-
-
-def _reader(words: KubeletInputs) -> "StateReader":
-    from cpuctl.inputs.past import reader_of_gates
-    from cpuctl.kubelet.gates.feature_gates import FeatureGates
-    from cpuctl.kubelet.version import KubeletVersion
-
-    try:
-        gates = FeatureGates.for_minor(KubeletVersion.parse(named_version(words)).minor)
-        return reader_of_gates(gates.with_overrides(read_gates(words.gates)))
-    except ValueError as error:
-        raise UsageError(str(error), where=words.version_option) from None
+    document = change_document(changes, owners, head, proof)
+    return with_commands(document, "migrate", checkpoint_commands(inputs))

@@ -3,7 +3,7 @@
 import typer
 
 from cpuctl.cli.app import command_group
-from cpuctl.cli.checkpoint.commit import commit
+from cpuctl.cli.checkpoint.commit import CommitOptions, commit
 from cpuctl.cli.checkpoint.options import ForceRunningOption, RootOption, WriteStateOption
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
 from cpuctl.cli.options import (
@@ -18,7 +18,6 @@ from cpuctl.cli.options import (
 from cpuctl.cli.output import Output, Style
 from cpuctl.inputs.configuration import LIVE_MACHINE
 from cpuctl.inputs.kubelet import require_version
-from cpuctl.operations.checkpoint.words import CommitWords
 from cpuctl.operations.planning import PlanningInputs, read_planning
 from cpuctl.operations.state_writing import changing
 
@@ -58,7 +57,7 @@ def new(
     quiet: QuietOption = False,
 ) -> None:
     """Plan, make the files, prove, write."""
-    writing = CommitWords(
+    writing = CommitOptions(
         write_state=write_state, force=force, force_running=force_kubelet_running, root=root
     )
     writing.check()
@@ -76,10 +75,10 @@ def new(
         _new(words, writing, Style(output, color=not no_color, quiet=quiet))
 
 
-def _new(words: PlanningInputs, writing: CommitWords, style: Style) -> None:
+def _new(words: PlanningInputs, writing: CommitOptions, style: Style) -> None:
     from cpuctl.cli.answers.checkpoint.change_answer import change_document
+    from cpuctl.cli.answers.checkpoint.kubelet_answer import kubelet_head
     from cpuctl.operations.checkpoint.new import made_files
-    from cpuctl.operations.checkpoint.states import kubelet_head
 
     planning = read_planning(words, pods_needed=False)
     require_version(words.kubelet, planning.sources)

@@ -3,7 +3,7 @@
 import typer
 
 from cpuctl.cli.app import command_group
-from cpuctl.cli.checkpoint.commit import commit
+from cpuctl.cli.checkpoint.commit import CommitOptions, commit
 from cpuctl.cli.checkpoint.options import (
     ExitCodeOption,
     ForceRunningOption,
@@ -14,6 +14,7 @@ from cpuctl.cli.checkpoint.options import (
     YesOption,
     named_state,
 )
+from cpuctl.cli.command_lines import checkpoint_commands
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
 from cpuctl.cli.options import (
     ForceStateOption,
@@ -26,7 +27,7 @@ from cpuctl.cli.options import (
 from cpuctl.cli.output import Output, Style
 from cpuctl.errors import InputError
 from cpuctl.inputs.sources import Sources
-from cpuctl.operations.checkpoint.words import CheckpointInputs, CommitWords
+from cpuctl.operations.checkpoint.states import CheckpointInputs
 from cpuctl.operations.state_writing import changing
 
 app = command_group()
@@ -73,7 +74,7 @@ def repair(
 
     Raise InputError where there is none to repair.
     """
-    writing = CommitWords(
+    writing = CommitOptions(
         write_state=write_state,
         force=force,
         yes=yes,
@@ -94,21 +95,28 @@ def repair(
         _repair(words._replace(lock=lock), writing, Style(output, color=not no_color, quiet=quiet))
 
 
-def _repair(words: CheckpointInputs, writing: CommitWords, style: Style) -> None:
+def _repair(words: CheckpointInputs, writing: CommitOptions, style: Style) -> None:
     from cpuctl.cli.answers.checkpoint.change_answer import change_document, with_commands
+    from cpuctl.cli.answers.checkpoint.kubelet_answer import kubelet_head
     from cpuctl.operations.checkpoint.repair import repair as repaired
-    from cpuctl.operations.checkpoint.states import doubts, kubelet_head, read_case, read_node
+    from cpuctl.operations.checkpoint.states import doubts, read_case, read_host
 
     asked, sources = words, Sources()
-    words, node = read_node(words, sources)
+    words, host = read_host(words, sources)
     if writing.writes:
         sources.require_configuration(changes_assignments=True)
-    case = read_case(words, node, sources)
+    case = read_case(words, host, sources)
     if not case.states:
         hint = "without state files a kubelet starts as on a fresh node"
-        raise InputError("there is no state file to repair", where=node.source.origin, hint=hint)
+        raise InputError("there is no state file to repair", where=host.source.origin, hint=hint)
     sources.warnings.extend(doubts(case, words.pods))
     repairs = repaired(case)
-    head = {"sources": sources.entries} | kubelet_head(node.kubelet, case.reader)
+    head = {"sources": sources.entries} | kubelet_head(host.kubelet, case.reader)
     document = change_document(repairs.changes, case.owners, head, repairs.proof)
-    commit(with_commands(document, "repair", asked.spelt_out), repairs.changes, writing, sources, style)
+    commit(
+        with_commands(document, "repair", checkpoint_commands(asked)),
+        repairs.changes,
+        writing,
+        sources,
+        style,
+    )

@@ -10,6 +10,7 @@ from cpuctl.cli.checkpoint.options import (
     StrictOption,
     named_state,
 )
+from cpuctl.cli.command_lines import checkpoint_commands
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
 from cpuctl.cli.notes import tell_sources
 from cpuctl.cli.options import (
@@ -22,7 +23,7 @@ from cpuctl.cli.options import (
 from cpuctl.cli.output import Document, MetricsOutput, Style, complain, emit
 from cpuctl.inputs.sources import Sources
 from cpuctl.kubelet.configuration.refusal import ConfigRefusedError
-from cpuctl.operations.checkpoint.words import CheckpointInputs
+from cpuctl.operations.checkpoint.states import CheckpointInputs
 
 app = command_group()
 
@@ -83,20 +84,21 @@ def verify(
 
 
 def _verified(words: CheckpointInputs, sources: Sources) -> Document:
+    from cpuctl.cli.answers.checkpoint.kubelet_answer import kubelet_head
     from cpuctl.cli.answers.checkpoint.verdict_answer import unloaded_document, verdict_document
     from cpuctl.cli.answers.diagnostics import spell_out_fixes
     from cpuctl.operations.checkpoint.repair import advised
-    from cpuctl.operations.checkpoint.states import kubelet_head, read_case, read_node
+    from cpuctl.operations.checkpoint.states import read_case, read_host
 
     asked = words
     try:
-        words, node = read_node(words, sources)
+        words, host = read_host(words, sources)
     except ConfigRefusedError as refused:
         return unloaded_document(refused, {"sources": sources.entries})
-    case = read_case(words, node, sources)
+    case = read_case(words, host, sources)
     if not case.states:
         sources.warnings.append("there are no state files: the kubelet would write new ones")
-    head = {"sources": sources.entries} | kubelet_head(node.kubelet, case.reader)
+    head = {"sources": sources.entries} | kubelet_head(host.kubelet, case.reader)
     document = verdict_document(advised(case), case.states, head)
-    spell_out_fixes(document["findings"], asked.spelt_out)
+    spell_out_fixes(document["findings"], checkpoint_commands(asked))
     return document

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cpuctl.cli.app import EXIT_NO, command_group
+from cpuctl.cli.command_lines import checkpoint_commands
 from cpuctl.cli.config.head import answer_head
 from cpuctl.cli.kubelet_options import KubeletCommand, kubelet_words
 from cpuctl.cli.notes import tell_sources
@@ -24,7 +25,7 @@ from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.inputs.kubelet import load_cgroup_version, load_known_kubelet, load_kubelet
 from cpuctl.inputs.machine import load_machine, with_memory, with_storage
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
-from cpuctl.operations.checkpoint.words import CheckpointInputs
+from cpuctl.operations.checkpoint.states import CheckpointInputs
 
 if TYPE_CHECKING:
     from cpuctl.machine.sources import MachineSource
@@ -85,7 +86,7 @@ def check(
     cgroup = load_cgroup_version(cgroup_version, source, sources)
     document = _checked(kubelet, source, sources, cgroup, state)
     given = CheckpointInputs(state=state, machine=machine, kubelet=kubelet)
-    spell_out_fixes(document["findings"], given.spelt_out)
+    spell_out_fixes(document["findings"], checkpoint_commands(given))
     tell_sources(sources, style)
     emit(document, style)
     if not exit_zero and not _is_clean(document, strict=strict):

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
-
-import typer
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from cpuctl.capture.kubelet.running import RunningKubelet, kubelets_using
 from cpuctl.checkpoints.inspection import Inspection, inspect_state
-from cpuctl.cli.stop_signals import StopSignal, held_back
 from cpuctl.errors import CpuctlError, NodeAccessError, NotRestoredError, UsageError
 from cpuctl.machine.recording_layout import STATE_FILES
 
@@ -20,6 +17,14 @@ if TYPE_CHECKING:
     from cpuctl.checkpoints.migration import Loss
     from cpuctl.engine.state_repair.actions import Action
     from cpuctl.inputs.state_files import StateInput
+
+
+Hold: TypeAlias = Callable[[], AbstractContextManager[object]]
+"""Keeps the process alive while files are replaced; what it hands out is true once an end is wanted."""
+
+
+class StoppedError(NodeAccessError):
+    """An end was wanted before all was written: nothing is changed."""
 
 
 class Refused(NamedTuple):
@@ -95,12 +100,14 @@ def running_kubelets(changes: Sequence[FileChange], target: Target) -> list[Runn
     return sorted(found, key=lambda kubelet: kubelet.pid)
 
 
-def apply_changes(changes: Sequence[FileChange], target: Target) -> Applied:
+def apply_changes(
+    changes: Sequence[FileChange], target: Target, hold: Hold = lambda: nullcontext(False)
+) -> Applied:
     """Write what has changed, all of it or nothing.
 
     Raise NodeAccessError where a kubelet runs, a file has changed since it was read, or the system refuses,
-    typer.Exit where a signal wants an end: nothing is changed then. Raise NotRestoredError where that cannot
-    be said.
+    StoppedError where an end is wanted: nothing is changed then. Raise NotRestoredError where that cannot be
+    said.
     """
     todo = [change for change in changes if change.changed or (target.directory and not change.refused)]
     if not target.writes or not todo:
@@ -114,7 +121,7 @@ def apply_changes(changes: Sequence[FileChange], target: Target) -> Applied:
         saved = save_states(target.directory, texts, force=target.force)
         backups = {path.name: backup for path, backup in saved.items() if backup is not None}
         return Applied({path.name: path for path in saved}, backups)
-    return _replaced(todo)
+    return _replaced(todo, hold)
 
 
 def _runs(kubelet: RunningKubelet) -> NodeAccessError:
@@ -125,12 +132,12 @@ def _runs(kubelet: RunningKubelet) -> NodeAccessError:
     )
 
 
-def _replaced(changes: Sequence[FileChange]) -> Applied:
+def _replaced(changes: Sequence[FileChange], hold: Hold) -> Applied:
     from cpuctl.checkpoints.store import NotSyncedError
 
     places = list(_places(changes))
     applied = Applied({})
-    with held_back() as stop:
+    with hold() as stop:
         try:
             for place in places:
                 _replace(place, applied, stop)
@@ -161,11 +168,11 @@ def _places(changes: Sequence[FileChange]) -> Iterator[_Place]:
         yield change.file_name, change.state.path, change.state.content, change.text.encode()
 
 
-def _replace(place: _Place, applied: Applied, stop: StopSignal) -> None:
+def _replace(place: _Place, applied: Applied, stop: object) -> None:
     from cpuctl.checkpoints.store import NotSyncedError, replace_state_file
 
     if stop:
-        raise typer.Exit(stop.exit_code)
+        raise StoppedError("stopped, and all is as it was")
     name, path, old, new = place
     try:
         applied.backups[name] = replace_state_file(path, old, new)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.checkpoints.cpu_state import read_cpu_state
 from cpuctl.checkpoints.inspection import OTHER_FILES
@@ -10,28 +11,96 @@ from cpuctl.checkpoints.memory_state import read_memory_state
 from cpuctl.checkpoints.migration import NotMigrated, migrate_cpu_state, migrate_memory_state
 from cpuctl.checkpoints.model import CPUStateFile, MemoryStateFile, UnreadableState
 from cpuctl.engine.start import Started
-from cpuctl.errors import InputError
+from cpuctl.errors import InputError, UsageError
+from cpuctl.inputs.kubelet import named_version, read_gates
+from cpuctl.inputs.past import reader_of_gates
+from cpuctl.inputs.sources import Sources, refuse_stdin_twice
+from cpuctl.inputs.state_files import StatePlace, read_states
+from cpuctl.kubelet.gates.feature_gates import FeatureGates
+from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.operations.checkpoint.changes import FileChange, Refused
 from cpuctl.operations.checkpoint.repair import advised
+from cpuctl.operations.checkpoint.states import container_names, load_owners, read_case, read_host
+from cpuctl.pods.rules import PodRules
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cpuctl.checkpoints.migration import Migrated
     from cpuctl.checkpoints.reader import StateReader
+    from cpuctl.engine.state_checks.owners import Owners
     from cpuctl.engine.state_checks.verify import StateVerdict
+    from cpuctl.inputs.configuration import KubeletInputs
     from cpuctl.inputs.state_files import StateInput
-    from cpuctl.operations.checkpoint.states import Case
+    from cpuctl.kubelet.kubelet import Kubelet
+    from cpuctl.operations.checkpoint.states import Case, CheckpointInputs
 
 _REPAIR = "cpuctl checkpoint repair computes checksums again"
 
 
-def migrate(states: Sequence[StateInput], to: StateReader) -> tuple[FileChange, ...]:
+class Migration(NamedTuple):
+    """What comes of state files on another kubelet, how it reads them, and whether it starts on them.
+
+    ``proof`` and ``kubelet`` are None where nothing but its release and gates is known.
+    """
+
+    changes: tuple[FileChange, ...]
+    owners: Owners
+    reader: StateReader
+    proof: StateVerdict | None = None
+    kubelet: Kubelet | None = None
+
+
+def migrate_for_host(inputs: CheckpointInputs, sources: Sources, *, writes: bool) -> Migration:
+    """Migrate for a kubelet of which all is known; files that it would not start on are refused.
+
+    Raise InputError where there is nothing to migrate and, if that *writes* files, where its configuration is
+    only assumed.
+    """
+    inputs, host = read_host(inputs, sources)
+    if writes:
+        sources.require_configuration(changes_assignments=True)
+    case = read_case(inputs, host, sources)
+    _require(len(case.states), host.source.origin)
+    changes, proof = _proven(_all_migrated(case.states, case.reader), case)
+    return Migration(changes, case.owners, case.reader, proof, host.kubelet)
+
+
+def migrate_for_release(inputs: CheckpointInputs, sources: Sources) -> Migration:
+    """Migrate for a kubelet of which nothing is known but its release and gates.
+
+    Raise UsageError for a release or gates that there are not, InputError where there is nothing to migrate.
+    """
+    refuse_stdin_twice(inputs.state, inputs.pods)
+    reader = _reader(inputs.kubelet)
+    place = StatePlace(root=Path(inputs.root), in_place=inputs.in_place, lock=inputs.lock)
+    states = read_states(inputs.state, place, sources)
+    _require(len(states), inputs.state or inputs.root)
+    owners = load_owners(inputs.pods, PodRules(), sources)
+    changes = _all_migrated(states, reader._replace(initial_containers=container_names(owners)))
+    return Migration(changes, owners, reader)
+
+
+def _require(files: int, where: str) -> None:
+    if not files:
+        hint = "without state files a kubelet of any release starts as on a fresh node"
+        raise InputError("there is no state file to migrate", where=where, hint=hint)
+
+
+def _reader(inputs: KubeletInputs) -> StateReader:
+    try:
+        gates = FeatureGates.for_minor(KubeletVersion.parse(named_version(inputs)).minor)
+        return reader_of_gates(gates.with_overrides(read_gates(inputs.gates)))
+    except ValueError as error:
+        raise UsageError(str(error), where=inputs.version_option) from None
+
+
+def _all_migrated(states: Sequence[StateInput], to: StateReader) -> tuple[FileChange, ...]:
     """Rewrite every file that has formats; what pods were promised for resizes every kubelet reads."""
     return tuple(_migrated(state, to) for state in states)
 
 
-def proven(changes: tuple[FileChange, ...], case: Case) -> tuple[tuple[FileChange, ...], StateVerdict]:
+def _proven(changes: tuple[FileChange, ...], case: Case) -> tuple[tuple[FileChange, ...], StateVerdict]:
     """Ask whether the kubelet starts on the new files; without that, none of them is to be written."""
     states = tuple(each.state if each.refused else each.as_input() for each in changes)
     verdict = advised(case._replace(states=tuple(state for state in states if state)))

@@ -13,8 +13,7 @@ from cpuctl.engine.state_checks.owners import Owners
 from cpuctl.inputs.past import Past
 from cpuctl.inputs.state_files import StateInput
 from cpuctl.operations.checkpoint.changes import FileChange, Refused
-from cpuctl.operations.checkpoint.states import Case, Node
-from cpuctl.operations.checkpoint.verdict import knowing_reader
+from cpuctl.operations.checkpoint.states import Case, Host, knowing_reader
 from cpuctl.operations.state_writing import state_texts
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ def made_files(planning: Planning) -> tuple[tuple[FileChange, ...], Case]:
 def _case(planning: Planning, texts: dict[str, str]) -> Case:
     owners = Owners.of(planning.wanted)
     return Case(
-        node=Node(source=planning.source, loaded=planning.loaded),
+        host=Host(source=planning.source, loaded=planning.loaded),
         states=tuple(
             StateInput(file_name=name, source=name, content=text.encode(), inspection=inspect_state(text))
             for name, text in texts.items()

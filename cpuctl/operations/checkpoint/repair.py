@@ -36,7 +36,7 @@ class Repairs(NamedTuple):
 def repair(case: Case) -> Repairs:
     """Repair what needs it; where that is not proven to help, no file is changed."""
     before = case.verdict()
-    managers = start_managers(case.node.source.info, case.node.kubelet)
+    managers = start_managers(case.host.source.info, case.host.kubelet)
     if not isinstance(managers, Started):
         return Repairs(tuple(_refused(state, _of_start(managers)) for state in case.states), before)
     changes = tuple(_repaired(state, case, managers, before) for state in case.states)
@@ -74,7 +74,7 @@ def advised(case: Case) -> StateVerdict:
 
 def _in_the_way(case: Case, before: StateVerdict) -> tuple[str, str] | None:
     """Name the first file that keeps all from being repaired, and what to do about it."""
-    managers = start_managers(case.node.source.info, case.node.kubelet)
+    managers = start_managers(case.host.source.info, case.host.kubelet)
     if not isinstance(managers, Started):
         return None
     for state in case.states:

@@ -1,30 +1,53 @@
-"""What the commands of ``cpuctl checkpoint`` read: a machine, its kubelet, state files, who runs."""
+"""State files with the machine, the kubelet and the pods that they belong to."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from cpuctl.engine.state_checks.owners import Owners
-from cpuctl.inputs.configuration import LIVE_MACHINE
+from cpuctl.engine.state_checks.found import FileFacts, FoundFile, FoundStates
+from cpuctl.engine.state_checks.owners import NOBODY_SAYS, Owners
+from cpuctl.errors import InputError
+from cpuctl.inputs.configuration import LIVE_MACHINE, KubeletInputs
 from cpuctl.inputs.kubelet import load_known_kubelet
 from cpuctl.inputs.machine import load_machine
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 from cpuctl.inputs.state_files import StateInput, StatePlace, is_recording, read_states
-from cpuctl.operations.checkpoint.verdict import found_states, knowing_reader, load_owners
-from cpuctl.operations.checkpoint.words import CheckpointInputs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from cpuctl.checkpoints.reader import StateReader
+    from cpuctl.checkpoints.inspection import Inspection, State
+    from cpuctl.checkpoints.model import UnreadableState
+    from cpuctl.checkpoints.reader import ContainerName, StateReader
+    from cpuctl.checkpoints.store import RunLock
+    from cpuctl.cpuset import CPUSet
     from cpuctl.engine.state_checks.verify import StateVerdict
     from cpuctl.inputs.configuration import LoadedKubelet
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.machine.sources import MachineSource
+    from cpuctl.pods.model import Pod
+    from cpuctl.pods.rules import PodRules
+
+_State = TypeVar("_State")
 
 
-class Node(NamedTuple):
+class CheckpointInputs(NamedTuple):
+    """Which state files are meant, on which node, and what its kubelet is told; empty where one is left out.
+
+    ``in_place``: they are to be written where they are; ``lock`` keeps others out of there from now on.
+    """
+
+    state: str = ""
+    machine: str = ""
+    kubelet: KubeletInputs = KubeletInputs()
+    pods: str = ""
+    root: str = "/"
+    in_place: bool = False
+    lock: RunLock | None = None
+
+
+class Host(NamedTuple):
     """The machine and its kubelet, whose release is known."""
 
     source: MachineSource
@@ -39,7 +62,7 @@ class Node(NamedTuple):
 class Case(NamedTuple):
     """State files, who runs, and how the kubelet reads them."""
 
-    node: Node
+    host: Host
     states: tuple[StateInput, ...]
     owners: Owners
     reader: StateReader
@@ -49,10 +72,10 @@ class Case(NamedTuple):
         from cpuctl.engine.state_checks.verify import verify_states
 
         found = found_states(self.states, self.reader)
-        return verify_states(self.node.source.info, self.node.kubelet, found, self.owners)
+        return verify_states(self.host.source.info, self.host.kubelet, found, self.owners)
 
 
-def read_node(words: CheckpointInputs, sources: Sources) -> tuple[CheckpointInputs, Node]:
+def read_host(inputs: CheckpointInputs, sources: Sources) -> tuple[CheckpointInputs, Host]:
     """Read the machine and its kubelet; a recording that is named as STATE is the machine, too.
 
     Raise UsageError where the kubelet's release is not known, ConfigRefusedError where the kubelet cannot
@@ -60,35 +83,35 @@ def read_node(words: CheckpointInputs, sources: Sources) -> tuple[CheckpointInpu
     """
     from cpuctl.kubelet.releases.recorded import Topic
 
-    refuse_stdin_twice(words.machine, words.state, words.pods, words.kubelet.config)
-    if not words.machine and is_recording(words.state):
-        words = words._replace(machine=words.state, state="")
-    here = LIVE_MACHINE if words.root == "/" else words.root
-    source = load_machine(words.machine or here, sources)
-    loaded = load_known_kubelet(words.kubelet, sources, machine=source)
+    refuse_stdin_twice(inputs.machine, inputs.state, inputs.pods, inputs.kubelet.config)
+    if not inputs.machine and is_recording(inputs.state):
+        inputs = inputs._replace(machine=inputs.state, state="")
+    here = LIVE_MACHINE if inputs.root == "/" else inputs.root
+    source = load_machine(inputs.machine or here, sources)
+    loaded = load_known_kubelet(inputs.kubelet, sources, machine=source)
     sources.add_unrecorded(loaded.kubelet.version.minor, (Topic.STATE_FILES,))
-    if words.in_place and loaded.kubelet.flags_gap:
+    if inputs.in_place and loaded.kubelet.flags_gap:
         sources.warnings.append(
             f"the kubelet's flags are not known ({loaded.kubelet.flags_gap}): what is kept depends on them,"
             " name them with --kubelet-args"
         )
-    return words, Node(source=source, loaded=loaded)
+    return inputs, Host(source=source, loaded=loaded)
 
 
-def read_case(words: CheckpointInputs, node: Node, sources: Sources) -> Case:
+def read_case(inputs: CheckpointInputs, host: Host, sources: Sources) -> Case:
     """Read the state files and who runs on the node."""
     from cpuctl.inputs.pods import rules_of_pods
 
     place = StatePlace(
-        machine=node.source,
-        root=Path(words.root),
-        directory=node.kubelet.config.root_dir,
-        in_place=words.in_place,
-        lock=words.lock,
+        machine=host.source,
+        root=Path(inputs.root),
+        directory=host.kubelet.config.root_dir,
+        in_place=inputs.in_place,
+        lock=inputs.lock,
     )
-    states = read_states(words.state, place, sources)
-    owners = load_owners(words.pods, rules_of_pods(node.kubelet), sources)
-    return Case(node=node, states=states, owners=owners, reader=knowing_reader(node.kubelet, owners))
+    states = read_states(inputs.state, place, sources)
+    owners = load_owners(inputs.pods, rules_of_pods(host.kubelet), sources)
+    return Case(host=host, states=states, owners=owners, reader=knowing_reader(host.kubelet, owners))
 
 
 def doubts(case: Case, pods: str) -> Iterator[str]:
@@ -104,15 +127,131 @@ def doubts(case: Case, pods: str) -> Iterator[str]:
             )
 
 
-def kubelet_head(kubelet: Kubelet, reader: StateReader) -> dict[str, Any]:
-    """Describe the kubelet that is to start, as far as state files depend on it."""
-    config = kubelet.config
+def load_owners(name: str, rules: PodRules, sources: Sources) -> Owners:
+    """Read who runs on the node from the file *name*; without one nobody says."""
+    from cpuctl.inputs.pods import as_granted, load_running
+
+    return Owners.of(as_granted(load_running(name, rules, sources))) if name else NOBODY_SAYS
+
+
+def knowing_reader(kubelet: Kubelet, owners: Owners) -> StateReader:
+    """Tell how a kubelet reads state files, with the ids of containers: the oldest format goes by them."""
+    from cpuctl.inputs.past import state_reader
+
+    return state_reader(kubelet)._replace(initial_containers=container_names(owners))
+
+
+def container_names(owners: Owners) -> dict[str, ContainerName]:
+    """Return the names of running containers by their id."""
+    from cpuctl.checkpoints.reader import ContainerName
+
+    pods: Iterable[Pod] = (owners.pods or {}).values()
     return {
-        "kubelet": {
-            "version": str(kubelet.version),
-            "cpuManagerPolicy": config.cpu_manager_policy,
-            "memoryManagerPolicy": config.memory_manager_policy,
-            "podLevelResourceManagers": reader.pod_level_managers,
-            "exclusiveResize": reader.exclusive_resize,
-        }
+        status.container_id: ContainerName(pod.uid, status.name)
+        for pod in pods
+        for status in pod.statuses
+        if status.container_id
     }
+
+
+def whole_state(found: Inspection, names: Mapping[str, ContainerName]) -> State | None:
+    """Return all that a file says.
+
+    What the oldest format knows by container id stands under the container's name or, if that is not known,
+    under its id and no pod.
+    """
+    from cpuctl.checkpoints.model import CPUStateFile
+
+    state = found.state
+    if not isinstance(state, CPUStateFile) or not found.container_ids:
+        return state
+    entries: dict[str, dict[str, CPUSet]] = {}
+    for container_id, cpus in found.container_ids.items():
+        uid, name = names.get(container_id, ("", container_id))
+        entries.setdefault(uid, {})[name] = cpus
+    return state._replace(entries=entries)
+
+
+def found_states(states: Sequence[StateInput], reader: StateReader) -> FoundStates:
+    """Read files as a kubelet does that finds them under their names."""
+    from cpuctl.checkpoints.claim_state import read_claims_state
+    from cpuctl.checkpoints.cpu_state import read_cpu_state
+    from cpuctl.checkpoints.device_state import read_devices_state
+    from cpuctl.checkpoints.memory_state import read_memory_state
+    from cpuctl.checkpoints.model import (
+        ClaimsStateFile,
+        CPUStateFile,
+        DevicesStateFile,
+        MemoryStateFile,
+        PodsStateFile,
+    )
+    from cpuctl.checkpoints.pods_state import read_pods_state
+    from cpuctl.checkpoints.status_state import read_status_state
+
+    found = FoundStates()
+    pods: dict[str, FoundFile[PodsStateFile]] = {}
+    for state in states:
+        match state.file_name:
+            case "cpu_manager_state":
+                found = found._replace(cpu=_found(state, reader, read_cpu_state, CPUStateFile))
+            case "memory_manager_state":
+                found = found._replace(memory=_found(state, reader, read_memory_state, MemoryStateFile))
+            case "kubelet_internal_checkpoint":
+                found = found._replace(devices=_found(state, reader, read_devices_state, DevicesStateFile))
+            case "dra_manager_state":
+                found = found._replace(claims=_found(state, reader, read_claims_state, ClaimsStateFile))
+            case "pod_status_manager_state" as name:
+                pods[name] = _found(state, reader, read_status_state, PodsStateFile)
+            case name:
+                pods[name] = _found(state, reader, read_pods_state, PodsStateFile)
+    return found._replace(pods=pods)
+
+
+def _found(
+    state: StateInput,
+    reader: StateReader,
+    read: Callable[[str, StateReader], _State | UnreadableState],
+    kind: type[_State],
+) -> FoundFile[_State]:
+    try:
+        result = read(state.text, reader)
+    except InputError as error:
+        where = error.where.removeprefix(state.file_name).removeprefix(": ")
+        raise InputError(error.message, where=where, hint=error.hint).within(state.source) from None
+    whole = whole_state(state.inspection, reader.initial_containers)
+    loads = isinstance(result, kind)
+    others: Iterable[str] = ()
+    if not loads:
+        others = _readable_by(state, lambda other: isinstance(read(state.text, other), kind), reader)
+    return FoundFile(
+        read=result,
+        whole=whole if isinstance(whole, kind) else None,
+        facts=_facts(state.inspection, tuple(others)),
+    )
+
+
+def _facts(inspection: Inspection, readable_by: tuple[str, ...]) -> FileFacts:
+    return FileFacts(
+        format=inspection.format,
+        wrong_checksums=tuple(each.name for each in inspection.checksums if not each.ok),
+        embedded_differs=inspection.embedded_differs,
+        readable_by=readable_by,
+    )
+
+
+def _readable_by(
+    state: StateInput, loads: Callable[[StateReader], bool], reader: StateReader
+) -> Iterable[str]:
+    """Name the kinds of kubelet that load a file."""
+    from cpuctl.checkpoints.versions import OTHER_READERS, READERS, reader_name
+
+    if state.file_name in OTHER_READERS:
+        yield from (
+            name for name, minor in OTHER_READERS[state.file_name] if loads(reader._replace(minor=minor))
+        )
+        return
+
+    # The last has more gates than the one before, and reads what that reads.
+    for other in READERS[:-1]:
+        if loads(other._replace(initial_containers=reader.initial_containers)):
+            yield reader_name(other)

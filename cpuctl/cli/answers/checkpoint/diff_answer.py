@@ -20,7 +20,7 @@ from cpuctl.cli.output import API_VERSION
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.state_checks.owners import Owners
 from cpuctl.inputs.state_files import StateInput
-from cpuctl.operations.checkpoint.verdict import container_names, whole_state
+from cpuctl.operations.checkpoint.states import container_names, whole_state
 from cpuctl.quantity import Quantity
 
 _NO_CPUS = CPUStateFile(policy_name="", default_cpu_set=CPUSet())

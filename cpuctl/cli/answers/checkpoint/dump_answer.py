@@ -23,7 +23,7 @@ from cpuctl.engine.state_checks.cpu_subject import union
 from cpuctl.engine.state_checks.owners import Owners, Standing
 from cpuctl.exports.marks import mark_of
 from cpuctl.inputs.state_files import StateInput
-from cpuctl.operations.checkpoint.verdict import container_names
+from cpuctl.operations.checkpoint.states import container_names
 
 _NO_IDS: Mapping[str, CPUSet] = MappingProxyType({})
 

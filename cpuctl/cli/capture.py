@@ -17,6 +17,7 @@ from cpuctl.cli.panels import INPUT, OUTPUT
 from cpuctl.errors import InputError, UsageError
 
 if TYPE_CHECKING:
+    from cpuctl.answers.sources import Sources
     from cpuctl.capture.manifest import Capture
     from cpuctl.capture.node.node import Node
     from cpuctl.machine.sources import MachineSource
@@ -168,9 +169,9 @@ def _description(source: "MachineSource") -> str:
     from cpuctl.cli.answers.kubelet_view import kubelet_view
     from cpuctl.cli.answers.topology.topology_answer import topology_document
 
-    origin = {"machine": {"value": source.origin, "from": "capture"}}
+    origin: Sources = {"machine": {"value": source.origin, "from": "capture"}}
     kubelet = kubelet_view(source.machine, source.info)
-    return json.dumps(topology_document(source.machine, {"sources": origin}, kubelet), indent=2) + "\n"
+    return json.dumps(topology_document(source.machine, origin, kubelet), indent=2) + "\n"
 
 
 def _now() -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from hypothesis import strategies as st
 
+from cpuctl.answers.topology import PicturedCPU
 from cpuctl.cpuset import CPUSet
 from cpuctl.exports.machine.facts import CPU, MachineFacts, Owner, Use
 from cpuctl.exports.marks import mark_of
@@ -27,8 +28,15 @@ HOSTILE = st.text(st.characters(), max_size=60) | st.sampled_from(
 )
 
 
+def cpu_row(cpu: int, **told: Any) -> PicturedCPU:
+    """Make a CPU that runs and of which nothing is known but what is told."""
+    unknown = dict.fromkeys(PicturedCPU.__annotations__)
+    known = {"cpu": cpu, "online": True, "shared": False, "marks": [], "typeGuessed": False}
+    return cast("PicturedCPU", {**unknown, **known, **told})
+
+
 @st.composite
-def rows(draw: st.DrawFn, *, most: int = 24) -> list[dict[str, Any]]:
+def rows(draw: st.DrawFn, *, most: int = 24) -> list[PicturedCPU]:
     """Draw CPUs: in even machines, and in ones that no vendor would build."""
     numbers = draw(st.lists(st.integers(0, 4000), min_size=1, max_size=most, unique=True))
     if draw(st.booleans()):
@@ -41,17 +49,17 @@ def rows(draw: st.DrawFn, *, most: int = 24) -> list[dict[str, Any]]:
             (n // (per_node * nodes), n // per_node, n // per_node, n // threads) for n in range(len(numbers))
         ]
     return [
-        {
-            "cpu": cpu,
-            "online": draw(st.integers(0, 9)) > 0,
-            "socket": socket,
-            "node": node,
-            "l3": l3,
-            "core": core,
-            "shared": draw(st.booleans()),
-            "isolated": draw(st.booleans()),
-            "type": draw(st.sampled_from([None, "efficiency", "performance"])),
-        }
+        cpu_row(
+            cpu,
+            online=draw(st.integers(0, 9)) > 0,
+            socket=socket,
+            node=node,
+            l3=l3,
+            core=core,
+            shared=draw(st.booleans()),
+            isolated=draw(st.booleans()),
+            type=draw(st.sampled_from([None, "efficiency", "performance"])),
+        )
         for cpu, (socket, node, l3, core) in zip(sorted(numbers), places, strict=True)
     ]
 
@@ -73,7 +81,7 @@ def machines(draw: st.DrawFn) -> MachineFacts:
     )
 
 
-def _cpu(draw: st.DrawFn, row: dict[str, Any], owners: int) -> CPU:
+def _cpu(draw: st.DrawFn, row: PicturedCPU, owners: int) -> CPU:
     if not row["online"]:
         return CPU(row, Use.OFFLINE)
     use = draw(st.sampled_from([Use.SHARED, Use.RESERVED, Use.NOBODY, Use.PLAIN, Use.OWNED]))

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal
 
-CPU_COLUMNS: Mapping[str, str] = MappingProxyType(
+if TYPE_CHECKING:
+    from cpuctl.answers.topology import ColumnName
+
+_Fact = Literal[
+    "cpu", "node", "socket", "core", "l1d", "l1i", "l2", "l3", "online", "type", "siblings",
+    "isolated", "nohzFull", "capacity", "maxKHz", "minKHz",
+]  # fmt: skip
+_KubeletFact = Literal["node", "socket", "core", "uncoreCache"]
+
+CPU_COLUMNS: Mapping[ColumnName, _Fact] = MappingProxyType(
     {
         "CPU": "cpu",
         "NODE": "node",
@@ -27,7 +37,7 @@ CPU_COLUMNS: Mapping[str, str] = MappingProxyType(
 )
 """Of the kernel's view: members of ``cpus``."""
 
-KUBELET_COLUMNS: Mapping[str, str] = MappingProxyType(
+KUBELET_COLUMNS: Mapping[ColumnName, _KubeletFact] = MappingProxyType(
     {
         "KUBELET-NODE": "node",
         "KUBELET-SOCKET": "socket",
@@ -37,4 +47,4 @@ KUBELET_COLUMNS: Mapping[str, str] = MappingProxyType(
 )
 """Of the kubelet's view: members of ``kubelet.labels``."""
 
-ALL_COLUMNS = (*CPU_COLUMNS, *KUBELET_COLUMNS)
+ALL_COLUMNS: tuple[ColumnName, ...] = (*CPU_COLUMNS, *KUBELET_COLUMNS)

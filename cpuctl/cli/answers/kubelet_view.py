@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from cpuctl.engine.cpu.topology import CPUTopology
 from cpuctl.engine.views import cpu_labels, differing_views
@@ -10,8 +10,11 @@ from cpuctl.golang.text import GoError
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.machine.model import Machine
 
+if TYPE_CHECKING:
+    from cpuctl.answers.topology import KubeletView, TopologyCounts, Unseen
 
-def kubelet_view(machine: Machine, info: MachineInfo) -> dict[str, Any]:
+
+def kubelet_view(machine: Machine, info: MachineInfo) -> KubeletView | Unseen:
     """Count and number as the kubelet does, or give its error where it would refuse the machine."""
     try:
         topology = CPUTopology.discover(info)
@@ -21,13 +24,13 @@ def kubelet_view(machine: Machine, info: MachineInfo) -> dict[str, Any]:
         **topology_counts(topology),
         "differences": list(differing_views(machine, topology)),
         "labels": {
-            str(cpu): dict(zip(("node", "socket", "core", "uncoreCache"), label, strict=True))
-            for cpu, label in cpu_labels(topology).items()
+            str(cpu): {"node": node, "socket": socket, "core": core, "uncoreCache": cache}
+            for cpu, (node, socket, core, cache) in cpu_labels(topology).items()
         },
     }
 
 
-def topology_counts(topology: CPUTopology) -> dict[str, Any]:
+def topology_counts(topology: CPUTopology) -> TopologyCounts:
     """Report the totals and the average core size of a topology; caches as far as they are recorded."""
     return {
         "cpus": topology.num_cpus,

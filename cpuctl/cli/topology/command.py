@@ -18,15 +18,16 @@ from cpuctl.cli.options import (
     OutputOption,
     QuietOption,
 )
-from cpuctl.cli.output import Document, Output, Style, emit
+from cpuctl.cli.output import Output, Style, emit
 from cpuctl.cli.pictures import SVG, MachineSvgOption, Pictures
-from cpuctl.cli.topology.memory import memory_member, refuse_unless_used
+from cpuctl.cli.topology.memory import counted_memory, refuse_unless_used
 from cpuctl.errors import UsageError
 from cpuctl.inputs.configuration import KubeletInputs
 from cpuctl.inputs.machine import load_machine
 from cpuctl.inputs.sources import Sources, refuse_stdin_twice
 
 if TYPE_CHECKING:
+    from cpuctl.answers.topology import ColumnName, Topology
     from cpuctl.machine.model import Machine
 
 HELP = """Show a machine: its NUMA nodes, sockets, cores, caches and CPUs.
@@ -143,7 +144,7 @@ def show(
     refuse_stdin_twice(machine, words.config)
     document = _answer(machine, cpus, style, words if memory else None)
     if names:
-        document = {**document, "columns": names}
+        document["columns"] = names
     _show(document, style, pictures)
 
 
@@ -201,7 +202,7 @@ def devices(
     emit(pci_document(found) if style.for_people else draft(drafted(found)), style)
 
 
-def _show(document: Document, style: Style, pictures: Pictures) -> None:
+def _show(document: "Topology", style: Style, pictures: Pictures) -> None:
     if pictures:
         from cpuctl.exports.machine.facts import topology_facts
 
@@ -210,20 +211,22 @@ def _show(document: Document, style: Style, pictures: Pictures) -> None:
         emit(document, style)
 
 
-def _answer(spec: str, cpus: str, style: Style, words: KubeletInputs | None = None) -> Document:
+def _answer(spec: str, cpus: str, style: Style, words: KubeletInputs | None = None) -> "Topology":
     from cpuctl.cli.answers.kubelet_view import kubelet_view
     from cpuctl.cli.answers.topology.topology_answer import topology_document
 
     sources = Sources()
     source = load_machine(spec, sources, shows_findings=True)
-    memory = memory_member(source, words, sources) if words else {}
+    memory = counted_memory(source, words, sources) if words else None
     tell_sources(sources, style)
     wanted = _wanted(cpus, source.machine)
     kubelet = kubelet_view(source.machine, source.info)
-    document = {**topology_document(source.machine, {"sources": sources.entries}, kubelet), **memory}
-    if wanted is None:
-        return document
-    return {**document, "cpus": [row for row in document["cpus"] if row["cpu"] in wanted]}
+    document = topology_document(source.machine, sources.entries, kubelet)
+    if memory is not None:
+        document["memory"] = memory
+    if wanted is not None:
+        document["cpus"] = [row for row in document["cpus"] if row["cpu"] in wanted]
+    return document
 
 
 def _wanted(cpus: str, machine: "Machine") -> "frozenset[int] | None":
@@ -244,16 +247,17 @@ def _wanted(cpus: str, machine: "Machine") -> "frozenset[int] | None":
     return frozenset(wanted)
 
 
-def _columns(text: str) -> list[str]:
+def _columns(text: str) -> "list[ColumnName]":
     from cpuctl.cli.answers.cpu_columns import ALL_COLUMNS
 
     if text == "all":
         return list(ALL_COLUMNS)
-    names = [name.strip().upper() for name in text.split(",") if name.strip()]
-    unknown = [name for name in names if name not in ALL_COLUMNS]
+    columns = {str(name): name for name in ALL_COLUMNS}
+    wanted = [name.strip().upper() for name in text.split(",") if name.strip()]
+    unknown = [name for name in wanted if name not in columns]
     if unknown:
         known = ", ".join(ALL_COLUMNS).lower()
         raise UsageError(
             f"no column is called {unknown[0]!r}", where="--columns", hint=f"choose from {known}"
         )
-    return names
+    return [columns[name] for name in wanted]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cpuctl.errors import UsageError
 
 if TYPE_CHECKING:
+    from cpuctl.answers.topology import Memory
     from cpuctl.inputs.configuration import KubeletInputs
     from cpuctl.inputs.sources import Sources
     from cpuctl.machine.sources import MachineSource
@@ -24,7 +25,7 @@ def refuse_unless_used(words: KubeletInputs) -> None:
         raise UsageError("is looked at with --memory only", where=option, hint="add --memory")
 
 
-def memory_member(source: MachineSource, words: KubeletInputs, sources: Sources) -> dict[str, Any]:
+def counted_memory(source: MachineSource, words: KubeletInputs, sources: Sources) -> Memory:
     """Count memory as the kubelet would that is told this."""
     from cpuctl.cli.answers.topology.memory_answer import topology_memory
     from cpuctl.engine.start import check_start
@@ -33,4 +34,4 @@ def memory_member(source: MachineSource, words: KubeletInputs, sources: Sources)
 
     kubelet = load_kubelet(words, sources, machine=source).kubelet
     sources.add_unrecorded(kubelet.version.minor, (Topic.MEMORY,))
-    return {"memory": topology_memory(source, kubelet.config, check_start(source.info, kubelet))}
+    return topology_memory(source, kubelet.config, check_start(source.info, kubelet))

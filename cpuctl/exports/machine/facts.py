@@ -6,17 +6,30 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.exports.holders import holder_name
-from cpuctl.exports.machine.nesting import Row
 from cpuctl.exports.plan_words import counts_words, kubelet_words, start_sentence
 from cpuctl.exports.text_width import bounded
 from cpuctl.exports.wording import byte_text, counted
 
+if TYPE_CHECKING:
+    from cpuctl.answers import topology as answers
+    from cpuctl.answers.sources import Sources
+    from cpuctl.answers.topology import HeldCPU, PicturedCPU, Topology
+
+    Marked = HeldCPU | PicturedCPU
+    Row = answers.CPU | Marked
+
 Json = Mapping[str, Any]
 
+_COUNTED: Final[Sequence[tuple[Literal["sockets", "numaNodes", "l3Caches", "cores"], str]]] = (
+    ("sockets", "socket"),
+    ("numaNodes", "NUMA node"),
+    ("l3Caches", "L3 cache"),
+    ("cores", "core"),
+)
 _REFUSALS_SHOWN = 4
 _LONGEST_NAME = 400
 """Characters; a broken file may have any number, and the name stands in every CPU of its owner."""
@@ -89,19 +102,18 @@ def flags_of(row: Row) -> tuple[str, ...]:
     return (*isolated, "efficiency") if row.get("type") == "efficiency" else isolated
 
 
-def topology_facts(topology: Json) -> MachineFacts:
+def topology_facts(topology: Topology) -> MachineFacts:
     """Take a machine as ``cpuctl topology`` answers it."""
     summary, rows = topology["summary"], topology["cpus"]
     drawn = CPUSet.of(row["cpu"] for row in rows)
-    counts = {"sockets": "socket", "numaNodes": "NUMA node", "l3Caches": "L3 cache", "cores": "core"}
-    size = ", ".join(counted(n, noun) for key, noun in counts.items() if (n := summary[key]) is not None)
+    size = ", ".join(counted(n, noun) for key, noun in _COUNTED if (n := summary[key]) is not None)
     every = len(drawn) == len(CPUSet.parse(summary["online"]) | CPUSet.parse(summary["offline"]))
     memory = {node["id"]: node["memoryBytes"] for node in topology["numaNodes"]}
     return MachineFacts(
         title=summary["model"] or "Machine",
         lines=(
             f"{size}, {counted(summary['cpus'], 'CPU')} online",
-            *_origin(topology),
+            *_origin(topology["sources"]),
             *([] if every else [f"only CPUs {drawn} are drawn"]),
         ),
         cpus=_ownerless(rows),
@@ -110,7 +122,7 @@ def topology_facts(topology: Json) -> MachineFacts:
     )
 
 
-def bare_nodes(topology: Json) -> Iterator[str]:
+def bare_nodes(topology: Topology) -> Iterator[str]:
     """Name the NUMA nodes without CPUs, which no CPU's place tells of, and their memory."""
     for node in topology["numaNodes"]:
         if not node["cpus"]:
@@ -127,7 +139,7 @@ def dump_facts(dump: Json) -> MachineFacts:
         lines=(
             f"{counted(cpus['exclusiveCPUs'], 'exclusive CPU')}, {cpus['sharedCPUs']} in the shared pool",
             *(file["source"] for file in dump["files"] if file["file"] == "cpu_manager_state"),
-            *_origin(dump),
+            *_origin(dump["sources"]),
         ),
         cpus=found,
         owners=_owners(cpus["holders"]),
@@ -152,7 +164,7 @@ def plan_facts(plan: Json, picture: Json) -> MachineFacts:
     found = _cpus(picture["cpus"], reserved) if started else _ownerless(picture["cpus"])
     return MachineFacts(
         title="CPUs after the plan" if started else "The kubelet does not start",
-        lines=(*_plan_lines(plan), *_origin(plan)),
+        lines=(*_plan_lines(plan), *_origin(plan["sources"])),
         cpus=found,
         owners=_owners(picture["holders"]),
         captions=_captions(found, "free") if started else {},
@@ -163,11 +175,11 @@ def _ownerless(rows: Iterable[Row]) -> tuple[CPU, ...]:
     return tuple(CPU(row, Use.PLAIN if row["online"] else Use.OFFLINE) for row in rows)
 
 
-def _cpus(rows: Iterable[Row], reserved: CPUSet) -> tuple[CPU, ...]:
+def _cpus(rows: Iterable[Marked], reserved: CPUSet) -> tuple[CPU, ...]:
     return tuple(_cpu(row, reserved=row["cpu"] in reserved) for row in rows)
 
 
-def _cpu(row: Row, *, reserved: bool) -> CPU:
+def _cpu(row: Marked, *, reserved: bool) -> CPU:
     marks = tuple(row["marks"])
     if marks:
         return CPU(row, Use.OWNED, marks, disputed=len(marks) > 1 or row["shared"] or reserved)
@@ -212,8 +224,8 @@ def _captions(cpus: Iterable[CPU], word: str) -> dict[int, str]:
     return {node: f"{left[node]} of {count} {word}" for node, count in all_of.items()}
 
 
-def _origin(document: Json) -> Iterator[str]:
-    machine = document["sources"].get("machine")
+def _origin(sources: Sources) -> Iterator[str]:
+    machine = sources.get("machine")
     if machine is not None:
         yield f"machine: {'this host' if machine['from'] == 'live' else machine['value']}"
 

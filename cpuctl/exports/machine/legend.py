@@ -59,7 +59,7 @@ def _notes(facts: MachineFacts) -> Iterator[str]:
     if more:
         which = f"{counted(len(more), 'more owner')}, {more[0].mark} to {more[-1].mark}"
         yield f"and {which}: point at a CPU for its owner"
-    if any(cpu.row["shared"] for cpu in facts.cpus if cpu.use is Use.RESERVED):
+    if any(cpu.row.get("shared") for cpu in facts.cpus if cpu.use is Use.RESERVED):
         yield "R: the reserved CPUs are part of the shared pool, too"
     if disputed := [cpu.number for cpu in facts.cpus if cpu.disputed]:
         yield f"+: {counted(len(disputed), 'CPU')} held by more than one, or held and shared or reserved"

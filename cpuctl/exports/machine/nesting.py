@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-Row = Mapping[str, Any]
-"""A CPU as answers tell it: ``cpu``, ``online`` and where it is (``socket``, ``node``, ``l3``, ``core``)."""
+if TYPE_CHECKING:
+    from cpuctl.answers.topology import PlacedCPU
 
-LEVELS = (("socket", "Socket"), ("node", "NUMA node"), ("l3", "L3"))
+Level = Literal["socket", "node", "l3"]
+LEVELS: Final[tuple[tuple[Level, str], ...]] = (("socket", "Socket"), ("node", "NUMA node"), ("l3", "L3"))
 """The member of a row that tells the place, and what people call such a place."""
 
 
 class Core(NamedTuple):
     """The CPUs of one core, or of which no core is known."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[PlacedCPU, ...]
 
 
 class Place(NamedTuple):
     """A socket, NUMA node or L3 cache; ``level`` is its key in rows."""
 
-    level: str
+    level: Level
     number: int
     name: str
     inside: tuple[Nested, ...]
@@ -31,7 +32,7 @@ class Place(NamedTuple):
 Nested = Core | Place
 
 
-def nested(rows: Iterable[Row], level: int = 0) -> Iterator[Nested]:
+def nested(rows: Iterable[PlacedCPU], level: int = 0) -> Iterator[Nested]:
     """Sort CPUs into places; where a CPU's place is not known, its cores stand for themselves."""
     if level == len(LEVELS):
         yield from (Core(tuple(core)) for _, core in _grouped(rows, "core"))
@@ -45,7 +46,9 @@ def nested(rows: Iterable[Row], level: int = 0) -> Iterator[Nested]:
             yield Place(key, number, f"{name} {number}", tuple(inside))
 
 
-def _grouped(rows: Iterable[Row], key: str) -> Iterator[tuple[int | None, Iterator[Row]]]:
+def _grouped(
+    rows: Iterable[PlacedCPU], key: Literal[Level, "core"]
+) -> Iterator[tuple[int | None, Iterator[PlacedCPU]]]:
     # Rows without a number come first; equal numbers keep their order.
     ordered = sorted(rows, key=lambda row: (row[key] is not None, row[key] or 0))
     return groupby(ordered, key=lambda row: row[key])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from cpuctl.exports.machine.arrangement import Area, Rows, in_columns, in_rows
 from cpuctl.exports.machine.facts import CPU, MachineFacts, Use, flags_of
@@ -24,6 +24,12 @@ _CORE_PADDING, _CORE_GAP = 3.0, 6.0
 _PADDING, _GAP, _HEADING = 10.0, 12.0, 24.0
 _ASPECTS = {"socket": 1.4, "node": 1.5, "l3": 1.9}
 _MACHINE_ASPECT, _OFFLINE_ASPECT = 1.6, 12.0
+_PLACES: Final[Sequence[tuple[Literal["socket", "node", "l3", "core"], str]]] = (
+    ("socket", "socket"),
+    ("node", "NUMA node"),
+    ("l3", "L3"),
+    ("core", "core"),
+)
 _FRAMES = {"socket": "f0", "node": "f1", "l3": "f2"}
 
 
@@ -103,8 +109,7 @@ class _Cells(NamedTuple):
 
     def _tip(self, cpu: CPU) -> str:
         row = cpu.row
-        places = {"socket": "socket", "node": "NUMA node", "l3": "L3", "core": "core"}
-        known = [f"{name} {row[key]}" for key, name in places.items() if row[key] is not None]
+        known = [f"{name} {row[place]}" for place, name in _PLACES if row[place] is not None]
         names = [(mark, self.names.get(mark, "")) for mark in cpu.marks]
         whose = [f"{mark} {name}" if name else mark for mark, name in names]
         what = [*whose, *_state(cpu)]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from hypothesis import given
 
+from cpuctl.answers.topology import PicturedCPU
 from cpuctl.exports.machine.nesting import Core, Nested, Place, nested
 from tests.support.drawn_rows import rows
 
@@ -22,10 +23,10 @@ def cpus_in(
 
 
 @given(rows())
-def test_every_cpu_is_in_its_places_and_nowhere_else(drawn: list[dict[str, int | None]]) -> None:
+def test_every_cpu_is_in_its_places_and_nowhere_else(drawn: list[PicturedCPU]) -> None:
     nowhere: dict[str, int | None] = dict.fromkeys(("socket", "node", "l3"))
     found = list(cpus_in(nested(drawn), nowhere))
-    assert sorted(cpu for cpu, _ in found) == sorted(row["cpu"] or 0 for row in drawn)
-    by_number = {row["cpu"]: row for row in drawn}
+    assert sorted(cpu for cpu, _ in found) == sorted(row["cpu"] for row in drawn)
+    by_number: dict[int, Mapping[str, object]] = {row["cpu"]: row for row in drawn}
     for cpu, place in found:
         assert place == {key: by_number[cpu][key] for key in place}

@@ -8,21 +8,22 @@ from typing import Any
 
 from hypothesis import example, given
 
+from cpuctl.answers.topology import PicturedCPU
 from cpuctl.cpuset import CPUSet
 from cpuctl.exports.machine.facts import CPU, MachineFacts, Owner, Use, plan_facts
 from cpuctl.exports.machine.legend import MOST_OWNERS
 from cpuctl.exports.machine.picture import machine_svg
 from cpuctl.exports.marks import mark_of
 from cpuctl.visible_text import printable
-from tests.support.drawn_rows import machines
+from tests.support.drawn_rows import cpu_row, machines
 from tests.support.pictures import Picture, letters, tooltip
 
 BOXES = ("fr", "k")
 
 
-def row(cpu: int, **more: Any) -> dict[str, Any]:
+def row(cpu: int, **more: Any) -> PicturedCPU:
     place = {"socket": 0, "node": cpu // 4, "l3": cpu // 4, "core": cpu // 2}
-    return {"cpu": cpu, "online": True, "shared": False, **place, **more}
+    return cpu_row(cpu, **place, **more)
 
 
 INVISIBLE = MachineFacts(
@@ -97,9 +98,7 @@ def test_letters_and_words_say_all_that_colours_do() -> None:
 
 def big_machine(cpus: int, owners: int) -> MachineFacts:
     rows = [
-        {"cpu": n, "online": True, "shared": False, "socket": n * 2 // cpus, "node": n * 8 // cpus}
-        | {"l3": n // 16, "core": n // 2}
-        for n in range(cpus)
+        cpu_row(n, socket=n * 2 // cpus, node=n * 8 // cpus, l3=n // 16, core=n // 2) for n in range(cpus)
     ]
     return MachineFacts(
         title="Large",

@@ -4,25 +4,35 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cpuctl.cli.answers.topology.topology_answer import cpu_rows
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.model import Machine
 
-_PLACES = ("cpu", "online", "node", "socket", "core", "l3")
+if TYPE_CHECKING:
+    from cpuctl.answers.topology import HeldMap
+
 _MOST_MARKS = 3
 """More pods that hold one CPU are not told: a broken file may have thousands."""
 
 
-def map_answer(machine: Machine, cpus: Mapping[str, Any]) -> dict[str, Any]:
+def map_answer(machine: Machine, cpus: Mapping[str, Any]) -> HeldMap:
     """List every CPU of the machine with the marks of its holders, and the CPUs that it has not."""
     pool, known = CPUSet.parse(cpus["sharedPool"]), machine.online | machine.offline
     marks = _marks(_leaves(cpus["holders"]), known)
     return {
         "cpus": [
-            {name: row[name] for name in _PLACES}
-            | {"shared": row["cpu"] in pool, "marks": marks.get(row["cpu"], [])}
+            {
+                "cpu": row["cpu"],
+                "online": row["online"],
+                "node": row["node"],
+                "socket": row["socket"],
+                "core": row["core"],
+                "l3": row["l3"],
+                "shared": row["cpu"] in pool,
+                "marks": marks.get(row["cpu"], []),
+            }
             for row in cpu_rows(machine)
         ],
         "notOnMachine": str((pool | CPUSet.parse(cpus["exclusive"])) - known),

@@ -47,7 +47,7 @@ def check_document(
     An error in a state file takes the place of the start that fails for it. *unseen* says which of the
     node's files were not looked at, with the command that does.
     """
-    start = start_answer(outcome)
+    start: dict[str, Any] = {**start_answer(outcome)}
     if paths := settings_to_mend(outcome):
         start["mend"] = mend_answer(loaded, paths)
     remarks = [remark_on(loaded, lint) for lint in lints]

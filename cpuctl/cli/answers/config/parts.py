@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.outcome import KubeletFault, StartRefused, Undetermined
@@ -12,10 +12,13 @@ from cpuctl.kubelet.configuration.loading import LoadedConfiguration
 from cpuctl.kubelet.configuration.refusal import Refusal
 from cpuctl.kubelet.configuration.settings import OriginKind, path_name
 
+if TYPE_CHECKING:
+    from cpuctl.answers.start import Start
+
 StartOutcome = Started | StartRefused | KubeletFault | Undetermined | Refusal
 
 
-def start_answer(outcome: StartOutcome) -> dict[str, Any]:
+def start_answer(outcome: StartOutcome) -> Start:
     """Say whether the kubelet comes up, and in its own words why not."""
     match outcome:
         case Started():
@@ -23,7 +26,7 @@ def start_answer(outcome: StartOutcome) -> dict[str, Any]:
         case StartRefused(stage=stage, error=error):
             return {"outcome": "Refused", "stage": stage, "error": error}
         case KubeletFault(kind=kind, where=where, why=why):
-            return {"outcome": "KubeletFault", "fault": str(kind), "where": where, "why": why}
+            return {"outcome": "KubeletFault", "fault": kind.value, "where": where, "why": why}
         case Refusal(crash=True, error=error):
             return {
                 "outcome": "KubeletFault",

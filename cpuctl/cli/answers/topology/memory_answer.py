@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from cpuctl.cli.answers.config.parts import StartOutcome, start_answer
 from cpuctl.engine.memory.account import NodeAmounts, memory_account
@@ -12,10 +12,11 @@ from cpuctl.machine.cadvisor.machine_info import InfoNode
 from cpuctl.machine.model import NumaNode
 from cpuctl.machine.sources import MachineSource
 
+if TYPE_CHECKING:
+    from cpuctl.answers.topology import Amounts, Memory
 
-def topology_memory(
-    source: MachineSource, config: KubeletConfiguration, outcome: StartOutcome
-) -> dict[str, Any]:
+
+def topology_memory(source: MachineSource, config: KubeletConfiguration, outcome: StartOutcome) -> Memory:
     """Count the memory of every NUMA node, and say whether a kubelet starts that counts so."""
     free = {
         (node.id, name): amount for node in source.machine.numa_nodes for name, amount in _free(node).items()
@@ -30,7 +31,7 @@ def topology_memory(
     }
 
 
-def _amounts(line: NodeAmounts, free: int | None) -> dict[str, Any]:
+def _amounts(line: NodeAmounts, free: int | None) -> Amounts:
     return {
         "numaNode": line.numa_node,
         "resource": line.resource,

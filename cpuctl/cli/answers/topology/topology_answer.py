@@ -7,21 +7,25 @@ because the kernel's own ids for them repeat; the set names ``core:N`` and ``l3:
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
-from cpuctl.cli.output import API_VERSION, Document
+from cpuctl.cli.output import API_VERSION
 from cpuctl.cpuset import CPUSet
-from cpuctl.machine.model import CPU, Cache, Machine, NumaNode
+from cpuctl.machine.model import Cache, Machine, NumaNode
 
-_CACHE_KEYS = {(1, "Data"): "l1d", (1, "Instruction"): "l1i", (2, "Unified"): "l2", (3, "Unified"): "l3"}
+if TYPE_CHECKING:
+    from cpuctl.answers import topology as answers
+    from cpuctl.answers.sources import Sources
 
 
-def topology_document(machine: Machine, head: Mapping[str, Any], kubelet: Mapping[str, Any]) -> Document:
+def topology_document(
+    machine: Machine, sources: Sources, kubelet: answers.KubeletView | answers.Unseen
+) -> answers.Topology:
     """Describe a machine as its kernel sees it, with the kubelet's counts beside it."""
     return {
         "apiVersion": API_VERSION,
         "kind": "Topology",
-        **head,
+        "sources": sources,
         "summary": _summary(machine),
         "kubelet": kubelet,
         "numaNodes": [_numa_node(node) for node in machine.numa_nodes],
@@ -32,7 +36,8 @@ def topology_document(machine: Machine, head: Mapping[str, Any], kubelet: Mappin
     }
 
 
-def _summary(machine: Machine) -> dict[str, Any]:
+def _summary(machine: Machine) -> answers.Summary:
+    synthetic, why_not = _synthetic(machine)
     return {
         "model": machine.model_name,
         "architecture": machine.architecture,
@@ -54,21 +59,22 @@ def _summary(machine: Machine) -> dict[str, Any]:
         "memoryBytes": machine.memory_bytes,
         "hugepages": _hugepages(machine.hugepages),
         "hugepagesTold": machine.hugepages_told,
-        **_synthetic(machine),
+        "synthetic": synthetic,
+        "whyNotSynthetic": why_not,
     }
 
 
-def _synthetic(machine: Machine) -> dict[str, Any]:
+def _synthetic(machine: Machine) -> tuple[str | None, str | None]:
     """Write the machine in one line that ``-m`` takes, or say why that cannot be done."""
     from cpuctl.machine.synthetic.one_line import describe_synthetic
 
     try:
-        return {"synthetic": describe_synthetic(machine), "whyNotSynthetic": None}
+        return describe_synthetic(machine), None
     except ValueError as error:
-        return {"synthetic": None, "whyNotSynthetic": str(error)}
+        return None, str(error)
 
 
-def _numa_node(node: NumaNode) -> dict[str, Any]:
+def _numa_node(node: NumaNode) -> answers.NumaNode:
     return {
         "id": node.id,
         "cpus": str(node.cpus),
@@ -96,7 +102,7 @@ def _cache_order(cache: Cache) -> tuple[int, str, int]:
     return cache.level or 0, cache.kind, cache.cpus.lowest
 
 
-def _cache(cache: Cache) -> dict[str, Any]:
+def _cache(cache: Cache) -> answers.Cache:
     return {
         "level": cache.level,
         "type": cache.kind,
@@ -106,40 +112,44 @@ def _cache(cache: Cache) -> dict[str, Any]:
     }
 
 
-def cpu_rows(machine: Machine) -> Iterable[dict[str, Any]]:
+def cpu_rows(machine: Machine) -> Iterable[answers.CPU]:
     """Yield a row for every CPU, online or not: where it sits, what it is."""
     cores = _numbers(machine.cores)
-    told = [cache for cache in machine.caches if cache.told]
-    caches = {
-        key: _numbers(sorted({c.cpus for c in told if (c.level, c.kind) == kind}, key=_lowest))
-        for kind, key in _CACHE_KEYS.items()
-    }
+    l1d, l1i = _cache_numbers(machine, 1, "Data"), _cache_numbers(machine, 1, "Instruction")
+    l2, l3 = _cache_numbers(machine, 2, "Unified"), _cache_numbers(machine, 3, "Unified")
     online = {cpu.number: cpu for cpu in machine.cpus}
     for number in machine.online | machine.offline:
         cpu = online.get(number)
-        shared = {key: numbers.get(number) for key, numbers in caches.items()}
-        yield _cpu(machine, number, cpu) | {"core": cores.get(number)} | shared
+        core_type = _core_type(machine, number)
+        yield {
+            "cpu": number,
+            "online": cpu is not None,
+            "node": cpu.numa_node if cpu else None,
+            "socket": machine.socket_of.get(number),
+            "core": cores.get(number),
+            "siblings": str(cpu.siblings) if cpu else None,
+            "type": core_type,
+            "typeGuessed": machine.core_kinds.guessed and core_type is not None,
+            "isolated": number in machine.isolated,
+            "nohzFull": number in machine.nohz_full,
+            "capacity": cpu.capacity if cpu else None,
+            "maxKHz": cpu.max_khz if cpu else None,
+            "minKHz": cpu.min_khz if cpu else None,
+            "l1d": l1d.get(number),
+            "l1i": l1i.get(number),
+            "l2": l2.get(number),
+            "l3": l3.get(number),
+        }
 
 
-def _cpu(machine: Machine, number: int, cpu: CPU | None) -> dict[str, Any]:
-    return {
-        "cpu": number,
-        "online": cpu is not None,
-        "node": cpu.numa_node if cpu else None,
-        "socket": machine.socket_of.get(number),
-        "core": None,
-        "siblings": str(cpu.siblings) if cpu else None,
-        "type": _core_type(machine, number),
-        "typeGuessed": machine.core_kinds.guessed and _core_type(machine, number) is not None,
-        "isolated": number in machine.isolated,
-        "nohzFull": number in machine.nohz_full,
-        "capacity": cpu.capacity if cpu else None,
-        "maxKHz": cpu.max_khz if cpu else None,
-        "minKHz": cpu.min_khz if cpu else None,
+def _cache_numbers(machine: Machine, level: int, kind: str) -> dict[int, int]:
+    told = {
+        cache.cpus for cache in machine.caches if cache.told and (cache.level, cache.kind) == (level, kind)
     }
+    return _numbers(sorted(told, key=_lowest))
 
 
-def _core_type(machine: Machine, number: int) -> str | None:
+def _core_type(machine: Machine, number: int) -> answers.CoreType | None:
     if number in machine.core_kinds.performance:
         return "performance"
     return "efficiency" if number in machine.core_kinds.efficiency else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
@@ -11,8 +11,10 @@ from cpuctl.cli.render.tables.checkpoint import cpu_table, file_line, memory_hol
 from cpuctl.cli.render.tables.machine_boxes import machine_boxes
 from cpuctl.cli.render.tables.memory import memory_table
 from cpuctl.exports.holders import pod_name
-from cpuctl.exports.machine.nesting import Row
 from cpuctl.exports.wording import counted
+
+if TYPE_CHECKING:
+    from cpuctl.answers.topology import HeldCPU
 
 _SHARED, _NOBODY = ".", "?"
 _SHOWN = 3
@@ -96,13 +98,13 @@ def _picture(picture: Mapping[str, Any]) -> Iterator[Block]:
         yield Lines.of(*notes)
 
 
-def _cell(row: Row) -> Cell:
+def _cell(row: HeldCPU) -> Cell:
     mark = _mark(row)
     style = {_SHARED: "green", _NOBODY: "red"}.get(mark, "red" if "+" in mark else "cyan")
     return Cell(f"{row['cpu']}{mark}", style if row["online"] else "dim")
 
 
-def _mark(row: Row) -> str:
+def _mark(row: HeldCPU) -> str:
     marks = row["marks"]
     if not marks:
         return _SHARED if row["shared"] else _NOBODY if row["online"] else ""

@@ -2,24 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final, Literal
 
 from cpuctl.cli.answers.cpu_columns import CPU_COLUMNS, KUBELET_COLUMNS
-from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.tables.topology_memory import memory_blocks
 from cpuctl.cpuset import CPUSet
 from cpuctl.exports.wording import GUESSED, counted
 
+if TYPE_CHECKING:
+    from cpuctl.answers.topology import (
+        CPU,
+        ColumnName,
+        KubeletLabel,
+        KubeletView,
+        NumaNode,
+        Summary,
+        Topology,
+        Unseen,
+    )
+
 _NOT_RECORDED = "not recorded"
-_DEFAULT_COLUMNS = ("CPU", "NODE", "SOCKET", "CORE", "L1D", "L1I", "L2", "L3", "ONLINE")
+_DEFAULT_COLUMNS: Final[Sequence[ColumnName]] = (
+    "CPU",
+    "NODE",
+    "SOCKET",
+    "CORE",
+    "L1D",
+    "L1I",
+    "L2",
+    "L3",
+    "ONLINE",
+)
+
+_MASKS: Final[Sequence[tuple[str, Literal["online", "isolated", "nohzFull"]]]] = (
+    ("online", "online"),
+    ("isolated", "isolated"),
+    ("nohz_full", "nohzFull"),
+)
 
 
-def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
+def blocks(document: Topology, *, wide: bool) -> Iterator[Block]:
     """Lay out a machine, or only the table of CPUs where columns were asked for."""
     if "columns" in document:
-        yield _cpu_table(document, tuple(document["columns"]))
+        yield _cpu_table(document, document["columns"])
         return
     yield Lines.of(*_summary_lines(document, wide=wide))
     if document["numaNodes"]:
@@ -28,26 +55,31 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
         yield from memory_blocks(document["memory"])
     if wide:
         yield _cpu_table(document, _DEFAULT_COLUMNS)
+    kubelet = document["kubelet"]
     for title, sentences in (
-        ("The kubelet sees another machine than the kernel:", document["kubelet"].get("differences", ())),
+        (
+            "The kubelet sees another machine than the kernel:",
+            () if "error" in kubelet else kubelet["differences"],
+        ),
         ("Unusual:", document["findings"]),
     ):
         if sentences:
             yield Lines((Cell(title), *(Cell(f"- {sentence}", "yellow") for sentence in sentences)))
 
 
-def _cpu_table(document: Document, columns: tuple[str, ...]) -> Table:
-    labels = document["kubelet"].get("labels", {})
+def _cpu_table(document: Topology, columns: Sequence[ColumnName]) -> Table:
+    kubelet = document["kubelet"]
+    labels = {} if "error" in kubelet else kubelet["labels"]
     rows = tuple(
-        tuple(Cell(_shown(_value(cpu, labels.get(str(cpu["cpu"]), {}), name))) for name in columns)
+        tuple(Cell(_shown(_value(cpu, labels.get(str(cpu["cpu"])), name))) for name in columns)
         for cpu in document["cpus"]
     )
     return Table(tuple(Column(name, "right") for name in columns), rows)
 
 
-def _value(cpu: Mapping[str, Any], label: Mapping[str, int], column: str) -> object:
-    if column in KUBELET_COLUMNS:
-        return label.get(KUBELET_COLUMNS[column])
+def _value(cpu: CPU, label: KubeletLabel | None, column: ColumnName) -> object:
+    if of_kubelet := KUBELET_COLUMNS.get(column):
+        return label[of_kubelet] if label else None
     value = cpu[CPU_COLUMNS[column]]
     return f"{value}, a guess" if column == "TYPE" and cpu["typeGuessed"] else value
 
@@ -60,7 +92,7 @@ def _shown(value: object) -> str:
     return str(value)
 
 
-def _summary_lines(document: Document, *, wide: bool) -> Iterator[str]:
+def _summary_lines(document: Topology, *, wide: bool) -> Iterator[str]:
     summary, kubelet = document["summary"], document["kubelet"]
     threads = " or ".join(str(count) for count in summary["threadsPerCore"])
     facts = {
@@ -80,7 +112,7 @@ def _summary_lines(document: Document, *, wide: bool) -> Iterator[str]:
         "A kubelet counts": _kubelet_counts(kubelet),
     }
     if wide:
-        for name, key in (("online", "online"), ("isolated", "isolated"), ("nohz_full", "nohzFull")):
+        for name, key in _MASKS:
             facts[f"Mask {name}"] = CPUSet.parse(summary[key]).kernel_mask if summary[key] else ""
     for name, fact in facts.items():
         if fact:
@@ -91,16 +123,16 @@ def _told(count: int | None) -> str:
     return _NOT_RECORDED if count is None else str(count)
 
 
-def _core_kind(summary: Mapping[str, Any], kind: str) -> str:
+def _core_kind(summary: Summary, kind: Literal["performanceCPUs", "efficiencyCPUs"]) -> str:
     guess = f", {GUESSED}" if summary["coreKindsGuessed"] else ""
     return f"{summary[kind]}{guess}" if summary[kind] else ""
 
 
-def _kubelet_counts(kubelet: Mapping[str, Any]) -> str:
+def _kubelet_counts(kubelet: KubeletView | Unseen) -> str:
     if "error" in kubelet:
         return f"nothing: {kubelet['error']}"
-    known = kubelet["uncoreCaches"] is not None
-    caches = f", {counted(kubelet['uncoreCaches'], 'uncore cache')}" if known else ""
+    uncore = kubelet["uncoreCaches"]
+    caches = "" if uncore is None else f", {counted(uncore, 'uncore cache')}"
     return (
         f"{counted(kubelet['cpus'], 'CPU')}, "
         f"{counted(kubelet['cores'], 'core')} of {kubelet['cpusPerCore']}, "
@@ -109,7 +141,7 @@ def _kubelet_counts(kubelet: Mapping[str, Any]) -> str:
     )
 
 
-def _numa_table(nodes: list[Mapping[str, Any]]) -> Table:
+def _numa_table(nodes: Sequence[NumaNode]) -> Table:
     sizes = sorted({size for node in nodes for size in node["hugepages"]}, key=_page_kib)
     columns = ("NODE", "MEMORY", "FREE", *(f"HUGE {size}" for size in sizes), "CPUS")
     rows = tuple(

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Lines
 from cpuctl.cpuset import CPUSet
+
+if TYPE_CHECKING:
+    from cpuctl.answers.topology import NumaNode, Topology
 
 _MIB = 1 << 20
 
 
-def blocks(document: Document, *, wide: bool) -> Iterator[Block]:  # noqa: ARG001  # every layout has this shape
+def blocks(document: Topology, *, wide: bool) -> Iterator[Block]:  # noqa: ARG001  # every layout has this shape
     """Lay out the nodes of a machine."""
     nodes = document["numaNodes"]
     if nodes:
@@ -21,7 +23,7 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:  # noqa: ARG00
         yield Lines.of("No NUMA available on this system")
 
 
-def _node_lines(nodes: list[Mapping[str, Any]]) -> Iterator[str]:
+def _node_lines(nodes: Sequence[NumaNode]) -> Iterator[str]:
     yield f"available: {len(nodes)} nodes ({CPUSet.of(node['id'] for node in nodes)})"
     for node in nodes:
         cpus = "".join(f" {cpu}" for cpu in CPUSet.parse(node["cpus"]))
@@ -30,7 +32,7 @@ def _node_lines(nodes: list[Mapping[str, Any]]) -> Iterator[str]:
             yield f"node {node['id']} {word}: {'<not available>' if count is None else f'{count // _MIB} MB'}"
 
 
-def _distance_lines(nodes: list[Mapping[str, Any]]) -> Iterator[str]:
+def _distance_lines(nodes: Sequence[NumaNode]) -> Iterator[str]:
     if not all(node["distances"] for node in nodes):
         yield "No distance information available."
         return

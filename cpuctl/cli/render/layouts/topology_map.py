@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Box, Cell, Lines
 from cpuctl.cli.render.tables.machine_boxes import machine_boxes
 from cpuctl.exports.machine.facts import bare_nodes
-from cpuctl.exports.machine.nesting import Row
 from cpuctl.exports.wording import GUESSED
+
+if TYPE_CHECKING:
+    from cpuctl.answers.topology import CPU, Topology
 
 _MARKS = {"offline": ("x", "dim"), "isolated": ("i", "yellow"), "efficiency": ("e", "cyan")}
 _LEGEND = {
@@ -19,7 +21,7 @@ _LEGEND = {
 }
 
 
-def blocks(document: Document, *, wide: bool) -> Iterator[Block]:  # noqa: ARG001  # every layout has this shape
+def blocks(document: Topology, *, wide: bool) -> Iterator[Block]:  # noqa: ARG001  # every layout has this shape
     """Lay out a machine as nested boxes; the CPUs of one core stand in brackets."""
     yield from machine_boxes(document["cpus"], {cpu["cpu"]: _cpu(cpu) for cpu in document["cpus"]})
     yield from (Box(words, ()) for words in bare_nodes(document))
@@ -32,13 +34,13 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:  # noqa: ARG00
         )
 
 
-def _cpu(row: Row) -> Cell:
+def _cpu(row: CPU) -> Cell:
     state = _state(row)
     mark, style = _MARKS.get(state, ("", "green"))
     return Cell(f"{row['cpu']}{mark}", style)
 
 
-def _state(row: Row) -> str:
+def _state(row: CPU) -> str:
     if not row["online"]:
         return "offline"
     if row["isolated"]:

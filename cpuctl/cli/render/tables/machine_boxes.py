@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from cpuctl.cli.render.blocks import Box, Cell, Flow, Picture
-from cpuctl.exports.machine.nesting import Core, Nested, Place, Row, nested
+from cpuctl.exports.machine.nesting import Core, Nested, Place, nested
+
+if TYPE_CHECKING:
+    from cpuctl.answers.topology import PlacedCPU
 
 
-def machine_boxes(rows: Sequence[Row], cells: Mapping[int, Cell]) -> Iterator[Picture]:
+def machine_boxes(rows: Sequence[PlacedCPU], cells: Mapping[int, Cell]) -> Iterator[Picture]:
     """Draw the CPUs of *rows* as *cells* show them, those of one core in brackets, offline ones apart."""
     longest = max((len(cell.text) for cell in cells.values()), default=0)
     even = {cpu: Cell(cell.text.rjust(longest), cell.style) for cpu, cell in cells.items()}
@@ -31,5 +35,5 @@ def _boxes(content: Iterable[Nested], cells: Mapping[int, Cell]) -> Iterator[Pic
             )
 
 
-def _core(rows: Sequence[Row], cells: Mapping[int, Cell]) -> tuple[Cell, ...]:
+def _core(rows: Sequence[PlacedCPU], cells: Mapping[int, Cell]) -> tuple[Cell, ...]:
     return (Cell("["), *(cells[row["cpu"]] for row in rows), Cell("]"))

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Literal
 
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.exports.plan_words import start_sentence
 from cpuctl.exports.wording import byte_text
 
-_COLUMNS = {"total": "TOTAL", "reserved": "RESERVED", "hugePages": "HUGE PAGES", "allocatable": "FOR PODS"}
+if TYPE_CHECKING:
+    from cpuctl.answers.topology import Amounts, Memory
+
+_Amount = Literal["total", "reserved", "hugePages", "allocatable"]
+_COLUMNS: Mapping[_Amount, str] = {
+    "total": "TOTAL",
+    "reserved": "RESERVED",
+    "hugePages": "HUGE PAGES",
+    "allocatable": "FOR PODS",
+}
 
 
-def memory_blocks(memory: Mapping[str, Any]) -> Iterator[Block]:
+def memory_blocks(memory: Memory) -> Iterator[Block]:
     """Show what a kubelet would keep and offer on every NUMA node, and what the kernel says is free."""
     yield Lines(tuple(_remarks(memory)))
     rows = tuple(
@@ -29,15 +38,16 @@ def memory_blocks(memory: Mapping[str, Any]) -> Iterator[Block]:
     yield Table(columns, rows)
 
 
-def _amount(line: Mapping[str, Any], name: str) -> Cell:
+def _amount(line: Amounts, name: _Amount) -> Cell:
     if name == "allocatable" and line["overdrawn"]:
         return Cell(f"{byte_text(line['overdrawn'])} short", "red")
     if name == "hugePages" and line["resource"] != "memory":
         return Cell("-")
-    return Cell("-" if line[name] is None else byte_text(line[name]))
+    amount = line[name]
+    return Cell("-" if amount is None else byte_text(amount))
 
 
-def _remarks(memory: Mapping[str, Any]) -> Iterator[Cell]:
+def _remarks(memory: Memory) -> Iterator[Cell]:
     if memory["policy"] == "None":
         yield Cell("Memory as the Memory Manager's Static policy would count it; the policy is None.")
     else:

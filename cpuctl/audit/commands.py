@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from shlex import quote
 
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 
 RESTART = "cpuctl checkpoint verify && systemctl restart kubelet"
 """Restarts a kubelet that would start again: one that would not keeps running, and the words say why."""
@@ -26,11 +26,11 @@ def operand(name: str) -> str:
     return f"-- {quote(name)}" if name.startswith("-") else quote(name)
 
 
-def delete_pod(pod: Pod) -> str:
+def delete_pod(pod: StoredPod) -> str:
     """Write the command that ends a pod; its workload makes another, which is given CPUs anew."""
     return f"kubectl -n {quote(pod.namespace)} delete pod {operand(pod.name)}"
 
 
-def show_pod(pod: Pod) -> str:
+def show_pod(pod: StoredPod) -> str:
     """Write the command that tells what the API server knows of a pod."""
     return f"kubectl -n {quote(pod.namespace)} get pod -o json {operand(pod.name)}"

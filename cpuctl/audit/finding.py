@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 from cpuctl.audit.picture import Seen
 from cpuctl.cgroups.owners import Owner
 from cpuctl.diagnostics import Diagnostic
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 
 
 class NodePart(NamedTuple):
@@ -29,7 +29,7 @@ class NodePart(NamedTuple):
         return cls(str(seen.owner), seen.owner, seen.group.path)
 
     @classmethod
-    def in_pod(cls, pod: Pod, uid: str, container: str) -> NodePart:
+    def in_pod(cls, pod: StoredPod, uid: str, container: str) -> NodePart:
         """Name a container by what the API server calls it; the kubelet knows its pod by *uid*."""
         owner = Owner(uid=uid, namespace=pod.namespace, pod=pod.name, container=container)
         return cls(f"{pod.full_name}/{container}", owner)

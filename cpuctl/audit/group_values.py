@@ -21,7 +21,7 @@ from cpuctl.engine.placement import Isolation, isolation_of
 from cpuctl.pods.cgroups.files import WeightFormula
 from cpuctl.pods.cgroups.linux_resources import page_size_name
 from cpuctl.pods.cgroups.values import container_cgroup, pod_cgroup
-from cpuctl.pods.model import Container, Pod
+from cpuctl.pods.model import Container, StoredPod
 from cpuctl.pods.qos import pod_qos
 
 
@@ -132,17 +132,17 @@ def _expected_files(picture: Picture, group: Cgroup, rules: Rules) -> Mapping[st
     return file_texts(picture, group, values, rules.settings, rules.formula)
 
 
-def _container_of(pod: Pod, owner: Owner) -> Container | None:
+def _container_of(pod: StoredPod, owner: Owner) -> Container | None:
     return next((each for each in pod.all_containers if each.name == owner.container), None)
 
 
-def _isolation(picture: Picture, pod: Pod, container: Container) -> Isolation:
+def _isolation(picture: Picture, pod: StoredPod, container: Container) -> Isolation:
     cpu = picture.state.cpu
     assigned = container.name in picture.state.entries.get(pod.uid, {})
     return isolation_of(container, assigned=assigned, divided=cpu is not None and pod.uid in cpu.pod_entries)
 
 
-def _is_exclusive(picture: Picture, pod: Pod) -> bool:
+def _is_exclusive(picture: Picture, pod: StoredPod) -> bool:
     """Tell whether a pod's quota is lifted: one such container is enough, unless they divide its CPUs."""
     cpu = picture.state.cpu
     levels = [_isolation(picture, pod, each) for each in pod.all_containers]

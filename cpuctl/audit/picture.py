@@ -13,7 +13,7 @@ from cpuctl.cgroups.owners import Owner, Part
 from cpuctl.checkpoints.model import CPUStateFile, DevicesStateFile, MemoryStateFile
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.model import Machine
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 
 POLICY_NONE = "none"
 _SHOWN = 3
@@ -179,7 +179,7 @@ class _Parts(NamedTuple):
     owners: Mapping[str, Owner] = {}
     containers: tuple[Seen, ...] = ()
     others: Sequence[Task] = ()
-    pods: Mapping[str, Pod] = {}
+    pods: Mapping[str, StoredPod] = {}
     pods_known: bool = False
     state: State = State()
     promises: Promises = Promises()

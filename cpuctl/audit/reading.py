@@ -23,7 +23,7 @@ from cpuctl.cgroups.names import KUBEPODS, Driver, Level, group_path, root_compo
 from cpuctl.cgroups.owners import Acquaintance, Owner, find_owners
 from cpuctl.machine.model import Machine
 from cpuctl.machine.recording_layout import CONTAINER_LOGS, PROCESSES, STATE_DIRECTORY
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 
 
 class Known(NamedTuple):
@@ -35,7 +35,7 @@ class Known(NamedTuple):
     machine: Machine
     state: State = State()
     promises: Promises = Promises()
-    pods: Mapping[str, Pod] | None = None
+    pods: Mapping[str, StoredPod] | None = None
     cgroup_root: str = ""
     live: bool = False
     kubelet_roots: tuple[str, ...] = (STATE_DIRECTORY,)

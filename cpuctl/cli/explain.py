@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from cpuctl.inputs.pod_choice import PodChoice
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.machine.cadvisor.machine_info import MachineInfo
-    from cpuctl.pods.model import Pod
+    from cpuctl.pods.model import StoredPod
 
 app = command_group()
 
@@ -204,7 +204,7 @@ def _with_memory_anew(planning: Planning, kubelet: "Kubelet") -> "StartResult":
     return node
 
 
-def _unmistakable(pod: "Pod", pods: "Iterable[Pod]") -> str:
+def _unmistakable(pod: "StoredPod", pods: "Iterable[StoredPod]") -> str:
     """Name a pod so that it is found again: by its UID where others have its name."""
     same = {each.uid for each in pods if each.full_name == pod.full_name}
     return pod.full_name if len(same) == 1 else pod.uid

@@ -11,10 +11,10 @@ from types import MappingProxyType
 
 from cpuctl.engine.changeable import Copied
 from cpuctl.engine.node_fit import RequestTable, Usage
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 
 
-class ActivePods(Copied, MutableMapping[str, Pod]):
+class ActivePods(Copied, MutableMapping[str, StoredPod]):
     """Pods by UID, in the order in which they came; equal to any mapping of the same pods.
 
     ``counted`` has the amounts (CPU in milli) by which each pod is part of the ``sums``, ``uncounted`` the
@@ -22,7 +22,7 @@ class ActivePods(Copied, MutableMapping[str, Pod]):
     ``containers`` are the names of each pod's containers.
     """
 
-    def __init__(self, pods: Mapping[str, Pod] = MappingProxyType({})) -> None:
+    def __init__(self, pods: Mapping[str, StoredPod] = MappingProxyType({})) -> None:
         """Take these pods, none of them counted."""
         self.pods = dict(pods)
         self.sums: dict[str, int] = {}
@@ -54,10 +54,10 @@ class ActivePods(Copied, MutableMapping[str, Pod]):
         for name, amount in self.counted.pop(uid, {}).items():
             self.sums[name] -= amount
 
-    def __getitem__(self, uid: str) -> Pod:
+    def __getitem__(self, uid: str) -> StoredPod:
         return self.pods[uid]
 
-    def __setitem__(self, uid: str, pod: Pod) -> None:
+    def __setitem__(self, uid: str, pod: StoredPod) -> None:
         self._uncount(uid)
         self.pods[uid] = pod
         self.uncounted.add(uid)
@@ -76,14 +76,14 @@ class ActivePods(Copied, MutableMapping[str, Pod]):
     def __len__(self) -> int:
         return len(self.pods)
 
-    def items(self) -> ItemsView[str, Pod]:
+    def items(self) -> ItemsView[str, StoredPod]:
         """Return the pods with their UIDs."""
         return self.pods.items()
 
-    def values(self) -> ValuesView[Pod]:
+    def values(self) -> ValuesView[StoredPod]:
         """Return the pods."""
         return self.pods.values()
 
 
-def _names(pod: Pod) -> tuple[str, ...]:
+def _names(pod: StoredPod) -> tuple[str, ...]:
     return tuple(each.name for each in pod.all_containers)

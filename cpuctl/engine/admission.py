@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cpuctl.engine.outcome import Verdict
 from cpuctl.engine.placement import Placement, PoolWarning
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 from cpuctl.pods.qos import Qos
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class Admission(NamedTuple):
     CPUs (a mask) that it got though they are reserved or another pod's.
     """
 
-    pod: Pod
+    pod: StoredPod
     qos: Qos
     verdict: Verdict
     placements: tuple[Placement, ...]

@@ -33,7 +33,7 @@ from cpuctl.engine.pod_rules import pod_level_rejection, sidecar_rejection
 from cpuctl.engine.provider import Candidate, Provider
 from cpuctl.engine.readmission import holding_of, readmission_of
 from cpuctl.engine.scoped_admission import ScopedAdmission
-from cpuctl.pods.model import Container, Pod
+from cpuctl.pods.model import Container, StoredPod
 from cpuctl.pods.qos import pod_qos
 from cpuctl.pods.requests import hugepages_asked
 from cpuctl.pods.rules import DEFAULT_NODE, NodeRules
@@ -82,13 +82,13 @@ class Node(Copied):
         self.allocatable: Allocatable | None = None
         self.server: PodServer | None = None
         self.fault: KubeletFault | None = None
-        self.active: MutableMapping[str, Pod] = ActivePods()
+        self.active: MutableMapping[str, StoredPod] = ActivePods()
         self.sources_ready = True
         self.gone: dict[str, frozenset[str]] = {}
         self.stale: frozenset[str] = frozenset()
         self.forgets_pods = True
         self.drops_what_inits_lack = True
-        self.last_seen: dict[str, Pod] = {}
+        self.last_seen: dict[str, StoredPod] = {}
         self.hugepages_told = True
 
     @property
@@ -129,7 +129,7 @@ class Node(Copied):
         """Return what the kubelet's ``cpu_manager_state`` says now."""
         return self.cpu.state_file()
 
-    def admit(self, pod: Pod) -> Admission:
+    def admit(self, pod: StoredPod) -> Admission:
         """Decide on one pod and change the state as the kubelet would; a refusal undoes nothing."""
         if self.server is not None and (refusals := self.server.create(pod).refusals):
             return self._never_stored(pod, refusals)
@@ -163,7 +163,7 @@ class Node(Copied):
             readmission=self._readmission(held, verdict, divided=admission.candidate.divided),
         )
 
-    def _never_stored(self, pod: Pod, refusals: tuple[str, ...]) -> Admission:
+    def _never_stored(self, pod: StoredPod, refusals: tuple[str, ...]) -> Admission:
         """Tell of a pod that never gets here."""
         return Admission(
             pod=pod,
@@ -179,7 +179,7 @@ class Node(Copied):
 
     def resize(
         self,
-        pod: Pod,
+        pod: StoredPod,
         semantics: Callable[[Resizing], Resized] | None = None,
         status: Status | None = None,
     ) -> Resized:
@@ -220,23 +220,23 @@ class Node(Copied):
             self.fault = resized.verdict
         return resized
 
-    def ask(self, pod: Pod, container: Container | None) -> Asked:
+    def ask(self, pod: StoredPod, container: Container | None) -> Asked:
         """Ask for hints for a container, or for the pod where that is None, without admitting anything."""
         return self._admission_of(self.pod_rules.known(pod)).ask(container)
 
-    def why_shared(self, pod: Pod, container: Container) -> str:
+    def why_shared(self, pod: StoredPod, container: Container) -> str:
         """Say why a container of a pod gets no CPUs of its own here; nothing where it does."""
         candidate = self._candidate(self.pod_rules.known(pod))
         return self.cpu.why_shared(candidate, container, self.topology_manager.scope)
 
-    def resume(self, pods: Iterable[Pod]) -> None:
+    def resume(self, pods: Iterable[StoredPod]) -> None:
         """Take these pods for the ones that run, as a kubelet does that finds them at start."""
         self.active = ActivePods({pod.uid: self.pod_rules.known(pod) for pod in pods})
         self.last_seen = {}
         self.devices.claim(self.active.values())
         self._changed()
 
-    def readmit(self, pods: Iterable[Pod]) -> Iterator[Admission]:
+    def readmit(self, pods: Iterable[StoredPod]) -> Iterator[Admission]:
         """Admit running pods again, one a step, as after a restart: nothing is cleaned up meanwhile.
 
         Each pod finds only those before it running; a kubelet takes the oldest first.
@@ -273,7 +273,7 @@ class Node(Copied):
         for provider in self.providers:
             provider.remove_container(uid, container)
 
-    def start_container(self, pod: Pod, container: str) -> None:
+    def start_container(self, pod: StoredPod, container: str) -> None:
         """Let an admitted container run; ordinary init containers before it have ended by then."""
         self.memory.start_container(self.pod_rules.managed(pod), container)
 
@@ -283,7 +283,7 @@ class Node(Copied):
     def _gone(self, uid: str) -> None:
         self.gone[uid] = frozenset(provider.name for provider in self.providers)
 
-    def _cleaned_up(self, asked_for: Pod | None = None) -> Iterator[Provider]:
+    def _cleaned_up(self, asked_for: StoredPod | None = None) -> Iterator[Provider]:
         """Yield the managers, each after it has cleaned up: the kubelet's do so whenever they are called.
 
         *asked_for* is the pod that they are called for, if it is one.
@@ -308,7 +308,7 @@ class Node(Copied):
             if not self.gone[uid]:
                 del self.gone[uid]
 
-    def _see(self, manager: str, pod: Pod) -> None:
+    def _see(self, manager: str, pod: StoredPod) -> None:
         before = self.last_seen.get(manager)
         if before is not None and before.uid != pod.uid and before.uid not in self.active:
             self.gone[before.uid] = self.gone.get(before.uid, frozenset()) | {manager}
@@ -323,11 +323,11 @@ class Node(Copied):
             {last.uid: tuple(each.name for each in last.all_containers)}, self._running.containers
         )
 
-    def _candidate(self, pod: Pod) -> Candidate:
+    def _candidate(self, pod: StoredPod) -> Candidate:
         qos = pod_qos(self.pod_rules.view(pod))
         return Candidate(self.pod_rules.managed(pod), qos, divided=self.cpu.rules.divides(pod))
 
-    def _admission_of(self, pod: Pod) -> ScopedAdmission:
+    def _admission_of(self, pod: StoredPod) -> ScopedAdmission:
         # Running pods are admitted again before the plugins have found the new kubelet (kubernetes 118559).
         self.devices.registered = self.sources_ready
         return ScopedAdmission(
@@ -344,13 +344,13 @@ class Node(Copied):
         found = readmission_of(held, self.cpu.state, self.memory.state)
         return found if found.lost or (anew and isinstance(verdict, Rejected)) else None
 
-    def _if_it_has_none(self, pod: Pod, unknown: Collection[str]) -> str:
+    def _if_it_has_none(self, pod: StoredPod, unknown: Collection[str]) -> str:
         """Say what comes of a pod whose init containers ask for devices that the node has none of."""
         asked = {name for each in pod.init_containers for name in each.resources.requests}
         lacking = "" if self.drops_what_inits_lack else next((each for each in unknown if each in asked), "")
         return f"; if it has none, this kubelet refuses the pod (OutOf{lacking})" if lacking else ""
 
-    def _decide(self, admission: ScopedAdmission, given: Pod) -> Verdict:
+    def _decide(self, admission: ScopedAdmission, given: StoredPod) -> Verdict:
         pod = self.active[given.uid]
         if unknown := self.devices.unknown(pod):
             return Undetermined(
@@ -380,7 +380,7 @@ class Node(Copied):
         return verdict
 
 
-def _of_pod(pod: Pod, admission: ScopedAdmission) -> Sequence[Placement]:
+def _of_pod(pod: StoredPod, admission: ScopedAdmission) -> Sequence[Placement]:
     """Return placements of a pod's own containers: its managers may have read them otherwise."""
     placements = admission.placements
     if admission.candidate.pod.init_containers is pod.init_containers:

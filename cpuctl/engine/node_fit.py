@@ -12,7 +12,7 @@ from typing import NamedTuple
 from cpuctl.engine.outcome import Rejected, Undetermined
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 from cpuctl.pods.oom_score import is_critical
 from cpuctl.pods.requests import pod_requests
 from cpuctl.quantity import Format, Quantity
@@ -28,9 +28,9 @@ class RequestTable:
     """What pods request in whole numbers, worked out once; an entry is good for the very pod it is of."""
 
     def __init__(self) -> None:
-        self.entries: dict[str, tuple[Pod, bool, Mapping[str, int]]] = {}
+        self.entries: dict[str, tuple[StoredPod, bool, Mapping[str, int]]] = {}
 
-    def of(self, pod: Pod, *, pod_level: bool) -> Mapping[str, int]:
+    def of(self, pod: StoredPod, *, pod_level: bool) -> Mapping[str, int]:
         """Return the amounts by resource, CPU in milli."""
         known = self.entries.get(pod.uid)
         if known is not None and known[0] is pod and known[1] == pod_level:
@@ -121,7 +121,7 @@ def _hugepages(info: MachineInfo) -> dict[str, int]:
 
 
 def fit_verdict(
-    pod: Pod, running: Iterable[Pod] | Usage, allocatable: Allocatable, *, pod_level: bool
+    pod: StoredPod, running: Iterable[StoredPod] | Usage, allocatable: Allocatable, *, pod_level: bool
 ) -> Rejected | Undetermined | None:
     """Say what comes of a pod that does not fit, None where it does.
 
@@ -137,7 +137,7 @@ def fit_verdict(
 
 
 def check_fit(
-    pod: Pod, running: Iterable[Pod] | Usage, allocatable: Allocatable, *, pod_level: bool
+    pod: StoredPod, running: Iterable[StoredPod] | Usage, allocatable: Allocatable, *, pod_level: bool
 ) -> Rejected | None:
     """Tell why *pod* does not fit beside the *running* pods, None if it does.
 
@@ -158,7 +158,7 @@ def check_fit(
     return None
 
 
-def _usage(pod: Pod, running: Iterable[Pod], requests: RequestTable, *, pod_level: bool) -> Usage:
+def _usage(pod: StoredPod, running: Iterable[StoredPod], requests: RequestTable, *, pod_level: bool) -> Usage:
     """Add up what pods request other than *pod*."""
     others = [other for other in running if other.uid != pod.uid]
     used: dict[str, int] = {}

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from cpuctl.engine.cpu.exclusive_claim import exclusive_claim
 from cpuctl.engine.cpu.provider import pod_count
 from cpuctl.engine.pod_order import PodOrder
-from cpuctl.pods.model import Pod, QosClass
+from cpuctl.pods.model import QosClass, StoredPod
 from cpuctl.pods.qos import pod_qos
 from cpuctl.pods.requests import pod_requests
 from cpuctl.quantity import Quantity
@@ -25,10 +25,10 @@ SYSTEM_PRIORITIES: Mapping[str, int] = {
 _QOS_RANK = {QosClass.GUARANTEED: 0, QosClass.BURSTABLE: 1, QosClass.BEST_EFFORT: 2}
 _NONE = Quantity()
 
-_Key = Callable[[Pod], tuple[int, ...]]
+_Key = Callable[[StoredPod], tuple[int, ...]]
 
 
-def ordered(pods: Iterable[Pod], order: PodOrder, *, pod_level: bool) -> tuple[Pod, ...]:
+def ordered(pods: Iterable[StoredPod], order: PodOrder, *, pod_level: bool) -> tuple[StoredPod, ...]:
     """Sort *pods*; *pod_level* is the gate PodLevelResources."""
     keys: Mapping[PodOrder, _Key] = {
         PodOrder.GIVEN: lambda _: (),
@@ -39,13 +39,13 @@ def ordered(pods: Iterable[Pod], order: PodOrder, *, pod_level: bool) -> tuple[P
     return tuple(sorted(pods, key=keys[order]))
 
 
-def unknown_priority_classes(pods: Iterable[Pod]) -> tuple[str, ...]:
+def unknown_priority_classes(pods: Iterable[StoredPod]) -> tuple[str, ...]:
     """Name the classes of pods that come without the value of their priority, each once."""
     names = (pod.priority_class_name for pod in pods if pod.priority is None)
     return tuple(dict.fromkeys(name for name in names if name and name not in SYSTEM_PRIORITIES))
 
 
-def exclusive_count(pod: Pod, *, pod_level: bool) -> int:
+def exclusive_count(pod: StoredPod, *, pod_level: bool) -> int:
     """Count the exclusive CPUs that a pod needs at once under the static policy.
 
     *pod_level* as in ``ordered``.
@@ -56,10 +56,10 @@ def exclusive_count(pod: Pod, *, pod_level: bool) -> int:
     return pod_count(pod.all_containers, lambda container: exclusive_claim(pod, container, qos).cpus)
 
 
-def _priority(pod: Pod) -> int:
+def _priority(pod: StoredPod) -> int:
     return SYSTEM_PRIORITIES.get(pod.priority_class_name, 0) if pod.priority is None else pod.priority
 
 
-def _size(pod: Pod, *, pod_level: bool) -> tuple[int, int]:
+def _size(pod: StoredPod, *, pod_level: bool) -> tuple[int, int]:
     memory = pod_requests(pod, pod_level=pod_level).get("memory", _NONE)
     return -exclusive_count(pod, pod_level=pod_level), -memory.value

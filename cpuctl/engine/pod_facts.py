@@ -21,7 +21,7 @@ from cpuctl.pods.effective import Effective, effective_limits, effective_request
 from cpuctl.pods.field_ref import ResourceFieldRef
 from cpuctl.pods.governing.limit_range import LimitRange
 from cpuctl.pods.manifest import ephemeral_names
-from cpuctl.pods.model import Container, Pod
+from cpuctl.pods.model import Container, Pod, StoredPod
 from cpuctl.pods.oom_score import OomScore, oom_score
 from cpuctl.pods.qos import Qos, pod_qos
 from cpuctl.pods.readers_view import Reading, readings
@@ -94,7 +94,7 @@ class PodFacts(NamedTuple):
 
     written: Pod
     stored: Provenance
-    seen: Pod
+    seen: StoredPod
     qos: Qos
     requests: Mapping[str, Effective]
     limits: Mapping[str, Effective]
@@ -143,14 +143,14 @@ def pod_facts(pod: Pod, node: NodeOfPods, server: PodServer | None = None) -> Po
     )
 
 
-def _is_exclusive(pod: Pod, containers: list[bool], rules: PodRules) -> bool:
+def _is_exclusive(pod: StoredPod, containers: list[bool], rules: PodRules) -> bool:
     """Tell whether a pod counts as exclusive: one container is enough, unless they divide the pod's CPUs."""
     divided = rules.node.managers and pod.has_pod_level_resources
     return all(containers) if divided else any(containers)
 
 
 def _container(
-    pod: Pod, container: Container, qos: Qos, stored: Provenance, node: NodeOfPods
+    pod: StoredPod, container: Container, qos: Qos, stored: Provenance, node: NodeOfPods
 ) -> ContainerFacts:
     rules = node.rules.node
     claims = partial(
@@ -173,7 +173,7 @@ def _container(
     )
 
 
-def _ephemeral(name: str, pod: Pod, qos: Qos, node: NodeOfPods) -> EphemeralFacts:
+def _ephemeral(name: str, pod: StoredPod, qos: Qos, node: NodeOfPods) -> EphemeralFacts:
     """Work out what an ephemeral container gets: no manager admits it, and the API gives it no resources."""
     container = Container(name)
     return EphemeralFacts(
@@ -185,12 +185,12 @@ def _ephemeral(name: str, pod: Pod, qos: Qos, node: NodeOfPods) -> EphemeralFact
     )
 
 
-def _oom_score(pod: Pod, container: Container, qos: Qos, node: NodeOfPods) -> OomScore:
+def _oom_score(pod: StoredPod, container: Container, qos: Qos, node: NodeOfPods) -> OomScore:
     lowers = node.rules.node.lowers_sidecar_scores
     return oom_score(pod, container, qos.qos_class, node.memory, lowers_sidecars=lowers)
 
 
-def _isolation(pod: Pod, qos: Qos, node: NodeOfPods, *, exclusive: bool) -> Isolation:
+def _isolation(pod: StoredPod, qos: Qos, node: NodeOfPods, *, exclusive: bool) -> Isolation:
     """Tell with whom a container shares its CPUs: nobody, its pod, the node."""
     if exclusive:
         return Isolation.CONTAINER
@@ -198,7 +198,7 @@ def _isolation(pod: Pod, qos: Qos, node: NodeOfPods, *, exclusive: bool) -> Isol
     return Isolation.POD if divided and pod_level_cpus(pod, qos) else Isolation.HOST
 
 
-def _empty_pool(pod: Pod, qos: Qos, node: NodeOfPods) -> Rejected | None:
+def _empty_pool(pod: StoredPod, qos: Qos, node: NodeOfPods) -> Rejected | None:
     """Refuse a pod whose containers leave none of its CPUs to those of them that share, on any node."""
     rules = node.rules.node
     total = pod_level_cpus(pod, qos) if rules.managers and pod.has_pod_level_resources else 0
@@ -228,7 +228,7 @@ def _only_written(advice: ExclusiveAdvice, stored: Provenance) -> ExclusiveAdvic
     return advice._replace(changes=changes)
 
 
-def _notices(written: Pod, stored: Provenance, seen: Pod, qos: Qos, node: NodeOfPods) -> Iterator[str]:
+def _notices(written: Pod, stored: Provenance, seen: StoredPod, qos: Qos, node: NodeOfPods) -> Iterator[str]:
     if stored.dropped:
         server = node.rules.server
         why = "has PodLevelResources switched off" if server.knows_pod_level else "knows no such field"

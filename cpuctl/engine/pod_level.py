@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
-from cpuctl.pods.model import Container, ContainerKind, Pod, QosClass, ResourceRequirements
+from cpuctl.pods.model import Container, ContainerKind, QosClass, ResourceRequirements, StoredPod
 from cpuctl.pods.qos import Qos
 from cpuctl.quantity import Quantity
 
@@ -28,7 +28,7 @@ def guaranteed_equivalent(container: Container) -> bool:
     )
 
 
-def pod_level_cpus(pod: Pod, qos: Qos) -> int:
+def pod_level_cpus(pod: StoredPod, qos: Qos) -> int:
     """Count the exclusive CPUs that a pod is due as a whole; 0 where its request is no whole number."""
     if qos.qos_class is not QosClass.GUARANTEED or pod.resources is None:
         return 0
@@ -36,7 +36,7 @@ def pod_level_cpus(pod: Pod, qos: Qos) -> int:
     return request.value if request.is_integral_cpu else 0
 
 
-def unaligned_managers(pod: Pod, qos: Qos) -> Iterator[tuple[str, str]]:
+def unaligned_managers(pod: StoredPod, qos: Qos) -> Iterator[tuple[str, str]]:
     """Yield the managers that pass over a Guaranteed pod with resources of its own, and what that is called.
 
     It holds without the gate PodLevelResourceManagers. The CPU Manager is named where the pod or one of its
@@ -83,11 +83,11 @@ class PodLevelRules(NamedTuple):
             passes_over=release.passes_over_pod_level_pods,
         )
 
-    def divides(self, pod: Pod) -> bool:
+    def divides(self, pod: StoredPod) -> bool:
         """Tell whether the managers look at a pod's own resources instead of its containers'."""
         return self.managers and pod.has_pod_level_resources
 
-    def skips(self, pod: Pod) -> bool:
+    def skips(self, pod: StoredPod) -> bool:
         """Tell whether the managers leave a pod alone because it has resources of its own."""
         return self.passes_over and not self.managers and pod.has_pod_level_resources
 

@@ -8,7 +8,7 @@ from cpuctl.engine.outcome import Rejected
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.releases.differences import DIFFERENCES
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 from cpuctl.pods.rules import NodeRules, ServerRules
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def node_rules(gates: FeatureGates) -> NodeRules:
     )
 
 
-def pod_level_rejection(pod: Pod, rules: NodeRules) -> Rejected | None:
+def pod_level_rejection(pod: StoredPod, rules: NodeRules) -> Rejected | None:
     """Tell how a kubelet rejects pod-level resources that it has switched off; None where it does not.
 
     Rule: kubelet v1.36 ``pkg/kubelet/lifecycle`` (``isPodLevelResourcesSupported``).
@@ -79,7 +79,7 @@ def pod_level_rejection(pod: Pod, rules: NodeRules) -> Rejected | None:
     )
 
 
-def sidecar_rejection(pod: Pod, rules: NodeRules) -> Rejected | None:
+def sidecar_rejection(pod: StoredPod, rules: NodeRules) -> Rejected | None:
     """Tell how a kubelet rejects a sidecar while SidecarContainers is off; None where it does not.
 
     Rule: ``pkg/kubelet/lifecycle/predicate.go`` of 1.28 to 1.32.

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from cpuctl.engine.changeable import Copied
-from cpuctl.pods.model import Pod, QosClass
+from cpuctl.pods.model import QosClass, StoredPod
 from cpuctl.pods.rules import ServerRules
 
 if TYPE_CHECKING:
@@ -68,13 +68,13 @@ class PodServer(Copied):
         """What is used of every quota now."""
         return self.ledger.used if self.ledger is not None else ()
 
-    def count(self, pods: Iterable[Pod]) -> None:
+    def count(self, pods: Iterable[StoredPod]) -> None:
         """Take pods for ones that are there already."""
         if self.ledger is not None:
             for pod in pods:
                 self.ledger.count(pod, _qos_class(pod))
 
-    def create(self, pod: Pod) -> Creation:
+    def create(self, pod: StoredPod) -> Creation:
         """Decide on a new pod, which has its defaults; static ones and those that are there are stored."""
         found = self._refused(pod)
         if self.ledger is None:
@@ -84,24 +84,24 @@ class PodServer(Copied):
         beyond = tuple(f'pods "{pod.name}" is forbidden: {text}' for text in texts)
         return found._replace(beyond_quotas=beyond, charges=charges)
 
-    def resize(self, before: Pod, after: Pod, *, valid: bool) -> tuple[str, ...]:
+    def resize(self, before: StoredPod, after: StoredPod, *, valid: bool) -> tuple[str, ...]:
         """Tell what quotas refuse of new resources; without a word, the pod is charged these if *valid*."""
         if self.ledger is None:
             return ()
         texts = self.ledger.resize(before, after, _qos_class(before), valid=valid)
         return tuple(f'pods "{after.name}" is forbidden: {text}' for text in texts)
 
-    def end(self, pod: Pod) -> None:
+    def end(self, pod: StoredPod) -> None:
         """Let a pod end: its resources are free again."""
         if self.ledger is not None:
             self.ledger.end(pod)
 
-    def release(self, pod: Pod) -> None:
+    def release(self, pod: StoredPod) -> None:
         """Let a pod go: quotas count it no longer."""
         if self.ledger is not None:
             self.ledger.release(pod)
 
-    def _refused(self, pod: Pod) -> Creation:
+    def _refused(self, pod: StoredPod) -> Creation:
         from cpuctl.pods.stored import plainly_valid
 
         if pod.phase or pod.static or (not self.limit_ranges and plainly_valid(pod)):
@@ -124,7 +124,7 @@ def _ledger(quotas: tuple[ResourceQuota, ...]) -> QuotaLedger | None:
     return QuotaLedger(quotas)
 
 
-def _qos_class(pod: Pod) -> QosClass:
+def _qos_class(pod: StoredPod) -> QosClass:
     from cpuctl.pods.qos import pod_qos
 
     return pod_qos(pod).qos_class

@@ -12,7 +12,7 @@ from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.topology_manager import Answer
 from cpuctl.engine.outcome import KubeletFault, Rejected, Undetermined
 from cpuctl.engine.placement import Placement
-from cpuctl.pods.model import Container, Pod
+from cpuctl.pods.model import Container, StoredPod
 from cpuctl.pods.qos import Qos
 
 Refusal = Rejected | KubeletFault | Undetermined
@@ -24,7 +24,7 @@ class Candidate(NamedTuple):
     ``divided`` says that managers go by its own resources and divide them among its containers (KEP-5526).
     """
 
-    pod: Pod
+    pod: StoredPod
     qos: Qos
     divided: bool = False
 

@@ -15,7 +15,7 @@ from cpuctl.quantity import Format, Quantity
 if TYPE_CHECKING:
     from cpuctl.engine.start import StartResult
     from cpuctl.kubelet.kubelet import Kubelet
-    from cpuctl.pods.model import Pod
+    from cpuctl.pods.model import StoredPod
 
 
 class PodEffect(NamedTuple):
@@ -48,7 +48,7 @@ class _Fates(NamedTuple):
 
 
 def effects_of(
-    start: Start, kubelets: tuple[Kubelet, Kubelet], pods: Sequence[Pod], names: Iterable[str]
+    start: Start, kubelets: tuple[Kubelet, Kubelet], pods: Sequence[StoredPod], names: Iterable[str]
 ) -> Effects:
     """Let either kubelet start and admit *pods*, and again with one of the differences *names* turned.
 
@@ -71,7 +71,7 @@ def effects_of(
     return Effects(changed if pods else None, frozenset(by_pods), frozenset(by_start))
 
 
-def _fates(node: StartResult, pods: Sequence[Pod]) -> _Fates:
+def _fates(node: StartResult, pods: Sequence[StoredPod]) -> _Fates:
     if not isinstance(node, Node):
         said = node.error if isinstance(node, StartRefused) else node.why
         return _Fates(said, ("the kubelet does not start",) * len(pods))

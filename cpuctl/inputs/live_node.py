@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.machine.sources import MachineSource
     from cpuctl.machine.tree import Tree
-    from cpuctl.pods.model import Pod
+    from cpuctl.pods.model import StoredPod
 
 CPU_FILE, MEMORY_FILE = "cpu_manager_state", "memory_manager_state"
 DEVICES_FILE = "kubelet_internal_checkpoint"
@@ -211,7 +211,7 @@ def _kubelet(words: KubeletInputs, source: MachineSource, sources: Sources) -> K
         return load_kubelet(words, sources, machine=None).kubelet
 
 
-def _pods(name: str, kubelet: Kubelet, sources: Sources) -> dict[str, Pod] | None:
+def _pods(name: str, kubelet: Kubelet, sources: Sources) -> dict[str, StoredPod] | None:
     """Read the pods that the API server knows, those that have ended too; None where no file is named."""
     from cpuctl.documents.files import source_name
     from cpuctl.inputs.pods import rules_of_pods
@@ -269,7 +269,7 @@ def _closed(files: NodeFiles) -> Iterator[str]:
 
 
 def _state(
-    texts: Mapping[str, str], closed: Iterable[str], kubelet: Kubelet, pods: Mapping[str, Pod]
+    texts: Mapping[str, str], closed: Iterable[str], kubelet: Kubelet, pods: Mapping[str, StoredPod]
 ) -> State:
     from cpuctl.audit.picture import State
     from cpuctl.checkpoints.cpu_state import read_cpu_state
@@ -293,7 +293,7 @@ def _state(
     )
 
 
-def _container_names(pods: Mapping[str, Pod]) -> dict[str, ContainerName]:
+def _container_names(pods: Mapping[str, StoredPod]) -> dict[str, ContainerName]:
     from cpuctl.checkpoints.reader import ContainerName
 
     return {

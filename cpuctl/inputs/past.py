@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cpuctl.machine.cadvisor.machine_info import MachineInfo
     from cpuctl.machine.devices.inventory import DeviceInventory
     from cpuctl.machine.sources import MachineSource
-    from cpuctl.pods.model import Pod
+    from cpuctl.pods.model import StoredPod
 
 _FRESH = "as a fresh node, the state files of this one are not looked at"
 CPU_FILE, MEMORY_FILE = "cpu_manager_state", "memory_manager_state"
@@ -36,12 +36,12 @@ class Past(NamedTuple):
     """
 
     files: SavedFiles = SavedFiles()
-    running: tuple[Pod, ...] = ()
+    running: tuple[StoredPod, ...] = ()
     known: bool = False
     digests: Mapping[str, str] = {}
 
     @property
-    def granted(self) -> tuple[Pod, ...]:
+    def granted(self) -> tuple[StoredPod, ...]:
         """Who runs, with the resources that the kubelet has granted: a resize may be pending (KEP-1287)."""
         return as_granted(self.running)
 
@@ -57,7 +57,7 @@ def load_past(name: str, running: str, machine: MachineSource, kubelet: Kubelet,
     return past._replace(known=bool(running), digests=_digests(texts) if texts else {})
 
 
-def past_of(texts: Mapping[str, str], running: tuple[Pod, ...], kubelet: Kubelet) -> Past:
+def past_of(texts: Mapping[str, str], running: tuple[StoredPod, ...], kubelet: Kubelet) -> Past:
     """Return what a kubelet makes of the texts of state files, by their names, with these pods."""
     files = read_saved(texts, state_reader(kubelet)) if texts else SavedFiles()
     return Past(files=files, running=running, known=bool(running))
@@ -212,7 +212,10 @@ def _holders(node: Node) -> dict[str, set[str]]:
     return holders
 
 
-def _owner(uid: str, containers: list[str]) -> Pod:
+def _owner(uid: str, containers: list[str]) -> StoredPod:
     from cpuctl.pods.model import Container, Pod
+    from cpuctl.pods.rules import PodRules
+    from cpuctl.pods.stored import stored_pod
 
-    return Pod(name=uid, uid=uid, containers=tuple(Container(name=name) for name in containers))
+    pod = Pod(name=uid, uid=uid, containers=tuple(Container(name=name) for name in containers))
+    return stored_pod(pod, PodRules())

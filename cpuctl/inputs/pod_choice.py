@@ -9,7 +9,7 @@ from cpuctl.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from cpuctl.pods.model import Pod
+    from cpuctl.pods.model import StoredPod
 
 _WHERE = "POD"
 _SHOWN = 5
@@ -24,7 +24,7 @@ class PodChoice(NamedTuple):
 
 
 def choose_pod(
-    text: str, wanted: Sequence[Pod], running: Sequence[Pod], ended: Sequence[str] = ()
+    text: str, wanted: Sequence[StoredPod], running: Sequence[StoredPod], ended: Sequence[str] = ()
 ) -> PodChoice:
     """Find the pod that ``NAME``, ``NAMESPACE/NAME``, ``NAMESPACE/NAME/CONTAINER`` or a UID means.
 
@@ -52,19 +52,19 @@ def _split(text: str) -> tuple[str, str]:
     return "/".join(parts[:2]), parts[2] if len(parts) == 3 else ""
 
 
-def _check_container(pod: Pod, name: str) -> None:
+def _check_container(pod: StoredPod, name: str) -> None:
     names = [container.name for container in pod.all_containers]
     if name and name not in names:
         message = f"pod {pod.full_name} has no container {name!r}"
         raise UsageError(message, where=_WHERE, hint=f"it has {few_names(names)}")
 
 
-def _ambiguous(text: str, pods: Sequence[Pod]) -> UsageError:
+def _ambiguous(text: str, pods: Sequence[StoredPod]) -> UsageError:
     message = f"{text!r} can be {len(pods)} pods: {few_names(_told(pods))}"
     return UsageError(message, where=_WHERE, hint="name one with its namespace, or by its UID")
 
 
-def _told(pods: Sequence[Pod]) -> Iterator[str]:
+def _told(pods: Sequence[StoredPod]) -> Iterator[str]:
     """Name pods; those that share a namespace, too, by their UIDs."""
     names = [pod.full_name for pod in pods]
     return (
@@ -73,7 +73,7 @@ def _told(pods: Sequence[Pod]) -> Iterator[str]:
     )
 
 
-def _unknown(text: str, pods: Sequence[Pod]) -> UsageError:
+def _unknown(text: str, pods: Sequence[StoredPod]) -> UsageError:
     from cpuctl.kubelet.configuration.nearest import nearest
 
     names = list(dict.fromkeys(pod.full_name for pod in pods))

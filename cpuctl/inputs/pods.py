@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.pods.governing.limit_range import LimitRange
     from cpuctl.pods.governing.resource_quota import ResourceQuota
-    from cpuctl.pods.model import Pod
+    from cpuctl.pods.model import Pod, StoredPod
     from cpuctl.pods.reading.manifests import Manifests
     from cpuctl.pods.rules import PodRules, ServerRules
 
@@ -26,14 +26,16 @@ class GivenPods(NamedTuple):
     limit_ranges: tuple[LimitRange, ...] = ()
     quotas: tuple[ResourceQuota, ...] = ()
 
-    def stored(self, rules: PodRules) -> tuple[Pod, ...]:
+    def stored(self, rules: PodRules) -> tuple[StoredPod, ...]:
         """Return the pods as an API server hands them on."""
         from cpuctl.pods.stored import stored_pod
 
         # They come: what a status tells of containers is of others that ran elsewhere.
         return tuple(stored_pod(pod._replace(statuses=()), rules, self.limit_ranges) for pod in self.pods)
 
-    def server(self, rules: ServerRules, running: Iterable[Pod], wanted: Iterable[Pod]) -> PodServer:
+    def server(
+        self, rules: ServerRules, running: Iterable[StoredPod], wanted: Iterable[StoredPod]
+    ) -> PodServer:
         """Return the API server that the pods come through; it has those that run, and those with a phase."""
         from cpuctl.engine.pod_server import PodServer
 
@@ -104,7 +106,7 @@ def load_pods(
     return GivenPods(named, found.limit_ranges, found.quotas) if found else GivenPods(named)
 
 
-def load_running(name: str, rules: PodRules, sources: Sources) -> tuple[Pod, ...]:
+def load_running(name: str, rules: PodRules, sources: Sources) -> tuple[StoredPod, ...]:
     """Read the pods that run on the node (kubectl's JSON); those that have ended are left out.
 
     Raise UsageError for pods of several nodes: which of them is meant, nobody says.
@@ -129,7 +131,7 @@ def load_running(name: str, rules: PodRules, sources: Sources) -> tuple[Pod, ...
     return tuple(stored_pod(pod, rules) for pod in pods if pod.node_name or not nodes)
 
 
-def as_granted(pods: Iterable[Pod]) -> tuple[Pod, ...]:
+def as_granted(pods: Iterable[StoredPod]) -> tuple[StoredPod, ...]:
     """Give pods the resources that their status says are granted."""
     from cpuctl.engine.resize.reported import running_pod
 

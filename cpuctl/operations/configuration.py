@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from cpuctl.inputs.state_files import StateInput
     from cpuctl.machine.cadvisor.machine_info import MachineInfo
     from cpuctl.machine.sources import MachineSource
-    from cpuctl.pods.model import Pod
+    from cpuctl.pods.model import StoredPod
 
 
 def check_kubelet(
@@ -178,7 +178,7 @@ class Trial(NamedTuple):
 
     source: MachineSource
     states: tuple[StateInput, ...]
-    running: tuple[Pod, ...]
+    running: tuple[StoredPod, ...]
     coming: GivenPods
 
     @property

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cpuctl.inputs.sources import Sources
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.operations.planning import Planning
-    from cpuctl.pods.model import Pod
+    from cpuctl.pods.model import StoredPod
 
 Rounds: TypeAlias = int | Literal["max"]
 """How many times over pods are planned; ``max``: as often as they fit."""
@@ -46,7 +46,7 @@ class Plan(NamedTuple):
     capacity: Capacity | None = None
 
     @property
-    def refused(self) -> Pod | None:
+    def refused(self) -> StoredPod | None:
         """The first pod that the kubelet does not take."""
         from cpuctl.engine.outcome import KubeletFault, Rejected
 
@@ -87,7 +87,7 @@ class Planner(NamedTuple):
             done = repeat(node, pods, rounds, self.progress)
         return Plan(kubelet, done.node, done.admissions, done)
 
-    def _each(self, node: Node, pods: Sequence[Pod]) -> Iterator[Admission]:
+    def _each(self, node: Node, pods: Sequence[StoredPod]) -> Iterator[Admission]:
         for number, pod in enumerate(pods):
             self.progress("admitting pods", number, len(pods))
             yield node.admit(pod)

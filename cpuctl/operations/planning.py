@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cpuctl.machine.cadvisor.machine_info import MachineInfo
     from cpuctl.machine.devices.inventory import DeviceInventory
     from cpuctl.machine.sources import MachineSource
-    from cpuctl.pods.model import Pod
+    from cpuctl.pods.model import Pod, StoredPod
 
 
 class PlanningInputs(NamedTuple):
@@ -51,7 +51,7 @@ class Planning(NamedTuple):
     """
 
     inputs: PlanningInputs
-    wanted: tuple[Pod, ...]
+    wanted: tuple[StoredPod, ...]
     source: MachineSource
     loaded: LoadedKubelet
     past: Past
@@ -126,7 +126,7 @@ def _never_stored(given: GivenPods) -> Iterator[str]:
 
 
 def _devices(
-    inputs: PlanningInputs, pods: Sequence[Pod], info: MachineInfo, sources: Sources
+    inputs: PlanningInputs, pods: Sequence[StoredPod], info: MachineInfo, sources: Sources
 ) -> DeviceInventory | None:
     """Read the devices that are described, and assume those that are asked for beyond that, where wished.
 
@@ -154,13 +154,13 @@ def _devices(
     return described
 
 
-def _extended_resources(pod: Pod) -> Iterator[str]:
+def _extended_resources(pod: StoredPod) -> Iterator[str]:
     for container in pod.all_containers:
         asked = (*container.resources.requests, *container.resources.limits)
         yield from (name for name in asked if "/" in name)
 
 
-def _doubts(pods: Sequence[Pod]) -> Iterator[str]:
+def _doubts(pods: Sequence[StoredPod]) -> Iterator[str]:
     """Say of a list that an API server gave what makes it no plan for one node."""
     from cpuctl.exports.wording import few
 

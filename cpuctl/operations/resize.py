@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cpuctl.engine.start import NotStarted
     from cpuctl.operations.planning import Planning
     from cpuctl.pods.cgroups.values import CgroupSettings
-    from cpuctl.pods.model import Pod
+    from cpuctl.pods.model import StoredPod
 
 
 class Resizes(NamedTuple):
@@ -170,7 +170,7 @@ def _after_restart(node: Node, uids: Sequence[str]) -> Iterator[str]:
         yield f"{node.active[uid].full_name}: a kubelet that restarts now ends the pod ({why})"
 
 
-def _less_memory(before: Pod, after: Pod, path: ResizePath) -> Iterator[str]:
+def _less_memory(before: StoredPod, after: StoredPod, path: ResizePath) -> Iterator[str]:
     """Name containers whose memory limit shrinks, which a kubelet may not be able to carry out."""
     limits = {each.name: each.resources.limits.get("memory") for each in before.all_containers}
     for each in after.all_containers:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cpuctl.engine.start import NotStarted
     from cpuctl.kubelet.gates.feature_gates import FeatureGates
     from cpuctl.operations.planning import Planning
-    from cpuctl.pods.model import Pod
+    from cpuctl.pods.model import StoredPod
 
 
 _IN_ANSWERS = {"allocated_pods_state": "allocatedState", "actuated_pods_state": "actuatedState"}
@@ -107,8 +107,8 @@ def _pods_state(path: Path, planning: Planning) -> Mapping[str, RecordedPod]:
     return found.pods
 
 
-def _once(pods: Sequence[Pod]) -> Sequence[Pod]:
-    seen: dict[str, Pod] = {}
+def _once(pods: Sequence[StoredPod]) -> Sequence[StoredPod]:
+    seen: dict[str, StoredPod] = {}
     for pod in pods:
         other = seen.setdefault(pod.uid, pod)
         if other is not pod:
@@ -140,7 +140,7 @@ def _why(verdict: object) -> str:
     return str(getattr(verdict, "why", verdict))
 
 
-def _warn_of_strangers(node: Node, running: Sequence[Pod], planning: Planning) -> None:
+def _warn_of_strangers(node: Node, running: Sequence[StoredPod], planning: Planning) -> None:
     """Name pods that are due exclusive CPUs and of which the state knows nothing."""
     from cpuctl.engine.provider import Candidate
     from cpuctl.pods.qos import pod_qos

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cpuctl.engine.resize.server_side import ResizeServer
     from cpuctl.operations.planning import Planning
     from cpuctl.operations.resize_node import ResizeInputs, RunningNode
-    from cpuctl.pods.model import Pod, ResourceRequirements
+    from cpuctl.pods.model import Pod, ResourceRequirements, StoredPod
     from cpuctl.quantity import Quantity
 
 OPTION = "--set"
@@ -157,7 +157,7 @@ def _quantity(text: str) -> Quantity | None:
     return amount
 
 
-def target(amounts: NewAmounts, pods: Sequence[Pod]) -> tuple[int, str]:
+def target(amounts: NewAmounts, pods: Sequence[StoredPod]) -> tuple[int, str]:
     """Find the pod by its place, and what of it is meant: a container, or (nothing) its own resources.
 
     Without a container it is the pod's own resources where it has some, else its only container.
@@ -181,7 +181,7 @@ def target(amounts: NewAmounts, pods: Sequence[Pod]) -> tuple[int, str]:
     return choice.place, pod.all_containers[0].name
 
 
-def _full_name(text: str, pods: Sequence[Pod]) -> str:
+def _full_name(text: str, pods: Sequence[StoredPod]) -> str:
     """Put the namespace before ``POD/CONTAINER``, where no pod is called that as NAMESPACE/POD."""
     name, _, container = text.partition("/")
     found = [pod for pod in pods if pod.name == name]

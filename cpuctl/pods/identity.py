@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from itertools import count
+from typing import TypeVar
 from uuid import UUID
 
 from cpuctl.golang.fnv import fnv1a_128
 from cpuctl.pods.model import Pod
 
+_Pod = TypeVar("_Pod", bound=Pod)
 _FIXED_BITS = 0xF << 76 | 0b11 << 62
 _VERSION_AND_VARIANT = 8 << 76 | 0b10 << 62
 
 
-def with_uids(pods: Iterable[Pod], taken: Collection[str] = ()) -> tuple[Pod, ...]:
+def with_uids(pods: Iterable[_Pod], taken: Collection[str] = ()) -> tuple[_Pod, ...]:
     """Give every pod without UID one that is the same in every run, unique among *pods* and not *taken*.
 
     It is a UUID of version 8 (RFC 9562) made from ``namespace/name``; where that is taken, from
@@ -33,7 +35,7 @@ def with_uids(pods: Iterable[Pod], taken: Collection[str] = ()) -> tuple[Pod, ..
     return tuple(identified)
 
 
-def copied(pods: Iterable[Pod], number: int, taken: Collection[str]) -> tuple[Pod, ...]:
+def copied(pods: Iterable[_Pod], number: int, taken: Collection[str]) -> tuple[_Pod, ...]:
     """Return *pods* once more as copy *number*: ``web`` is called ``web-2`` and has a UID of its own."""
     return with_uids((pod._replace(name=f"{pod.name}-{number}", uid="") for pod in pods), taken)
 

@@ -6,10 +6,11 @@ not agree. Everything else computes on pods that ``NodeRules.view`` has reduced 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirements
 
+_Pod = TypeVar("_Pod", bound=Pod)
 POD_LEVEL_SINCE = 32
 """The first minor whose API has ``spec.resources`` at all; older ones pass over the field."""
 _HUGEPAGES_SINCE = 34
@@ -99,7 +100,7 @@ class NodeRules(NamedTuple):
     reads_allocated: bool = False
     resizes_sidecars: bool = True
 
-    def view(self, pod: Pod) -> Pod:
+    def view(self, pod: _Pod) -> _Pod:
         """Return the pod as far as this kubelet looks at it: without what it does not know."""
         if not self.knows_sidecars:
             pod = _without_sidecars(pod)
@@ -114,16 +115,16 @@ class NodeRules(NamedTuple):
             return pod._replace(resources=_without_hugepages(resources))
         return pod
 
-    def known(self, pod: Pod) -> Pod:
+    def known(self, pod: _Pod) -> _Pod:
         """Return the pod as this kubelet's code reads it: a gate that is off hides nothing from it."""
         return self.view(pod) if self.pod_level or self.minor < POD_LEVEL_SINCE else pod
 
-    def managed(self, pod: Pod) -> Pod:
+    def managed(self, pod: _Pod) -> _Pod:
         """Return a pod that is known as the resource managers read it."""
         pod = pod if self.keeps_sidecars_apart else _without_sidecars(pod)
         return self._as_allocated(pod) if self.reads_allocated and pod.statuses else pod
 
-    def _as_allocated(self, pod: Pod) -> Pod:
+    def _as_allocated(self, pod: _Pod) -> _Pod:
         """Return a pod that runs with the requests that its status has, none where the status has none.
 
         Rule: ``policy_static.go`` of CPU and Memory Manager, 1.27 to 1.34.
@@ -170,7 +171,7 @@ def _is_managed(resource: str) -> bool:
     return resource in {"cpu", "memory"} or resource.startswith("hugepages-")
 
 
-def _without_sidecars(pod: Pod) -> Pod:
+def _without_sidecars(pod: _Pod) -> _Pod:
     """Take sidecars for ordinary init containers: ``restartPolicy`` is not decoded."""
     if all(each.kind is ContainerKind.INIT for each in pod.init_containers):
         return pod

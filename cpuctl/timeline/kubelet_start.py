@@ -26,7 +26,7 @@ from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.machine.cadvisor.view import kubelet_view
 from cpuctl.machine.model import CPU, Machine
-from cpuctl.pods.model import Container, Pod, ResourceRequirements
+from cpuctl.pods.model import Container, ResourceRequirements, StoredPod
 from cpuctl.pods.qos import pod_qos
 from cpuctl.quantity import Quantity
 from cpuctl.timeline.model import KubeletSetup
@@ -196,7 +196,7 @@ def take_back(world: World, kubelet: KubeletProcess, life: PodLife) -> None:
     kubelet.plan(world.now + world.timeline.timing.pod_sync, Work.SYNC, life)
 
 
-def _as_held(kubelet: KubeletProcess, pod: Pod) -> Pod:
+def _as_held(kubelet: KubeletProcess, pod: StoredPod) -> StoredPod:
     """Return the pod with as many CPUs for each container as it has, where it is due another number."""
     held, rules = kubelet.node.state.assignments.get(pod.uid, {}), kubelet.node.pod_rules
     if not held or kubelet.node.cpu.rules.divides(pod):
@@ -218,7 +218,7 @@ def _with_cpus(container: Container, count: int) -> ResourceRequirements:
 
 
 def _go_on(
-    world: World, kubelet: KubeletProcess, life: PodLife, granted: Pod, waits: Mapping[str, SavedWait]
+    world: World, kubelet: KubeletProcess, life: PodLife, granted: StoredPod, waits: Mapping[str, SavedWait]
 ) -> None:
     """Let scale-downs wait on that still make sense; the others begin anew, if they are still wanted.
 

@@ -25,7 +25,7 @@ from cpuctl.cpuset import CPUSet
 from cpuctl.machine.sources import read_machine_tree
 from cpuctl.machine.tree import MemoryTree
 from cpuctl.pods.cgroups.linux_resources import linear_weight
-from cpuctl.pods.model import Pod, QosClass
+from cpuctl.pods.model import QosClass, StoredPod
 from cpuctl.pods.rules import PodRules
 from cpuctl.pods.stored import stored_pod
 from tests.machine.sysfs_writer import small_machine
@@ -145,11 +145,11 @@ class NodeTree:
 
     # What comes of it
 
-    def pods(self) -> dict[str, Pod]:
+    def pods(self) -> dict[str, StoredPod]:
         found = read_pods(json.dumps(PODS), "pods.json").pods
         return {pod.uid: stored_pod(pod, PodRules()) for pod in found}
 
-    def known(self, pods: Mapping[str, Pod] | None = None) -> Known:
+    def known(self, pods: Mapping[str, StoredPod] | None = None) -> Known:
         machine = read_machine_tree(MemoryTree(dict(self.files)), "node").machine
         return Known(
             machine=machine,
@@ -159,7 +159,7 @@ class NodeTree:
             cgroup_root="/".join(self.root),
         )
 
-    def picture(self, pods: Mapping[str, Pod] | None = None) -> Picture:
+    def picture(self, pods: Mapping[str, StoredPod] | None = None) -> Picture:
         files = NodeFiles(MemoryTree(dict(self.files)), str)
         return take_picture(files, self.known(pods), silent)
 

@@ -10,8 +10,9 @@ from cpuctl.audit.picture import Picture, State
 from cpuctl.audit.unchecked import unchecked
 from cpuctl.checkpoints.model import DeviceEntry, DevicesStateFile
 from cpuctl.machine.sources import read_machine
-from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirements
+from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirements, StoredPod
 from cpuctl.quantity import Quantity
+from tests.support.pods import stored
 
 GPU = "nvidia.com/gpu"
 ALL = ("g0", "g1", "g2", "g3")
@@ -22,15 +23,19 @@ def container(name: str, count: int, kind: ContainerKind = ContainerKind.APP) ->
     return Container(name=name, kind=kind, resources=ResourceRequirements(requests=amounts, limits=amounts))
 
 
-def pod(name: str, *containers: Container, inits: tuple[Container, ...] = (), phase: str = "Running") -> Pod:
-    return Pod(name=name, namespace="ai", uid=name, containers=containers, init_containers=inits, phase=phase)
+def pod(
+    name: str, *containers: Container, inits: tuple[Container, ...] = (), phase: str = "Running"
+) -> StoredPod:
+    return stored(
+        Pod(name=name, namespace="ai", uid=name, containers=containers, init_containers=inits, phase=phase)
+    )
 
 
 def held(uid: str, name: str, *devices: str) -> DeviceEntry:
     return DeviceEntry(pod_uid=uid, container=name, resource=GPU, devices={0: devices})
 
 
-def found(*entries: DeviceEntry, pods: tuple[Pod, ...] = (), registered: tuple[str, ...] = ALL) -> Any:
+def found(*entries: DeviceEntry, pods: tuple[StoredPod, ...] = (), registered: tuple[str, ...] = ALL) -> Any:
     picture = Picture(
         machine=read_machine("synthetic:1s1n2c1t").machine,
         pods={each.uid: each for each in pods},

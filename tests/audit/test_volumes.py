@@ -13,7 +13,7 @@ from cpuctl.capture.progress import silent
 from cpuctl.cpuset import CPUSet
 from cpuctl.machine.tree import MemoryTree
 from cpuctl.pods.field_ref import ResourceFieldRef
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 from cpuctl.quantity import Quantity
 from tests.audit.node_tree import DATABASE, OWN, WEB, NodeTree, clean_node
 
@@ -89,7 +89,7 @@ def test_a_container_in_its_pods_pool_reads_nothing() -> None:
     shared = pods[DATABASE].containers[0]._replace(resources=pods[WEB].containers[0].resources)
 
     class Divided(NodeTree):
-        def pods(self) -> dict[str, Pod]:
+        def pods(self) -> dict[str, StoredPod]:
             return pods | {DATABASE: pods[DATABASE]._replace(containers=(shared,))}
 
     node.__class__ = Divided

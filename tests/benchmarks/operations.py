@@ -17,7 +17,7 @@ from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.topology_manager import Answer, TopologyManager
 from cpuctl.engine.node import Node
 from cpuctl.kubelet.version import DEFAULT_VERSION
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 from tests.benchmarks.timing import Prepare, Run
 from tests.conformance.corpus import Json
 from tests.conformance.machines import machine_info
@@ -68,7 +68,7 @@ def _hint(hint: Json) -> Hint:
     return Hint(CPUSet.of(hint["numa"]).mask, hint["preferred"])
 
 
-def _admit_all(node: Node, pods: list[Pod]) -> None:
+def _admit_all(node: Node, pods: list[StoredPod]) -> None:
     for pod in pods:
         node.admit(pod)
 

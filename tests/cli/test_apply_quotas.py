@@ -10,7 +10,7 @@ from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.operations.cgroups.quotas import wanted_quotas
-from cpuctl.pods.model import Pod, ResourceRequirements
+from cpuctl.pods.model import ResourceRequirements, StoredPod
 from cpuctl.quantity import Quantity
 from tests.audit.node_tree import DATABASE, NodeTree, clean_node
 
@@ -25,7 +25,7 @@ def kubelet(minor: int = 36, **gates: bool) -> Kubelet:
 
 
 def quotas(
-    node: NodeTree, made: Kubelet, pods: Mapping[str, Pod], *, exclusive: bool = True
+    node: NodeTree, made: Kubelet, pods: Mapping[str, StoredPod], *, exclusive: bool = True
 ) -> tuple[int | None, ...]:
     """Return what the database's container and pod get; ``exclusive``: it has CPUs of its own."""
     picture = node.picture(pods)

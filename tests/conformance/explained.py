@@ -20,7 +20,7 @@ from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, StartRefused
 from cpuctl.engine.start import StartResult
 from cpuctl.kubelet.kubelet import Kubelet
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 from tests.conformance.corpus import CorpusFile, Json, Recorded, corpus_files, version_of
 from tests.conformance.coverage import GAPS
 from tests.conformance.node_scenario import _Scenario, read_pod
@@ -110,7 +110,7 @@ def admits(refusal: Refusal, change: Change) -> bool:
 
 def _story(refusal: Refusal) -> Story:
     case, first = refusal.case, refusal.first
-    pods: list[Pod] = [
+    pods: list[StoredPod] = [
         read_pod(step) for step in case["steps"][first : refusal.step + 1] if step["op"] == "admit"
     ]
     asked = len(pods) - 1

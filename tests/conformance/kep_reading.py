@@ -14,7 +14,7 @@ from cpuctl.engine.cpu.resizing.kep import resize_by_kep
 from cpuctl.engine.cpu.resizing.request import Resized
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, Rejected
-from cpuctl.pods.model import ContainerKind, Pod
+from cpuctl.pods.model import ContainerKind, StoredPod
 from tests.conformance.corpus import Json, Recorded
 from tests.conformance.node_scenario import _Scenario, read_pod
 from tests.conformance.resize_steps import resized_pod, status_of
@@ -34,7 +34,7 @@ LEFT_ALONE = "finishedInitReallocated"
 class Asked:
     """One resize as the KEP has it, the node before and after it, and the recorded answer."""
 
-    pod: Pod
+    pod: StoredPod
     before: Node
     after: Node
     resized: Resized

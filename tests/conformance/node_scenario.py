@@ -15,7 +15,7 @@ from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, FaultKind, KubeletFault, Rejected, StartRefused, Undetermined
 from cpuctl.engine.placement import Isolation, cpuset_mems, isolation_of
 from cpuctl.engine.start import NotStarted
-from cpuctl.pods.model import Container, Pod
+from cpuctl.pods.model import Container, StoredPod
 from cpuctl.pods.reading.pods import decode_pod
 from cpuctl.pods.validation.amounts import as_sent
 from tests.conformance.corpus import Json, version_of
@@ -42,8 +42,8 @@ class _Scenario:
         self.files = StateFiles(state_reader(self.kubelet, self.version))
         self.files.replaced(case)
         self.node: Node | None = None
-        self.active: list[Pod] = []
-        self.pods: dict[str, Pod] = {}
+        self.active: list[StoredPod] = []
+        self.pods: dict[str, StoredPod] = {}
         self.manifests: dict[str, Json] = {}
 
     def play(self) -> Json:
@@ -175,14 +175,15 @@ STEPS: Mapping[str, Callable[[_Scenario, Node, Json], Json]] = MappingProxyType(
 )
 
 
-def read_pod(step: Json) -> Pod:
+def read_pod(step: Json) -> StoredPod:
     """Decode a step's pod, defaulted and with canonical quantities as the step says."""
     document = load_documents(json.dumps(_with_names(step["pod"])), "case")[0]
     pod = decode_pod(Cursor.at_root(document))
     static = step.get("static", False)
     if step.get("defaults"):
         return stored(pod._replace(static=static))._replace(static=pod.static)
-    return pod if static else as_sent(pod)
+    # The recorder gave the kubelet's code pods without defaults, too.
+    return StoredPod(pod if static else as_sent(pod))
 
 
 def _with_names(pod: Json) -> Json:
@@ -208,7 +209,7 @@ def _admission(node: Node, admission: Admission) -> Json:
     return answer
 
 
-def _containers(node: Node, pod: Pod) -> Json:
+def _containers(node: Node, pod: StoredPod) -> Json:
     divided = node.cpu.rules.divides(pod)
     cpus = {each.name: _cpus(node, pod, each) for each in pod.all_containers}
     own = [each["isolation"] == "container" for each in cpus.values()]
@@ -223,7 +224,7 @@ def _containers(node: Node, pod: Pod) -> Json:
     return answer
 
 
-def _cpus(node: Node, pod: Pod, container: Container) -> Json:
+def _cpus(node: Node, pod: StoredPod, container: Container) -> Json:
     cpus = node.cpu.state.assigned(pod.uid, container.name)
     divided = node.cpu.rules.divides(pod)
     isolation = isolation_of(container, assigned=cpus is not None, divided=divided)
@@ -235,7 +236,7 @@ def _cpus(node: Node, pod: Pod, container: Container) -> Json:
     }
 
 
-def _memory(node: Node, pod: Pod, container: str) -> Json:
+def _memory(node: Node, pod: StoredPod, container: str) -> Json:
     if node.memory.policy is None:
         return {}
     blocks = node.memory.state.assigned(pod.uid, container)

@@ -9,7 +9,7 @@ from cpuctl.engine.cpu.resizing.kep import resize_by_reference
 from cpuctl.engine.cpu.resizing.request import Resized, Status
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, KubeletFault, Rejected
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 from cpuctl.quantity import Quantity
 from tests.conformance.corpus import Json
 from tests.conformance.hint_answers import merged, provider_calls
@@ -36,7 +36,7 @@ def restore_baselines(node: Node, step: Json, before: dict[str, dict[str, int]])
         node.cpu.state.baselines = before
 
 
-def status_of(pod: Pod, step: Json) -> Status:
+def status_of(pod: StoredPod, step: Json) -> Status:
     """Tell what the pod's status says is allocated: what it runs with, but for what the step overrides."""
     status = {each.name: each.resources.requests.get("cpu") for each in pod.containers}
     for name, amounts in step.get("allocatedResources", {}).items():
@@ -47,7 +47,7 @@ def status_of(pod: Pod, step: Json) -> Status:
     return status
 
 
-def resize(node: Node, pod: Pod, step: Json) -> Resized:
+def resize(node: Node, pod: StoredPod, step: Json) -> Resized:
     """Resize as the reference implementation does."""
     return node.resize(pod, resize_by_reference, status_of(node.active[pod.uid], step))
 

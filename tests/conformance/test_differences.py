@@ -22,7 +22,7 @@ from cpuctl.kubelet.releases.difference import DECIDING, Area, Standing
 from cpuctl.kubelet.releases.differences import DIFFERENCES
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
-from cpuctl.pods.model import Container, ContainerKind, Pod, QosClass
+from cpuctl.pods.model import Container, ContainerKind, QosClass, StoredPod
 from cpuctl.pods.oom_score import oom_score
 from cpuctl.pods.running import ContainerStatus, RunState
 from tests.conformance import node_start
@@ -78,12 +78,12 @@ def started(minor: int, **gates: bool) -> Node:
     return node
 
 
-def reason(node: Node, given: Pod) -> str:
+def reason(node: Node, given: StoredPod) -> str:
     verdict = node.admit(given._replace(uid="a")).verdict
     return str(verdict.reason) if isinstance(verdict, Rejected) else "admitted"
 
 
-def with_sidecar() -> Pod:
+def with_sidecar() -> StoredPod:
     return pod(app("cpu=2 memory=2Gi"))._replace(init_containers=(SIDECAR,))
 
 

@@ -12,10 +12,10 @@ from cpuctl.engine.active_pods import ActivePods
 from cpuctl.engine.node import Node
 from cpuctl.engine.node_fit import Allocatable, RequestTable, Usage
 from cpuctl.engine.outcome import Admitted
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import Pod, StoredPod
 from cpuctl.pods.requests import Amounts, pod_requests
 from tests.engine.node.test_node import named, started
-from tests.support.pods import app, init, resources
+from tests.support.pods import app, init, resources, stored
 
 PODS = 300
 
@@ -31,7 +31,7 @@ def computed(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """Count by UID how often a pod's requests are worked out."""
     times: Counter[str] = Counter()
 
-    def counting(pod: Pod, *, pod_level: bool) -> Amounts:
+    def counting(pod: StoredPod, *, pod_level: bool) -> Amounts:
         times[pod.uid] += 1
         return pod_requests(pod, pod_level=pod_level)
 
@@ -45,7 +45,7 @@ def looked_up(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     times: Counter[str] = Counter()
     of = RequestTable.of
 
-    def counting(self: RequestTable, pod: Pod, *, pod_level: bool) -> Mapping[str, int]:
+    def counting(self: RequestTable, pod: StoredPod, *, pod_level: bool) -> Mapping[str, int]:
         times[pod.uid] += 1
         return of(self, pod, pod_level=pod_level)
 
@@ -115,7 +115,7 @@ def test_a_pod_that_went_before_anybody_counted_it_is_not_missed() -> None:
 
 
 def test_the_gate_for_pod_level_resources_changes_what_is_counted() -> None:
-    whole = Pod(name="a", uid="a", containers=(app("cpu=1"),), resources=resources("cpu=4", "cpu=4"))
+    whole = stored(Pod(name="a", uid="a", containers=(app("cpu=1"),), resources=resources("cpu=4", "cpu=4")))
     pods, table = ActivePods({"a": whole}), RequestTable()
     assert pods.usage_beside("", table, pod_level=True).amounts == {"cpu": 4000}
     assert pods.usage_beside("", table, pod_level=False).amounts == {"cpu": 1000}

@@ -10,7 +10,7 @@ from cpuctl.engine import node_fit
 from cpuctl.engine.node_fit import Allocatable, RequestTable, allocatable_of, check_fit
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 from tests.support.pods import amounts, app, pod
 from tests.support.topologies import CoreAt, machine_info
 
@@ -54,7 +54,7 @@ def test_pods_per_core_is_a_second_bound(per_core: int, want: int) -> None:
     assert allocatable_of(TWO_NODES, config, {}).pods == want
 
 
-def named(number: int) -> Pod:
+def named(number: int) -> StoredPod:
     return pod(app())._replace(uid=f"pod-{number}")
 
 

@@ -8,18 +8,18 @@ import pytest
 
 from cpuctl.engine.node_fit import Allocatable, Usage, check_fit, fit_verdict
 from cpuctl.engine.outcome import Rejected, Undetermined
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 from tests.support.pods import amounts, app, init, pod, resources, sidecar
 
 GIB = 1 << 30
 NODE = {"cpu": 8000, "memory": 16 * GIB, "ephemeral-storage": 100 * GIB, "hugepages-2Mi": GIB}
 
 
-def named(name: str, given: Pod) -> Pod:
+def named(name: str, given: StoredPod) -> StoredPod:
     return given._replace(name=name, uid=name)
 
 
-def short(given: Pod, *running: Pod, pods: int = 110, without: str = "") -> str:
+def short(given: StoredPod, *running: StoredPod, pods: int = 110, without: str = "") -> str:
     """Name what is lacking, nothing where the pod fits; what *without* names is not known."""
     room = Allocatable(amounts={name: size for name, size in NODE.items() if name != without}, pods=pods)
     others = [named(f"other-{number}", other) for number, other in enumerate(running)]
@@ -30,9 +30,9 @@ def short(given: Pod, *running: Pod, pods: int = 110, without: str = "") -> str:
 @dataclass(frozen=True)
 class Case:
     name: str
-    pod: Pod
+    pod: StoredPod
     want: str
-    running: tuple[Pod, ...] = ()
+    running: tuple[StoredPod, ...] = ()
 
 
 CASES = [
@@ -117,7 +117,7 @@ def test_what_others_use_may_be_known_already() -> None:
     [pod(app("cpu=2"))._replace(static=True), pod(app("cpu=2"))._replace(priority=2_000_000_000)],
     ids=["static", "by its priority"],
 )
-def test_for_a_critical_pod_others_may_have_to_go(critical: Pod) -> None:
+def test_for_a_critical_pod_others_may_have_to_go(critical: StoredPod) -> None:
     room = Allocatable(amounts={"cpu": 3000}, pods=9)
     other = named("other", pod(app("cpu=2")))
     assert fit_verdict(critical, [], room, pod_level=True) is None

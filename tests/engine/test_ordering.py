@@ -6,16 +6,16 @@ import pytest
 
 from cpuctl.engine.ordering import exclusive_count, ordered, unknown_priority_classes
 from cpuctl.engine.pod_order import PodOrder
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 from tests.support.capacity_nodes import named, shared, whole
 from tests.support.pods import init, resources, sidecar
 
 
-def names(*pods: Pod, order: str) -> str:
+def names(*pods: StoredPod, order: str) -> str:
     return " ".join(pod.name for pod in ordered(pods, PodOrder(order), pod_level=True))
 
 
-def prioritized(name: str, priority: int | None = None, class_name: str = "") -> Pod:
+def prioritized(name: str, priority: int | None = None, class_name: str = "") -> StoredPod:
     return shared(name)._replace(priority=priority, priority_class_name=class_name)
 
 

@@ -10,17 +10,17 @@ from cpuctl.pods.governing.limit_range import LimitRange, LimitRangeItem
 from cpuctl.pods.model import QosClass, ResourceRequirements
 from cpuctl.pods.rules import NodeRules, PodRules, ServerRules
 from cpuctl.quantity import Quantity
-from tests.support.pods import amounts, app, pod, resources
+from tests.support.pods import amounts, app, manifest, resources
 
 GIB = 1 << 30
 FULL = ("cpu=2 memory=1Gi", "cpu=2 memory=1Gi")
 STATIC = NodeOfPods(static=frozenset({"cpu", "memory", "topology"}))
-LEVEL = pod(app(), pod_level=resources(*FULL))
+LEVEL = manifest(app(), pod_level=resources(*FULL))
 
 
 def test_exclusive_cpus_have_no_quota() -> None:
     facts = pod_facts(
-        pod(app(*FULL, name="a"), app("cpu=500m memory=1Gi", "cpu=500m memory=1Gi", name="b")), STATIC
+        manifest(app(*FULL, name="a"), app("cpu=500m memory=1Gi", "cpu=500m memory=1Gi", name="b")), STATIC
     )
     assert [each.exclusive for each in facts.containers] == [True, False]
     assert [each.cgroup.quota for each in facts.containers] == [-1, 50_000]
@@ -30,7 +30,7 @@ def test_exclusive_cpus_have_no_quota() -> None:
 
 
 def test_without_the_static_policy_nobody_gets_any() -> None:
-    (container,) = pod_facts(pod(app(*FULL)), NodeOfPods()).containers
+    (container,) = pod_facts(manifest(app(*FULL)), NodeOfPods()).containers
     assert not container.exclusive
     assert container.why_shared == "the CPU Manager policy is none"
     assert container.cgroup.quota == 200_000
@@ -38,25 +38,25 @@ def test_without_the_static_policy_nobody_gets_any() -> None:
 
 def test_up_to_132_exclusive_cpus_keep_their_quota() -> None:
     node = STATIC._replace(settings=CgroupSettings(minor=32, lifts_quota=False))
-    assert pod_facts(pod(app(*FULL)), node).cgroup.quota == 200_000
+    assert pod_facts(manifest(app(*FULL)), node).cgroup.quota == 200_000
 
 
 def test_containers_that_divide_the_pods_cpus_lift_its_quota_together() -> None:
     node = STATIC._replace(rules=PodRules(node=NodeRules(managers=True)))
     own = resources("cpu=4 memory=4Gi", "cpu=4 memory=4Gi")
-    mixed = pod_facts(pod(app(*FULL, name="a"), app(name="b"), pod_level=own), node)
+    mixed = pod_facts(manifest(app(*FULL, name="a"), app(name="b"), pod_level=own), node)
     assert [each.exclusive for each in mixed.containers] == [True, False]
     assert (mixed.containers[0].cgroup.quota, mixed.cgroup.quota) == (-1, 400_000)
-    alone = pod_facts(pod(app(*FULL), pod_level=own), node)
+    alone = pod_facts(manifest(app(*FULL), pod_level=own), node)
     assert alone.cgroup.quota == -1
 
 
 def test_a_request_that_follows_its_limit_needs_no_change() -> None:
-    (container,) = pod_facts(pod(app("", "cpu=1500m memory=1Gi")), STATIC).containers
+    (container,) = pod_facts(manifest(app("", "cpu=1500m memory=1Gi")), STATIC).containers
     assert [change.path for change in container.advice.changes] == ["spec.containers[0].resources.limits.cpu"]
-    (written,) = pod_facts(pod(app("cpu=1500m", "cpu=1500m memory=1Gi")), STATIC).containers
+    (written,) = pod_facts(manifest(app("cpu=1500m", "cpu=1500m memory=1Gi")), STATIC).containers
     assert len(written.advice.changes) == 2
-    (nothing,) = pod_facts(pod(app()), STATIC).containers
+    (nothing,) = pod_facts(manifest(app()), STATIC).containers
     assert [change.path for change in nothing.advice.changes] == [
         "spec.containers[0].resources.limits.cpu",
         "spec.containers[0].resources.limits.memory",
@@ -64,12 +64,12 @@ def test_a_request_that_follows_its_limit_needs_no_change() -> None:
 
 
 def test_advice_goes_by_the_pods_class() -> None:
-    (container,) = pod_facts(pod(app("cpu=2")), STATIC).containers
+    (container,) = pod_facts(manifest(app("cpu=2")), STATIC).containers
     assert container.why_shared.startswith("the pod is Burstable, not Guaranteed")
 
 
 def test_a_pod_is_what_the_server_stores_with_limit_ranges() -> None:
-    given = pod(app())
+    given = manifest(app())
     facts = pod_facts(
         given, STATIC._replace(limit_ranges=(bounds("a", default=FULL[0], default_request=FULL[0]),))
     )
@@ -82,29 +82,29 @@ def test_a_pod_is_what_the_server_stores_with_limit_ranges() -> None:
 
 
 def test_rules_of_cgroups_say_what_the_values_rest_on() -> None:
-    alone = pod_facts(pod(app(*FULL)), STATIC)
+    alone = pod_facts(manifest(app(*FULL)), STATIC)
     lifted = "none, because of exclusive CPUs"
     assert alone.cgroup_rules == CgroupRules("the pod's cpu request", lifted, "the pod's memory limit")
     assert alone.containers[0].cgroup_rules == CgroupRules("its cpu request", lifted, "its memory limit")
-    shared = pod_facts(pod(app(*FULL)), NodeOfPods())
+    shared = pod_facts(manifest(app(*FULL)), NodeOfPods())
     assert (shared.cgroup_rules.quota, shared.containers[0].cgroup_rules.quota) == (
         "the pod's cpu limit",
         "its cpu limit",
     )
-    best_effort = pod_facts(pod(app()), STATIC)
+    best_effort = pod_facts(manifest(app()), STATIC)
     assert best_effort.cgroup_rules.shares == "BestEffort pods have least"
 
 
 def test_memory_is_protected_by_class() -> None:
     node = STATIC._replace(settings=CgroupSettings(memory_qos=True, tiered=True))
-    facts = [pod_facts(each, node) for each in (pod(app(*FULL)), pod(app("memory=1Gi")))]
+    facts = [pod_facts(each, node) for each in (manifest(app(*FULL)), manifest(app("memory=1Gi")))]
     for values in ([each.cgroup for each in facts], [each.containers[0].cgroup for each in facts]):
         assert [(each.memory_min, each.memory_low) for each in values] == [(GIB, None), (None, GIB)]
 
 
 @pytest.mark.parametrize(("allocatable", "want"), [(None, ""), (amounts("cpu=7 memory=6Gi"), "7")])
 def test_who_has_no_limit_reads_what_the_node_has(allocatable: dict[str, Quantity] | None, want: str) -> None:
-    found = pod_facts(pod(app()), NodeOfPods(allocatable=allocatable)).readings
+    found = pod_facts(manifest(app()), NodeOfPods(allocatable=allocatable)).readings
     (reading,) = [each for each in found if each.item == "limits.cpu"]
     assert reading.text == want
 
@@ -118,7 +118,7 @@ CPU, MEMORY = (
 
 @pytest.mark.parametrize("own", [FULL[0], "cpu=1 memory=1Gi"])
 def test_alignment_is_ignored_with_pod_level_resources(own: str) -> None:
-    assert pod_facts(pod(app(), pod_level=resources(own, own)), STATIC).notices == (
+    assert pod_facts(manifest(app(), pod_level=resources(own, own)), STATIC).notices == (
         CPU,
         MEMORY,
         IGNORED.format("topology"),
@@ -128,7 +128,7 @@ def test_alignment_is_ignored_with_pod_level_resources(own: str) -> None:
 @pytest.mark.parametrize("own", ["memory=1Gi", "cpu=0 memory=1Gi"])
 def test_without_cpus_of_its_own_there_is_none_to_align(own: str) -> None:
     """A pod may be Guaranteed by its status alone."""
-    given = pod(app(), pod_level=resources(own, own))._replace(qos_class=QosClass.GUARANTEED)
+    given = manifest(app(), pod_level=resources(own, own))._replace(qos_class=QosClass.GUARANTEED)
     assert pod_facts(given, STATIC._replace(static=frozenset({"cpu", "memory"}))).notices == (MEMORY,)
 
 
@@ -147,7 +147,7 @@ def test_where_there_is_nothing_to_align(own: ResourceRequirements | None, node:
 
 def test_fractions_are_not_aligned_anyway() -> None:
     own = resources("cpu=1500m memory=1Gi", "cpu=1500m memory=1Gi")
-    notices = pod_facts(pod(app(), pod_level=own), STATIC._replace(static=frozenset({"cpu"}))).notices
+    notices = pod_facts(manifest(app(), pod_level=own), STATIC._replace(static=frozenset({"cpu"}))).notices
     assert notices == ()
 
 
@@ -190,7 +190,7 @@ def bounds(name: str, **lists: str) -> LimitRange:
 
 def test_limit_ranges_refuse_in_the_servers_words() -> None:
     node = NodeOfPods(limit_ranges=(bounds("b", max="cpu=1"), bounds("a", max="memory=1Mi", min="cpu=3")))
-    assert pod_facts(pod(app(*FULL)), node).creation.refusals == (
+    assert pod_facts(manifest(app(*FULL)), node).creation.refusals == (
         (
             'pods "pod" is forbidden: [minimum cpu usage per Container is 3, but request is 2, '
             "maximum memory usage per Container is 1Mi, but limit is 1Gi]"
@@ -201,7 +201,7 @@ def test_limit_ranges_refuse_in_the_servers_words() -> None:
 
 def test_limit_ranges_look_at_new_pods_of_their_namespace() -> None:
     node = NodeOfPods(limit_ranges=(bounds("a", max="cpu=1"),))
-    given = pod(app(*FULL))
+    given = manifest(app(*FULL))
     for other in (
         given._replace(namespace="shop"),
         given._replace(phase="Running"),
@@ -223,12 +223,12 @@ def test_limit_ranges_look_at_new_pods_of_their_namespace() -> None:
 def test_a_pod_that_leaves_nothing_to_share_is_rejected(policy: str, message: str) -> None:
     node = STATIC._replace(rules=PodRules(node=NodeRules(managers=True)), scope="pod", policy=policy)
     half = "cpu=2 memory=512Mi"
-    given = pod(app(half, half, name="a"), app(name="b"), pod_level=resources(*FULL))
+    given = manifest(app(half, half, name="a"), app(name="b"), pod_level=resources(*FULL))
     rejected = pod_facts(given, node).rejected
     assert rejected is not None
     assert f"{rejected.reason}: {rejected.message}".startswith(message)
     assert pod_facts(given, node._replace(scope="container")).rejected is None
-    roomy = pod(
+    roomy = manifest(
         app("cpu=1 memory=512Mi", "cpu=1 memory=512Mi", name="a"), app(name="b"), pod_level=LEVEL.resources
     )
     assert pod_facts(roomy, node).rejected is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cpuctl.engine.pod_server import PodServer
 from cpuctl.pods.governing.limit_range import LimitRange, LimitRangeItem
 from cpuctl.pods.governing.resource_quota import ResourceQuota
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 from cpuctl.pods.rules import ServerRules
 from tests.support.pods import amounts, app, pod
 
@@ -14,7 +14,7 @@ SMALL = ResourceQuota("small", hard=amounts("requests.cpu=1"))
 ONE = ResourceQuota("one", hard=amounts("pods=1"))
 
 
-def named(name: str, requests: str = "cpu=1", limits: str = "cpu=1") -> Pod:
+def named(name: str, requests: str = "cpu=1", limits: str = "cpu=1") -> StoredPod:
     return pod(app(requests, limits), name=name)
 
 

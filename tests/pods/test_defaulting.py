@@ -6,7 +6,7 @@ import pytest
 
 from cpuctl.pods.model import ResourceRequirements
 from cpuctl.pods.rules import ServerRules
-from tests.support.pods import app, init, pod, resources, stored
+from tests.support.pods import app, init, manifest, resources, stored
 
 
 def as_text(requirements: ResourceRequirements | None) -> tuple[str, str]:
@@ -17,14 +17,14 @@ def as_text(requirements: ResourceRequirements | None) -> tuple[str, str]:
 
 
 def test_limits_become_requests_where_those_are_missing() -> None:
-    given = pod(app("cpu=1", "cpu=2 memory=0 nvidia.com/gpu=1"), init(limits="cpu=3"))
+    given = manifest(app("cpu=1", "cpu=2 memory=0 nvidia.com/gpu=1"), init(limits="cpu=3"))
     filled = stored(given)
     assert as_text(filled.containers[0].resources)[0] == "cpu=1 memory=0 nvidia.com/gpu=1"
     assert as_text(filled.init_containers[0].resources)[0] == "cpu=3"
 
 
 def test_amounts_are_rounded_up_to_whole_milli_units() -> None:
-    filled = stored(pod(app("cpu=1500u", "cpu=1n"), pod_level=resources("cpu=1u"), overhead="cpu=1n"))
+    filled = stored(manifest(app("cpu=1500u", "cpu=1n"), pod_level=resources("cpu=1u"), overhead="cpu=1n"))
     assert as_text(filled.containers[0].resources) == ("cpu=2m", "cpu=1m")
     assert as_text(filled.resources) == ("cpu=1m", "")
     assert str(filled.overhead["cpu"]) == "1m"
@@ -70,17 +70,17 @@ POD_LEVEL = [
 @pytest.mark.parametrize("case", POD_LEVEL, ids=lambda case: case.name)
 def test_pod_level_defaults(case: PodLevel) -> None:
     containers = (app(*case.containers, name="a"), app(*case.containers, name="b"))
-    filled = stored(pod(*containers, pod_level=resources(*case.given)))
+    filled = stored(manifest(*containers, pod_level=resources(*case.given)))
     assert as_text(filled.resources) == case.want
 
 
 def test_without_the_gate_pod_level_resources_are_dropped() -> None:
-    given = pod(app("cpu=1"), pod_level=resources("", "cpu=6"))
+    given = manifest(app("cpu=1"), pod_level=resources("", "cpu=6"))
     assert stored(given, ServerRules(pod_level=False)).resources is None
 
 
 def test_before_134_huge_pages_are_not_summed_up() -> None:
-    given = pod(app("", "hugepages-2Mi=2Mi"), pod_level=resources("cpu=1"))
+    given = manifest(app("", "hugepages-2Mi=2Mi"), pod_level=resources("cpu=1"))
     assert as_text(stored(given, ServerRules(minor=33)).resources) == ("cpu=1", "")
 
 
@@ -99,10 +99,10 @@ LIMITS = [
 @pytest.mark.parametrize("case", LIMITS, ids=lambda case: case.name)
 def test_pod_level_limits_from_containers(case: PodLevel) -> None:
     containers = (app(*case.containers, name="a"), app(*case.containers, name="b"))
-    filled = stored(pod(*containers, pod_level=resources(*case.given)), FIXED)
+    filled = stored(manifest(*containers, pod_level=resources(*case.given)), FIXED)
     assert as_text(filled.resources) == case.want
 
 
 def test_one_container_without_a_limit_leaves_the_pod_without() -> None:
-    given = pod(app("", "cpu=2", name="a"), init(), pod_level=resources("cpu=5"))
+    given = manifest(app("", "cpu=2", name="a"), init(), pod_level=resources("cpu=5"))
     assert as_text(stored(given, FIXED).resources) == ("cpu=5", "")

@@ -10,7 +10,7 @@ from cpuctl.pods.downward_api import Inside, Told, tell
 from cpuctl.pods.field_ref import ResourceFieldRef
 from cpuctl.pods.model import Pod
 from cpuctl.quantity import Quantity
-from tests.support.pods import amounts, app, init, pod, resources
+from tests.support.pods import amounts, app, init, manifest, resources
 
 NODE = amounts("cpu=7500m memory=16Gi")
 
@@ -39,20 +39,20 @@ class Case:
     minor: int = 36
 
 
-SMALL = pod(app("cpu=1250m memory=1Gi hugepages-2Mi=4Mi", "cpu=1500m hugepages-2Mi=4Mi"))
-POD_LEVEL = pod(app(), init(name="first"), pod_level=resources("", "cpu=3 memory=2Gi"))
+SMALL = manifest(app("cpu=1250m memory=1Gi hugepages-2Mi=4Mi", "cpu=1500m hugepages-2Mi=4Mi"))
+POD_LEVEL = manifest(app(), init(name="first"), pod_level=resources("", "cpu=3 memory=2Gi"))
 CASES = [
     Case("whole CPUs, rounded up", SMALL, variable("limits.cpu"), "2"),
     Case("in milli", SMALL, variable("limits.cpu", "1m"), "1500"),
     Case("the request", SMALL, file("requests.cpu", "1m"), "1250"),
-    Case("no request", pod(app()), variable("requests.memory"), "0"),
+    Case("no request", manifest(app()), variable("requests.memory"), "0"),
     Case("bytes", SMALL, variable("requests.memory"), str(1 << 30)),
     Case("in mebibytes", SMALL, file("requests.memory", "1Mi"), "1024"),
     Case("in gigabytes, rounded up", SMALL, file("requests.memory", "1G"), "2"),
     Case("huge pages", SMALL, file("limits.hugepages-2Mi", "1Mi"), "4"),
-    Case("huge pages have no default", pod(app()), file("limits.hugepages-1Gi"), "0"),
-    Case("the node's, rounded up", pod(app()), file("limits.cpu"), "8"),
-    Case("the node's in a variable", pod(app()), variable("limits.memory", "1Gi"), "16"),
+    Case("huge pages have no default", manifest(app()), file("limits.hugepages-1Gi"), "0"),
+    Case("the node's, rounded up", manifest(app()), file("limits.cpu"), "8"),
+    Case("the node's in a variable", manifest(app()), variable("limits.memory", "1Gi"), "16"),
     Case("the pod's in a variable", POD_LEVEL, variable("limits.cpu"), "3"),
     Case(
         "the pod's where a variable names an app container", POD_LEVEL, variable("limits.cpu", of="main"), "3"
@@ -73,19 +73,19 @@ def test_amounts(case: Case) -> None:
 
 
 def test_storage_of_a_node_that_tells_none_is_not_known() -> None:
-    assert read(pod(app()), file("limits.ephemeral-storage")).text is None
-    assert tell(pod(app()), file("limits.cpu"), Inside(36)).text is None
+    assert read(manifest(app()), file("limits.ephemeral-storage")).text is None
+    assert tell(manifest(app()), file("limits.cpu"), Inside(36)).text is None
 
 
 def test_large_amounts_are_divided_in_floating_point() -> None:
     """As the kubelet does: above 2^53 not every number can be told."""
     odd = (1 << 53) + 1
-    assert read(pod(app(f"memory={odd}")), file("requests.memory")).text == str(1 << 53)
+    assert read(manifest(app(f"memory={odd}")), file("requests.memory")).text == str(1 << 53)
 
 
 @pytest.mark.parametrize(("assigned", "want"), [("2-3", "2-3"), ("", ""), (None, None)])
 def test_assigned_cpus(assigned: str | None, want: str | None) -> None:
-    told = read(pod(app()), file("assigned.cpuset"), minor=37, assigned=assigned)
+    told = read(manifest(app()), file("assigned.cpuset"), minor=37, assigned=assigned)
     assert (told.text, told.error) == (want, "")
 
 
@@ -100,4 +100,4 @@ def test_assigned_cpus(assigned: str | None, want: str | None) -> None:
     ],
 )
 def test_what_cannot_be_told(ref: ResourceFieldRef, minor: int, error: str) -> None:
-    assert read(pod(app()), ref, minor=minor) == Told(error=error)
+    assert read(manifest(app()), ref, minor=minor) == Told(error=error)

@@ -6,7 +6,7 @@ import pytest
 
 from cpuctl.pods.effective import effective_limits, effective_requests
 from cpuctl.pods.model import Pod
-from tests.support.pods import app, init, pod, resources, sidecar
+from tests.support.pods import app, init, manifest, resources, sidecar
 
 
 @dataclass(frozen=True)
@@ -20,29 +20,39 @@ class Case:
 
 
 REQUESTS = [
-    Case("apps", pod(app("cpu=1", name="a"), app("cpu=2", name="b")), "3", "app containers added up"),
-    Case("with sidecars", pod(app("cpu=1"), sidecar("cpu=2")), "3", "app containers and sidecars added up"),
-    Case("an init container needs more", pod(app("cpu=1"), init("cpu=5")), "5", "init container init"),
+    Case("apps", manifest(app("cpu=1", name="a"), app("cpu=2", name="b")), "3", "app containers added up"),
+    Case(
+        "with sidecars", manifest(app("cpu=1"), sidecar("cpu=2")), "3", "app containers and sidecars added up"
+    ),
+    Case("an init container needs more", manifest(app("cpu=1"), init("cpu=5")), "5", "init container init"),
     Case(
         "beside a sidecar",
-        pod(sidecar("cpu=1"), init("cpu=5"), app("cpu=1")),
+        manifest(sidecar("cpu=1"), init("cpu=5"), app("cpu=1")),
         "6",
         "init container init and the sidecars before it",
     ),
     Case(
-        "before any sidecar", pod(init("cpu=5"), sidecar("cpu=1"), app("cpu=1")), "5", "init container init"
-    ),
-    Case(
-        "before a sidecar without any",
-        pod(sidecar("memory=1Gi"), init("cpu=5"), app("cpu=1")),
+        "before any sidecar",
+        manifest(init("cpu=5"), sidecar("cpu=1"), app("cpu=1")),
         "5",
         "init container init",
     ),
-    Case("as much is not more", pod(app("cpu=5"), init("cpu=5")), "5", "app containers added up"),
-    Case("the pod's own", pod(app("cpu=5"), pod_level=resources("cpu=1")), "1", "spec.resources"),
-    Case("not the pod's", pod(app("cpu=5"), pod_level=resources("memory=1")), "5", "app containers added up"),
-    Case("overhead", pod(app("cpu=1"), overhead="cpu=1"), "2", "app containers added up, plus overhead"),
-    Case("only overhead", pod(app(), overhead="cpu=1"), "1", "nothing but overhead, plus overhead"),
+    Case(
+        "before a sidecar without any",
+        manifest(sidecar("memory=1Gi"), init("cpu=5"), app("cpu=1")),
+        "5",
+        "init container init",
+    ),
+    Case("as much is not more", manifest(app("cpu=5"), init("cpu=5")), "5", "app containers added up"),
+    Case("the pod's own", manifest(app("cpu=5"), pod_level=resources("cpu=1")), "1", "spec.resources"),
+    Case(
+        "not the pod's",
+        manifest(app("cpu=5"), pod_level=resources("memory=1")),
+        "5",
+        "app containers added up",
+    ),
+    Case("overhead", manifest(app("cpu=1"), overhead="cpu=1"), "2", "app containers added up, plus overhead"),
+    Case("only overhead", manifest(app(), overhead="cpu=1"), "1", "nothing but overhead, plus overhead"),
 ]
 
 
@@ -53,17 +63,17 @@ def test_requests(case: Case) -> None:
 
 
 LIMITS = [
-    Case("all limited", pod(app("", "cpu=1")), "1", "app containers added up"),
+    Case("all limited", manifest(app("", "cpu=1")), "1", "app containers added up"),
     Case(
         "not all limited",
-        pod(app("", "cpu=1", name="a"), app(name="b")),
+        manifest(app("", "cpu=1", name="a"), app(name="b")),
         "1",
         "app containers added up; no bound, as not every container has a limit",
     ),
-    Case("the pod's own", pod(app(), pod_level=resources("", "cpu=3")), "3", "spec.resources"),
+    Case("the pod's own", manifest(app(), pod_level=resources("", "cpu=3")), "3", "spec.resources"),
     Case(
         "no overhead on nothing",
-        pod(app("", "cpu=0"), overhead="cpu=1"),
+        manifest(app("", "cpu=0"), overhead="cpu=1"),
         "0",
         "app containers added up; no bound, as not every container has a limit",
     ),

@@ -6,13 +6,13 @@ import pytest
 
 from cpuctl.pods.eviction_rank import eviction_order, eviction_request
 from cpuctl.pods.model import Pod
-from tests.support.pods import app, pod, resources
+from tests.support.pods import app, manifest, resources
 
 MI = 1 << 20
 
 
 def named(name: str, memory: str = "", priority: int | None = None) -> Pod:
-    return pod(app(memory and f"memory={memory}"), name=name)._replace(priority=priority)
+    return manifest(app(memory and f"memory={memory}"), name=name)._replace(priority=priority)
 
 
 @dataclass(frozen=True)
@@ -56,11 +56,11 @@ def test_critical_pods_are_spared_and_keep_their_place() -> None:
 @pytest.mark.parametrize(
     ("given", "want"),
     [
-        (pod(app("memory=1Mi"), overhead="memory=1Mi"), 2 * MI),
-        (pod(app("cpu=1"), overhead="memory=1Mi"), 0),
-        (pod(app("memory=1Mi"), pod_level=resources("memory=3Mi")), 3 * MI),
-        (pod(app("memory=1Mi"), pod_level=resources("cpu=1")), 0),
-        (pod(app("memory=1Mi"), pod_level=resources()), MI),
+        (manifest(app("memory=1Mi"), overhead="memory=1Mi"), 2 * MI),
+        (manifest(app("cpu=1"), overhead="memory=1Mi"), 0),
+        (manifest(app("memory=1Mi"), pod_level=resources("memory=3Mi")), 3 * MI),
+        (manifest(app("memory=1Mi"), pod_level=resources("cpu=1")), 0),
+        (manifest(app("memory=1Mi"), pod_level=resources()), MI),
     ],
 )
 def test_what_counts_as_requested(given: Pod, want: int) -> None:

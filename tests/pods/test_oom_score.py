@@ -7,7 +7,7 @@ import pytest
 from cpuctl.pods.model import Pod
 from cpuctl.pods.oom_score import is_critical, oom_score
 from cpuctl.pods.qos import pod_qos
-from tests.support.pods import app, init, pod, resources, sidecar
+from tests.support.pods import app, init, manifest, resources, sidecar
 
 MEMORY = 100 << 30
 CRITICAL = 2_000_000_000
@@ -27,34 +27,38 @@ class Case:
     want: list[int]
 
 
-PLAIN = pod(app("memory=1Gi"))
+PLAIN = manifest(app("memory=1Gi"))
 TWO = (app("memory=1Gi", name="a"), app("memory=1Gi", name="b"))
 CASES = [
-    Case("best effort", pod(app()), [1000]),
-    Case("guaranteed", pod(app("", ""), pod_level=resources("cpu=1 memory=1Gi", "cpu=1 memory=1Gi")), [-997]),
+    Case("best effort", manifest(app()), [1000]),
+    Case(
+        "guaranteed",
+        manifest(app("", ""), pod_level=resources("cpu=1 memory=1Gi", "cpu=1 memory=1Gi")),
+        [-997],
+    ),
     Case("by request", PLAIN, [990]),
-    Case("nothing requested", pod(app("cpu=1")), [999]),
-    Case("more than the node has", pod(app("memory=200Gi")), [3]),
-    Case("less than a thousandth", pod(app("memory=1Mi")), [999]),
+    Case("nothing requested", manifest(app("cpu=1")), [999]),
+    Case("more than the node has", manifest(app("memory=200Gi")), [3]),
+    Case("less than a thousandth", manifest(app("memory=1Mi")), [999]),
     Case(
         "the pod's rest is shared out",
-        pod(*TWO, sidecar(), pod_level=resources("memory=5Gi")),
+        manifest(*TWO, sidecar(), pod_level=resources("memory=5Gi")),
         [980, 980, 980],
     ),
     Case(
         "ended init containers have a share",
-        pod(app(), init(), pod_level=resources("memory=10Gi")),
+        manifest(app(), init(), pod_level=resources("memory=10Gi")),
         [950, 950],
     ),
-    Case("no pod-level memory, no rest", pod(*TWO, pod_level=resources("cpu=1")), [990, 990]),
-    Case("limits leave no rest", pod(*TWO, pod_level=resources("", "memory=5Gi")), [990, 990]),
-    Case("a sidecar outlives the apps", pod(app("memory=10Gi"), sidecar("memory=1Gi")), [900, 900]),
+    Case("no pod-level memory, no rest", manifest(*TWO, pod_level=resources("cpu=1")), [990, 990]),
+    Case("limits leave no rest", manifest(*TWO, pod_level=resources("", "memory=5Gi")), [990, 990]),
+    Case("a sidecar outlives the apps", manifest(app("memory=10Gi"), sidecar("memory=1Gi")), [900, 900]),
     Case(
         "a sidecar by its own request",
-        pod(app("memory=1Gi", name="a"), app(name="b"), sidecar("memory=4Gi")),
+        manifest(app("memory=1Gi", name="a"), app(name="b"), sidecar("memory=4Gi")),
         [960, 990, 999],
     ),
-    Case("an init container is no sidecar", pod(app("memory=10Gi"), init("memory=1Gi")), [990, 900]),
+    Case("an init container is no sidecar", manifest(app("memory=10Gi"), init("memory=1Gi")), [990, 900]),
     Case(
         "node-critical", PLAIN._replace(priority=CRITICAL, priority_class_name="system-node-critical"), [-997]
     ),
@@ -71,11 +75,13 @@ CASES = [
     ),
     Case("static", PLAIN._replace(static=True), [990]),
     Case(
-        "less for the pod than for its containers", pod(*TWO, pod_level=resources("memory=1Gi")), [995, 995]
+        "less for the pod than for its containers",
+        manifest(*TWO, pod_level=resources("memory=1Gi")),
+        [995, 995],
     ),
     Case(
         "far less",
-        pod(app("memory=1Gi", name="a"), app(name="b"), pod_level=resources("memory=1Mi")),
+        manifest(app("memory=1Gi", name="a"), app(name="b"), pod_level=resources("memory=1Mi")),
         [995, 1004],
     ),
 ]
@@ -89,7 +95,7 @@ def test_scores(case: Case) -> None:
 def test_burstable_scores_take_the_nodes_memory() -> None:
     assert scores(PLAIN, None) == [None]
     assert scores(PLAIN, 0) == [None]
-    assert scores(pod(app()), None) == [1000]
+    assert scores(manifest(app()), None) == [1000]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from cpuctl.pods.model import Pod, QosClass
 from cpuctl.pods.qos import pod_qos
-from tests.support.pods import app, init, pod, resources, sidecar
+from tests.support.pods import app, init, manifest, resources, sidecar
 
 FULL = "cpu=2 memory=1Gi"
 
@@ -24,77 +24,82 @@ class Verdict:
 VERDICTS = [
     Verdict(
         "equal requests and limits",
-        pod(app(FULL, FULL), init(FULL, FULL)),
+        manifest(app(FULL, FULL), init(FULL, FULL)),
         QosClass.GUARANTEED,
         "every container has cpu and memory requests equal to its limits",
     ),
     Verdict(
         "different notations of one amount",
-        pod(app("cpu=2000m memory=1024Mi", FULL)),
+        manifest(app("cpu=2000m memory=1024Mi", FULL)),
         QosClass.GUARANTEED,
         "every container has cpu and memory requests equal to its limits",
     ),
     Verdict(
         "equal in sum only",
-        pod(app("cpu=1 memory=1Gi", FULL, name="a"), app("cpu=3 memory=1Gi", FULL, name="b")),
+        manifest(app("cpu=1 memory=1Gi", FULL, name="a"), app("cpu=3 memory=1Gi", FULL, name="b")),
         QosClass.GUARANTEED,
         "every container has cpu and memory requests equal to its limits",
     ),
-    Verdict("nothing", pod(app()), QosClass.BEST_EFFORT, "no container requests or limits cpu or memory"),
+    Verdict(
+        "nothing", manifest(app()), QosClass.BEST_EFFORT, "no container requests or limits cpu or memory"
+    ),
     Verdict(
         "only other resources and zeros",
-        pod(app("nvidia.com/gpu=1 cpu=0", "memory=0")),
+        manifest(app("nvidia.com/gpu=1 cpu=0", "memory=0")),
         QosClass.BEST_EFFORT,
         "no container requests or limits cpu or memory",
     ),
     Verdict(
         "limit above request",
-        pod(app("cpu=2 memory=1Gi", "cpu=3 memory=1Gi", name="web")),
+        manifest(app("cpu=2 memory=1Gi", "cpu=3 memory=1Gi", name="web")),
         QosClass.BURSTABLE,
         "container web has cpu request 2 but limit 3",
     ),
     Verdict(
-        "no memory limit", pod(app(FULL, "cpu=2")), QosClass.BURSTABLE, "container main has no memory limit"
+        "no memory limit",
+        manifest(app(FULL, "cpu=2")),
+        QosClass.BURSTABLE,
+        "container main has no memory limit",
     ),
     Verdict(
         "limit without request",
-        pod(app("cpu=2", FULL)),
+        manifest(app("cpu=2", FULL)),
         QosClass.BURSTABLE,
         "container main has a memory limit of 1Gi but no request",
     ),
     Verdict(
         "sidecar without anything",
-        pod(sidecar(), app(FULL, FULL)),
+        manifest(sidecar(), app(FULL, FULL)),
         QosClass.BURSTABLE,
         "container sidecar has no cpu limit",
     ),
     Verdict(
         "the first container that falls short",
-        pod(app(FULL, FULL, name="a"), app(FULL, "cpu=2 memory=2Gi", name="b"), app(name="c")),
+        manifest(app(FULL, FULL, name="a"), app(FULL, "cpu=2 memory=2Gi", name="b"), app(name="c")),
         QosClass.BURSTABLE,
         "container b has memory request 1Gi but limit 2Gi",
     ),
     Verdict(
         "pod level alone decides",
-        pod(app(), pod_level=resources(FULL, FULL)),
+        manifest(app(), pod_level=resources(FULL, FULL)),
         QosClass.GUARANTEED,
         "spec.resources has cpu and memory requests equal to its limits",
     ),
     Verdict(
         "pod level without limits",
-        pod(app(FULL, FULL), pod_level=resources("cpu=2")),
+        manifest(app(FULL, FULL), pod_level=resources("cpu=2")),
         QosClass.BURSTABLE,
         "spec.resources has no cpu limit",
     ),
     Verdict(
         "pod level with one limit",
-        pod(app(FULL, FULL), pod_level=resources("cpu=2", "cpu=2")),
+        manifest(app(FULL, FULL), pod_level=resources("cpu=2", "cpu=2")),
         QosClass.BURSTABLE,
         "spec.resources has no memory limit",
     ),
     Verdict(
         "empty pod level",
-        pod(app(FULL, FULL), pod_level=resources()),
+        manifest(app(FULL, FULL), pod_level=resources()),
         QosClass.BEST_EFFORT,
         "spec.resources is present, but sets neither cpu nor memory",
     ),
@@ -108,9 +113,11 @@ def test_class_and_reason(case: Verdict) -> None:
 
 
 def test_status_is_believed() -> None:
-    verdict = pod_qos(pod(app(FULL, FULL))._replace(qos_class=QosClass.BURSTABLE))
+    verdict = pod_qos(manifest(app(FULL, FULL))._replace(qos_class=QosClass.BURSTABLE))
     assert (verdict.qos_class, verdict.reason) == (QosClass.BURSTABLE, "the status of the pod says so")
 
 
 def test_without_the_gate_containers_decide() -> None:
-    assert pod_qos(pod(app(FULL, FULL), pod_level=resources()), pod_level=False).qos_class == "Guaranteed"
+    assert (
+        pod_qos(manifest(app(FULL, FULL), pod_level=resources()), pod_level=False).qos_class == "Guaranteed"
+    )

@@ -9,7 +9,7 @@ from cpuctl.pods.model import Pod
 from cpuctl.pods.readers_view import Reading, readings
 from cpuctl.pods.rules import DEFAULT_SERVER, NodeRules, ServerRules
 from cpuctl.quantity import Quantity
-from tests.support.pods import amounts, app, init, pod, resources, sidecar
+from tests.support.pods import amounts, app, init, manifest, resources, sidecar
 
 
 def read(
@@ -39,8 +39,8 @@ class Case:
     rules: ServerRules = DEFAULT_SERVER
 
 
-PLAIN = pod(app("cpu=1", name="a"), app("cpu=2", name="b"), sidecar("cpu=500m"), init("cpu=9"))
-LEVEL = pod(app("cpu=1"), pod_level=resources("cpu=5"), overhead="cpu=1")
+PLAIN = manifest(app("cpu=1", name="a"), app("cpu=2", name="b"), sidecar("cpu=500m"), init("cpu=9"))
+LEVEL = manifest(app("cpu=1"), pod_level=resources("cpu=5"), overhead="cpu=1")
 CASES = [
     Case("by containers", PLAIN, "3500m", "9500m"),
     Case("before sidecars", PLAIN, "3", "9500m", ServerRules(minor=28)),
@@ -50,13 +50,13 @@ CASES = [
     Case("with the gate off", LEVEL, "1", "2", ServerRules(pod_level=False)),
     Case(
         "a container requests nothing",
-        pod(app(name="a"), app("cpu=1", name="b")),
+        manifest(app(name="a"), app("cpu=1", name="b")),
         "missing request for cpu in container a of Pod pod",
         "1",
     ),
     Case(
         "nor does the pod",
-        pod(app(), pod_level=resources("memory=1Gi")),
+        manifest(app(), pod_level=resources("memory=1Gi")),
         "missing pod-level request for cpu in Pod pod",
         "",
     ),
@@ -73,13 +73,13 @@ def test_autoscalers(case: Case) -> None:
 
 
 def test_hpa_of_one_container_never_looks_at_the_pod() -> None:
-    found = read(pod(app("cpu=1", name="a"), app(name="b"), pod_level=resources("cpu=5")))
+    found = read(manifest(app("cpu=1", name="a"), app(name="b"), pod_level=resources("cpu=5")))
     assert str(one(found, "HPA", "cpu request", "a").amount) == "1"
     assert one(found, "HPA", "cpu request", "b").error == "missing request for cpu in container b of Pod pod"
 
 
 def test_vpa_reads_app_containers() -> None:
-    found = [each for each in read(pod(app("cpu=1", "cpu=2"), init("cpu=9"))) if each.reader == "VPA"]
+    found = [each for each in read(manifest(app("cpu=1", "cpu=2"), init("cpu=9"))) if each.reader == "VPA"]
     assert [(each.item, str(each.amount)) for each in found] == [("cpu request", "1"), ("cpu limit", "2")]
 
 
@@ -94,12 +94,14 @@ class LimitInside:
 
 
 INSIDE = [
-    LimitInside("its own", pod(app("", "cpu=1500m")), 36, "2"),
-    LimitInside("the pod's", pod(app(), pod_level=resources("", "cpu=3")), 36, "3"),
-    LimitInside("its own before the pod's", pod(app("", "cpu=1"), pod_level=resources("", "cpu=3")), 36, "1"),
-    LimitInside("the node's before 1.34", pod(app(), pod_level=resources("", "cpu=3")), 33, "8"),
-    LimitInside("the node's", pod(app("cpu=1")), 36, "8"),
-    LimitInside("zero is none", pod(app("", "cpu=0")), 36, "8"),
+    LimitInside("its own", manifest(app("", "cpu=1500m")), 36, "2"),
+    LimitInside("the pod's", manifest(app(), pod_level=resources("", "cpu=3")), 36, "3"),
+    LimitInside(
+        "its own before the pod's", manifest(app("", "cpu=1"), pod_level=resources("", "cpu=3")), 36, "1"
+    ),
+    LimitInside("the node's before 1.34", manifest(app(), pod_level=resources("", "cpu=3")), 33, "8"),
+    LimitInside("the node's", manifest(app("cpu=1")), 36, "8"),
+    LimitInside("zero is none", manifest(app("", "cpu=0")), 36, "8"),
 ]
 
 
@@ -112,21 +114,21 @@ def test_downward_api_limits(case: LimitInside) -> None:
 
 
 def test_downward_api_requests() -> None:
-    found = read(pod(app("cpu=250m memory=1Gi"), pod_level=resources("cpu=5")))
+    found = read(manifest(app("cpu=250m memory=1Gi"), pod_level=resources("cpu=5")))
     assert one(found, "downward API", "requests.cpu", "main").text == "1"
     assert one(found, "downward API", "requests.memory", "main").text == str(1 << 30)
-    assert one(read(pod(app())), "downward API", "requests.cpu", "main").amount == Quantity()
+    assert one(read(manifest(app())), "downward API", "requests.cpu", "main").amount == Quantity()
 
 
 def test_a_node_that_is_not_known_leaves_limits_open() -> None:
-    found = one(read(pod(app()), allocatable=None), "downward API", "limits.memory", "main")
+    found = one(read(manifest(app()), allocatable=None), "downward API", "limits.memory", "main")
     assert (found.amount, found.text) == (None, "")
 
 
 def test_downward_api_tells_storage_and_huge_pages_where_a_container_speaks_of_them() -> None:
     """Storage without a limit is the node's; huge pages are never overcommitted."""
     asked = "cpu=1 hugepages-2Mi=4Mi ephemeral-storage=1Gi"
-    given = pod(app(asked, "hugepages-2Mi=4Mi", name="a"), app("", "", name="b"))
+    given = manifest(app(asked, "hugepages-2Mi=4Mi", name="a"), app("", "", name="b"))
     found = read(given, allocatable="ephemeral-storage=9Gi")
     told = {
         (each.container, each.item): each.text
@@ -143,12 +145,12 @@ def test_downward_api_tells_storage_and_huge_pages_where_a_container_speaks_of_t
         ("b", "limits.ephemeral-storage"): str(9 << 30),
         ("b", "requests.ephemeral-storage"): "0",
     }
-    plain = read(pod(app("cpu=1")))
+    plain = read(manifest(app("cpu=1")))
     assert not [each for each in plain if "hugepages" in each.item or "storage" in each.item]
 
 
 def test_the_scheduler_takes_containers_without_requests_for_a_minimum_where_it_compares_nodes() -> None:
-    found = read(pod(app("cpu=1", name="a"), app(name="b"), init("cpu=2")))
+    found = read(manifest(app("cpu=1", name="a"), app(name="b"), init("cpu=2")))
     assert one(found, "scheduler", "cpu request").amount == Quantity.parse("2")
     assert not [each for each in found if each.item == "cpu to compare nodes"]
     assert one(found, "scheduler", "memory request").amount == Quantity()
@@ -158,8 +160,8 @@ def test_the_scheduler_takes_containers_without_requests_for_a_minimum_where_it_
 
 
 def test_a_request_of_zero_stays_zero_and_the_pods_own_counts() -> None:
-    found = read(pod(app("cpu=0 memory=0")))
+    found = read(manifest(app("cpu=0 memory=0")))
     assert not [each for each in found if each.item.endswith("nodes")]
-    found = read(pod(app(), pod_level=resources("cpu=50m memory=1Mi")))
+    found = read(manifest(app(), pod_level=resources("cpu=50m memory=1Mi")))
     assert not [each for each in found if each.item.endswith("nodes")]
     assert one(found, "scheduler", "cpu request").amount == Quantity.parse("50m")

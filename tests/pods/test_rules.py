@@ -4,10 +4,10 @@ import pytest
 
 from cpuctl.pods.model import Pod
 from cpuctl.pods.rules import NodeRules
-from tests.support.pods import app, pod, resources
+from tests.support.pods import app, manifest, resources
 
-GIVEN = pod(app(), pod_level=resources("cpu=1", "hugepages-2Mi=2Mi"))
-EMPTY = pod(app(), pod_level=resources())
+GIVEN = manifest(app(), pod_level=resources("cpu=1", "hugepages-2Mi=2Mi"))
+EMPTY = manifest(app(), pod_level=resources())
 
 VIEWS = [
     ("as it is", NodeRules(), GIVEN, resources("cpu=1", "hugepages-2Mi=2Mi")),
@@ -26,7 +26,7 @@ def test_what_a_kubelet_sees(case: tuple[str, NodeRules, Pod, object]) -> None:
 
 
 def test_a_pod_without_pod_level_resources_is_seen_as_it_is() -> None:
-    given = pod(app("cpu=1"))
+    given = manifest(app("cpu=1"))
     assert NodeRules(pod_level=False).view(given) is given
 
 

@@ -6,7 +6,7 @@ from cpuctl.pods.governing.limit_range import LimitRange, LimitRangeItem
 from cpuctl.pods.model import Pod
 from cpuctl.pods.rules import NodeRules, PodRules, ServerRules
 from cpuctl.pods.stored import How, Place, Provenance, Source, provenance, stored_pod
-from tests.support.pods import amounts, app, pod, resources
+from tests.support.pods import amounts, app, manifest, resources
 
 RULES = PodRules()
 LATER = PodRules(server=ServerRules(minor=37, pod_level_limits=True), node=NodeRules(minor=37))
@@ -22,7 +22,7 @@ def told(stored: Provenance) -> dict[str, str]:
 
 
 def test_every_amount_tells_where_it_comes_from() -> None:
-    given = pod(app("", "cpu=1"), pod_level=resources("", "cpu=3"), overhead="cpu=1m")
+    given = manifest(app("", "cpu=1"), pod_level=resources("", "cpu=3"), overhead="cpu=1m")
     assert told(provenance(given, RULES)) == {
         "main.limits.cpu": "written",
         "main.requests.cpu": "its limit, as no request is given",
@@ -33,45 +33,45 @@ def test_every_amount_tells_where_it_comes_from() -> None:
 
 
 def test_pod_level_requests_follow_limits_where_containers_have_none() -> None:
-    stored = provenance(pod(app(), pod_level=resources("", "cpu=3")), RULES)
+    stored = provenance(manifest(app(), pod_level=resources("", "cpu=3")), RULES)
     assert stored.sources[Place("", "requests", "cpu")] == Source(
         How.DEFAULTED, "the pod-level limit, as no request is given"
     )
 
 
 def test_limit_ranges_fill_in_what_is_missing_in_their_namespace() -> None:
-    stored = provenance(pod(app()), RULES, [BOUNDS])
+    stored = provenance(manifest(app()), RULES, [BOUNDS])
     rule = "the default of LimitRange bounds"
     assert told(stored) == {"main.requests.cpu": rule, "main.limits.cpu": rule}
-    elsewhere = provenance(pod(app())._replace(namespace="elsewhere"), RULES, [BOUNDS])
+    elsewhere = provenance(manifest(app())._replace(namespace="elsewhere"), RULES, [BOUNDS])
     assert elsewhere.sources == {}
 
 
 @pytest.mark.parametrize(("rules", "want"), [(RULES, "4"), (LATER, "1")])
 def test_pod_level_defaults_come_before_or_after_limit_ranges(rules: PodRules, want: str) -> None:
     """Up to 1.36 the pod's request is made of its limit before any container has a request."""
-    stored = provenance(pod(app(), pod_level=resources("", "cpu=4")), rules, [BOUNDS]).pod
+    stored = provenance(manifest(app(), pod_level=resources("", "cpu=4")), rules, [BOUNDS]).pod
     assert stored.resources is not None
     assert str(stored.resources.requests["cpu"]) == want
 
 
 def test_reading_from_storage_adds_what_containers_were_given() -> None:
     memory = BOUNDS._replace(items=(LimitRangeItem(type="Container", default_request=amounts("memory=1Gi")),))
-    stored = provenance(pod(app(), pod_level=resources("", "cpu=4")), RULES, [memory]).pod
+    stored = provenance(manifest(app(), pod_level=resources("", "cpu=4")), RULES, [memory]).pod
     assert stored.resources is not None
     assert str(stored.resources.requests["memory"]) == "1Gi"
 
 
 @pytest.mark.parametrize("server", [ServerRules(pod_level=False), ServerRules(minor=31, pod_level=False)])
 def test_what_the_server_does_not_take_is_told(server: ServerRules) -> None:
-    stored = provenance(pod(app("cpu=1"), pod_level=resources("cpu=2")), PodRules(server=server))
+    stored = provenance(manifest(app("cpu=1"), pod_level=resources("cpu=2")), PodRules(server=server))
     assert stored.pod.resources is None
     assert stored.dropped == {Place("", "requests", "cpu"): "dropped by the API server"}
     assert set(told(stored)) == {"main.requests.cpu"}
 
 
 def test_pods_of_the_cluster_keep_what_they_have() -> None:
-    running = pod(app(), pod_level=resources("cpu=2"))._replace(phase="Running")
+    running = manifest(app(), pod_level=resources("cpu=2"))._replace(phase="Running")
     stored = provenance(running, PodRules(server=ServerRules(pod_level=False)), [BOUNDS])
     assert stored.pod.resources == resources("cpu=2")
     assert stored.sources.keys() == {Place("", "requests", "cpu")}
@@ -85,14 +85,14 @@ SWITCHED_OFF = PodRules(server=ServerRules(pod_level=False))
 )
 def test_a_resize_loses_only_what_the_pod_did_not_have(before: str, want: str | None) -> None:
     """``DropDisabledPodFields``: fields that the old pod uses outlive their gate."""
-    running = pod(app(), pod_level=resources(before))._replace(phase="Running")
+    running = manifest(app(), pod_level=resources(before))._replace(phase="Running")
     wanted = running._replace(resources=resources("cpu=3"))
     stored = stored_pod(wanted, SWITCHED_OFF, before=running)
     assert stored.resources == (None if want is None else resources(want))
 
 
 def test_a_resize_gets_the_defaults_of_a_new_pod() -> None:
-    running = pod(app("memory=1Gi"))._replace(phase="Running")
+    running = manifest(app("memory=1Gi"))._replace(phase="Running")
     wanted = running._replace(containers=(app("memory=1Gi", "memory=1.5Gi"),))
     (container,) = stored_pod(wanted, RULES, [BOUNDS], before=running).containers
     assert container.resources == resources("memory=1Gi cpu=1", "memory=1536Mi cpu=2")
@@ -101,7 +101,7 @@ def test_a_resize_gets_the_defaults_of_a_new_pod() -> None:
 
 @pytest.mark.parametrize(("minor", "want"), [(36, "3"), (37, "")])
 def test_static_pods_get_the_kubelets_defaults(minor: int, want: str) -> None:
-    given = pod(app("", "cpu=1"), pod_level=resources("", "cpu=3 memory=3"))._replace(static=True)
+    given = manifest(app("", "cpu=1"), pod_level=resources("", "cpu=3 memory=3"))._replace(static=True)
     rules = PodRules(server=ServerRules(pod_level=False), node=NodeRules(minor=minor))
     stored = provenance(given, rules, [BOUNDS]).pod
     assert str(stored.containers[0].resources.requests["cpu"]) == "1"
@@ -119,5 +119,5 @@ def test_static_pods_get_the_kubelets_defaults(minor: int, want: str) -> None:
     ],
 )
 def test_priorities_that_every_cluster_has(name: str, priority: int | None, want: int | None) -> None:
-    given: Pod = pod(app())._replace(priority_class_name=name, priority=priority)
+    given: Pod = manifest(app())._replace(priority_class_name=name, priority=priority)
     assert provenance(given, RULES).pod.priority == want

@@ -13,7 +13,7 @@ from cpuctl.engine.node_fit import Allocatable, RequestTable, Usage, check_fit
 from cpuctl.engine.outcome import Admitted, KubeletFault, Rejected
 from cpuctl.engine.resize.running import with_requirements
 from cpuctl.engine.start import start_node
-from cpuctl.pods.model import ContainerKind, Pod, ResourceRequirements
+from cpuctl.pods.model import ContainerKind, ResourceRequirements, StoredPod
 from cpuctl.pods.requests import pod_requests
 from tests.property.test_node_machine import Part, build
 from tests.property.test_resize_machine import MACHINE
@@ -70,13 +70,13 @@ class CountedPods(RuleBasedStateMachine):
         return node
 
     @rule(pods=st.lists(PODS, min_size=1, max_size=4), pod_level=st.booleans())
-    def admit(self, pods: list[Pod], pod_level: bool) -> None:
+    def admit(self, pods: list[StoredPod], pod_level: bool) -> None:
         """A pod that comes again under its UID is another one, and counts as that."""
         for pod in pods:
             own = ResourceRequirements(requests=WHOLE, limits=WHOLE) if pod_level else None
             self.admit_one(pod._replace(resources=own))
 
-    def admit_one(self, pod: Pod) -> None:
+    def admit_one(self, pod: StoredPod) -> None:
         level, running = self.node.pod_level_resources, list(self.node.active.values())
         expected = check_fit(self.node.pod_rules.known(pod), running, self.room, pod_level=level)
         verdict = self.node.admit(pod).verdict
@@ -112,7 +112,7 @@ class CountedPods(RuleBasedStateMachine):
         self.node.active.pop(uid, None)
         self.node.active = before
 
-    def sized(self, pod: Pod, sizes: list[int]) -> Pod:
+    def sized(self, pod: StoredPod, sizes: list[int]) -> StoredPod:
         wanted = {}
         for container, size in zip(pod.all_containers, sizes, strict=False):
             both = {**container.resources.requests, **amounts(f"cpu={size}")}

@@ -19,7 +19,7 @@ from cpuctl.engine.node import Node
 from cpuctl.engine.ordering import ordered
 from cpuctl.engine.outcome import Admitted
 from cpuctl.engine.pod_order import PodOrder
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 from tests.support.capacity_nodes import exclusive, held, kubelet, named, node_with, shared, whole
 
 POLICIES = st.sampled_from(["none", "best-effort", "restricted", "single-numa-node"])
@@ -31,7 +31,7 @@ SHAPES = st.one_of(
 )
 
 
-def build(name: str, shape: tuple[str, int]) -> Pod:
+def build(name: str, shape: tuple[str, int]) -> StoredPod:
     kind, cpus = shape
     if kind == "exclusive":
         return exclusive(name, cpus)
@@ -66,7 +66,7 @@ def scattered_nodes(draw: st.DrawFn) -> Node:
     return node
 
 
-def admits(node: Node, *pods: Pod) -> bool:
+def admits(node: Node, *pods: StoredPod) -> bool:
     return all(isinstance(node.admit(pod).verdict, Admitted) for pod in pods)
 
 
@@ -112,7 +112,7 @@ def test_figures_of_fragmentation_are_parts(node: Node) -> None:
         assert (scatter.percent == 100) == (scatter.reached == 0 < scatter.possible)
 
 
-def moved(node: Node, pod: Pod, leaving: Sequence[Pod], *, come_back: bool) -> bool:
+def moved(node: Node, pod: StoredPod, leaving: Sequence[StoredPod], *, come_back: bool) -> bool:
     """Move pods by hand, the largest first; each container has a gigabyte."""
     before, node = held(settled(node)), node.copy()
     for each in leaving:
@@ -125,7 +125,7 @@ def moved(node: Node, pod: Pod, leaving: Sequence[Pod], *, come_back: bool) -> b
     return all(before.get(each.uid, 0).bit_count() == after.get(each.uid, 0).bit_count() for each in back)
 
 
-def check(node: Node, pod: Pod, remedy: Remedy) -> None:
+def check(node: Node, pod: StoredPod, remedy: Remedy) -> None:
     pods = [each.pod for each in remedy.leaving]
     running = list(node.active.values())
     come_back = remedy.kind is RemedyKind.MOVES

@@ -27,7 +27,7 @@ from cpuctl.machine.model import Machine as WholeMachine
 from cpuctl.pods.model import Pod
 from tests.support.drawn_machines import nested_machines, regular_machines, tangled_machines
 from tests.support.naive_packed import Machine
-from tests.support.pods import app
+from tests.support.pods import app, stored
 from tests.support.topologies import CoreAt, machine_info
 
 ALPHA = {"CPUManagerPolicyAlphaOptions": True}
@@ -67,7 +67,7 @@ def decisions(node: Node, counts: list[int]) -> Iterator[object]:
     for number, count in enumerate(counts):
         both = f"cpu={count} memory=1Gi"
         name = f"p{number}"
-        admission = node.admit(Pod(name=name, uid=name, containers=(app(both, both),)))
+        admission = node.admit(stored(Pod(name=name, uid=name, containers=(app(both, both),))))
         # Words may differ: full-pcpus-only has an error of its own for too few CPUs.
         yield (
             type(admission.verdict),

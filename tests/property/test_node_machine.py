@@ -20,9 +20,9 @@ from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
-from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirements
+from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirements, StoredPod
 from cpuctl.quantity import Quantity
-from tests.support.pods import amounts
+from tests.support.pods import amounts, stored
 from tests.support.topologies import CoreAt, machine_info
 
 _CORES: MachineInfo = machine_info(
@@ -66,13 +66,15 @@ def parts(kinds: list[ContainerKind]) -> st.SearchStrategy[list[Part]]:
     return st.lists(each, min_size=0, max_size=3)
 
 
-def build(name: str, asked: list[Part]) -> Pod:
+def build(name: str, asked: list[Part]) -> StoredPod:
     made = [_container(index, part) for index, part in enumerate(asked)]
-    return Pod(
-        name=name,
-        uid=name,
-        containers=tuple(each for each in made if each.kind is ContainerKind.APP),
-        init_containers=tuple(each for each in made if each.kind is not ContainerKind.APP),
+    return stored(
+        Pod(
+            name=name,
+            uid=name,
+            containers=tuple(each for each in made if each.kind is ContainerKind.APP),
+            init_containers=tuple(each for each in made if each.kind is not ContainerKind.APP),
+        )
     )
 
 
@@ -137,7 +139,7 @@ class NodeLife(RuleBasedStateMachine):
         return multiple(pod) if isinstance(admission.verdict, Admitted) else multiple()
 
     @rule(pod=consumes(pods), at_once=st.booleans())
-    def remove(self, pod: Pod, at_once: bool) -> None:
+    def remove(self, pod: StoredPod, at_once: bool) -> None:
         self.node.remove(pod.uid)
         if at_once:
             self.node.clean_up()
@@ -145,11 +147,11 @@ class NodeLife(RuleBasedStateMachine):
             assert pod.uid not in self.node.memory.state.blocks
 
     @rule(pod=pods)
-    def release_a_container(self, pod: Pod) -> None:
+    def release_a_container(self, pod: StoredPod) -> None:
         self.node.remove_container(pod.uid, pod.all_containers[0].name)
 
     @rule(pod=pods)
-    def start_a_container(self, pod: Pod) -> None:
+    def start_a_container(self, pod: StoredPod) -> None:
         self.node.start_container(pod, pod.all_containers[-1].name)
 
     @rule()
@@ -184,7 +186,7 @@ class NodeLife(RuleBasedStateMachine):
         if node.fault:
             self.node, self.forced = self.fresh(), False
 
-    def holes(self, pods: list[Pod], held: dict[str, set[str]]) -> bool:
+    def holes(self, pods: list[StoredPod], held: dict[str, set[str]]) -> bool:
         """Tell whether a pod kept a container's memory between two init containers that got theirs again."""
         kept = [[each.name in held.get(pod.uid, ()) for each in pod.init_containers] for pod in pods]
         return any(len([*groupby(each)]) - each[:1].count(True) - each[-1:].count(True) > 1 for each in kept)

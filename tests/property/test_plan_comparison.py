@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from cpuctl.cli.answers.plan.comparison_answer import comparison_document
 from cpuctl.cli.answers.plan.plan_answer import plan_document
 from cpuctl.cpuset import CPUSet
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 from tests.support.capacity_nodes import exclusive, kubelet, node_with, shared
 
 POLICIES = st.sampled_from(["none", "best-effort", "restricted", "single-numa-node"])
@@ -19,7 +19,7 @@ PODS = st.lists(st.integers(0, 6), max_size=7).map(
 )
 
 
-def side(policy: str, pods: list[Pod], *, whole_cores: bool = False) -> dict[str, Any]:
+def side(policy: str, pods: list[StoredPod], *, whole_cores: bool = False) -> dict[str, Any]:
     told = kubelet(policy, full_pcpus_only="true") if whole_cores else kubelet(policy)
     node = node_with(told=told, threaded=True)
     head = {"sources": {}, "kubelet": {"version": "1.36"}}
@@ -27,7 +27,7 @@ def side(policy: str, pods: list[Pod], *, whole_cores: bool = False) -> dict[str
 
 
 @given(POLICIES, PODS)
-def test_what_is_compared_with_itself_does_not_move(policy: str, pods: list[Pod]) -> None:
+def test_what_is_compared_with_itself_does_not_move(policy: str, pods: list[StoredPod]) -> None:
     found = comparison_document(side(policy, pods), side(policy, pods), {})
     summary = found["summary"]
     assert [summary[name] for name in ("changed", "verdicts", "containers")] == [0, 0, 0]
@@ -36,7 +36,7 @@ def test_what_is_compared_with_itself_does_not_move(policy: str, pods: list[Pod]
 
 
 @given(POLICIES, POLICIES, PODS, st.booleans())
-def test_sides_change_places(one: str, other: str, pods: list[Pod], whole_cores: bool) -> None:
+def test_sides_change_places(one: str, other: str, pods: list[StoredPod], whole_cores: bool) -> None:
     a, b = side(one, pods), side(other, pods, whole_cores=whole_cores)
     there, back = comparison_document(a, b, {}), comparison_document(b, a, {})
     assert there["summary"] == back["summary"]
@@ -47,7 +47,7 @@ def test_sides_change_places(one: str, other: str, pods: list[Pod], whole_cores:
 
 
 @given(POLICIES, POLICIES, PODS)
-def test_what_moves_leads_from_one_side_to_the_other(one: str, other: str, pods: list[Pod]) -> None:
+def test_what_moves_leads_from_one_side_to_the_other(one: str, other: str, pods: list[StoredPod]) -> None:
     for pod in comparison_document(side(one, pods), side(other, pods), {})["pods"]:
         for container in pod["containers"]:
             before, after = (

@@ -20,7 +20,7 @@ from cpuctl.engine.provider import Candidate
 from cpuctl.engine.resize.running import with_requirements
 from cpuctl.engine.start import start_node
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
-from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirements
+from cpuctl.pods.model import Container, ContainerKind, ResourceRequirements, StoredPod
 from cpuctl.pods.qos import pod_qos
 from tests.property.test_node_machine import OPTIONS, Part, build, parts
 from tests.support.pods import amounts
@@ -160,7 +160,7 @@ class ResizedPods(RuleBasedStateMachine):
         assert state.default | owned == (policy.allocatable if strict else policy.topology.cpus)
 
 
-def grown(pod: Pod, sizes: Iterable[int]) -> Pod:
+def grown(pod: StoredPod, sizes: Iterable[int]) -> StoredPod:
     """Return the pod with containers of other sizes, half a CPU at least."""
     wanted = {}
     for each, more in zip(pod.all_containers, sizes, strict=False):

@@ -24,8 +24,9 @@ from cpuctl.engine.state_repair.memory_repair import MemoryRules, repair_memory_
 from cpuctl.kubelet.policy_options import CPUPolicyOptions
 from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.kubelet.reserving.reservations import CPUReservation
-from cpuctl.pods.model import Container, Pod
+from cpuctl.pods.model import Container, Pod, StoredPod
 from tests.support.memory import memory_machine
+from tests.support.pods import stored
 from tests.support.topologies import regular
 
 OPTIONS = st.fixed_dictionaries(
@@ -89,8 +90,10 @@ def worlds(draw: st.DrawFn) -> World:
     return World(policy, state, draw(st.booleans()), owners)
 
 
-def _pod(uid: str, containers: set[str]) -> Pod:
-    return Pod(name=uid, uid=uid, containers=tuple(Container(name=name) for name in sorted(containers)))
+def _pod(uid: str, containers: set[str]) -> StoredPod:
+    return stored(
+        Pod(name=uid, uid=uid, containers=tuple(Container(name=name) for name in sorted(containers)))
+    )
 
 
 def stays(world: World, uid: str, name: str) -> bool:

@@ -10,7 +10,7 @@ from cpuctl.engine.start import start_node
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
-from cpuctl.pods.model import Container, Pod
+from cpuctl.pods.model import Container, StoredPod
 from tests.support.pods import app, pod
 from tests.support.topologies import CoreAt, machine_info
 
@@ -42,7 +42,7 @@ def kubelet(policy: str = "none", *, max_pods: int = 20, **options: str) -> Kube
     return Kubelet(version=KubeletVersion(36), config=config)
 
 
-def node_with(*pods: Pod, told: Kubelet | None = None, threaded: bool = False) -> Node:
+def node_with(*pods: StoredPod, told: Kubelet | None = None, threaded: bool = False) -> Node:
     """Start a node and admit pods, which must all fit."""
     node = start_node(THREADED if threaded else MACHINE, told or kubelet(), fit=True)
     assert isinstance(node, Node), node
@@ -57,15 +57,15 @@ def whole(count: int, name: str = "main", memory: str = "1Gi") -> Container:
     return app(both, both, name)
 
 
-def named(name: str, *containers: Container) -> Pod:
+def named(name: str, *containers: Container) -> StoredPod:
     return pod(*containers, name=name)._replace(uid=name)
 
 
-def exclusive(name: str, cpus: int) -> Pod:
+def exclusive(name: str, cpus: int) -> StoredPod:
     return named(name, whole(cpus))
 
 
-def shared(name: str, requests: str = "cpu=500m") -> Pod:
+def shared(name: str, requests: str = "cpu=500m") -> StoredPod:
     return named(name, app(requests))
 
 

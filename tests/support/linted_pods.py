@@ -8,13 +8,13 @@ from cpuctl.diagnostics import Component, Severity
 from cpuctl.engine.pod_lints.admission import Trial
 from cpuctl.engine.pod_lints.lints import lint_pod
 from cpuctl.engine.pod_lints.subject import KubeletView, PodLintSubject
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 from cpuctl.pods.validation.finding import Spot
 
 UNKNOWN, STATIC, NONE = KubeletView(), KubeletView(cpu_policy="static"), KubeletView(cpu_policy="none")
 
 
-def linted(subject: Pod, kubelet: KubeletView = UNKNOWN, trial: Trial | None = None) -> list[str]:
+def linted(subject: StoredPod, kubelet: KubeletView = UNKNOWN, trial: Trial | None = None) -> list[str]:
     """Return severity, code, path, detail and hint of every finding; errors are the kubelet's."""
     seen = PodLintSubject(subject, Spot(("spec",), "spec"), kubelet)
     found = list(lint_pod(seen, trial))
@@ -28,6 +28,6 @@ class Case:
     """A pod, a kubelet, and what is remarked."""
 
     name: str
-    pod: Pod
+    pod: StoredPod
     kubelet: KubeletView = UNKNOWN
     want: list[str] = field(default_factory=list)

@@ -9,7 +9,8 @@ from cpuctl.engine.memory.manager import allocate
 from cpuctl.engine.memory.state import MemoryManagerState
 from cpuctl.engine.memory.tables import fresh_tables
 from cpuctl.machine.cadvisor.machine_info import InfoNode, MachineInfo
-from cpuctl.pods.model import Container, ContainerKind, Pod
+from cpuctl.pods.model import Container, ContainerKind, Pod, StoredPod
+from tests.support.pods import stored
 
 HUGE = "hugepages-2Mi"
 PAGE = 2 << 20
@@ -37,14 +38,16 @@ def fresh_state(info: MachineInfo) -> MemoryManagerState:
     return MemoryManagerState(fresh_tables(info, {}))
 
 
-def small_pod(uid: str, *kinds: ContainerKind) -> Pod:
+def small_pod(uid: str, *kinds: ContainerKind) -> StoredPod:
     """Make a pod of containers ``c0``, ``c1``...; what they ask for is told to the policy itself."""
     containers = [Container(name=f"c{index}", kind=kind) for index, kind in enumerate(kinds)]
-    return Pod(
-        name=uid,
-        uid=uid,
-        containers=tuple(each for each in containers if each.kind is ContainerKind.APP),
-        init_containers=tuple(each for each in containers if each.kind is not ContainerKind.APP),
+    return stored(
+        Pod(
+            name=uid,
+            uid=uid,
+            containers=tuple(each for each in containers if each.kind is ContainerKind.APP),
+            init_containers=tuple(each for each in containers if each.kind is not ContainerKind.APP),
+        )
     )
 
 

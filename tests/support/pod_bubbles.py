@@ -10,6 +10,7 @@ from cpuctl.kubelet.policy_options import CPUPolicyOptions
 from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.kubelet.reserving.reservations import CPUReservation
 from cpuctl.pods.model import Container, ContainerKind, Pod
+from tests.support.pods import stored
 from tests.support.topologies import regular
 
 EIGHT = regular(cores=4, threads=2)  # siblings c and c+4
@@ -29,7 +30,7 @@ def request(total: int, words: str, affinity: int | None = None) -> BubbleReques
     containers = [Container(name=word, kind=KINDS[word[0]]) for word in counts]
     apps = tuple(each for each in containers if each.kind is ContainerKind.APP)
     inits = tuple(each for each in containers if each.kind is not ContainerKind.APP)
-    pod = Pod(name="pod", uid="pod", containers=apps, init_containers=inits)
+    pod = stored(Pod(name="pod", uid="pod", containers=apps, init_containers=inits))
     return BubbleRequest(
         pod=pod, claims=lambda container: counts[container.name], total=total, affinity=affinity
     )

@@ -15,9 +15,9 @@ from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.machine.sources import read_machine
-from cpuctl.pods.model import Container, ContainerKind, Pod
+from cpuctl.pods.model import Container, ContainerKind, StoredPod
 from cpuctl.quantity import Format, Quantity
-from tests.support.pods import resources
+from tests.support.pods import pod, resources
 
 TWO_NODES = "synthetic:2s2n8c1t,mem=16Gi"
 """CPUs 0-7 on NUMA node 0 and 8-15 on node 1, one a core; CPU 0 and 1 GiB of node 0 are reserved."""
@@ -71,23 +71,18 @@ def _container(name: str, word: str) -> Container:
     return Container(name=name, kind=KINDS[kind], resources=resources(amounts, amounts))
 
 
-def made_of(*parts: Container, total: str = "", name: str = "pod") -> Pod:
+def made_of(*parts: Container, total: str = "", name: str = "pod") -> StoredPod:
     """Make a pod of containers; *total* is what it has as a whole (``cpu=5 memory=5Gi``)."""
-    return Pod(
-        name=name,
-        uid=name,
-        containers=tuple(each for each in parts if each.kind is ContainerKind.APP),
-        init_containers=tuple(each for each in parts if each.kind is not ContainerKind.APP),
-        resources=resources(total, total) if total else None,
-    )
+    whole = resources(total, total) if total else None
+    return pod(*parts, pod_level=whole, name=name)._replace(uid=name)
 
 
-def divided(total: int, words: str, name: str = "pod") -> Pod:
+def divided(total: int, words: str, name: str = "pod") -> StoredPod:
     """Make a pod of as many CPUs and GiB as a whole."""
     return made_of(*containers(words), total=f"cpu={total} memory={total}Gi", name=name)
 
 
-def undivided(words: str, name: str = "pod") -> Pod:
+def undivided(words: str, name: str = "pod") -> StoredPod:
     return made_of(*containers(words), name=name)
 
 

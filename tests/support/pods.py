@@ -33,12 +33,13 @@ def sidecar(requests: str = "", limits: str = "", name: str = "sidecar") -> Cont
     return Container(name=name, kind=ContainerKind.SIDECAR, resources=resources(requests, limits))
 
 
-def pod(
+def manifest(
     *containers: Container,
     pod_level: ResourceRequirements | None = None,
     overhead: str = "",
     name: str = "pod",
 ) -> Pod:
+    """Write a pod as somebody who wants it does."""
     return Pod(
         name=name,
         containers=tuple(item for item in containers if item.kind is ContainerKind.APP),
@@ -51,3 +52,13 @@ def pod(
 def stored(given: Pod, server: ServerRules = DEFAULT_SERVER) -> StoredPod:
     """Return a pod as a kubelet gets it from an API server whose namespaces nothing governs."""
     return stored_pod(given, PodRules(server=server))
+
+
+def pod(
+    *containers: Container,
+    pod_level: ResourceRequirements | None = None,
+    overhead: str = "",
+    name: str = "pod",
+) -> StoredPod:
+    """Write a pod and let an API server take it."""
+    return stored(manifest(*containers, pod_level=pod_level, overhead=overhead, name=name))

@@ -20,8 +20,8 @@ from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
-from cpuctl.pods.model import Container, Pod, ResourceRequirements
-from tests.support.pods import amounts, app, pod
+from cpuctl.pods.model import Container, ResourceRequirements, StoredPod
+from tests.support.pods import amounts, app, manifest, pod
 from tests.support.topologies import CoreAt, machine_info
 
 GIB = 1 << 30
@@ -78,17 +78,22 @@ def guaranteed(cpus: str, name: str = "c", memory: str = "1Gi") -> Container:
     return app(both, both, name)
 
 
-def pod_of(*containers: Container, name: str = "p", **more: Any) -> Pod:
+def pod_of(*containers: Container, name: str = "p", **more: Any) -> StoredPod:
     return pod(*containers, name=name)._replace(uid=name, **more)
 
 
-def admitted(node: Node, given: Pod) -> Pod:
+def verbatim(*containers: Container, name: str = "p", **more: Any) -> StoredPod:
+    """Make a pod without defaults: rules hold for what no API server makes of a manifest, too."""
+    return StoredPod(manifest(*containers, name=name)._replace(uid=name, **more))
+
+
+def admitted(node: Node, given: StoredPod) -> StoredPod:
     admission = node.admit(given)
     assert isinstance(admission.verdict, Admitted), admission.verdict
     return given
 
 
-def changed(given: Pod, **containers: str) -> Pod:
+def changed(given: StoredPod, **containers: str) -> StoredPod:
     """Give containers new amounts of some resources, the same as request and limit: ``c="cpu=4"``."""
     old = {each.name: each.resources for each in given.all_containers}
     wanted = {
@@ -100,7 +105,7 @@ def changed(given: Pod, **containers: str) -> Pod:
     return with_requirements(given, wanted)
 
 
-def with_policies(pod: Pod, policies: Mapping[str, frozenset[str]]) -> Pod:
+def with_policies(pod: StoredPod, policies: Mapping[str, frozenset[str]]) -> StoredPod:
     """Give containers a ``resizePolicy``: the resources whose change restarts them."""
 
     def told(containers: tuple[Container, ...]) -> tuple[Container, ...]:
@@ -109,7 +114,7 @@ def with_policies(pod: Pod, policies: Mapping[str, frozenset[str]]) -> Pod:
     return pod._replace(containers=told(pod.containers), init_containers=told(pod.init_containers))
 
 
-def wish(given: Pod, **containers: str) -> ResizeWish:
+def wish(given: StoredPod, **containers: str) -> ResizeWish:
     return ResizeWish(RunningPod.settled(given), changed(given, **containers))
 
 

@@ -18,9 +18,9 @@ from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.machine.sources import read_machine
-from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirements
+from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirements, StoredPod
 from cpuctl.quantity import Quantity
-from tests.support.pods import amounts
+from tests.support.pods import amounts, stored
 from tests.support.state_files import CPU_STATE, DB, MACHINE, WEB, cpus
 
 INFO = read_machine(MACHINE).info
@@ -40,8 +40,12 @@ PODS = CONFIG._replace(
 )
 
 
-def pod(uid: str, *containers: Container, inits: tuple[Container, ...] = (), phase: str = "Running") -> Pod:
-    return Pod(name=uid, namespace="shop", uid=uid, containers=containers, init_containers=inits, phase=phase)
+def pod(
+    uid: str, *containers: Container, inits: tuple[Container, ...] = (), phase: str = "Running"
+) -> StoredPod:
+    return stored(
+        Pod(name=uid, namespace="shop", uid=uid, containers=containers, init_containers=inits, phase=phase)
+    )
 
 
 def container(name: str, count: int, kind: ContainerKind = ContainerKind.APP) -> Container:

@@ -13,7 +13,7 @@ from cpuctl.engine.start import start_node
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 from cpuctl.timeline.world.scale_downs import Timers
 from tests.support.pods import app, pod
 from tests.support.topologies import CoreAt, machine_info, mask
@@ -22,7 +22,7 @@ from tests.timeline.replaying import GATES
 KEY = ("u", "c")
 
 
-def sized(name: str, *cpus: int) -> Pod:
+def sized(name: str, *cpus: int) -> StoredPod:
     containers = [
         app(f"cpu={count} memory=1Gi", f"cpu={count} memory=1Gi", name=f"c{number}")
         for number, count in enumerate(cpus)

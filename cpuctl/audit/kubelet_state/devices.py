@@ -15,7 +15,7 @@ from cpuctl.audit.picture import Picture
 from cpuctl.cgroups.owners import Owner
 from cpuctl.checkpoints.model import DeviceEntry, DevicesStateFile
 from cpuctl.diagnostics import Severity
-from cpuctl.pods.model import Container, ContainerKind, Pod
+from cpuctl.pods.model import Container, ContainerKind, StoredPod
 
 _SHOWN = 3
 _RECREATE = "remove the pod: its workload makes another, which is given devices anew"
@@ -70,7 +70,7 @@ def _counts(picture: Picture, devices: DevicesStateFile) -> Iterator[Finding]:
                     yield _other_count(pod, container, resource, asked, count)
 
 
-def _other_count(pod: Pod, container: Container, resource: str, asked: int, count: int) -> Finding:
+def _other_count(pod: StoredPod, container: Container, resource: str, asked: int, count: int) -> Finding:
     return Finding(
         severity=Severity.WARNING,
         code="devices-differ",
@@ -125,7 +125,7 @@ def _twice(picture: Picture, devices: DevicesStateFile) -> Iterator[Finding]:
             )
 
 
-def _is_init(pods: Mapping[str, Pod], entry: DeviceEntry) -> bool:
+def _is_init(pods: Mapping[str, StoredPod], entry: DeviceEntry) -> bool:
     pod = pods.get(entry.pod_uid)
     inits = pod.init_containers if pod else ()
     return any(each.name == entry.container and each.kind is ContainerKind.INIT for each in inits)

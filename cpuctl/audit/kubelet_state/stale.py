@@ -16,7 +16,7 @@ from cpuctl.cgroups.owners import Owner
 from cpuctl.cpuset import CPUSet
 from cpuctl.diagnostics import Severity
 from cpuctl.machine.wording import are, named
-from cpuctl.pods.model import ContainerKind, Pod
+from cpuctl.pods.model import ContainerKind, StoredPod
 from cpuctl.pods.running import RunState
 
 
@@ -108,7 +108,7 @@ def _entries(picture: Picture) -> dict[str, Mapping[str, CPUSet]]:
     return dict(entries)
 
 
-def is_gone(picture: Picture, uid: str, pod: Pod | None) -> bool:
+def is_gone(picture: Picture, uid: str, pod: StoredPod | None) -> bool:
     """Tell whether a pod is no more: neither on the node nor, as far as known, in the API server."""
     if uid in picture.uids or not (picture.groups or picture.pods_known):
         return False
@@ -130,6 +130,6 @@ def _stale(picture: Picture, uid: str, name: str, held: Mapping[str, CPUSet], wh
     )
 
 
-def _ended_init_containers(pod: Pod) -> set[str]:
+def _ended_init_containers(pod: StoredPod) -> set[str]:
     inits = {each.name for each in pod.init_containers if each.kind is ContainerKind.INIT}
     return {each.name for each in pod.statuses if each.name in inits and each.state is RunState.TERMINATED}

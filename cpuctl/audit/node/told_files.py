@@ -11,14 +11,14 @@ from cpuctl.audit.picture import ToldFile
 from cpuctl.capture.node.files import NodeFiles
 from cpuctl.machine.recording_layout import DOWNWARD_API_VOLUMES, PROJECTED_VOLUMES
 from cpuctl.pods.field_ref import ResourceFieldRef
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 from cpuctl.pods.rules import ASSIGNED_CPUSET
 
 _NOWHERE = frozenset({"", ".", ".."})
 
 
 def read_told_files(
-    files: NodeFiles, pods: Mapping[str, Pod], roots: Iterable[str], *, live: bool
+    files: NodeFiles, pods: Mapping[str, StoredPod], roots: Iterable[str], *, live: bool
 ) -> Iterator[ToldFile]:
     """Read the files of all *pods* by UID that have not ended; the kubelet's directory is one of *roots*.
 

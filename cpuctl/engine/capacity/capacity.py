@@ -20,7 +20,7 @@ from cpuctl.engine.outcome import Admitted, KubeletFault, Rejected, StartRefused
 from cpuctl.engine.start import start_node
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 
 MAX_SHAPES = 32
 """Kinds of pods of which copies are counted, at most."""
@@ -86,20 +86,20 @@ MAX_COPIES = 500
 class Copies(NamedTuple):
     """``fits`` more of each of these pods, which are alike; ``stop`` refuses the next, None at the bound."""
 
-    pods: tuple[Pod, ...]
+    pods: tuple[StoredPod, ...]
     fits: int
     stop: Verdict | None
 
 
-def alike(pods: Iterable[Pod]) -> list[tuple[Pod, ...]]:
+def alike(pods: Iterable[StoredPod]) -> list[tuple[StoredPod, ...]]:
     """Group pods that differ in their names only, in the order of their first ones."""
-    shapes: dict[object, list[Pod]] = {}
+    shapes: dict[object, list[StoredPod]] = {}
     for pod in pods:
         shapes.setdefault(shape_of(pod), []).append(pod)
     return [tuple(group) for group in shapes.values()]
 
 
-def more_copies(node: Node, pods: tuple[Pod, ...], progress: Progress) -> Copies:
+def more_copies(node: Node, pods: tuple[StoredPod, ...], progress: Progress) -> Copies:
     """Admit copies of *pods*, which are alike, until one is not admitted; *node* stays as it is."""
     node = node.copy()
     fits = 0

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.memory.state import nodes_of
 from cpuctl.engine.node import Node
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 
 Holdings = dict[tuple[str, str], int]
 """Amounts by container and resource: CPUs, bytes or devices."""
@@ -18,7 +18,7 @@ def known_uids(node: Node) -> set[str]:
     return {*node.active, *node.cpu.state.assignments, *node.memory.state.blocks, *node.devices.state.held}
 
 
-def held_cpus(node: Node, pod: Pod) -> int:
+def held_cpus(node: Node, pod: StoredPod) -> int:
     """Tell the exclusive CPUs (a mask) of a running pod."""
     held = 0
     for cpus in node.cpu.state.assignments.get(pod.uid, {}).values():
@@ -26,7 +26,7 @@ def held_cpus(node: Node, pod: Pod) -> int:
     return held
 
 
-def holdings(node: Node, pod: Pod) -> Holdings:
+def holdings(node: Node, pod: StoredPod) -> Holdings:
     """Count what each container of a pod holds."""
     counts: Holdings = {}
     for container, cpus in node.cpu.state.assignments.get(pod.uid, {}).items():
@@ -40,7 +40,7 @@ def holdings(node: Node, pod: Pod) -> Holdings:
     return counts
 
 
-def by_place(node: Node, pods: Sequence[Pod]) -> Iterator[list[Pod]]:
+def by_place(node: Node, pods: Sequence[StoredPod]) -> Iterator[list[StoredPod]]:
     """Yield the pods of every NUMA node, socket and all by what they hold there: most first, then least."""
     for place in _places(node):
         amounts = {pod.uid: _held_in(node, pod, place) for pod in pods}
@@ -60,7 +60,7 @@ def _places(node: Node) -> list[int]:
     return list(dict.fromkeys((*(1 << number for number in nodes), *sockets, CPUSet.of(nodes).mask)))
 
 
-def _held_in(node: Node, pod: Pod, place: int) -> tuple[int, int]:
+def _held_in(node: Node, pod: StoredPod, place: int) -> tuple[int, int]:
     cpus = held_cpus(node, pod) & node.topology.in_numa_nodes(place)
     blocks = node.memory.state.blocks.get(pod.uid, {}).values()
     memory = sum(block.size for held in blocks for block in held if nodes_of(block) & place)

@@ -19,7 +19,7 @@ from cpuctl.engine.node import Node
 from cpuctl.engine.ordering import ordered
 from cpuctl.engine.outcome import Admitted
 from cpuctl.engine.pod_order import PodOrder
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 
 MAX_LEAVING = 8
 """Pods that leave at most: nobody wants to do more by hand."""
@@ -28,7 +28,7 @@ MAX_LEAVING = 8
 class Attempt(NamedTuple):
     """A set that helps: the pods that leave, the pod's admission then, and theirs where they come back."""
 
-    leaving: tuple[Pod, ...]
+    leaving: tuple[StoredPod, ...]
     admission: Admission
     again: tuple[Admission, ...] = ()
 
@@ -54,15 +54,15 @@ class MoveSearch:
     """
 
     node: Node
-    pod: Pod
-    candidates: Sequence[Pod]
+    pod: StoredPod
+    candidates: Sequence[StoredPod]
     comes_back: bool
     budget: int
     progress: Progress
     least: int
     runs: int = 0
 
-    def find(self, likely: Iterable[Sequence[Pod]]) -> Finding:
+    def find(self, likely: Iterable[Sequence[StoredPod]]) -> Finding:
         """Search; *likely* are orders in which to take pods until that helps."""
         first = self.least
         if first == 1:
@@ -96,7 +96,7 @@ class MoveSearch:
                 return found
         return None
 
-    def attempt(self, leaving: Sequence[Pod]) -> Attempt | None:
+    def attempt(self, leaving: Sequence[StoredPod]) -> Attempt | None:
         """Let pods leave, admit the one that was refused, and let them come back; None where that fails."""
         node = self.node.copy()
         for each in leaving:
@@ -112,17 +112,17 @@ class MoveSearch:
                     return None
         return Attempt(tuple(leaving), admission, tuple(again))
 
-    def _admit(self, node: Node, pod: Pod) -> Admission:
+    def _admit(self, node: Node, pod: StoredPod) -> Admission:
         self.runs += 1
         self.progress("looking for pods to move", self.runs, self.budget)
         return node.admit(pod)
 
-    def _has_as_much(self, pod: Pod, node: Node) -> bool:
+    def _has_as_much(self, pod: StoredPod, node: Node) -> bool:
         """Tell whether a pod holds what it held before: not of all pods it is known what they ask for."""
         now = holdings(node, pod)
         return all(now.get(key, 0) >= amount for key, amount in holdings(self.node, pod).items())
 
-    def _first_of(self, orders: Iterable[Sequence[Pod]], first: int) -> Attempt | None:
+    def _first_of(self, orders: Iterable[Sequence[StoredPod]], first: int) -> Attempt | None:
         """Take pods in every order until that helps; return the fewest. Half of what is left is for this."""
         best: Attempt | None = None
         share = (self.runs + self.budget) // 2

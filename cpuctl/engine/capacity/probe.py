@@ -8,7 +8,9 @@ from typing import TypeAlias
 
 from cpuctl.engine.capacity.holdings import known_uids
 from cpuctl.engine.node import Node
-from cpuctl.pods.model import Container, Pod, ResourceRequirements
+from cpuctl.pods.model import Container, Pod, ResourceRequirements, StoredPod
+from cpuctl.pods.rules import PodRules
+from cpuctl.pods.stored import stored_pod
 from cpuctl.quantity import Quantity
 
 _NAME = "probe"
@@ -30,14 +32,15 @@ def free_cpus(node: Node) -> int:
     return node.state.default & ~node.policy.reserved if node.policy else 0
 
 
-def exclusive_pod(node: Node, cpus: int) -> Pod:
+def exclusive_pod(node: Node, cpus: int) -> StoredPod:
     """Make a Guaranteed pod of one container that asks for whole CPUs, and for a byte of memory."""
     amounts = {"cpu": Quantity.from_value(cpus), "memory": Quantity.from_value(1)}
     container = Container(name=_NAME, resources=ResourceRequirements(requests=amounts, limits=amounts))
-    return Pod(name=_NAME, uid=next(_unused_uids(node)), containers=(container,))
+    pod = Pod(name=_NAME, uid=next(_unused_uids(node)), containers=(container,))
+    return stored_pod(pod, PodRules(node=node.pod_rules))
 
 
-def copies_of(node: Node, pod: Pod) -> Iterator[Pod]:
+def copies_of(node: Node, pod: StoredPod) -> Iterator[StoredPod]:
     """Yield copies of a pod that the node does not know, without end."""
     return (pod._replace(uid=uid) for uid in _unused_uids(node))
 
@@ -47,7 +50,7 @@ def _unused_uids(node: Node) -> Iterator[str]:
     return (name for name in (f"{_NAME}-{number}" for number in count()) if name not in known)
 
 
-def shape_of(pod: Pod) -> Hashable:
+def shape_of(pod: StoredPod) -> Hashable:
     """Return what decides how a node treats a pod: equal for pods that differ in their names only."""
     return (
         pod.qos_class,

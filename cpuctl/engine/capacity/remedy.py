@@ -18,7 +18,7 @@ from cpuctl.engine.capacity.probe import Progress, settled
 from cpuctl.engine.node import Node
 from cpuctl.engine.node_fit import check_fit
 from cpuctl.engine.outcome import Admitted, Rejected, Verdict
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 from cpuctl.pods.requests import pod_requests
 from cpuctl.quantity import Quantity
 
@@ -42,7 +42,7 @@ class RemedyKind(StrEnum):
 class Leaving(NamedTuple):
     """A pod that leaves: its exclusive CPUs (a mask), and those it has when it has come back, if it does."""
 
-    pod: Pod
+    pod: StoredPod
     before: int
     after: int | None
 
@@ -56,7 +56,7 @@ class Remedy(NamedTuple):
     all. ``runs`` admissions were tried.
     """
 
-    pods: tuple[Pod, ...]
+    pods: tuple[StoredPod, ...]
     kind: RemedyKind
     verdict: Verdict
     cpus: int = 0
@@ -67,7 +67,7 @@ class Remedy(NamedTuple):
     runs: int = 1
 
 
-def remedy_for(node: Node, pods: tuple[Pod, ...], budget: int, progress: Progress) -> Remedy:
+def remedy_for(node: Node, pods: tuple[StoredPod, ...], budget: int, progress: Progress) -> Remedy:
     """Search for the first of *pods*, which are alike, with about *budget* admissions at most.
 
     *node* stays as it is.
@@ -90,7 +90,7 @@ class _Case(NamedTuple):
     """A refused pod that the empty node would admit."""
 
     node: Node
-    pods: tuple[Pod, ...]
+    pods: tuple[StoredPod, ...]
     verdict: Verdict
     budget: int
     progress: Progress
@@ -117,7 +117,7 @@ class _Case(NamedTuple):
         running, pod_level = node.active.values(), node.pod_level_resources
         return check_fit(node.pod_rules.known(self.pods[0]), running, node.allocatable, pod_level=pod_level)
 
-    def _relieved(self, short: Rejected, running: Sequence[Pod]) -> Remedy:
+    def _relieved(self, short: Rejected, running: Sequence[StoredPod]) -> Remedy:
         """Look for pods to send away; first those that use most of what is missing."""
         used = {pod.uid: self._used(pod, short.reason.removeprefix("OutOf")) for pod in running}
         greedy = sorted(running, key=lambda pod: used[pod.uid], reverse=True)
@@ -125,7 +125,7 @@ class _Case(NamedTuple):
         least = 1 + sum(brought < missing for brought in accumulate(used[pod.uid] for pod in greedy))
         return self._search(running, [greedy], comes_back=False, least=least)
 
-    def _used(self, pod: Pod, resource: str) -> int:
+    def _used(self, pod: StoredPod, resource: str) -> int:
         if resource == "pods":
             return 1
         requests = pod_requests(pod, pod_level=self.node.pod_level_resources)
@@ -133,7 +133,12 @@ class _Case(NamedTuple):
         return amount.milli_value if resource == "cpu" else amount.value
 
     def _search(
-        self, candidates: Sequence[Pod], likely: Iterable[Sequence[Pod]], *, comes_back: bool, least: int = 1
+        self,
+        candidates: Sequence[StoredPod],
+        likely: Iterable[Sequence[StoredPod]],
+        *,
+        comes_back: bool,
+        least: int = 1,
     ) -> Remedy:
         search = MoveSearch(
             node=self.node,

@@ -12,7 +12,7 @@ from cpuctl.engine.capacity.probe import Progress, nobody
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted
 from cpuctl.pods.identity import copied
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 
 MAX_PODS = 2000
 """Pods that are planned at most when they are repeated: several times what any kubelet is built for."""
@@ -36,7 +36,7 @@ class Repetition(NamedTuple):
     bounded: bool = False
 
 
-def repeat(node: Node, pods: Sequence[Pod], rounds: int, progress: Progress = nobody) -> Repetition:
+def repeat(node: Node, pods: Sequence[StoredPod], rounds: int, progress: Progress = nobody) -> Repetition:
     """Admit *pods* as many times as asked for, whatever becomes of them."""
     admissions: list[Admission] = []
     fitted, stop = 0, None
@@ -49,7 +49,7 @@ def repeat(node: Node, pods: Sequence[Pod], rounds: int, progress: Progress = no
     return Repetition(node=node, admissions=tuple(admissions), rounds=rounds, fitted=fitted, stop=stop)
 
 
-def repeat_while_they_fit(node: Node, pods: Sequence[Pod], progress: Progress = nobody) -> Repetition:
+def repeat_while_they_fit(node: Node, pods: Sequence[StoredPod], progress: Progress = nobody) -> Repetition:
     """Admit *pods* until a round does not fit; that round is undone, unless it is the first."""
     allowed = max(MAX_PODS // len(pods), 1)
     admissions: list[Admission] = []
@@ -75,7 +75,7 @@ def repeat_while_they_fit(node: Node, pods: Sequence[Pod], progress: Progress = 
     )
 
 
-def _copies(node: Node, pods: Sequence[Pod]) -> Iterator[tuple[Pod, ...]]:
+def _copies(node: Node, pods: Sequence[StoredPod]) -> Iterator[tuple[StoredPod, ...]]:
     """Yield *pods* as they are, then copies without end, each with UIDs of its own."""
     taken = {*known_uids(node), *(pod.uid for pod in pods)}
     yield tuple(pods)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from cpuctl.engine.cpu.exclusive_claim import exclusive_claim
 from cpuctl.engine.placement import ExclusiveClaim
-from cpuctl.pods.model import Container, Pod, ResourceRequirements
+from cpuctl.pods.model import Container, ResourceRequirements, StoredPod
 from cpuctl.pods.qos import Qos, pod_qos
 from cpuctl.pods.stored import Place
 from cpuctl.quantity import Quantity
@@ -23,7 +23,7 @@ _ONE = Quantity.from_value(1)
 MOST_CONTAINERS = 100
 """Changes look at all containers for each of them: a pod with more, which nobody has, gets none."""
 
-Claims = Callable[[Pod, Container, Qos], ExclusiveClaim]
+Claims = Callable[[StoredPod, Container, Qos], ExclusiveClaim]
 """Tells what a container is due, as ``exclusive_claim`` does."""
 
 
@@ -53,7 +53,7 @@ class ExclusiveAdvice(NamedTuple):
 
 
 def advise(
-    pod: Pod, container: Container, *, qos: Qos | None = None, claims: Claims = exclusive_claim
+    pod: StoredPod, container: Container, *, qos: Qos | None = None, claims: Claims = exclusive_claim
 ) -> ExclusiveAdvice:
     """Look for the fewest amounts to change in *pod*, which carries its API defaults.
 
@@ -77,7 +77,7 @@ def advise(
     return ExclusiveAdvice(claim=claim)
 
 
-def _whole_pod(pod: Pod) -> Iterator[tuple[Pod, tuple[Change, ...]]]:
+def _whole_pod(pod: StoredPod) -> Iterator[tuple[StoredPod, tuple[Change, ...]]]:
     """Round the CPUs up that a pod has as a whole, where that is no whole number of them."""
     request = pod.resources.requests.get("cpu", _ZERO) if pod.resources else _ZERO
     if pod.resources is None or request.is_integral_cpu or pod.resources.limits.get("cpu") != request:
@@ -91,7 +91,7 @@ def _whole_pod(pod: Pod) -> Iterator[tuple[Pod, tuple[Change, ...]]]:
     yield pod._replace(resources=pod.resources._replace(requests=requests, limits=limits)), changes
 
 
-def _beside_pod(pod: Pod, container: Container) -> Iterator[tuple[Pod, tuple[Change, ...]]]:
+def _beside_pod(pod: StoredPod, container: Container) -> Iterator[tuple[StoredPod, tuple[Change, ...]]]:
     """Change the container alone, where its pod has resources as a whole that decide on its class."""
     if pod.resources is None:
         return
@@ -107,7 +107,7 @@ def _beside_pod(pod: Pod, container: Container) -> Iterator[tuple[Pod, tuple[Cha
     yield pod._replace(init_containers=inits, containers=apps), tuple(changes)
 
 
-def _with_pod(pod: Pod, container: Container) -> Iterator[tuple[Pod, tuple[Change, ...]]]:
+def _with_pod(pod: StoredPod, container: Container) -> Iterator[tuple[StoredPod, tuple[Change, ...]]]:
     """Change the container, and what its pod has as a whole to amounts that make it Guaranteed."""
     for inner, changes in _beside_pod(pod, container):
         assert inner.resources is not None
@@ -116,7 +116,7 @@ def _with_pod(pod: Pod, container: Container) -> Iterator[tuple[Pod, tuple[Chang
             yield inner._replace(resources=_applied(inner.resources, own)), (*own, *changes)
 
 
-def _mends_of_pod(pod: Pod, resources: ResourceRequirements) -> Iterator[Change]:
+def _mends_of_pod(pod: StoredPod, resources: ResourceRequirements) -> Iterator[Change]:
     for name in _COUNTED:
         request, limit = (side.get(name, _ZERO) for side in (resources.requests, resources.limits))
         needed = sum((each.resources.requests.get(name, _ZERO) for each in pod.containers), _ZERO)
@@ -128,7 +128,7 @@ def _mends_of_pod(pod: Pod, resources: ResourceRequirements) -> Iterator[Change]
                 yield Change(f"spec.resources.{side}.{name}", place, before.get(name), wanted)
 
 
-def _changed(pod: Pod, name: str) -> tuple[Pod, tuple[Change, ...]]:
+def _changed(pod: StoredPod, name: str) -> tuple[StoredPod, tuple[Change, ...]]:
     """Make every container Guaranteed by itself, and the CPUs of the one called *name* whole."""
     changes: list[Change] = []
     if pod.resources is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from cpuctl.engine.placement import POLICY_NONE, ExclusiveClaim
 from cpuctl.engine.pod_level import guaranteed_equivalent, pod_level_cpus
-from cpuctl.pods.model import Container, Pod, QosClass
+from cpuctl.pods.model import Container, QosClass, StoredPod
 from cpuctl.pods.qos import Qos
 from cpuctl.quantity import Quantity
 
@@ -16,7 +16,7 @@ _ZERO = Quantity.parse("0")
 
 
 def exclusive_claim(
-    pod: Pod,
+    pod: StoredPod,
     container: Container,
     qos: Qos,
     *,
@@ -63,7 +63,7 @@ def why_shared(claim: ExclusiveClaim, *, static: bool) -> str:
     return claim.why_not or ("" if static else POLICY_NONE)
 
 
-def _no_whole(pod: Pod) -> str:
+def _no_whole(pod: StoredPod) -> str:
     """Say why a Guaranteed pod with resources of its own has no CPUs as a whole."""
     assert pod.resources is not None
     request = pod.resources.requests.get("cpu", _ZERO)

@@ -36,7 +36,7 @@ from cpuctl.kubelet.policy_options import (
 from cpuctl.kubelet.releases.behaviours import Behaviours
 from cpuctl.kubelet.reserving.reservations import CPUReservation, require_cpu_reservation
 from cpuctl.kubelet.setting_error import SettingError
-from cpuctl.pods.model import Container, Pod
+from cpuctl.pods.model import Container, StoredPod
 
 if TYPE_CHECKING:
     from cpuctl.engine.cpu.picking.picker import Picker
@@ -121,7 +121,7 @@ class StaticPolicy(NamedTuple):
         return CPUManagerState(self.allocatable if strict else self.topology.cpus)
 
     def allocate(
-        self, state: CPUManagerState, pod: Pod, container: Container, count: int, affinity: int | None
+        self, state: CPUManagerState, pod: StoredPod, container: Container, count: int, affinity: int | None
     ) -> AllocationResult:
         """Give *container* its *count* exclusive CPUs and record them in *state*.
 

@@ -21,7 +21,7 @@ from cpuctl.engine.outcome import (
     Undetermined,
 )
 from cpuctl.engine.pod_level import empty_pool
-from cpuctl.pods.model import Container, ContainerKind, Pod
+from cpuctl.pods.model import Container, ContainerKind, StoredPod
 
 Claims = Callable[[Container], int]
 """How many exclusive CPUs a container is due; 0 for one that shares."""
@@ -37,7 +37,7 @@ class CPUBubble(NamedTuple):
     steps: Mapping[str, tuple[PickStep, ...]]
 
 
-def empty_cpu_pool(pod: Pod, claims: Claims, total: int) -> str:
+def empty_cpu_pool(pod: StoredPod, claims: Claims, total: int) -> str:
     """Say why no CPU would be left for the pod's shared containers; nothing where one is."""
     return empty_pool(
         pod.all_containers, lambda each: {"cpus": count} if (count := claims(each)) else {}, {"cpus": total}
@@ -50,7 +50,7 @@ class BubbleRequest(NamedTuple):
     ``affinity`` is the mask of NUMA nodes that the Topology Manager chose, None without one.
     """
 
-    pod: Pod
+    pod: StoredPod
     claims: Claims
     total: int
     affinity: int | None
@@ -146,7 +146,7 @@ def _failed(result: _Failure, container: Container | None = None) -> Rejected | 
             return fault
 
 
-def usable_bubble(state: CPUManagerState, pod: Pod) -> int | None:
+def usable_bubble(state: CPUManagerState, pod: StoredPod) -> int | None:
     """Tell the CPUs a pod holds as a whole; None where it holds none, or what it holds makes no sense."""
     held = state.pod_entries.get(pod.uid)
     if held is None or held & state.default:

@@ -21,7 +21,7 @@ from cpuctl.engine.outcome import KubeletFault, Rejected, StartRefused
 from cpuctl.engine.placement import POLICY_NONE, ExclusiveClaim, Placement, PoolWarning
 from cpuctl.engine.pod_level import NEVER_DIVIDED, PodLevelRules, pod_level_cpus
 from cpuctl.engine.provider import Candidate, Refusal
-from cpuctl.pods.model import Container, ContainerKind, Pod
+from cpuctl.pods.model import Container, ContainerKind, StoredPod
 
 if TYPE_CHECKING:
     from cpuctl.checkpoints.model import CPUStateFile, SavedCPUState
@@ -110,7 +110,7 @@ class CPUProvider(Copied):
             return self._held_hints(candidate.pod, total)
         return pod_hints(self.policy, self.state, candidate.pod, claims, total)
 
-    def _held_hints(self, pod: Pod, total: int) -> CPUAnswer | KubeletFault:
+    def _held_hints(self, pod: StoredPod, total: int) -> CPUAnswer | KubeletFault:
         """Answer for a pod that holds CPUs as a whole, in a release that lets it keep them."""
         from cpuctl.engine.cpu.pod_level import usable_bubble
 
@@ -260,7 +260,7 @@ def _unusable(error: str) -> StartRefused:
 
 
 def container_hints(
-    policy: StaticPolicy, state: CPUManagerState, pod: Pod, container: Container, count: int
+    policy: StaticPolicy, state: CPUManagerState, pod: StoredPod, container: Container, count: int
 ) -> CPUAnswer | KubeletFault:
     """Answer for one container that is due *count* exclusive CPUs."""
     if count == 0:
@@ -272,7 +272,7 @@ def container_hints(
 
 
 def pod_hints(
-    policy: StaticPolicy, state: CPUManagerState, pod: Pod, claims: Claims, total: int
+    policy: StaticPolicy, state: CPUManagerState, pod: StoredPod, claims: Claims, total: int
 ) -> CPUAnswer | KubeletFault:
     """Answer for a pod that is due *total* exclusive CPUs as a whole."""
     if total == 0:

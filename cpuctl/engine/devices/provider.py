@@ -18,7 +18,7 @@ from cpuctl.engine.hints.node_sets import DEVICES, endless_walk
 from cpuctl.engine.outcome import KubeletFault, Rejected, RejectionReason
 from cpuctl.engine.placement import DeviceGrant, Placement
 from cpuctl.engine.provider import Candidate
-from cpuctl.pods.model import Container, ContainerKind, Pod
+from cpuctl.pods.model import Container, ContainerKind, StoredPod
 from cpuctl.pods.requests import pod_limits
 from cpuctl.quantity import Quantity
 
@@ -60,7 +60,7 @@ class DeviceProvider(Copied):
         """What to call it in a trace."""
         return "devices"
 
-    def unknown(self, pod: Pod) -> list[str]:
+    def unknown(self, pod: StoredPod) -> list[str]:
         """Name what a pod asks for of which nothing is known: claims, and resources of other plugins."""
         names: dict[str, None] = {}
         for container in pod.all_containers:
@@ -70,7 +70,7 @@ class DeviceProvider(Copied):
             names |= dict.fromkeys(f"claim {claim}" for claim in resources.claims)
         return list(names)
 
-    def claim(self, pods: Iterable[Pod]) -> None:
+    def claim(self, pods: Iterable[StoredPod]) -> None:
         """Learn the UIDs of pods: what their names hold is theirs."""
         for pod in pods:
             self.state.claim(pod)
@@ -110,7 +110,7 @@ class DeviceProvider(Copied):
         granted = ((each, self.allocate(candidate, hint, each)) for each in placed)
         return [more if isinstance(more, Placement) else each for each, more in granted]
 
-    def allocatable(self, pod: Pod) -> dict[str, int]:
+    def allocatable(self, pod: StoredPod) -> dict[str, int]:
         """Tell what the node has for pods: its healthy devices, for who holds any at least all in use."""
         holds = pod.uid in self.state.held
         return {
@@ -144,7 +144,7 @@ class DeviceProvider(Copied):
         return self.state.in_use[resource]
 
     def _hints(
-        self, pod: Pod, container: Container | None, resource: str, count: int
+        self, pod: StoredPod, container: Container | None, resource: str, count: int
     ) -> HintList | KubeletFault | None:
         """Make the hints for a container, or for the pod where that is None."""
         from cpuctl.engine.devices.hints import DeviceHints
@@ -172,7 +172,7 @@ class DeviceProvider(Copied):
         return (own or self.nodes).bit_count()
 
     def _allocate(
-        self, pod: Pod, container: Container, asked: tuple[str, int], affinity: int | None
+        self, pod: StoredPod, container: Container, asked: tuple[str, int], affinity: int | None
     ) -> DeviceGrant | Rejected | None:
         """Give a container what it asks for of one resource; None where it needs nothing."""
         from cpuctl.engine.devices.allocation import choose

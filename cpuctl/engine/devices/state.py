@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from cpuctl.engine.changeable import Changeable
-from cpuctl.pods.model import ContainerKind, Pod
+from cpuctl.pods.model import ContainerKind, StoredPod
 
 if TYPE_CHECKING:
     from cpuctl.machine.devices.inventory import DeviceGroup, DeviceInventory, HeldDevices
@@ -85,7 +85,7 @@ class DeviceState(Changeable):
             lent = self.reusable.get(resource, 0)
             self.reusable[resource] = lent | devices if kind is ContainerKind.INIT else lent & ~devices
 
-    def claim(self, pod: Pod) -> None:
+    def claim(self, pod: StoredPod) -> None:
         """Learn a pod's UID: what its namespace and name hold is its own."""
         containers = self.unclaimed.pop(pod.full_name, None)
         if containers is not None:

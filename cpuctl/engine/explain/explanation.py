@@ -12,7 +12,7 @@ from cpuctl.engine.explain.shares import Holder, NodeShare, holders, node_shares
 from cpuctl.engine.explain.story import Telling
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, Forbidden, KubeletFault, Rejected, Undetermined
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 
 if TYPE_CHECKING:
     from cpuctl.engine.explain.searches.searches import Search
@@ -79,7 +79,7 @@ def _releases(telling: Telling) -> Iterator[KnownDefect]:
     return release_notes(telling)
 
 
-def _unaligned(rounds: Sequence[Round], seen: Node, pod: Pod) -> tuple[Decision, ...]:
+def _unaligned(rounds: Sequence[Round], seen: Node, pod: StoredPod) -> tuple[Decision, ...]:
     if not rounds:
         return ()
 

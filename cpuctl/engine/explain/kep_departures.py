@@ -8,7 +8,7 @@ from cpuctl.departures import CGROUP_V1, CLASSES, CONTAINER_SCOPE, GATE_OFF, INI
 from cpuctl.engine.explain.known_defects import KnownDefect
 from cpuctl.engine.explain.story import Telling
 from cpuctl.engine.outcome import Admitted
-from cpuctl.pods.model import ContainerKind, Pod, QosClass, ResourceRequirements
+from cpuctl.pods.model import ContainerKind, QosClass, ResourceRequirements, StoredPod
 from cpuctl.pods.qos import pod_qos
 from cpuctl.pods.requests import container_requests
 from cpuctl.quantity import Quantity
@@ -66,7 +66,7 @@ def _managers(telling: Telling) -> Iterator[KnownDefect]:
         )
 
 
-def _guaranteed_by_resource(pod: Pod) -> bool:
+def _guaranteed_by_resource(pod: StoredPod) -> bool:
     """Tell whether a pod is Guaranteed only where containers speak for what ``spec.resources`` leaves out."""
     own = pod.resources
     if own is None or pod_qos(pod).qos_class is not QosClass.BURSTABLE:
@@ -78,7 +78,7 @@ def _guaranteed_by_resource(pod: Pod) -> bool:
     return all(_is_equal(each, name) for name, sides in judges.items() for each in sides)
 
 
-def _of_containers(pod: Pod) -> tuple[ResourceRequirements, ...]:
+def _of_containers(pod: StoredPod) -> tuple[ResourceRequirements, ...]:
     return tuple(each.resources for each in pod.all_containers)
 
 
@@ -91,7 +91,7 @@ def _is_beyond(amounts: Mapping[str, Quantity], bounds: Mapping[str, Quantity]) 
     return any(name in bounds and bounds[name] < amount for name, amount in amounts.items())
 
 
-def _init_limits_beyond(pod: Pod) -> bool:
+def _init_limits_beyond(pod: StoredPod) -> bool:
     bounds = pod.resources.limits if pod.resources else {}
     return any(
         _is_beyond(each.resources.limits, bounds)

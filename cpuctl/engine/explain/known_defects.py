@@ -12,7 +12,7 @@ from cpuctl.engine.explain.story import Telling
 from cpuctl.engine.memory.manager_start import wrapped_amounts
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, FaultKind, KubeletFault, Rejected
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 
 _VIOLATES = "Allocate failed due to [memorymanager] preferred hint violates NUMA node allocation"
 
@@ -138,7 +138,7 @@ def known_defects(telling: Telling, decision: Decision, rounds: Sequence[Round])
     yield from _of_release(telling, pod)
 
 
-def _of_release(telling: Telling, pod: Pod) -> Iterator[KnownDefect]:
+def _of_release(telling: Telling, pod: StoredPod) -> Iterator[KnownDefect]:
     """Yield what another release would have made of the pod, or of what it leaves behind."""
     verdict, uid = telling.admission.verdict, pod.uid
     divided = telling.before.cpu.rules.divides(pod)

@@ -14,7 +14,7 @@ from cpuctl.engine.memory.pod_level import pod_level_request
 from cpuctl.engine.memory.requests import MemoryRequest, container_request, pod_request
 from cpuctl.engine.node import Node
 from cpuctl.engine.pod_level import guaranteed_equivalent
-from cpuctl.pods.model import Container, Pod
+from cpuctl.pods.model import Container, StoredPod
 from cpuctl.quantity import Quantity
 
 LISTED_NODES = 10
@@ -66,7 +66,7 @@ class Round(NamedTuple):
         return self.container.name if self.container else ""
 
 
-def round_of(asked: Asked, pod: Pod, node: Node) -> Round:
+def round_of(asked: Asked, pod: StoredPod, node: Node) -> Round:
     """Read one round of a trace as the Topology Manager of the node does."""
     offers = (
         offer._replace(request=_request(offer, pod, asked.container, node))
@@ -76,7 +76,7 @@ def round_of(asked: Asked, pod: Pod, node: Node) -> Round:
     return Round(container=asked.container, offers=tuple(offers), merged=asked.merged)
 
 
-def _request(offer: Offer, pod: Pod, container: Container | None, node: Node) -> int | None:
+def _request(offer: Offer, pod: StoredPod, container: Container | None, node: Node) -> int | None:
     """Tell how much was asked for, where there are hints for it or should be."""
     if offer.standing is Standing.NO_PREFERENCE:
         return None
@@ -149,7 +149,7 @@ def _usable(hints: Sequence[Hint], manager: TopologyManager) -> Iterator[int]:
             yield hint.nodes
 
 
-def memory_asked(node: Node, pod: Pod, container: Container | None) -> MemoryRequest | None:
+def memory_asked(node: Node, pod: StoredPod, container: Container | None) -> MemoryRequest | None:
     """Tell what the Memory Manager reads for a container, or for the pod where that is None, in bytes.
 
     It is None where an amount is not written as a whole number, and empty for a container that runs and whose

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from cpuctl.engine.memory.state import nodes_of
 from cpuctl.engine.node import Node
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 
 
 class NodeShare(NamedTuple):
@@ -35,7 +35,7 @@ class Holder(NamedTuple):
     running: bool
 
 
-def node_shares(node: Node, pod: Pod) -> tuple[NodeShare, ...]:
+def node_shares(node: Node, pod: StoredPod) -> tuple[NodeShare, ...]:
     """Split every NUMA node up, as the CPU Manager sees it; nothing without the static policy."""
     if node.cpu.policy is None:
         return ()
@@ -54,7 +54,7 @@ def node_shares(node: Node, pod: Pod) -> tuple[NodeShare, ...]:
     )
 
 
-def holders(node: Node, pod: Pod) -> Iterator[Holder]:
+def holders(node: Node, pod: StoredPod) -> Iterator[Holder]:
     """Yield the other pods that hold CPUs or memory, in the order of their lowest CPU."""
     cpu, memory = node.cpu.state, node.memory.state
     uids = cpu.owners | memory.blocks.keys() | memory.pod_blocks.keys()

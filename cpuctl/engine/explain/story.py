@@ -11,7 +11,7 @@ from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted
 from cpuctl.engine.start import NotStarted, StartResult
 from cpuctl.kubelet.kubelet import Kubelet
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 
 REMEMBERED = 256
 """Pods back to which a telling can be taken up again; each costs a copy of the node."""
@@ -31,7 +31,7 @@ class Story(NamedTuple):
 
     start: Starter
     kubelet: Kubelet
-    pods: tuple[Pod, ...]
+    pods: tuple[StoredPod, ...]
     asked: int
     removed: frozenset[str] = frozenset()
     restarted: bool = False
@@ -44,7 +44,7 @@ class Story(NamedTuple):
         return not self.aligned or (bool(admission.asked) and all(each.preferred for each in admission.asked))
 
     @property
-    def pod(self) -> Pod:
+    def pod(self) -> StoredPod:
         """The pod in question."""
         return self.pods[self.asked]
 
@@ -68,7 +68,7 @@ class Runs:
         self.cut |= self.made + wanted > self.bound
         return not self.cut
 
-    def admit(self, node: Node, pod: Pod) -> Admission:
+    def admit(self, node: Node, pod: StoredPod) -> Admission:
         """Let a node decide on a pod."""
         self.made += 1
         self.tick()

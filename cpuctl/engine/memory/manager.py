@@ -19,7 +19,7 @@ from cpuctl.engine.memory.requests import MemoryRequest, container_request
 from cpuctl.engine.memory.state import Blocks, MemoryManagerState
 from cpuctl.engine.memory.tables import MEMORY, charge, free_in, violates_groups
 from cpuctl.engine.outcome import FaultKind, KubeletFault, Rejected, RejectionReason
-from cpuctl.pods.model import Container, Pod
+from cpuctl.pods.model import Container, StoredPod
 
 if TYPE_CHECKING:
     from cpuctl.engine.memory.hints import MemoryHints
@@ -67,7 +67,7 @@ class StaticMemoryPolicy(NamedTuple):
     def allocate(
         self,
         state: MemoryManagerState,
-        pod: Pod,
+        pod: StoredPod,
         container: Container,
         request: MemoryRequest | None,
         hint: Hint,
@@ -78,7 +78,7 @@ class StaticMemoryPolicy(NamedTuple):
 
 def allocate(
     state: MemoryManagerState,
-    pod: Pod,
+    pod: StoredPod,
     container: Container,
     request: MemoryRequest | None,
     hint: Hint,
@@ -190,7 +190,7 @@ def _extended(
 
 
 def _take(
-    state: MemoryManagerState, pod: Pod, container: Container, request: MemoryRequest, nodes: int
+    state: MemoryManagerState, pod: StoredPod, container: Container, request: MemoryRequest, nodes: int
 ) -> Blocks:
     members = tuple(CPUSet(nodes))
     lent = state.reusable_for(pod.uid)

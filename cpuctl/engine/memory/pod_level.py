@@ -16,13 +16,13 @@ from cpuctl.engine.memory.state import Blocks, MemoryManagerState
 from cpuctl.engine.memory.tables import charge, is_memory, wrapped
 from cpuctl.engine.outcome import KubeletFault, Rejected, RejectionReason
 from cpuctl.engine.pod_level import empty_pool
-from cpuctl.pods.model import Container, ContainerKind, Pod
+from cpuctl.pods.model import Container, ContainerKind, StoredPod
 
 Claims = Callable[[Container], MemoryRequest]
 """What a container gets for itself; nothing for one that shares."""
 
 
-def pod_level_request(pod: Pod) -> MemoryRequest | None:
+def pod_level_request(pod: StoredPod) -> MemoryRequest | None:
     """Read what a pod requests as a whole; None where an amount is not written as a whole number."""
     request = {}
     for name, quantity in (pod.resources.requests if pod.resources else {}).items():
@@ -34,13 +34,13 @@ def pod_level_request(pod: Pod) -> MemoryRequest | None:
     return request
 
 
-def empty_memory_pool(pod: Pod, claims: Claims, total: MemoryRequest) -> str:
+def empty_memory_pool(pod: StoredPod, claims: Claims, total: MemoryRequest) -> str:
     """Say why no memory would be left for the pod's shared containers; nothing where some is."""
     return empty_pool(pod.all_containers, claims, total)
 
 
 def allocate_bubble(
-    state: MemoryManagerState, pod: Pod, claims: Claims, total: MemoryRequest, hint: Hint
+    state: MemoryManagerState, pod: StoredPod, claims: Claims, total: MemoryRequest, hint: Hint
 ) -> dict[str, Blocks] | Rejected | KubeletFault:
     """Give a pod its *total* memory near the *hint*, and tell what each container has of it."""
     if why := empty_memory_pool(pod, claims, total):
@@ -75,7 +75,7 @@ def _without(left: MemoryRequest, own: MemoryRequest, container: Container) -> d
     return {name: wrapped(left.get(name, 0) - own.get(name, 0)) for name in names}
 
 
-def _parts(pod: Pod, claims: Claims, total: MemoryRequest) -> dict[str, MemoryRequest]:
+def _parts(pod: StoredPod, claims: Claims, total: MemoryRequest) -> dict[str, MemoryRequest]:
     """Go through the containers: init containers get what sidecars before them leave, others the pool."""
     parts: dict[str, MemoryRequest] = {}
     left = dict(total)

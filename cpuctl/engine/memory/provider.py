@@ -16,7 +16,7 @@ from cpuctl.engine.outcome import NO_HUGE_PAGES_TOLD, KubeletFault, Rejected, St
 from cpuctl.engine.placement import Placement
 from cpuctl.engine.pod_level import NEVER_DIVIDED, PodLevelRules, guaranteed_equivalent
 from cpuctl.engine.provider import Candidate, Refusal
-from cpuctl.pods.model import Container, Pod, QosClass
+from cpuctl.pods.model import Container, QosClass, StoredPod
 
 if TYPE_CHECKING:
     from cpuctl.checkpoints.model import MemoryStateFile, SavedMemoryState
@@ -148,7 +148,7 @@ class MemoryProvider(Copied):
         """Release what one container holds."""
         self.state.remove_container(uid, container)
 
-    def start_container(self, pod: Pod, container: str) -> None:
+    def start_container(self, pod: StoredPod, container: str) -> None:
         """Release what ordinary init containers hold that have ended when this one starts."""
         self.state.start_container(pod, container)
 

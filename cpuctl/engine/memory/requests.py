@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cpuctl.engine.memory.tables import is_memory, wrapped
-from cpuctl.pods.model import Container, ContainerKind, Pod
+from cpuctl.pods.model import Container, ContainerKind, StoredPod
 
 MemoryRequest = Mapping[str, int]
 """Bytes by resource name; a request of 0 counts as a request."""
@@ -28,7 +28,7 @@ def container_request(container: Container) -> MemoryRequest | None:
     return request
 
 
-def pod_request(pod: Pod) -> MemoryRequest | None:
+def pod_request(pod: StoredPod) -> MemoryRequest | None:
     """Add up what a pod needs at once of each resource that an app container requests; None as above."""
     apps: _Sums = {}
     sidecars: _Sums = {}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self, TypeAlias
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.changeable import Changeable
-from cpuctl.pods.model import Container, ContainerKind, Pod
+from cpuctl.pods.model import Container, ContainerKind, StoredPod
 
 if TYPE_CHECKING:
     from cpuctl.checkpoints.model import MemoryBlock, MemoryStateFile
@@ -65,7 +65,7 @@ class MemoryManagerState(Changeable):
             if left > 0:
                 self.reusable[key] = left
 
-    def record(self, pod: Pod, container: Container, blocks: Blocks) -> None:
+    def record(self, pod: StoredPod, container: Container, blocks: Blocks) -> None:
         """Enter a container's blocks; those of init containers shrink by what is used again."""
         held = self.blocks.setdefault(pod.uid, {})
         held[container.name] = blocks
@@ -90,7 +90,7 @@ class MemoryManagerState(Changeable):
         if not containers:
             del self.blocks[uid]
 
-    def start_container(self, pod: Pod, container: str) -> None:
+    def start_container(self, pod: StoredPod, container: str) -> None:
         """Release the memory of the ordinary init containers that have ended when this one starts."""
         for each in pod.all_containers:
             if each.name == container:
@@ -126,7 +126,7 @@ class MemoryManagerState(Changeable):
         return state
 
 
-def _ended_before(pod: Pod, container: Container) -> Iterable[Container]:
+def _ended_before(pod: StoredPod, container: Container) -> Iterable[Container]:
     """Yield the ordinary init containers before a container."""
     for each in pod.init_containers:
         if each.name == container.name:

@@ -10,7 +10,7 @@ from cpuctl.diagnostics import Component
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, Forbidden, KubeletFault, Rejected, Undetermined, Verdict
 from cpuctl.engine.pod_lints.subject import PodLintSubject
-from cpuctl.pods.model import Pod, ResourceRequirements
+from cpuctl.pods.model import ResourceRequirements, StoredPod
 from cpuctl.pods.validation.finding import Finding
 from cpuctl.quantity import Quantity
 
@@ -41,14 +41,14 @@ class Trial:
             case Undetermined(text=why):
                 yield subject.spec.note("not-decided", f"whether the node takes it is not known: {why}")
 
-    def _verdict(self, pod: Pod) -> Verdict:
+    def _verdict(self, pod: StoredPod) -> Verdict:
         asked = _asked(pod)
         if asked not in self._verdicts:
             self._verdicts[asked] = self.node.copy().admit(pod).verdict
         return self._verdicts[asked]
 
 
-def _asked(pod: Pod) -> Hashable:
+def _asked(pod: StoredPod) -> Hashable:
     """Tell everything that the answer depends on; whether an amount can be counted is not in its text."""
     return (
         tuple((each.name, each.kind, *_amounts(each.resources)) for each in pod.all_containers),

@@ -16,7 +16,7 @@ from cpuctl.engine.outcome import FAILED_IN_POD_SCOPE
 from cpuctl.engine.pod_level import unaligned_managers
 from cpuctl.engine.pod_lints.admission import Trial
 from cpuctl.engine.pod_lints.subject import PodLintSubject
-from cpuctl.pods.model import Container, ContainerKind, Pod, QosClass
+from cpuctl.pods.model import Container, ContainerKind, QosClass, StoredPod
 from cpuctl.pods.validation.finding import Finding
 from cpuctl.quantity import Quantity
 
@@ -137,7 +137,7 @@ def _lint_shared_pool(subject: PodLintSubject) -> Iterator[Finding]:
         )
 
 
-def _pod_cpus(pod: Pod) -> int:
+def _pod_cpus(pod: StoredPod) -> int:
     """Count the whole CPUs of the pod level; 0 where they are no whole number."""
     request = pod.resources.requests.get("cpu", _ZERO) if pod.resources else _ZERO
     return max(request.value, 0) if request.is_integral_cpu else 0

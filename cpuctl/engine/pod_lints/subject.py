@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from cpuctl.engine.pod_rules import node_rules
 from cpuctl.kubelet.kubelet import Kubelet
-from cpuctl.pods.model import Container, Pod
+from cpuctl.pods.model import Container, StoredPod
 from cpuctl.pods.qos import Qos, pod_qos
 from cpuctl.pods.rules import DEFAULT_NODE, NodeRules
 from cpuctl.pods.validation.finding import Spot
@@ -50,10 +50,10 @@ class KubeletView(NamedTuple):
 class PodLintSubject:
     """A pod as its kubelet gets it; ``spec`` is where its spec stands, ``seen`` what the kubelet looks at."""
 
-    pod: Pod
+    pod: StoredPod
     spec: Spot
     kubelet: KubeletView
-    seen: Pod = field(init=False)
+    seen: StoredPod = field(init=False)
     qos: Qos = field(init=False)
     _places: dict[str, tuple[str, int]] = field(init=False)
 

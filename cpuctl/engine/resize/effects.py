@@ -14,7 +14,7 @@ from cpuctl.engine.resize.outcome import ResizeOutcome, Ruling
 from cpuctl.engine.resize.rules import ResizeRules
 from cpuctl.engine.resize.running import RESIZABLE, ResizeWish, requirements, with_requirements
 from cpuctl.pods.cgroups.values import CgroupSettings, CgroupValues, container_cgroup, pod_cgroup
-from cpuctl.pods.model import Pod, ResourceRequirements
+from cpuctl.pods.model import ResourceRequirements, StoredPod
 from cpuctl.pods.qos import pod_qos
 from cpuctl.pods.requests import pod_requests
 from cpuctl.pods.rules import NodeRules
@@ -75,7 +75,7 @@ def counted(outcome: ResizeOutcome, rules: ResizeRules) -> Counted:
     )
 
 
-def most_requested(first: Pod, *others: Pod) -> Pod:
+def most_requested(first: StoredPod, *others: StoredPod) -> StoredPod:
     """Return a pod that requests, container by container, the most of what its versions do."""
     total = {name: dict(each.requests) for name, each in requirements(first).items() if each is not None}
     for other in others:
@@ -110,7 +110,7 @@ def cgroup_change(outcome: ResizeOutcome, settings: CgroupSettings, view: NodeRu
 class _Cgroups:
     """The cgroups of one version of a pod."""
 
-    def __init__(self, pod: Pod, view: NodeRules, settings: CgroupSettings) -> None:
+    def __init__(self, pod: StoredPod, view: NodeRules, settings: CgroupSettings) -> None:
         self.pod = view.view(pod)
         self.qos = pod_qos(self.pod).qos_class
         self.divided = view.managers and self.pod.has_pod_level_resources

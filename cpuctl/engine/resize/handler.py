@@ -35,7 +35,7 @@ from cpuctl.engine.resize.rules import DEFAULT_RULES, ResizeRules
 from cpuctl.engine.resize.running import ResizeWish
 from cpuctl.engine.resize.semantics import Semantics
 from cpuctl.engine.resize.server_side import ResizeServer
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 from cpuctl.pods.qos import pod_qos
 
 _ALLOCATORS: Mapping[Semantics, Callable[[Resizing], Resized]] = MappingProxyType(
@@ -97,7 +97,7 @@ def decide(node: Node, wish: ResizeWish, path: ResizePath) -> ResizeOutcome:
     )
 
 
-def _delay(node: Node, pod: Pod) -> int:
+def _delay(node: Node, pod: StoredPod) -> int:
     """Tell how long containers of a pod wait that are to give up CPUs (KEP-6122); 0 where none does."""
     return delay_of(node.pod_rules.known(pod), node.delays) if node.state.pending.get(pod.uid) else 0
 
@@ -117,7 +117,7 @@ def _early(wish: ResizeWish, path: ResizePath) -> ResizeOutcome | None:
     return None
 
 
-def _by_admission(node: Node, pod: Pod) -> _Found:
+def _by_admission(node: Node, pod: StoredPod) -> _Found:
     """Admit the pod anew; one that is refused runs on, with what its containers got on the way."""
     active = dict(node.active)
     admission = node.admit(pod)
@@ -203,7 +203,7 @@ def _message(verdict: Verdict) -> str:
             return why
 
 
-def _shortage(node: Node, pod: Pod) -> Rejected | Undetermined | None:
+def _shortage(node: Node, pod: StoredPod) -> Rejected | Undetermined | None:
     """Tell why a pod does not fit beside the others, None where it does or nobody looks."""
     if node.allocatable is None:
         return None
@@ -211,13 +211,13 @@ def _shortage(node: Node, pod: Pod) -> Rejected | Undetermined | None:
     return fit_verdict(pod, node.active.values(), room, pod_level=node.pod_level_resources)
 
 
-def _cpus(node: Node, pod: Pod) -> dict[str, int]:
+def _cpus(node: Node, pod: StoredPod) -> dict[str, int]:
     """Tell what containers hold, or will once a delay has passed (KEP-6122)."""
     held, awaited = (of.get(pod.uid, {}) for of in (node.state.assignments, node.state.pending))
     return {**held, **awaited}
 
 
-def _shares(node: Node, pod: Pod, before: Mapping[str, int]) -> dict[str, CPUShare]:
+def _shares(node: Node, pod: StoredPod, before: Mapping[str, int]) -> dict[str, CPUShare]:
     """Put what containers had beside what they have, as far as they have or had CPUs of their own."""
     after, baselines = _cpus(node, pod), node.state.baselines.get(pod.uid, {})
     return {
@@ -227,7 +227,7 @@ def _shares(node: Node, pod: Pod, before: Mapping[str, int]) -> dict[str, CPUSha
     }
 
 
-def _unfollowed(node: Node, pod: Pod) -> tuple[str, ...]:
+def _unfollowed(node: Node, pod: StoredPod) -> tuple[str, ...]:
     """Name the containers that hold another number of CPUs than they are due now."""
     if node.cpu.rules.divides(pod):
         return ()

@@ -21,7 +21,7 @@ from cpuctl.engine.resize.running import ResizeWish
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.releases.behaviours import Behaviours
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
-from cpuctl.pods.model import Container, Pod, QosClass
+from cpuctl.pods.model import Container, QosClass, StoredPod
 from cpuctl.pods.oom_score import is_critical
 from cpuctl.pods.qos import pod_qos
 from cpuctl.pods.requests import pod_requests
@@ -108,11 +108,11 @@ class Objecting(NamedTuple):
         return ""
 
     @property
-    def _desired(self) -> Pod:
+    def _desired(self) -> StoredPod:
         return self.wish.desired
 
     @property
-    def _allocated(self) -> Pod:
+    def _allocated(self) -> StoredPod:
         return self.wish.running.allocated
 
     def _containers(self, resource: str) -> list[tuple[Container, Container]]:
@@ -127,7 +127,7 @@ class Objecting(NamedTuple):
         ]
 
 
-def _swaps(pod: Pod, container: Container) -> bool:
+def _swaps(pod: StoredPod, container: Container) -> bool:
     """Tell whether a container may swap (KEP-2400): in Burstable pods that are not critical.
 
     Its memory request has to be below its limit, and it needs one of the two.

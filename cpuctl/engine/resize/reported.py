@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from cpuctl.checkpoints.model import RecordedPod
 from cpuctl.engine.resize.running import POD, RunningPod, requirements, with_requirements
-from cpuctl.pods.model import Pod, ResourceRequirements
+from cpuctl.pods.model import ResourceRequirements, StoredPod
 from cpuctl.pods.running import Amounts, ReportedResources
 from cpuctl.quantity import Quantity
 
@@ -14,7 +14,7 @@ _Found = dict[str, ResourceRequirements]
 _Read = Callable[[ReportedResources, ResourceRequirements], ResourceRequirements | None]
 
 
-def running_pod(pod: Pod) -> RunningPod:
+def running_pod(pod: StoredPod) -> RunningPod:
     """Take a pod with what its status reports; one without a status has what it asks for."""
     running, status = RunningPod.settled(pod), pod.resize
     if status is None:
@@ -42,7 +42,7 @@ def with_checkpoints(
     return running._replace(allocated=granted, actuated=told)
 
 
-def _recorded(spec: Pod, recorded: RecordedPod) -> Pod:
+def _recorded(spec: StoredPod, recorded: RecordedPod) -> StoredPod:
     known = {each.name: each.resources.claims for each in spec.all_containers}
     found = {
         name: ResourceRequirements(requests=each.requests, limits=each.limits, claims=known[name])
@@ -55,7 +55,7 @@ def _recorded(spec: Pod, recorded: RecordedPod) -> Pod:
     return with_requirements(spec, found)
 
 
-def _reported(pod: Pod, read: _Read) -> _Found:
+def _reported(pod: StoredPod, read: _Read) -> _Found:
     """Return resources by container, those of the pod itself under ``POD``, where the status has them."""
     asked, found = requirements(pod), {}
     for name, told in _places(pod):
@@ -66,7 +66,7 @@ def _reported(pod: Pod, read: _Read) -> _Found:
     return found
 
 
-def _places(pod: Pod) -> Iterator[tuple[str, ReportedResources]]:
+def _places(pod: StoredPod) -> Iterator[tuple[str, ReportedResources]]:
     if pod.resize is not None:
         yield POD, pod.resize.pod_level
     yield from ((each.name, each.resources) for each in pod.statuses if not each.ephemeral)

@@ -7,10 +7,11 @@ KEP-1287 tells four states apart: desired (the spec), allocated (what the kubele
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from cpuctl.pods.model import Container, Pod, ResourceRequirements
+from cpuctl.pods.model import Container, Pod, ResourceRequirements, StoredPod
 
+_Pod = TypeVar("_Pod", bound=Pod)
 RESIZABLE = ("cpu", "memory")
 """What can be resized."""
 _NONE: frozenset[str] = frozenset()
@@ -25,15 +26,15 @@ class RunningPod(NamedTuple):
     resize of it became pending, as the pod's status says it.
     """
 
-    spec: Pod
-    allocated: Pod
-    actuated: Pod
-    actual: Pod
+    spec: StoredPod
+    allocated: StoredPod
+    actuated: StoredPod
+    actual: StoredPod
     generation: int
     waiting_since: str = ""
 
     @classmethod
-    def settled(cls, pod: Pod) -> RunningPod:
+    def settled(cls, pod: StoredPod) -> RunningPod:
         """Take a pod that has what it is to have."""
         return cls(spec=pod, allocated=pod, actuated=pod, actual=pod, generation=pod.generation)
 
@@ -46,7 +47,7 @@ class ResizeWish(NamedTuple):
     """A running pod, and the same pod with the resources it is to have."""
 
     running: RunningPod
-    desired: Pod
+    desired: StoredPod
 
     @property
     def generation(self) -> int:
@@ -70,7 +71,7 @@ def same_resources(one: Pod, other: Pod) -> bool:
     return requirements(one) == requirements(other)
 
 
-def with_requirements(pod: Pod, wanted: Mapping[str, ResourceRequirements]) -> Pod:
+def with_requirements(pod: _Pod, wanted: Mapping[str, ResourceRequirements]) -> _Pod:
     """Return the pod with other resources of some containers, or (``POD``) of its own."""
 
     def renewed(containers: tuple[Container, ...]) -> tuple[Container, ...]:

@@ -90,7 +90,7 @@ class ResizeServer(NamedTuple):
         namespaces = self.namespaces if self.release.has_resize_subresource else None
         return namespaces.limit_ranges if namespaces is not None else ()
 
-    def stored(self, running: Pod, wanted: Pod) -> StoredPod:
+    def stored(self, running: StoredPod, wanted: Pod) -> StoredPod:
         """Return *wanted* as it is stored in the place of *running*."""
         return stored_pod(wanted, PodRules(server=self.rules), self.limit_ranges, before=running)
 
@@ -104,8 +104,8 @@ class ResizeServer(NamedTuple):
 
 class _Review(NamedTuple):
     server: ResizeServer
-    old: Pod
-    new: Pod
+    old: StoredPod
+    new: StoredPod
     wish: ResizeWish
 
     def found(self) -> Iterator[str]:

@@ -9,9 +9,9 @@ from cpuctl.diagnostics import Severity
 from cpuctl.engine.saved_files import CPU_FILE
 from cpuctl.engine.state_checks.findings import REPAIR_WITH_PODS, StateFinding, StatePlace
 from cpuctl.engine.state_checks.owners import Owners, Standing
-from cpuctl.pods.model import Container, ContainerKind, Pod
+from cpuctl.pods.model import Container, ContainerKind, StoredPod
 
-Due = Callable[[Pod, Container], int]
+Due = Callable[[StoredPod, Container], int]
 """How many exclusive CPUs a container is due."""
 
 _GONE = {
@@ -70,6 +70,6 @@ def due_findings(state: CPUStateFile, owners: Owners, due: Due) -> Iterator[Stat
                 )
 
 
-def _runs_on(pod: Pod, container: Container) -> bool:
+def _runs_on(pod: StoredPod, container: Container) -> bool:
     """Tell whether a container should hold its CPUs by now, and still."""
     return pod.phase == "Running" and container.kind is not ContainerKind.INIT

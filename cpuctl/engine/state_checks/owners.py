@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from cpuctl.pods.model import Container, Pod
+from cpuctl.pods.model import Container, StoredPod
 
 _LONGEST = 120
 _SHOWN = 3
@@ -24,10 +24,10 @@ class Standing(StrEnum):
 class Owners(NamedTuple):
     """The pods that run, by the UID that their kubelet knows them by; None where nobody says who runs."""
 
-    pods: Mapping[str, Pod] | None = None
+    pods: Mapping[str, StoredPod] | None = None
 
     @classmethod
-    def of(cls, pods: Iterable[Pod]) -> Owners:
+    def of(cls, pods: Iterable[StoredPod]) -> Owners:
         """Take these pods, and no others, for running."""
         return cls({pod.uid: pod for pod in pods})
 

@@ -26,7 +26,7 @@ from cpuctl.engine.state_start import start_on
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
-from cpuctl.pods.model import Container, Pod
+from cpuctl.pods.model import Container, StoredPod
 from cpuctl.pods.qos import pod_qos
 
 _MANAGED = (CPU_FILE, MEMORY_FILE)
@@ -153,7 +153,7 @@ class _Look(NamedTuple):
             )
         yield from gone_findings(MEMORY_FILE, file.state, self.owners)
 
-    def _due(self, pod: Pod, container: Container) -> int:
+    def _due(self, pod: StoredPod, container: Container) -> int:
         assert self.node is not None
         seen = self.node.pod_rules.view(pod)
         return self.node.cpu.claim(Candidate(seen, pod_qos(seen)), container).cpus

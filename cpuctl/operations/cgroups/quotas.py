@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cpuctl.cgroups.desired import Wanted
     from cpuctl.kubelet.kubelet import Kubelet
     from cpuctl.pods.cgroups.values import CgroupSettings
-    from cpuctl.pods.model import Pod
+    from cpuctl.pods.model import StoredPod
     from cpuctl.pods.rules import NodeRules
 
 
@@ -69,7 +69,7 @@ class _Quotas:
             above: self._in_period(above, of_pod.quota),
         }
 
-    def _isolated(self, pod: Pod) -> dict[str, bool]:
+    def _isolated(self, pod: StoredPod) -> dict[str, bool]:
         """Tell of every container whether its CPUs are nobody else's."""
         held, divided = self.picture.state.entries.get(pod.uid, {}), self._divides(pod)
         levels = {
@@ -80,7 +80,7 @@ class _Quotas:
         }
         return {name: level is Isolation.CONTAINER for name, level in levels.items()}
 
-    def _divides(self, pod: Pod) -> bool:
+    def _divides(self, pod: StoredPod) -> bool:
         """Tell whether a pod has CPUs as a whole (KEP-5526), or will have once the kubelet sees it."""
         return self._has_divided(pod.uid) or (self.rules.managers and pod.has_pod_level_resources)
 

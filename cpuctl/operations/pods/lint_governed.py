@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cpuctl.engine.pod_server import PodServer
     from cpuctl.pods.governing.limit_range import LimitRange
     from cpuctl.pods.governing.resource_quota import ResourceQuota
-    from cpuctl.pods.model import Pod
+    from cpuctl.pods.model import Pod, StoredPod
     from cpuctl.pods.validation.lint import Linted
 
 GOVERNING = ("LimitRange", "ResourceQuota")
@@ -65,7 +65,7 @@ def is_governing(item: ManifestObject) -> bool:
     return item.kind in GOVERNING and not item.group
 
 
-def running_pods(documents: Iterable[Document], rules: PodRules) -> Iterator[Pod]:
+def running_pods(documents: Iterable[Document], rules: PodRules) -> Iterator[StoredPod]:
     """Yield the pods that the cluster has already: quotas have counted them."""
     for document in documents:
         for item in objects_of(document):

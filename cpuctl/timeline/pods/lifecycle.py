@@ -17,7 +17,7 @@ from cpuctl.engine.resize.effects import most_requested
 from cpuctl.engine.resize.running import RunningPod
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.pods.identity import with_uids
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import Pod, StoredPod
 from cpuctl.pods.requests import pod_requests
 from cpuctl.pods.rules import NodeRules, PodRules
 from cpuctl.pods.stored import stored_pod
@@ -70,7 +70,7 @@ def _refuse(world: World, name: str, why: str) -> None:
     world.tell(What.FORBIDDEN, f"{name} is refused by the API server: {why}", message=why)
 
 
-def _stored(world: World, pod: Pod) -> Pod:
+def _stored(world: World, pod: Pod) -> StoredPod:
     """Return a pod as the API server would hand it on; one that comes again has another UID."""
     if pod.uid in world.names:
         (pod,) = with_uids([pod._replace(uid="")], world.names)
@@ -84,7 +84,7 @@ def _node_rules(setup: KubeletSetup) -> NodeRules:
     return node_rules(kubelet.gates) if isinstance(kubelet, Kubelet) else NodeRules(minor=setup.minor)
 
 
-def _born(world: World, event: Admit, stored: Pod) -> PodLife:
+def _born(world: World, event: Admit, stored: StoredPod) -> PodLife:
     world.names[stored.uid] = stored.full_name
     return PodLife(
         running=RunningPod.settled(stored),
@@ -198,7 +198,7 @@ def forget(world: World, life: PodLife) -> None:
         forget_pod(world.kubelet, life.uid)
 
 
-def counted(life: PodLife) -> Pod:
+def counted(life: PodLife) -> StoredPod:
     """Return a pod with the requests that the scheduler counts."""
     running, pending = life.running, life.conditions.get(PENDING)
     if pending is not None and pending.reason == _INFEASIBLE:

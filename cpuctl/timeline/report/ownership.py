@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from cpuctl.engine.node import Node
 from cpuctl.engine.placement import Isolation, isolation_of
-from cpuctl.pods.model import ContainerKind, Pod
+from cpuctl.pods.model import ContainerKind, StoredPod
 from cpuctl.timeline.world.world import World
 
 
@@ -80,7 +80,7 @@ def _holdings(world: World, node: Node) -> Iterator[tuple[str, Holding]]:
             yield life.name, Holding(pool or leftover)
 
 
-def _sharing(pod: Pod) -> dict[str, ContainerKind]:
+def _sharing(pod: StoredPod) -> dict[str, ContainerKind]:
     """Name the containers that share their pod's pool: what the state has for them is nobody's own."""
     return {
         each.name: each.kind

@@ -19,18 +19,18 @@ from cpuctl.engine.start import start_node
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 from tests.support.capacity_nodes import MACHINE, exclusive, kubelet, named, node_with, shared, whole
 
 SINGLE = kubelet("single-numa-node")
 FULL = [exclusive(f"p{number}", cpus) for number, cpus in enumerate((3, 3, 3, 3))]
 
 
-def capacity(node: Node, asked: Sequence[Pod], told: Kubelet = SINGLE) -> Capacity:
+def capacity(node: Node, asked: Sequence[StoredPod], told: Kubelet = SINGLE) -> Capacity:
     return capacity_of(node, MACHINE, told, [node.admit(pod) for pod in asked])
 
 
-def names(pods: Sequence[Pod]) -> str:
+def names(pods: Sequence[StoredPod]) -> str:
     return " ".join(pod.name for pod in pods)
 
 

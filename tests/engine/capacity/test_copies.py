@@ -7,12 +7,12 @@ import pytest
 from cpuctl.engine.capacity.capacity import Copies, alike, more_copies
 from cpuctl.engine.capacity.probe import nobody
 from cpuctl.engine.outcome import Rejected
-from cpuctl.pods.model import Pod, QosClass
+from cpuctl.pods.model import QosClass, StoredPod
 from tests.support.capacity_nodes import exclusive, kubelet, named, node_with, shared, whole
 from tests.support.pods import app, init, sidecar
 
 
-def count(*running: Pod, asked: Pod, policy: str = "none", max_pods: int = 20) -> tuple[int, str]:
+def count(*running: StoredPod, asked: StoredPod, policy: str = "none", max_pods: int = 20) -> tuple[int, str]:
     node = node_with(*running, told=kubelet(policy, max_pods=max_pods))
     found = more_copies(node, (asked,), nobody)
     return found.fits, found.stop.reason if isinstance(found.stop, Rejected) else str(found.stop)

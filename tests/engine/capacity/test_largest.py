@@ -10,11 +10,11 @@ from cpuctl.engine.capacity.largest import Largest, Refusal, largest_request, ro
 from cpuctl.engine.capacity.probe import settled
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import FaultKind, KubeletFault, Rejected, StartRefused
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 from tests.support.capacity_nodes import MACHINE, THREADED, exclusive, kubelet, node_with, shared
 
 
-def by_policy(*running: Pod) -> dict[str, int]:
+def by_policy(*running: StoredPod) -> dict[str, int]:
     told = kubelet()
     node = settled(node_with(*running, told=told))
     answer = {}
@@ -39,7 +39,9 @@ def by_policy(*running: Pod) -> dict[str, int]:
     ],
     ids=["empty", "half full", "two left", "full"],
 )
-def test_each_policy_has_its_own_largest_request(running: tuple[Pod, ...], want: dict[str, int]) -> None:
+def test_each_policy_has_its_own_largest_request(
+    running: tuple[StoredPod, ...], want: dict[str, int]
+) -> None:
     assert by_policy(*running) == want
 
 

@@ -11,7 +11,7 @@ from cpuctl.engine.capacity.move_search import Attempt, Finding, MoveSearch
 from cpuctl.engine.capacity.probe import nobody, settled
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 from tests.support.capacity_nodes import exclusive, kubelet, named, node_with, shared, whole
 from tests.support.pods import app, resources
 
@@ -105,13 +105,15 @@ def test_likely_sets_come_first_and_smaller_ones_prove_it(
 # Coming back
 
 
-def attempt(node_policy: str, running: Sequence[Pod], new: Pod, leaving: Sequence[Pod]) -> Attempt | None:
+def attempt(
+    node_policy: str, running: Sequence[StoredPod], new: StoredPod, leaving: Sequence[StoredPod]
+) -> Attempt | None:
     """Let pods move on a node on which *running* have been admitted; *leaving* are what is known of them."""
     node = settled(node_with(*running, told=kubelet(node_policy)))
     return moving(node, new, leaving).attempt(leaving)
 
 
-def moving(node: Node, new: Pod, candidates: Sequence[Pod]) -> MoveSearch:
+def moving(node: Node, new: StoredPod, candidates: Sequence[StoredPod]) -> MoveSearch:
     return MoveSearch(
         node=node, pod=new, candidates=candidates, comes_back=True, budget=1000, progress=nobody, least=1
     )

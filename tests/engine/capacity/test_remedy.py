@@ -15,7 +15,7 @@ from cpuctl.kubelet.config import ReservedMemory
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.sources import read_machine
-from cpuctl.pods.model import Container, Pod
+from cpuctl.pods.model import Container, StoredPod
 from cpuctl.quantity import Quantity
 from tests.support.capacity_nodes import exclusive, held, kubelet, named, node_with, shared, whole
 from tests.support.changed import changed
@@ -24,7 +24,7 @@ from tests.support.pods import app, resources
 BUDGET = 2000
 
 
-def remedy(node: Node, pod: Pod, budget: int = BUDGET) -> Remedy:
+def remedy(node: Node, pod: StoredPod, budget: int = BUDGET) -> Remedy:
     """Ask for two pods that are alike: it is told of both, and found with the first."""
     pods = (pod, pod._replace(name=f"{pod.name} again", uid=f"{pod.uid} again"))
     found = remedy_for(node, pods, budget, nobody)
@@ -143,7 +143,7 @@ def test_what_pods_request_as_a_whole_is_nothing_to_a_kubelet_that_does_not_look
     assert (found.kind, list(leaving(found)), found.runs) == (RemedyKind.EVICTIONS, ["large", "middle"], 5)
 
 
-def pod_level(name: str, requests: str) -> Pod:
+def pod_level(name: str, requests: str) -> StoredPod:
     return named(name, app())._replace(resources=resources(requests))
 
 

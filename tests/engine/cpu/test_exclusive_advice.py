@@ -7,7 +7,7 @@ import pytest
 
 from cpuctl.engine.cpu.exclusive_advice import MOST_CONTAINERS, Change, advise
 from cpuctl.engine.cpu.exclusive_claim import exclusive_claim
-from cpuctl.pods.model import Pod, QosClass
+from cpuctl.pods.model import QosClass, StoredPod
 from cpuctl.pods.stored import Place
 from cpuctl.quantity import Quantity
 from tests.support.pods import app, init, pod, resources, sidecar
@@ -26,7 +26,7 @@ class Case:
     """A pod, what its last container lacks, and how many CPUs it gets afterwards."""
 
     name: str
-    pod: Pod
+    pod: StoredPod
     changes: list[str]
     count: int
 

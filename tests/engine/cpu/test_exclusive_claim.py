@@ -8,7 +8,7 @@ import pytest
 
 from cpuctl.engine.cpu.exclusive_claim import exclusive_claim
 from cpuctl.engine.placement import ExclusiveClaim
-from cpuctl.pods.model import Container, Pod
+from cpuctl.pods.model import Container, StoredPod
 from cpuctl.pods.qos import pod_qos
 from tests.support.pods import app, pod, resources
 
@@ -16,7 +16,7 @@ from tests.support.pods import app, pod, resources
 @dataclass(frozen=True, slots=True)
 class Case:
     name: str
-    pod: Pod
+    pod: StoredPod
     count: int
     why_not: str = ""
 

@@ -15,6 +15,7 @@ from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.kubelet.reserving.reservations import CPUReservation
 from cpuctl.pods.model import Container, ContainerKind, Pod
 from tests.support.changed import changed
+from tests.support.pods import stored
 from tests.support.topologies import CoreAt, mask, regular, topology
 
 EIGHT = regular(cores=4, threads=2)  # siblings c and c+4
@@ -42,7 +43,7 @@ def take(
 ) -> str:
     """Allocate for one container of pod ``pod`` and show its CPUs, or the refusal."""
     container = Container(name=name, kind=kind)
-    pod = Pod(name="pod", uid="pod", containers=(container,))
+    pod = stored(Pod(name="pod", uid="pod", containers=(container,)))
     match policy.allocate(state, pod, container, count, affinity):
         case Allocation(cpus=cpus):
             return str(CPUSet(cpus))
@@ -152,7 +153,7 @@ def test_a_container_that_has_cpus_keeps_them_whatever_it_asks_for() -> None:
 def answered(static: StaticPolicy, count: int, affinity: int | None = None) -> AllocationResult:
     """Allocate for the only container of a pod on a fresh node."""
     container = Container(name="app")
-    pod = Pod(name="pod", uid="pod", containers=(container,))
+    pod = stored(Pod(name="pod", uid="pod", containers=(container,)))
     return static.allocate(static.fresh_state(), pod, container, count, affinity)
 
 

@@ -17,6 +17,7 @@ from cpuctl.kubelet.releases.behaviours import behaviours
 from cpuctl.kubelet.reserving.reservations import CPUReservation
 from cpuctl.pods.model import Container, ContainerKind, Pod
 from tests.support.changed import changed
+from tests.support.pods import stored
 from tests.support.topologies import mask, regular
 
 APP, INIT, SIDECAR = ContainerKind.APP, ContainerKind.INIT, ContainerKind.SIDECAR
@@ -26,11 +27,13 @@ TWO_NODES = StaticPolicy.construct(
     CPUReservation(1, CPUSet.parse("0")),
     behaviours(36),
 )
-POD = Pod(
-    name="pod",
-    uid="pod",
-    init_containers=(Container(name="first", kind=INIT),),
-    containers=(Container(name="main"), Container(name="other")),
+POD = stored(
+    Pod(
+        name="pod",
+        uid="pod",
+        init_containers=(Container(name="first", kind=INIT),),
+        containers=(Container(name="main"), Container(name="other")),
+    )
 )
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from cpuctl.cpuset import CPUSet
 from cpuctl.engine.outcome import Admitted, Rejected, Undetermined
-from cpuctl.pods.model import Container, ContainerKind, Pod, ResourceRequirements
+from cpuctl.pods.model import Container, ContainerKind, ResourceRequirements, StoredPod
 from tests.engine.node.test_node import named
 from tests.support.devices import (
     GPU,
@@ -208,6 +208,6 @@ def test_a_pod_that_divides_its_own_resources_must_fit_but_is_not_refused_for_de
 def test_a_million_devices_are_given_one_by_one() -> None:
     node = started(inventory(fuse=[group("", 1_000_000)]))
     for number in range(20):
-        pod: Pod = named(f"p{number}", asking(5, resource="x.com/fuse"))
+        pod: StoredPod = named(f"p{number}", asking(5, resource="x.com/fuse"))
         assert isinstance(node.admit(pod).verdict, Admitted)
     assert left(node, "x.com/fuse") == {"": 999_900}

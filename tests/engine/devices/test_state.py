@@ -10,6 +10,7 @@ from cpuctl.machine.devices.inventory import DeviceGroup, DeviceInventory, HeldD
 from cpuctl.pods.model import Container, ContainerKind, Pod
 from tests.support.changed import changed
 from tests.support.devices import GPU
+from tests.support.pods import stored
 from tests.support.topologies import mask
 
 NIC = "x.com/nic"
@@ -71,7 +72,7 @@ def test_a_copy_has_the_same_content_and_is_on_its_own() -> None:
     state = lived_in()
     other = state.copy()
     assert other == state
-    other.claim(Pod(name="r", uid="uid-of-r", containers=(Container(name="a"),)))
+    other.claim(stored(Pod(name="r", uid="uid-of-r", containers=(Container(name="a"),))))
     other.assign("uid-of-r", "a", NIC, 0b10)
     other.assign("p", "a", GPU, 0b1_0000)
     other.remember_reuse("p", "a", INIT)
@@ -90,7 +91,7 @@ def test_a_pod_that_is_not_known_holds_nothing() -> None:
 
 def test_a_pod_that_nobody_claims_keeps_its_devices_in_use() -> None:
     state = lived_in()
-    state.claim(Pod(name="other", uid="other", containers=()))
+    state.claim(stored(Pod(name="other", uid="other", containers=())))
     state.keep_only(["p"])
     assert state == changed(
         DeviceState(),

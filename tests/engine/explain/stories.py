@@ -19,10 +19,9 @@ from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
 from cpuctl.machine.cadvisor.machine_info import InfoNode, MachineInfo
 from cpuctl.machine.devices.inventory import DeviceGroup, DeviceInventory
-from cpuctl.pods.identity import with_uids
-from cpuctl.pods.model import Container, Pod
+from cpuctl.pods.model import Container, StoredPod
 from cpuctl.quantity import Quantity
-from tests.support.pods import app, pod, resources
+from tests.support.pods import app, manifest, resources, stored
 from tests.support.topologies import CoreAt, machine_info
 
 GIB = 1 << 30
@@ -70,13 +69,12 @@ def whole(cpus: int, name: str = "main", memory: str = "1Gi", more: str = "") ->
     return app(amounts, amounts, name)
 
 
-def named(name: str, *containers: Container) -> Pod:
-    """Make a pod whose UID is its name."""
-    (one,) = with_uids([pod(*containers, name=name)])
-    return Pod(name=name, uid=name, containers=one.containers, init_containers=one.init_containers)
+def named(name: str, *containers: Container, static: bool = False) -> StoredPod:
+    """Make a pod whose UID is its name; amounts of a *static* one stay as they are written."""
+    return stored(manifest(*containers, name=name)._replace(uid=name, static=static))
 
 
-def divided(name: str, budget: str, *containers: Container) -> Pod:
+def divided(name: str, budget: str, *containers: Container) -> StoredPod:
     """Make a pod that has resources of its own, which the managers divide among its containers."""
     return named(name, *containers)._replace(resources=resources(budget, budget))
 
@@ -94,7 +92,7 @@ def cards(**groups: int) -> DeviceInventory:
 
 def story(
     info: MachineInfo,
-    *pods: Pod,
+    *pods: StoredPod,
     fit: bool = False,
     devices: DeviceInventory | None = None,
     **config: Any,
@@ -125,7 +123,7 @@ def decided(telling: Telling) -> Decision:
     return deciding_rule(telling, [round_of(asked, pod, node) for asked in telling.admission.asked])
 
 
-def explained(info: MachineInfo, *pods: Pod, fit: bool = False, **config: Any) -> Explanation:
+def explained(info: MachineInfo, *pods: StoredPod, fit: bool = False, **config: Any) -> Explanation:
     return explain(told(story(info, *pods, fit=fit, **config)))
 
 

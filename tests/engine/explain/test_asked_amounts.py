@@ -43,7 +43,7 @@ def test_only_a_container_like_a_guaranteed_pod_has_memory_of_its_own_in_a_divid
 
 
 def test_memory_that_is_no_whole_number_is_not_told() -> None:
-    pod = named("a", whole(1, memory="1.5Gi"))
+    pod = named("a", whole(1, memory="1.5Gi"), static=True)
     assert memory_asked(node(), pod, None) is None
     assert memory_asked(node(), pod, pod.containers[0]) is None
 

@@ -12,7 +12,7 @@ from cpuctl.engine.explain.known_defects import known_defects
 from cpuctl.engine.explain.offers import round_of
 from cpuctl.engine.explain.story import Telling
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 from tests.engine.explain.stories import (
     CORES,
     EIGHT,
@@ -83,7 +83,7 @@ class Case:
     name: str
     defects: Defects
     info: MachineInfo
-    pods: tuple[Pod, ...]
+    pods: tuple[StoredPod, ...]
     config: dict[str, Any] = field(default_factory=dict)
     fit: bool = False
 
@@ -198,7 +198,7 @@ def test_what_is_odd(case: Case) -> None:
     assert defects(told(story(case.info, *case.pods, fit=case.fit, **case.config))) == case.defects
 
 
-def restarted(info: MachineInfo, *pods: Pod, **config: Any) -> Telling:
+def restarted(info: MachineInfo, *pods: StoredPod, **config: Any) -> Telling:
     """Let a kubelet restart that has admitted pods, and look at the last one again."""
     first = told(story(info, *pods, **config))
 

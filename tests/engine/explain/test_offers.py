@@ -170,7 +170,7 @@ def test_how_much_was_asked_for(resource: str, container: Container | None, requ
 
 
 def test_how_much_memory_is_not_told_where_it_is_no_whole_number() -> None:
-    pod = named("a", whole(1, memory="1.5Gi"))
+    pod = named("a", whole(1, memory="1.5Gi"), static=True)
     asked = Asked(container=pod.containers[0], answers={"it": {"memory": []}}, merged=MERGED)
     (found,) = round_of(asked, pod, node()).offers
     assert found.request is None

@@ -14,12 +14,12 @@ from cpuctl.engine.outcome import Rejected
 from cpuctl.engine.placement import Placement
 from cpuctl.engine.pod_level import NEVER_DIVIDED, PodLevelRules
 from cpuctl.engine.provider import Candidate
-from cpuctl.pods.model import Container, Pod
+from cpuctl.pods.model import Container, Pod, StoredPod
 from cpuctl.pods.qos import pod_qos
 from tests.support.changed import changed
 from tests.support.memory import memory_machine
 from tests.support.pod_level import containers, divided, made_of, size
-from tests.support.pods import app, resources
+from tests.support.pods import app, resources, stored
 
 GI = 1 << 30
 ONE = Hint(0b01, preferred=True)
@@ -35,20 +35,20 @@ def provider(rules: PodLevelRules = NEVER_DIVIDED, *, nodes: int = 2, pages: int
     return MemoryProvider(StaticMemoryPolicy(tables=tables), rules)
 
 
-def candidate(pod: Pod) -> Candidate:
+def candidate(pod: StoredPod) -> Candidate:
     return Candidate(pod, pod_qos(pod), divided=pod.resources is not None)
 
 
-def given(manager: MemoryProvider, pod: Pod, hint: Hint = ONE) -> list[object]:
+def given(manager: MemoryProvider, pod: StoredPod, hint: Hint = ONE) -> list[object]:
     return [manager.allocate(candidate(pod), hint, Placement(container=each)) for each in pod.all_containers]
 
 
-def given_whole(manager: MemoryProvider, pod: Pod, hint: Hint = ONE) -> object:
+def given_whole(manager: MemoryProvider, pod: StoredPod, hint: Hint = ONE) -> object:
     placed = manager.allocate_pod(candidate(pod), hint, [Placement(container=c) for c in pod.all_containers])
     return [size(each.memory) for each in placed] if isinstance(placed, list) else placed
 
 
-def undivided(words: str) -> Pod:
+def undivided(words: str) -> StoredPod:
     return made_of(*containers(words))
 
 
@@ -64,7 +64,7 @@ def undivided(words: str) -> Pod:
     ],
     ids=["a fraction", "a pod's fraction", "Burstable", "shares", "a pool that is empty", "too much"],
 )
-def test_answers_without_a_hint(pod: Pod, container: Container | None, wanted: object) -> None:
+def test_answers_without_a_hint(pod: StoredPod, container: Container | None, wanted: object) -> None:
     assert provider(KEEPS).hints(candidate(pod), container) == wanted
 
 
@@ -180,7 +180,7 @@ def test_who_gets_no_memory_is_told_why() -> None:
 
 
 def test_a_divided_pod_that_is_not_guaranteed_is_told_why() -> None:
-    pod = Pod(name="p", uid="p", containers=containers("1"), resources=resources("cpu=2 memory=2Gi"))
+    pod = stored(Pod(name="p", uid="p", containers=containers("1"), resources=resources("cpu=2 memory=2Gi")))
     asking = candidate(pod)
     placed = provider(KEEPS).allocate_pod(asking, ONE, [Placement(container=pod.containers[0])])
     assert isinstance(placed, list)

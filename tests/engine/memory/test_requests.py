@@ -9,7 +9,7 @@ import pytest
 from cpuctl.engine.memory.requests import container_request, pod_request
 from cpuctl.pods.model import Container
 from tests.support.pod_level import containers, made_of
-from tests.support.pods import app, init, sidecar
+from tests.support.pods import app, init, manifest, sidecar, stored
 
 GI = 1 << 30
 MI = 1 << 20
@@ -60,5 +60,6 @@ def test_every_resource_is_counted_for_itself(
 
 @pytest.mark.parametrize("amount", ["1.5", "1000m"])
 def test_what_is_no_whole_number_is_no_request(amount: str) -> None:
-    written = app(f"memory={amount}")
-    assert (container_request(written), pod_request(made_of(written))) == (None, None)
+    """Only static pods have such amounts."""
+    static = stored(manifest(app(f"memory={amount}"))._replace(static=True))
+    assert (container_request(static.containers[0]), pod_request(static)) == (None, None)

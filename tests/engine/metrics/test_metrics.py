@@ -10,7 +10,7 @@ from cpuctl.engine.start import start_node
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
-from cpuctl.pods.model import Container, Pod
+from cpuctl.pods.model import Container, StoredPod
 from tests.support.pods import app, init, pod, resources
 from tests.support.topologies import CoreAt, machine_info, mask
 
@@ -43,7 +43,7 @@ def whole(count: int, name: str = "main") -> Container:
     return app(amounts := f"cpu={count} memory=1Gi", amounts, name)
 
 
-def named(name: str, *containers: Container, **more: Any) -> Pod:
+def named(name: str, *containers: Container, **more: Any) -> StoredPod:
     return pod(*containers, **more)._replace(name=name, uid=name)
 
 

@@ -16,8 +16,8 @@ from cpuctl.engine.start import StartResult, start_node
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
-from cpuctl.pods.model import Container, Pod
-from tests.support.pods import app, init, pod, sidecar
+from cpuctl.pods.model import Container, StoredPod
+from tests.support.pods import app, init, manifest, pod, sidecar, stored
 from tests.support.topologies import CoreAt, machine_info
 
 EIGHT = machine_info(CoreAt(cpus=(core, core + 4)) for core in range(4))  # siblings c and c+4
@@ -42,9 +42,8 @@ def whole(count: int, name: str = "main") -> Container:
     return app(amounts, amounts, name)
 
 
-def named(name: str, *containers: Container) -> Pod:
-    given = pod(*containers, name=name)
-    return Pod(name=name, uid=name, containers=given.containers, init_containers=given.init_containers)
+def named(name: str, *containers: Container) -> StoredPod:
+    return pod(*containers, name=name)._replace(uid=name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +102,13 @@ def test_start_is_refused_with_the_kubelets_text(case: Refusal) -> None:
     refused = start(**case.config)
     assert isinstance(refused, StartRefused)
     assert (refused.stage, refused.error) == (case.stage, case.error)
+
+
+def test_only_a_stored_pod_comes_in() -> None:
+    """A limit is no request yet in a manifest; mypy, which minds needless ignores, refuses one."""
+    written, node = manifest(app("", "cpu=2 memory=1Gi")), started()
+    assert not node.admit(written).placements[0].exclusive  # type: ignore[arg-type]
+    assert node.admit(stored(written)).placements[0].exclusive
 
 
 def test_a_gate_that_does_not_exist_crashes_a_kubelet_when_its_file_names_it() -> None:

@@ -11,7 +11,7 @@ from cpuctl.engine.start import start_node
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 from tests.support.pods import app, pod, resources
 from tests.support.topologies import CoreAt, machine_info
 
@@ -25,7 +25,7 @@ OFF_1_37 = {
 WHOLE = "cpu=2 memory=1Gi"
 
 
-def admitted(minor: int, given: Pod, gates: dict[str, bool] | None = None) -> Admission:
+def admitted(minor: int, given: StoredPod, gates: dict[str, bool] | None = None) -> Admission:
     told = KubeletConfiguration(
         cpu_manager_policy="static", reserved_system_cpus="0", feature_gates=gates or {}
     )

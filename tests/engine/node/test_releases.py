@@ -16,7 +16,7 @@ from cpuctl.engine.start import StartResult, start_node
 from cpuctl.kubelet.config import KubeletConfiguration, ReservedMemory
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 from cpuctl.quantity import Quantity
 from tests.engine.node.test_memory import MACHINE, asking
 from tests.engine.node.test_node import named
@@ -45,7 +45,7 @@ def started(minor: int, **config: Any) -> Node:
     return node
 
 
-def asks(name: str, memory: str, cpu: str = "1") -> Pod:
+def asks(name: str, memory: str, cpu: str = "1") -> StoredPod:
     return named(name, asking(memory, cpu))
 
 

@@ -11,7 +11,7 @@ from cpuctl.pods.cgroups.values import CgroupValues
 from cpuctl.pods.model import Container, Pod
 from cpuctl.pods.rules import PodRules, ServerRules
 from cpuctl.pods.stored import provenance
-from tests.support.pods import app, pod, resources
+from tests.support.pods import app, manifest, resources
 
 GI = 1 << 30
 NODE = NodeOfPods(memory=1000 * GI)
@@ -27,7 +27,7 @@ def asks(request: int = 0, limit: int = 0, name: str = "a") -> Container:
 def whole(request: int, limit: int, *containers: Container) -> Pod:
     """Write a pod by its own memory in Gi; 0 is nothing said."""
     requests, limits = (f"memory={amount}Gi" if amount else "" for amount in (request, limit))
-    return pod(*containers, pod_level=resources(requests, limits))
+    return manifest(*containers, pod_level=resources(requests, limits))
 
 
 def stored(facts: PodFacts) -> tuple[str, str]:
@@ -97,7 +97,7 @@ def test_without_a_limit_of_every_container_the_pod_has_none(given: Pod) -> None
 
 
 def test_containers_that_say_nothing_have_the_least_weight_and_no_quota() -> None:
-    facts = pod_facts(pod(app(), app(name="b"), pod_level=resources("cpu=2")), NODE)
+    facts = pod_facts(manifest(app(), app(name="b"), pod_level=resources("cpu=2")), NODE)
     for each in facts.containers:
         assert (file(each.cgroup, "cpu.weight"), file(each.cgroup, "cpu.max")) == ("1", "max 100000")
 
@@ -120,7 +120,7 @@ def test_limits_that_become_requests_may_be_more_than_the_pod_has(given: Pod) ->
 
 SCORES = {
     "nothing requested, pod": (whole(180, 0, *[asks()] * 3), [940, 940, 940]),
-    "requests, no pod": (pod(asks(50), asks(100), asks()), [950, 900, 999]),
+    "requests, no pod": (manifest(asks(50), asks(100), asks()), [950, 900, 999]),
     "requests, pod": (whole(180, 0, asks(50), asks(100), asks()), [940, 890, 990]),
 }
 

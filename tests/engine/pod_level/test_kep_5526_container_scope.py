@@ -15,7 +15,7 @@ from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.topology_manager import Merged
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, Rejected
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 from tests.support.pod_level import (
     POLICIES,
     containers,
@@ -38,7 +38,7 @@ def node_of(policy: str = "restricted", *, memory: bool = False, **config: Any) 
     return started(memory=memory, **told)
 
 
-def admitted(node: Node, pod: Pod) -> Admission:
+def admitted(node: Node, pod: StoredPod) -> Admission:
     admission = node.admit(pod)
     assert admission.verdict == Admitted(), admission.verdict
     return admission
@@ -59,7 +59,7 @@ class Row:
     """A row of the table of allocations: a pod, the hint and the CPUs of each container."""
 
     name: str
-    pod: Pod
+    pod: StoredPod
     hints: tuple[Hint, Hint, Hint]
     cpus: str
     left: str
@@ -99,7 +99,7 @@ def test_table_of_allocations_on_one_node(row: Row) -> None:
     [(undivided("2 1"), "1-2 3"), (divided(4, "- -"), "host host"), (divided(4, "2 -"), "1-2 host")],
     ids=["unset, set", "set, unset", "set, set"],
 )
-def test_table_of_combinations(pod: Pod, alone: str) -> None:
+def test_table_of_combinations(pod: StoredPod, alone: str) -> None:
     assert cpus(admitted(node_of(), pod)) == alone
 
 

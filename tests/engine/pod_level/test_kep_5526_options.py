@@ -12,7 +12,7 @@ from cpuctl.engine.admission import Admission
 from cpuctl.engine.outcome import Admitted, KubeletFault, Rejected
 from cpuctl.engine.start import start_node
 from cpuctl.machine.sources import read_machine
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 from tests.support.pod_level import (
     GATES,
     SIBLINGS,
@@ -38,13 +38,13 @@ def with_options(*options: str) -> dict[str, Any]:
     return {"cpu_manager_policy_options": dict.fromkeys(options, "true")}
 
 
-def admitted(pod: Pod, machine: str = TWO_NODES, **config: Any) -> Admission:
+def admitted(pod: StoredPod, machine: str = TWO_NODES, **config: Any) -> Admission:
     admission = started(machine, **config).admit(pod)
     assert admission.verdict == Admitted(), admission.verdict
     return admission
 
 
-def refused(pod: Pod, machine: str = TWO_NODES, **config: Any) -> Rejected:
+def refused(pod: StoredPod, machine: str = TWO_NODES, **config: Any) -> Rejected:
     verdict = started(machine, **config).admit(pod).verdict
     assert isinstance(verdict, Rejected), verdict
     return verdict

@@ -13,7 +13,7 @@ from cpuctl.engine.admission import Admission
 from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.hints.topology_manager import Merged
 from cpuctl.engine.outcome import Admitted, Rejected
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 from tests.support.pod_level import (
     POLICIES,
     containers,
@@ -36,13 +36,13 @@ TOO_LITTLE = (
 NOT_ALIGNED = "Pod Scope pod with pod-level resources failed admission under pod-scope topology manager"
 
 
-def admitted(pod: Pod, policy: str = "restricted") -> Admission:
+def admitted(pod: StoredPod, policy: str = "restricted") -> Admission:
     admission = started(topology_manager_policy=policy).admit(pod)
     assert admission.verdict == Admitted()
     return admission
 
 
-def refusal(pod: Pod, policy: str = "best-effort") -> tuple[str, str]:
+def refusal(pod: StoredPod, policy: str = "best-effort") -> tuple[str, str]:
     """Return reason and message; nothing may be taken by then."""
     node = started(topology_manager_policy=policy)
     verdict = node.admit(pod).verdict
@@ -56,7 +56,7 @@ class Row:
     """A row of the table of allocations: a pod and what its containers get."""
 
     name: str
-    pod: Pod
+    pod: StoredPod
     cpus: str
     memory: str
 
@@ -104,7 +104,7 @@ def test_table_of_allocations_admission_failure(policy: str, reason: str, messag
     ],
     ids=["unset, set", "set, unset", "set, set"],
 )
-def test_table_of_combinations(pod: Pod, alone: str, whole: int) -> None:
+def test_table_of_combinations(pod: StoredPod, alone: str, whole: int) -> None:
     """Pod-level resources, container resources: aggregated, all of one pool, or slices and a pool."""
     admission = admitted(pod)
     assert (cpus(admission), admission.pod_cpus) == (alone, whole)
@@ -165,7 +165,7 @@ def test_a_sum_that_equals_the_budget_is_fine_without_shared_containers(policy: 
         ),
     ],
 )
-def test_which_sums_leave_the_pool_empty(pod: Pod, message: str) -> None:
+def test_which_sums_leave_the_pool_empty(pod: StoredPod, message: str) -> None:
     """The text speaks of a sum that exactly equals the budget; a kubelet refuses a larger one, too."""
     assert refusal(pod) == ("EmptyPodSharedPoolError", message)
 

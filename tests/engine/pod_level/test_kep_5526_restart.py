@@ -20,7 +20,7 @@ from cpuctl.engine.node import Node
 from cpuctl.engine.node_fit import Allocatable
 from cpuctl.engine.outcome import Admitted, KubeletFault, Rejected, StartRefused, Undetermined
 from cpuctl.engine.readmission import CPU_ISSUE, MEMORY_ISSUE
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 from tests.support.pod_level import (
     GATES,
     POLICIES,
@@ -50,7 +50,7 @@ def after_restart(
     return new, new.restore(read_cpu_state(cpu, reader), read_memory_state(blocks, reader))
 
 
-def readmitted(pod: Pod, minor: int, policy: str = "restricted") -> tuple[Node, Admission, Admission]:
+def readmitted(pod: StoredPod, minor: int, policy: str = "restricted") -> tuple[Node, Admission, Admission]:
     """Admit a pod, restart the kubelet, and admit it again; return the node and both decisions."""
     node = started(minor=minor, topology_manager_policy=policy)
     first = node.admit(pod)

@@ -15,7 +15,7 @@ from cpuctl.engine.placement import Isolation
 from cpuctl.engine.pod_facts import NodeOfPods, pod_facts
 from cpuctl.engine.pod_rules import node_rules, server_rules
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 from cpuctl.pods.rules import PodRules
 from tests.support.pod_level import (
     GATES,
@@ -31,7 +31,7 @@ from tests.support.pod_level import (
 from tests.support.pods import app
 
 
-def admitted(node: Node, pod: Pod) -> Admission:
+def admitted(node: Node, pod: StoredPod) -> Admission:
     admission = node.admit(pod)
     assert admission.verdict == Admitted(), admission.verdict
     return admission
@@ -155,7 +155,7 @@ def test_pods_as_a_whole_keep_apart_from_each_other_and_from_others() -> None:
     assert node.state.default == CPUSet.parse("0-15").mask & ~(whole | own | other)
 
 
-def quotas(pod: Pod) -> tuple[int | None, list[int | None]]:
+def quotas(pod: StoredPod) -> tuple[int | None, list[int | None]]:
     """Return the CFS quota of the pod's cgroup and of its containers' in microseconds, -1 for none."""
     gates = FeatureGates.for_minor(36).with_overrides(GATES)
     rules = PodRules(server=server_rules(gates), node=node_rules(gates))

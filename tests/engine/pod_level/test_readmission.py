@@ -10,7 +10,7 @@ from cpuctl.engine.hints.hints import Hint
 from cpuctl.engine.memory.pod_level import allocate_bubble
 from cpuctl.engine.memory.state import Blocks, MemoryManagerState
 from cpuctl.engine.readmission import Holding, Readmission, holding_of, readmission_of
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 from tests.support.changed import changed
 from tests.support.memory import fresh_state, memory_machine, take
 from tests.support.pod_level import divided
@@ -20,7 +20,7 @@ GI = 1 << 30
 GIB_AT_0: Blocks = (MemoryBlock(numa_affinity=(0,), type="memory", size=GI),)
 
 
-def memory(*pods: Pod) -> MemoryManagerState:
+def memory(*pods: StoredPod) -> MemoryManagerState:
     """Give pods a GiB of node 0 each, all of it to be shared."""
     state = fresh_state(memory_machine([10 * GI]))
     for pod in pods:
@@ -28,7 +28,7 @@ def memory(*pods: Pod) -> MemoryManagerState:
     return state
 
 
-def give(state: MemoryManagerState, pod: Pod) -> None:
+def give(state: MemoryManagerState, pod: StoredPod) -> None:
     assert isinstance(
         allocate_bubble(state, pod, lambda _: {}, {"memory": GI}, Hint(1, preferred=True)), dict
     )

@@ -17,7 +17,7 @@ from cpuctl.pods.cgroups.files import CgroupHost, WeightFormula, v2_files
 from cpuctl.pods.cgroups.values import CgroupValues
 from cpuctl.pods.model import Pod
 from cpuctl.pods.rules import PodRules
-from tests.support.pods import app, pod, resources
+from tests.support.pods import app, manifest, resources
 
 GI = 1 << 30
 NODE = NodeOfPods(memory=100 * GI)
@@ -67,7 +67,7 @@ ROWS = [
 def given_pod(given: str) -> Pod:
     texts = {name: AMOUNTS[name] if name in given.split() else "" for name in AMOUNTS}
     own = resources(texts["PR"], texts["PL"]) if texts["PR"] or texts["PL"] else None
-    return pod(
+    return manifest(
         app(texts["CR"], texts["CL"], name="a"), app(texts["CR"], texts["CL"], name="b"), pod_level=own
     )
 
@@ -131,7 +131,7 @@ def test_from_137_on_the_limits_of_all_containers_become_the_pods(given: str) ->
 def test_a_pod_that_requests_cpus_only_hides_its_containers_memory_from_eviction() -> None:
     from cpuctl.pods.eviction_rank import eviction_request
 
-    facts = pod_facts(pod(app("memory=1Gi"), pod_level=resources("cpu=1")), NODE)
+    facts = pod_facts(manifest(app("memory=1Gi"), pod_level=resources("cpu=1")), NODE)
     assert facts.qos.qos_class == "Burstable"
     assert str(facts.requests["memory"].amount) == "1Gi"
     assert eviction_request(facts.seen) == 0
@@ -139,7 +139,7 @@ def test_a_pod_that_requests_cpus_only_hides_its_containers_memory_from_eviction
 
 
 def test_a_limit_of_cpus_only_lets_container_requests_through() -> None:
-    given = pod(app("", "memory=1Gi", name="a"), app(name="b"), pod_level=resources("", "cpu=4"))
+    given = manifest(app("", "memory=1Gi", name="a"), app(name="b"), pod_level=resources("", "cpu=4"))
     facts = pod_facts(given, NODE)
     assert facts.stored.pod.resources is not None
     assert str(facts.stored.pod.resources.requests["memory"]) == "1Gi"
@@ -148,7 +148,7 @@ def test_a_limit_of_cpus_only_lets_container_requests_through() -> None:
 
 def test_overhead_is_on_top_of_pod_level_amounts() -> None:
     own = resources("cpu=4 memory=4Gi", "cpu=4 memory=4Gi")
-    facts = pod_facts(pod(app(), pod_level=own, overhead="cpu=250m memory=64Mi"), NODE)
+    facts = pod_facts(manifest(app(), pod_level=own, overhead="cpu=250m memory=64Mi"), NODE)
     assert {name: str(each.amount) for name, each in facts.requests.items()} == {
         "cpu": "4250m",
         "memory": "4160Mi",
@@ -159,7 +159,7 @@ def test_overhead_is_on_top_of_pod_level_amounts() -> None:
 
 
 def test_a_limit_of_nothing_counts_as_none() -> None:
-    facts = pod_facts(pod(app("", "cpu=0 memory=0")), NODE)
+    facts = pod_facts(manifest(app("", "cpu=0 memory=0")), NODE)
     assert facts.qos.qos_class == "BestEffort"
     assert limits(facts.containers[0].cgroup) == {"max"}
 
@@ -180,7 +180,7 @@ EMPTY = [Empty(36, "BestEffort", 1), Empty(37, "Guaranteed", 79), Empty(33, "Gua
 def test_empty_pod_level_resources(case: Empty) -> None:
     gates = FeatureGates.for_minor(case.minor)
     rules = PodRules(server=server_rules(gates), node=node_rules(gates))
-    facts = pod_facts(pod(app("", AMOUNTS["CL"]), pod_level=resources()), NodeOfPods(rules=rules))
+    facts = pod_facts(manifest(app("", AMOUNTS["CL"]), pod_level=resources()), NodeOfPods(rules=rules))
     assert facts.qos.qos_class == case.qos
     assert WeightFormula.LINEAR.weight(facts.cgroup.shares) == case.pod_weight
     assert facts.rejected is None

@@ -15,7 +15,7 @@ from cpuctl.engine.start import start_node
 from cpuctl.kubelet.config import KubeletConfiguration
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.kubelet.version import KubeletVersion
-from cpuctl.pods.model import Container, Pod, QosClass, ResourceRequirements
+from cpuctl.pods.model import Container, QosClass, ResourceRequirements, StoredPod
 from cpuctl.pods.validation.finding import Spot
 from tests.support.linted_pods import NONE, STATIC, linted
 from tests.support.pod_level import TWO_NODES, info_of, kubelet
@@ -33,7 +33,7 @@ def trial(**config: Any) -> Trial:
     return Trial(node)
 
 
-def whole(count: int) -> Pod:
+def whole(count: int) -> StoredPod:
     amounts = f"cpu={count} memory=1Gi"
     return pod(app(amounts, amounts))
 
@@ -121,7 +121,9 @@ OTHERS = {
 
 
 @pytest.mark.parametrize(("first", "second"), OTHERS.values(), ids=OTHERS)
-def test_pods_that_ask_for_something_else_have_an_answer_of_their_own(first: Pod, second: Pod) -> None:
+def test_pods_that_ask_for_something_else_have_an_answer_of_their_own(
+    first: StoredPod, second: StoredPod
+) -> None:
     alone = [linted(each, NONE, trial()) for each in (first, second)]
     assert alone[0] != alone[1]
     for order in ((0, 1), (1, 0)):

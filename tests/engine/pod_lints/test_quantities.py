@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 from cpuctl.pods.rules import NodeRules
 from tests.support.linted_pods import UNKNOWN, Case, linted
 from tests.support.pods import app, pod, resources
@@ -18,7 +18,7 @@ NOT_COUNTED = (
 SMALL = resources("cpu=500m memory=2Gi", "cpu=500m memory=2Gi")
 
 
-def static_pod(*containers: Any) -> Pod:
+def static_pod(*containers: Any) -> StoredPod:
     return pod(*containers)._replace(static=True)
 
 

@@ -11,13 +11,13 @@ from cpuctl.engine.resize.outcome import CPUShare, Judge, ResizeOutcome, Ruling
 from cpuctl.engine.resize.rules import ResizeRules
 from cpuctl.engine.resize.running import POD, ResizeWish, RunningPod
 from cpuctl.pods.cgroups.values import CgroupSettings, CgroupValues
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 from cpuctl.pods.rules import NodeRules
 from tests.support.pods import app, init, resources
 from tests.support.resizing import guaranteed, pod_of
 
 
-def sized(cpus: int) -> Pod:
+def sized(cpus: int) -> StoredPod:
     return pod_of(guaranteed(str(cpus)))
 
 
@@ -74,7 +74,7 @@ A, HALF = guaranteed("2", "a"), guaranteed("1500m", "b")
 
 
 def change(
-    old: Pod, new: Pod, shares: Mapping[str, CPUShare], view: NodeRules
+    old: StoredPod, new: StoredPod, shares: Mapping[str, CPUShare], view: NodeRules
 ) -> tuple[Mapping[str, CgroupValues], Mapping[str, CgroupValues]]:
     outcome = ResizeOutcome(
         wish=ResizeWish(RunningPod.settled(old), new),
@@ -124,7 +124,7 @@ MANAGERS = NodeRules(managers=True)
     ],
 )  # fmt: skip
 def test_quotas_where_a_pods_cpus_are_divided(
-    name: str, given: Pod, view: NodeRules, want: dict[str, int]
+    name: str, given: StoredPod, view: NodeRules, want: dict[str, int]
 ) -> None:
     """KEP-5526: the pod goes without a quota where all of its containers do."""
     del name
@@ -136,7 +136,9 @@ def test_quotas_where_a_pods_cpus_are_divided(
     ("given", "reserved"),
     [(pod_of(A), (1 << 30, None)), (pod_of(app("memory=1Gi", "memory=2Gi", "a")), (None, 1 << 30))],
 )
-def test_memory_is_reserved_by_the_class_of_the_pod(given: Pod, reserved: tuple[int | None, ...]) -> None:
+def test_memory_is_reserved_by_the_class_of_the_pod(
+    given: StoredPod, reserved: tuple[int | None, ...]
+) -> None:
     """With memoryReservationPolicy TieredReservation: firmly for Guaranteed pods alone."""
     settings = SETTINGS._replace(memory_qos=True, tiered=True)
     outcome = ResizeOutcome(

@@ -15,7 +15,7 @@ from cpuctl.engine.resize.pending import refused_after_restart
 from cpuctl.engine.resize.rules import EXCLUSIVE_CPUS, ResizeRules
 from cpuctl.engine.resize.running import POD, ResizeWish, RunningPod
 from cpuctl.pods.cgroups.values import CgroupSettings
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 from tests.support.pods import app, resources
 from tests.support.resizing import (
     NO_POLICY,
@@ -32,7 +32,7 @@ from tests.support.resizing import (
 SHARING = pod_of(app("cpu=1 memory=1Gi", "cpu=2 memory=2Gi", "c"))
 
 
-def limits_of(pod: Pod, requests: str, limits: str) -> Pod:
+def limits_of(pod: StoredPod, requests: str, limits: str) -> StoredPod:
     return pod._replace(containers=(app(requests, limits, "c"),))
 
 

@@ -17,7 +17,7 @@ from cpuctl.engine.resize.rules import EXCLUSIVE_MEMORY, POD_LEVEL, ResizeRules
 from cpuctl.engine.resize.running import ResizeWish, RunningPod
 from cpuctl.engine.resize.semantics import Semantics
 from cpuctl.kubelet.config import ReservedMemory
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 from cpuctl.quantity import Quantity
 from tests.support.pods import app, init, resources, sidecar
 from tests.support.resizing import (
@@ -123,7 +123,7 @@ def test_swap(name: str, before: tuple[str, str], after: str, restarts: frozense
     assert outcome.message == message
 
 
-def level(running: Pod, text: str) -> Pod:
+def level(running: StoredPod, text: str) -> StoredPod:
     return running._replace(resources=resources(text, text))
 
 

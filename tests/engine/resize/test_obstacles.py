@@ -10,9 +10,9 @@ import pytest
 from cpuctl.engine.resize.obstacles import Objecting
 from cpuctl.engine.resize.rules import ResizeRules
 from cpuctl.engine.resize.running import ResizeWish, RunningPod
-from cpuctl.pods.model import Container, Pod
+from cpuctl.pods.model import Container, StoredPod
 from tests.support.pods import app, init, resources, sidecar
-from tests.support.resizing import guaranteed, pod_of, wish, with_policies
+from tests.support.resizing import guaranteed, verbatim, wish, with_policies
 
 NO_SWAP = "In-place resize of containers with swap is not supported."
 CPU, MEMORY = (
@@ -22,13 +22,13 @@ CPU, MEMORY = (
 SYSTEM_CRITICAL = 2_000_000_000
 
 
-def objection(old: Pod, new: Pod, capacity: Mapping[str, int] | None = None, **rules: Any) -> str:
+def objection(old: StoredPod, new: StoredPod, capacity: Mapping[str, int] | None = None, **rules: Any) -> str:
     return Objecting(ResizeWish(RunningPod.settled(old), new), ResizeRules(**rules), capacity).objection()
 
 
-def beside(container: Container) -> Pod:
+def beside(container: Container) -> StoredPod:
     """Put a container beside one that makes its pod Burstable."""
-    return pod_of(container, app("cpu=1", "cpu=2", "other"))
+    return verbatim(container, app("cpu=1", "cpu=2", "other"))
 
 
 ROOM = beside(app("memory=1Gi", "memory=2Gi", "c"))
@@ -57,7 +57,7 @@ FULLER = beside(app("memory=3Gi", "memory=3Gi", "c"))
         ("it has none, in more words", beside(app("", "memory=1Gi", "c")),
          beside(app("memory=0", "memory=1Gi", "c")), 36, ""),
         ("only the limit changes", ROOM, beside(app("memory=1Gi", "memory=4Gi", "c")), 36, ""),
-        ("a Guaranteed pod", pod_of(guaranteed("1")), pod_of(guaranteed("1", memory="2Gi")), 36, ""),
+        ("a Guaranteed pod", verbatim(guaranteed("1")), verbatim(guaranteed("1", memory="2Gi")), 36, ""),
         ("a static pod", ROOM._replace(static=True), MORE_ROOM._replace(static=True), 36, ""),
         ("a critical pod", ROOM._replace(priority=SYSTEM_CRITICAL),
          MORE_ROOM._replace(priority=SYSTEM_CRITICAL), 36, ""),
@@ -65,7 +65,9 @@ FULLER = beside(app("memory=3Gi", "memory=3Gi", "c"))
          MORE_ROOM._replace(priority=SYSTEM_CRITICAL - 1), 36, NO_SWAP),
     ],
 )  # fmt: skip
-def test_another_memory_request_of_who_may_swap(name: str, old: Pod, new: Pod, minor: int, want: str) -> None:
+def test_another_memory_request_of_who_may_swap(
+    name: str, old: StoredPod, new: StoredPod, minor: int, want: str
+) -> None:
     """It may in a Burstable pod that is not critical, where its request is not its limit."""
     del name
     assert objection(old, new, minor=minor, swap=True) == want
@@ -73,8 +75,8 @@ def test_another_memory_request_of_who_may_swap(name: str, old: Pod, new: Pod, m
 
 
 def test_one_container_that_restarts_does_not_excuse_another() -> None:
-    old = pod_of(*(app("memory=1Gi", "memory=2Gi", name) for name in "ab"))
-    new = pod_of(*(app("memory=2Gi", "memory=3Gi", name) for name in "ab"))
+    old = verbatim(*(app("memory=1Gi", "memory=2Gi", name) for name in "ab"))
+    new = verbatim(*(app("memory=2Gi", "memory=3Gi", name) for name in "ab"))
     one, both = (with_policies(old, dict.fromkeys(names, frozenset({"memory"}))) for names in ("a", "ab"))
     assert objection(one, new, swap=True) == NO_SWAP
     assert objection(both, new, swap=True) == ""
@@ -85,14 +87,18 @@ def test_only_containers_that_run_are_compared() -> None:
     more = ROOM._replace(containers=(app("memory=1Gi", "memory=2Gi", "new"), *ROOM.containers))
     assert objection(ROOM, more, swap=True) == ""
     assert (
-        objection(pod_of(guaranteed("1")), pod_of(guaranteed("1"), guaranteed("1", "d")), static_cpus=True)
+        objection(
+            verbatim(guaranteed("1")),
+            verbatim(guaranteed("1"), guaranteed("1", "d")),
+            static_cpus=True,
+        )
         == ""
     )
 
 
-TWO, FOUR = pod_of(guaranteed("2")), pod_of(guaranteed("4"))
-LARGER = pod_of(guaranteed("2", memory="2Gi"))
-BY_LEVEL = pod_of(app("cpu=1", "", "c"))._replace(resources=resources(*["cpu=4 memory=4Gi"] * 2))
+TWO, FOUR = verbatim(guaranteed("2")), verbatim(guaranteed("4"))
+LARGER = verbatim(guaranteed("2", memory="2Gi"))
+BY_LEVEL = verbatim(app("cpu=1", "", "c"))._replace(resources=resources(*["cpu=4 memory=4Gi"] * 2))
 BY_LEVEL_MORE = BY_LEVEL._replace(containers=(app("cpu=2", "", "c"),))
 
 
@@ -105,9 +111,9 @@ BY_LEVEL_MORE = BY_LEVEL._replace(containers=(app("cpu=2", "", "c"),))
         ("memory", TWO, LARGER, {"static_memory": True}, MEMORY),
         ("memory that is free to follow", TWO, LARGER, {"static_memory": True, "exclusive_memory": True}, ""),
         ("memory, but CPUs are static", TWO, LARGER, {"static_cpus": True}, ""),
-        ("both, CPUs come first", TWO, pod_of(guaranteed("4", memory="2Gi")),
+        ("both, CPUs come first", TWO, verbatim(guaranteed("4", memory="2Gi")),
          {"static_cpus": True, "static_memory": True}, CPU),
-        ("both, CPUs may", TWO, pod_of(guaranteed("4", memory="2Gi")),
+        ("both, CPUs may", TWO, verbatim(guaranteed("4", memory="2Gi")),
          {"static_cpus": True, "exclusive_cpus": True, "static_memory": True}, MEMORY),
         ("a Burstable pod", beside(guaranteed("2")), beside(guaranteed("4")), {"static_cpus": True}, ""),
         ("Guaranteed by its pod-level resources", BY_LEVEL, BY_LEVEL_MORE, {"static_cpus": True}, CPU),
@@ -119,7 +125,7 @@ BY_LEVEL_MORE = BY_LEVEL._replace(containers=(app("cpu=2", "", "c"),))
     ],
 )  # fmt: skip
 def test_what_static_managers_cannot_follow(
-    name: str, old: Pod, new: Pod, rules: Mapping[str, Any], want: str
+    name: str, old: StoredPod, new: StoredPod, rules: Mapping[str, Any], want: str
 ) -> None:
     del name
     assert objection(old, new, **rules) == want
@@ -128,7 +134,7 @@ def test_what_static_managers_cannot_follow(
 @pytest.mark.parametrize(("init_containers", "want"), [(True, CPU), (False, "")])
 def test_an_init_container_that_is_not_resized_is_no_obstacle(*, init_containers: bool, want: str) -> None:
     two, four = ("cpu=2 memory=1Gi",) * 2, ("cpu=4 memory=1Gi",) * 2
-    old, new = (pod_of(init(*size), sidecar(*two), guaranteed("2")) for size in (two, four))
+    old, new = (verbatim(init(*size), sidecar(*two), guaranteed("2")) for size in (two, four))
     assert objection(old, new, static_cpus=True, init_containers=init_containers) == want
 
 
@@ -158,13 +164,13 @@ def lacking(text: str) -> str:
          lacking("memory, requested: 1073741824, capacity: 1")),
         ("nothing is known", FOUR, None, {}, ""),
         ("1.36 does not compare", FOUR, {"cpu": 1}, {"minor": 36}, ""),
-        ("nothing is requested", pod_of(app(name="c")), {"cpu": 0, "memory": 0}, {}, ""),
+        ("nothing is requested", verbatim(app(name="c")), {"cpu": 0, "memory": 0}, {}, ""),
         ("the pod as a whole", BY_LEVEL, {"cpu": 3000}, {}, lacking("cpu, requested: 4000, capacity: 3000")),
         ("what containers request", BY_LEVEL, {"cpu": 3000}, {"pod_level_resources": False}, ""),
     ],
 )  # fmt: skip
 def test_more_than_the_whole_node_has(
-    name: str, new: Pod, capacity: Mapping[str, int] | None, rules: Mapping[str, Any], want: str
+    name: str, new: StoredPod, capacity: Mapping[str, int] | None, rules: Mapping[str, Any], want: str
 ) -> None:
     del name
     assert objection(TWO, new, capacity, **{"minor": 35, **rules}) == want

@@ -7,7 +7,7 @@ import pytest
 from cpuctl.checkpoints.model import RecordedPod, RecordedResources
 from cpuctl.engine.resize.reported import running_pod, with_checkpoints
 from cpuctl.engine.resize.running import POD, ResizeWish, requirements
-from cpuctl.pods.model import Pod, ResourceRequirements
+from cpuctl.pods.model import ResourceRequirements, StoredPod
 from cpuctl.pods.running import ContainerStatus, ReportedResources, ResizeStatus, RunState
 from tests.support.pods import amounts, app, resources
 from tests.support.resizing import guaranteed, pod_of
@@ -19,12 +19,12 @@ BOTH = IN_FORCE._replace(granted=OLD)
 PENDING, IN_PROGRESS = ResizeStatus(pending=True, waiting_since="then"), ResizeStatus(in_progress=True)
 
 
-def told(resize: ResizeStatus | None, reported: ReportedResources, *, ephemeral: bool = False) -> Pod:
+def told(resize: ResizeStatus | None, reported: ReportedResources, *, ephemeral: bool = False) -> StoredPod:
     status = ContainerStatus(name="c", state=RunState.RUNNING, resources=reported, ephemeral=ephemeral)
     return ASKED._replace(statuses=(status,), resize=resize)
 
 
-def cpus(pod: Pod) -> str:
+def cpus(pod: StoredPod) -> str:
     return str(pod.containers[0].resources.requests["cpu"])
 
 
@@ -48,7 +48,7 @@ def cpus(pod: Pod) -> str:
         ("a container for debugging", told(PENDING, BOTH, ephemeral=True), "6", "6"),
     ],
 )  # fmt: skip
-def test_what_a_container_has(name: str, pod: Pod, allocated: str, actual: str) -> None:
+def test_what_a_container_has(name: str, pod: StoredPod, allocated: str, actual: str) -> None:
     del name
     running = running_pod(pod)
     assert (cpus(running.spec), cpus(running.allocated)) == ("6", allocated)

@@ -13,17 +13,17 @@ from cpuctl.engine.resize.running import ResizeWish, RunningPod
 from cpuctl.engine.resize.server_side import ResizeServer
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
 from cpuctl.pods.governing.limit_range import LimitRange, LimitRangeItem
-from cpuctl.pods.model import Pod, QosClass
+from cpuctl.pods.model import QosClass, StoredPod
 from cpuctl.pods.rules import ServerRules
 from cpuctl.quantity import Quantity
 from tests.support.pods import app, init, resources, sidecar
-from tests.support.resizing import guaranteed, pod_of, with_policies
+from tests.support.resizing import guaranteed, verbatim, with_policies
 
 OFF = "InPlacePodVerticalScaling is off"
 MUTABLE = "only cpu and memory resources are mutable"
 ABOVE = "must be less than or equal to"
-TWO = pod_of(guaranteed("2"))
-SHARES = pod_of(app("cpu=1 memory=1Gi", "cpu=2 memory=2Gi", "c"))
+TWO = verbatim(guaranteed("2"))
+SHARES = verbatim(app("cpu=1 memory=1Gi", "cpu=2 memory=2Gi", "c"))
 
 
 def server(minor: int = 36, gates: Mapping[str, bool] | None = None, **more: Any) -> ResizeServer:
@@ -31,17 +31,17 @@ def server(minor: int = 36, gates: Mapping[str, bool] | None = None, **more: Any
     return ResizeServer.of(FeatureGates(minor, gates or {}), **known)
 
 
-def said(old: Pod, new: Pod, **rules: Any) -> tuple[str, ...]:
+def said(old: StoredPod, new: StoredPod, **rules: Any) -> tuple[str, ...]:
     return ResizeServer(**rules).refusals(ResizeWish(RunningPod.settled(old), new))
 
 
-def sized(given: Pod, requests: str, limits: str) -> Pod:
+def sized(given: StoredPod, requests: str, limits: str) -> StoredPod:
     """Give the one app container other resources, and what restarts it stays."""
     (container,) = given.containers
     return given._replace(containers=(container._replace(resources=resources(requests, limits)),))
 
 
-def whole(given: Pod, requests: str, limits: str) -> Pod:
+def whole(given: StoredPod, requests: str, limits: str) -> StoredPod:
     return given._replace(resources=resources(requests, limits))
 
 
@@ -108,7 +108,7 @@ LEVEL_GATE = (
     ],
 )  # fmt: skip
 def test_pod_level_resources_where_they_are_not_resized(
-    name: str, old: Pod, new: Pod, rules: Mapping[str, Any], words: tuple[str, ...]
+    name: str, old: StoredPod, new: StoredPod, rules: Mapping[str, Any], words: tuple[str, ...]
 ) -> None:
     del name
     assert said(old, new, pod_level=False, **rules) == words
@@ -127,7 +127,7 @@ def test_pod_level_resources_where_they_are_not_resized(
           "spec.resources.limits: Forbidden: pod-level resource limits cannot be removed")),
     ],
 )  # fmt: skip
-def test_other_pod_level_resources(name: str, old: Pod, new: Pod, words: tuple[str, ...]) -> None:
+def test_other_pod_level_resources(name: str, old: StoredPod, new: StoredPod, words: tuple[str, ...]) -> None:
     del name
     assert said(old, new) == words
 
@@ -141,8 +141,8 @@ def test_a_class_by_pod_level_resources_is_none_to_a_server_that_does_not_know_t
 
 def test_containers_are_compared_kind_by_kind() -> None:
     """Of a kind whose number is another, names say nothing."""
-    old = pod_of(init(name="i"), sidecar(name="s"), app(name="a"))
-    new = pod_of(sidecar(name="s"), init(name="i"), app(name="b"), app(name="a"))
+    old = verbatim(init(name="i"), sidecar(name="s"), app(name="a"))
+    new = verbatim(sidecar(name="s"), init(name="i"), app(name="b"), app(name="a"))
     forbidden = "Forbidden: initContainers may not be renamed or reordered on resize"
     assert said(old, new) == (
         "spec.containers: Forbidden: containers may not be added or removed on resize",
@@ -155,10 +155,10 @@ def test_every_container_is_looked_at() -> None:
     """Also those that stay as they are: the whole spec is validated first, then the change."""
     odd, pages = ("cpu=3", "cpu=2"), ("cpu=3 hugepages-2Mi=2Mi", "cpu=3")
     names = ("a", "b", "c")
-    old = pod_of(
+    old = verbatim(
         *(app(*size, name) for size, name in zip((odd, odd, ("cpu=3", "cpu=3")), names, strict=True))
     )
-    new = pod_of(
+    new = verbatim(
         *(app(*size, name) for size, name in zip((odd, ("cpu=4", "cpu=2"), pages), names, strict=True))
     )
     assert said(old, new) == (
@@ -175,8 +175,8 @@ def test_requests_may_not_be_removed_either() -> None:
 
 
 def test_of_a_container_that_is_none_to_resize_no_other_change_is_told() -> None:
-    old = pod_of(init("cpu=1 memory=1Gi", "cpu=2", "i"), app(name="a"))
-    new = pod_of(init("cpu=3 hugepages-2Mi=2Mi", "cpu=2", "i"), app(name="a"))
+    old = verbatim(init("cpu=1 memory=1Gi", "cpu=2", "i"), app(name="a"))
+    new = verbatim(init("cpu=3 hugepages-2Mi=2Mi", "cpu=2", "i"), app(name="a"))
     why = "resources for non-sidecar init containers are immutable"
     assert said(old, new, init_containers=False) == (
         f'spec.initContainers[0].resources.requests: Invalid value: "3": {ABOVE} cpu limit of 2',
@@ -192,7 +192,7 @@ def test_the_class_is_worked_out_anew_whatever_the_status_says() -> None:
 
 
 def test_sidecars_need_no_gate_of_init_containers() -> None:
-    old, new = (pod_of(sidecar(f"cpu={n}", "cpu=4", "s"), app(name="a")) for n in (1, 2))
+    old, new = (verbatim(sidecar(f"cpu={n}", "cpu=4", "s"), app(name="a")) for n in (1, 2))
     assert said(old, new, init_containers=False) == ()
 
 
@@ -232,7 +232,7 @@ ONLY_CPU = sized(SHARES, "cpu=1 memory=1Gi", "cpu=3 memory=2Gi")
          lacking("cpu, requested: 1000, allocatable: 999")),
         ("memory is known alone", SHARES, ONLY_CPU, {"memory": 1}, {},
          lacking("memory, requested: 1073741824, allocatable: 1")),
-        ("nothing is requested", pod_of(app("", "cpu=1", "c")), pod_of(app("", "cpu=2", "c")),
+        ("nothing is requested", verbatim(app("", "cpu=1", "c")), verbatim(app("", "cpu=2", "c")),
          {"cpu": 0, "memory": 0}, {}, ()),
         ("nothing is known", SHARES, ONLY_CPU, None, {}, ()),
         ("1.35", SHARES, ONLY_CPU, {"cpu": 1}, {"minor": 35}, ()),
@@ -247,8 +247,8 @@ ONLY_CPU = sized(SHARES, "cpu=1 memory=1Gi", "cpu=3 memory=2Gi")
 )  # fmt: skip
 def test_more_than_the_node_has_for_pods(
     name: str,
-    old: Pod,
-    new: Pod,
+    old: StoredPod,
+    new: StoredPod,
     allocatable: Mapping[str, int] | None,
     rules: Mapping[str, Any],
     words: tuple[str, ...],
@@ -268,7 +268,7 @@ def test_containers_must_agree_with_what_their_pod_has() -> None:
 @pytest.mark.parametrize(("minor", "refused"), [(31, False), (32, True), (36, True)])
 def test_limit_ranges_look_at_resizes_since_1_32(minor: int, *, refused: bool) -> None:
     most = LimitRange("most", items=(LimitRangeItem(type="Container", max={"cpu": Quantity.parse("2")}),))
-    old, new = (pod_of(app(f"cpu={n}", "cpu=4", "a")) for n in (1, 3))
+    old, new = (verbatim(app(f"cpu={n}", "cpu=4", "a")) for n in (1, 3))
     words = 'pods "p" is forbidden: maximum cpu usage per Container is 2, but limit is 4'
     found = said(old, new, minor=minor, namespaces=PodServer(ServerRules(), (most,)))
     assert (words in found) is refused

@@ -13,12 +13,12 @@ from cpuctl.engine.resize.rules import IN_PLACE, INIT_CONTAINERS, POD_LEVEL, Res
 from cpuctl.engine.resize.running import ResizeWish, RunningPod
 from cpuctl.engine.resize.server_side import ResizeServer
 from cpuctl.kubelet.gates.feature_gates import FeatureGates
-from cpuctl.pods.model import Container, Pod, QosClass
+from cpuctl.pods.model import Container, QosClass, StoredPod
 from tests.support.pods import app, init, resources, sidecar
-from tests.support.resizing import Setting, admitted, guaranteed, pod_of, wish, with_policies
+from tests.support.resizing import Setting, admitted, guaranteed, verbatim, wish, with_policies
 
-RUNNING = pod_of(guaranteed("2", "a"), guaranteed("1", "b"))
-WITH_INIT = pod_of(init("cpu=1", "cpu=2", "i"), sidecar("cpu=1", "cpu=2", "s"), app("cpu=1", "cpu=2", "a"))
+RUNNING = verbatim(guaranteed("2", "a"), guaranteed("1", "b"))
+WITH_INIT = verbatim(init("cpu=1", "cpu=2", "i"), sidecar("cpu=1", "cpu=2", "s"), app("cpu=1", "cpu=2", "a"))
 IMMUTABLE = "resources for non-sidecar init containers are immutable"
 RESTARTING = "non-sidecar init containers with a resize policy of RestartContainer cannot be resized"
 FIRST_ONES = "resources of init containers and sidecars are immutable"
@@ -40,24 +40,24 @@ ABOVE_ITS_LIMIT = (
 OTHER_CLASS = 'spec: Invalid value: "Guaranteed": Pod QOS Class may not change as a result of resizing'
 
 
-def first(given: Pod, requests: str, limits: str) -> Pod:
+def first(given: StoredPod, requests: str, limits: str) -> StoredPod:
     """Give the first app container other resources."""
     container = given.containers[0]._replace(resources=resources(requests, limits))
     return given._replace(containers=(container, *given.containers[1:]))
 
 
-def inner(given: Pod, place: int) -> Pod:
+def inner(given: StoredPod, place: int) -> StoredPod:
     """Give an init container or sidecar other resources."""
     inits = list(given.init_containers)
     inits[place] = inits[place]._replace(resources=resources("cpu=2", "cpu=3"))
     return given._replace(init_containers=tuple(inits))
 
 
-def level(given: Pod, requests: str, limits: str) -> Pod:
+def level(given: StoredPod, requests: str, limits: str) -> StoredPod:
     return given._replace(resources=resources(requests, limits))
 
 
-def renamed(given: Pod, *containers: Container) -> Pod:
+def renamed(given: StoredPod, *containers: Container) -> StoredPod:
     return given._replace(containers=containers)
 
 
@@ -66,9 +66,9 @@ class Case:
     """A pod as it is and as it is to be, and what is said against it."""
 
     name: str
-    new: Pod
+    new: StoredPod
     said: tuple[str, ...]
-    old: Pod = RUNNING
+    old: StoredPod = RUNNING
     minor: int = 36
     gates: Mapping[str, bool] = field(default_factory=dict)
     restarts: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -167,7 +167,7 @@ def test_a_pod_whose_status_names_its_class_keeps_that_one() -> None:
 
 def test_a_refused_pod_stays_as_it_is_and_the_kubelet_hears_of_nothing() -> None:
     node = Setting().node()
-    running = admitted(node, pod_of(guaranteed("2")))
+    running = admitted(node, verbatim(guaranteed("2")))
     before = node.state.copy()
     unequal = ResizeWish(RunningPod.settled(running), first(running, "cpu=1 memory=1Gi", "cpu=2 memory=1Gi"))
     outcome = decide(node, unequal, ResizePath(kubelet=ResizeRules(), server=ResizeServer()))

@@ -8,7 +8,7 @@ from cpuctl.pods.cgroups.rules import CgroupRules, container_cgroup_rules, pod_c
 from cpuctl.pods.cgroups.values import CgroupSettings
 from cpuctl.pods.model import Pod
 from cpuctl.pods.qos import pod_qos
-from tests.support.pods import app, pod, resources
+from tests.support.pods import app, manifest, resources
 
 FULL = ("cpu=2 memory=1Gi", "cpu=2 memory=1Gi")
 REQUEST = "the pod's cpu request"
@@ -33,21 +33,23 @@ class Case:
 NONE_OF = "none, because not every container has a {} limit"
 POD_LIMITS = CgroupRules(REQUEST, "the pod's cpu limit", "the pod's memory limit")
 PODS = [
-    Case("guaranteed", pod(app(*FULL)), POD_LIMITS),
+    Case("guaranteed", manifest(app(*FULL)), POD_LIMITS),
     Case(
         "best effort",
-        pod(app()),
+        manifest(app()),
         CgroupRules("BestEffort pods have least", *["BestEffort pods have none"] * 2),
     ),
     Case(
-        "no limits", pod(app("cpu=1")), CgroupRules(REQUEST, NONE_OF.format("cpu"), NONE_OF.format("memory"))
+        "no limits",
+        manifest(app("cpu=1")),
+        CgroupRules(REQUEST, NONE_OF.format("cpu"), NONE_OF.format("memory")),
     ),
-    Case("exclusive", pod(app(*FULL)), POD_LIMITS._replace(quota=LIFTED), exclusive=True),
-    Case("exclusive, up to 1.32", pod(app(*FULL)), POD_LIMITS, OLD, exclusive=True),
-    Case("switched off", pod(app(*FULL)), POD_LIMITS._replace(quota=SWITCHED_OFF), OFF),
+    Case("exclusive", manifest(app(*FULL)), POD_LIMITS._replace(quota=LIFTED), exclusive=True),
+    Case("exclusive, up to 1.32", manifest(app(*FULL)), POD_LIMITS, OLD, exclusive=True),
+    Case("switched off", manifest(app(*FULL)), POD_LIMITS._replace(quota=SWITCHED_OFF), OFF),
     Case(
         "nothing to switch off",
-        pod(app("cpu=1", "memory=1Gi")),
+        manifest(app("cpu=1", "memory=1Gi")),
         CgroupRules(REQUEST, NONE_OF.format("cpu"), "the pod's memory limit"),
         OFF,
     ),
@@ -64,11 +66,15 @@ OWN = CgroupRules("its cpu request", "its cpu limit", "its memory limit")
 WHOLE = ("the whole pod-level cpu limit", "the whole pod-level memory limit")
 NO = ("none, because there is no cpu limit", "none, because there is no memory limit")
 CONTAINERS = [
-    Case("its own", pod(app(*FULL)), OWN),
-    Case("the pod's", pod(app(), pod_level=resources(*FULL)), CgroupRules(f"no request: {WHOLE[0]}", *WHOLE)),
-    Case("none", pod(app()), CgroupRules(f"no request: {NO[0]}", *NO)),
-    Case("exclusive", pod(app(*FULL)), OWN._replace(quota=LIFTED), exclusive=True),
-    Case("switched off", pod(app(*FULL)), OWN._replace(quota=SWITCHED_OFF), OFF, exclusive=True),
+    Case("its own", manifest(app(*FULL)), OWN),
+    Case(
+        "the pod's",
+        manifest(app(), pod_level=resources(*FULL)),
+        CgroupRules(f"no request: {WHOLE[0]}", *WHOLE),
+    ),
+    Case("none", manifest(app()), CgroupRules(f"no request: {NO[0]}", *NO)),
+    Case("exclusive", manifest(app(*FULL)), OWN._replace(quota=LIFTED), exclusive=True),
+    Case("switched off", manifest(app(*FULL)), OWN._replace(quota=SWITCHED_OFF), OFF, exclusive=True),
 ]
 
 

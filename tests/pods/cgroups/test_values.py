@@ -7,7 +7,7 @@ import pytest
 from cpuctl.pods.cgroups.values import CgroupSettings, CgroupValues, container_cgroup, pod_cgroup
 from cpuctl.pods.model import Container, Pod
 from cpuctl.pods.qos import pod_qos
-from tests.support.pods import app, init, pod, resources, sidecar
+from tests.support.pods import app, init, manifest, resources, sidecar
 
 MI, GI = 1 << 20, 1 << 30
 FULL = ("cpu=2 memory=1Gi", "cpu=2 memory=1Gi")
@@ -34,13 +34,15 @@ class Limited:
 
 
 LIMITED = [
-    Limited("every container", pod(app("", "cpu=1"), init("", "cpu=2")), 200_000),
-    Limited("not the init container", pod(app("", "cpu=1"), init()), None),
-    Limited("the sidecar before it counts", pod(sidecar("", "cpu=1"), init(), app("", "cpu=1")), 200_000),
-    Limited("the sidecar after it does not", pod(init(), sidecar("", "cpu=1"), app("", "cpu=1")), None),
-    Limited("not every app container", pod(app("", "cpu=1", name="a"), app("cpu=1", name="b")), None),
-    Limited("the pod", pod(app(), pod_level=resources("cpu=1", "cpu=3")), 300_000),
-    Limited("overhead is on top", pod(app("", "cpu=1"), overhead="cpu=500m"), 150_000),
+    Limited("every container", manifest(app("", "cpu=1"), init("", "cpu=2")), 200_000),
+    Limited("not the init container", manifest(app("", "cpu=1"), init()), None),
+    Limited(
+        "the sidecar before it counts", manifest(sidecar("", "cpu=1"), init(), app("", "cpu=1")), 200_000
+    ),
+    Limited("the sidecar after it does not", manifest(init(), sidecar("", "cpu=1"), app("", "cpu=1")), None),
+    Limited("not every app container", manifest(app("", "cpu=1", name="a"), app("cpu=1", name="b")), None),
+    Limited("the pod", manifest(app(), pod_level=resources("cpu=1", "cpu=3")), 300_000),
+    Limited("overhead is on top", manifest(app("", "cpu=1"), overhead="cpu=500m"), 150_000),
 ]
 
 
@@ -52,7 +54,7 @@ def test_pod_quota(case: Limited) -> None:
 
 
 def test_best_effort_has_least_shares_and_no_limits() -> None:
-    assert of_pod(pod(app())) == CgroupValues(shares=2)
+    assert of_pod(manifest(app())) == CgroupValues(shares=2)
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ QUOTAS = [
 
 @pytest.mark.parametrize("case", QUOTAS, ids=lambda case: case.name)
 def test_quota(case: Quota) -> None:
-    given = pod(app(*FULL))
+    given = manifest(app(*FULL))
     found = of_pod(given, case.settings, exclusive=case.exclusive)
     inside = of_container(given, given.containers[0], case.settings, exclusive=case.exclusive)
     assert (found.quota, inside.quota) == case.want
@@ -85,21 +87,21 @@ def test_quota(case: Quota) -> None:
 
 
 def test_a_container_without_its_own_limit_has_the_whole_pods() -> None:
-    given = pod(app(), pod_level=resources("cpu=1", "cpu=3 memory=1Gi"))
+    given = manifest(app(), pod_level=resources("cpu=1", "cpu=3 memory=1Gi"))
     values = of_container(given, given.containers[0])
     assert (values.shares, values.quota, values.memory) == (3072, 300_000, GI)
 
 
 @pytest.mark.parametrize(("request_", "shares"), [("", 1024), ("cpu=0", 2), ("cpu=500m", 512)])
 def test_shares_follow_the_request_even_one_of_zero(request_: str, shares: int) -> None:
-    given = pod(app(request_, "cpu=1"))
+    given = manifest(app(request_, "cpu=1"))
     assert of_container(given, given.containers[0]).shares == shares
 
 
 def test_huge_pages() -> None:
     """The pod's cgroup goes by requests, a container's by limits; other sizes of the node are shut."""
     settings = CgroupSettings(page_sizes=(2 * MI, GI))
-    given = pod(
+    given = manifest(
         app("hugepages-2Mi=4Mi", "hugepages-2Mi=4Mi", name="a"),
         app(name="b"),
         pod_level=resources("hugepages-2Mi=8Mi cpu=1", "hugepages-2Mi=8Mi"),
@@ -110,14 +112,14 @@ def test_huge_pages() -> None:
 
 
 def test_process_ids() -> None:
-    assert of_pod(pod(app()), CgroupSettings(pids_limit=500)).pids == 500
-    assert of_pod(pod(app()), CgroupSettings(pids_limit=-1)).pids is None
+    assert of_pod(manifest(app()), CgroupSettings(pids_limit=500)).pids == 500
+    assert of_pod(manifest(app()), CgroupSettings(pids_limit=-1)).pids is None
 
 
 QOS = CgroupSettings(memory_qos=True)
 TIERED = QOS._replace(tiered=True)
-BURSTABLE = pod(app("memory=1Gi", "memory=2Gi"))
-GUARANTEED = pod(app(*FULL))
+BURSTABLE = manifest(app("memory=1Gi", "memory=2Gi"))
+GUARANTEED = manifest(app(*FULL))
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,7 @@ PROTECTED = [
     Protected("by class, Guaranteed", TIERED, GUARANTEED, (GI, None), (GI, None)),
     Protected("by class, Burstable", TIERED, BURSTABLE, (None, GI), (None, GI)),
     Protected("no policy", QOS, BURSTABLE, (None, None), (0, 0)),
-    Protected("nothing requested", TIERED, pod(app("cpu=1")), (None, None), (0, 0)),
+    Protected("nothing requested", TIERED, manifest(app("cpu=1")), (None, None), (0, 0)),
     Protected("up to 1.35", QOS._replace(minor=35), BURSTABLE, (GI, None), (GI, None)),
 ]
 
@@ -172,14 +174,14 @@ HIGHS = [
 
 @pytest.mark.parametrize("case", HIGHS, ids=lambda case: case.name)
 def test_reclaim(case: High) -> None:
-    given = pod(app(*case.amounts))
+    given = manifest(app(*case.amounts))
     found = of_container(given, given.containers[0], case.settings)
     assert found.memory_high == case.want
     assert not found.unknown
 
 
 def test_reclaim_without_a_limit_takes_the_node() -> None:
-    given = pod(app("memory=1Gi"))
+    given = manifest(app("memory=1Gi"))
     found = of_container(given, given.containers[0], QOS)
     assert found.memory_high is None
     assert found.unknown == {"memory_high": "it depends on the node's allocatable memory"}

@@ -8,7 +8,7 @@ import pytest
 
 from cpuctl.pods.governing.limit_range import LimitRange, LimitRangeItem
 from cpuctl.pods.model import Pod
-from tests.support.pods import amounts, app, init, pod, resources, sidecar, texts
+from tests.support.pods import amounts, app, init, manifest, resources, sidecar, texts
 
 
 def item(kind: str = "Container", **lists: str) -> LimitRangeItem:
@@ -46,7 +46,7 @@ def test_defaults_of_an_item(case: Defaults) -> None:
 
 def test_defaults_go_into_every_container_that_lacks_them() -> None:
     step = limit_range(item(default="cpu=2 memory=1Gi", default_request="cpu=1 memory=1Gi")).step()
-    filled = step.apply(pod(app("cpu=3"), init("", "cpu=4"), sidecar()))
+    filled = step.apply(manifest(app("cpu=3"), init("", "cpu=4"), sidecar()))
     found = [
         (texts(dict(each.resources.requests)), texts(dict(each.resources.limits)))
         for each in filled.all_containers
@@ -61,7 +61,7 @@ def test_defaults_go_into_every_container_that_lacks_them() -> None:
 
 def test_the_last_item_wins() -> None:
     step = limit_range(item(default="cpu=2"), item(default="cpu=3"), item("Pod", default="cpu=9")).step()
-    assert texts(dict(step.apply(pod(app())).containers[0].resources.limits)) == {"cpu": "3"}
+    assert texts(dict(step.apply(manifest(app())).containers[0].resources.limits)) == {"cpu": "3"}
 
 
 @dataclass(frozen=True)
@@ -81,97 +81,100 @@ def bare(kind: str = "Container", **lists: str) -> LimitRangeItem:
 MAX, MIN, RATIO = bare(max="cpu=1"), bare(min="cpu=50m"), bare(max_ratio="cpu=4")
 POD_MAX = bare("Pod", max="cpu=2")
 REFUSED = [
-    Refused("within bounds", MAX, pod(app("cpu=1", "cpu=1")), []),
+    Refused("within bounds", MAX, manifest(app("cpu=1", "cpu=1")), []),
     Refused(
         "limit above",
         MAX,
-        pod(app("", "cpu=1500m")),
+        manifest(app("", "cpu=1500m")),
         ["maximum cpu usage per Container is 1, but limit is 1500m"],
     ),
     Refused(
-        "no limit", MAX, pod(app("cpu=1")), ["maximum cpu usage per Container is 1.  No limit is specified"]
+        "no limit",
+        MAX,
+        manifest(app("cpu=1")),
+        ["maximum cpu usage per Container is 1.  No limit is specified"],
     ),
     Refused(
         "request above",
         MAX,
-        pod(app("cpu=2", "cpu=1")),
+        manifest(app("cpu=2", "cpu=1")),
         ["maximum cpu usage per Container is 1, but request is 2"],
     ),
     Refused(
         "request below",
         MIN,
-        pod(app("cpu=20m")),
+        manifest(app("cpu=20m")),
         ["minimum cpu usage per Container is 50m, but request is 20m"],
     ),
     Refused(
         "no request",
         MIN,
-        pod(app("", "cpu=1")),
+        manifest(app("", "cpu=1")),
         ["minimum cpu usage per Container is 50m.  No request is specified"],
     ),
     Refused(
         "limit below",
         MIN,
-        pod(app("cpu=50m", "cpu=20m")),
+        manifest(app("cpu=50m", "cpu=20m")),
         ["minimum cpu usage per Container is 50m, but limit is 20m"],
     ),
     Refused(
         "too steep",
         RATIO,
-        pod(app("cpu=200m", "cpu=1")),
+        manifest(app("cpu=200m", "cpu=1")),
         ["cpu max limit to request ratio per Container is 4, but provided ratio is 5.000000"],
     ),
-    Refused("just not too steep", RATIO, pod(app("cpu=250m", "cpu=1")), []),
+    Refused("just not too steep", RATIO, manifest(app("cpu=250m", "cpu=1")), []),
     Refused(
         "not a whole number",
         RATIO,
-        pod(app("cpu=3", "cpu=20")),
+        manifest(app("cpu=3", "cpu=20")),
         ["cpu max limit to request ratio per Container is 4, but provided ratio is 6.666667"],
     ),
     Refused(
         "nothing to divide by",
         RATIO,
-        pod(app("cpu=0", "cpu=1")),
+        manifest(app("cpu=0", "cpu=1")),
         ["cpu max limit to request ratio per Container is 4, but no request is specified or request is 0"],
     ),
     Refused(
         "nothing to divide",
         RATIO,
-        pod(app("cpu=1")),
+        manifest(app("cpu=1")),
         ["cpu max limit to request ratio per Container is 4, but no limit is specified or limit is 0"],
     ),
     Refused(
         "init containers, too",
         MAX,
-        pod(app("", "cpu=1"), init("", "cpu=2")),
+        manifest(app("", "cpu=1"), init("", "cpu=2")),
         ["maximum cpu usage per Container is 1, but limit is 2"],
     ),
     Refused(
         "each reason once",
         MAX,
-        pod(app("", "cpu=2", name="a"), app("", "cpu=2", name="b")),
+        manifest(app("", "cpu=2", name="a"), app("", "cpu=2", name="b")),
         ["maximum cpu usage per Container is 1, but limit is 2"],
     ),
     Refused(
         "pod above",
         POD_MAX,
-        pod(app("", "cpu=1", name="a"), app("", "cpu=2", name="b")),
+        manifest(app("", "cpu=1", name="a"), app("", "cpu=2", name="b")),
         ["maximum cpu usage per Pod is 2, but limit is 3"],
     ),
     Refused(
         "pod-level amounts win",
         POD_MAX,
-        pod(app("", "cpu=1"), pod_level=resources("", "cpu=3")),
+        manifest(app("", "cpu=1"), pod_level=resources("", "cpu=3")),
         ["maximum cpu usage per Pod is 2, but limit is 3"],
     ),
     Refused(
         "but not of huge pages",
         bare("Pod", max="hugepages-2Mi=64Mi"),
-        pod(app("", "hugepages-2Mi=32Mi"), pod_level=resources("", "hugepages-2Mi=128Mi")),
+        manifest(app("", "hugepages-2Mi=32Mi"), pod_level=resources("", "hugepages-2Mi=128Mi")),
         [],
     ),
-    Refused("overhead does not count", POD_MAX, pod(app("", "cpu=2"), overhead="cpu=1"), []),
-    Refused("claims are no pods", bare("PersistentVolumeClaim", max="storage=1Gi"), pod(app()), []),
+    Refused("overhead does not count", POD_MAX, manifest(app("", "cpu=2"), overhead="cpu=1"), []),
+    Refused("claims are no pods", bare("PersistentVolumeClaim", max="storage=1Gi"), manifest(app()), []),
 ]
 
 
@@ -242,5 +245,5 @@ def test_bounds_and_defaults_must_agree(case: Disorder) -> None:
 
 
 def test_no_ratio_is_too_large() -> None:
-    (text,) = limit_range(RATIO).violations(pod(app("cpu=1n", "cpu=1e299")))
+    (text,) = limit_range(RATIO).violations(manifest(app("cpu=1n", "cpu=1e299")))
     assert text.endswith(f"provided ratio is 1{'0' * 308}.000000")

@@ -7,9 +7,9 @@ import pytest
 
 from cpuctl.pods.governing.resource_quota import QuotaLedger, ResourceQuota, Scope, charge, pod_usage
 from cpuctl.pods.model import Pod, QosClass
-from tests.support.pods import amounts, app, init, pod, resources, texts
+from tests.support.pods import amounts, app, init, manifest, resources, texts
 
-FULL = pod(app("cpu=1 memory=1Gi", "cpu=2 memory=2Gi"), overhead="cpu=250m")
+FULL = manifest(app("cpu=1 memory=1Gi", "cpu=2 memory=2Gi"), overhead="cpu=250m")
 BURSTABLE = QosClass.BURSTABLE
 
 
@@ -20,7 +20,7 @@ def quota(hard: str, *scopes: Scope, used: str | None = None, name: str = "team"
 
 
 def test_what_a_pod_is_charged() -> None:
-    given = pod(app("cpu=1 hugepages-2Mi=4Mi nvidia.com/gpu=2 ephemeral-storage=1Gi", "cpu=2"))
+    given = manifest(app("cpu=1 hugepages-2Mi=4Mi nvidia.com/gpu=2 ephemeral-storage=1Gi", "cpu=2"))
     assert texts(pod_usage(given)) == {
         "count/pods": "1",
         "pods": "1",
@@ -40,7 +40,7 @@ def test_a_pod_that_has_ended_counts_as_an_object_only() -> None:
 
 
 def test_overhead_and_pod_level_amounts_are_charged() -> None:
-    given = pod(app("cpu=1"), pod_level=resources("cpu=3"), overhead="cpu=250m")
+    given = manifest(app("cpu=1"), pod_level=resources("cpu=3"), overhead="cpu=250m")
     assert texts(pod_usage(given))["requests.cpu"] == "3250m"
 
 
@@ -72,15 +72,15 @@ REFUSED = [
         EXCEEDED.format("pods=1,requests.cpu=1250m", "pods=3,requests.cpu=0", "pods=3,requests.cpu=1"),
         "pods=3",
     ),
-    Refused("nothing asked for is never too much", quota("requests.cpu=0"), pod(app("cpu=0"))),
+    Refused("nothing asked for is never too much", quota("requests.cpu=0"), manifest(app("cpu=0"))),
     Refused(
         "a container without the amount",
         quota("cpu=9 limits.memory=9Gi"),
-        pod(app("cpu=1", name="b"), app(name="a"), init(name="c")),
+        manifest(app("cpu=1", name="b"), app(name="a"), init(name="c")),
         "failed quota: team: must specify cpu for: a,c; limits.memory for: a,b,c",
     ),
-    Refused("pod-level amounts are enough", quota("cpu=9"), pod(app(), pod_level=resources("cpu=1"))),
-    Refused("huge pages need not be given", quota("hugepages-2Mi=1Gi"), pod(app())),
+    Refused("pod-level amounts are enough", quota("cpu=9"), manifest(app(), pod_level=resources("cpu=1"))),
+    Refused("huge pages need not be given", quota("hugepages-2Mi=1Gi"), manifest(app())),
 ]
 
 

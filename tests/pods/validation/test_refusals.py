@@ -11,7 +11,7 @@ from cpuctl.pods.reading.manifests import decode_manifests
 from cpuctl.pods.rules import PodRules, ServerRules
 from cpuctl.pods.stored import plainly_valid, provenance, stored_pod
 from cpuctl.quantity import Quantity
-from tests.support.pods import app, pod, resources
+from tests.support.pods import app, manifest, resources
 
 SERVER = ServerRules()
 
@@ -39,18 +39,18 @@ SUM = (
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (pod(app("cpu=2", "cpu=3")), ()),
-        (pod(app("cpu=3", "cpu=2")), (f'Pod "pod" is invalid: {BELOW}',)),
+        (manifest(app("cpu=2", "cpu=3")), ()),
+        (manifest(app("cpu=3", "cpu=2")), (f'Pod "pod" is invalid: {BELOW}',)),
         (
-            pod(app("cpu=2", "cpu=2"), pod_level=resources("cpu=1", "cpu=4")),
+            manifest(app("cpu=2", "cpu=2"), pod_level=resources("cpu=1", "cpu=4")),
             (f'Pod "pod" is invalid: {SUM}',),
         ),
         (
-            pod(app("cpu=3", "cpu=2"), pod_level=resources("cpu=1", "cpu=4")),
+            manifest(app("cpu=3", "cpu=2"), pod_level=resources("cpu=1", "cpu=4")),
             (f'Pod "pod" is invalid: [{BELOW}, {SUM.replace("of 2", "of 3")}]',),
         ),
         (
-            pod(app(), pod_level=resources("cpu=1", "cpu=4"))._replace(os_name="windows"),
+            manifest(app(), pod_level=resources("cpu=1", "cpu=4"))._replace(os_name="windows"),
             ('Pod "pod" is invalid: spec.resources: Forbidden: may not be set for a windows pod',),
         ),
     ],
@@ -65,15 +65,15 @@ def test_limit_ranges_come_behind_validation_each_by_itself() -> None:
     most = LimitRangeItem(type="Pod", max={"cpu": Quantity.parse("2")})
     ratio = LimitRangeItem(type="Container", max_ratio={"cpu": Quantity.parse("1")})
     ranges = (LimitRange("b", items=(ratio,)), LimitRange("a", items=(most,)))
-    assert refused(pod(app("cpu=3", "cpu=2")), SERVER, *ranges) == (
+    assert refused(manifest(app("cpu=3", "cpu=2")), SERVER, *ranges) == (
         f'Pod "pod" is invalid: {BELOW}',
         'pods "pod" is forbidden: maximum cpu usage per Pod is 2, but request is 3',
     )
-    assert refused(pod(app("cpu=1", "cpu=2")), SERVER, *ranges) == (RATIO,)
+    assert refused(manifest(app("cpu=1", "cpu=2")), SERVER, *ranges) == (RATIO,)
 
 
 def test_what_a_cluster_has_or_never_hears_of_is_not_refused() -> None:
-    given = pod(app("cpu=3", "cpu=2"))
+    given = manifest(app("cpu=3", "cpu=2"))
     assert refused(given._replace(phase="Running")) == ()
     assert refused(given._replace(static=True)) == ()
 
@@ -81,11 +81,11 @@ def test_what_a_cluster_has_or_never_hears_of_is_not_refused() -> None:
 @pytest.mark.parametrize(
     "given",
     [
-        pod(app("cpu=-1")),
-        pod(app("hugepages-2Mi=3Mi", "hugepages-2Mi=3Mi")),
-        pod(app("example.com/card=1")),
-        pod(app("cpu=1", name="No_Label")),
-        pod(app("cpu=1", name="a" * 64)),
+        manifest(app("cpu=-1")),
+        manifest(app("hugepages-2Mi=3Mi", "hugepages-2Mi=3Mi")),
+        manifest(app("example.com/card=1")),
+        manifest(app("cpu=1", name="No_Label")),
+        manifest(app("cpu=1", name="a" * 64)),
     ],
     ids=["negative", "pages", "device without a limit", "name", "long name"],
 )
@@ -121,7 +121,7 @@ NEVER = "must be 'NotRequired' when pod `restartPolicy` is 'Never'"
 )
 def test_restart_policies_of_containers_are_those_of_the_release(kind: str, minor: int, said: str) -> None:
     odd = app("cpu=1")._replace(restart_policy="Sometimes")
-    given = pod(app("cpu=1", name="other"))
+    given = manifest(app("cpu=1", name="other"))
     if kind == "containers":
         given = given._replace(containers=(odd,))
     else:
@@ -149,7 +149,7 @@ def test_restart_policies_of_containers_are_those_of_the_release(kind: str, mino
     ids=["restarts never", "other resource", "restarts", "nothing said"],
 )
 def test_resize_policies_must_suit_the_pod(restarts: set[str], policy: str, said: str) -> None:
-    given = pod(app("cpu=1")._replace(restarts=frozenset(restarts)))._replace(restart_policy=policy)
+    given = manifest(app("cpu=1")._replace(restarts=frozenset(restarts)))._replace(restart_policy=policy)
     assert refused(given) == ((f'Pod "pod" is invalid: {said}',) if said else ())
     assert not (said and plainly_valid(given))
 

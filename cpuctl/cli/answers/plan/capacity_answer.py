@@ -14,7 +14,7 @@ from cpuctl.engine.capacity.move_search import MAX_LEAVING
 from cpuctl.engine.capacity.remedy import Leaving, Remedy
 from cpuctl.engine.capacity.repetition import MAX_PODS, Repetition
 from cpuctl.engine.cpu.topology import CPUTopology
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 
 
 def capacity_answer(capacity: Capacity, topology: CPUTopology, policy: str) -> dict[str, Any]:
@@ -74,7 +74,7 @@ def _copies(copies: Copies) -> dict[str, Any]:
     }
 
 
-def _names(pods: Iterable[Pod]) -> list[str]:
+def _names(pods: Iterable[StoredPod]) -> list[str]:
     return [pod.full_name for pod in pods]
 
 

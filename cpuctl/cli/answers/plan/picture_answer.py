@@ -11,14 +11,14 @@ from cpuctl.cli.answers.checkpoint.map_answer import map_answer
 from cpuctl.cli.answers.topology.topology_answer import cpu_rows
 from cpuctl.engine.node import Node
 from cpuctl.engine.state_checks.owners import Owners
-from cpuctl.pods.model import Container, ContainerKind, Pod
+from cpuctl.pods.model import Container, ContainerKind, StoredPod
 
 if TYPE_CHECKING:
     from cpuctl.cpuset import CPUSet
     from cpuctl.machine.model import Machine
 
 
-def plan_picture(machine: Machine, node: object, pods: Iterable[Pod]) -> dict[str, Any]:
+def plan_picture(machine: Machine, node: object, pods: Iterable[StoredPod]) -> dict[str, Any]:
     """List every CPU with the marks of its holders, and the holders; *pods* are those with names.
 
     What is no started node holds nothing.
@@ -40,7 +40,7 @@ def _of(machine: Machine, state: CPUStateFile, owners: Owners) -> dict[str, Any]
     return {"holders": held["holders"], "cpus": rows}
 
 
-def _while_running(state: CPUStateFile, pods: Mapping[str, Pod]) -> CPUStateFile:
+def _while_running(state: CPUStateFile, pods: Mapping[str, StoredPod]) -> CPUStateFile:
     """Leave to init containers only what no later container of their pod has got from them."""
     entries = {
         uid: _of_the_last(containers, pods[uid]) if uid in pods else containers
@@ -49,7 +49,7 @@ def _while_running(state: CPUStateFile, pods: Mapping[str, Pod]) -> CPUStateFile
     return state._replace(entries=entries)
 
 
-def _of_the_last(containers: Mapping[str, CPUSet], pod: Pod) -> Mapping[str, CPUSet]:
+def _of_the_last(containers: Mapping[str, CPUSet], pod: StoredPod) -> Mapping[str, CPUSet]:
     first = {each.name for each in pod.all_containers if _ends_first(each)}
     rest = {name: cpus for name, cpus in containers.items() if name not in first}
     kept = dict(rest)

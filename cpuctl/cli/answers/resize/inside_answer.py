@@ -17,7 +17,7 @@ from cpuctl.engine.resize.outcome import ResizeOutcome, Ruling
 from cpuctl.engine.resize.rules import ResizeRules
 from cpuctl.pods.downward_api import Inside, Told, tell
 from cpuctl.pods.field_ref import ResourceFieldRef
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 
 _STAYS = "variables stay as they are until their container starts again"
 _RESTARTS = "its container starts again"
@@ -48,7 +48,7 @@ def _reference(
     elif outcome.ruling.accepted and restarting(outcome.wish, ref.reader, rules):
         new, note = desired, _RESTARTS
 
-    def told(pod: Pod, by: Inside) -> Told:
+    def told(pod: StoredPod, by: Inside) -> Told:
         return tell(node.pod_rules.view(pod), ref, by)
 
     before, after = told(old, inside[0]), told(new, inside[1])

@@ -17,7 +17,7 @@ from cpuctl.engine.resize.running import RESIZABLE, requirements
 from cpuctl.golang.durations import duration_text
 from cpuctl.pods.cgroups.files import WeightFormula
 from cpuctl.pods.cgroups.values import CgroupValues
-from cpuctl.pods.model import Container, Pod
+from cpuctl.pods.model import Container, StoredPod
 from cpuctl.quantity import Quantity
 
 
@@ -65,7 +65,7 @@ def resources_answer(outcome: ResizeOutcome, container: str) -> dict[str, Any]:
     return {state: _amounts(pod, container) for state, pod in states.items()}
 
 
-def _amounts(pod: Pod, container: str) -> dict[str, Any]:
+def _amounts(pod: StoredPod, container: str) -> dict[str, Any]:
     resources = requirements(pod).get(container)
     if resources is None:
         return {"requests": {}, "limits": {}}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cpuctl.golang.durations import SECOND
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 
 
 class DelayRules(NamedTuple):
@@ -22,7 +22,7 @@ class DelayRules(NamedTuple):
 NO_DELAY = DelayRules()
 
 
-def delay_of(pod: Pod, rules: DelayRules) -> int:
+def delay_of(pod: StoredPod, rules: DelayRules) -> int:
     """Tell how many nanoseconds pass before CPUs are taken from a container of *pod*, at least; 0: none."""
     if pod.has_pod_level_resources:
         return 0

@@ -34,7 +34,7 @@ from cpuctl.engine.outcome import (
 )
 from cpuctl.engine.placement import ExclusiveClaim, Placement
 from cpuctl.engine.provider import Candidate, Provider, Refusal
-from cpuctl.pods.model import Container, Pod, QosClass
+from cpuctl.pods.model import Container, QosClass, StoredPod
 
 
 class Resizing(NamedTuple):
@@ -198,7 +198,7 @@ class Resizing(NamedTuple):
 
 
 def resize_hints(
-    policy: StaticPolicy, state: CPUManagerState, pod: Pod, container: Container, count: int
+    policy: StaticPolicy, state: CPUManagerState, pod: StoredPod, container: Container, count: int
 ) -> CPUAnswer:
     """Answer for one container that is due *count* exclusive CPUs after the resize.
 

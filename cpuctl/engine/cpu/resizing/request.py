@@ -15,7 +15,7 @@ from cpuctl.engine.hints.topology_manager import Asked
 from cpuctl.engine.outcome import Admitted, Rejected
 from cpuctl.engine.placement import Placement
 from cpuctl.engine.provider import Refusal
-from cpuctl.pods.model import Container, Pod
+from cpuctl.pods.model import Container, StoredPod
 from cpuctl.quantity import Quantity
 
 _NOTHING = Quantity.parse("0")
@@ -42,12 +42,12 @@ class ResizeRequest(NamedTuple):
     status. Only app containers have one in the reference implementation.
     """
 
-    pod: Pod
-    before: Pod
+    pod: StoredPod
+    before: StoredPod
     allocated: Status
 
     @classmethod
-    def of(cls, pod: Pod, before: Pod, status: Status | None = None) -> ResizeRequest:
+    def of(cls, pod: StoredPod, before: StoredPod, status: Status | None = None) -> ResizeRequest:
         """Ask for *pod* where *before* runs, with a status that agrees with it unless one is given."""
         allocated = {each.name: each.resources.requests.get("cpu") for each in before.containers}
         return cls(pod=pod, before=before, allocated=allocated if status is None else status)
@@ -63,7 +63,7 @@ class ResizeRequest(NamedTuple):
         return amount.value if amount is not None else 0
 
 
-def status_while_waiting(pod: Pod, state: CPUManagerState) -> Status | None:
+def status_while_waiting(pod: StoredPod, state: CPUManagerState) -> Status | None:
     """Count what a running pod's containers still have, not what they will have left (KEP-6122).
 
     None where none of them waits for the end of its delay.

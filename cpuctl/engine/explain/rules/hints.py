@@ -14,10 +14,10 @@ from cpuctl.engine.hints.hints import HintRule
 from cpuctl.engine.hints.topology_manager import Merged
 from cpuctl.engine.memory.hints import MemoryHints
 from cpuctl.engine.node import Node
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 
 
-def hint_decision(told: Round, seen: Node, pod: Pod) -> Decision | None:
+def hint_decision(told: Round, seen: Node, pod: StoredPod) -> Decision | None:
     """Name the rule that kept a round from a preferred hint, None where there is one.
 
     *seen* is the node as the managers saw it.
@@ -32,7 +32,7 @@ def hint_decision(told: Round, seen: Node, pod: Pod) -> Decision | None:
     return Decision(rule=Rule.MASK_INEQUALITY, why=_disagreement(told), container=told.name)
 
 
-def _blocked(offer: Offer, told: Round, seen: Node, pod: Pod) -> Blocked:
+def _blocked(offer: Offer, told: Round, seen: Node, pod: StoredPod) -> Blocked:
     policy = seen.topology_manager.policy
     match offer.rule:
         case None:
@@ -45,7 +45,7 @@ def _blocked(offer: Offer, told: Round, seen: Node, pod: Pod) -> Blocked:
             return _blocked_rule(offer, hints, policy)
 
 
-def _blocked_list(offer: Offer, pod: Pod, seen: Node) -> Blocked:
+def _blocked_list(offer: Offer, pod: StoredPod, seen: Node) -> Blocked:
     if seen.cpu.rules.divides(pod) and pod.uid not in seen.cpu.state.assignments:
         return Rule.EMPTY_POOL, (
             f"the containers with {offer.resource} of their own leave nothing of the pod's for the others"

@@ -19,14 +19,14 @@ from cpuctl.engine.memory.manager import AllocationFailure
 from cpuctl.engine.memory.requests import MemoryRequest
 from cpuctl.engine.memory.tables import MEMORY, allocatable_in, free_in
 from cpuctl.engine.node import Node
-from cpuctl.pods.model import Container, Pod
+from cpuctl.pods.model import Container, StoredPod
 
 Tables = Mapping[int, MemoryNode]
 AmountIn = Callable[[Tables, Iterable[int], str], int]
 """Adds up the bytes that some nodes have of a resource."""
 
 
-def blocked_by_memory(hints: MemoryHints, container: Container | None, pod: Pod, seen: Node) -> Blocked:
+def blocked_by_memory(hints: MemoryHints, container: Container | None, pod: StoredPod, seen: Node) -> Blocked:
     """Name the rule that keeps a policy from every hint; there are some."""
     request = memory_asked(seen, pod, container) or {}
     tables, policy = seen.memory.state.tables, seen.topology_manager.policy

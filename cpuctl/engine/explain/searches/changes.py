@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from cpuctl.engine.explain.story import Story
 from cpuctl.kubelet.config import KubeletConfiguration
-from cpuctl.pods.model import Container, Pod, ResourceRequirements
+from cpuctl.pods.model import Container, ResourceRequirements, StoredPod
 from cpuctl.quantity import Quantity
 
 
@@ -51,7 +51,7 @@ class RequestChange(NamedTuple):
         pods[story.asked] = self.asked_by(story.pod)
         return story._replace(pods=tuple(pods))
 
-    def asked_by(self, pod: Pod) -> Pod:
+    def asked_by(self, pod: StoredPod) -> StoredPod:
         """Return the pod as it asks for that much."""
         resources = None if pod.resources is None else self._changed(pod.resources, "")
         return pod._replace(
@@ -105,7 +105,7 @@ class SettingChange(NamedTuple):
 class Removal(NamedTuple):
     """Other pods that end before the pod comes."""
 
-    pods: tuple[Pod, ...]
+    pods: tuple[StoredPod, ...]
 
     @property
     def kind(self) -> ChangeKind:
@@ -121,7 +121,7 @@ class Earlier(NamedTuple):
     """The pod comes before others, at another place in their order; ``overtaken`` are those."""
 
     place: int
-    overtaken: tuple[Pod, ...]
+    overtaken: tuple[StoredPod, ...]
 
     @property
     def kind(self) -> ChangeKind:

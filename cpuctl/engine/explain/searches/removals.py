@@ -8,7 +8,7 @@ from itertools import combinations
 from cpuctl.engine.explain.searches.changes import Earlier, Removal
 from cpuctl.engine.explain.story import REMEMBERED, Runs, Telling
 from cpuctl.engine.node import Node
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 from cpuctl.pods.requests import pod_requests
 from cpuctl.quantity import Quantity
 
@@ -37,14 +37,14 @@ def removals(telling: Telling, runs: Runs) -> Iterator[Removal]:
     yield from _enough(telling, ((largest[one], largest[other]) for one, other in places), runs)
 
 
-def _others(telling: Telling) -> list[Pod]:
+def _others(telling: Telling) -> list[StoredPod]:
     """List the pods that run when the pod comes; before a restart those of the story do."""
     story = telling.story
     running = story.pods if story.restarted else telling.before.active.values()
     return [pod for pod in running if pod.uid != story.pod.uid]
 
 
-def _enough(telling: Telling, choices: Iterable[tuple[Pod, ...]], runs: Runs) -> Iterator[Removal]:
+def _enough(telling: Telling, choices: Iterable[tuple[StoredPod, ...]], runs: Runs) -> Iterator[Removal]:
     for pods in choices:
         if telling.story.restarted:
             # What is gone before a restart changes the whole of it: only a full run can tell.
@@ -59,7 +59,7 @@ def _enough(telling: Telling, choices: Iterable[tuple[Pod, ...]], runs: Runs) ->
                 yield Removal(pods)
 
 
-def _weight(node: Node, pod: Pod) -> tuple[int, int, str]:
+def _weight(node: Node, pod: StoredPod) -> tuple[int, int, str]:
     """Sort pods by the CPUs that they hold or request, then by memory."""
     requests = pod_requests(pod)
     held = node.cpu.state.held_by(pod.uid).bit_count() * 1000

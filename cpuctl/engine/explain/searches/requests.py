@@ -20,7 +20,7 @@ from cpuctl.engine.explain.searches.changes import Amount, RequestChange
 from cpuctl.engine.explain.story import Runs, Telling
 from cpuctl.engine.memory.tables import MEMORY, is_memory
 from cpuctl.engine.outcome import Admitted, Rejected
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 from cpuctl.quantity import Format, Quantity
 
 _MEBI = 20
@@ -167,7 +167,7 @@ def all_rounded_up(counts: Mapping[str, int], unit: int) -> Iterator[Choice]:
         yield {(name, "cpu"): Quantity.from_value(-(-count // unit) * unit) for name, count in counts.items()}
 
 
-def in_proportion(pod: Pod, unit: int) -> Iterator[Choice]:
+def in_proportion(pod: StoredPod, unit: int) -> Iterator[Choice]:
     """Give every container less CPU and memory, by one sixteenth after the other."""
     for part in range(_PARTS - 1, 0, -1):
         yield {
@@ -178,7 +178,7 @@ def in_proportion(pod: Pod, unit: int) -> Iterator[Choice]:
         }
 
 
-def with_own_resources(pod: Pod) -> Iterator[Choice]:
+def with_own_resources(pod: StoredPod) -> Iterator[Choice]:
     """Give every container that asks for nothing cpu and memory of its own, or as much as its limits say."""
     choice: dict[tuple[str, str], Quantity] = {}
     for each in pod.all_containers:
@@ -190,7 +190,7 @@ def with_own_resources(pod: Pod) -> Iterator[Choice]:
         yield choice
 
 
-def _within_pod(pod: Pod, choice: Choice, name: str) -> bool:
+def _within_pod(pod: StoredPod, choice: Choice, name: str) -> bool:
     """Tell whether containers then ask for no more than their pod has, which the API server wants."""
     total = Quantity()
     for each in pod.containers:
@@ -198,7 +198,7 @@ def _within_pod(pod: Pod, choice: Choice, name: str) -> bool:
     return pod.resources is None or not pod.resources.requests.get(name, Quantity()) < total
 
 
-def written_anew(pod: Pod) -> Iterator[Choice]:
+def written_anew(pod: StoredPod) -> Iterator[Choice]:
     """Write requests of memory that are no whole numbers as the API would."""
     yield {
         (each.name, name): amount.canonical()

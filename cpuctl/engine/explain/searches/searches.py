@@ -12,7 +12,7 @@ from cpuctl.engine.explain.searches.removals import earlier_places, removals
 from cpuctl.engine.explain.searches.requests import nearest_requests
 from cpuctl.engine.explain.searches.settings import setting_candidates
 from cpuctl.engine.explain.story import Runs, Telling, tell
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 
 
 class Suggestion(NamedTuple):
@@ -20,7 +20,7 @@ class Suggestion(NamedTuple):
 
     change: Change
     retold: Telling
-    lost: tuple[Pod, ...]
+    lost: tuple[StoredPod, ...]
 
 
 class Search(NamedTuple):

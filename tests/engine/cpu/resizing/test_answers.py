@@ -20,7 +20,7 @@ from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, FaultKind, KubeletFault
 from cpuctl.engine.placement import Placement
 from cpuctl.engine.provider import Candidate
-from cpuctl.pods.model import Container, Pod
+from cpuctl.pods.model import Container, StoredPod
 from tests.support.pods import init, sidecar
 from tests.support.resizing import Setting, admitted, changed, guaranteed, pod_of, two_nodes
 from tests.support.topologies import mask
@@ -133,11 +133,11 @@ class Busy:
         return self.fault if who == self.hangs_for else None
 
 
-def with_busy(node: Node, wanted: Pod, reading: Reading, busy: Any) -> Resized:
+def with_busy(node: Node, wanted: StoredPod, reading: Reading, busy: Any) -> Resized:
     return node.resize(wanted, lambda asked: reading(asked._replace(others=(busy,))))
 
 
-def two(scope: str) -> tuple[Node, Pod]:
+def two(scope: str) -> tuple[Node, StoredPod]:
     config = {"topology_manager_policy": "best-effort", "topology_manager_scope": scope}
     node = Setting(config=config).node()
     return node, admitted(node, pod_of(*TWO))

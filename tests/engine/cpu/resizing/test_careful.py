@@ -13,7 +13,7 @@ from cpuctl.engine.cpu.hints import CPUHints
 from cpuctl.engine.cpu.resizing.delay import DelayRules
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, Rejected
-from cpuctl.pods.model import Container, Pod
+from cpuctl.pods.model import Container, StoredPod
 from tests.support.pods import init, sidecar
 from tests.support.resizing import (
     BEST_EFFORT,
@@ -119,7 +119,7 @@ CASES = [
 ]
 
 
-def start(case: Case, scope: str) -> tuple[Node, Pod]:
+def start(case: Case, scope: str) -> tuple[Node, StoredPod]:
     config = {**BEST_EFFORT, "topology_manager_scope": scope, "cpu_manager_policy_options": case.options}
     gates = {**Setting().gates, "CPUManagerPolicyAlphaOptions": True}
     node = Setting(config={"reserved_system_cpus": "0", **config}, gates=gates).node()
@@ -153,7 +153,7 @@ def test_whom_it_asks_for_and_what_they_get(case: Case, scope: str) -> None:
     }
 
 
-def refused(node: Node, pod: Pod) -> tuple[str, str, str]:
+def refused(node: Node, pod: StoredPod) -> tuple[str, str, str]:
     """Return who is refused a new size, with reason and message."""
     verdict = node.resize(pod, carefully).verdict
     assert isinstance(verdict, Rejected)

@@ -14,7 +14,7 @@ from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, Rejected
 from cpuctl.engine.resize.handler import ResizePath, decide
 from cpuctl.engine.resize.outcome import Ruling
-from cpuctl.pods.model import Container, ContainerKind, Pod
+from cpuctl.pods.model import Container, ContainerKind, StoredPod
 from tests.support.pods import app, init, sidecar
 from tests.support.resizing import RESTRICTED, Setting, admitted, changed, guaranteed, pod_of, two_nodes, wish
 
@@ -22,7 +22,7 @@ PROHIBITED, INCONSISTENT = "prohibitedCPUAllocationError", "inconsistentCPUAlloc
 TOO_FEW = "requested number of CPUs ( 2 ) are less than number of retained CPUs ( 3 )"
 
 
-def inner_and_app() -> Pod:
+def inner_and_app() -> StoredPod:
     """Return a pod of an init container, a sidecar and an app container, all with CPUs of their own."""
     three, two = "cpu=3 memory=1Gi", "cpu=2 memory=1Gi"
     return pod_of(init(three, three, "i"), sidecar(two, two, "s"), guaranteed("2", "a"))
@@ -39,7 +39,9 @@ class Case:
     departures: tuple[Departure, ...] = ()
 
 
-def told(node: Node, pod: Pod, semantics: Callable[[Resizing], Resized] = resize_by_kep) -> tuple[str, str]:
+def told(
+    node: Node, pod: StoredPod, semantics: Callable[[Resizing], Resized] = resize_by_kep
+) -> tuple[str, str]:
     verdict = node.resize(pod, semantics).verdict
     if isinstance(verdict, Rejected):
         return verdict.container, str(verdict.reason)

@@ -14,7 +14,7 @@ from cpuctl.engine.hints.topology_manager import Answer
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted, FaultKind, KubeletFault, Rejected
 from cpuctl.engine.provider import Candidate
-from cpuctl.pods.model import Container, Pod
+from cpuctl.pods.model import Container, StoredPod
 from tests.support.pods import app, init, resources, sidecar
 from tests.support.resizing import Setting, admitted, changed, guaranteed, held, pod_of, two_nodes
 
@@ -28,13 +28,13 @@ def on(**config: Any) -> Node:
     return Setting(machine=two_nodes(cores=8), config={"reserved_system_cpus": "0-1", **config}).node()
 
 
-def of_all_kinds() -> Pod:
+def of_all_kinds() -> StoredPod:
     """Return a pod of an init container, a sidecar and an app container with four CPUs each."""
     four = "cpu=4 memory=1Gi"
     return pod_of(init(four, four, "i"), sidecar(four, four, "s"), guaranteed("4", "a"))
 
 
-def refused(node: Node, wanted: Pod) -> tuple[str, str, tuple[Departure, ...]]:
+def refused(node: Node, wanted: StoredPod) -> tuple[str, str, tuple[Departure, ...]]:
     resized = node.resize(wanted)
     assert isinstance(resized.verdict, Rejected), resized.verdict
     return resized.verdict.container, str(resized.verdict.reason), resized.departures

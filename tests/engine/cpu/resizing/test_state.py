@@ -13,7 +13,7 @@ from cpuctl.engine.cpu.resizing.reference import Resizing
 from cpuctl.engine.cpu.resizing.request import Resized
 from cpuctl.engine.node import Node
 from cpuctl.engine.outcome import Admitted
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 from tests.support.pods import init, sidecar
 from tests.support.resizing import Setting, admitted, changed, guaranteed, held, pod_of
 from tests.support.topologies import mask
@@ -22,7 +22,7 @@ Reading = Callable[[Resizing], Resized]
 READINGS: list[Reading] = [resize_by_reference, resize_by_kep]
 
 
-def four_each(seconds: int = 0) -> tuple[Node, Pod]:
+def four_each(seconds: int = 0) -> tuple[Node, StoredPod]:
     """Return a pod whose containers grew from two CPUs to four; what they lose they lose after the delay."""
     node = Setting(config={"topology_manager_policy": "best-effort"}).node()
     node.delays = DelayRules(of_node=seconds * 10**9)

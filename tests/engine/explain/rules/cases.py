@@ -8,7 +8,7 @@ from typing import Any
 
 from cpuctl.engine.explain.decision import Rule
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 from tests.engine.explain.stories import (
     CORES,
     EIGHT,
@@ -43,7 +43,7 @@ class Case:
     rule: Rule
     why: str
     info: MachineInfo
-    pods: tuple[Pod, ...]
+    pods: tuple[StoredPod, ...]
     config: Mapping[str, Any] = field(default_factory=dict)
     container: str = "main"
     provider: str = "cpu"
@@ -172,7 +172,7 @@ CASES = [
         Rule.QUANTITY_FORM,
         "a request is not written as a whole number of bytes or of Ki, Mi, Gi, as the API would",
         WITH_MEMORY,
-        (named("a", whole(1, memory="1.5Gi")),),
+        (named("a", whole(1, memory="1.5Gi"), static=True),),
         memory_config(),
         provider="memory",
     ),

@@ -16,7 +16,7 @@ from cpuctl.engine.outcome import Rejected, RejectionReason
 from cpuctl.engine.pod_server import Creation, PodServer
 from cpuctl.kubelet.kubelet import Kubelet
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 from cpuctl.pods.rules import ServerRules
 from tests.engine.explain.rules.cases import (
     BEST_EFFORT,
@@ -60,7 +60,7 @@ def test_the_rule_that_decided(case: Case) -> None:
 
 
 class _Refusing(PodServer):
-    def create(self, pod: Pod) -> Creation:
+    def create(self, pod: StoredPod) -> Creation:
         return Creation(invalid=(f"{pod.name} is forbidden", "and invalid") if pod.name == "b" else ())
 
 
@@ -127,7 +127,7 @@ def test_an_assignment_of_another_size_makes_hints_impossible() -> None:
     assert [unmet.rule for unmet in admitted.unaligned] == [Rule.OTHER_ASSIGNMENT]
 
 
-def decision(info: MachineInfo, *pods: Pod, **config: Any) -> Decision:
+def decision(info: MachineInfo, *pods: StoredPod, **config: Any) -> Decision:
     return decided(told(story(info, *pods, **config)))
 
 

@@ -133,7 +133,7 @@ def test_a_container_is_told_of_its_own_request() -> None:
 
 def test_an_amount_that_is_no_whole_number_is_not_told() -> None:
     state = tables(())
-    pod = named("a", whole(1, memory="1.5Gi"))
+    pod = named("a", whole(1, memory="1.5Gi"), static=True)
     hints = MemoryHints.generate(state, {"memory": 12 * GIB}, {})
     assert blocked_by_memory(hints, None, pod, seen("single-numa-node", state))[0] is Rule.LARGER_THAN_A_NODE
 

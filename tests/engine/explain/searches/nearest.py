@@ -11,7 +11,7 @@ from cpuctl.engine.explain.searches.requests import nearest_requests
 from cpuctl.engine.explain.story import Runs, Telling
 from cpuctl.machine.cadvisor.machine_info import MachineInfo
 from cpuctl.machine.devices.inventory import DeviceInventory
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 from tests.engine.explain.stories import decided
 
 Found = list[dict[str, str]]
@@ -23,7 +23,7 @@ class Case:
 
     name: str
     info: MachineInfo
-    pods: tuple[Pod, ...]
+    pods: tuple[StoredPod, ...]
     found: Found
     runs: int
     config: Mapping[str, Any] = field(default_factory=dict)

@@ -29,7 +29,7 @@ def test_limits_that_were_equal_follow_a_lower_request(limit: str, moved: str) -
 
 def test_a_limit_is_never_lower_than_a_higher_request() -> None:
     changed = RequestChange((cpus("main", "1", "4"),)).asked_by(named("a", app("cpu=1", "cpu=2 memory=1Gi")))
-    assert changed.containers[0].resources == resources("cpu=4", "cpu=4 memory=1Gi")
+    assert changed.containers[0].resources == resources("cpu=4 memory=1Gi", "cpu=4 memory=1Gi")
 
 
 def test_every_part_of_a_pod_can_ask_for_something_else() -> None:

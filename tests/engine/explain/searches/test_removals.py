@@ -8,7 +8,7 @@ import pytest
 
 from cpuctl.engine.explain.searches.removals import PAIRED, removals
 from cpuctl.engine.explain.story import Runs, Telling
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 from tests.engine.explain.stories import EIGHT, FOUR_NODES, named, story, told, whole
 from tests.support.pods import app
 
@@ -18,7 +18,7 @@ def names(telling: Telling, runs: Runs | None = None) -> list[str]:
     return ["+".join(pod.name for pod in each.pods) for each in removals(telling, runs or Runs())]
 
 
-def restarted(*pods: Pod, ran: tuple[Pod, ...]) -> Telling:
+def restarted(*pods: StoredPod, ran: tuple[StoredPod, ...]) -> Telling:
     """Let a kubelet restart that has admitted pods which ask for something else by now."""
     first = told(story(EIGHT, *ran))
 

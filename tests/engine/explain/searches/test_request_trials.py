@@ -10,7 +10,7 @@ import pytest
 from cpuctl.engine.explain.decision import Decision, Rule
 from cpuctl.engine.explain.searches.requests import Choice, askers_to_change, first_admitted
 from cpuctl.engine.explain.story import Runs, Telling
-from cpuctl.pods.model import Pod
+from cpuctl.pods.model import StoredPod
 from cpuctl.quantity import Quantity
 from tests.engine.explain.stories import EIGHT, TWO_NODES, divided, named, story, told, whole
 from tests.support.pods import app, init
@@ -26,7 +26,7 @@ THREE = app("cpu=2", name="two"), app("cpu=4", name="four"), app("memory=1Gi", n
 @dataclass(frozen=True, slots=True)
 class Case:
     name: str
-    pod: Pod
+    pod: StoredPod
     askers: list[str]
     container: str = ""
     resource: str = "cpu"

@@ -134,7 +134,7 @@ OTHERS = [
     Case(
         "CPUs and devices want other nodes",
         TWO_NODES,
-        (named("a", whole(2, memory="1.5Gi", more="example.com/card=3")),),
+        (named("a", whole(2, memory="1.5Gi", more="example.com/card=3"), static=True),),
         [{"main": "9"}, {"main card": "2"}],
         1 + 2 + 7 + 1,
         RESTRICTED | POD_SCOPE,
@@ -170,7 +170,7 @@ OTHERS = [
     Case(
         "memory that is no whole number",
         TEN,
-        (named("a", whole(1, memory="1.5Gi")),),
+        (named("a", whole(1, memory="1.5Gi"), static=True),),
         [{"main memory": "1536Mi"}],
         1,
         MEMORY,

@@ -13,7 +13,7 @@ from cpuctl.engine.explain.searches.removals import earlier_places, removals
 from cpuctl.engine.explain.searches.searches import Search
 from cpuctl.engine.explain.story import Runs
 from cpuctl.engine.outcome import Admitted
-from cpuctl.pods.model import Pod, QosClass
+from cpuctl.pods.model import QosClass, StoredPod
 from tests.engine.explain.stories import (
     CORES,
     EIGHT,
@@ -107,7 +107,7 @@ def test_less_memory_that_fits_is_what_a_set_of_nodes_has() -> None:
 
 
 def test_a_quantity_is_written_anew() -> None:
-    explanation = explained(TEN, named("a", whole(1, memory="1.5Gi")), **memory_config())
+    explanation = explained(TEN, named("a", whole(1, memory="1.5Gi"), static=True), **memory_config())
     assert requests(found(explanation, "request"))[0] == {"main": "1536Mi"}
 
 
@@ -260,7 +260,7 @@ def test_trying_changes_nothing_of_what_was_told() -> None:
     assert [str(CPUSet(node.cpu.state.default)) for node in (*telling.befores, telling.after)] == before
 
 
-def running(*pods: Pod, **config: Any) -> Any:
+def running(*pods: StoredPod, **config: Any) -> Any:
     """Let a kubelet restart that has admitted pods; its state stays what it was."""
     first = told(story(EIGHT, *pods, **config))
 

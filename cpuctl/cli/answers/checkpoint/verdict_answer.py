@@ -6,11 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from cpuctl.cli.answers.checkpoint.parts import file_answer, shortened
-from cpuctl.cli.answers.config.parts import StartOutcome, start_answer, start_text
+from cpuctl.cli.answers.config.parts import (
+    StartOutcome,
+    settings_to_mend,
+    start_answer,
+    start_finding,
+    start_text,
+)
 from cpuctl.cli.answers.diagnostics import finding_answer
 from cpuctl.cli.output import API_VERSION
-from cpuctl.diagnostics import Severity, counts
-from cpuctl.engine.outcome import Undetermined
+from cpuctl.diagnostics import Severity, counts, worst_first
 from cpuctl.engine.saved_files import Reading
 from cpuctl.engine.start import Started
 from cpuctl.engine.state_checks.findings import StateFinding, StatePlace
@@ -51,11 +56,14 @@ def _later(refused: ConfigRefusedError) -> Iterator[StateFinding]:
 
 def _told(start: StartOutcome, findings: Sequence[StateFinding] = ()) -> Sequence[StateFinding]:
     """Make a start that fails an error among the findings, unless one of them says why."""
-    if isinstance(start, Started) or any(each.severity is Severity.ERROR for each in findings):
+    if isinstance(start, Started):
         return findings
-    code = "undetermined" if isinstance(start, Undetermined) else "not-started"
+    severity, code = start_finding(start)
+    by_settings = bool(settings_to_mend(start))
+    if severity is Severity.ERROR and not by_settings and any(each.severity is severity for each in findings):
+        return findings
     message = f"{start_text(start)} (cpuctl config check says what to mend)"
-    return (StateFinding(Severity.ERROR, code, StatePlace(""), message), *findings)
+    return worst_first((StateFinding(severity, code, StatePlace(""), message), *findings))
 
 
 def _document(head: Mapping[str, Any], outcome: StartOutcome) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from cpuctl.cli.answers.config.parts import (
     pools_answer,
     settings_to_mend,
     start_answer,
+    start_finding,
     start_text,
 )
 from cpuctl.cli.answers.config.ways_out import way_out
@@ -21,7 +22,6 @@ from cpuctl.cli.answers.kubelet_view import topology_counts
 from cpuctl.cli.output import API_VERSION, Document
 from cpuctl.diagnostics import Severity, counts, worst_first
 from cpuctl.engine.config_lints.lint import Lint
-from cpuctl.engine.outcome import Undetermined
 from cpuctl.engine.start import Started
 from cpuctl.errors import InputError
 from cpuctl.kubelet.configuration.loading import LoadedConfiguration
@@ -63,18 +63,36 @@ def check_document(
 def _refusal(
     loaded: LoadedConfiguration, outcome: StartOutcome, remarks: Iterable[ConfigRemark]
 ) -> Iterator[ConfigRemark]:
-    """Make a start that fails an error among the findings, with the way out, unless a remark is one."""
-    if isinstance(outcome, Started) or any(each.severity is Severity.ERROR for each in remarks):
+    """Make a start that fails an error among the findings, with the way out, unless a remark tells the same.
+
+    One that cannot be told is no error.
+    """
+    if isinstance(outcome, Started):
         return
     paths = settings_to_mend(outcome)
+    severity, code = start_finding(outcome)
+    names = [path_name(path) for path in paths]
+    if severity is Severity.ERROR and any(_tells(remark, names) for remark in remarks):
+        return
     finding = Lint(
-        severity=Severity.ERROR,
-        code="undetermined" if isinstance(outcome, Undetermined) else "not-started",
+        severity=severity,
+        code=code,
         place=paths[0] if paths else (),
         message=start_text(outcome),
         fix=way_out(outcome, loaded),
     )
     yield remark_on(loaded, finding)
+
+
+def _tells(remark: ConfigRemark, names: Sequence[str]) -> bool:
+    """Tell whether a remark is an error of one of these settings; without names any error will do."""
+    setting = remark.place.setting
+    about = not names or any(_within(setting, name) or _within(name, setting) for name in names)
+    return remark.severity is Severity.ERROR and about
+
+
+def _within(part: str, whole: str) -> bool:
+    return part == whole or part.startswith((f"{whole}.", f"{whole}["))
 
 
 def unloaded_document(refused: ConfigRefusedError, head: Mapping[str, Any]) -> Document:

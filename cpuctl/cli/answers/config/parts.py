@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from cpuctl.cpuset import CPUSet
+from cpuctl.diagnostics import Severity
 from cpuctl.engine.outcome import KubeletFault, StartRefused, Undetermined
 from cpuctl.engine.start import LOADING, Started
 from cpuctl.kubelet.configuration.loading import LoadedConfiguration
@@ -44,6 +45,13 @@ def start_text(outcome: StartOutcome) -> str:
     """Say in one text why a kubelet does not come up."""
     answer = start_answer(outcome)
     return str(answer.get("error") or answer.get("why") or "")
+
+
+def start_finding(outcome: StartOutcome) -> tuple[Severity, str]:
+    """Say how bad a start is that does not come up, and by which code; what cannot be said is no error."""
+    if isinstance(outcome, Undetermined):
+        return Severity.NOTE, "undetermined"
+    return Severity.ERROR, "not-started"
 
 
 def settings_to_mend(outcome: StartOutcome) -> tuple[tuple[str, ...], ...]:

@@ -7,9 +7,10 @@ from typing import Any
 
 from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
+from cpuctl.cli.render.layouts.config_check import finding_counts
 from cpuctl.cli.render.tables.checkpoint import file_line
 from cpuctl.exports.plan_words import start_sentence
-from cpuctl.exports.wording import byte_text, counted
+from cpuctl.exports.wording import byte_text
 
 _VERDICTS = {
     "Accepted": "accepted",
@@ -31,8 +32,7 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
         yield from drift_blocks(drift, wide=wide)
     if findings := document["findings"]:
         yield _table(findings) if wide else Lines(tuple(finding_lines(findings)))
-    summary = document["summary"]
-    yield Lines.of(", ".join(counted(summary[severity], severity) for severity in ("error", "warning")))
+    yield Lines.of(finding_counts(document))
 
 
 def _file_lines(document: Document, *, wide: bool) -> Iterator[Cell]:

@@ -10,6 +10,7 @@ from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.exports.plan_words import shared_sentence, start_sentence
 from cpuctl.exports.wording import counted
 
+_VERDICTS = {"Started": "green", "Undetermined": "yellow"}
 _STYLES = {"error": "red", "warning": "yellow", "note": ""}
 
 
@@ -19,17 +20,15 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
     findings = document["findings"]
     if findings:
         yield _table(findings) if wide else Lines(tuple(finding_lines(findings)))
-    summary = document["summary"]
-    counts = ", ".join(counted(summary[severity], severity) for severity in ("error", "warning"))
     unseen = "; ".join(each["what"] for each in document["notLookedAt"])
-    yield Lines.of(counts, f"Not looked at: {unseen}")
+    yield Lines.of(finding_counts(document), f"Not looked at: {unseen}")
 
 
 def _verdict(document: Document, *, wide: bool) -> Iterator[Cell]:
     start = document["start"]
     version = document.get("kubelet", {}).get("version")
     who = f"Kubelet {version}" if version else "The kubelet"
-    style = "green" if start["outcome"] == "Started" else "red"
+    style = _VERDICTS.get(start["outcome"], "red")
     yield Cell(start_sentence(start, who), style)
     if "logged" in start and wide:
         yield Cell(f"It logs: {start['logged']}")
@@ -40,6 +39,12 @@ def _verdict(document: Document, *, wide: bool) -> Iterator[Cell]:
         yield Cell(_node_line(node))
         if text := shared_line(node):
             yield Cell(text)
+
+
+def finding_counts(document: Document) -> str:
+    """Count errors and warnings; a start that cannot be said is neither."""
+    counts = [counted(document["summary"][severity], severity) for severity in ("error", "warning")]
+    return ", ".join([*counts, *(["start undetermined"] * (document["start"]["outcome"] == "Undetermined"))])
 
 
 def mend_line(place: Mapping[str, Any]) -> str:

@@ -15,7 +15,6 @@ from cpuctl.engine.pod_rules import pod_level_rejection, sidecar_rejection
 from cpuctl.engine.pod_server import Creation, PodServer
 from cpuctl.pods.cgroups.rules import CgroupRules, container_cgroup_rules, pod_cgroup_rules
 from cpuctl.pods.cgroups.values import CgroupSettings, CgroupValues, container_cgroup, pod_cgroup
-from cpuctl.pods.defaulting import REQUEST_FROM_LIMIT
 from cpuctl.pods.downward_api import Inside, Told, tell
 from cpuctl.pods.effective import Effective, effective_limits, effective_requests
 from cpuctl.pods.field_ref import ResourceFieldRef
@@ -26,7 +25,7 @@ from cpuctl.pods.oom_score import OomScore, oom_score
 from cpuctl.pods.qos import Qos, pod_qos
 from cpuctl.pods.readers_view import Reading, readings
 from cpuctl.pods.rules import ASSIGNED_CPUSET, PodRules
-from cpuctl.pods.stored import How, Provenance, Source, provenance
+from cpuctl.pods.stored import Provenance, provenance
 from cpuctl.quantity import Quantity
 
 _STARTS_IN_POOL = "in the shared pool as it is when it starts: the CPU Manager never sets its CPUs anew"
@@ -159,14 +158,14 @@ def _container(
         scope=node.scope,
         passes_over=rules.passes_over,
     )
-    advice = advise(pod, container, qos=qos, claims=claims)
+    advice = advise(pod, container, qos=qos, claims=claims, sources=stored.sources)
     exclusive = node.gives_cpus and advice.claim.cpus > 0
     return ContainerFacts(
         container=container,
         cgroup=container_cgroup(pod, container, qos.qos_class, node.settings, exclusive=exclusive),
         cgroup_rules=container_cgroup_rules(pod, container, node.settings, exclusive=exclusive),
         oom=_oom_score(pod, container, qos, node),
-        advice=_only_written(advice, stored),
+        advice=advice,
         exclusive=exclusive,
         why_shared=why_shared(advice.claim, static=node.gives_cpus),
         isolation=_isolation(pod, qos, node, exclusive=exclusive),
@@ -215,17 +214,6 @@ def _empty_pool(pod: StoredPod, qos: Qos, node: NodeOfPods) -> Rejected | None:
     if node.policy == "best-effort":
         return Rejected(RejectionReason.EMPTY_POD_SHARED_POOL, why)
     return Rejected(RejectionReason.TOPOLOGY_AFFINITY, FAILED_IN_POD_SCOPE)
-
-
-def _only_written(advice: ExclusiveAdvice, stored: Provenance) -> ExclusiveAdvice:
-    """Leave out requests that follow from their limits, which change as well: nobody has to write them."""
-    follows = (None, Source(How.DEFAULTED, REQUEST_FROM_LIMIT))
-    changes = tuple(
-        change
-        for change in advice.changes
-        if change.place.side != "requests" or stored.sources.get(change.place) not in follows
-    )
-    return advice._replace(changes=changes)
 
 
 def _notices(written: Pod, stored: Provenance, seen: StoredPod, qos: Qos, node: NodeOfPods) -> Iterator[str]:

@@ -5,14 +5,15 @@ Whether it is, ``exclusive_claim`` tells, of the changed pod too: advice that wo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from cpuctl.engine.cpu.exclusive_claim import exclusive_claim
 from cpuctl.engine.placement import ExclusiveClaim
 from cpuctl.pods.model import Container, ResourceRequirements, StoredPod
 from cpuctl.pods.qos import Qos, pod_qos
-from cpuctl.pods.stored import Place
+from cpuctl.pods.requests import container_requests
+from cpuctl.pods.stored import How, Place, Source
 from cpuctl.quantity import Quantity
 
 _ZERO = Quantity()
@@ -53,11 +54,17 @@ class ExclusiveAdvice(NamedTuple):
 
 
 def advise(
-    pod: StoredPod, container: Container, *, qos: Qos | None = None, claims: Claims = exclusive_claim
+    pod: StoredPod,
+    container: Container,
+    *,
+    qos: Qos | None = None,
+    claims: Claims = exclusive_claim,
+    sources: Mapping[Place, Source] | None = None,
 ) -> ExclusiveAdvice:
     """Look for the fewest amounts to change in *pod*, which carries its API defaults.
 
-    *qos* is the pod's class where that is worked out already.
+    *qos* is the pod's class where that is worked out already. *sources* says where its amounts come from:
+    nobody has to write what will follow from others; without it all are written.
     """
     qos = qos or pod_qos(pod)
     claim = claims(pod, container, qos)
@@ -70,11 +77,29 @@ def advise(
         *_with_pod(computed, container),
         _changed(computed, container.name),
     ]
-    for changed, changes in sorted(candidates, key=lambda candidate: len(candidate[1])):
+    written = [(changed, _written(changes, changed, sources)) for changed, changes in candidates]
+    for changed, changes in sorted(written, key=lambda candidate: len(candidate[1])):
         then = next(each for each in changed.all_containers if each.name == container.name)
         if cpus := claims(changed, then, pod_qos(changed)).cpus:
             return ExclusiveAdvice(claim=claim, changes=changes, count_after=cpus)
     return ExclusiveAdvice(claim=claim)
+
+
+def _written(
+    changes: tuple[Change, ...], changed: StoredPod, sources: Mapping[Place, Source] | None
+) -> tuple[Change, ...]:
+    """Leave out requests that will follow: from a limit, and a pod's own from what its containers request."""
+    if sources is None:
+        return changes
+    written = {place for place, source in sources.items() if source.how is How.WRITTEN}
+    summed = container_requests(changed)
+    return tuple(
+        change
+        for change in changes
+        if change.place.side != "requests"
+        or change.place in written
+        or not (change.place.container or summed.get(change.place.resource, change.after) == change.after)
+    )
 
 
 def _whole_pod(pod: StoredPod) -> Iterator[tuple[StoredPod, tuple[Change, ...]]]:
@@ -111,16 +136,20 @@ def _with_pod(pod: StoredPod, container: Container) -> Iterator[tuple[StoredPod,
     """Change the container, and what its pod has as a whole to amounts that make it Guaranteed."""
     for inner, changes in _beside_pod(pod, container):
         assert inner.resources is not None
-        own = list(_mends_of_pod(inner, inner.resources))
-        if own:
-            yield inner._replace(resources=_applied(inner.resources, own)), (*own, *changes)
+        for whole in (False, True):
+            own = list(_mends_of_pod(inner, inner.resources, whole=whole))
+            if own:
+                yield inner._replace(resources=_applied(inner.resources, own)), (*own, *changes)
 
 
-def _mends_of_pod(pod: StoredPod, resources: ResourceRequirements) -> Iterator[Change]:
+def _mends_of_pod(pod: StoredPod, resources: ResourceRequirements, *, whole: bool) -> Iterator[Change]:
+    """Make a pod's own amounts equal; *whole*: its CPUs a whole number, as scope pod needs them."""
     for name in _COUNTED:
         request, limit = (side.get(name, _ZERO) for side in (resources.requests, resources.limits))
         needed = sum((each.resources.requests.get(name, _ZERO) for each in pod.containers), _ZERO)
         wanted = limit if limit.sign > 0 else request if request.sign > 0 else needed
+        if whole and name == "cpu":
+            wanted = Quantity.from_value(wanted.value)
         absent = name not in resources.requests and name not in resources.limits
         for side, before in (("requests", resources.requests), ("limits", resources.limits)):
             if before.get(name) != wanted and not (absent and side == "requests"):

@@ -24,6 +24,11 @@ def start_sentence(start: Mapping[str, Any], who: str) -> str:
             return f"Whether {who[0].lower()}{who[1:]} would start cannot be said: {start['why']}"
 
 
+def later_lines(start: Mapping[str, Any]) -> tuple[str, ...]:
+    """List the errors to which a kubelet comes once the first one, of which its start ends, is mended."""
+    return tuple(f"  {error} (once the first is mended)" for error in start.get("later", ()))
+
+
 def counts_words(summary: Json) -> str:
     """Write how many pods there are and what becomes of them: ``3 pods: 2 admitted, 1 rejected``."""
     counts = {

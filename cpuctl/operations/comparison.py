@@ -128,7 +128,7 @@ def _side(planner: Planner, asked: _Asked, sources: Sources) -> Side:
     try:
         kubelet = _kubelet(setup, asked.words, own)
     except ConfigRefusedError as refused:
-        return side._replace(refusal=refused.refusal)
+        return side._replace(refusal=refused.whole_refusal)
     plan = planner.plan(kubelet, own)
     for minor, topics in own.unrecorded.items():
         sources.add_unrecorded(minor, topics)

@@ -169,7 +169,7 @@ def compare_versions(
     try:
         other = load_setup(loaded.setup._replace(version=version, released=True), Sources())
     except ConfigRefusedError as refused:
-        return changes, (here, refused.refusal), None
+        return changes, (here, refused.whole_refusal), None
     return changes, (here, _start(source, other, states)), other.kubelet
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import jsonschema
 import pytest
 
+from cpuctl.schemas import schema_text
 from tests.cli.conftest import Cpuctl
 
 HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
@@ -83,3 +85,24 @@ def test_drop_ins_are_all_read(release: str, directory: Path, cpuctl: Cpuctl) ->
     document = json.loads(cpuctl("config", "check", *words(*more), cwd=directory).out)
     found = [(each["where"], each["setting"]) for each in document["findings"] if each["severity"] == "error"]
     assert found == [("conf.d/10.conf:3", "podsPerCore"), ("conf.d/20.conf:3", "topologyManagerScope")]
+
+
+@pytest.mark.parametrize("path", ["config versions", "plan"])
+def test_the_other_side_tells_all_too(path: str, cpuctl: Cpuctl) -> None:
+    """Flags that are gone: first the one that the kubelet would print, then the others."""
+    gone = "--azure-container-registry-config=y --pod-infra-container-image=x"
+    told = ("-m", "synthetic:1s1n4c1t,mem=8Gi", "--kubelet-args", gone)
+    asked = {
+        "config versions": ("--from", "1.28", "--to", "1.36"),
+        "plan": ("--kubelet-version", "1.28", "-T", "a=1/1", "--compare", "", "1.36"),
+    }[path]
+    result = cpuctl(*path.split(), *told, *asked, "-o", "json")
+    document = json.loads(result.out)
+    jsonschema.validate(document, json.loads(schema_text(document["kind"].lower())))
+    start = document["start"]["to"] if path == "config versions" else document["b"]["start"]
+    assert start["error"] == "unknown flag: --azure-container-registry-config"
+    (later,) = start["later"]
+    assert "unknown flag: --pod-infra-container-image" in later
+    lines = cpuctl(*path.split(), *told, *asked, columns=300).out.splitlines()
+    (first,) = (number for number, line in enumerate(lines) if line.endswith(start["error"]))
+    assert lines[first + 1] == f"  {later} (once the first is mended)"

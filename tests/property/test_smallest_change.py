@@ -134,5 +134,5 @@ def test_no_smaller_change_of_a_pod_with_resources_of_its_own_helps(pod: Pod) ->
 @settings(FEW, max_examples=15)
 @given(GUARANTEED_PODS, st.sampled_from(["container", "pod"]))
 def test_no_smaller_change_helps_where_managers_divide_the_pod(pod: Pod, scope: str) -> None:
-    """KEP-5526: its own resources decide on its class; what is not written of them follows from containers."""
+    """KEP-5526: its own resources decide on its class, and what is not written follows from containers."""
     check(pod, managers=True, scope=scope)

@@ -10,13 +10,15 @@ from cpuctl.errors import InputError
 class Refusal(NamedTuple):
     """How the kubelet ends: the stage, its error, and the whole text that it logs with it.
 
-    ``crash`` where it panics instead of returning an error.
+    ``crash`` where it panics instead of returning an error. ``later`` are errors to which it comes once this
+    one is mended, in words for people.
     """
 
     stage: str
     error: str
     logged: str
     crash: bool = False
+    later: tuple[str, ...] = ()
 
 
 class ConfigRefusedError(InputError):
@@ -37,6 +39,11 @@ class ConfigRefusedError(InputError):
         super().__init__(message, where=where, hint=hint)
         self.refusal = refusal
         self.others = others
+
+    @property
+    def whole_refusal(self) -> Refusal:
+        """How the kubelet ends, with all to which it would come."""
+        return self.refusal._replace(later=tuple(map(str, self.others)))
 
     def within(self, outer: str) -> Self:
         """Return the same error, its place prefixed with *outer*."""

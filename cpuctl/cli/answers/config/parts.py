@@ -29,16 +29,17 @@ def start_answer(outcome: StartOutcome) -> Start:
         case KubeletFault(kind=kind, where=where, why=why):
             return {"outcome": "KubeletFault", "fault": kind.value, "where": where, "why": why}
         case Refusal(crash=True, error=error):
-            return {
-                "outcome": "KubeletFault",
-                "fault": "crash",
-                "where": LOADING,
-                "why": error,
-            }
+            ended = {"outcome": "KubeletFault", "fault": "crash", "where": LOADING, "why": error}
+            return ended | _later(outcome)
         case Refusal(stage=stage, error=error, logged=logged):
-            return {"outcome": "Refused", "stage": stage, "error": error, "logged": logged}
+            ended = {"outcome": "Refused", "stage": stage, "error": error, "logged": logged}
+            return ended | _later(outcome)
         case Undetermined():
             return {"outcome": "Undetermined", "why": outcome.text}
+
+
+def _later(refusal: Refusal) -> dict[str, Any]:
+    return {"later": list(refusal.later)} if refusal.later else {}
 
 
 def start_text(outcome: StartOutcome) -> str:

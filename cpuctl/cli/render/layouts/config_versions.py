@@ -7,7 +7,7 @@ from typing import Any
 
 from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
-from cpuctl.exports.plan_words import start_sentence
+from cpuctl.exports.plan_words import later_lines, start_sentence
 from cpuctl.exports.wording import counted
 
 _DOUBTS = {"verified": "", "documented": " (not verified)", "preview": " (preview)"}
@@ -17,7 +17,7 @@ _PARTS = ("behaviours", "featureGates", "options", "fields", "flags", "rules")
 def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
     """Lay out a comparison; *wide* names where each change is known from."""
     starts = (("from", document["from"]), ("to", document["to"]))
-    yield Lines(tuple(_start(document["start"][key], version) for key, version in starts))
+    yield Lines(tuple(line for key, version in starts for line in _start(document["start"][key], version)))
     if document["behaviours"]:
         yield Lines(tuple(_behaviours(document, wide=wide)))
     if document["featureGates"]:
@@ -39,9 +39,10 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
     yield Lines.of(_closing(document), *unseen)
 
 
-def _start(start: Mapping[str, Any], version: str) -> Cell:
+def _start(start: Mapping[str, Any], version: str) -> Iterator[Cell]:
     sentence = start_sentence(start, f"Kubelet {version}")
-    return Cell(sentence, "green" if start["outcome"] == "Started" else "red")
+    yield Cell(sentence, "green" if start["outcome"] == "Started" else "red")
+    yield from map(Cell, later_lines(start))
 
 
 def _behaviours(document: Document, *, wide: bool) -> Iterator[Cell]:

@@ -8,7 +8,7 @@ from typing import Any
 from cpuctl.cli.output import Document
 from cpuctl.cli.render.blocks import Block, Cell, Column, Lines, Table
 from cpuctl.cli.render.verdict_words import verdict_words
-from cpuctl.exports.plan_words import start_sentence
+from cpuctl.exports.plan_words import later_lines, start_sentence
 from cpuctl.exports.wording import counted, few
 
 Json = Mapping[str, Any]
@@ -37,7 +37,7 @@ _SCATTERED = {"numaNode": "NUMA nodes", "uncoreCache": "L3", "core": "cores"}
 
 def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
     """Lay out a comparison; *wide* shows also the pods that are the same on both sides."""
-    yield Lines(tuple(_side(name, document[name]) for name in _SIDES))
+    yield Lines(tuple(line for name in _SIDES for line in _side(name, document[name])))
     if pods := [pod for pod in document["pods"] if wide or pod["changed"]]:
         yield _pods(pods)
     if refusals := tuple(_refusals(document)):
@@ -50,13 +50,15 @@ def blocks(document: Document, *, wide: bool) -> Iterator[Block]:
         yield Lines.of(*_pools(document), _closing(document["summary"]))
 
 
-def _side(name: str, side: Json) -> Cell:
+def _side(name: str, side: Json) -> Iterator[Cell]:
     what = f"{name.upper()}: {side['settings'] or 'the configuration as it is'}"
     if side["start"]["outcome"] != "Started":
-        return Cell(f"{what}. {start_sentence(side['start'], 'The kubelet')}", "red")
+        yield Cell(f"{what}. {start_sentence(side['start'], 'The kubelet')}", "red")
+        yield from map(Cell, later_lines(side["start"]))
+        return
     kubelet = side["kubelet"]
     policies = ", ".join(f"{word} {kubelet[key]}" for word, key in _POLICIES.items())
-    return Cell(f"{what} (kubelet {kubelet['version']}; policies: {policies})")
+    yield Cell(f"{what} (kubelet {kubelet['version']}; policies: {policies})")
 
 
 def _pods(pods: Sequence[Json]) -> Table:
